@@ -1,0 +1,136 @@
+//! What an array sees of a device.
+//!
+//! An array hands [`Job`]s to devices and learns when they are done; it never looks inside. A
+//! device is one server with a queue: jobs wait, high priority first and in order within a
+//! priority, one is in service at a time and is never interrupted. Besides, a device tells whom it
+//! is serving and whom it served last: the rules for partial-stripe writes of RAID 5 ask for that.
+//!
+//! Implement [`Device`] to put a device of your own under an array.
+
+use iosonar_units::{Nanos, Sector, Sectors};
+
+/// A request to the array, over its whole life; no two of a run are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RequestId(pub u64);
+
+/// Whether a job moves data from or to the medium (it decides which seek curve holds).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// From the medium.
+    Read,
+    /// To the medium.
+    Write,
+}
+
+/// Who goes first. Non-preemptive: a job in service is finished first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// In the order of arrival.
+    Normal,
+    /// Before all that are [`Priority::Normal`].
+    High,
+}
+
+/// How a disk comes to the right place before it transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Positioning {
+    /// A new seek and a rotational latency.
+    Fresh,
+    /// A rotational latency; the arm is there already.
+    RotationOnly,
+    /// Exactly one revolution: the place has just gone by.
+    FullTurn,
+    /// Nothing: the job follows on the one before.
+    None,
+}
+
+/// How fast data pass under the head at the place of an access: nanoseconds per sector.
+///
+/// A later access of the same request to the same track has the same pace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace(pub f64);
+
+impl Pace {
+    /// How long `sectors` take.
+    #[inline]
+    pub fn time(self, sectors: Sectors) -> Nanos {
+        Nanos::new((self.0 * f64::from(sectors.get())).round() as u64)
+    }
+}
+
+/// One access to one device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Job {
+    /// The array's request that it is part of.
+    pub request: RequestId,
+    /// The array's own word for the job, handed back when it is done.
+    pub tag: u64,
+    /// Read or write.
+    pub access: Access,
+    /// Its place in the queue.
+    pub priority: Priority,
+    /// How the device comes to the place.
+    pub positioning: Positioning,
+    /// The pace of an earlier access to the same track; `None` if the place is new.
+    pub pace: Option<Pace>,
+    /// The first sector on the device. Models that draw their places at random do not look at it.
+    pub sector: Sector,
+    /// How much.
+    pub sectors: Sectors,
+}
+
+/// A job that has been served.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Service {
+    /// The job.
+    pub job: Job,
+    /// When it came to the device.
+    pub arrived: Nanos,
+    /// When its service began.
+    pub started: Nanos,
+    /// Seek and rotational latency.
+    pub positioning: Nanos,
+    /// The time that the data took.
+    pub transfer: Nanos,
+    /// The pace at its place.
+    pub pace: Pace,
+}
+
+impl Service {
+    /// When it was done.
+    #[inline]
+    pub fn ended(&self) -> Nanos {
+        self.started + self.positioning + self.transfer
+    }
+}
+
+/// A server with a queue.
+pub trait Device {
+    /// Takes a job into the queue.
+    fn submit(&mut self, job: Job, now: Nanos);
+
+    /// If the device is free and a job waits, starts its service and tells when it will end.
+    fn start_next(&mut self, now: Nanos) -> Option<Nanos>;
+
+    /// Ends the service that was started last; the device is free then.
+    ///
+    /// # Panics
+    /// May panic if none is in service or `now` is not the end that was told.
+    fn complete(&mut self, now: Nanos) -> Service;
+
+    /// The request whose job is in service.
+    fn busy_with(&self) -> Option<RequestId>;
+
+    /// The request whose job was served last.
+    fn last_served(&self) -> Option<RequestId>;
+
+    /// How many jobs wait.
+    fn queue_length(&self) -> usize;
+
+    /// Forgets the statistics so far: the warm-up is over.
+    fn measure_from(&mut self, now: Nanos);
+
+    /// How long the device has been serving since [`measure_from`](Self::measure_from), services
+    /// in progress not counted.
+    fn busy_time(&self) -> Nanos;
+}

@@ -1,0 +1,28 @@
+//! Zoned disks.
+//!
+//! A disk turns at constant speed; outer tracks hold more sectors than inner ones. The *sampled*
+//! model of the papers knows no positions: every access is to a random sector, so its seek
+//! distance, its rotational latency and its zone are random, each drawn from its exact
+//! distribution.
+//!
+//! - [`DiskProfile`]: the parameters of a drive, from a TOML file or built in;
+//! - [`SeekCurve`] and [`SeekDistance`]: how long a seek takes, and how far it goes;
+//! - [`ZoneLaw`]: how fast data pass under the head;
+//! - [`SampledDisk`]: positioning and transfer times from these;
+//! - [`DiskStation`]: the disk with its queue, FCFS or with RPO, as an array's
+//!   [`Device`](iosonar_device::Device).
+//!
+//! Source: Lebrecht, Dingle, Knottenbelt, "Modelling Zoned RAID Systems using Fork-Join Queueing
+//! Simulation", EPEW 2009; Zertal and Harrison 2007 for seek and rotation.
+
+mod profile;
+mod sampled;
+mod seek;
+mod station;
+mod zone;
+
+pub use profile::{BUILT_IN, DiskProfile, ProfileError};
+pub use sampled::SampledDisk;
+pub use seek::{SeekCurve, SeekDistance};
+pub use station::{DiskStation, Scheduler};
+pub use zone::ZoneLaw;

@@ -1,0 +1,284 @@
+//! The parameters of a drive.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::{SeekCurve, ZoneLaw};
+
+/// The profiles that are built in, by name.
+pub const BUILT_IN: &[(&str, &str)] = &[(
+    "seagate-st3500630ns",
+    include_str!("../profiles/seagate-st3500630ns.toml"),
+)];
+
+/// Why there is no such drive.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// The name is of no built-in profile, and of no file.
+    #[error(
+        "there is no disk profile '{name}'; built in are {known}; a profile file ends in .toml"
+    )]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The names that are known.
+        known: String,
+    },
+    /// The file cannot be read.
+    #[error("{}: cannot read the disk profile: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The text is no profile.
+    #[error("{origin}: {message}")]
+    Syntax {
+        /// The file, or the built-in name.
+        origin: String,
+        /// What is wrong, with line and key.
+        message: String,
+    },
+    /// A value makes no drive.
+    #[error("{origin}: '{key}' is {seen}, expected {expected}")]
+    Value {
+        /// The file, or the built-in name.
+        origin: String,
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        seen: f64,
+        /// What would do.
+        expected: &'static str,
+    },
+}
+
+/// A zoned drive. Times in milliseconds, as data sheets give them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiskProfile {
+    /// What drive it is.
+    pub description: String,
+    /// The number of cylinders.
+    pub cylinders: u32,
+    /// One revolution.
+    pub revolution_ms: f64,
+    /// The capacity in sectors of 512 bytes.
+    pub capacity_sectors: u64,
+    /// How long a sector takes, by zone.
+    pub transfer: TransferProfile,
+    /// How long seeks take.
+    pub seek: SeekProfile,
+}
+
+/// The time to transfer one sector at the two ends of the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransferProfile {
+    /// On the outermost track, the fastest.
+    pub outermost_ms_per_sector: f64,
+    /// On the innermost track.
+    pub innermost_ms_per_sector: f64,
+}
+
+/// The seek curves.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeekProfile {
+    /// Before a read.
+    pub read: SeekPoints,
+    /// Before a write, which needs a better settled head.
+    pub write: SeekPoints,
+}
+
+/// Two points of a seek curve.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeekPoints {
+    /// To the next cylinder.
+    pub track_to_track_ms: f64,
+    /// Across all cylinders.
+    pub full_stroke_ms: f64,
+}
+
+impl SeekPoints {
+    fn curve(&self, cylinders: u32) -> SeekCurve {
+        SeekCurve::new(self.track_to_track_ms, self.full_stroke_ms, cylinders)
+    }
+}
+
+impl DiskProfile {
+    /// A built-in profile by its name, or one from a file: `name` ends in `.toml` then, and is
+    /// relative to `directory`.
+    ///
+    /// # Errors
+    /// If there is no such profile, or it makes no drive.
+    pub fn load(name: &str, directory: &Path) -> Result<Self, ProfileError> {
+        if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+            return Self::parse(text, name);
+        }
+        let path = directory.join(name);
+        if path.extension().is_none_or(|e| e != "toml") {
+            let known: Vec<_> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+            return Err(ProfileError::Unknown {
+                name: name.to_owned(),
+                known: known.join(", "),
+            });
+        }
+        let text = std::fs::read_to_string(&path).map_err(|source| ProfileError::Io {
+            path: path.clone(),
+            source,
+        })?;
+        Self::parse(&text, &path.display().to_string())
+    }
+
+    /// From the text of a profile; `origin` is for messages.
+    ///
+    /// # Errors
+    /// If the text is no TOML, a key is unknown or missing, or a value makes no drive.
+    pub fn parse(text: &str, origin: &str) -> Result<Self, ProfileError> {
+        let profile: Self = toml::from_str(text).map_err(|e| ProfileError::Syntax {
+            origin: origin.to_owned(),
+            message: e.to_string(),
+        })?;
+        profile.check(origin)?;
+        Ok(profile)
+    }
+
+    fn check(&self, origin: &str) -> Result<(), ProfileError> {
+        const POSITIVE: &str = "a time above zero, in milliseconds";
+        let refuse = |key, seen, expected| {
+            Err(ProfileError::Value {
+                origin: origin.to_owned(),
+                key,
+                seen,
+                expected,
+            })
+        };
+        let positive = |t: f64| t > 0.0 && t.is_finite();
+        let TransferProfile {
+            outermost_ms_per_sector: outermost,
+            innermost_ms_per_sector: innermost,
+        } = self.transfer;
+        if self.cylinders < 3 {
+            return refuse("cylinders", f64::from(self.cylinders), "at least 3");
+        }
+        if self.capacity_sectors == 0 {
+            return refuse("capacity_sectors", 0.0, "at least 1");
+        }
+        for (key, t) in [
+            ("revolution_ms", self.revolution_ms),
+            ("transfer.outermost_ms_per_sector", outermost),
+            ("transfer.innermost_ms_per_sector", innermost),
+            (
+                "seek.read.track_to_track_ms",
+                self.seek.read.track_to_track_ms,
+            ),
+            (
+                "seek.write.track_to_track_ms",
+                self.seek.write.track_to_track_ms,
+            ),
+        ] {
+            if !positive(t) {
+                return refuse(key, t, POSITIVE);
+            }
+        }
+        if innermost < outermost || self.revolution_ms < innermost || !innermost.is_finite() {
+            return refuse(
+                "transfer.innermost_ms_per_sector",
+                innermost,
+                "at least the outermost track's, at most one revolution",
+            );
+        }
+        for (key, points) in [
+            ("seek.read.full_stroke_ms", self.seek.read),
+            ("seek.write.full_stroke_ms", self.seek.write),
+        ] {
+            let full = points.full_stroke_ms;
+            if !full.is_finite() || full < points.track_to_track_ms {
+                return refuse(key, full, "at least the track-to-track time");
+            }
+            if points.curve(self.cylinders).time_ms(0.0) < 0.0 {
+                return refuse(key, full, "so little that a + b sqrt(d) stays above zero");
+            }
+        }
+        Ok(())
+    }
+
+    /// The zones of the drive.
+    pub fn zones(&self) -> ZoneLaw {
+        ZoneLaw::new(
+            self.revolution_ms,
+            self.transfer.outermost_ms_per_sector,
+            self.transfer.innermost_ms_per_sector,
+        )
+    }
+
+    /// The seek curve before reads.
+    pub fn read_seek(&self) -> SeekCurve {
+        self.seek.read.curve(self.cylinders)
+    }
+
+    /// The seek curve before writes.
+    pub fn write_seek(&self) -> SeekCurve {
+        self.seek.write.curve(self.cylinders)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_built_in_profiles_are_drives() {
+        for (name, _) in BUILT_IN {
+            DiskProfile::load(name, Path::new(".")).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_makes_no_drive_is_refused_with_its_key() {
+        let good = BUILT_IN[0].1;
+        for (from, to, complaint) in [
+            (
+                "revolution_ms = 8.33",
+                "revolution_ms = -1.0",
+                "'revolution_ms' is -1",
+            ),
+            (
+                "revolution_ms = 8.33",
+                "revolution_ms = nan",
+                "'revolution_ms' is NaN",
+            ),
+            (
+                "full_stroke_ms = 17.0",
+                "full_stroke_ms = 0.1",
+                "'seek.read.full_stroke_ms' is 0.1",
+            ),
+            (
+                "cylinders = 60_801",
+                "cylindres = 60_801",
+                "unknown field `cylindres`",
+            ),
+        ] {
+            assert!(good.contains(from));
+            let message = DiskProfile::parse(&good.replacen(from, to, 1), "x.toml")
+                .unwrap_err()
+                .to_string();
+            assert!(
+                message.starts_with("x.toml: ") && message.contains(complaint),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let message = DiskProfile::load("quantum-atlas", Path::new("."))
+            .unwrap_err()
+            .to_string();
+        assert!(message.contains("seagate-st3500630ns"), "{message}");
+    }
+}

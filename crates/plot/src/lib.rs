@@ -1,0 +1,1 @@
+//! Sonar diagrams, CDFs and other charts from numbers.

@@ -1,0 +1,108 @@
+//! RAID 0: striping without redundancy.
+
+use iosonar_device::Access;
+use iosonar_sim_core::{Seed, Stream};
+use iosonar_trace::{Op, Request};
+use iosonar_units::Sectors;
+
+use crate::{Geometry, GeometryError, Placement, Plan, Planner};
+
+/// Blocks go round-robin over the disks: from a random first disk, or by their addresses.
+#[derive(Clone, Debug)]
+pub struct Raid0 {
+    geometry: Geometry,
+    placement: Placement,
+    first_disk: Stream,
+}
+
+impl Raid0 {
+    /// An array of at least one disk of `disk_sectors`.
+    ///
+    /// # Errors
+    /// If the array cannot have this shape.
+    pub fn new(
+        disks: usize,
+        stripe_unit: Sectors,
+        disk_sectors: u64,
+        placement: Placement,
+        seed: &Seed,
+    ) -> Result<Self, GeometryError> {
+        Ok(Self {
+            geometry: Geometry::new("RAID 0", 1, disks, stripe_unit, disk_sectors)?,
+            placement,
+            first_disk: seed.stream("array", "first disk"),
+        })
+    }
+}
+
+impl Planner for Raid0 {
+    fn plan(&mut self, request: &Request, plan: &mut Plan) {
+        let access = match request.op {
+            Op::Read => Access::Read,
+            Op::Write | Op::WriteZeroes => Access::Write,
+            Op::Flush | Op::Discard => return,
+        };
+        let (geometry, disks) = (self.geometry, self.geometry.disks());
+        match self.placement {
+            Placement::Random => {
+                let first = self.first_disk.below(disks as u64);
+                for block in 0..geometry.units(request.sectors) {
+                    let disk = ((first + block) % disks as u64) as usize;
+                    plan.add(disk, geometry.disk_sector(0, 0), geometry.stripe_unit());
+                }
+            }
+            Placement::Addressed => {
+                for piece in geometry.pieces(request) {
+                    let disk = (piece.unit % disks as u64) as usize;
+                    let stripe = piece.unit / disks as u64;
+                    let sector = geometry.disk_sector(stripe, piece.offset);
+                    plan.add(disk, sector, Sectors::new(piece.sectors));
+                }
+            }
+        }
+        plan.direct(access, 0);
+    }
+
+    fn disks(&self) -> usize {
+        self.geometry.disks()
+    }
+
+    fn data_sectors(&self) -> u64 {
+        self.geometry.stripes()
+            * self.geometry.disks() as u64
+            * u64::from(self.geometry.stripe_unit().get())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_units::Sector;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_sector_goes_to_one_place_and_no_two_share_one(
+            disks in 1..8_usize, unit in 1..40_u32, sector in 0..5000_u64, sectors in 1..400_u32,
+        ) {
+            let mut raid = Raid0::new(disks, Sectors::new(unit), 100_000, Placement::Addressed, &Seed::new(1)).unwrap();
+            let request = Request { sector: Sector::new(sector), sectors: Sectors::new(sectors), ..Request::default() };
+            let mut plan = Plan::default();
+            raid.plan(&request, &mut plan);
+            let mut places: Vec<_> = plan.sub_requests().iter()
+                .flat_map(|s| (0..s.sectors.get()).map(|i| (s.disk, s.sector.get() + u64::from(i))))
+                .collect();
+            prop_assert_eq!(places.len() as u64, u64::from(sectors));
+            // The definition, sector by sector.
+            for (i, &(disk, at)) in places.iter().enumerate() {
+                let logical = sector + i as u64;
+                let (unit, n) = (u64::from(unit), disks as u64);
+                prop_assert_eq!(disk as u64, logical / unit % n);
+                prop_assert_eq!(at, logical / unit / n * unit + logical % unit);
+            }
+            places.sort_unstable();
+            places.dedup();
+            prop_assert_eq!(places.len() as u64, u64::from(sectors));
+        }
+    }
+}

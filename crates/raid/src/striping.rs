@@ -1,0 +1,144 @@
+//! Striping: how addresses are spread over disks in units.
+
+use iosonar_trace::Request;
+use iosonar_units::{Sector, Sectors};
+
+/// Where the pieces of a request go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// As the papers have it: whole stripe units at random places, addresses not looked at.
+    Random,
+    /// By the addresses of a real layout; requests are cut at the borders of stripe units.
+    #[default]
+    Addressed,
+}
+
+/// The shape of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    disks: usize,
+    stripe_unit: Sectors,
+    disk_sectors: u64,
+}
+
+/// Why an array cannot have this shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GeometryError {
+    /// Too few or too many disks.
+    #[error("{level} takes {least} to 1024 disks, not {seen}")]
+    Disks {
+        /// The RAID level.
+        level: &'static str,
+        /// The fewest disks it can be made of.
+        least: usize,
+        /// How many were asked for.
+        seen: usize,
+    },
+    /// The stripe unit is nothing, or larger than a disk.
+    #[error(
+        "a stripe unit of {seen} sectors does not fit a disk of {disk_sectors} sectors: it takes 1 to that many"
+    )]
+    StripeUnit {
+        /// The stripe unit in sectors.
+        seen: Sectors,
+        /// The size of a disk in sectors.
+        disk_sectors: u64,
+    },
+}
+
+impl Geometry {
+    /// An array of at least `least` equal disks, for `level`.
+    ///
+    /// # Errors
+    /// If there are too few or too many disks, or the stripe unit does not fit.
+    pub fn new(
+        level: &'static str,
+        least: usize,
+        disks: usize,
+        stripe_unit: Sectors,
+        disk_sectors: u64,
+    ) -> Result<Self, GeometryError> {
+        if disks < least || disks > 1024 {
+            return Err(GeometryError::Disks {
+                level,
+                least,
+                seen: disks,
+            });
+        }
+        if stripe_unit.get() == 0 || u64::from(stripe_unit.get()) > disk_sectors {
+            return Err(GeometryError::StripeUnit {
+                seen: stripe_unit,
+                disk_sectors,
+            });
+        }
+        Ok(Self {
+            disks,
+            stripe_unit,
+            disk_sectors,
+        })
+    }
+
+    /// How many disks.
+    pub fn disks(&self) -> usize {
+        self.disks
+    }
+
+    /// How much lies on one disk before the next one follows.
+    pub fn stripe_unit(&self) -> Sectors {
+        self.stripe_unit
+    }
+
+    /// How many stripes there are: whole stripe units on each disk.
+    pub fn stripes(&self) -> u64 {
+        self.disk_sectors / u64::from(self.stripe_unit.get())
+    }
+
+    /// The number of stripe units that a request of this size takes when it begins at one's start.
+    #[inline]
+    pub(crate) fn units(&self, sectors: Sectors) -> u64 {
+        u64::from(sectors.get().div_ceil(self.stripe_unit.get()))
+    }
+
+    /// The sector on a disk where `offset` sectors into the unit of `stripe` lie.
+    #[inline]
+    pub(crate) fn disk_sector(&self, stripe: u64, offset: u32) -> Sector {
+        Sector::new(stripe * u64::from(self.stripe_unit.get()) + u64::from(offset))
+    }
+
+    /// The pieces of a request, cut at the borders of stripe units, in order.
+    pub(crate) fn pieces(&self, request: &Request) -> impl Iterator<Item = Piece> + use<> {
+        let unit = u64::from(self.stripe_unit.get());
+        let end = request.end().get();
+        let mut at = request.sector.get();
+        std::iter::from_fn(move || {
+            if at >= end {
+                return None;
+            }
+            let (number, offset) = (at / unit, at % unit);
+            let sectors = (unit - offset).min(end - at);
+            at += sectors;
+            Some(Piece {
+                unit: number,
+                offset: offset as u32,
+                sectors: sectors as u32,
+            })
+        })
+    }
+}
+
+/// A part of a request within one stripe unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// The number of the unit among all data units of the array.
+    pub(crate) unit: u64,
+    /// Where the piece begins in it, in sectors.
+    pub(crate) offset: u32,
+    /// How long it is.
+    pub(crate) sectors: u32,
+}
+
+impl Piece {
+    pub(crate) fn end(&self) -> u32 {
+        self.offset + self.sectors
+    }
+}

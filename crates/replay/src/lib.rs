@@ -1,0 +1,1 @@
+//! Replays of traces on real block devices.

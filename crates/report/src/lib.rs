@@ -1,0 +1,1 @@
+//! Which charts and tables a set of records gets.

@@ -1,0 +1,62 @@
+//! What can be wrong with a scenario or its run.
+
+use std::path::PathBuf;
+
+use iosonar_disk_model::ProfileError;
+use iosonar_trace::TraceError;
+
+/// Why a scenario cannot be simulated.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// The file cannot be read.
+    #[error("{}: cannot read the scenario: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The text is no scenario: no TOML, an unknown or missing key, a value of the wrong type.
+    #[error("{}: {message}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and key.
+        message: String,
+    },
+    /// A value makes no sense.
+    #[error("{}:{line}: '{key}' is {seen}, expected {expected}", path.display())]
+    Value {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: usize,
+        /// The key, with its tables.
+        key: &'static str,
+        /// Its value.
+        seen: String,
+        /// What would do.
+        expected: String,
+    },
+    /// Something necessary is missing, or things do not go together.
+    #[error("{}: {problem}", path.display())]
+    Incomplete {
+        /// The file.
+        path: PathBuf,
+        /// What is missing, and how to give it.
+        problem: String,
+    },
+    /// The disk profile is none.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// The trace that drives the simulation, or the one that it writes, has a problem.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+}
+
+impl ScenarioError {
+    /// Whether the input data are at fault, rather than the scenario or the options.
+    pub fn is_data(&self) -> bool {
+        matches!(self, Self::Trace(_))
+    }
+}

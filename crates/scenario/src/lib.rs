@@ -1,0 +1,38 @@
+//! Scenario files, and the simulations that they mean.
+//!
+//! A scenario is a TOML file that says what is simulated: a load, an array, the disks under it.
+//! [`ScenarioFile`] is what may be written, [`Simulation`] what it means after every value has
+//! been checked, and [`Simulation::run`] carries it out, replications in parallel, with a result
+//! that is the same for any number of threads.
+//!
+//! ```
+//! use iosonar_scenario::{Overrides, Simulation};
+//!
+//! let text = r#"
+//!     seed = 1
+//!     [load]
+//!     requests = 1_000
+//!     arrivals = { poisson_per_s = 10.0 }
+//!     size = { blocks = 4 }
+//!     [array]
+//!     level = "raid5"
+//!     disks = 4
+//!     [disk]
+//!     profile = "seagate-st3500630ns"
+//! "#;
+//! let simulation = Simulation::from_toml(text, "example.toml".as_ref(), &Overrides::default()).unwrap();
+//! let result = simulation.run(1, None).unwrap();
+//! assert_eq!(result.response_time.count(), 1_000);
+//! ```
+
+mod error;
+mod file;
+mod resolve;
+mod result;
+mod run;
+mod source;
+
+pub use error::ScenarioError;
+pub use file::ScenarioFile;
+pub use resolve::{Level, Load, Overrides, Simulation};
+pub use result::{Replication, SimulationResult};

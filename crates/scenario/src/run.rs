@@ -1,0 +1,152 @@
+//! Carrying a simulation out: replications on threads, results in the order of their numbers.
+
+use std::sync::Mutex;
+use std::time::Instant;
+
+use iosonar_disk_model::{DiskStation, SampledDisk};
+use iosonar_raid::{Array, Completion, CompletionSink, Planner, RequestSource};
+use iosonar_sim_core::Seed;
+use iosonar_trace::{Batch, Outcome, Record, TraceWriter};
+use iosonar_units::Nanos;
+use iosonar_workload::SyntheticLoad;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use crate::resolve::{Level, Load, Simulation};
+use crate::source::{Synthetic, Trace};
+use crate::{Replication, ScenarioError, SimulationResult};
+
+impl Simulation {
+    /// Runs all replications on `threads` threads. The records of the first replication, the
+    /// warm-up included, go to `records` in the order of completion; the caller finishes it.
+    ///
+    /// # Errors
+    /// If the trace that drives the simulation is damaged or does not fit the array, or the
+    /// records cannot be written.
+    pub fn run(
+        &self,
+        threads: usize,
+        records: Option<&mut dyn TraceWriter>,
+    ) -> Result<SimulationResult, ScenarioError> {
+        let begin = Instant::now();
+        let records = Mutex::new(records);
+        let replication = |number: u32| {
+            let mut records = records.lock().expect("no replication panicked");
+            let mine = if number == 0 { records.take() } else { None };
+            drop(records);
+            self.replication(number, mine)
+        };
+        let run_all = || -> Result<Vec<Replication>, ScenarioError> {
+            (0..self.replications)
+                .into_par_iter()
+                .map(replication)
+                .collect()
+        };
+        let runs = match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+            Ok(pool) => pool.install(run_all)?,
+            // No threads to be had: one after the other gives the same result.
+            Err(_) => (0..self.replications)
+                .map(replication)
+                .collect::<Result<_, _>>()?,
+        };
+        Ok(SimulationResult::of(&runs, begin.elapsed()))
+    }
+
+    fn replication(
+        &self,
+        number: u32,
+        records: Option<&mut dyn TraceWriter>,
+    ) -> Result<Replication, ScenarioError> {
+        let seed = Seed::new(self.seed).replication(u64::from(number));
+        // The shape was checked when the scenario was resolved.
+        match self.level {
+            Level::Raid0 => self.drive(self.raid0(&seed).expect("checked"), &seed, records),
+            Level::Raid5(start) => {
+                self.drive(self.raid5(start, &seed).expect("checked"), &seed, records)
+            }
+        }
+    }
+
+    fn drive<P: Planner>(
+        &self,
+        planner: P,
+        seed: &Seed,
+        records: Option<&mut dyn TraceWriter>,
+    ) -> Result<Replication, ScenarioError> {
+        let devices = (0..self.disks)
+            .map(|i| SampledDisk::new(&self.profile, seed, &format!("disk/{i}")))
+            .map(|disk| DiskStation::new(disk, self.scheduler))
+            .collect();
+        let data_sectors = planner.data_sectors();
+        let array = Array::new(planner, devices);
+        match &self.load {
+            Load::Synthetic { workload, requests } => self.collect(
+                array,
+                Synthetic {
+                    load: SyntheticLoad::new(*workload, seed),
+                    left: self.warmup_requests + requests,
+                },
+                records,
+            ),
+            Load::Trace { path, selection } => {
+                let source = Trace::open(path, selection, data_sectors)?;
+                self.collect(array, source, records)
+            }
+        }
+    }
+
+    fn collect<P: Planner>(
+        &self,
+        array: Array<P, DiskStation>,
+        mut source: impl RequestSource<Error = ScenarioError>,
+        records: Option<&mut dyn TraceWriter>,
+    ) -> Result<Replication, ScenarioError> {
+        let mut sink = Sink {
+            replication: Replication::default(),
+            records: records.map(|writer| (writer, Batch::default())),
+        };
+        let run = array.run(&mut source, &mut sink, self.warmup_requests)?;
+        sink.flush()?;
+        Ok(Replication {
+            run,
+            ..sink.replication
+        })
+    }
+}
+
+/// Statistics of the measured requests, and records of all.
+struct Sink<'a> {
+    replication: Replication,
+    records: Option<(&'a mut dyn TraceWriter, Batch)>,
+}
+
+impl Sink<'_> {
+    fn flush(&mut self) -> Result<(), ScenarioError> {
+        if let Some((writer, batch)) = &mut self.records {
+            writer.write(batch)?;
+            batch.clear();
+        }
+        Ok(())
+    }
+}
+
+impl CompletionSink for Sink<'_> {
+    type Error = ScenarioError;
+
+    #[inline]
+    fn completed(&mut self, completion: &Completion) -> Result<(), ScenarioError> {
+        if completion.measured {
+            self.replication
+                .push(completion.request.op, completion.response_time);
+        }
+        if let Some((_, batch)) = &mut self.records {
+            batch.push(&Record {
+                request: completion.request,
+                outcome: Outcome::done(Nanos::ZERO, completion.response_time),
+            });
+            if batch.len() == Batch::ROWS {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,621 @@
+//! The simulations against reference numbers that were computed independently: closed forms and
+//! quadrature (standard error 0), and another event simulation. Each row names its line in the
+//! collection of reference numbers.
+//!
+//! A row agrees if our mean is within 3 combined standard errors, ours from ten replications.
+//! With so many rows a perfect simulator fails a few: at most 2 % (rounded up) may, none beyond 5,
+//! and the sum of squared deviations must be what chance gives. The seeds are 1, 2, ... in the order of
+//! the rows, fixed beforehand: with one seed all rows would share their arrivals, and err together.
+
+use std::path::Path;
+
+use iosonar_scenario::{Overrides, Simulation, SimulationResult};
+
+const FCFS: &str = "fcfs";
+const RPO: &str = "rpo";
+
+struct Row {
+    line: u32,
+    array: String,
+    op: &'static str,
+    per_s: f64,
+    size: String,
+    scheduler: &'static str,
+    mean_ms: f64,
+    stderr: f64,
+}
+
+#[allow(clippy::too_many_arguments)]
+fn row(
+    line: u32,
+    array: String,
+    op: &'static str,
+    per_s: f64,
+    size: String,
+    scheduler: &'static str,
+    mean_ms: f64,
+    stderr: f64,
+) -> Row {
+    Row {
+        line,
+        array,
+        op,
+        per_s,
+        size,
+        scheduler,
+        mean_ms,
+        stderr,
+    }
+}
+
+fn raid0(disks: u32) -> String {
+    format!("level = 'raid0'\ndisks = {disks}")
+}
+
+fn raid5(disks: u32, write_start: &str) -> String {
+    format!("level = 'raid5'\ndisks = {disks}\nwrite_start = '{write_start}'")
+}
+
+fn blocks(n: u32) -> String {
+    format!("{{ blocks = {n} }}")
+}
+
+fn geometric(mean: f64) -> String {
+    format!("{{ geometric_mean_blocks = {mean:?} }}")
+}
+
+fn simulate(row: &Row, seed: usize, arrivals: &str, requests: u32) -> SimulationResult {
+    let read_share = f64::from(u8::from(row.op == "read"));
+    let text = format!(
+        "seed = {seed}\nreplications = 10\nwarmup_requests = {}\n\
+         [load]\nrequests = {requests}\narrivals = {{ {arrivals} = {:?} }}\nsize = {}\nread_share = {read_share:?}\n\
+         [array]\n{}\n[disk]\nprofile = 'seagate-st3500630ns'\nscheduler = '{}'\n",
+        requests / 10,
+        row.per_s,
+        row.size,
+        row.array,
+        row.scheduler
+    );
+    Simulation::from_toml(&text, Path::new("row.toml"), &Overrides::default())
+        .unwrap()
+        .run(2, None)
+        .unwrap()
+}
+
+/// How many combined standard errors we are off.
+fn deviation(row: &Row, result: &SimulationResult) -> f64 {
+    let ours = result.mean_ms;
+    (ours.mean - row.mean_ms) / ours.stderr.hypot(row.stderr)
+}
+
+fn assert_agreement(rows: &[Row], arrivals: &str, requests: u32) {
+    let deviations: Vec<f64> = rows
+        .iter()
+        .zip(1..)
+        .map(|(row, seed)| {
+            let result = simulate(row, seed, arrivals, requests);
+            let off = deviation(row, &result);
+            println!(
+                "line {}: {:.4} ({:.4}) against {:.4} ({:.4}): {off:+.2}",
+                row.line, result.mean_ms.mean, result.mean_ms.stderr, row.mean_ms, row.stderr
+            );
+            off
+        })
+        .collect();
+    let beyond = |limit: f64| deviations.iter().filter(|d| d.abs() > limit).count();
+    let allowed = (rows.len() as f64 * 0.02).ceil() as usize;
+    assert!(
+        beyond(3.0) <= allowed,
+        "{} rows beyond 3 standard errors",
+        beyond(3.0)
+    );
+    assert_eq!(beyond(5.0), 0, "rows beyond 5 standard errors");
+    // The square of a t variable of nine degrees of freedom has mean 9/7 and variance 5.3; 3.3 of
+    // the sum's standard deviations are the 99.9 % range.
+    let n = rows.len() as f64;
+    let squares: f64 = deviations.iter().map(|d| d * d).sum();
+    let limit = n * 9.0 / 7.0 + 3.3 * (5.3 * n).sqrt();
+    assert!(squares < limit, "sum of squares {squares} over {limit}");
+}
+
+/// One disk under Poisson arrivals is an M/G/1 queue.
+#[test]
+fn pollaczek_khinchine_holds_at_every_load() {
+    let row = |line, op, per_s, mean| row(line, raid0(1), op, per_s, blocks(1), FCFS, mean, 0.0);
+    let rows = [
+        row(325, "read", 6.447_212_969_447_2, 16.439_514_346),
+        row(330, "read", 19.341_638_908_341_6, 19.093_618_036),
+        row(335, "read", 32.236_064_847_236, 23.871_004_678),
+        row(344, "read", 45.130_490_786_130_4, 35.018_240_174),
+        row(353, "read", 58.024_916_725_024_81, 90.754_417_658),
+        row(0, "write", 6.199_511_414_941_148, 17.095_553_816),
+        row(0, "write", 18.598_534_244_823_443, 19.853_412_171),
+        row(0, "write", 30.997_557_074_705_737, 24.817_557_211),
+        row(0, "write", 43.396_579_904_588_03, 36.400_562_305),
+        row(0, "write", 55.795_602_734_470_33, 94.315_587_773),
+    ];
+    assert_agreement(&rows, "poisson_per_s", 100_000);
+}
+
+/// A request every ten seconds: no queueing, only forks, joins and the positioning table.
+#[test]
+fn without_queueing_requests_take_what_the_joins_say() {
+    let read = |b, mean| {
+        row(
+            0,
+            raid5(4, "after-parity"),
+            "read",
+            0.1,
+            blocks(b),
+            FCFS,
+            mean,
+            0.0,
+        )
+    };
+    let write = |n, b, mean, stderr| {
+        row(
+            0,
+            raid5(n, "array-first"),
+            "write",
+            0.1,
+            blocks(b),
+            FCFS,
+            mean,
+            stderr,
+        )
+    };
+    let rows = [
+        read(1, 15.5106),
+        read(3, 19.2031),
+        read(4, 25.5398),
+        read(5, 31.974),
+        read(7, 38.8541),
+        read(8, 42.1213),
+        read(10, 50.8327),
+        write(4, 1, 28.391_53, 0.0025),
+        write(4, 2, 35.456_67, 0.0038),
+        write(4, 3, 20.746_84, 0.0),
+        write(4, 4, 45.583_88, 0.0036),
+        write(4, 5, 39.939_62, 0.0046),
+        write(4, 6, 38.781_15, 0.0),
+        write(5, 2, 37.924_97, 0.0033),
+        write(6, 1, 28.391_53, 0.0025),
+        write(6, 3, 38.732_33, 0.0032),
+        write(6, 6, 45.574_70, 0.0036),
+        write(6, 8, 43.917_84, 0.0037),
+    ];
+    assert_agreement(&rows, "constant_per_s", 50_000);
+}
+
+/// The paper's figures 8 to 10 and neighbours of them, by another event simulation.
+#[test]
+fn the_arrays_of_the_paper_respond_as_another_simulator_says() {
+    let rows = [
+        row(
+            1090,
+            raid5(4, "after-parity"),
+            "read",
+            10.0,
+            blocks(1),
+            FCFS,
+            15.84867,
+            0.00359,
+        ),
+        row(
+            1097,
+            raid5(4, "after-parity"),
+            "read",
+            10.0,
+            blocks(3),
+            FCFS,
+            20.73706,
+            0.00743,
+        ),
+        row(
+            1104,
+            raid5(4, "after-parity"),
+            "read",
+            10.0,
+            blocks(4),
+            FCFS,
+            28.30536,
+            0.01787,
+        ),
+        row(
+            1111,
+            raid5(4, "after-parity"),
+            "read",
+            10.0,
+            blocks(5),
+            FCFS,
+            35.87051,
+            0.00870,
+        ),
+        row(
+            1118,
+            raid5(4, "after-parity"),
+            "read",
+            10.0,
+            blocks(6),
+            FCFS,
+            39.82877,
+            0.01752,
+        ),
+        row(
+            1125,
+            raid5(4, "after-parity"),
+            "read",
+            10.0,
+            blocks(8),
+            FCFS,
+            52.09266,
+            0.02981,
+        ),
+        row(
+            1132,
+            raid5(4, "after-parity"),
+            "read",
+            10.0,
+            blocks(10),
+            FCFS,
+            67.09431,
+            0.03904,
+        ),
+        row(
+            1139,
+            raid5(4, "array-first"),
+            "write",
+            10.0,
+            blocks(1),
+            FCFS,
+            35.82655,
+            0.02881,
+        ),
+        row(
+            1154,
+            raid5(4, "array-first"),
+            "write",
+            10.0,
+            blocks(2),
+            FCFS,
+            38.44118,
+            0.00527,
+        ),
+        row(
+            1167,
+            raid5(4, "array-first"),
+            "write",
+            10.0,
+            blocks(3),
+            FCFS,
+            22.77302,
+            0.01006,
+        ),
+        row(
+            1178,
+            raid5(4, "array-first"),
+            "write",
+            10.0,
+            blocks(4),
+            FCFS,
+            67.48178,
+            0.03508,
+        ),
+        row(
+            1193,
+            raid5(4, "array-first"),
+            "write",
+            10.0,
+            blocks(5),
+            FCFS,
+            56.48034,
+            0.04591,
+        ),
+        row(
+            1208,
+            raid5(4, "array-first"),
+            "write",
+            10.0,
+            blocks(6),
+            FCFS,
+            48.10040,
+            0.02029,
+        ),
+        row(
+            1219,
+            raid5(4, "array-first"),
+            "write",
+            10.0,
+            blocks(9),
+            FCFS,
+            83.04071,
+            0.10630,
+        ),
+        row(
+            1230,
+            raid5(4, "array-first"),
+            "write",
+            20.0,
+            geometric(4.0),
+            FCFS,
+            83.55046,
+            0.19149,
+        ),
+        row(
+            1249,
+            raid5(4, "after-parity"),
+            "write",
+            10.0,
+            blocks(1),
+            FCFS,
+            33.48832,
+            0.01460,
+        ),
+        row(
+            1264,
+            raid5(4, "after-parity"),
+            "write",
+            10.0,
+            blocks(2),
+            FCFS,
+            39.10348,
+            0.01590,
+        ),
+        row(
+            1277,
+            raid5(4, "after-parity"),
+            "write",
+            10.0,
+            blocks(3),
+            FCFS,
+            22.78332,
+            0.00759,
+        ),
+        row(
+            1288,
+            raid5(4, "after-parity"),
+            "write",
+            10.0,
+            blocks(4),
+            FCFS,
+            62.07439,
+            0.04915,
+        ),
+        row(
+            1303,
+            raid5(4, "after-parity"),
+            "write",
+            10.0,
+            blocks(5),
+            FCFS,
+            56.83526,
+            0.03747,
+        ),
+        row(
+            1318,
+            raid5(4, "after-parity"),
+            "write",
+            10.0,
+            blocks(6),
+            FCFS,
+            48.08215,
+            0.03952,
+        ),
+        row(
+            1329,
+            raid5(4, "after-parity"),
+            "write",
+            10.0,
+            blocks(9),
+            FCFS,
+            82.84083,
+            0.10094,
+        ),
+        row(
+            1340,
+            raid5(4, "after-parity"),
+            "write",
+            20.0,
+            geometric(4.0),
+            FCFS,
+            76.61925,
+            0.13090,
+        ),
+        row(
+            1359,
+            raid5(4, "after-parity"),
+            "read",
+            10.0,
+            geometric(5.0),
+            FCFS,
+            35.90693,
+            0.01749,
+        ),
+        row(
+            1898,
+            raid5(4, "after-parity"),
+            "read",
+            2.0,
+            blocks(3),
+            FCFS,
+            19.47913,
+            0.00368,
+        ),
+        row(
+            1905,
+            raid5(4, "array-first"),
+            "write",
+            2.0,
+            blocks(1),
+            FCFS,
+            29.67750,
+            0.00819,
+        ),
+        row(
+            1920,
+            raid5(4, "array-first"),
+            "write",
+            2.0,
+            blocks(2),
+            FCFS,
+            35.98717,
+            0.00640,
+        ),
+        row(
+            1933,
+            raid5(4, "array-first"),
+            "write",
+            2.0,
+            blocks(5),
+            FCFS,
+            43.02577,
+            0.00873,
+        ),
+        row(
+            1955,
+            raid5(4, "after-parity"),
+            "read",
+            20.0,
+            blocks(3),
+            FCFS,
+            22.79934,
+            0.01148,
+        ),
+        row(
+            1962,
+            raid5(6, "after-parity"),
+            "read",
+            10.0,
+            blocks(1),
+            FCFS,
+            15.73210,
+            0.00357,
+        ),
+        row(
+            1969,
+            raid5(6, "array-first"),
+            "write",
+            10.0,
+            blocks(1),
+            FCFS,
+            35.24907,
+            0.01736,
+        ),
+        row(
+            1986,
+            raid5(6, "after-parity"),
+            "write",
+            10.0,
+            blocks(1),
+            FCFS,
+            31.66923,
+            0.01112,
+        ),
+        row(
+            2003,
+            raid5(6, "after-parity"),
+            "read",
+            10.0,
+            blocks(5),
+            FCFS,
+            22.28450,
+            0.00797,
+        ),
+        row(
+            2010,
+            raid5(6, "array-first"),
+            "write",
+            10.0,
+            blocks(5),
+            FCFS,
+            23.88021,
+            0.00642,
+        ),
+        row(
+            2023,
+            raid5(6, "after-parity"),
+            "write",
+            10.0,
+            blocks(5),
+            FCFS,
+            23.86608,
+            0.00856,
+        ),
+        row(
+            2043,
+            raid0(4),
+            "read",
+            10.0,
+            blocks(4),
+            FCFS,
+            21.84256,
+            0.00580,
+        ),
+        row(
+            2057,
+            raid0(4),
+            "read",
+            30.0,
+            blocks(4),
+            FCFS,
+            28.97025,
+            0.04359,
+        ),
+        row(
+            2085,
+            raid0(4),
+            "read",
+            20.0,
+            blocks(1),
+            FCFS,
+            16.21564,
+            0.00678,
+        ),
+        row(
+            2092,
+            raid0(4),
+            "read",
+            20.0,
+            blocks(2),
+            FCFS,
+            20.05017,
+            0.00953,
+        ),
+        row(
+            2099,
+            raid0(1),
+            "read",
+            50.0,
+            blocks(1),
+            RPO,
+            27.71592,
+            0.01330,
+        ),
+        row(
+            2106,
+            raid0(1),
+            "read",
+            100.0,
+            blocks(1),
+            RPO,
+            75.10074,
+            0.18536,
+        ),
+    ];
+    assert_agreement(&rows, "poisson_per_s", 50_000);
+}
+
+/// Exact to 2e-3 relative (an embedded Markov chain on a grid).
+#[test]
+fn rpo_on_one_disk_responds_as_the_embedded_chain_says() {
+    let row = |op, per_s, mean: f64| row(0, raid0(1), op, per_s, blocks(1), RPO, mean, 2e-3 * mean);
+    let rows = [
+        row("read", 30.0, 21.0502),
+        row("read", 50.0, 27.7397),
+        row("read", 100.0, 75.3823),
+        row("write", 30.0, 22.2199),
+        row("write", 50.0, 29.7988),
+        row("write", 100.0, 87.5770),
+    ];
+    assert_agreement(&rows, "poisson_per_s", 50_000);
+}

@@ -1,0 +1,183 @@
+//! Random streams: one for every component and purpose.
+//!
+//! A stream's state follows from the seed, the replication, the component's path and the purpose,
+//! by a hash; so streams are independent, and switching one thing on in a model does not shift
+//! the draws of any other (common random numbers). The generator is xoshiro256++, named here so
+//! that results do not change with a library's default.
+
+use iosonar_units::Nanos;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+/// Where all randomness of a run comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seed {
+    seed: u64,
+    replication: u64,
+}
+
+/// The finaliser of `SplitMix64` (Steele, Lea, Flood 2014): a bijection that spreads every bit.
+fn mix(mut x: u64) -> u64 {
+    x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+impl Seed {
+    /// From the number in a scenario.
+    pub const fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            replication: 0,
+        }
+    }
+
+    /// The seed of an independent replication; 0 is the first.
+    #[must_use]
+    pub const fn replication(self, number: u64) -> Self {
+        Self {
+            replication: number,
+            ..self
+        }
+    }
+
+    /// The stream from which `component` draws for `purpose`.
+    pub fn stream(&self, component: &str, purpose: &str) -> Stream {
+        let mut state = mix(mix(self.seed) ^ self.replication);
+        for byte in component.bytes().chain([0]).chain(purpose.bytes()) {
+            state = mix(state ^ u64::from(byte));
+        }
+        let mut bytes = [0; 32];
+        for word in bytes.chunks_exact_mut(8) {
+            state = mix(state);
+            word.copy_from_slice(&state.to_le_bytes());
+        }
+        Stream(Xoshiro256PlusPlus::from_seed(bytes))
+    }
+}
+
+/// A random stream.
+#[derive(Clone, Debug)]
+pub struct Stream(Xoshiro256PlusPlus);
+
+impl Stream {
+    /// 64 random bits.
+    #[inline]
+    pub fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// Uniform on [0, 1), a multiple of 2^-53.
+    #[inline]
+    pub fn uniform(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+    }
+
+    /// Uniform on 0, 1, ..., `n` - 1, without bias (Lemire 2019).
+    ///
+    /// # Panics
+    /// If `n` is zero.
+    #[inline]
+    pub fn below(&mut self, n: u64) -> u64 {
+        assert!(n > 0, "there is no number below zero");
+        loop {
+            let product = u128::from(self.bits()) * u128::from(n);
+            let low = product as u64;
+            if low >= n || low >= n.wrapping_neg() % n {
+                return (product >> 64) as u64;
+            }
+        }
+    }
+
+    /// True with probability `p`.
+    #[inline]
+    pub fn chance(&mut self, p: f64) -> bool {
+        self.uniform() < p
+    }
+
+    /// Exponential with mean 1.
+    #[inline]
+    pub fn standard_exponential(&mut self) -> f64 {
+        // 1 - u lies in (0, 1], so that the logarithm is finite.
+        -libm::log(1.0 - self.uniform())
+    }
+
+    /// A time from the exponential distribution, rounded to nanoseconds.
+    #[inline]
+    pub fn exponential(&mut self, mean: Nanos) -> Nanos {
+        Nanos::new((self.standard_exponential() * mean.get() as f64).round() as u64)
+    }
+
+    /// Geometric on 1, 2, ... with this mean (at least 1): P(k) = (1 - q) q^(k - 1), q = 1 - 1/mean.
+    #[inline]
+    pub fn geometric(&mut self, mean: f64) -> u64 {
+        if mean <= 1.0 {
+            return 1;
+        }
+        // The number of failures before a success is the floor of an exponential.
+        let failures = self.standard_exponential() / -libm::log1p(-1.0 / mean);
+        1 + failures as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const N: u32 = 1_000_000;
+
+    /// Mean of `N` draws.
+    fn mean(mut draw: impl FnMut(&mut Stream) -> f64) -> f64 {
+        let mut stream = Seed::new(7).stream("test", "draws");
+        (0..N).map(|_| draw(&mut stream)).sum::<f64>() / f64::from(N)
+    }
+
+    #[test]
+    fn streams_differ_by_seed_replication_component_and_purpose() {
+        let first = |seed: Seed, component, purpose| seed.stream(component, purpose).bits();
+        let base = first(Seed::new(1), "disk/1", "seek");
+        assert_eq!(base, first(Seed::new(1), "disk/1", "seek"));
+        for other in [
+            first(Seed::new(2), "disk/1", "seek"),
+            first(Seed::new(1).replication(1), "disk/1", "seek"),
+            first(Seed::new(1), "disk/2", "seek"),
+            first(Seed::new(1), "disk/1", "zone"),
+            first(Seed::new(1), "disk/1s", "eek"),
+        ] {
+            assert_ne!(base, other);
+        }
+    }
+
+    #[test]
+    fn uniform_and_exponential_have_their_means() {
+        let n = f64::from(N).sqrt();
+        assert!((mean(Stream::uniform) - 0.5).abs() < 3.0 * 0.2887 / n);
+        assert!((mean(Stream::standard_exponential) - 1.0).abs() < 3.0 / n);
+    }
+
+    #[test]
+    fn geometric_has_its_mean_and_starts_at_one() {
+        // Variance q / (1 - q)^2 = 12 for mean 4.
+        let n = f64::from(N).sqrt();
+        assert!((mean(|s| s.geometric(4.0) as f64) - 4.0).abs() < 3.0 * 12.0_f64.sqrt() / n);
+        let ones = mean(|s| f64::from(u8::from(s.geometric(4.0) == 1)));
+        assert!((ones - 0.25).abs() < 3.0 * (0.25_f64 * 0.75).sqrt() / n);
+        assert_eq!(Seed::new(1).stream("", "").geometric(1.0), 1);
+    }
+
+    #[test]
+    fn below_reaches_every_number_equally_often() {
+        let mut stream = Seed::new(3).stream("test", "below");
+        let mut counts = [0_u32; 3];
+        for _ in 0..N {
+            counts[stream.below(3) as usize] += 1;
+        }
+        let sd = (f64::from(N) * 2.0 / 9.0).sqrt();
+        assert!(
+            counts
+                .iter()
+                .all(|&c| (f64::from(c) - f64::from(N) / 3.0).abs() < 4.0 * sd)
+        );
+    }
+}

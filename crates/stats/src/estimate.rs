@@ -1,0 +1,161 @@
+//! Means with their standard errors.
+
+/// The two-sided 95 % quantiles of Student's t distribution for 1 to 30 degrees of freedom.
+const T_95: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
+    2.052, 2.048, 2.045, 2.042,
+];
+
+/// A mean, and how far it may be from the truth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The estimate.
+    pub mean: f64,
+    /// Its standard error; NaN if it rests on fewer than two independent values.
+    pub stderr: f64,
+    /// How many independent values it rests on.
+    pub values: usize,
+}
+
+impl Estimate {
+    /// From independent values: one per replication, or one per batch.
+    pub fn from_independent(values: &[f64]) -> Self {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+        let stderr = if values.len() < 2 {
+            f64::NAN
+        } else {
+            (squares / (n - 1.0) / n).sqrt()
+        };
+        Self {
+            mean,
+            stderr,
+            values: values.len(),
+        }
+    }
+
+    /// Half the width of the 95 % confidence interval (Student's t); NaN if there is none.
+    pub fn half_width_95(&self) -> f64 {
+        let degrees = self.values.saturating_sub(1);
+        let t = match degrees {
+            0 => f64::NAN,
+            1..=30 => T_95[degrees - 1],
+            // Cornish-Fisher, within 0.001 from 30 degrees on.
+            _ => 1.959_964 + 2.372_271 / degrees as f64 + 2.822_498 / (degrees * degrees) as f64,
+        };
+        t * self.stderr
+    }
+}
+
+/// Batch means of one run, for a standard error where there are no replications.
+///
+/// The run is cut into 32 to 64 consecutive batches of equal length. Batches are long, so their
+/// means are nearly independent although the samples are not; near saturation they are still
+/// correlated and the standard error comes out too small: prefer replications there.
+#[derive(Clone, Debug)]
+pub struct BatchMeans {
+    batch_length: u64,
+    in_batch: u64,
+    sum: f64,
+    means: Vec<f64>,
+}
+
+impl Default for BatchMeans {
+    fn default() -> Self {
+        Self {
+            batch_length: 1,
+            in_batch: 0,
+            sum: 0.0,
+            means: Vec::with_capacity(Self::MOST),
+        }
+    }
+}
+
+impl BatchMeans {
+    const MOST: usize = 64;
+
+    /// Adds the next sample of the run.
+    #[inline]
+    pub fn push(&mut self, value: f64) {
+        self.sum += value;
+        self.in_batch += 1;
+        if self.in_batch == self.batch_length {
+            self.means.push(self.sum / self.batch_length as f64);
+            (self.in_batch, self.sum) = (0, 0.0);
+            if self.means.len() == Self::MOST {
+                self.pair_up();
+            }
+        }
+    }
+
+    /// Halves the number of batches and doubles their length: memory stays bounded.
+    fn pair_up(&mut self) {
+        for i in 0..Self::MOST / 2 {
+            self.means[i] = f64::midpoint(self.means[2 * i], self.means[2 * i + 1]);
+        }
+        self.means.truncate(Self::MOST / 2);
+        self.batch_length *= 2;
+    }
+
+    /// The standard error of the mean of all samples, from the whole batches; NaN while there are
+    /// fewer than 32 of them.
+    pub fn stderr(&self) -> f64 {
+        if self.means.len() < Self::MOST / 2 {
+            return f64::NAN;
+        }
+        Estimate::from_independent(&self.means).stderr
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_from_ten_replications_uses_students_t() {
+        let values: Vec<f64> = (1..=10).map(f64::from).collect();
+        let e = Estimate::from_independent(&values);
+        assert_eq!(e.mean, 5.5);
+        assert!((e.stderr - (55.0_f64 / 6.0 / 10.0).sqrt()).abs() < 1e-12);
+        assert!((e.half_width_95() / e.stderr - 2.262).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_value_has_no_standard_error() {
+        assert!(Estimate::from_independent(&[1.0]).stderr.is_nan());
+    }
+
+    #[test]
+    fn the_t_quantile_is_continuous_where_the_table_ends() {
+        let width = |values| {
+            Estimate {
+                mean: 0.0,
+                stderr: 1.0,
+                values,
+            }
+            .half_width_95()
+        };
+        assert!((width(31) - width(32)).abs() < 0.004);
+        assert!((width(100_000) - 1.96).abs() < 1e-3);
+    }
+
+    #[test]
+    fn batch_means_of_independent_samples_give_the_ordinary_standard_error() {
+        // A linear congruential sequence is independent enough here: uniform, sd 1/sqrt(12).
+        let mut state = 1_u64;
+        let mut batches = BatchMeans::default();
+        let n = 1 << 20;
+        for _ in 0..n {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            batches.push((state >> 11) as f64 / (1_u64 << 53) as f64);
+        }
+        let expected = (1.0 / 12.0 / f64::from(n)).sqrt();
+        let ratio = batches.stderr() / expected;
+        // The ratio's own standard error from 32 batches is 1/sqrt(2*31) = 0.127; 3 of them.
+        assert!((ratio - 1.0).abs() < 0.38, "{ratio}");
+    }
+}

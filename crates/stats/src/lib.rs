@@ -1,0 +1,36 @@
+//! What can be said about many times: moments, quantiles, and how sure one can be.
+//!
+//! - [`Moments`]: count, mean, variance, extremes, in integers: exact, and the same in whatever
+//!   order or grouping the samples arrive.
+//! - [`Histogram`]: any number of times in bounded memory, with bounded relative error; quantiles
+//!   and the distribution function come from here.
+//! - [`Distribution`]: both of these for the same times.
+//! - [`Estimate`]: a mean with its standard error, from independent replications or from
+//!   [`BatchMeans`] of one run (the samples of one run are not independent).
+//! - [`ks_distance`]: how far two distributions are apart.
+//!
+//! ```
+//! use iosonar_stats::{Histogram, Moments};
+//! use iosonar_units::Nanos;
+//!
+//! let (mut moments, mut histogram) = (Moments::default(), Histogram::default());
+//! for ms in 1..=100 {
+//!     moments.push(Nanos::from_millis(ms));
+//!     histogram.push(Nanos::from_millis(ms));
+//! }
+//! assert_eq!(moments.mean(), 50.5e6);
+//! let p90 = histogram.quantile(0.9).unwrap().as_millis_f64();
+//! assert!((p90 - 90.0).abs() < 90.0 * Histogram::RELATIVE_ERROR);
+//! ```
+
+mod distance;
+mod distribution;
+mod estimate;
+mod histogram;
+mod moments;
+
+pub use distance::ks_distance;
+pub use distribution::Distribution;
+pub use estimate::{BatchMeans, Estimate};
+pub use histogram::{CdfPoint, Histogram};
+pub use moments::Moments;

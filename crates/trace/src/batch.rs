@@ -1,0 +1,233 @@
+//! Batches: some thousand records in columns.
+
+use iosonar_units::{Nanos, Sector, Sectors};
+
+use crate::column::OptionalColumn;
+use crate::{Flags, Op, Outcome, Record, Request, Status};
+
+/// Some thousand records, column by column.
+///
+/// What every request has (start, sector, length, operation) is always stored; everything else
+/// lives in columns that take no memory until a row needs them. Readers also note where each row
+/// stands in its file, so that later stages can name the place of what they refuse.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    start: Vec<Nanos>,
+    sector: Vec<Sector>,
+    sectors: Vec<Sectors>,
+    op: Vec<Op>,
+    flags: OptionalColumn<Flags>,
+    device: OptionalColumn<u16>,
+    class: OptionalColumn<u16>,
+    delay: OptionalColumn<Option<Nanos>>,
+    latency: OptionalColumn<Option<Nanos>>,
+    status: OptionalColumn<Status>,
+    pushed_back: OptionalColumn<bool>,
+    place: OptionalColumn<u64>,
+}
+
+impl Batch {
+    /// How many rows a reader puts into one batch at the most.
+    pub const ROWS: usize = 4096;
+
+    /// Removes all rows, keeps the memory.
+    pub fn clear(&mut self) {
+        self.start.clear();
+        self.sector.clear();
+        self.sectors.clear();
+        self.op.clear();
+        self.flags.clear();
+        self.device.clear();
+        self.class.clear();
+        self.delay.clear();
+        self.latency.clear();
+        self.status.clear();
+        self.pushed_back.clear();
+        self.place.clear();
+    }
+
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        self.start.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.start.is_empty()
+    }
+
+    /// Appends a record that stands nowhere in a file.
+    #[inline]
+    pub fn push(&mut self, record: &Record) {
+        self.push_at(record, 0);
+    }
+
+    /// Appends a record that stands at `place` of its file: a line number for text formats, a byte
+    /// offset for binary ones.
+    #[inline]
+    pub fn push_at(&mut self, record: &Record, place: u64) {
+        let row = self.len();
+        let Record { request, outcome } = record;
+        self.start.push(request.start);
+        self.sector.push(request.sector);
+        self.sectors.push(request.sectors);
+        self.op.push(request.op);
+        self.flags.push(row, request.flags);
+        self.device.push(row, request.device);
+        self.class.push(row, request.class);
+        self.delay.push(row, outcome.delay);
+        self.latency.push(row, outcome.latency);
+        self.status.push(row, outcome.status);
+        self.pushed_back.push(row, outcome.pushed_back);
+        self.place.push(row, place);
+    }
+
+    /// The request of row `row`.
+    #[inline]
+    pub fn request(&self, row: usize) -> Request {
+        Request {
+            start: self.start[row],
+            sector: self.sector[row],
+            sectors: self.sectors[row],
+            op: self.op[row],
+            flags: self.flags.get(row),
+            device: self.device.get(row),
+            class: self.class.get(row),
+        }
+    }
+
+    /// The outcome of row `row`.
+    #[inline]
+    pub fn outcome(&self, row: usize) -> Outcome {
+        Outcome {
+            delay: self.delay.get(row),
+            latency: self.latency.get(row),
+            status: self.status.get(row),
+            pushed_back: self.pushed_back.get(row),
+        }
+    }
+
+    /// Row `row`.
+    #[inline]
+    pub fn record(&self, row: usize) -> Record {
+        Record {
+            request: self.request(row),
+            outcome: self.outcome(row),
+        }
+    }
+
+    /// All rows in order.
+    pub fn records(&self) -> impl Iterator<Item = Record> + '_ {
+        (0..self.len()).map(|row| self.record(row))
+    }
+
+    /// The intended starts of all rows.
+    pub fn starts(&self) -> &[Nanos] {
+        &self.start
+    }
+
+    /// The intended starts of all rows, to be changed.
+    pub fn starts_mut(&mut self) -> &mut [Nanos] {
+        &mut self.start
+    }
+
+    /// Where row `row` stands in its file; 0 if that is not known.
+    pub fn place(&self, row: usize) -> u64 {
+        self.place.get(row)
+    }
+
+    /// Keeps only the rows for which `keep` holds, in order.
+    pub fn retain(&mut self, mut keep: impl FnMut(&Record) -> bool) {
+        let mut kept = 0;
+        for row in 0..self.len() {
+            let record = self.record(row);
+            if keep(&record) {
+                if kept != row {
+                    self.set(kept, &record, self.place(row));
+                }
+                kept += 1;
+            }
+        }
+        self.truncate(kept);
+    }
+
+    fn set(&mut self, row: usize, record: &Record, place: u64) {
+        let Record { request, outcome } = record;
+        self.start[row] = request.start;
+        self.sector[row] = request.sector;
+        self.sectors[row] = request.sectors;
+        self.op[row] = request.op;
+        self.flags.set(row, request.flags);
+        self.device.set(row, request.device);
+        self.class.set(row, request.class);
+        self.delay.set(row, outcome.delay);
+        self.latency.set(row, outcome.latency);
+        self.status.set(row, outcome.status);
+        self.pushed_back.set(row, outcome.pushed_back);
+        self.place.set(row, place);
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        self.start.truncate(rows);
+        self.sector.truncate(rows);
+        self.sectors.truncate(rows);
+        self.op.truncate(rows);
+        self.flags.truncate(rows);
+        self.device.truncate(rows);
+        self.class.truncate(rows);
+        self.delay.truncate(rows);
+        self.latency.truncate(rows);
+        self.status.truncate(rows);
+        self.pushed_back.truncate(rows);
+        self.place.truncate(rows);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(i: u64) -> Record {
+        Record {
+            request: Request {
+                start: Nanos::new(i),
+                sector: Sector::new(i * 8),
+                sectors: Sectors::new(8),
+                op: if i.is_multiple_of(3) {
+                    Op::Write
+                } else {
+                    Op::Read
+                },
+                flags: if i == 5 { Flags::SYNC } else { Flags::NONE },
+                ..Request::default()
+            },
+            outcome: if i > 6 {
+                Outcome::done(Nanos::ZERO, Nanos::new(i))
+            } else {
+                Outcome::default()
+            },
+        }
+    }
+
+    #[test]
+    fn rows_come_back_as_they_went_in() {
+        let mut batch = Batch::default();
+        (0..10).for_each(|i| batch.push_at(&record(i), i + 100));
+        assert!((0..10).all(|i| batch.record(i) == record(i as u64)));
+        assert_eq!(batch.place(9), 109);
+        batch.clear();
+        batch.push(&record(1));
+        assert_eq!(batch.records().collect::<Vec<_>>(), [record(1)]);
+    }
+
+    #[test]
+    fn retained_rows_keep_all_their_columns() {
+        let mut batch = Batch::default();
+        (0..10).for_each(|i| batch.push(&record(i)));
+        batch.retain(|r| r.request.start.get() % 2 == 1);
+        let left: Vec<_> = batch.records().collect();
+        assert_eq!(left, [1, 3, 5, 7, 9].map(record));
+        batch.push(&record(4));
+        assert_eq!(batch.record(5), record(4));
+    }
+}

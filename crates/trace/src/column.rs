@@ -1,0 +1,54 @@
+//! Columns that cost nothing while all their values are the usual one.
+
+/// A column whose storage comes into being with the first value that is not the default.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OptionalColumn<T> {
+    values: Vec<T>,
+}
+
+impl<T: Copy + Default + PartialEq> OptionalColumn<T> {
+    /// Appends `value` as row number `row`; all rows before have been pushed.
+    #[inline]
+    pub(crate) fn push(&mut self, row: usize, value: T) {
+        if !self.values.is_empty() || value != T::default() {
+            if self.values.len() < row {
+                self.values.resize(row, T::default());
+            }
+            self.values.push(value);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, row: usize) -> T {
+        self.values.get(row).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn set(&mut self, row: usize, value: T) {
+        if row >= self.values.len() {
+            self.values.resize(row + 1, T::default());
+        }
+        self.values[row] = value;
+    }
+
+    pub(crate) fn truncate(&mut self, rows: usize) {
+        self.values.truncate(rows);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.values.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OptionalColumn;
+
+    #[test]
+    fn a_column_of_defaults_takes_no_memory() {
+        let mut column = OptionalColumn::<u16>::default();
+        (0..1000).for_each(|row| column.push(row, 0));
+        assert_eq!(column.values.capacity(), 0);
+        column.push(1000, 7);
+        assert_eq!((column.get(999), column.get(1000)), (0, 7));
+    }
+}

@@ -1,0 +1,135 @@
+//! What can be wrong with a trace, told to the person who must mend it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A place in a trace file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file, `-` for standard input.
+    pub file: PathBuf,
+    /// The line, counted from 1; 0 where the format has no lines or the place is not known.
+    pub line: u64,
+    /// The column in bytes, counted from 1; 0 for the line as a whole.
+    pub column: usize,
+}
+
+impl Place {
+    /// A line of a file.
+    pub fn line(file: &Path, line: u64) -> Self {
+        Self {
+            file: file.to_owned(),
+            line,
+            column: 0,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if self.line > 0 {
+            write!(f, ":{}", self.line)?;
+        }
+        if self.column > 0 {
+            write!(f, ":{}", self.column)?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a trace cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The operating system refused.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was tried, as a verb with its object.
+        action: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The compressed stream is broken.
+    #[error("{}: the {method} data are damaged or cut off after {decompressed} decompressed bytes: {source}. \
+             Fetch the file again, or unpack what is whole with the {method} tool", path.display())]
+    Compression {
+        /// The file.
+        path: PathBuf,
+        /// `gzip` or `zstd`.
+        method: &'static str,
+        /// How many bytes came out before the damage.
+        decompressed: u64,
+        /// What the decompressor said.
+        source: std::io::Error,
+    },
+    /// A field is not what the format says.
+    #[error("{place}: field '{field}' is '{seen}', expected {expected}")]
+    Field {
+        /// Where.
+        place: Place,
+        /// The field's name.
+        field: &'static str,
+        /// What stands there.
+        seen: String,
+        /// What should.
+        expected: String,
+    },
+    /// A line ends before its fields do.
+    #[error("{place}: the line ends before the field '{field}'; expected {expected}")]
+    MissingField {
+        /// Where the line ends.
+        place: Place,
+        /// The field that is missing.
+        field: &'static str,
+        /// The shape of a whole line.
+        expected: &'static str,
+    },
+    /// The load goes back in time.
+    #[error(
+        "{place}: this request starts at {start:.9} s, before its predecessor at {previous:.9} s; \
+             a load must be sorted by intended start: sort it by its first column, then try again"
+    )]
+    Unsorted {
+        /// Where.
+        place: Place,
+        /// The start found, in seconds.
+        start: f64,
+        /// The start of the request before, in seconds.
+        previous: f64,
+    },
+    /// The content or the name fits none of the formats.
+    #[error("{}: {reason}; readable are: {readable}", path.display())]
+    UnknownFormat {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        reason: String,
+        /// The names of the formats that can be read (or written).
+        readable: String,
+    },
+    /// A request that a later stage cannot serve.
+    #[error("{place}: {problem}")]
+    Request {
+        /// Where it stands.
+        place: Place,
+        /// What is wrong with it, and the way out.
+        problem: String,
+    },
+}
+
+/// Shortens what is shown of broken input to something that a terminal bears.
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
+    const MOST: usize = 40;
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MOST)]);
+    let mut shown: String = text
+        .chars()
+        .take(MOST)
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    if text.chars().count() > MOST {
+        shown.push_str("...");
+    }
+    shown
+}

@@ -1,0 +1,78 @@
+//! The text format of blkreplay (`*.load`, `*.replay`).
+//!
+//! A data row is `start ; sector ; sectors ; op ; delay ; latency`, times in seconds, lengths in
+//! sectors of 512 bytes. Delay and latency may be missing; both zero means "not measured". The
+//! operation is letters as blkparse prints them: R or W decides, others set flags (A read-ahead,
+//! S sync, M meta, F flush or FUA), D alone is a discard, F alone a flush; lower case marks a
+//! request that was pushed back. A header may stand above the rows, or be repeated. Every other
+//! line is comment; those above the first row are kept as notices and written back.
+//!
+//! What a row cannot hold stands in comment lines, which other readers of the format skip:
+//! `INFO: dropping block=8 len=16 mode=W` is the peer's own line for a dropped request, and we
+//! write the like for requests that failed or never ran, with `start=`, `delay=`, `latency=`,
+//! `errno=` where there is such a thing.
+//!
+//! Not held by this format: the device and the class of a request, write-zeroes, and the
+//! difference between "not measured" and "took no time at all".
+
+mod reader;
+mod row;
+mod writer;
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::formats::{Format, Metadata, TraceReader, TraceWriter};
+use crate::output::Output;
+use crate::{Status, TraceError};
+
+/// The text format of blkreplay.
+pub(crate) struct Blkreplay;
+
+impl Format for Blkreplay {
+    fn name(&self) -> &'static str {
+        "blkreplay"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["load", "replay"]
+    }
+
+    fn description(&self) -> &'static str {
+        "text, a request a line: start ; sector ; sectors ; op ; delay ; latency"
+    }
+
+    fn recognises(&self, head: &[u8]) -> bool {
+        head.split(|&b| b == b'\n')
+            .any(|line| row::is_data(line) || row::is_header(line))
+    }
+
+    fn reader(
+        &self,
+        input: Box<dyn Read + Send>,
+        path: &Path,
+    ) -> Result<Box<dyn TraceReader>, TraceError> {
+        Ok(Box::new(reader::Reader::new(input, path)?))
+    }
+
+    fn writer(
+        &self,
+        output: Box<dyn Output>,
+        path: &Path,
+        metadata: &Metadata,
+    ) -> Result<Box<dyn TraceWriter>, TraceError> {
+        Ok(Box::new(writer::Writer::new(output, path, metadata)))
+    }
+}
+
+/// The verbs of the `INFO:` lines, for what a data row cannot hold.
+const VERBS: [(&str, Status); 6] = [
+    ("dropping", Status::Dropped),
+    ("skipping", Status::Skipped),
+    ("missing", Status::Missed),
+    ("cancelling", Status::Cancelled),
+    ("short", Status::Short),
+    ("verify-failed", Status::VerifyFailed),
+];
+/// The verb of a failed request; the line has an `errno=` as well.
+const FAILED: &str = "failing";

@@ -1,0 +1,372 @@
+//! One line of the format: what it is, and its fields.
+
+use std::path::Path;
+
+use iosonar_units::{Nanos, Sector, Sectors};
+
+use super::{FAILED, VERBS};
+use crate::error::{Place, excerpt};
+use crate::{Flags, Op, Outcome, Record, Request, Status, TraceError};
+
+const WHOLE_ROW: &str = "'start ; sector ; sectors ; op', then optionally '; delay ; latency'";
+const NAMES: [&str; 6] = ["start", "sector", "sectors", "op", "delay", "latency"];
+/// How the header calls the columns; blkreplay's own words, and ours.
+const HEADER_NAMES: [&[&str]; 6] = [
+    &["start"],
+    &["sector"],
+    &["length", "sectors"],
+    &["op"],
+    &["replay_delay", "delay"],
+    &["replay_duration", "latency"],
+];
+
+/// Whether the line is a data row: blanks, a number (a sign is an error to be told), blanks, `;`.
+pub(super) fn is_data(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    let number = line
+        .iter()
+        .take_while(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'+'))
+        .count();
+    number > 0 && line[number..].trim_ascii_start().first() == Some(&b';')
+}
+
+/// Whether the line may tell of a request that a data row cannot hold.
+pub(super) fn is_info(line: &[u8]) -> bool {
+    line.starts_with(b"INFO: ")
+}
+
+/// Whether the line names columns: the first field is a single word of letters, and there are at
+/// least three more.
+pub(super) fn is_header(line: &[u8]) -> bool {
+    let mut fields = line.split(|&b| b == b';');
+    let first = fields.next().unwrap_or_default().trim_ascii();
+    let word = |field: &[u8]| !field.is_empty() && field.iter().all(u8::is_ascii_alphabetic);
+    word(first) && fields.count() >= 3
+}
+
+/// A line with its place, for errors that name both.
+#[derive(Clone, Copy)]
+pub(super) struct Line<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) number: u64,
+    pub(super) path: &'a Path,
+}
+
+impl Line<'_> {
+    fn place(&self, at: usize) -> Place {
+        Place {
+            file: self.path.to_owned(),
+            line: self.number,
+            column: at + 1,
+        }
+    }
+
+    #[cold]
+    fn wrong(&self, column: usize, at: usize, expected: &str) -> TraceError {
+        let rest = &self.bytes[at..];
+        let end = memchr::memchr(b';', rest).unwrap_or(rest.len());
+        TraceError::Field {
+            place: self.place(at),
+            field: NAMES[column],
+            seen: excerpt(rest[..end].trim_ascii()),
+            expected: expected.to_owned(),
+        }
+    }
+
+    /// Checks that a header names the columns in the order in which rows have them.
+    pub(super) fn check_header(&self) -> Result<(), TraceError> {
+        let mut at = 0;
+        for (column, field) in self.bytes.split(|&b| b == b';').enumerate() {
+            let name = field.trim_ascii();
+            let known = HEADER_NAMES.get(column);
+            if !known.is_some_and(|names| names.iter().any(|n| name.starts_with(n.as_bytes()))) {
+                let blanks = field.len() - field.trim_ascii_start().len();
+                return Err(TraceError::Field {
+                    place: self.place(at + blanks),
+                    field: "header",
+                    seen: excerpt(name),
+                    expected: known.map_or_else(
+                        || "no column beyond the sixth".to_owned(),
+                        |names| format!("the column '{}'", names.join("' or '")),
+                    ),
+                });
+            }
+            at += field.len() + 1;
+        }
+        Ok(())
+    }
+
+    /// The record of a data row.
+    pub(super) fn record(&self) -> Result<Record, TraceError> {
+        let mut fields = Fields { line: self, at: 0 };
+        let start = fields.time(0)?;
+        fields.separator(1)?;
+        let sector = fields.sector()?;
+        fields.separator(2)?;
+        let (length_at, sectors) = fields.sectors()?;
+        fields.separator(3)?;
+        let (op, flags, pushed_back) = fields.op()?;
+        if sectors.get() == 0 && op != Op::Flush {
+            return Err(self.wrong(2, length_at, "a length of at least 1 sector"));
+        }
+        let mut times = [None; 2];
+        for (i, time) in times.iter_mut().enumerate() {
+            if fields.at_end() {
+                break;
+            }
+            fields.separator(4 + i)?;
+            *time = Some(fields.time(4 + i)?);
+        }
+        if !fields.at_end() {
+            let rest = &self.bytes[fields.at..];
+            return Err(TraceError::Field {
+                place: self.place(fields.at),
+                field: "end of line",
+                seen: excerpt(rest),
+                expected: format!("nothing more: a row is {WHOLE_ROW}"),
+            });
+        }
+        let [mut delay, mut latency] = times;
+        if delay.unwrap_or_default() == Nanos::ZERO && latency.unwrap_or_default() == Nanos::ZERO {
+            (delay, latency) = (None, None);
+        }
+        Ok(Record {
+            request: Request {
+                start,
+                sector,
+                sectors,
+                op,
+                flags,
+                ..Request::default()
+            },
+            outcome: Outcome {
+                delay,
+                latency,
+                status: Status::Done,
+                pushed_back,
+            },
+        })
+    }
+
+    /// The record that an `INFO:` line tells of, if it is one of the known ones. `previous` is the
+    /// start of the row before: the peer's lines have none of their own.
+    pub(super) fn info(&self, previous: Nanos) -> Option<Record> {
+        let text = std::str::from_utf8(self.bytes).ok()?;
+        let mut words = text.trim().strip_prefix("INFO: ")?.split_ascii_whitespace();
+        let verb = words.next()?;
+        let mut record = Record::default();
+        record.request.start = previous;
+        let (mut has_block, mut has_length, mut errno) = (false, false, 0);
+        for word in words {
+            let (key, value) = word.split_once('=')?;
+            match key {
+                "block" => {
+                    record.request.sector = Sector::new(value.parse().ok()?);
+                    has_block = true;
+                }
+                "len" => {
+                    record.request.sectors = Sectors::new(value.parse().ok()?);
+                    has_length = true;
+                }
+                "mode" => {
+                    let (op, flags, pushed_back) = op_of(value.as_bytes())?;
+                    (record.request.op, record.request.flags) = (op, flags);
+                    record.outcome.pushed_back = pushed_back;
+                }
+                "start" => record.request.start = value.parse().ok()?,
+                "delay" => record.outcome.delay = Some(value.parse().ok()?),
+                "latency" => record.outcome.latency = Some(value.parse().ok()?),
+                "errno" => errno = value.parse().ok()?,
+                _ => return None,
+            }
+        }
+        record.outcome.status = if verb == FAILED {
+            Status::Error(errno)
+        } else {
+            VERBS.iter().find(|(v, _)| *v == verb)?.1
+        };
+        (has_block && has_length).then_some(record)
+    }
+}
+
+/// Operation, flags and "pushed back" from letters as blkparse prints them.
+fn op_of(letters: &[u8]) -> Option<(Op, Flags, bool)> {
+    let mut op = None;
+    let mut flags = Flags::NONE;
+    let (mut discard, mut flush, mut pushed_back) = (false, false, false);
+    for &letter in letters {
+        match letter {
+            b'R' | b'r' => op = Some(Op::Read),
+            b'W' | b'w' => op = Some(Op::Write),
+            b'D' | b'd' => discard = true,
+            b'F' | b'f' => flush = true,
+            b'A' => flags = flags.with(Flags::READ_AHEAD),
+            b'S' => flags = flags.with(Flags::SYNC),
+            b'M' => flags = flags.with(Flags::META),
+            b'N' => {}
+            _ => return None,
+        }
+        pushed_back |= letter.is_ascii_lowercase();
+    }
+    let op = match op {
+        Some(op) => {
+            if flush {
+                flags = flags.with(Flags::FUA);
+            }
+            op
+        }
+        None if discard => Op::Discard,
+        None if flush => Op::Flush,
+        None => return None,
+    };
+    Some((op, flags, pushed_back))
+}
+
+/// Goes through the fields of a row from left to right.
+struct Fields<'a> {
+    line: &'a Line<'a>,
+    at: usize,
+}
+
+impl Fields<'_> {
+    #[inline]
+    fn skip_blanks(&mut self) {
+        while matches!(self.line.bytes.get(self.at), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    fn at_end(&mut self) -> bool {
+        self.skip_blanks();
+        self.at == self.line.bytes.len()
+    }
+
+    /// Steps over the `;` in front of `column`.
+    #[inline]
+    fn separator(&mut self, column: usize) -> Result<(), TraceError> {
+        self.skip_blanks();
+        match self.line.bytes.get(self.at) {
+            Some(b';') => {
+                self.at += 1;
+                self.skip_blanks();
+                Ok(())
+            }
+            None => Err(self.missing(column)),
+            Some(_) => Err(self
+                .line
+                .wrong(column - 1, self.at, "a ';' behind the value")),
+        }
+    }
+
+    #[cold]
+    fn missing(&self, column: usize) -> TraceError {
+        TraceError::MissingField {
+            place: self.line.place(self.at),
+            field: NAMES[column],
+            expected: WHOLE_ROW,
+        }
+    }
+
+    /// The digits at the current place as a number, and how many they are; saturates.
+    #[inline]
+    fn digits(&mut self) -> (u64, usize) {
+        let begin = self.at;
+        let mut value = 0_u64;
+        while let Some(digit) = self.line.bytes.get(self.at).map(|b| b.wrapping_sub(b'0'))
+            && digit <= 9
+        {
+            value = value.saturating_mul(10).saturating_add(u64::from(digit));
+            self.at += 1;
+        }
+        (value, self.at - begin)
+    }
+
+    /// Seconds with any number of decimals.
+    #[inline]
+    fn time(&mut self, column: usize) -> Result<Nanos, TraceError> {
+        const EXPECTED: &str =
+            "a time in seconds, not negative, below 18 446 744 073, such as 0.009507758";
+        self.skip_blanks();
+        let begin = self.at;
+        if begin == self.line.bytes.len() {
+            return Err(self.missing(column));
+        }
+        let wrong = |line: &Line<'_>| Err(line.wrong(column, begin, EXPECTED));
+        let (seconds, whole_digits) = self.digits();
+        let (mut nanos, mut fraction_digits) = (0, 0);
+        if self.line.bytes.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            let from = self.at;
+            (nanos, fraction_digits) = self.digits();
+            if fraction_digits < 9 {
+                nanos *= 10_u64.pow(9 - fraction_digits as u32);
+            } else if fraction_digits > 9 {
+                let digit = |i: usize| u64::from(self.line.bytes[from + i] - b'0');
+                nanos = (0..9).fold(0, |n, i| n * 10 + digit(i)) + u64::from(digit(9) >= 5);
+            }
+        }
+        let ended = matches!(
+            self.line.bytes.get(self.at),
+            None | Some(b' ' | b'\t' | b';')
+        );
+        if whole_digits + fraction_digits == 0 || !ended {
+            return wrong(self.line);
+        }
+        match seconds
+            .checked_mul(1_000_000_000)
+            .and_then(|s| s.checked_add(nanos))
+        {
+            Some(ns) => Ok(Nanos::new(ns)),
+            None => wrong(self.line),
+        }
+    }
+
+    #[inline]
+    fn sector(&mut self) -> Result<Sector, TraceError> {
+        let begin = self.at;
+        let (value, digits) = self.digits();
+        if digits == 0 || value >= 1 << 63 {
+            return Err(self.line.wrong(
+                1,
+                begin,
+                "a sector number of 512 B sectors, 0 to 2^63 - 1",
+            ));
+        }
+        Ok(Sector::new(value))
+    }
+
+    #[inline]
+    fn sectors(&mut self) -> Result<(usize, Sectors), TraceError> {
+        let begin = self.at;
+        let (value, digits) = self.digits();
+        match u32::try_from(value) {
+            Ok(value) if digits > 0 => Ok((begin, Sectors::new(value))),
+            _ => Err(self
+                .line
+                .wrong(2, begin, "a length in sectors, 1 to 2^32 - 1")),
+        }
+    }
+
+    #[inline]
+    fn op(&mut self) -> Result<(Op, Flags, bool), TraceError> {
+        let begin = self.at;
+        while self
+            .line
+            .bytes
+            .get(self.at)
+            .is_some_and(u8::is_ascii_alphabetic)
+        {
+            self.at += 1;
+        }
+        if begin == self.line.bytes.len() {
+            return Err(self.missing(3));
+        }
+        op_of(&self.line.bytes[begin..self.at]).ok_or_else(|| {
+            self.line.wrong(
+                3,
+                begin,
+                "R (read) or W (write), D (discard) or F (flush), perhaps with the flags A, S, M, F",
+            )
+        })
+    }
+}

@@ -1,0 +1,45 @@
+//! The one form that recordings, generated loads, simulations and replays share, and the files
+//! that it is kept in.
+//!
+//! A [`Request`] is what somebody wants: when, where, how much, which operation. A [`Record`] is a
+//! request with its [`Outcome`]: how late it was handed over (`delay`), how long it then took
+//! (`latency`), and a [`Status`]. Everything that reads records works on a recording, a simulation
+//! and a replay alike.
+//!
+//! Traces flow in [`Batch`]es: columns of some thousand rows, so that nothing needs a whole trace
+//! in memory. A [`TraceReader`] fills batches, a [`TraceWriter`] takes them:
+//!
+//! ```no_run
+//! use iosonar_trace::{Batch, TraceError, output, input};
+//!
+//! fn copy() -> Result<(), TraceError> {
+//!     let mut reader = input::open("recording.load.gz".as_ref())?;
+//!     let mut writer = output::create("copy.load.zst".as_ref(), reader.metadata())?;
+//!     let mut batch = Batch::default();
+//!     while reader.next_batch(&mut batch)? > 0 {
+//!         writer.write(&batch)?;
+//!     }
+//!     writer.finish()
+//! }
+//! ```
+//!
+//! Times are on the file's own axis, in nanoseconds. Readers decompress on a thread of their own
+//! and name file, line and column in their errors; writers write to a temporary name and rename it
+//! when all is whole.
+
+mod batch;
+mod column;
+mod error;
+mod filter;
+pub mod formats;
+pub mod input;
+pub mod output;
+mod record;
+mod sorted;
+
+pub use batch::Batch;
+pub use error::{Place, TraceError};
+pub use filter::{Selection, SpeedChange, TimeWindow, Transform, Transformed};
+pub use formats::{Format, Metadata, TraceReader, TraceWriter};
+pub use record::{Flags, Op, Outcome, Record, Request, Status};
+pub use sorted::SortedByStart;

@@ -1,0 +1,176 @@
+//! Requests, outcomes and records.
+
+use iosonar_units::{Nanos, Sector, Sectors};
+
+/// What is asked of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Data from the device.
+    #[default]
+    Read,
+    /// Data to the device.
+    Write,
+    /// The device may forget the range (TRIM, UNMAP).
+    Discard,
+    /// Everything written before must be durable; the length may be zero.
+    Flush,
+    /// The range reads as zeros from now on.
+    WriteZeroes,
+}
+
+impl Op {
+    /// Whether the operation leaves the device's contents as they are.
+    pub const fn is_harmless(self) -> bool {
+        matches!(self, Self::Read | Self::Flush)
+    }
+}
+
+/// What a request says about itself besides its operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// No flag.
+    pub const NONE: Self = Self(0);
+    /// Somebody waits for it.
+    pub const SYNC: Self = Self(1);
+    /// A write that is durable when it completes (force unit access), or carries a flush.
+    pub const FUA: Self = Self(2);
+    /// Metadata of a file system.
+    pub const META: Self = Self(4);
+    /// Read ahead of need.
+    pub const READ_AHEAD: Self = Self(8);
+
+    /// Whether all of `other` are set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// These flags and `other`.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// What somebody wants: when, where, how much, which operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The intended start, on the trace's own time axis.
+    pub start: Nanos,
+    /// The first sector.
+    pub sector: Sector,
+    /// The length.
+    pub sectors: Sectors,
+    /// The operation.
+    pub op: Op,
+    /// Its flags.
+    pub flags: Flags,
+    /// Which device of a multi-device trace.
+    pub device: u16,
+    /// Which class of requests (a workload's name for a kind of user).
+    pub class: u16,
+}
+
+impl Request {
+    /// The first sector behind the request.
+    pub fn end(&self) -> Sector {
+        self.sector + self.sectors
+    }
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// Done in full.
+    #[default]
+    Done,
+    /// Failed with this `errno`.
+    Error(u16),
+    /// Fewer bytes than asked for were moved.
+    Short,
+    /// Left out because it conflicted with another.
+    Dropped,
+    /// Left out on purpose (a write of a replay that only reads).
+    Skipped,
+    /// Planned, never started.
+    Missed,
+    /// Started, then cancelled.
+    Cancelled,
+    /// Done, but the content was wrong.
+    VerifyFailed,
+}
+
+/// What became of a request.
+///
+/// - `delay` = handing over to the device (or array) - intended start;
+/// - `latency` = completion - handing over, queues below included;
+/// - response time = delay + latency.
+///
+/// A replay hands over when it submits. A simulation hands over at the intended start. The times
+/// of a request that never ran are `None`, as are those that nobody measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// How late the request was handed over.
+    pub delay: Option<Nanos>,
+    /// How long it then took.
+    pub latency: Option<Nanos>,
+    /// How it ended.
+    pub status: Status,
+    /// Whether it was held back because it overlapped a request in flight.
+    pub pushed_back: bool,
+}
+
+impl Outcome {
+    /// A request that was done, with its times.
+    pub const fn done(delay: Nanos, latency: Nanos) -> Self {
+        Self {
+            delay: Some(delay),
+            latency: Some(latency),
+            status: Status::Done,
+            pushed_back: false,
+        }
+    }
+
+    /// A request that did not run, or whose times nobody measured.
+    pub const fn untimed(status: Status) -> Self {
+        Self {
+            delay: None,
+            latency: None,
+            status,
+            pushed_back: false,
+        }
+    }
+
+    /// Delay + latency, where both are known.
+    pub fn response_time(&self) -> Option<Nanos> {
+        Some(self.delay?.saturating_add(self.latency?))
+    }
+}
+
+/// A request and what became of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// What was wanted.
+    pub request: Request,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_response_time_is_known_only_if_both_parts_are() {
+        let t = Nanos::from_millis;
+        assert_eq!(Outcome::done(t(1), t(2)).response_time(), Some(t(3)));
+        assert_eq!(Outcome::untimed(Status::Dropped).response_time(), None);
+    }
+
+    #[test]
+    fn flags_add_up() {
+        let flags = Flags::SYNC.with(Flags::META);
+        assert!(flags.contains(Flags::META) && !flags.contains(Flags::FUA));
+    }
+}

@@ -1,0 +1,27 @@
+//! Time and space, as types.
+//!
+//! Everything in iosonar speaks four units: [`Nanos`] for instants and durations, [`Sector`] for a
+//! position on a device, [`Sectors`] for a length on it, [`Bytes`] at the edges where people and
+//! files speak of bytes. They are integers, so that arithmetic is exact and results are the same
+//! on every machine; floating point begins where statistics begin.
+//!
+//! Each unit is read from and written for people: `"60s".parse::<Nanos>()`,
+//! `"128KiB".parse::<Bytes>()`, `println!("{}", Nanos::from_micros(1500))`.
+//!
+//! ```
+//! use iosonar_units::{Nanos, Sector, Sectors};
+//!
+//! let end = Sector::new(1000) + Sectors::new(8);
+//! assert_eq!(end, Sector::new(1008));
+//! assert_eq!("1.5ms".parse::<Nanos>().unwrap().to_string(), "1.5 ms");
+//! ```
+
+mod bytes;
+mod decimal;
+mod nanos;
+mod sector;
+
+pub use bytes::Bytes;
+pub use decimal::ParseUnitError;
+pub use nanos::Nanos;
+pub use sector::{SECTOR_BYTES, Sector, Sectors};
