@@ -1,0 +1,33 @@
+//! Why a replay does not happen, or ends.
+
+use std::path::PathBuf;
+
+use iosonar_trace::TraceError;
+
+/// Why a replay failed or was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// What was asked for is not safe, or does not go together. Nothing was started.
+    #[error("refused: {0}")]
+    Refused(String),
+    /// The load is damaged, or holds requests that the target cannot do.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The operating system refused something.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io {
+        /// The target.
+        path: PathBuf,
+        /// What was tried, as a verb with its object.
+        action: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl ReplayError {
+    /// Whether the replay was refused before it touched anything.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused(_))
+    }
+}

@@ -1,0 +1,87 @@
+//! Nothing is damaged: what speaks against using a target is found before it is opened for use.
+//!
+//! A block device is refused if it, a partition of it, or the disk it is a partition of
+//!
+//! - holds a mounted file system or swap space,
+//! - is held by another driver (device mapper, md, bcache: `holders` in sysfs),
+//! - backs a loop device,
+//! - is opened exclusively by somebody (checked by opening it exclusively ourselves).
+//!
+//! That holds for reads too: they would disturb whoever uses it, and measure both. To be written
+//! to, a device must besides be free of partition tables and file-system signatures, and a regular
+//! file must be new or empty, unless the user names the very target as one to be destroyed.
+//!
+//! What the kernel knows is read from `/proc` and `/sys`; [`Host`] can be given other roots, so
+//! that tests can tell of devices that a machine does not have.
+
+mod host;
+mod signature;
+
+pub use host::{Host, Use};
+pub use signature::signature;
+
+use std::fs::File;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use crate::{Intent, ReplayError};
+
+/// Refuses what must not be used as `intent` says. `file` is the target, opened for reading.
+///
+/// # Errors
+/// [`ReplayError::Refused`], with the reason and the way out.
+pub fn examine(host: &Host, path: &Path, file: &File, intent: &Intent) -> Result<(), ReplayError> {
+    let refuse = |reason: String| Err(ReplayError::Refused(reason));
+    let metadata = file.metadata().map_err(|source| ReplayError::Io {
+        path: path.to_owned(),
+        action: "examine it",
+        source,
+    })?;
+    let shown = path.display();
+    let kind = metadata.file_type();
+    if kind.is_block_device() {
+        if let Some(usage) = host.usage_of_device(metadata.rdev()) {
+            return refuse(format!(
+                "{shown} is in use: {usage}. iosonar never touches a device that is in use, not even \
+                 to read; unmount or detach it first"
+            ));
+        }
+    } else if kind.is_file() {
+        if let Some(usage) = host.usage_of_file(path) {
+            return refuse(format!(
+                "{shown} is in use: {usage}. Detach it first, or name the device itself as the target"
+            ));
+        }
+    } else {
+        return refuse(format!(
+            "{shown} is neither a block device nor a regular file"
+        ));
+    }
+    if !intent.write || destroyable(&metadata, intent) {
+        return Ok(());
+    }
+    if kind.is_file() && metadata.len() > 0 {
+        return refuse(format!(
+            "{shown} holds {} bytes of data, which writing would destroy. If they may be lost, say \
+             --destroy {shown}; or have a new file made with --create SIZE",
+            metadata.len()
+        ));
+    }
+    if kind.is_block_device()
+        && let Some(content) = signature(|buffer, offset| file.read_at(buffer, offset))
+    {
+        return refuse(format!(
+            "{shown} holds {content}, which writing would destroy. If it may be lost, say \
+             --destroy {shown}"
+        ));
+    }
+    Ok(())
+}
+
+/// Whether the user named the very target (by whatever path) as one to be destroyed.
+fn destroyable(target: &std::fs::Metadata, intent: &Intent) -> bool {
+    intent.destroy.iter().any(|path| {
+        std::fs::metadata(path)
+            .is_ok_and(|named| named.dev() == target.dev() && named.ino() == target.ino())
+    })
+}

@@ -1,0 +1,144 @@
+//! What is in a load, found out before anything is started.
+
+use std::path::Path;
+
+use iosonar_trace::{Batch, Op, Place, TraceError, TraceReader, input};
+use iosonar_units::{Bytes, Nanos, SECTOR_BYTES, Sector, Sectors};
+
+use crate::{Options, ReplayError, Target, Writes};
+
+/// What is in the part of a load that is replayed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scan {
+    /// All requests.
+    pub requests: u64,
+    /// Those that leave the target as it is: reads and flushes.
+    pub harmless: u64,
+    /// Those that cannot be replayed yet: discards and write-zeroes.
+    pub unsupported: u64,
+    /// Where the highest request ends.
+    pub end: Sector,
+    /// The longest request.
+    pub longest: Sectors,
+    /// The intended start of the last request.
+    pub last_start: Nanos,
+}
+
+impl Scan {
+    /// Reads the load at `path` once, and checks that it can be replayed on `target` as `options`
+    /// say.
+    ///
+    /// # Errors
+    /// [`ReplayError::Trace`] if the load is damaged, unsorted, or holds a request that is not
+    /// aligned to the target's blocks; [`ReplayError::Refused`] if the load is empty, writes
+    /// without leave, or reaches beyond the target's end.
+    pub fn of(path: &Path, target: &Target, options: &Options) -> Result<Self, ReplayError> {
+        if path == Path::new("-") {
+            return Err(ReplayError::Refused(
+                "a replay reads its load twice, first to check it: store it in a file".to_owned(),
+            ));
+        }
+        let mut reader = input::open_load(path, &options.selection)?;
+        let mut scan = Self::default();
+        let mut batch = Batch::default();
+        while reader.next_batch(&mut batch)? > 0 {
+            for row in 0..batch.len() {
+                scan.add(&batch, row, path, target.block(), options)?;
+            }
+        }
+        scan.check(target, options)?;
+        Ok(scan)
+    }
+
+    fn add(
+        &mut self,
+        batch: &Batch,
+        row: usize,
+        path: &Path,
+        block: Bytes,
+        options: &Options,
+    ) -> Result<(), ReplayError> {
+        let request = batch.request(row);
+        self.requests += 1;
+        self.last_start = request.start;
+        self.harmless += u64::from(request.op.is_harmless());
+        self.unsupported += u64::from(matches!(request.op, Op::Discard | Op::WriteZeroes));
+        if !request.op.is_harmless() && options.writes == Writes::Skip {
+            return Ok(());
+        }
+        self.end = self.end.max(request.end());
+        self.longest = self.longest.max(request.sectors);
+        let block_sectors = block.get() / SECTOR_BYTES;
+        if !request.sector.get().is_multiple_of(block_sectors)
+            || !u64::from(request.sectors.get()).is_multiple_of(block_sectors)
+        {
+            return Err(ReplayError::Trace(TraceError::Request {
+                place: Place::line(path, batch.place(row)),
+                problem: format!(
+                    "the request of {} sectors at sector {} is not aligned to the target's blocks \
+                     of {block}; take a target with smaller blocks",
+                    request.sectors, request.sector
+                ),
+            }));
+        }
+        Ok(())
+    }
+
+    /// Checks that the rows of `batch` are not beyond what was scanned: a file may change.
+    pub(crate) fn still_holds(
+        &self,
+        batch: &Batch,
+        path: &Path,
+        options: &Options,
+    ) -> Result<(), TraceError> {
+        for row in 0..batch.len() {
+            let request = batch.request(row);
+            let left_out = !request.op.is_harmless() && options.writes == Writes::Skip;
+            if !left_out && (request.end() > self.end || request.sectors > self.longest) {
+                return Err(TraceError::Request {
+                    place: Place::line(path, batch.place(row)),
+                    problem: "this request was not there when the load was checked: the file has \
+                              changed meanwhile"
+                        .to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, target: &Target, options: &Options) -> Result<(), ReplayError> {
+        let refuse = |reason: String| Err(ReplayError::Refused(reason));
+        let writes = self.requests - self.harmless;
+        if self.requests == 0 {
+            return refuse("the load has no request in the chosen window".to_owned());
+        }
+        if writes > 0 && options.writes == Writes::Refuse {
+            return refuse(format!(
+                "{writes} of the {} requests write, and a replay only reads unless told otherwise: \
+                 say --skip-writes to leave them out, or --write to do them and lose what is on {}",
+                self.requests,
+                target.path().display()
+            ));
+        }
+        if self.unsupported > 0 && options.writes == Writes::Do {
+            return refuse(format!(
+                "{} requests are discards or write-zeroes, which cannot be replayed yet; \
+                 --skip-writes leaves them out together with the writes",
+                self.unsupported
+            ));
+        }
+        let needed = self.end.offset();
+        if needed > target.size() {
+            return refuse(format!(
+                "the load reaches to sector {} ({needed}), the end of {} is at {} ({}): take a \
+                 target of at least {} bytes",
+                self.end,
+                target.path().display(),
+                target.size().get() / SECTOR_BYTES,
+                target.size(),
+                needed.get()
+            ));
+        }
+        Ok(())
+    }
+}

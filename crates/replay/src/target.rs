@@ -1,0 +1,215 @@
+//! Targets: what a load is replayed on.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use iosonar_units::{Bytes, SECTOR_BYTES};
+use rustix::fs::{AtFlags, OFlags, StatxFlags};
+
+use crate::safety::{self, Host};
+use crate::{Intent, ReplayError};
+
+/// A block device or regular file that has been examined and opened.
+#[derive(Debug)]
+pub struct Target {
+    path: PathBuf,
+    file: File,
+    size: Bytes,
+    block: Bytes,
+    fakes: Vec<String>,
+}
+
+impl Target {
+    /// Examines and opens the target at `path`.
+    ///
+    /// # Errors
+    /// [`ReplayError::Refused`] if it must not be used as `intent` says or cannot be without the
+    /// page cache, [`ReplayError::Io`] if it cannot be opened.
+    pub fn open(path: &Path, intent: &Intent, host: &Host) -> Result<Self, ReplayError> {
+        let io_error = |action| {
+            move |source| ReplayError::Io {
+                path: path.to_owned(),
+                action,
+                source,
+            }
+        };
+        // Opened for reading first: nothing is at stake until it has been examined.
+        let probe = File::open(path).map_err(io_error("open the target"))?;
+        safety::examine(host, path, &probe, intent)?;
+        let metadata = probe.metadata().map_err(io_error("examine it"))?;
+        let is_device = metadata.file_type().is_block_device();
+        let mut flags = OFlags::empty();
+        if !intent.buffered {
+            flags |= OFlags::DIRECT;
+        }
+        if is_device {
+            // Exclusive: fails if anybody else has claimed it, and claims it for us.
+            flags |= OFlags::EXCL;
+        }
+        let opened = OpenOptions::new()
+            .read(true)
+            .write(intent.write)
+            .custom_flags(flags.bits() as i32)
+            .open(path);
+        let mut file = match opened {
+            Ok(file) => file,
+            Err(e) if is_device && e.raw_os_error() == Some(16) => {
+                return Err(ReplayError::Refused(format!(
+                    "{} is in use: somebody has opened it exclusively",
+                    path.display()
+                )));
+            }
+            Err(e) if !intent.buffered && e.raw_os_error() == Some(22) => {
+                return Err(ReplayError::Refused(format!(
+                    "the file system of {} cannot bypass the page cache (O_DIRECT), so latencies \
+                     would be those of memory; take another target, or say --no-direct and get \
+                     results marked as fake",
+                    path.display()
+                )));
+            }
+            Err(e) => return Err(io_error("open the target")(e)),
+        };
+        let size = file
+            .seek(SeekFrom::End(0))
+            .map_err(io_error("find out its size"))?;
+        let mut target = Self {
+            path: path.to_owned(),
+            size: Bytes::new(size),
+            block: Bytes::new(SECTOR_BYTES),
+            fakes: Vec::new(),
+            file,
+        };
+        target.block = target.alignment(is_device, intent);
+        target.find_fakes(&metadata, is_device, intent, host);
+        Ok(target)
+    }
+
+    /// What every offset and length must be a multiple of.
+    fn alignment(&self, is_device: bool, intent: &Intent) -> Bytes {
+        let block = if intent.buffered {
+            SECTOR_BYTES
+        } else if is_device {
+            rustix::fs::ioctl_blksszget(&self.file).map_or(SECTOR_BYTES, u64::from)
+        } else {
+            let dio = StatxFlags::DIOALIGN;
+            match rustix::fs::statx(&self.file, c"", AtFlags::EMPTY_PATH, dio) {
+                Ok(s) if s.stx_dio_offset_align > 0 => u64::from(s.stx_dio_offset_align),
+                _ => SECTOR_BYTES,
+            }
+        };
+        Bytes::new(block.max(SECTOR_BYTES))
+    }
+
+    /// Finds out why latencies might not be those of the storage.
+    fn find_fakes(
+        &mut self,
+        metadata: &std::fs::Metadata,
+        is_device: bool,
+        intent: &Intent,
+        host: &Host,
+    ) {
+        /// `f_type` of tmpfs and ramfs.
+        const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
+        if intent.buffered {
+            self.fakes
+                .push("the page cache is used (--no-direct)".to_owned());
+        }
+        if rustix::fs::fstatfs(&self.file)
+            .is_ok_and(|s| !is_device && IN_MEMORY.contains(&s.f_type))
+        {
+            self.fakes.push("the file system is in memory".to_owned());
+        }
+        let sparse = |m: &std::fs::Metadata| m.blocks() * 512 < m.len();
+        if !is_device && sparse(metadata) {
+            self.fakes.push(
+                "the file has holes, whose reads never reach the storage; fill it with data first"
+                    .to_owned(),
+            );
+        }
+        if let Some((backing, direct)) = host.loop_backing(metadata.rdev())
+            && is_device
+        {
+            if !direct {
+                self.fakes.push(
+                    "the loop device goes through the page cache (losetup --direct-io=on)"
+                        .to_owned(),
+                );
+            }
+            if std::fs::metadata(&backing).is_ok_and(|m| m.is_file() && sparse(&m)) {
+                self.fakes.push(
+                    "the file behind the loop device has holes, whose reads never reach the storage"
+                        .to_owned(),
+                );
+            }
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its size.
+    pub fn size(&self) -> Bytes {
+        self.size
+    }
+
+    /// What every offset and length must be a multiple of.
+    pub fn block(&self) -> Bytes {
+        self.block
+    }
+
+    /// Why the results may not be those of the storage; empty if nothing speaks against them.
+    pub fn fakes(&self) -> &[String] {
+        &self.fakes
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+/// Makes a new file of `size` at `path` and fills it with random data, so that reads of it reach
+/// the storage and nothing below can compress them away. `progress` is told the bytes written.
+///
+/// # Errors
+/// [`ReplayError::Refused`] if there is such a file already, [`ReplayError::Io`] if it cannot be
+/// written; a file begun is removed then.
+pub fn create_file(
+    path: &Path,
+    size: Bytes,
+    mut progress: impl FnMut(u64),
+) -> Result<(), ReplayError> {
+    const CHUNK: usize = 1 << 20;
+    if path.exists() {
+        return Err(ReplayError::Refused(format!(
+            "{} exists already; leave out --create to use it as it is",
+            path.display()
+        )));
+    }
+    let mut fill = || -> std::io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        let mut chunk = vec![0; CHUNK];
+        let mut noise = crate::buffers::Noise::new(size.get());
+        let mut written = 0;
+        while written < size.get() {
+            let n = (CHUNK as u64).min(size.get() - written) as usize;
+            noise.fill(&mut chunk[..n]);
+            file.write_all(&chunk[..n])?;
+            written += n as u64;
+            progress(written);
+        }
+        file.sync_all()
+    };
+    fill().map_err(|source| {
+        // Nothing else can be done about a failure to remove what could not be written.
+        let _ = std::fs::remove_file(path);
+        ReplayError::Io {
+            path: path.to_owned(),
+            action: "create and fill it",
+            source,
+        }
+    })
+}

@@ -1,0 +1,303 @@
+//! Replays on regular files, as any user may do them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use iosonar_replay::safety::Host;
+use iosonar_replay::{
+    EngineKind, Intent, Options, Progress, ReplayError, Scan, Summary, Target, Verdict, Writes,
+    create_file, replay,
+};
+use iosonar_trace::{Batch, Metadata, Record, Selection, Status, TraceReader, input, output};
+use iosonar_units::{Bytes, Nanos};
+
+struct Scratch {
+    dir: tempfile::TempDir,
+}
+
+impl Scratch {
+    fn new() -> Self {
+        // Beside the build: the system's directory for temporary files may be in memory.
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        Self { dir }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn load(&self, text: &str) -> PathBuf {
+        let path = self.path("x.load");
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn target(&self, sectors: u64) -> PathBuf {
+        let path = self.path("target");
+        create_file(&path, Bytes::new(sectors * 512), |_| ()).unwrap();
+        path
+    }
+}
+
+/// Opens for `O_DIRECT` where the file system can, else through the page cache.
+fn open(path: &Path, intent: Intent) -> Result<Target, ReplayError> {
+    Target::open(path, &intent, &Host::default()).or_else(|e| {
+        if e.to_string().contains("--no-direct") {
+            let buffered = Intent {
+                buffered: true,
+                ..intent
+            };
+            return Target::open(path, &buffered, &Host::default());
+        }
+        Err(e)
+    })
+}
+
+fn run(
+    scratch: &Scratch,
+    load: &Path,
+    target: &Path,
+    options: &Options,
+) -> Result<(Summary, Vec<Record>), ReplayError> {
+    let write = options.writes == Writes::Do;
+    let destroy = if write {
+        vec![target.to_owned()]
+    } else {
+        vec![]
+    };
+    let target = open(
+        target,
+        Intent {
+            write,
+            destroy,
+            buffered: false,
+        },
+    )?;
+    let scan = Scan::of(load, &target, options)?;
+    let out = scratch.path("out.replay");
+    let writer = output::create(&out, &Metadata::default())?;
+    let summary = replay(
+        load,
+        &scan,
+        &target,
+        options,
+        Some(writer),
+        &AtomicBool::new(false),
+        &Progress::default(),
+    )?;
+    let mut reader = input::open(&out)?;
+    let (mut records, mut batch) = (Vec::new(), Batch::default());
+    while reader.next_batch(&mut batch)? > 0 {
+        records.extend(batch.records());
+    }
+    Ok((summary, records))
+}
+
+/// Reads of 8 sectors, `n` of them, `distance_us` apart, all over 1 024 sectors.
+fn reads(n: u64, distance_us: u64) -> String {
+    (0..n)
+        .map(|i| {
+            let t = Nanos::from_micros(i * distance_us).as_secs_f64();
+            format!("{t:.9} ; {} ; 8 ; R\n", i * 37 % 128 * 8)
+        })
+        .collect()
+}
+
+#[test]
+fn every_request_is_done_once_with_its_times_on_either_engine() {
+    for engine in [EngineKind::Auto, EngineKind::Threads] {
+        let scratch = Scratch::new();
+        let (load, target) = (scratch.load(&reads(500, 200)), scratch.target(1024));
+        let options = Options {
+            engine,
+            ..Options::default()
+        };
+        let (summary, mut records) = run(&scratch, &load, &target, &options).unwrap();
+        assert_eq!(
+            (summary.completed, summary.missed, summary.errors),
+            (500, 0, 0)
+        );
+        assert!(summary.elapsed >= summary.intended, "never early");
+        assert_eq!(summary.intended, Nanos::from_micros(499 * 200));
+        records.sort_by_key(|r| r.request.start);
+        for (i, record) in records.iter().enumerate() {
+            assert_eq!(record.request.start, Nanos::from_micros(i as u64 * 200));
+            assert_eq!(record.outcome.status, Status::Done);
+            assert!(record.outcome.latency.unwrap() > Nanos::ZERO);
+        }
+    }
+}
+
+#[test]
+fn speed_and_window_set_the_pace() {
+    let scratch = Scratch::new();
+    let (load, target) = (scratch.load(&reads(1000, 1000)), scratch.target(1024));
+    let options = Options {
+        selection: Selection {
+            from: Nanos::from_millis(500),
+            until: Nanos::from_millis(900),
+            speed: 4.0,
+        },
+        ..Options::default()
+    };
+    let (summary, records) = run(&scratch, &load, &target, &options).unwrap();
+    assert_eq!(records.len(), 400);
+    // The window's beginning is the replay's zero: 399 ms, four times as fast.
+    assert_eq!(summary.intended, Nanos::from_micros(99_750));
+}
+
+#[test]
+fn a_load_with_writes_is_refused_unless_told_otherwise() {
+    let scratch = Scratch::new();
+    let load = scratch.load("0 ; 0 ; 8 ; R\n0 ; 8 ; 8 ; W\n");
+    let target = scratch.target(1024);
+    let before = fs::read(&target).unwrap();
+    let error = run(&scratch, &load, &target, &Options::default()).unwrap_err();
+    assert!(error.is_refusal());
+    let message = error.to_string();
+    assert!(
+        message.contains("--skip-writes") && message.contains("--write"),
+        "{message}"
+    );
+
+    let skip = Options {
+        writes: Writes::Skip,
+        ..Options::default()
+    };
+    let (summary, records) = run(&scratch, &load, &target, &skip).unwrap();
+    assert_eq!((summary.completed, summary.skipped), (1, 1));
+    assert!(records.iter().any(|r| r.outcome.status == Status::Skipped));
+    assert_eq!(fs::read(&target).unwrap(), before, "nothing was written");
+
+    let write = Options {
+        writes: Writes::Do,
+        ..Options::default()
+    };
+    let (summary, _) = run(&scratch, &load, &target, &write).unwrap();
+    assert_eq!((summary.completed, summary.skipped), (2, 0));
+    let after = fs::read(&target).unwrap();
+    assert_eq!(after[..4096], before[..4096]);
+    assert_ne!(after[4096..8192], before[4096..8192]);
+    assert_eq!(after[8192..], before[8192..]);
+}
+
+#[test]
+fn writing_to_a_file_that_holds_data_needs_its_name() {
+    let scratch = Scratch::new();
+    let (target, other) = (scratch.target(1024), scratch.path("other"));
+    fs::write(&other, "x").unwrap();
+    for destroy in [vec![], vec![other], vec![scratch.path("absent")]] {
+        let intent = Intent {
+            write: true,
+            destroy,
+            buffered: false,
+        };
+        let message = open(&target, intent).unwrap_err().to_string();
+        assert!(message.contains("holds 524288 bytes of data"), "{message}");
+    }
+}
+
+#[test]
+fn a_target_too_small_is_refused_with_the_size_that_would_do() {
+    let scratch = Scratch::new();
+    let (load, target) = (scratch.load("0 ; 1020 ; 8 ; R\n"), scratch.target(1024));
+    let error = run(&scratch, &load, &target, &Options::default()).unwrap_err();
+    assert!(error.is_refusal());
+    assert!(
+        error.to_string().contains("at least 526336 bytes"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_no_target_is_refused() {
+    let scratch = Scratch::new();
+    for path in [scratch.dir.path(), Path::new("/dev/null")] {
+        let error = open(path, Intent::default()).unwrap_err();
+        assert!(error.is_refusal(), "{error}");
+    }
+    let error = open(&scratch.path("absent"), Intent::default()).unwrap_err();
+    assert!(error.to_string().contains("absent"), "{error}");
+}
+
+#[test]
+fn the_device_of_the_root_file_system_is_refused() {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let device = mounts
+        .lines()
+        .filter(|line| line.split(' ').nth(4) == Some("/"))
+        .find_map(|line| {
+            line.split_once(" - ")?
+                .1
+                .split(' ')
+                .nth(1)
+                .map(PathBuf::from)
+        })
+        .filter(|path| fs::File::open(path).is_ok());
+    let Some(device) = device else {
+        eprintln!("skipped: the device of the root file system cannot be opened here");
+        return;
+    };
+    let message = open(&device, Intent::default()).unwrap_err().to_string();
+    assert!(message.contains("is mounted at"), "{message}");
+}
+
+#[test]
+fn a_failing_device_ends_the_run_and_the_rest_is_missed() {
+    let scratch = Scratch::new();
+    // The kernel fails reads behind the end of a file with zero bytes: cut the file after the scan.
+    let (load, path) = (scratch.load(&reads(2000, 500)), scratch.target(1024));
+    let options = Options::default();
+    let target = open(&path, Intent::default()).unwrap();
+    let scan = Scan::of(&load, &target, &options).unwrap();
+    fs::File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_len(0)
+        .unwrap();
+    let (stop, progress) = (AtomicBool::new(false), Progress::default());
+    let summary = replay(&load, &scan, &target, &options, None, &stop, &progress).unwrap();
+    assert!(summary.short > 0 && summary.missed > 1000, "{summary:?}");
+    assert_eq!(summary.completed + summary.short + summary.missed, 2000);
+    assert!(summary.is_flagged());
+}
+
+#[test]
+fn a_stopped_replay_keeps_what_it_measured() {
+    let scratch = Scratch::new();
+    let (load, path) = (scratch.load(&reads(20_000, 1000)), scratch.target(1024));
+    let options = Options::default();
+    let target = open(&path, Intent::default()).unwrap();
+    let scan = Scan::of(&load, &target, &options).unwrap();
+    let (stop, progress) = (AtomicBool::new(false), Progress::default());
+    let summary = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(400));
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        replay(&load, &scan, &target, &options, None, &stop, &progress).unwrap()
+    });
+    assert!(summary.interrupted);
+    assert!(summary.completed > 0 && summary.missed > 0);
+    assert_eq!(summary.completed + summary.missed, 20_000);
+}
+
+#[test]
+fn more_requests_than_places_wait_and_are_done_in_order() {
+    let scratch = Scratch::new();
+    let (load, target) = (scratch.load(&reads(3000, 0)), scratch.target(1024));
+    let options = Options {
+        in_flight: 2,
+        ..Options::default()
+    };
+    let (summary, records) = run(&scratch, &load, &target, &options).unwrap();
+    assert_eq!((summary.completed, summary.most_in_flight), (3000, 2));
+    assert_eq!(records.len(), 3000);
+    assert_ne!(
+        summary.verdict,
+        Verdict::KeptUp,
+        "they were all due at once"
+    );
+}
