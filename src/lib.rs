@@ -1,1 +1,39 @@
-//! facade
+//! iosonar: how long will my I/O take?
+//!
+//! This crate is the façade: it re-exports the crates that do the work, one module each, and the
+//! command line in [`cli`]. Data flow one way:
+//!
+//! ```text
+//!  recording ┐                                                   ┌ sonar diagrams, CDFs
+//!  generator ┼─► trace of Requests ─► filters ─┬─► simulate ─┐   │
+//!  file      ┘   (one format)                  └─► replay  ──┴─► trace of Records ─► tables
+//! ```
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`units`] | nanoseconds, sectors, bytes |
+//! | [`stats`] | moments, histograms, confidence intervals |
+//! | [`trace`] | requests, records, trace formats |
+//! | [`sim_core`] | event calendar, random streams |
+//! | [`device`] | what an array sees of a device |
+//! | [`disk_model`] | zoned disks |
+//! | [`raid`] | RAID levels as fork-join queueing networks |
+//! | [`workload`] | synthetic loads |
+//! | [`scenario`] | scenario files and the simulations that they mean |
+//! | [`replay`] | replays on real devices |
+//! | [`plot`] | charts from numbers |
+//! | [`report`] | which charts and numbers a set of records gets |
+
+pub use iosonar_cli as cli;
+pub use iosonar_device as device;
+pub use iosonar_disk_model as disk_model;
+pub use iosonar_plot as plot;
+pub use iosonar_raid as raid;
+pub use iosonar_replay as replay;
+pub use iosonar_report as report;
+pub use iosonar_scenario as scenario;
+pub use iosonar_sim_core as sim_core;
+pub use iosonar_stats as stats;
+pub use iosonar_trace as trace;
+pub use iosonar_units as units;
+pub use iosonar_workload as workload;

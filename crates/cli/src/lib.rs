@@ -1,1 +1,48 @@
-//! The command line of iosonar.
+//! The command line: parse, run a command, turn what happened into an exit code.
+//!
+//! This is the only crate that prints. A command reads from top to bottom as its data flow: trace
+//! or scenario, engine, records, report.
+
+mod args;
+mod commands;
+mod exit;
+mod json;
+mod picture;
+mod table;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Arguments, Command};
+
+/// What the binary carries with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Assets {
+    /// The load of the demo, gzipped blkreplay text.
+    pub demo_load: &'static [u8],
+    /// The scenario of the demo.
+    pub demo_scenario: &'static str,
+}
+
+/// Runs the command line `arguments` (the program's name first) and tells the exit code: 0 done as
+/// asked, 1 failed, 2 usage, scenario wrong or refused, 3 finished but flagged, 130 interrupted.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version go to standard output with code 0, mistakes to standard error.
+            let _ = error.print();
+            return ExitCode::from(u8::from(error.use_stderr()) * exit::USAGE);
+        }
+    };
+    let outcome = match arguments.command {
+        Command::Demo(args) => commands::demo::run(&args, assets),
+        Command::Sim(args) => commands::sim::run(&args),
+        Command::Replay(args) => commands::replay::run(&args),
+        Command::Plot(args) => commands::plot::run(&args),
+        Command::Convert(args) => commands::convert::run(&args),
+    };
+    exit::code(outcome)
+}

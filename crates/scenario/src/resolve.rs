@@ -339,7 +339,7 @@ fn synthetic(
     }
     let arrivals = load.arrivals.as_ref().ok_or_else(|| missing("arrivals"))?;
     let rate = |per_s: f64| {
-        if per_s.is_finite() && per_s >= 1e-9 && per_s <= 1e9 {
+        if (1e-9..=1e9).contains(&per_s) {
             Ok(per_s)
         } else {
             Err(check.wrong(

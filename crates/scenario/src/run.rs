@@ -1,6 +1,6 @@
 //! Carrying a simulation out: replications on threads, results in the order of their numbers.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use iosonar_disk_model::{DiskStation, SampledDisk};
@@ -30,7 +30,7 @@ impl Simulation {
         let begin = Instant::now();
         let records = Mutex::new(records);
         let replication = |number: u32| {
-            let mut records = records.lock().expect("no replication panicked");
+            let mut records = records.lock().unwrap_or_else(PoisonError::into_inner);
             let mine = if number == 0 { records.take() } else { None };
             drop(records);
             self.replication(number, mine)

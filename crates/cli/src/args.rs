@@ -1,0 +1,290 @@
+//! What a user can type.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use iosonar_plot::Size;
+use iosonar_replay::EngineKind;
+use iosonar_report::Quantity;
+use iosonar_trace::Selection;
+use iosonar_units::{Bytes, Nanos};
+
+use crate::exit::Usage;
+
+/// How long will my I/O take? Simulate storage systems, replay real loads on real devices, and
+/// look at both in the same picture.
+#[derive(Debug, Parser)]
+#[command(version, about, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    after_help = "Start with 'iosonar demo': it does everything once, in a folder of its own."
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Do everything once: simulate a load, replay it on a scratch file, draw both
+    Demo(Demo),
+    /// Simulate what scenario files describe
+    Sim(Sim),
+    /// Replay a load on a block device or file, at its original timing
+    Replay(Replay),
+    /// Draw records: sonar diagrams and distribution functions
+    Plot(Plot),
+    /// Write a trace in another form, or a part of it
+    Convert(Convert),
+}
+
+/// Which part of a load, and how fast.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Window {
+    /// Leave out requests that start before this time of the load
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    from: Nanos,
+    /// Leave out requests that start at this time of the load or later
+    #[arg(long, value_name = "TIME", conflicts_with = "duration")]
+    until: Option<Nanos>,
+    /// Use this much of the load, counted from --from
+    #[arg(long, value_name = "TIME")]
+    duration: Option<Nanos>,
+    /// How many times as fast as recorded; natural loads are no longer natural then
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
+    speed: f64,
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(f) if (1e-6..=1e6).contains(&f) => Ok(f),
+        _ => Err("expected a number from 0.000001 to 1000000".to_owned()),
+    }
+}
+
+impl Window {
+    pub(crate) fn selection(&self) -> Result<Selection, Usage> {
+        let until = match (self.until, self.duration) {
+            (Some(until), _) => until,
+            (None, Some(duration)) => self.from.saturating_add(duration),
+            (None, None) => Nanos::MAX,
+        };
+        if until <= self.from {
+            return Err(Usage(format!(
+                "the window from {} until {until} is empty",
+                self.from
+            )));
+        }
+        Ok(Selection {
+            from: self.from,
+            until,
+            speed: self.speed,
+        })
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Demo {
+    /// The folder for everything that the demo makes
+    #[arg(long, value_name = "DIR", default_value = "iosonar-demo")]
+    pub(crate) dir: PathBuf,
+    /// How much of the load is replayed
+    #[arg(long, value_name = "TIME", default_value = "6s")]
+    pub(crate) duration: Nanos,
+    /// Where all randomness of the simulation comes from
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Sim {
+    /// Scenario files
+    #[arg(required = true, value_name = "SCENARIO")]
+    pub(crate) scenarios: Vec<PathBuf>,
+    /// Drive the simulation with this trace instead of the scenario's load
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) window: Window,
+    /// Where all randomness comes from, instead of the scenario's seed
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// How many independent runs, instead of the scenario's number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) replications: Option<u32>,
+    /// How many threads; results do not depend on it [default: all processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// Write every request of the first run with its response time as a trace
+    #[arg(long, value_name = "OUT")]
+    pub(crate) records: Option<PathBuf>,
+    /// Draw the distribution of response times (.png or .svg), a curve per scenario
+    #[arg(long, value_name = "OUT")]
+    pub(crate) cdf: Option<PathBuf>,
+    /// Print results for programs, as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum EngineName {
+    /// `io_uring` where the kernel permits it, else threads
+    Auto,
+    /// `io_uring`
+    IoUring,
+    /// A pool of threads with pread and pwrite
+    Threads,
+}
+
+impl From<EngineName> for EngineKind {
+    fn from(name: EngineName) -> Self {
+        match name {
+            EngineName::Auto => Self::Auto,
+            EngineName::IoUring => Self::IoUring,
+            EngineName::Threads => Self::Threads,
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Replay {
+    /// The load
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+    /// The block device or file to replay it on
+    #[arg(long, value_name = "DEV")]
+    pub(crate) target: PathBuf,
+    #[command(flatten)]
+    pub(crate) window: Window,
+    /// Do the load's writes: what is on the target is lost
+    #[arg(long, conflicts_with = "skip_writes")]
+    pub(crate) write: bool,
+    /// Leave out the load's writes
+    #[arg(long)]
+    pub(crate) skip_writes: bool,
+    /// With --write: the content of this target may be destroyed
+    #[arg(long, value_name = "DEV")]
+    pub(crate) destroy: Vec<PathBuf>,
+    /// Make a new file of this size as the target, filled with random data
+    #[arg(long, value_name = "SIZE", value_parser = file_size)]
+    pub(crate) create: Option<Bytes>,
+    /// Go through the page cache: results are fake, and marked so
+    #[arg(long)]
+    pub(crate) no_direct: bool,
+    /// The most requests at the device at once
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=16384))]
+    pub(crate) in_flight: u32,
+    /// How requests are handed to the kernel
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    pub(crate) engine: EngineName,
+    /// How long before each start sleeping ends and spinning begins
+    #[arg(long, value_name = "TIME", default_value = "20us")]
+    pub(crate) spin: Nanos,
+    /// How many failed requests are borne; one more ends the replay
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) max_errors: u64,
+    /// Write every request with its delay and latency as a trace
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print results for programs, as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+fn file_size(text: &str) -> Result<Bytes, String> {
+    match text.parse::<Bytes>() {
+        Ok(size) if size.get() > 0 && size.get().is_multiple_of(4096) => Ok(size),
+        Ok(size) => Err(format!(
+            "{} bytes are not a whole number of blocks of 4096 bytes",
+            size.get()
+        )),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ChartName {
+    /// Every request's time over time, on a logarithmic axis: reads blue, writes red
+    Sonar,
+    /// The distribution function, a curve per input
+    Cdf,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum QuantityName {
+    /// From handing over to completion
+    Latency,
+    /// From the intended start to handing over
+    Delay,
+    /// Both together
+    ResponseTime,
+}
+
+impl From<QuantityName> for Quantity {
+    fn from(name: QuantityName) -> Self {
+        match name {
+            QuantityName::Latency => Self::Latency,
+            QuantityName::Delay => Self::Delay,
+            QuantityName::ResponseTime => Self::ResponseTime,
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Plot {
+    /// Which chart
+    pub(crate) chart: ChartName,
+    /// Records of recordings, simulations, replays; a sonar diagram shows all in one
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// The picture to write, .png or .svg
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: PathBuf,
+    /// Which time of a request
+    #[arg(long, value_name = "NAME", default_value = "latency")]
+    pub(crate) quantity: QuantityName,
+    #[command(flatten)]
+    pub(crate) window: Window,
+    /// The size of the picture in pixels
+    #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = size)]
+    pub(crate) size: Size,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+fn size(text: &str) -> Result<Size, String> {
+    let expected = || "expected WIDTHxHEIGHT in pixels, 320x240 to 8000x8000".to_owned();
+    let (width, height) = text.split_once('x').ok_or_else(expected)?;
+    let side = |text: &str, least| match text.parse::<u32>() {
+        Ok(n) if (least..=8000).contains(&n) => Ok(n),
+        _ => Err(expected()),
+    };
+    Ok(Size {
+        width: side(width, 320)?,
+        height: side(height, 240)?,
+    })
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Convert {
+    /// The trace to read, - for standard input
+    #[arg(value_name = "IN")]
+    pub(crate) input: PathBuf,
+    /// The trace to write (.load, .replay, with .gz or .zst compressed), - for standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) window: Window,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}

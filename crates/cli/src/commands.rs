@@ -1,0 +1,7 @@
+//! The commands, one file each.
+
+pub(crate) mod convert;
+pub(crate) mod demo;
+pub(crate) mod plot;
+pub(crate) mod replay;
+pub(crate) mod sim;

@@ -1,0 +1,224 @@
+//! `iosonar demo`: the whole loop in one go.
+//!
+//! A load is simulated on a RAID 5 array of four disks, a few seconds of it are replayed on a
+//! scratch file, and both are drawn.
+
+use std::fs;
+use std::path::Path;
+use std::thread::available_parallelism;
+
+use anyhow::Context;
+use iosonar_plot::Size;
+use iosonar_replay::safety::Host;
+use iosonar_replay::{Intent, Options, ReplayError, Scan, Summary, Target, Writes};
+use iosonar_report::{Look, Quantity, cdf_chart, grouped};
+use iosonar_scenario::{Overrides, Simulation};
+use iosonar_stats::ks_distance;
+use iosonar_trace::{Selection, input};
+use iosonar_units::{Bytes, Nanos};
+
+use crate::Assets;
+use crate::args::Demo;
+use crate::commands::replay::{carry_out, create};
+use crate::commands::sim;
+use crate::exit::{Ending, note, print};
+use crate::picture;
+use crate::table::Table;
+
+/// The part of the load that is replayed begins here: shortly before a checkpoint.
+const REPLAY_FROM: Nanos = Nanos::from_secs(88);
+const SCRATCH_SIZE: Bytes = Bytes::new(512 << 20);
+
+pub(crate) fn run(args: &Demo, assets: &Assets) -> anyhow::Result<Ending> {
+    let dir = &args.dir;
+    fs::create_dir_all(dir)
+        .with_context(|| format!("{}: cannot make the folder", dir.display()))?;
+    let in_dir = |name: &str| dir.join(name);
+    let (load, scenario) = (in_dir("database-server.load.gz"), in_dir("raid5.toml"));
+    fs::write(&load, assets.demo_load)
+        .and_then(|()| fs::write(&scenario, assets.demo_scenario))
+        .with_context(|| format!("{}: cannot write into the folder", dir.display()))?;
+
+    let simulated = in_dir("simulated.replay.gz");
+    simulate(args, &load, &scenario, &simulated)?;
+    let replayed = in_dir("replayed.replay.gz");
+    let summary = replay(args, &load, &in_dir("scratch"), &replayed)?;
+    say(args, "3. drawing");
+    let table = draw(dir, &simulated, &replayed, &summary)?;
+    if !args.quiet {
+        print(&table)?;
+    }
+    Ok(if summary.interrupted {
+        Ending::Interrupted
+    } else {
+        Ending::Done
+    })
+}
+
+fn say(args: &Demo, text: &str) {
+    if !args.quiet {
+        note(text);
+    }
+}
+
+fn simulate(args: &Demo, load: &Path, scenario: &Path, out: &Path) -> anyhow::Result<()> {
+    let overrides = Overrides {
+        trace: Some(load.to_owned()),
+        seed: args.seed,
+        ..Overrides::default()
+    };
+    let simulation = Simulation::load(scenario, &overrides)?;
+    say(
+        args,
+        &format!("1. simulating {}", sim::headline(&simulation)),
+    );
+    let threads = available_parallelism().map_or(1, usize::from);
+    let result = sim::simulate(&simulation, threads, Some(out))?;
+    let seconds = result.elapsed.as_secs_f64();
+    let rate = grouped((result.requests as f64 / seconds.max(1e-9)) as u64);
+    say(
+        args,
+        &format!(
+            "   {} requests in {seconds:.2} s ({rate} requests/s), hash {}",
+            grouped(result.requests),
+            result.hash
+        ),
+    );
+    Ok(())
+}
+
+fn replay(args: &Demo, load: &Path, scratch: &Path, out: &Path) -> anyhow::Result<Summary> {
+    let duration = args.duration;
+    let text = format!(
+        "2. replaying {duration} of it, from {REPLAY_FROM} on, on a scratch file, reads and writes"
+    );
+    say(args, &text);
+    let selection = Selection {
+        from: REPLAY_FROM,
+        until: REPLAY_FROM.saturating_add(duration),
+        speed: 1.0,
+    };
+    let summary = replay_on_scratch(load, selection, scratch, out, args.quiet)?;
+    let completed = grouped(summary.completed);
+    say(
+        args,
+        &format!("   {completed} requests, {}", summary.verdict),
+    );
+    Ok(summary)
+}
+
+/// Draws everything; returns what there is to be printed.
+fn draw(
+    dir: &Path,
+    simulated: &Path,
+    replayed: &Path,
+    summary: &Summary,
+) -> anyhow::Result<String> {
+    let look = |path: &Path, name: &str| -> anyhow::Result<Look> {
+        let mut look = Look::new(name, Quantity::Latency);
+        look.read(&mut *input::open(path)?)?;
+        look.check()?;
+        Ok(look)
+    };
+    let model = look(
+        simulated,
+        "database server on a simulated RAID 5 of four disks",
+    )?;
+    let device = look(
+        replayed,
+        "database server replayed on a file of this machine",
+    )?;
+
+    let mut table = Table::of_times("latency");
+    for (name, look) in [("simulated", &model), ("replayed", &device)] {
+        table.times(&format!("{name} reads"), look.reads());
+        table.times(&format!("{name} writes"), look.writes());
+    }
+    let distance = ks_distance(&model.all().histogram, &device.all().histogram);
+    let mut text = format!(
+        "\n{}  KS distance {distance:.3}: four disks of 2009 are no storage of yours\n",
+        table.text()
+    );
+    let fake = match summary.fakes.as_slice() {
+        [] => String::new(),
+        reasons => format!("FAKE: {}", reasons.join("; ")),
+    };
+    if !fake.is_empty() {
+        text += &format!("  {fake}\n");
+    }
+
+    let curves = [model.curve(), device.curve()];
+    let chart = cdf_chart("Distribution of latency", Quantity::Latency, curves);
+    let mut pictures = Vec::new();
+    for ending in ["png", "svg"] {
+        let path = dir.join(format!("cdf.{ending}"));
+        picture::save(&chart, &path, Size::default())?;
+        pictures.push(path);
+    }
+    for (look, name, subtitle) in [
+        (model, "sonar-simulated", "every request of five minutes"),
+        (device, "sonar-replayed", fake.as_str()),
+    ] {
+        let sonar = look.into_sonar(subtitle);
+        for ending in ["png", "svg"] {
+            let path = dir.join(format!("{name}.{ending}"));
+            picture::save(&sonar, &path, Size::default())?;
+            pictures.push(path);
+        }
+    }
+    text += "\nLook at\n";
+    pictures.sort();
+    for path in pictures
+        .iter()
+        .filter(|p| p.extension().is_some_and(|e| e == "png"))
+    {
+        text += &format!("  {}\n", path.display());
+    }
+    text += &format!("and all else in {}\n", dir.display());
+    Ok(text)
+}
+
+/// Replays on a scratch file that is removed afterwards.
+fn replay_on_scratch(
+    load: &Path,
+    selection: Selection,
+    scratch: &Path,
+    out: &Path,
+    quiet: bool,
+) -> anyhow::Result<Summary> {
+    let _ = fs::remove_file(scratch);
+    let removed = RemovedAtEnd(scratch);
+    create(scratch, SCRATCH_SIZE, quiet)?;
+    let options = Options {
+        writes: Writes::Do,
+        selection,
+        ..Options::default()
+    };
+    let mut intent = Intent {
+        write: true,
+        destroy: vec![scratch.to_owned()],
+        buffered: false,
+    };
+    let host = Host::default();
+    let target = Target::open(scratch, &intent, &host).or_else(|e| match e {
+        // Not every file system can do without the page cache; the results say so then.
+        ReplayError::Refused(_) => {
+            intent.buffered = true;
+            Target::open(scratch, &intent, &host)
+        }
+        other => Err(other),
+    })?;
+    let scan = Scan::of(load, &target, &options)?;
+    let summary = carry_out(load, &scan, &target, &options, Some(out), quiet)?;
+    drop(removed);
+    Ok(summary)
+}
+
+struct RemovedAtEnd<'a>(&'a Path);
+
+impl Drop for RemovedAtEnd<'_> {
+    fn drop(&mut self) {
+        // If it cannot be removed it stays, under a name that says what it is.
+        let _ = fs::remove_file(self.0);
+    }
+}

@@ -1,0 +1,80 @@
+//! `iosonar plot`: records in, a picture out.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use iosonar_report::{Look, Quantity, cdf_chart, grouped};
+use iosonar_trace::{Selection, Transformed, input};
+
+use crate::args::{ChartName, Plot};
+use crate::exit::{Ending, note};
+use crate::picture;
+
+pub(crate) fn run(args: &Plot) -> anyhow::Result<Ending> {
+    picture::kind_of(&args.out)?;
+    let selection = args.window.selection()?;
+    let quantity = Quantity::from(args.quantity);
+    let names: Vec<String> = args.inputs.iter().map(|path| name_of(path)).collect();
+    let records = match args.chart {
+        ChartName::Sonar => {
+            let mut look = Look::new(&names.join(", "), quantity);
+            for path in &args.inputs {
+                add(&mut look, path, &selection)?;
+            }
+            check(&look, &args.inputs[0])?;
+            let n = look.all().count();
+            let subtitle = left_out(&look);
+            picture::save(&look.into_sonar(&subtitle), &args.out, args.size)?;
+            n
+        }
+        ChartName::Cdf => {
+            let (mut curves, mut n) = (Vec::new(), 0);
+            for (path, name) in args.inputs.iter().zip(&names) {
+                let mut look = Look::new(name, quantity);
+                add(&mut look, path, &selection)?;
+                check(&look, path)?;
+                n += look.all().count();
+                curves.push(look.curve());
+            }
+            let title = format!("Distribution of {}", quantity.name());
+            picture::save(&cdf_chart(&title, quantity, curves), &args.out, args.size)?;
+            n
+        }
+    };
+    if !args.quiet {
+        note(&format!(
+            "{} requests drawn in {}",
+            grouped(records),
+            args.out.display()
+        ));
+    }
+    Ok(Ending::Done)
+}
+
+fn add(look: &mut Look, path: &Path, selection: &Selection) -> anyhow::Result<()> {
+    let mut reader = Transformed::new(input::open(path)?, selection.transforms());
+    Ok(look.read(&mut reader)?)
+}
+
+fn check(look: &Look, path: &Path) -> anyhow::Result<()> {
+    look.check().map_err(|e| anyhow!("{}: {e}", path.display()))
+}
+
+/// What a subtitle says of requests that failed or never ran.
+fn left_out(look: &Look) -> String {
+    match look.not_done() {
+        0 => String::new(),
+        n => format!("without {} requests that failed or never ran", grouped(n)),
+    }
+}
+
+/// The name of a file without its endings.
+fn name_of(path: &Path) -> String {
+    let name = path
+        .file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy();
+    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    let name = name.trim_end_matches(".replay").trim_end_matches(".load");
+    name.to_owned()
+}

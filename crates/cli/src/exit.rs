@@ -1,0 +1,85 @@
+//! From what happened to an exit code, and a message where there is something to say.
+
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use iosonar_replay::ReplayError;
+use iosonar_scenario::ScenarioError;
+
+/// Wrong input data, or a device that failed.
+const FAILED: u8 = 1;
+/// Usage, a scenario that means nothing, a refusal.
+pub(crate) const USAGE: u8 = 2;
+const FLAGGED: u8 = 3;
+const INTERRUPTED: u8 = 130;
+
+/// How a command ended without an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// All done as asked.
+    Done,
+    /// Finished, but the results are questionable; the output says why.
+    Flagged,
+    /// The user ended it; what there was has been kept.
+    Interrupted,
+}
+
+/// A wrong use of the command line that the parser cannot see.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+pub(crate) fn code(outcome: anyhow::Result<Ending>) -> ExitCode {
+    match outcome {
+        Ok(Ending::Done) => ExitCode::SUCCESS,
+        Ok(Ending::Flagged) => ExitCode::from(FLAGGED),
+        Ok(Ending::Interrupted) => ExitCode::from(INTERRUPTED),
+        // Whoever read our output has enough of it: no error.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "iosonar: {error:#}");
+            ExitCode::from(if is_usage(&error) { USAGE } else { FAILED })
+        }
+    }
+}
+
+fn is_usage(error: &anyhow::Error) -> bool {
+    if error.downcast_ref::<Usage>().is_some() {
+        return true;
+    }
+    if let Some(error) = error.downcast_ref::<ScenarioError>() {
+        return !error.is_data();
+    }
+    error
+        .downcast_ref::<ReplayError>()
+        .is_some_and(ReplayError::is_refusal)
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|e| e.kind() == ErrorKind::BrokenPipe)
+    })
+}
+
+/// Prints `text` on standard output.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Tells the user something that is not a result.
+pub(crate) fn note(text: &str) {
+    // Where standard error is closed there is nobody to tell.
+    let _ = writeln!(io::stderr(), "{text}");
+}

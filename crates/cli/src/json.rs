@@ -1,0 +1,87 @@
+//! Results for programs: one JSON object a command.
+//!
+//! A metric is `{"name", "labels", "unit", "n", "mean", "stderr", "sd", "min", "max",
+//! "quantiles"}`, a plain figure `{"name", "labels", "unit", "value", "stderr"}`. What is not known
+//! is null.
+
+use iosonar_stats::Distribution;
+use iosonar_units::Nanos;
+use serde_json::{Map, Value, json};
+
+const QUANTILES: [&str; 8] = [
+    "0.01", "0.1", "0.5", "0.9", "0.95", "0.99", "0.999", "0.9999",
+];
+
+/// The object of a command, to which metrics are added.
+pub(crate) struct Output {
+    object: Map<String, Value>,
+    metrics: Vec<Value>,
+}
+
+impl Output {
+    pub(crate) fn new(command: &str) -> Self {
+        let mut object = Map::new();
+        object.insert("iosonar".into(), json!(env!("CARGO_PKG_VERSION")));
+        object.insert("command".into(), json!(command));
+        Self {
+            object,
+            metrics: Vec::new(),
+        }
+    }
+
+    /// Adds something that is no metric.
+    pub(crate) fn set(&mut self, key: &str, value: Value) {
+        self.object.insert(key.into(), value);
+    }
+
+    /// Adds a plain figure.
+    pub(crate) fn figure(&mut self, name: &str, labels: &Value, unit: &str, value: f64) {
+        self.metrics.push(json!({
+            "name": name, "labels": labels, "unit": unit, "value": value, "stderr": null,
+        }));
+    }
+
+    /// Adds a distribution of times, in milliseconds; `stderr` is that of the mean.
+    pub(crate) fn times(
+        &mut self,
+        name: &str,
+        labels: &Value,
+        distribution: &Distribution,
+        stderr_ms: Option<f64>,
+    ) {
+        let ms = |t: Option<Nanos>| t.map(Nanos::as_millis_f64);
+        let moments = &distribution.moments;
+        let known = distribution.count() > 0;
+        let quantiles: Map<String, Value> = QUANTILES
+            .iter()
+            .map(|&p| {
+                let share = p.parse().unwrap_or(f64::NAN);
+                (
+                    p.to_owned(),
+                    json!(ms(distribution.histogram.quantile(share))),
+                )
+            })
+            .collect();
+        self.metrics.push(json!({
+            "name": name,
+            "labels": labels,
+            "unit": "ms",
+            "n": distribution.count(),
+            "mean": known.then(|| moments.mean() / 1e6),
+            "stderr": stderr_ms.filter(|s| s.is_finite()),
+            "sd": known.then(|| moments.sd() / 1e6),
+            "min": ms(moments.min()),
+            "max": ms(moments.max()),
+            "quantiles": quantiles,
+        }));
+    }
+
+    /// The text of the object.
+    pub(crate) fn text(mut self) -> String {
+        self.object
+            .insert("metrics".into(), Value::Array(self.metrics));
+        let mut text = Value::Object(self.object).to_string();
+        text.push('\n');
+        text
+    }
+}
