@@ -17,7 +17,7 @@ use crate::buffers::Buffers;
 use crate::engine::{self, Access, AccessKind, Chosen, Done, Engine, ThreadPool};
 use crate::feeder::{Feed, feeder};
 use crate::in_flight::InFlight;
-use crate::pacing::{self, Clock};
+use crate::pacing::{self, Clock, SpinMargin};
 use crate::recorder::{Records, recorder};
 use crate::summary::{Summary, Verdict};
 use crate::{EngineKind, Options, ReplayError, Scan, Target, Writes};
@@ -92,6 +92,7 @@ pub fn replay(
             write_buffers,
             records: sender,
             clock: Clock::starting_in(START_GRACE),
+            margin: SpinMargin::at_least(options.spin),
             path,
             scan,
             zero: scaled(options.selection.from, options.selection.speed),
@@ -154,6 +155,7 @@ enum Failure {
 #[derive(Default)]
 struct State {
     own_lateness: Distribution,
+    late: u64,
     most_in_flight: usize,
     last_completion: Nanos,
     interrupted: bool,
@@ -168,6 +170,13 @@ struct State {
 }
 
 impl State {
+    /// A request was handed over this late although nothing was in the way.
+    #[inline]
+    fn started_late(&mut self, lateness: Nanos) {
+        self.own_lateness.push(lateness);
+        self.late += u64::from(lateness > Nanos::MILLISECOND);
+    }
+
     fn block(&mut self, now: Nanos) {
         self.blocked_since.get_or_insert(now);
         self.first_blocked.get_or_insert(now);
@@ -183,10 +192,14 @@ impl State {
     fn verdict(&self, places: usize) -> Verdict {
         let full_for_long = self.most_in_flight >= places
             && self.blocked_time.get() * 100 > self.last_completion.get();
-        let own = &self.own_lateness;
-        let late = |p, limit| own.histogram.quantile(p).is_some_and(|t| t > limit);
-        if late(0.99, Nanos::from_micros(100)) || late(0.999, Nanos::MILLISECOND) {
-            return Verdict::ReplayerLimited;
+        let p99 = self
+            .own_lateness
+            .histogram
+            .quantile(0.99)
+            .unwrap_or_default();
+        let late_share = self.late as f64 / self.own_lateness.count().max(1) as f64;
+        if p99 > Nanos::from_micros(100) || late_share > 0.001 {
+            return Verdict::ReplayerLimited { p99, late_share };
         }
         let blocked = self.first_blocked.filter(|_| full_for_long);
         match self.first_second_late.into_iter().chain(blocked).min() {
@@ -205,6 +218,7 @@ struct Session<'a> {
     write_buffers: Buffers,
     records: Records,
     clock: Clock,
+    margin: SpinMargin,
     path: &'a Path,
     scan: &'a Scan,
     zero: Nanos,
@@ -312,7 +326,7 @@ impl Session<'_> {
             };
             self.row += 1;
             if planned >= self.state.blocked_until && self.state.blocked_since.is_none() {
-                self.state.own_lateness.push(now - planned);
+                self.state.started_late(now - planned);
             }
             self.state.unblock(now);
             let access = self.access(slot, &request);
@@ -370,17 +384,22 @@ impl Session<'_> {
     /// Sleeps until shortly before `request` is due, or until something is done; spins if it is
     /// due soon.
     #[inline]
-    fn wait_for<E: Engine>(&self, request: &Request, engine: &mut E) -> Result<(), Failure> {
-        let left = self.clock.until(self.planned(request));
-        let sleep = if self.table.is_full() {
-            LONGEST_SLEEP
-        } else {
-            left.saturating_sub(self.options.spin).min(LONGEST_SLEEP)
-        };
-        if sleep > Nanos::ZERO {
-            engine.wait(sleep).map_err(Failure::Engine)?;
-        } else {
+    fn wait_for<E: Engine>(&mut self, request: &Request, engine: &mut E) -> Result<(), Failure> {
+        if self.table.is_full() {
+            return engine.wait(LONGEST_SLEEP).map_err(Failure::Engine);
+        }
+        let due = self.planned(request);
+        let sleep = self.clock.until(due).saturating_sub(self.margin.get());
+        if sleep == Nanos::ZERO {
             std::hint::spin_loop();
+            return Ok(());
+        }
+        let asked = sleep.min(LONGEST_SLEEP);
+        let end = pacing::monotonic() + asked;
+        engine.wait(asked).map_err(Failure::Engine)?;
+        // A sleep that a completion ended earlier teaches nothing.
+        if let Some(overslept) = pacing::monotonic().checked_sub(end) {
+            self.margin.learn(overslept);
         }
         Ok(())
     }

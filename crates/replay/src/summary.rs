@@ -6,7 +6,7 @@ use iosonar_units::Nanos;
 pub use crate::recorder::Times;
 
 /// Whether the replay did what the load says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
     /// Requests were started when the load says.
     KeptUp,
@@ -17,7 +17,12 @@ pub enum Verdict {
     },
     /// This machine or this program started requests late although nothing was in the way: p99
     /// above 100 us, or more than 0.1 % above 1 ms.
-    ReplayerLimited,
+    ReplayerLimited {
+        /// The 99 % quantile of that lateness.
+        p99: Nanos,
+        /// The share of requests that were more than 1 ms late.
+        late_share: f64,
+    },
 }
 
 impl std::fmt::Display for Verdict {
@@ -25,8 +30,11 @@ impl std::fmt::Display for Verdict {
         match self {
             Self::KeptUp => f.write_str("kept up"),
             Self::DeviceLimited { from } => write!(f, "device-limited from {from}"),
-            Self::ReplayerLimited => f.write_str(
-                "replayer-limited: requests were started late although nothing was in the way",
+            Self::ReplayerLimited { p99, late_share } => write!(
+                f,
+                "replayer-limited: this machine started requests late although nothing was in the \
+                 way (p99 {p99}, {:.2} % more than 1 ms)",
+                100.0 * late_share
             ),
         }
     }
@@ -82,6 +90,6 @@ impl Summary {
     pub fn is_flagged(&self) -> bool {
         self.errors + self.short > 0
             || self.missed > 0 && !self.interrupted
-            || self.verdict == Verdict::ReplayerLimited
+            || matches!(self.verdict, Verdict::ReplayerLimited { .. })
     }
 }

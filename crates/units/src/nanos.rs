@@ -131,13 +131,13 @@ impl From<Nanos> for std::time::Duration {
     }
 }
 
-/// For people: three significant digits or more and the unit that suits, `1.5 ms`, `62.3 us`.
+/// For people: three significant digits or more and the unit that suits, `1.5 ms`, `62.3 µs`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scale, unit) = match self.0 {
             0 => return f.pad("0 s"),
             1..1_000 => (1.0, "ns"),
-            1_000..1_000_000 => (1e3, "us"),
+            1_000..1_000_000 => (1e3, "µs"),
             1_000_000..1_000_000_000 => (1e6, "ms"),
             _ => (1e9, "s"),
         };
@@ -221,7 +221,7 @@ mod tests {
         for (ns, text) in [
             (0, "0 s"),
             (7, "7 ns"),
-            (62_300, "62.3 us"),
+            (62_300, "62.3 µs"),
             (1_500_000, "1.5 ms"),
             (200_000_000, "200 ms"),
             (3_599_890_074_831, "3599.9 s"),
