@@ -18,8 +18,10 @@ use crate::scale::Scale;
 use crate::theme;
 
 const MOST_POINTS: usize = 20_000;
-/// The side of a cell of the density picture in pixels.
-const CELL: i64 = 2;
+/// The least side of a cell of the density picture in pixels.
+const CELL: f64 = 2.0;
+/// The slowest request of so many columns of pixels is drawn as a point.
+const NEEDLE_COLUMN: i64 = 4;
 /// Where zeros, which have no logarithm, are drawn: at the lower edge.
 const ZERO_BAND: i64 = 6;
 
@@ -160,7 +162,10 @@ impl Sonar {
         } else {
             (1e-4, 1e-1)
         };
-        let (x, y) = (Scale::linear(from, to), Scale::log(least, most));
+        // A little room, so that no point is cut off at the border.
+        let room = 0.004 * (to - from);
+        let x = Scale::linear(from - room, to + room);
+        let y = Scale::log(least * 0.97, most * 1.03);
         let zeros: u64 = self.clouds.iter().map(|cloud| cloud.zeros).sum();
         let mut legend: Vec<_> = Series::ALL
             .into_iter()
@@ -217,74 +222,70 @@ impl Sonar {
 
     fn draw_density(&self, raster: &mut Raster, frame: &Frame<'_>) {
         let (width, height) = (raster.width() as f64, raster.height() as f64);
-        // Counts per cell of the picture: (column, row) -> by series.
-        let mut cells: BTreeMap<(i64, i64), [f64; 2]> = BTreeMap::new();
+        let x = |time: f64| frame.x.scale.share(time) * width;
+        let y = |value: f64| (1.0 - frame.y.scale.share(value)) * height;
+        // Counts by rectangle of pixels (left, right, top, bottom), reads and writes.
+        let mut rectangles: BTreeMap<[i64; 4], [u32; 2]> = BTreeMap::new();
         let mut slowest: [BTreeMap<i64, (f64, f64)>; 2] = Default::default();
         for series in Series::ALL {
             let Some(density) = &self.clouds[series as usize].density else {
                 continue;
             };
-            for cell in density.cells() {
-                let x = |t: f64| frame.x.scale.share(t) * width;
-                let y = |v: f64| (1.0 - frame.y.scale.share(v)) * height;
-                let columns = (
-                    x(cell.time.0) as i64 / CELL,
-                    (x(cell.time.1) - 0.01) as i64 / CELL,
+            let (bin, factor) = density.resolution();
+            let pixels = (x(self.time.0 + bin) - x(self.time.0), y(1.0) - y(factor));
+            let merge = (bins_per_cell(pixels.0), bins_per_cell(pixels.1));
+            for cell in density.cells(merge) {
+                let edges = [
+                    x(cell.time.0),
+                    x(cell.time.1),
+                    y(cell.value.1),
+                    y(cell.value.0),
+                ];
+                let rectangle = edges.map(|edge| edge.round() as i64);
+                rectangles.entry(rectangle).or_default()[series as usize] += cell.count;
+                let centre = (
+                    f64::midpoint(edges[0], edges[1]),
+                    f64::midpoint(edges[2], edges[3]),
                 );
-                let rows = (
-                    y(cell.value.1) as i64 / CELL,
-                    (y(cell.value.0) - 0.01) as i64 / CELL,
-                );
-                let (columns, rows) = (
-                    columns.0.max(0)..=columns.1.max(columns.0),
-                    rows.0.max(0)..=rows.1.max(rows.0),
-                );
-                let area = (columns.clone().count() * rows.clone().count()).max(1) as f64;
-                for column in columns.clone() {
-                    for row in rows.clone() {
-                        cells.entry((column, row)).or_default()[series as usize] +=
-                            f64::from(cell.count) / area;
-                    }
+                let highest = slowest[series as usize]
+                    .entry(centre.0 as i64 / NEEDLE_COLUMN)
+                    .or_insert(centre);
+                if centre.1 < highest.1 {
+                    *highest = centre;
                 }
-                let (centre_x, centre_y) = (
-                    f64::midpoint(x(cell.time.0), x(cell.time.1)),
-                    f64::midpoint(y(cell.value.0), y(cell.value.1)),
-                );
-                slowest[series as usize]
-                    .entry(centre_x as i64 / (2 * CELL))
-                    .and_modify(|place| {
-                        if centre_y < place.1 {
-                            *place = (centre_x, centre_y);
-                        }
-                    })
-                    .or_insert((centre_x, centre_y));
             }
         }
-        let most = cells.values().flatten().copied().fold(1.0, f64::max);
-        for (&(column, row), counts) in &cells {
-            let colour = cell_colour(*counts, most);
-            for dy in 0..CELL {
-                for dx in 0..CELL {
-                    raster.mix(column * CELL + dx, row * CELL + dy, colour, 1.0);
+        let most = rectangles.values().flatten().copied().max().unwrap_or(1);
+        for (&[left, right, top, bottom], &counts) in &rectangles {
+            let colour = cell_colour(counts, most);
+            for row in top..bottom.max(top + 1) {
+                for column in left..right.max(left + 1) {
+                    raster.mix(column, row, colour, 1.0);
                 }
             }
         }
         for series in Series::ALL {
             for &(x, y) in slowest[series as usize].values() {
-                raster.disc(x, y, 1.5, series.colour(), 0.9);
+                raster.disc(x, y, 1.8, series.colour(), 0.95);
             }
         }
     }
 }
 
+/// How many bins of this size in pixels make a cell.
+fn bins_per_cell(pixels: f64) -> usize {
+    (CELL / pixels).ceil().clamp(1.0, 64.0) as usize
+}
+
 /// The colour of a cell with these counts by series: each series' own ramp, mixed where both are.
 /// Logarithmic in the count, as the eye is.
-fn cell_colour(counts: [f64; 2], most: f64) -> [u8; 3] {
+fn cell_colour(counts: [u32; 2], most: u32) -> [u8; 3] {
+    let counts = counts.map(f64::from);
     let colours = Series::ALL.map(|series| {
-        let share = (1.0 + counts[series as usize]).ln() / (1.0 + most).ln();
+        let share = (1.0 + counts[series as usize]).ln() / (1.0 + f64::from(most)).ln();
         on_ramp(series.ramp(), share)
     });
-    let weights = counts.map(|count| if count > 0.0 { (1.0 + count).ln() } else { 0.0 });
+    let weights = counts.map(f64::ln_1p);
     let total = weights[0] + weights[1];
     std::array::from_fn(|i| {
         let mixed = f64::from(colours[0][i]) * weights[0] + f64::from(colours[1][i]) * weights[1];

@@ -51,9 +51,12 @@ impl InFlight {
         Some(slot)
     }
 
+    /// Notes when a request was handed over; returns when that was planned.
     #[inline]
-    pub(crate) fn handed_over(&mut self, slot: u32, now: Nanos) {
-        self.entries[slot as usize].handed = now;
+    pub(crate) fn handed_over(&mut self, slot: u32, now: Nanos) -> Nanos {
+        let entry = &mut self.entries[slot as usize];
+        entry.handed = now;
+        entry.planned
     }
 
     #[inline]

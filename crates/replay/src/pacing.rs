@@ -57,8 +57,9 @@ impl Clock {
 /// Nobody is woken at the very moment asked for. How late depends on the machine: a few
 /// microseconds on a busy core, 50 to 100 where an idle virtual processor must be started again.
 /// So it is learnt: the margin follows the 99 % quantile of what was overslept (a stochastic
-/// approximation, Robbins and Monro 1951: up by 99 parts after a sleep that was longer, down by one
-/// after a shorter one), between the least that the user wants and [`Self::MOST`].
+/// approximation, Robbins and Monro 1951: by a quarter up after a sleep that was longer, by a 99th of
+/// that step down after a shorter one, on a logarithmic axis), between the least that the user wants
+/// and [`Self::MOST`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpinMargin {
     least: Nanos,
@@ -66,8 +67,10 @@ pub(crate) struct SpinMargin {
 }
 
 impl SpinMargin {
-    const MOST: Nanos = Nanos::from_micros(400);
-    const PART: Nanos = Nanos::new(40);
+    const MOST: Nanos = Nanos::from_millis(1);
+    const UP: f64 = 1.25;
+    /// `UP` to the power of -1/99.
+    const DOWN: f64 = 0.997_748_6;
 
     pub(crate) fn at_least(least: Nanos) -> Self {
         Self {
@@ -83,12 +86,13 @@ impl SpinMargin {
 
     /// Learns from a sleep that lasted `overslept` longer than asked for.
     pub(crate) fn learn(&mut self, overslept: Nanos) {
-        self.margin = if overslept > self.margin {
-            self.margin + Self::PART * 99
+        let factor = if overslept > self.margin {
+            Self::UP
         } else {
-            self.margin.saturating_sub(Self::PART)
-        }
-        .clamp(self.least, Self::MOST.max(self.least));
+            Self::DOWN
+        };
+        let margin = Nanos::new((self.margin.get() as f64 * factor) as u64);
+        self.margin = margin.clamp(self.least, Self::MOST.max(self.least));
     }
 }
 

@@ -23,11 +23,12 @@ use crate::summary::{Summary, Verdict};
 use crate::{EngineKind, Options, ReplayError, Scan, Target, Writes};
 
 /// Time to fill the queues before time zero.
-const START_GRACE: Nanos = Nanos::from_millis(100);
+const START_GRACE: Nanos = Nanos::from_millis(200);
 /// The most requests that are handed over together.
 const MOST_TOGETHER: usize = 64;
-/// The longest sleep: how soon a signal is noticed at the latest.
-const LONGEST_SLEEP: Nanos = Nanos::from_millis(100);
+/// The longest sleep: how soon a signal is noticed at the latest, and how often the spin margin
+/// learns when there is little to do.
+const LONGEST_SLEEP: Nanos = Nanos::from_millis(20);
 
 /// What others may see of a replay while it runs.
 #[derive(Debug, Default)]
@@ -185,7 +186,8 @@ impl State {
     fn unblock(&mut self, now: Nanos) {
         if let Some(since) = self.blocked_since.take() {
             self.blocked_time += now.saturating_sub(since);
-            self.blocked_until = now;
+            // What was planned up to now waited for a place, or behind one that did.
+            self.blocked_until = now + Nanos::new(1);
         }
     }
 
@@ -273,7 +275,10 @@ impl Session<'_> {
             if started > 0 {
                 let now = self.clock.now();
                 for slot in prepared.drain(..) {
-                    self.table.handed_over(slot, now);
+                    let planned = self.table.handed_over(slot, now);
+                    if planned >= self.state.blocked_until {
+                        self.state.started_late(now - planned);
+                    }
                 }
                 engine.submit().map_err(Failure::Engine)?;
                 self.state.most_in_flight = self.state.most_in_flight.max(self.table.len());
@@ -325,9 +330,6 @@ impl Session<'_> {
                 return Ok(Next::Request(request));
             };
             self.row += 1;
-            if planned >= self.state.blocked_until && self.state.blocked_since.is_none() {
-                self.state.started_late(now - planned);
-            }
             self.state.unblock(now);
             let access = self.access(slot, &request);
             prepared.push(slot);
