@@ -11,10 +11,14 @@ use iosonar_units::{Bytes, Nanos};
 
 use crate::exit::Usage;
 
-/// How long will my I/O take? Simulate storage systems, replay real loads on real devices, and
-/// look at both in the same picture.
+/// The command line as it is typed.
 #[derive(Debug, Parser)]
-#[command(version, about, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "iosonar",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
 #[command(
     after_help = "Start with 'iosonar demo': it does everything once, in a folder of its own."
 )]
@@ -132,10 +136,11 @@ pub(crate) struct Sim {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
+#[allow(clippy::doc_markdown)] // The text of the help.
 pub(crate) enum EngineName {
-    /// `io_uring` where the kernel permits it, else threads
+    /// io_uring where the kernel permits it, else threads
     Auto,
-    /// `io_uring`
+    /// io_uring alone
     IoUring,
     /// A pool of threads with pread and pwrite
     Threads,

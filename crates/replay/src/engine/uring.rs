@@ -47,6 +47,14 @@ impl Uring {
     }
 }
 
+impl Drop for Uring {
+    /// The kernel takes rings apart at its leisure; until then a target that is still registered
+    /// would stay open, and claimed, after the replay.
+    fn drop(&mut self) {
+        let _ = self.ring.submitter().unregister_files();
+    }
+}
+
 fn entry(slot: u32, access: &Access) -> squeue::Entry {
     let Access {
         kind,

@@ -1,0 +1,149 @@
+//! `plot`, `convert` and `demo` from the outside.
+
+mod scratch;
+
+use scratch::{Scratch, iosonar};
+
+const LOAD: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/fixtures/database-server.load.gz"
+);
+
+#[test]
+fn the_demo_does_everything_once() {
+    let scratch = Scratch::new();
+    let dir = scratch.path("demo");
+    let assert = iosonar()
+        .args(["demo", "--duration", "1s", "--dir"])
+        .arg(&dir)
+        .assert()
+        .success();
+    let stdout = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
+    for words in [
+        "simulated reads",
+        "simulated writes",
+        "replayed reads",
+        "KS distance",
+    ] {
+        assert!(stdout.contains(words), "{stdout}");
+    }
+    for name in [
+        "cdf.png",
+        "cdf.svg",
+        "sonar-simulated.png",
+        "sonar-replayed.png",
+        "simulated.replay.gz",
+        "replayed.replay.gz",
+        "database-server.load.gz",
+        "raid5.toml",
+    ] {
+        assert!(dir.join(name).metadata().unwrap().len() > 300, "{name}");
+    }
+    assert!(!dir.join("scratch").exists(), "the scratch file is removed");
+}
+
+#[test]
+fn the_fixture_is_what_its_readme_says() {
+    let scratch = Scratch::new();
+    let out = scratch.path("x.load");
+    iosonar()
+        .args(["convert", LOAD, "-o"])
+        .arg(&out)
+        .assert()
+        .success();
+    let text = std::fs::read_to_string(&out).unwrap();
+    let rows: Vec<&str> = text
+        .lines()
+        .filter(|l| l.trim_start().starts_with(|c: char| c.is_ascii_digit()))
+        .collect();
+    assert_eq!(rows.len(), 25_700);
+    assert!(
+        text.contains("made by the iosonar project"),
+        "the notices are kept"
+    );
+}
+
+#[test]
+fn a_window_at_another_speed_goes_through_standard_input_and_output() {
+    let rows = "0 ; 1 ; 8 ; R\n1 ; 2 ; 8 ; W\n2 ; 3 ; 8 ; R\n3 ; 4 ; 8 ; R\n";
+    let assert = iosonar()
+        .args([
+            "convert", "-", "-o", "-", "-q", "--from", "1s", "--until", "3s", "--speed", "2",
+        ])
+        .write_stdin(rows)
+        .assert()
+        .success();
+    let text = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
+    let rows: Vec<&str> = text.lines().skip(1).collect();
+    assert_eq!(
+        rows,
+        [
+            "   0.500000000 ;          2 ;   8 ; W ;   0.000000000 ;   0.000000000",
+            "   1.000000000 ;          3 ;   8 ; R ;   0.000000000 ;   0.000000000",
+        ]
+    );
+}
+
+#[test]
+fn a_load_has_no_latencies_to_draw_and_says_what_to_do() {
+    let scratch = Scratch::new();
+    let picture = scratch.path("x.png");
+    let assert = iosonar()
+        .args(["plot", "sonar", LOAD, "-o"])
+        .arg(&picture)
+        .assert()
+        .code(1);
+    let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert!(
+        stderr.contains("none of its 25700 requests has a measured time"),
+        "{stderr}"
+    );
+    assert!(!picture.exists());
+}
+
+#[test]
+fn a_picture_of_an_unknown_kind_is_refused_before_anything_is_read() {
+    let assert = iosonar()
+        .args(["plot", "cdf", "absent.load", "-o", "x.bmp"])
+        .assert()
+        .code(2);
+    let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert!(stderr.contains("ends in .png or .svg"), "{stderr}");
+}
+
+#[test]
+fn a_truncated_archive_is_an_error_and_leaves_no_output() {
+    let scratch = Scratch::new();
+    let whole = std::fs::read(LOAD).unwrap();
+    let cut = scratch.file("cut.load.gz", &whole[..whole.len() / 2]);
+    let out = scratch.path("out.load");
+    let assert = iosonar()
+        .arg("convert")
+        .arg(&cut)
+        .arg("-o")
+        .arg(&out)
+        .assert()
+        .code(1);
+    let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert!(
+        stderr.contains("cut.load.gz: the gzip data are damaged or cut off"),
+        "{stderr}"
+    );
+    assert!(!out.exists() && !scratch.path("out.load.part").exists());
+}
+
+#[test]
+fn whoever_reads_only_the_beginning_causes_no_error() {
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("iosonar"))
+        .args(["convert", LOAD, "-o", "-", "-q"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (output.status.code(), output.stderr.as_slice()),
+        (Some(0), &b""[..])
+    );
+}

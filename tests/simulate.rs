@@ -1,0 +1,219 @@
+//! `iosonar sim` from the outside: results, determinism, and what is refused.
+
+mod scratch;
+
+use scratch::{Scratch, iosonar};
+
+const SCENARIO: &str = "\
+seed = 7
+replications = 3
+warmup_requests = 100
+[load]
+requests = 3_000
+arrivals = { poisson_per_s = 20.0 }
+size = { geometric_mean_blocks = 4.0 }
+read_share = 0.5
+[array]
+level = 'raid5'
+disks = 4
+[disk]
+profile = 'seagate-st3500630ns'
+";
+
+#[test]
+fn results_are_the_same_bytes_for_any_number_of_threads() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SCENARIO);
+    let run = |threads: &str| {
+        let records = scratch.path("out.replay");
+        let output = iosonar()
+            .args(["sim", "--json", "--threads", threads, "--records"])
+            .args([&records, &scenario])
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        let mut json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        // The speed of the computation is the only thing that may differ.
+        json["metrics"]
+            .as_array_mut()
+            .unwrap()
+            .retain(|m| !m["name"].as_str().unwrap().ends_with("_per_second"));
+        (json, std::fs::read(&records).unwrap())
+    };
+    let once = run("1");
+    assert_eq!(once, run("1"), "run twice");
+    assert_eq!(once, run("2"), "with two threads");
+    assert_eq!(once, run("5"), "with five threads");
+}
+
+/// The same on every host: all times are integers, and the logarithms come from a library of our
+/// own. A change of the model or its random streams changes these on purpose, and says so in the
+/// changelog.
+#[test]
+fn hashes_are_those_of_the_day_they_were_written_down() {
+    let scratch = Scratch::new();
+    let hash = |args: &[&str]| {
+        let output = iosonar().args(args).arg("--json").output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        json["hash"].as_str().unwrap().to_owned()
+    };
+    let synthetic = scratch.file("s.toml", SCENARIO);
+    assert_eq!(
+        hash(&["sim", synthetic.to_str().unwrap()]),
+        "187db0755c6c4414"
+    );
+    let load = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/fixtures/database-server.load.gz"
+    );
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/raid5-mysql.toml");
+    assert_eq!(
+        hash(&["sim", "--trace", load, scenario]),
+        "d60053a39946c20c"
+    );
+}
+
+#[test]
+fn a_seed_on_the_command_line_is_another_run() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SCENARIO);
+    let run = |seed: &str| {
+        let output = iosonar()
+            .args(["sim", "--seed", seed])
+            .arg(&scenario)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let hash = text.split("hash ").nth(1).expect("a hash is printed");
+        hash[..16].to_owned()
+    };
+    assert_ne!(run("1"), run("2"));
+    assert_eq!(run("7"), run("7"));
+}
+
+#[test]
+fn records_of_a_simulation_can_be_drawn() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SCENARIO);
+    let (records, cdf) = (scratch.path("out.replay.zst"), scratch.path("cdf.svg"));
+    iosonar()
+        .args(["sim", "-q", "--records"])
+        .args([&records])
+        .arg("--cdf")
+        .args([&cdf, &scenario])
+        .assert()
+        .success()
+        .stdout("");
+    assert!(std::fs::read_to_string(&cdf).unwrap().starts_with("<svg"));
+    for (chart, name) in [("sonar", "a.png"), ("cdf", "b.svg")] {
+        let picture = scratch.path(name);
+        iosonar()
+            .args(["plot", chart, "-o"])
+            .args([&picture, &records])
+            .assert()
+            .success();
+        assert!(std::fs::metadata(&picture).unwrap().len() > 1000);
+    }
+}
+
+/// Each with what the person reads who must mend it, and exit code 2.
+#[test]
+fn a_scenario_that_means_nothing_is_refused_with_its_line_and_key() {
+    let scratch = Scratch::new();
+    for (from, to, complaint) in [
+        (
+            "poisson_per_s = 20.0",
+            "poisson_per_s = -1.0",
+            "s.toml:6: 'load.arrivals' is -1, expected a rate above zero",
+        ),
+        (
+            "poisson_per_s = 20.0",
+            "poisson_per_s = nan",
+            "s.toml:6: 'load.arrivals' is NaN",
+        ),
+        (
+            "read_share = 0.5",
+            "read_share = 1.5",
+            "s.toml:8: 'load.read_share' is 1.5, expected 0 to 1",
+        ),
+        (
+            "disks = 4",
+            "disks = 2",
+            "s.toml:11: 'array' is 2, expected RAID 5 takes 3 to 1024 disks",
+        ),
+        (
+            "disks = 4",
+            "disks = 4\nstripe_unit = '1000'",
+            "'array.stripe_unit' is '1000', expected a whole number of sectors",
+        ),
+        ("disks = 4", "disks = 4\ndiscs = 4", "unknown field `discs`"),
+        (
+            "level = 'raid5'",
+            "level = 'raid7'",
+            "unknown variant `raid7`",
+        ),
+        ("seed = 7", "seed = -7", "seed"),
+        (
+            "replications = 3",
+            "replications = 0",
+            "s.toml:2: 'replications' is 0, expected at least 1",
+        ),
+        (
+            "size = { geometric_mean_blocks = 4.0 }",
+            "size = { blocks = 0 }",
+            "s.toml:7: 'load.size' is 0",
+        ),
+        (
+            "size = { geometric_mean_blocks = 4.0 }",
+            "",
+            "'load.size' is missing",
+        ),
+        (
+            "profile = 'seagate-st3500630ns'",
+            "profile = 'nodisk'",
+            "there is no disk profile 'nodisk'; built in are seagate-st3500630ns",
+        ),
+        ("[load]", "[[load]]", "load"),
+    ] {
+        assert!(SCENARIO.contains(from));
+        let scenario = scratch.file("s.toml", SCENARIO.replacen(from, to, 1));
+        let assert = iosonar()
+            .arg("sim")
+            .arg(&scenario)
+            .assert()
+            .code(2)
+            .stdout("");
+        let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+        assert!(stderr.contains(complaint), "{to}: {stderr}");
+    }
+}
+
+#[test]
+fn a_trace_that_does_not_fit_is_named_with_its_line_and_leaves_nothing_behind() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SCENARIO);
+    for (rows, complaint) in [
+        (
+            "0 ; 8 ; 8 ; R\n1 ; 99999999999 ; 8 ; R\n",
+            "x.load:2: the request ends at sector 100000000007, beyond the array's end",
+        ),
+        (
+            "5 ; 8 ; 8 ; R\n1 ; 8 ; 8 ; R\n",
+            "x.load:2: this request starts at 1.0",
+        ),
+    ] {
+        let load = scratch.file("x.load", rows);
+        let records = scratch.path("never.replay");
+        let assert = iosonar()
+            .args(["sim", "--trace"])
+            .arg(&load)
+            .arg("--records")
+            .args([&records, &scenario])
+            .assert()
+            .code(1);
+        let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+        assert!(stderr.contains(complaint), "{stderr}");
+        assert!(!records.exists() && !scratch.path("never.replay.part").exists());
+    }
+}
