@@ -165,8 +165,9 @@ impl DiskProfile {
         if self.cylinders < 3 {
             return refuse("cylinders", f64::from(self.cylinders), "at least 3");
         }
-        if self.capacity_sectors == 0 {
-            return refuse("capacity_sectors", 0.0, "at least 1");
+        if !(1..1 << 50).contains(&self.capacity_sectors) {
+            let seen = self.capacity_sectors as f64;
+            return refuse("capacity_sectors", seen, "1 to 2^50 - 1 sectors of 512 B");
         }
         for (key, t) in [
             ("revolution_ms", self.revolution_ms),

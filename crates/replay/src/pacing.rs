@@ -48,7 +48,9 @@ impl Clock {
     /// How long until `deadline` on this clock; zero if it has passed.
     #[inline]
     pub(crate) fn until(self, deadline: Nanos) -> Nanos {
-        (self.epoch + deadline).saturating_sub(monotonic())
+        self.epoch
+            .saturating_add(deadline)
+            .saturating_sub(monotonic())
     }
 }
 

@@ -7,6 +7,9 @@ use iosonar_units::{Bytes, Nanos, SECTOR_BYTES, Sector, Sectors};
 
 use crate::{Options, ReplayError, Target, Writes};
 
+/// Linux moves at most 2^31 - 4096 bytes a request (`MAX_RW_COUNT`).
+const LONGEST_REQUEST: Sectors = Sectors::new(((1 << 31) - 4096) / 512);
+
 /// What is in the part of a load that is replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
@@ -65,6 +68,16 @@ impl Scan {
         self.unsupported += u64::from(matches!(request.op, Op::Discard | Op::WriteZeroes));
         if !request.op.is_harmless() && options.writes == Writes::Skip {
             return Ok(());
+        }
+        if request.sectors > LONGEST_REQUEST {
+            return Err(ReplayError::Trace(TraceError::Request {
+                place: Place::line(path, batch.place(row)),
+                problem: format!(
+                    "the request of {} sectors is longer than the kernel does at once, which is \
+                     {LONGEST_REQUEST} sectors",
+                    request.sectors
+                ),
+            }));
         }
         self.end = self.end.max(request.end());
         self.longest = self.longest.max(request.sectors);
@@ -127,16 +140,15 @@ impl Scan {
                 self.unsupported
             ));
         }
-        let needed = self.end.offset();
-        if needed > target.size() {
+        let target_sectors = target.size().get() / SECTOR_BYTES;
+        if self.end.get() > target_sectors {
             return refuse(format!(
-                "the load reaches to sector {} ({needed}), the end of {} is at {} ({}): take a \
-                 target of at least {} bytes",
+                "the load reaches to sector {}, the end of {} is at sector {target_sectors} ({}): \
+                 take a target of at least {} bytes",
                 self.end,
                 target.path().display(),
-                target.size().get() / SECTOR_BYTES,
                 target.size(),
-                needed.get()
+                u128::from(self.end.get()) * u128::from(SECTOR_BYTES)
             ));
         }
         Ok(())

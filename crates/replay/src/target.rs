@@ -35,6 +35,16 @@ impl Target {
                 source,
             }
         };
+        // Asked before it is opened: opening a pipe would wait for a writer.
+        let kind = std::fs::metadata(path)
+            .map_err(io_error("find the target"))?
+            .file_type();
+        if !kind.is_block_device() && !kind.is_file() {
+            return Err(ReplayError::Refused(format!(
+                "{} is neither a block device nor a regular file",
+                path.display()
+            )));
+        }
         // Opened for reading first: nothing is at stake until it has been examined.
         let probe = File::open(path).map_err(io_error("open the target"))?;
         safety::examine(host, path, &probe, intent)?;

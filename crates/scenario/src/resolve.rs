@@ -1,5 +1,8 @@
 //! From what is written to what is meant: every value checked, every default filled in.
 
+mod check;
+mod load;
+
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
@@ -8,14 +11,12 @@ use iosonar_raid::{Placement, Raid0, Raid5, WriteStart};
 use iosonar_sim_core::Seed;
 use iosonar_trace::Selection;
 use iosonar_units::{Bytes, Sectors};
-use iosonar_workload::{Arrivals, Size, Workload};
 use toml::Spanned;
 
 use crate::ScenarioError;
-use crate::file::{
-    ArrivalsFile, LevelName, LoadFile, PlacementName, ScenarioFile, SchedulerName, SizeFile,
-    WriteStartName,
-};
+use crate::file::{LevelName, PlacementName, ScenarioFile, SchedulerName, WriteStartName};
+use check::Checker;
+pub use load::Load;
 
 const DEFAULT_STRIPE_UNIT: Sectors = Sectors::new(256);
 
@@ -50,25 +51,6 @@ impl Display for Level {
     }
 }
 
-/// What drives a simulation.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Load {
-    /// Laws.
-    Synthetic {
-        /// The laws.
-        workload: Workload,
-        /// How many requests are measured in each replication.
-        requests: u64,
-    },
-    /// A recording.
-    Trace {
-        /// The file.
-        path: PathBuf,
-        /// Which part of it, and how fast.
-        selection: Selection,
-    },
-}
-
 /// A simulation that can be run.
 #[derive(Clone, Debug)]
 pub struct Simulation {
@@ -92,38 +74,6 @@ pub struct Simulation {
     pub profile: DiskProfile,
     /// What each disk does with waiting jobs.
     pub scheduler: Scheduler,
-}
-
-/// Names places in the scenario file.
-struct Checker<'a> {
-    path: &'a Path,
-    text: &'a str,
-}
-
-impl Checker<'_> {
-    fn wrong<T>(
-        &self,
-        value: &Spanned<T>,
-        key: &'static str,
-        seen: impl Display,
-        expected: impl Into<String>,
-    ) -> ScenarioError {
-        let line = 1 + self.text[..value.span().start].matches('\n').count();
-        ScenarioError::Value {
-            path: self.path.to_owned(),
-            line,
-            key,
-            seen: seen.to_string(),
-            expected: expected.into(),
-        }
-    }
-
-    fn incomplete(&self, problem: &str) -> ScenarioError {
-        ScenarioError::Incomplete {
-            path: self.path.to_owned(),
-            problem: problem.to_owned(),
-        }
-    }
 }
 
 impl Simulation {
@@ -226,7 +176,13 @@ impl Simulation {
                     selection: overrides.selection,
                 }
             }
-            (None, Some(load)) => synthetic(&check, load, stripe_unit, data_sectors)?,
+            (None, Some(load)) => load::synthetic(
+                &check,
+                load,
+                stripe_unit,
+                data_sectors,
+                simulation.warmup_requests,
+            )?,
             (None, None) => {
                 return Err(check.incomplete(
                     "there is no load: give one with --trace FILE, or write a table [load] with \
@@ -319,104 +275,4 @@ fn placement(
             )),
         },
     }
-}
-
-fn synthetic(
-    check: &Checker<'_>,
-    load: &LoadFile,
-    block: Sectors,
-    data_sectors: u64,
-) -> Result<Load, ScenarioError> {
-    let missing = |key| {
-        check.incomplete(&format!(
-            "'load.{key}' is missing; a synthetic load has 'requests', 'arrivals' and 'size' \
-             (or give a trace: 'load.trace', or --trace FILE)"
-        ))
-    };
-    let requests = load.requests.as_ref().ok_or_else(|| missing("requests"))?;
-    if *requests.get_ref() == 0 {
-        return Err(check.wrong(requests, "load.requests", 0, "at least 1"));
-    }
-    let arrivals = load.arrivals.as_ref().ok_or_else(|| missing("arrivals"))?;
-    let rate = |per_s: f64| {
-        if (1e-9..=1e9).contains(&per_s) {
-            Ok(per_s)
-        } else {
-            Err(check.wrong(
-                arrivals,
-                "load.arrivals",
-                per_s,
-                "a rate above zero, in requests per second (at most 1e9)",
-            ))
-        }
-    };
-    let arrivals = match *arrivals.get_ref() {
-        ArrivalsFile {
-            poisson_per_s: Some(per_s),
-            constant_per_s: None,
-        } => Arrivals::Poisson {
-            per_s: rate(per_s)?,
-        },
-        ArrivalsFile {
-            poisson_per_s: None,
-            constant_per_s: Some(per_s),
-        } => Arrivals::Constant {
-            per_s: rate(per_s)?,
-        },
-        _ => {
-            return Err(check.wrong(
-                arrivals,
-                "load.arrivals",
-                "not one law",
-                "one of { poisson_per_s = 10.0 } and { constant_per_s = 10.0 }",
-            ));
-        }
-    };
-    let size = load.size.as_ref().ok_or_else(|| missing("size"))?;
-    let most = data_sectors / u64::from(block.get());
-    let fits = |blocks: f64| blocks >= 1.0 && blocks <= most as f64 && blocks <= 1e6;
-    let size = match *size.get_ref() {
-        SizeFile {
-            blocks: Some(blocks),
-            geometric_mean_blocks: None,
-        } if fits(f64::from(blocks)) => Size::Blocks(blocks),
-        SizeFile {
-            blocks: None,
-            geometric_mean_blocks: Some(mean),
-        } if fits(mean) => Size::GeometricBlocks { mean },
-        SizeFile {
-            blocks,
-            geometric_mean_blocks: mean,
-        } => {
-            let seen = match (blocks, mean) {
-                (Some(blocks), None) => blocks.to_string(),
-                (None, Some(mean)) => mean.to_string(),
-                _ => "not one law".to_owned(),
-            };
-            return Err(check.wrong(
-                size,
-                "load.size",
-                seen,
-                "one of { blocks = 4 } and { geometric_mean_blocks = 4.0 }, at least 1 block, at \
-                 most a million and what the array holds",
-            ));
-        }
-    };
-    let read_share = load.read_share.as_ref().map_or(Ok(1.0), |share| {
-        if (0.0..=1.0).contains(share.get_ref()) {
-            Ok(*share.get_ref())
-        } else {
-            Err(check.wrong(share, "load.read_share", share.get_ref(), "0 to 1"))
-        }
-    })?;
-    Ok(Load::Synthetic {
-        workload: Workload {
-            arrivals,
-            size,
-            block,
-            read_share,
-            address_space: data_sectors,
-        },
-        requests: *requests.get_ref(),
-    })
 }

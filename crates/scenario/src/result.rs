@@ -70,54 +70,72 @@ pub struct SimulationResult {
     pub elapsed: Duration,
 }
 
-impl SimulationResult {
-    /// Puts the runs together, in the order of their numbers.
-    pub(crate) fn of(runs: &[Replication], elapsed: Duration) -> Self {
-        let means: Vec<f64> = runs
-            .iter()
-            .map(|run| run.all().moments.mean() / 1e6)
-            .collect();
-        let mut mean_ms = Estimate::from_independent(&means);
-        if let [run] = runs {
+/// Puts runs together, in the order of their numbers.
+#[derive(Default)]
+pub(crate) struct Accumulator {
+    means_ms: Vec<f64>,
+    first_batches: BatchMeans,
+    reads: Distribution,
+    writes: Distribution,
+    utilisation: Vec<f64>,
+    throughput_per_s: f64,
+    positioning: PositioningCounts,
+    most_in_flight: usize,
+    requests: u64,
+    events: u64,
+    hash: CompletionHash,
+}
+
+impl Accumulator {
+    pub(crate) fn add(&mut self, run: &Replication) {
+        let number = self.means_ms.len() as u64;
+        if number == 0 {
+            self.first_batches = run.batches.clone();
+            self.utilisation = vec![0.0; run.run.busy.len()];
+        }
+        self.means_ms.push(run.all().moments.mean() / 1e6);
+        self.reads.merge(&run.reads);
+        self.writes.merge(&run.writes);
+        for (disk, sum) in self.utilisation.iter_mut().enumerate() {
+            *sum += run.run.utilisation(disk);
+        }
+        let measured = run.reads.count() + run.writes.count();
+        self.throughput_per_s += measured as f64 / run.run.measured.as_secs_f64();
+        self.positioning.merge(&run.run.positioning);
+        self.most_in_flight = self.most_in_flight.max(run.run.most_in_flight);
+        self.requests += run.run.requests;
+        self.events += run.run.events;
+        self.hash.merge(run.run.hash, number);
+    }
+
+    /// The result of all runs that were added, at least one.
+    pub(crate) fn finish(self, elapsed: Duration) -> SimulationResult {
+        let runs = self.means_ms.len();
+        let mut mean_ms = Estimate::from_independent(&self.means_ms);
+        if runs == 1 {
             // 32 to 64 batches; Student's t changes little in that range.
             mean_ms = Estimate {
-                stderr: run.batches.stderr() / 1e6,
+                stderr: self.first_batches.stderr() / 1e6,
                 values: 32,
                 ..mean_ms
             };
         }
-        let mut total = Self {
-            response_time: Distribution::default(),
-            reads: Distribution::default(),
-            writes: Distribution::default(),
+        let mut response_time = self.reads.clone();
+        response_time.merge(&self.writes);
+        SimulationResult {
+            response_time,
             mean_ms,
-            utilisation: vec![0.0; runs[0].run.busy.len()],
-            throughput_per_s: 0.0,
-            positioning: PositioningCounts::default(),
-            most_in_flight: 0,
-            replications: runs.len() as u32,
-            requests: 0,
-            events: 0,
-            hash: CompletionHash::default(),
+            utilisation: self.utilisation.iter().map(|u| u / runs as f64).collect(),
+            throughput_per_s: self.throughput_per_s / runs as f64,
+            positioning: self.positioning,
+            most_in_flight: self.most_in_flight,
+            replications: runs as u32,
+            requests: self.requests,
+            events: self.events,
+            hash: self.hash,
             elapsed,
-        };
-        let share = 1.0 / runs.len() as f64;
-        for (number, run) in runs.iter().enumerate() {
-            total.reads.merge(&run.reads);
-            total.writes.merge(&run.writes);
-            for (disk, utilisation) in total.utilisation.iter_mut().enumerate() {
-                *utilisation += share * run.run.utilisation(disk);
-            }
-            let measured = run.reads.count() + run.writes.count();
-            total.throughput_per_s += share * measured as f64 / run.run.measured.as_secs_f64();
-            total.positioning.merge(&run.run.positioning);
-            total.most_in_flight = total.most_in_flight.max(run.run.most_in_flight);
-            total.requests += run.run.requests;
-            total.events += run.run.events;
-            total.hash.merge(run.run.hash, number as u64);
+            reads: self.reads,
+            writes: self.writes,
         }
-        total.response_time.merge(&total.reads);
-        total.response_time.merge(&total.writes);
-        total
     }
 }

@@ -12,6 +12,7 @@ use iosonar_workload::SyntheticLoad;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::resolve::{Level, Load, Simulation};
+use crate::result::Accumulator;
 use crate::source::{Synthetic, Trace};
 use crate::{Replication, ScenarioError, SimulationResult};
 
@@ -28,6 +29,7 @@ impl Simulation {
         records: Option<&mut dyn TraceWriter>,
     ) -> Result<SimulationResult, ScenarioError> {
         let begin = Instant::now();
+        let mut total = Accumulator::default();
         let records = Mutex::new(records);
         let replication = |number: u32| {
             let mut records = records.lock().unwrap_or_else(PoisonError::into_inner);
@@ -35,20 +37,24 @@ impl Simulation {
             drop(records);
             self.replication(number, mine)
         };
-        let run_all = || -> Result<Vec<Replication>, ScenarioError> {
-            (0..self.replications)
-                .into_par_iter()
-                .map(replication)
-                .collect()
-        };
-        let runs = match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-            Ok(pool) => pool.install(run_all)?,
-            // No threads to be had: one after the other gives the same result.
-            Err(_) => (0..self.replications)
-                .map(replication)
-                .collect::<Result<_, _>>()?,
-        };
-        Ok(SimulationResult::of(&runs, begin.elapsed()))
+        // A few at a time, so that memory does not grow with their number.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let step = 4 * threads.clamp(1, 1024) as u32;
+        let mut next = 0;
+        while next < self.replications {
+            let some = next..next.saturating_add(step).min(self.replications);
+            next = some.end;
+            let runs: Vec<Replication> = match &pool {
+                Ok(pool) => pool.install(|| {
+                    let some = some.into_par_iter();
+                    some.map(replication).collect::<Result<_, _>>()
+                })?,
+                // No threads to be had: one after the other gives the same result.
+                Err(_) => some.map(replication).collect::<Result<_, _>>()?,
+            };
+            runs.iter().for_each(|run| total.add(run));
+        }
+        Ok(total.finish(begin.elapsed()))
     }
 
     fn replication(
@@ -83,7 +89,7 @@ impl Simulation {
                 array,
                 Synthetic {
                     load: SyntheticLoad::new(*workload, seed),
-                    left: self.warmup_requests + requests,
+                    left: self.warmup_requests.saturating_add(*requests),
                 },
                 records,
             ),

@@ -123,10 +123,10 @@ impl Iterator for SyntheticLoad {
             read_share,
             address_space,
         } = self.workload;
-        self.clock += match arrivals {
+        self.clock = self.clock.saturating_add(match arrivals {
             Arrivals::Poisson { .. } => self.arrival.exponential(self.mean_distance),
             Arrivals::Constant { .. } => self.mean_distance,
-        };
+        });
         let space = address_space / u64::from(block.get());
         // A request is cut where the address space ends; with any sensible size it never is.
         let blocks = match size {

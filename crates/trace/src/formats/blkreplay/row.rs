@@ -285,7 +285,7 @@ impl Fields<'_> {
     #[inline]
     fn time(&mut self, column: usize) -> Result<Nanos, TraceError> {
         const EXPECTED: &str =
-            "a time in seconds, not negative, below 18 446 744 073, such as 0.009507758";
+            "a time in seconds, not negative, below 9 223 372 036, such as 0.009507758";
         self.skip_blanks();
         let begin = self.at;
         if begin == self.line.bytes.len() {
@@ -312,13 +312,11 @@ impl Fields<'_> {
         if whole_digits + fraction_digits == 0 || !ended {
             return wrong(self.line);
         }
-        match seconds
-            .checked_mul(1_000_000_000)
-            .and_then(|s| s.checked_add(nanos))
-        {
-            Some(ns) => Ok(Nanos::new(ns)),
-            None => wrong(self.line),
+        // 2^63 ns: a start and a latency can be added without overflow.
+        if seconds >= 9_223_372_036 {
+            return wrong(self.line);
         }
+        Ok(Nanos::new(seconds * 1_000_000_000 + nanos))
     }
 
     #[inline]
