@@ -29,17 +29,20 @@
 
 mod batch;
 mod column;
+mod decompress;
 mod error;
 mod filter;
+mod format;
 pub mod formats;
 pub mod input;
 pub mod output;
 mod record;
 mod sorted;
+mod whole_file;
 
 pub use batch::Batch;
 pub use error::{Place, TraceError};
 pub use filter::{Selection, SpeedChange, TimeWindow, Transform, Transformed};
-pub use formats::{Format, Metadata, TraceReader, TraceWriter};
+pub use format::{Format, Metadata, TraceReader, TraceWriter};
 pub use record::{Flags, Op, Outcome, Record, Request, Status};
 pub use sorted::SortedByStart;

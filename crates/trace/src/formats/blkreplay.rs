@@ -22,9 +22,8 @@ mod writer;
 use std::io::Read;
 use std::path::Path;
 
-use crate::formats::{Format, Metadata, TraceReader, TraceWriter};
-use crate::output::Output;
-use crate::{Status, TraceError};
+use crate::whole_file::Output;
+use crate::{Format, Metadata, Status, TraceError, TraceReader, TraceWriter};
 
 /// The text format of blkreplay.
 pub(crate) struct Blkreplay;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use iosonar_units::Nanos;
 
 use super::row::{self, Line};
+use crate::decompress::read_error;
 use crate::error::Place;
-use crate::formats::{Metadata, TraceReader};
-use crate::{Batch, TraceError, input};
+use crate::{Batch, Metadata, TraceError, TraceReader};
 
 const BUFFER: usize = 256 * 1024;
 /// No line of this format is longer, comments included; more is another kind of file.
@@ -112,7 +112,7 @@ impl Reader {
         loop {
             match self.input.read(&mut self.buffer[self.to..]) {
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(input::read_error(&self.path, e)),
+                Err(e) => return Err(read_error(&self.path, e)),
                 Ok(n) => {
                     self.to += n;
                     self.ended = n == 0;

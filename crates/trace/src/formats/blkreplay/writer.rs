@@ -7,9 +7,10 @@ use iosonar_units::Nanos;
 
 use super::{FAILED, VERBS};
 use crate::error::Place;
-use crate::formats::{Metadata, TraceWriter};
-use crate::output::Output;
-use crate::{Batch, Flags, Op, Outcome, Record, Request, Status, TraceError};
+use crate::whole_file::Output;
+use crate::{
+    Batch, Flags, Metadata, Op, Outcome, Record, Request, Status, TraceError, TraceWriter,
+};
 
 const FLUSH_AT: usize = 64 * 1024;
 

@@ -1,0 +1,148 @@
+//! A file that is whole or absent, compressed as its name says.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Something that bytes are written to and that must be closed to count.
+pub trait Output: Write + Send {
+    /// Writes what is pending and gives the file its name.
+    ///
+    /// # Errors
+    /// If anything cannot be written.
+    fn close(self: Box<Self>) -> io::Result<()>;
+}
+
+/// Creates the file `path`, `-` for standard output; `.gz` and `.zst` are compressed.
+pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Output>> {
+    if path == Path::new("-") {
+        return Ok(Box::new(BufWriter::with_capacity(1 << 16, io::stdout())));
+    }
+    let file = BufWriter::with_capacity(1 << 18, WholeFile::create(path)?);
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("gz") => Ok(Box::new(flate2::write::GzEncoder::new(
+            file,
+            flate2::Compression::default(),
+        ))),
+        Some("zst") => Ok(Box::new(zstd::stream::write::Encoder::new(file, 3)?)),
+        _ => Ok(Box::new(file)),
+    }
+}
+
+impl Output for BufWriter<io::Stdout> {
+    fn close(mut self: Box<Self>) -> io::Result<()> {
+        self.flush()
+    }
+}
+
+impl Output for BufWriter<WholeFile> {
+    fn close(self: Box<Self>) -> io::Result<()> {
+        self.into_inner()
+            .map_err(io::IntoInnerError::into_error)?
+            .keep()
+    }
+}
+
+impl Output for flate2::write::GzEncoder<BufWriter<WholeFile>> {
+    fn close(self: Box<Self>) -> io::Result<()> {
+        Box::new(self.finish()?).close()
+    }
+}
+
+impl Output for zstd::stream::write::Encoder<'static, BufWriter<WholeFile>> {
+    fn close(self: Box<Self>) -> io::Result<()> {
+        Box::new(self.finish()?).close()
+    }
+}
+
+/// A file under a temporary name (`NAME.part`) that gets its name when it is whole.
+///
+/// Dropped before [`keep`](Self::keep), it disappears; left behind by a kill, it is recognisable.
+pub struct WholeFile {
+    file: File,
+    part: PathBuf,
+    name: PathBuf,
+    kept: bool,
+}
+
+impl WholeFile {
+    /// Creates the file that will be called `name`.
+    ///
+    /// # Errors
+    /// If the temporary file cannot be created.
+    pub fn create(name: &Path) -> io::Result<Self> {
+        if name.is_dir() {
+            return Err(io::Error::new(
+                io::ErrorKind::IsADirectory,
+                "it is a directory, expected the name of a file",
+            ));
+        }
+        let mut part = OsString::from(name);
+        part.push(".part");
+        let part = PathBuf::from(part);
+        Ok(Self {
+            file: File::create(&part)?,
+            part,
+            name: name.to_owned(),
+            kept: false,
+        })
+    }
+
+    /// Writes `content` as the whole of the file `name`.
+    ///
+    /// # Errors
+    /// If it cannot be written; no such file appears then.
+    pub fn write_all(name: &Path, content: &[u8]) -> io::Result<()> {
+        let mut whole = Self::create(name)?;
+        whole.file.write_all(content)?;
+        whole.keep()
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// If it cannot be renamed.
+    pub fn keep(mut self) -> io::Result<()> {
+        fs::rename(&self.part, &self.name)?;
+        self.kept = true;
+        Ok(())
+    }
+}
+
+impl Write for WholeFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for WholeFile {
+    fn drop(&mut self) {
+        if !self.kept {
+            // Nothing can be done about a failure here, and the name tells what the file is.
+            let _ = fs::remove_file(&self.part);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_appears_only_when_it_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = dir.path().join("x.txt");
+        let mut file = WholeFile::create(&name).unwrap();
+        file.write_all(b"half").unwrap();
+        drop(file);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        WholeFile::write_all(&name, b"whole").unwrap();
+        assert_eq!(fs::read(&name).unwrap(), b"whole");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}
