@@ -2,7 +2,7 @@
 
 use plotters::prelude::{DrawingBackend, IntoFont, PathElement, Rectangle};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, FontStyle, FontTransform, RGBColor, TextStyle};
+use plotters::style::{Color, FontDesc, FontFamily, FontStyle, FontTransform, RGBColor, TextStyle};
 
 use crate::canvas::{Area, PlotError};
 use crate::raster::Raster;
@@ -67,7 +67,8 @@ pub(crate) fn text_style(size: i32, colour: RGBColor) -> TextStyle<'static> {
 }
 
 fn bold(size: i32) -> TextStyle<'static> {
-    TextStyle::from(("sans-serif", size).into_font().style(FontStyle::Bold)).color(&theme::TEXT)
+    let font = FontDesc::new(FontFamily::SansSerif, f64::from(size), FontStyle::Bold);
+    TextStyle::from(font).color(&theme::TEXT)
 }
 
 impl Frame<'_> {
@@ -179,7 +180,7 @@ impl Frame<'_> {
         for entry in &self.legend {
             let middle = y + theme::LEGEND_SIZE / 2;
             area.draw(&Rectangle::new(
-                [(plot.left, middle - 5), (plot.left + 22, middle + 5)],
+                [(plot.left, middle - 6), (plot.left + 22, middle + 4)],
                 entry.colour.filled(),
             ))
             .map_err(PlotError::new)?;

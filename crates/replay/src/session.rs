@@ -156,7 +156,8 @@ enum Failure {
 #[derive(Default)]
 struct State {
     own_lateness: Distribution,
-    late: u64,
+    /// How many of those were more than 100 us, more than 1 ms late.
+    late: [u64; 2],
     most_in_flight: usize,
     last_completion: Nanos,
     interrupted: bool,
@@ -175,7 +176,8 @@ impl State {
     #[inline]
     fn started_late(&mut self, lateness: Nanos) {
         self.own_lateness.push(lateness);
-        self.late += u64::from(lateness > Nanos::MILLISECOND);
+        self.late[0] += u64::from(lateness > Nanos::from_micros(100));
+        self.late[1] += u64::from(lateness > Nanos::MILLISECOND);
     }
 
     fn block(&mut self, now: Nanos) {
@@ -194,14 +196,11 @@ impl State {
     fn verdict(&self, places: usize) -> Verdict {
         let full_for_long = self.most_in_flight >= places
             && self.blocked_time.get() * 100 > self.last_completion.get();
-        let p99 = self
-            .own_lateness
-            .histogram
-            .quantile(0.99)
-            .unwrap_or_default();
-        let late_share = self.late as f64 / self.own_lateness.count().max(1) as f64;
-        if p99 > Nanos::from_micros(100) || late_share > 0.001 {
-            return Verdict::ReplayerLimited { p99, late_share };
+        let n = self.own_lateness.count();
+        if is_more_than(self.late[0], n, 0.01) || is_more_than(self.late[1], n, 0.001) {
+            return Verdict::ReplayerLimited {
+                late: self.late.map(|late| late as f64 / n as f64),
+            };
         }
         let blocked = self.first_blocked.filter(|_| full_for_long);
         match self.first_second_late.into_iter().chain(blocked).min() {
@@ -209,6 +208,13 @@ impl State {
             None => Verdict::KeptUp,
         }
     }
+}
+
+/// Whether `count` of `n` is more than this share, beyond what chance explains: by three standard
+/// deviations of the count. One late start of a hundred proves nothing.
+fn is_more_than(count: u64, n: u64, share: f64) -> bool {
+    let expected = share * n as f64;
+    count as f64 > expected + 3.0 * expected.sqrt()
 }
 
 struct Session<'a> {
@@ -444,5 +450,22 @@ impl Session<'_> {
         self.progress
             .in_flight
             .store(self.table.len() as u64, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_exceeded_only_beyond_chance() {
+        assert!(
+            !is_more_than(1, 50, 0.01),
+            "one late start of fifty proves nothing"
+        );
+        assert!(is_more_than(10, 50, 0.01));
+        assert!(!is_more_than(1_050, 100_000, 0.01));
+        assert!(is_more_than(1_100, 100_000, 0.01));
+        assert!(!is_more_than(0, 0, 0.01));
     }
 }

@@ -15,13 +15,12 @@ pub enum Verdict {
         /// When it began, on the replay's clock.
         from: Nanos,
     },
-    /// This machine or this program started requests late although nothing was in the way: p99
-    /// above 100 us, or more than 0.1 % above 1 ms.
+    /// This machine or this program started requests late although nothing was in the way: more
+    /// than 1 % by more than 100 us, or more than 0.1 % by more than 1 ms, beyond what chance
+    /// explains.
     ReplayerLimited {
-        /// The 99 % quantile of that lateness.
-        p99: Nanos,
-        /// The share of requests that were more than 1 ms late.
-        late_share: f64,
+        /// The shares of requests that were more than 100 us, more than 1 ms late.
+        late: [f64; 2],
     },
 }
 
@@ -30,11 +29,12 @@ impl std::fmt::Display for Verdict {
         match self {
             Self::KeptUp => f.write_str("kept up"),
             Self::DeviceLimited { from } => write!(f, "device-limited from {from}"),
-            Self::ReplayerLimited { p99, late_share } => write!(
+            Self::ReplayerLimited { late } => write!(
                 f,
                 "replayer-limited: this machine started requests late although nothing was in the \
-                 way (p99 {p99}, {:.2} % more than 1 ms)",
-                100.0 * late_share
+                 way ({:.2} % more than 100 µs, {:.2} % more than 1 ms)",
+                100.0 * late[0],
+                100.0 * late[1]
             ),
         }
     }
