@@ -9,7 +9,7 @@
 //!                     layout)
 //! ```
 //!
-//! - [`Raid0`], [`Raid5`]: the planners. With [`Placement::Random`] they place requests as the
+//! - [`Raid0`], [`Raid01`], [`Raid5`]: the planners. With [`Placement::Random`] they place requests as the
 //!   papers do, with [`Placement::Addressed`] by the addresses of a real layout.
 //! - [`Array`]: the simulation, event by event, over any [`Device`](iosonar_device::Device).
 //!
@@ -24,11 +24,13 @@ mod array;
 mod plan;
 pub mod positioning;
 mod raid0;
+mod raid01;
 mod raid5;
 mod striping;
 
 pub use array::{Array, Completion, CompletionSink, RequestSource, RunSummary};
 pub use plan::{Plan, Planner, Stage, StageKind, SubRequest};
 pub use raid0::Raid0;
+pub use raid01::{MirrorRead, Raid01};
 pub use raid5::{Raid5, WriteStart};
 pub use striping::{Geometry, GeometryError, Placement};

@@ -34,6 +34,14 @@ pub enum GeometryError {
         /// How many were asked for.
         seen: usize,
     },
+    /// A mirror of an odd number of disks.
+    #[error("{level} takes an even number of disks, not {seen}")]
+    OddDisks {
+        /// The RAID level.
+        level: &'static str,
+        /// How many were asked for.
+        seen: usize,
+    },
     /// The stripe unit is nothing, or larger than a disk.
     #[error(
         "a stripe unit of {seen} sectors does not fit a disk of {disk_sectors} sectors: it takes 1 to that many"
@@ -97,6 +105,12 @@ impl Geometry {
     #[inline]
     pub(crate) fn units(&self, sectors: Sectors) -> u64 {
         u64::from(sectors.get().div_ceil(self.stripe_unit.get()))
+    }
+
+    /// The number of the stripe unit that holds `sector`, among all data units of the array.
+    #[inline]
+    pub(crate) fn unit_of(&self, sector: Sector) -> u64 {
+        sector.get() / u64::from(self.stripe_unit.get())
     }
 
     /// The sector on a disk where `offset` sectors into the unit of `stripe` lie.

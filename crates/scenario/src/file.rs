@@ -34,6 +34,8 @@ pub struct LoadFile {
     pub requests: Option<Spanned<u64>>,
     /// When they come.
     pub arrivals: Option<Spanned<ArrivalsFile>>,
+    /// How many come at each arrival; one if it is not given.
+    pub batch: Option<Spanned<BatchFile>>,
     /// How large they are.
     pub size: Option<Spanned<SizeFile>>,
     /// The probability that one is a read; 1 if it is not given.
@@ -44,10 +46,20 @@ pub struct LoadFile {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArrivalsFile {
-    /// Poisson arrivals, requests per second.
+    /// Poisson arrivals per second.
     pub poisson_per_s: Option<f64>,
-    /// Equal distances, requests per second.
+    /// Arrivals at equal distances, per second.
     pub constant_per_s: Option<f64>,
+}
+
+/// `batch = { geometric_mean = 3.0 }`: exactly one of the laws.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BatchFile {
+    /// Always this many requests at each arrival.
+    pub requests: Option<u32>,
+    /// Geometric with this mean, at least 1.
+    pub geometric_mean: Option<f64>,
 }
 
 /// `size = { blocks = 4 }`: exactly one of the laws. A block is a stripe unit.
@@ -64,7 +76,7 @@ pub struct SizeFile {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArrayFile {
-    /// `"raid0"` or `"raid5"`.
+    /// `"raid0"`, `"raid01"` or `"raid5"`.
     pub level: LevelName,
     /// How many disks.
     pub disks: Spanned<usize>,
@@ -75,6 +87,8 @@ pub struct ArrayFile {
     pub placement: Option<Spanned<PlacementName>>,
     /// Where a RAID 5 write with random placement begins.
     pub write_start: Option<WriteStartName>,
+    /// Which side of a mirror the blocks of a read come from.
+    pub mirror_read: Option<MirrorReadName>,
 }
 
 /// RAID levels.
@@ -83,8 +97,24 @@ pub struct ArrayFile {
 pub enum LevelName {
     /// Striping; of one disk: a disk.
     Raid0,
+    /// A mirror of stripes.
+    Raid01,
     /// Rotating parity.
     Raid5,
+}
+
+/// Which side of a mirror the blocks of a read come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MirrorReadName {
+    /// The first half from a random side, the rest from the other.
+    Halves,
+    /// Round-robin over all disks.
+    RoundRobin,
+    /// The sides alternate with each row of blocks.
+    AlternatingRows,
+    /// A random side for each block.
+    RandomPerBlock,
 }
 
 /// Placements.

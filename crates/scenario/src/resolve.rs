@@ -7,14 +7,17 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use iosonar_disk_model::{DiskProfile, Scheduler};
-use iosonar_raid::{Placement, Raid0, Raid5, WriteStart};
+use iosonar_raid::{MirrorRead, Placement, Raid0, Raid01, Raid5, WriteStart};
 use iosonar_sim_core::Seed;
 use iosonar_trace::Selection;
 use iosonar_units::{Bytes, Sectors};
 use toml::Spanned;
 
 use crate::ScenarioError;
-use crate::file::{LevelName, PlacementName, ScenarioFile, SchedulerName, WriteStartName};
+use crate::file::{
+    ArrayFile, LevelName, MirrorReadName, PlacementName, ScenarioFile, SchedulerName,
+    WriteStartName,
+};
 use check::Checker;
 pub use load::Load;
 
@@ -38,6 +41,8 @@ pub struct Overrides {
 pub enum Level {
     /// Striping.
     Raid0,
+    /// A mirror of stripes.
+    Raid01(MirrorRead),
     /// Rotating parity.
     Raid5(WriteStart),
 }
@@ -46,6 +51,7 @@ impl Display for Level {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Raid0 => "RAID 0",
+            Self::Raid01(_) => "RAID 01",
             Self::Raid5(_) => "RAID 5",
         })
     }
@@ -117,21 +123,7 @@ impl Simulation {
         )?;
         let stripe_unit = stripe_unit(&check, file.array.stripe_unit.as_ref())?;
         let profile = DiskProfile::load(&file.disk.profile, directory)?;
-        let level = match (file.array.level, file.array.write_start) {
-            (LevelName::Raid0, None) => Level::Raid0,
-            (LevelName::Raid0, Some(_)) => {
-                return Err(check.incomplete(
-                    "'array.write_start' is for RAID 5: RAID 0 has no parity to start behind",
-                ));
-            }
-            (LevelName::Raid5, None | Some(WriteStartName::AfterParity)) => {
-                Level::Raid5(WriteStart::AfterParity)
-            }
-            (LevelName::Raid5, Some(WriteStartName::ArrayFirst)) => {
-                Level::Raid5(WriteStart::ArrayFirst)
-            }
-            (LevelName::Raid5, Some(WriteStartName::Random)) => Level::Raid5(WriteStart::Random),
-        };
+        let level = level(&check, &file.array)?;
         let trace = match (&overrides.trace, &file.load) {
             (Some(path), _) => Some(path.clone()),
             (None, Some(load)) => load.trace.as_ref().map(|t| directory.join(t.get_ref())),
@@ -199,6 +191,7 @@ impl Simulation {
         let seed = Seed::new(self.seed);
         Ok(match self.level {
             Level::Raid0 => self.raid0(&seed)?.data_sectors(),
+            Level::Raid01(read) => self.raid01(read, &seed)?.data_sectors(),
             Level::Raid5(start) => self.raid5(start, &seed)?.data_sectors(),
         })
     }
@@ -209,6 +202,21 @@ impl Simulation {
             self.stripe_unit,
             self.profile.capacity_sectors,
             self.placement,
+            seed,
+        )
+    }
+
+    pub(crate) fn raid01(
+        &self,
+        read: MirrorRead,
+        seed: &Seed,
+    ) -> Result<Raid01, iosonar_raid::GeometryError> {
+        Raid01::new(
+            self.disks,
+            self.stripe_unit,
+            self.profile.capacity_sectors,
+            self.placement,
+            read,
             seed,
         )
     }
@@ -226,6 +234,34 @@ impl Simulation {
             start,
             seed,
         )
+    }
+}
+
+/// The RAID level with the options that belong to it; options of other levels are refused.
+fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<Level, ScenarioError> {
+    let stray = |key, of| {
+        let problem = format!("'array.{key}' is for {of}: leave it out");
+        Err(check.incomplete(&problem))
+    };
+    match (array.level, array.write_start, array.mirror_read) {
+        (LevelName::Raid0 | LevelName::Raid01, Some(_), _) => {
+            stray("write_start", "RAID 5, which has parity")
+        }
+        (LevelName::Raid0 | LevelName::Raid5, _, Some(_)) => {
+            stray("mirror_read", "RAID 01, which has mirrors")
+        }
+        (LevelName::Raid0, None, None) => Ok(Level::Raid0),
+        (LevelName::Raid01, None, read) => Ok(Level::Raid01(match read {
+            None | Some(MirrorReadName::Halves) => MirrorRead::Halves,
+            Some(MirrorReadName::RoundRobin) => MirrorRead::RoundRobin,
+            Some(MirrorReadName::AlternatingRows) => MirrorRead::AlternatingRows,
+            Some(MirrorReadName::RandomPerBlock) => MirrorRead::RandomPerBlock,
+        })),
+        (LevelName::Raid5, start, None) => Ok(Level::Raid5(match start {
+            None | Some(WriteStartName::AfterParity) => WriteStart::AfterParity,
+            Some(WriteStartName::ArrayFirst) => WriteStart::ArrayFirst,
+            Some(WriteStartName::Random) => WriteStart::Random,
+        })),
     }
 }
 

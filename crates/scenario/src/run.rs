@@ -66,6 +66,9 @@ impl Simulation {
         // The shape was checked when the scenario was resolved.
         match self.level {
             Level::Raid0 => self.drive(self.raid0(&seed).expect("checked"), &seed, records),
+            Level::Raid01(read) => {
+                self.drive(self.raid01(read, &seed).expect("checked"), &seed, records)
+            }
             Level::Raid5(start) => {
                 self.drive(self.raid5(start, &seed).expect("checked"), &seed, records)
             }

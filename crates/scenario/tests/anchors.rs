@@ -21,8 +21,20 @@ struct Row {
     per_s: f64,
     size: String,
     scheduler: &'static str,
+    /// More lines of `[load]`.
+    load: &'static str,
     mean_ms: f64,
     stderr: f64,
+}
+
+impl Row {
+    /// At each arrival a geometric number of requests, three on average.
+    fn in_batches(self) -> Self {
+        Self {
+            load: "batch = { geometric_mean = 3.0 }",
+            ..self
+        }
+    }
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -43,6 +55,7 @@ fn row(
         per_s,
         size,
         scheduler,
+        load: "",
         mean_ms,
         stderr,
     }
@@ -50,6 +63,10 @@ fn row(
 
 fn raid0(disks: u32) -> String {
     format!("level = 'raid0'\ndisks = {disks}")
+}
+
+fn raid01(disks: u32, mirror_read: &str) -> String {
+    format!("level = 'raid01'\ndisks = {disks}\nmirror_read = '{mirror_read}'")
 }
 
 fn raid5(disks: u32, write_start: &str) -> String {
@@ -68,11 +85,12 @@ fn simulate(row: &Row, seed: usize, arrivals: &str, requests: u32) -> Simulation
     let read_share = f64::from(u8::from(row.op == "read"));
     let text = format!(
         "seed = {seed}\nreplications = 10\nwarmup_requests = {}\n\
-         [load]\nrequests = {requests}\narrivals = {{ {arrivals} = {:?} }}\nsize = {}\nread_share = {read_share:?}\n\
+         [load]\nrequests = {requests}\narrivals = {{ {arrivals} = {:?} }}\nsize = {}\nread_share = {read_share:?}\n{}\n\
          [array]\n{}\n[disk]\nprofile = 'seagate-st3500630ns'\nscheduler = '{}'\n",
         requests / 10,
         row.per_s,
         row.size,
+        row.load,
         row.array,
         row.scheduler
     );
@@ -233,6 +251,40 @@ fn the_arrays_of_the_paper_respond_as_another_simulator_says() {
         row(2092, raid0(4), "read", 20.0, blocks(2), FCFS, 20.05017, 0.00953),
         row(2099, raid0(1), "read", 50.0, blocks(1), RPO, 27.71592, 0.01330),
         row(2106, raid0(1), "read", 100.0, blocks(1), RPO, 75.10074, 0.18536),
+    ];
+    assert_agreement(&rows, "poisson_per_s", 50_000);
+}
+
+/// The paper's figures 4 to 7 and neighbours of them, and the other ways to read a mirror.
+#[rustfmt::skip]
+#[test]
+fn mirrors_of_stripes_respond_as_another_simulator_says() {
+    let rows = [
+        row(999, raid01(4, "halves"), "read", 10.0, blocks(1), FCFS, 15.85060, 0.00437),
+        row(1006, raid01(4, "halves"), "read", 10.0, blocks(2), FCFS, 18.75555, 0.00491),
+        row(1013, raid01(4, "halves"), "read", 10.0, blocks(4), FCFS, 21.83467, 0.00622),
+        row(1020, raid01(4, "halves"), "read", 10.0, blocks(8), FCFS, 45.79299, 0.02464),
+        row(1027, raid01(4, "halves"), "write", 10.0, blocks(1), FCFS, 19.52522, 0.00461),
+        row(1034, raid01(4, "halves"), "write", 10.0, blocks(2), FCFS, 22.76921, 0.00931),
+        row(1041, raid01(4, "halves"), "write", 10.0, blocks(4), FCFS, 48.09798, 0.02828),
+        row(1048, raid01(4, "halves"), "read", 10.0, geometric(4.0), FCFS, 28.65069, 0.01919),
+        row(1055, raid01(4, "halves"), "write", 10.0, geometric(2.0), FCFS, 28.40474, 0.02245),
+        row(1062, raid01(4, "halves"), "read", 10.0, blocks(4), FCFS, 92.92931, 0.36970).in_batches(),
+        row(1069, raid01(4, "halves"), "read", 3.3333333333333335, blocks(4), FCFS, 61.91108, 0.08743).in_batches(),
+        row(1076, raid01(4, "halves"), "read", 60.0, blocks(4), FCFS, 164.54309, 1.02893),
+        row(1083, raid01(4, "halves"), "read", 60.0, blocks(4), RPO, 39.57770, 0.03572),
+        row(1366, raid01(4, "round-robin"), "read", 10.0, blocks(2), FCFS, 18.91717, 0.00811),
+        row(1373, raid01(4, "round-robin"), "read", 10.0, blocks(4), FCFS, 21.83995, 0.00443),
+        row(1380, raid01(4, "round-robin"), "read", 10.0, geometric(4.0), FCFS, 28.66099, 0.02292),
+        row(1387, raid01(4, "alternating-rows"), "read", 10.0, blocks(2), FCFS, 18.76823, 0.00367),
+        row(1394, raid01(4, "alternating-rows"), "read", 10.0, blocks(4), FCFS, 21.84219, 0.00500),
+        row(1401, raid01(4, "alternating-rows"), "read", 10.0, geometric(4.0), FCFS, 28.60666, 0.02335),
+        row(1408, raid01(4, "random-per-block"), "read", 10.0, blocks(2), FCFS, 18.93250, 0.00599),
+        row(1415, raid01(4, "random-per-block"), "read", 10.0, blocks(4), FCFS, 32.38594, 0.01700),
+        row(1422, raid01(4, "random-per-block"), "read", 10.0, geometric(4.0), FCFS, 34.30099, 0.03168),
+        row(1891, raid01(4, "halves"), "read", 2.0, blocks(4), FCFS, 20.30300, 0.00358),
+        row(1948, raid01(4, "halves"), "read", 20.0, blocks(4), FCFS, 24.57001, 0.01470),
+        row(2036, raid01(6, "halves"), "read", 10.0, blocks(6), FCFS, 22.89126, 0.00693),
     ];
     assert_agreement(&rows, "poisson_per_s", 50_000);
 }

@@ -7,10 +7,11 @@
 //! ```
 //! use iosonar_sim_core::Seed;
 //! use iosonar_units::Sectors;
-//! use iosonar_workload::{Arrivals, Size, SyntheticLoad, Workload};
+//! use iosonar_workload::{Arrivals, Batch, Size, SyntheticLoad, Workload};
 //!
 //! let workload = Workload {
 //!     arrivals: Arrivals::Poisson { per_s: 10.0 },
+//!     batch: Batch::One,
 //!     size: Size::GeometricBlocks { mean: 4.0 },
 //!     block: Sectors::new(256),
 //!     read_share: 0.7,
@@ -24,26 +25,51 @@ use iosonar_sim_core::{Seed, Stream};
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Nanos, Sector, Sectors};
 
-/// When requests come.
+/// When requests (or batches of them) come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
     /// Independently of each other: exponential times between arrivals.
     Poisson {
-        /// Mean requests per second.
+        /// Mean arrivals per second.
         per_s: f64,
     },
     /// At equal distances, the first after one of them.
     Constant {
-        /// Requests per second.
+        /// Arrivals per second.
         per_s: f64,
     },
 }
 
 impl Arrivals {
-    /// Mean requests per second.
+    /// Mean arrivals per second.
     pub fn per_s(&self) -> f64 {
         match *self {
             Self::Poisson { per_s } | Self::Constant { per_s } => per_s,
+        }
+    }
+}
+
+/// How many requests come at each arrival.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Batch {
+    /// One.
+    One,
+    /// Always this many.
+    Requests(u32),
+    /// Geometric on 1, 2, ...
+    Geometric {
+        /// The mean, at least 1.
+        mean: f64,
+    },
+}
+
+impl Batch {
+    /// The mean number of requests at an arrival.
+    pub fn mean(&self) -> f64 {
+        match *self {
+            Self::One => 1.0,
+            Self::Requests(n) => f64::from(n),
+            Self::Geometric { mean } => mean,
         }
     }
 }
@@ -75,6 +101,8 @@ impl Size {
 pub struct Workload {
     /// When requests come.
     pub arrivals: Arrivals,
+    /// How many come at each arrival.
+    pub batch: Batch,
     /// How large they are, in units of `block`.
     pub size: Size,
     /// The size of a block.
@@ -91,7 +119,9 @@ pub struct SyntheticLoad {
     workload: Workload,
     mean_distance: Nanos,
     clock: Nanos,
+    left_in_batch: u64,
     arrival: Stream,
+    batch: Stream,
     size: Stream,
     op: Stream,
     address: Stream,
@@ -104,6 +134,8 @@ impl SyntheticLoad {
             mean_distance: Nanos::from_secs_f64(1.0 / workload.arrivals.per_s()),
             workload,
             clock: Nanos::ZERO,
+            left_in_batch: 0,
+            batch: seed.stream("load", "batch"),
             arrival: seed.stream("load", "arrival"),
             size: seed.stream("load", "size"),
             op: seed.stream("load", "op"),
@@ -118,15 +150,24 @@ impl Iterator for SyntheticLoad {
     fn next(&mut self) -> Option<Request> {
         let Workload {
             arrivals,
+            batch,
             size,
             block,
             read_share,
             address_space,
         } = self.workload;
-        self.clock = self.clock.saturating_add(match arrivals {
-            Arrivals::Poisson { .. } => self.arrival.exponential(self.mean_distance),
-            Arrivals::Constant { .. } => self.mean_distance,
-        });
+        if self.left_in_batch == 0 {
+            self.clock = self.clock.saturating_add(match arrivals {
+                Arrivals::Poisson { .. } => self.arrival.exponential(self.mean_distance),
+                Arrivals::Constant { .. } => self.mean_distance,
+            });
+            self.left_in_batch = match batch {
+                Batch::One => 1,
+                Batch::Requests(n) => u64::from(n),
+                Batch::Geometric { mean } => self.batch.geometric(mean),
+            };
+        }
+        self.left_in_batch -= 1;
         let space = address_space / u64::from(block.get());
         // A request is cut where the address space ends; with any sensible size it never is.
         let blocks = match size {
@@ -157,6 +198,7 @@ mod tests {
     fn workload() -> Workload {
         Workload {
             arrivals: Arrivals::Poisson { per_s: 100.0 },
+            batch: Batch::One,
             size: Size::GeometricBlocks { mean: 3.0 },
             block: Sectors::new(8),
             read_share: 0.3,
@@ -182,6 +224,20 @@ mod tests {
             all.iter()
                 .all(|r| r.end().get() <= 8_000 && r.sector.get() % 8 == 0)
         );
+    }
+
+    #[test]
+    fn requests_of_a_batch_come_together() {
+        let batches = Workload {
+            batch: Batch::Geometric { mean: 3.0 },
+            ..workload()
+        };
+        let n = 60_000;
+        let all: Vec<_> = SyntheticLoad::new(batches, &Seed::new(1)).take(n).collect();
+        let count = all.chunk_by(|a, b| a.start == b.start).count() as f64;
+        // n requests make n / 3 batches; their number varies by sqrt(n q / mean^2), q = 2/3.
+        let sd = (n as f64 * 2.0 / 3.0 / 9.0).sqrt();
+        assert!((count - n as f64 / 3.0).abs() < 3.0 * sd, "{count}");
     }
 
     #[test]

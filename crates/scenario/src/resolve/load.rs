@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use iosonar_trace::Selection;
 use iosonar_units::Sectors;
-use iosonar_workload::{Arrivals, Size, Workload};
+use iosonar_workload::{Arrivals, Batch, Size, Workload};
 use toml::Spanned;
 
 use super::check::Checker;
 use crate::ScenarioError;
-use crate::file::{ArrivalsFile, LoadFile, SizeFile};
+use crate::file::{ArrivalsFile, BatchFile, LoadFile, SizeFile};
 
 /// What drives a simulation.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +55,10 @@ pub(super) fn synthetic(
     }
     let workload = Workload {
         arrivals: arrivals_law(check, arrivals)?,
+        batch: load
+            .batch
+            .as_ref()
+            .map_or(Ok(Batch::One), |batch| batch_law(check, batch))?,
         size: size_law(check, size, data_sectors / u64::from(block.get()))?,
         block,
         read_share: load
@@ -64,7 +68,8 @@ pub(super) fn synthetic(
         address_space: data_sectors,
     };
     let all = requests.get_ref().saturating_add(warmup_requests);
-    if all as f64 / workload.arrivals.per_s() > LONGEST_RUN_S {
+    let per_s = workload.arrivals.per_s() * workload.batch.mean();
+    if all as f64 / per_s > LONGEST_RUN_S {
         return Err(check.wrong(
             requests,
             "load.requests",
@@ -114,6 +119,37 @@ fn arrivals_law(
             "one of { poisson_per_s = 10.0 } and { constant_per_s = 10.0 }",
         )),
     }
+}
+
+fn batch_law(check: &Checker<'_>, batch: &Spanned<BatchFile>) -> Result<Batch, ScenarioError> {
+    let fits = |requests: f64| (1.0..=1e6).contains(&requests);
+    let seen = match *batch.get_ref() {
+        BatchFile {
+            requests: Some(n),
+            geometric_mean: None,
+        } => {
+            if fits(f64::from(n)) {
+                return Ok(Batch::Requests(n));
+            }
+            n.to_string()
+        }
+        BatchFile {
+            requests: None,
+            geometric_mean: Some(mean),
+        } => {
+            if fits(mean) {
+                return Ok(Batch::Geometric { mean });
+            }
+            mean.to_string()
+        }
+        _ => "not one law".to_owned(),
+    };
+    Err(check.wrong(
+        batch,
+        "load.batch",
+        seen,
+        "one of { requests = 3 } and { geometric_mean = 3.0 }, 1 to a million",
+    ))
 }
 
 /// `most` is how many blocks the array holds.
