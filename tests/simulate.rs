@@ -140,7 +140,7 @@ fn a_scenario_that_means_nothing_is_refused_with_its_line_and_key() {
         (
             "disks = 4",
             "disks = 2",
-            "s.toml:11: 'array' is 2, expected RAID 5 takes 3 to 1024 disks",
+            "s.toml:11: 'array.disks' is 2, expected 3 to 1024 for RAID 5",
         ),
         (
             "disks = 4",

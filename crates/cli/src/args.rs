@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_plot::Size;
 use iosonar_replay::EngineKind;
 use iosonar_report::Quantity;
-use iosonar_trace::Selection;
+use iosonar_trace::{Op, Selection};
 use iosonar_units::{Bytes, Nanos};
 
 use crate::exit::Usage;
@@ -16,11 +16,13 @@ use crate::exit::Usage;
 #[command(
     name = "iosonar",
     version,
+    about = "How long will my I/O take? Simulate storage systems, replay real loads on real devices, \
+             and look at both in the same picture.",
     max_term_width = 100,
-    arg_required_else_help = true
-)]
-#[command(
-    after_help = "Start with 'iosonar demo': it does everything once, in a folder of its own."
+    arg_required_else_help = true,
+    after_help = "Start with 'iosonar demo': it does everything once, in a folder of its own.\n\n\
+        TIME is a number with a unit: 60s, 1.5ms, 20us, 250ns, 2min, 1h; without one, seconds.\n\
+        SIZE is in bytes: 4096, 128KiB, 128K, 1MB, 2GiB; 8s are 8 sectors of 512 B."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -56,6 +58,17 @@ pub(crate) struct Window {
     /// How many times as fast as recorded; natural loads are no longer natural then
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
     speed: f64,
+    /// Use only requests of this kind
+    #[arg(long, value_name = "KIND")]
+    ops: Option<Ops>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Ops {
+    /// Reads
+    Read,
+    /// Writes
+    Write,
 }
 
 fn factor(text: &str) -> Result<f64, String> {
@@ -82,6 +95,11 @@ impl Window {
             from: self.from,
             until,
             speed: self.speed,
+            ops: match self.ops {
+                None => &[],
+                Some(Ops::Read) => &[Op::Read],
+                Some(Ops::Write) => &[Op::Write],
+            },
         })
     }
 }
@@ -204,14 +222,16 @@ pub(crate) struct Replay {
     pub(crate) quiet: bool,
 }
 
+/// A size of a file, rounded up to whole blocks of 4096 bytes.
 fn file_size(text: &str) -> Result<Bytes, String> {
-    match text.parse::<Bytes>() {
-        Ok(size) if size.get() > 0 && size.get().is_multiple_of(4096) => Ok(size),
-        Ok(size) => Err(format!(
-            "{} bytes are not a whole number of blocks of 4096 bytes",
-            size.get()
-        )),
-        Err(e) => Err(e.to_string()),
+    const BLOCK: u64 = 4096;
+    let size: Bytes = text
+        .parse()
+        .map_err(|e: iosonar_units::ParseUnitError| e.to_string())?;
+    match size.get() {
+        0 => Err("a file of no bytes is no target".to_owned()),
+        n if n > 1 << 50 => Err("that is more than any file holds".to_owned()),
+        n => Ok(Bytes::new(n.next_multiple_of(BLOCK))),
     }
 }
 
@@ -267,15 +287,15 @@ pub(crate) struct Plot {
 }
 
 fn size(text: &str) -> Result<Size, String> {
-    let expected = || "expected WIDTHxHEIGHT in pixels, 320x240 to 8000x8000".to_owned();
+    let expected = || "expected WIDTHxHEIGHT in pixels, 640x400 to 8000x8000".to_owned();
     let (width, height) = text.split_once('x').ok_or_else(expected)?;
     let side = |text: &str, least| match text.parse::<u32>() {
         Ok(n) if (least..=8000).contains(&n) => Ok(n),
         _ => Err(expected()),
     };
     Ok(Size {
-        width: side(width, 320)?,
-        height: side(height, 240)?,
+        width: side(width, 640)?,
+        height: side(height, 400)?,
     })
 }
 

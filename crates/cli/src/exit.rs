@@ -44,10 +44,21 @@ pub(crate) fn code(outcome: anyhow::Result<Ending>) -> ExitCode {
         // Whoever read our output has enough of it: no error.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "iosonar: {error:#}");
+            let _ = writeln!(io::stderr(), "iosonar: {}", message(&error));
             ExitCode::from(if is_usage(&error) { USAGE } else { FAILED })
         }
     }
+}
+
+/// The error and its causes, each once: many errors tell of their cause themselves.
+fn message(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text += &format!(": {cause}");
+        }
+    }
+    text
 }
 
 fn is_usage(error: &anyhow::Error) -> bool {

@@ -34,6 +34,14 @@ impl Output {
         self.object.insert(key.into(), value);
     }
 
+    /// Appends to a list that is no metric.
+    pub(crate) fn append(&mut self, key: &str, value: Value) {
+        let list = self.object.entry(key).or_insert_with(|| json!([]));
+        if let Value::Array(list) = list {
+            list.push(value);
+        }
+    }
+
     /// Adds a plain figure.
     pub(crate) fn figure(&mut self, name: &str, labels: &Value, unit: &str, value: f64) {
         self.metrics.push(json!({

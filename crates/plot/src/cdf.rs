@@ -110,8 +110,12 @@ impl CdfChart {
 fn corners(curve: &Curve, x: &Scale, plot: &PlotArea) -> Vec<(i32, i32)> {
     let mut corners: Vec<(i32, i32)> = Vec::new();
     let zeros = curve.points.iter().take_while(|(value, _)| *value <= 0.0);
-    let mut level = plot.y(zeros.last().map_or(0.0, |&(_, share)| share));
-    corners.push((plot.left, level));
+    let zeros = zeros.last().map_or(0.0, |&(_, share)| share);
+    let mut level = plot.y(zeros);
+    // Without zeros the curve begins with its first value: along the axis it would only hide others.
+    if zeros > 0.0 {
+        corners.push((plot.left, level));
+    }
     for &(value, share) in curve.points.iter().filter(|(value, _)| *value > 0.0) {
         let (at, next) = (plot.x(x.share(value)), plot.y(share));
         if next != level {
@@ -120,7 +124,6 @@ fn corners(curve: &Curve, x: &Scale, plot: &PlotArea) -> Vec<(i32, i32)> {
             level = next;
         }
     }
-    corners.push((plot.right, level));
     corners.dedup();
     corners
 }
@@ -166,7 +169,7 @@ mod tests {
         };
         assert_eq!(
             corners(&curve, &x, &PLOT),
-            [(0, 75), (25, 75), (25, 50), (50, 50), (50, 0), (100, 0)]
+            [(0, 75), (25, 75), (25, 50), (50, 50), (50, 0)]
         );
     }
 

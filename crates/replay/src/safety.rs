@@ -8,8 +8,8 @@
 //! - is opened exclusively by somebody (checked by opening it exclusively ourselves).
 //!
 //! That holds for reads too: they would disturb whoever uses it, and measure both. To be written
-//! to, a device must besides be free of partition tables and file-system signatures, and a regular
-//! file must be new or empty, unless the user names the very target as one to be destroyed.
+//! to, a device must besides be free of partition tables, file-system signatures and any other data in
+//! its first and last MiB, and a regular file must be new or empty, unless the user names the very target as one to be destroyed.
 //!
 //! What the kernel knows is read from `/proc` and `/sys`; [`Host`] can be given other roots, so
 //! that tests can tell of devices that a machine does not have.
@@ -21,6 +21,7 @@ pub use host::{Host, Use};
 pub use signature::signature;
 
 use std::fs::File;
+use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::Path;
 
@@ -67,8 +68,9 @@ pub fn examine(host: &Host, path: &Path, file: &File, intent: &Intent) -> Result
             metadata.len()
         ));
     }
+    let read_at = |buffer: &mut [u8], offset| file.read_at(buffer, offset);
     if kind.is_block_device()
-        && let Some(content) = signature(|buffer, offset| file.read_at(buffer, offset))
+        && let Some(content) = signature(read_at).or_else(|| unknown_data(file))
     {
         return refuse(format!(
             "{shown} holds {content}, which writing would destroy. If it may be lost, say \
@@ -76,6 +78,21 @@ pub fn examine(host: &Host, path: &Path, file: &File, intent: &Intent) -> Result
         ));
     }
     Ok(())
+}
+
+/// Whether the first or the last MiB of a device is anything but zeros: nobody's signature that we
+/// know, and still somebody's data.
+fn unknown_data(mut device: &File) -> Option<&'static str> {
+    const PIECE: u64 = 1 << 20;
+    let size = device.seek(SeekFrom::End(0)).ok()?;
+    let mut piece = vec![0; PIECE as usize];
+    [0, size.saturating_sub(PIECE)]
+        .into_iter()
+        .any(|offset| {
+            let read = device.read_at(&mut piece, offset).unwrap_or(0);
+            piece[..read].iter().any(|&byte| byte != 0)
+        })
+        .then_some("data of a kind that is not known here")
 }
 
 /// Whether the user named the very target (by whatever path) as one to be destroyed.

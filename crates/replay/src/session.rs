@@ -41,7 +41,7 @@ pub struct Progress {
     pub errors: AtomicU64,
 }
 
-/// Replays the load at `path`, which `scan` has found fit for `target`. Records go to `records`
+/// Replays the load at `path`, which [`scan.fits`](Scan::fits) has found fit for `target`. Records go to `records`
 /// in the order of completion. The replay ends early when `stop` becomes true: what is in flight
 /// is waited for, and everything measured is kept.
 ///

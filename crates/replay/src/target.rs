@@ -36,9 +36,16 @@ impl Target {
             }
         };
         // Asked before it is opened: opening a pipe would wait for a writer.
-        let kind = std::fs::metadata(path)
-            .map_err(io_error("find the target"))?
-            .file_type();
+        let kind = match std::fs::metadata(path) {
+            Ok(metadata) => metadata.file_type(),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                return Err(ReplayError::Refused(format!(
+                    "there is no target {}; --create SIZE makes a file",
+                    path.display()
+                )));
+            }
+            Err(e) => return Err(io_error("find the target")(e)),
+        };
         if !kind.is_block_device() && !kind.is_file() {
             return Err(ReplayError::Refused(format!(
                 "{} is neither a block device nor a regular file",

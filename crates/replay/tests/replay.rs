@@ -74,7 +74,8 @@ fn run(
             buffered: false,
         },
     )?;
-    let scan = Scan::of(load, &target, options)?;
+    let scan = Scan::of(load, options)?;
+    scan.fits(&target)?;
     let out = scratch.path("out.replay");
     let writer = output::create(&out, &Metadata::default())?;
     let summary = replay(
@@ -138,6 +139,7 @@ fn speed_and_window_set_the_pace() {
             from: Nanos::from_millis(500),
             until: Nanos::from_millis(900),
             speed: 4.0,
+            ..Selection::default()
         },
         ..Options::default()
     };
@@ -250,7 +252,8 @@ fn a_failing_device_ends_the_run_and_the_rest_is_missed() {
     let (load, path) = (scratch.load(&reads(2000, 500)), scratch.target(1024));
     let options = Options::default();
     let target = open(&path, Intent::default()).unwrap();
-    let scan = Scan::of(&load, &target, &options).unwrap();
+    let scan = Scan::of(&load, &options).unwrap();
+    scan.fits(&target).unwrap();
     fs::File::options()
         .write(true)
         .open(&path)
@@ -270,7 +273,8 @@ fn a_stopped_replay_keeps_what_it_measured() {
     let (load, path) = (scratch.load(&reads(20_000, 1000)), scratch.target(1024));
     let options = Options::default();
     let target = open(&path, Intent::default()).unwrap();
-    let scan = Scan::of(&load, &target, &options).unwrap();
+    let scan = Scan::of(&load, &options).unwrap();
+    scan.fits(&target).unwrap();
     let (stop, progress) = (AtomicBool::new(false), Progress::default());
     let summary = std::thread::scope(|scope| {
         scope.spawn(|| {

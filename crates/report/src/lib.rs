@@ -15,4 +15,4 @@
 
 mod look;
 
-pub use look::{Look, NothingMeasured, Quantity, cdf_chart, curve, describe, grouped};
+pub use look::{FAKE_NOTICE, Look, NothingMeasured, Quantity, cdf_chart, curve, describe, grouped};

@@ -36,6 +36,9 @@ impl Quantity {
     }
 }
 
+/// How a line above the records begins that says why they are not of the storage.
+pub const FAKE_NOTICE: &str = "# FAKE: ";
+
 /// No record says how long it took, so there is nothing to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NothingMeasured {
@@ -68,7 +71,9 @@ pub struct Look {
     writes: Distribution,
     sonar: Sonar,
     records: u64,
-    not_done: u64,
+    skipped: u64,
+    failed: u64,
+    fakes: Vec<String>,
 }
 
 impl Look {
@@ -83,7 +88,9 @@ impl Look {
             writes: Distribution::default(),
             sonar: Sonar::new(&title, axis, quantity.name()),
             records: 0,
-            not_done: 0,
+            skipped: 0,
+            failed: 0,
+            fakes: Vec::new(),
         }
     }
 
@@ -92,6 +99,9 @@ impl Look {
     /// # Errors
     /// If the records cannot be read.
     pub fn read(&mut self, reader: &mut dyn TraceReader) -> Result<(), TraceError> {
+        let fakes = reader.metadata().notices.iter();
+        self.fakes
+            .extend(fakes.filter_map(|line| Some(line.strip_prefix(FAKE_NOTICE)?.to_owned())));
         let mut batch = Batch::default();
         while reader.next_batch(&mut batch)? > 0 {
             batch.records().for_each(|record| self.add(&record));
@@ -103,9 +113,16 @@ impl Look {
     pub fn add(&mut self, record: &Record) {
         let Record { request, outcome } = record;
         self.records += 1;
-        if outcome.status != Status::Done {
-            self.not_done += 1;
-            return;
+        match outcome.status {
+            Status::Done => {}
+            Status::Skipped => {
+                self.skipped += 1;
+                return;
+            }
+            _ => {
+                self.failed += 1;
+                return;
+            }
         }
         let Some(time) = self.quantity.of(outcome) else {
             return;
@@ -139,9 +156,16 @@ impl Look {
         all
     }
 
-    /// Records of requests that failed or never ran.
-    pub fn not_done(&self) -> u64 {
-        self.not_done
+    /// What must be said below a title: results that are fake, requests that are not shown.
+    pub fn caveats(&self) -> String {
+        let mut caveats: Vec<String> = self.fakes.iter().map(|f| format!("FAKE: {f}")).collect();
+        if self.skipped > 0 {
+            caveats.push(format!("{} left out on purpose", grouped(self.skipped)));
+        }
+        if self.failed > 0 {
+            caveats.push(format!("{} failed or never ran", grouped(self.failed)));
+        }
+        caveats.join("; ")
     }
 
     /// Whether anything was measured.
@@ -157,8 +181,9 @@ impl Look {
         Ok(())
     }
 
-    /// The sonar diagram, with `subtitle` below its title.
-    pub fn into_sonar(mut self, subtitle: &str) -> Sonar {
+    /// The sonar diagram, with the caveats below its title.
+    pub fn into_sonar(mut self) -> Sonar {
+        let caveats = self.caveats();
         for (series, name, distribution) in [
             (Series::Read, "reads", &self.reads),
             (Series::Write, "writes", &self.writes),
@@ -167,7 +192,7 @@ impl Look {
                 self.sonar.set_legend(series, &describe(name, distribution));
             }
         }
-        self.sonar.subtitle(subtitle).footer(&footer())
+        self.sonar.subtitle(&caveats).footer(&footer())
     }
 
     /// The CDF of all requests, labelled with the name.
@@ -176,13 +201,18 @@ impl Look {
     }
 }
 
-/// `name: 1 234, mean 5 ms, p99 20 ms, max 31 ms`.
+/// `name: 1 234, mean 5 ms, p99 20 ms, max 31 ms`; a p99 that rests on too few has a `~`.
 pub fn describe(name: &str, distribution: &Distribution) -> String {
     let time = |t: Option<Nanos>| t.unwrap_or_default().to_string();
     format!(
-        "{name}: {}, mean {}, p99 {}, max {}",
+        "{name}: {}, mean {}, p99 {}{}, max {}",
         grouped(distribution.count()),
         Nanos::new(distribution.moments.mean().round() as u64),
+        if distribution.histogram.supports_quantile(0.99) {
+            ""
+        } else {
+            "~"
+        },
         time(distribution.histogram.quantile(0.99)),
         time(distribution.moments.max()),
     )
@@ -262,6 +292,9 @@ mod tests {
             },
             ..Record::default()
         });
-        assert_eq!((look.not_done(), look.reads().count()), (1, 0));
+        assert_eq!(
+            (look.caveats().as_str(), look.reads().count()),
+            ("1 failed or never ran", 0)
+        );
     }
 }

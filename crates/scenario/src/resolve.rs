@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use iosonar_disk_model::{DiskProfile, Scheduler};
-use iosonar_raid::{MirrorRead, Placement, Raid0, Raid01, Raid5, WriteStart};
+use iosonar_raid::{GeometryError, MirrorRead, Placement, Raid0, Raid01, Raid5, WriteStart};
 use iosonar_sim_core::Seed;
 use iosonar_trace::Selection;
 use iosonar_units::{Bytes, Sectors};
@@ -152,7 +152,7 @@ impl Simulation {
         };
         let data_sectors = simulation
             .data_sectors()
-            .map_err(|e| check.wrong(&file.array.disks, "array", disks, e.to_string()))?;
+            .map_err(|e| wrong_geometry(&check, &file.array, &e))?;
         simulation.load = match (trace, &file.load) {
             (Some(path), load) => {
                 if overrides.trace.is_none()
@@ -186,7 +186,7 @@ impl Simulation {
     }
 
     /// How many sectors of data the array holds.
-    fn data_sectors(&self) -> Result<u64, iosonar_raid::GeometryError> {
+    fn data_sectors(&self) -> Result<u64, GeometryError> {
         use iosonar_raid::Planner;
         let seed = Seed::new(self.seed);
         Ok(match self.level {
@@ -196,7 +196,7 @@ impl Simulation {
         })
     }
 
-    pub(crate) fn raid0(&self, seed: &Seed) -> Result<Raid0, iosonar_raid::GeometryError> {
+    pub(crate) fn raid0(&self, seed: &Seed) -> Result<Raid0, GeometryError> {
         Raid0::new(
             self.disks,
             self.stripe_unit,
@@ -206,11 +206,7 @@ impl Simulation {
         )
     }
 
-    pub(crate) fn raid01(
-        &self,
-        read: MirrorRead,
-        seed: &Seed,
-    ) -> Result<Raid01, iosonar_raid::GeometryError> {
+    pub(crate) fn raid01(&self, read: MirrorRead, seed: &Seed) -> Result<Raid01, GeometryError> {
         Raid01::new(
             self.disks,
             self.stripe_unit,
@@ -221,11 +217,7 @@ impl Simulation {
         )
     }
 
-    pub(crate) fn raid5(
-        &self,
-        start: WriteStart,
-        seed: &Seed,
-    ) -> Result<Raid5, iosonar_raid::GeometryError> {
+    pub(crate) fn raid5(&self, start: WriteStart, seed: &Seed) -> Result<Raid5, GeometryError> {
         Raid5::new(
             self.disks,
             self.stripe_unit,
@@ -262,6 +254,32 @@ fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<Level, ScenarioError>
             Some(WriteStartName::ArrayFirst) => WriteStart::ArrayFirst,
             Some(WriteStartName::Random) => WriteStart::Random,
         })),
+    }
+}
+
+fn wrong_geometry(check: &Checker<'_>, array: &ArrayFile, error: &GeometryError) -> ScenarioError {
+    match *error {
+        GeometryError::Disks { level, least, seen } => check.wrong(
+            &array.disks,
+            "array.disks",
+            seen,
+            format!("{least} to 1024 for {level}"),
+        ),
+        GeometryError::OddDisks { level, seen } => check.wrong(
+            &array.disks,
+            "array.disks",
+            seen,
+            format!("an even number for {level}"),
+        ),
+        GeometryError::StripeUnit { .. } => match &array.stripe_unit {
+            Some(unit) => check.wrong(
+                unit,
+                "array.stripe_unit",
+                format!("'{}'", unit.get_ref()),
+                "at least one sector, at most a disk",
+            ),
+            None => check.incomplete(&error.to_string()),
+        },
     }
 }
 

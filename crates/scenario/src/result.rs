@@ -13,8 +13,10 @@ use iosonar_trace::Op;
 pub struct Replication {
     /// Response times of the measured reads.
     pub reads: Distribution,
-    /// Response times of all other measured requests.
+    /// Response times of the measured writes.
     pub writes: Distribution,
+    /// Measured flushes and discards, which the models have no cost for.
+    pub free: u64,
     /// Batch means of all measured response times, in nanoseconds, in the order of completion.
     pub batches: BatchMeans,
     /// Events, utilisations, positioning cases, hash.
@@ -25,7 +27,11 @@ impl Replication {
     pub(crate) fn push(&mut self, op: Op, response_time: iosonar_units::Nanos) {
         match op {
             Op::Read => self.reads.push(response_time),
-            _ => self.writes.push(response_time),
+            Op::Write | Op::WriteZeroes => self.writes.push(response_time),
+            Op::Flush | Op::Discard => {
+                self.free += 1;
+                return;
+            }
         }
         self.batches.push(response_time.get() as f64);
     }
@@ -40,12 +46,14 @@ impl Replication {
 /// All runs of a simulation together.
 #[derive(Clone, Debug)]
 pub struct SimulationResult {
-    /// Response times of all measured requests.
+    /// Response times of all measured reads and writes.
     pub response_time: Distribution,
     /// Of the reads among them.
     pub reads: Distribution,
-    /// Of the others.
+    /// Of the writes.
     pub writes: Distribution,
+    /// Flushes and discards, which the models have no cost for: in no distribution.
+    pub free: u64,
     /// The mean response time in milliseconds with its standard error: from the means of the
     /// replications, or from batch means if there is only one. NaN where there are too few.
     pub mean_ms: Estimate,
@@ -77,6 +85,7 @@ pub(crate) struct Accumulator {
     first_batches: BatchMeans,
     reads: Distribution,
     writes: Distribution,
+    free: u64,
     utilisation: Vec<f64>,
     throughput_per_s: f64,
     positioning: PositioningCounts,
@@ -96,6 +105,7 @@ impl Accumulator {
         self.means_ms.push(run.all().moments.mean() / 1e6);
         self.reads.merge(&run.reads);
         self.writes.merge(&run.writes);
+        self.free += run.free;
         for (disk, sum) in self.utilisation.iter_mut().enumerate() {
             *sum += run.run.utilisation(disk);
         }
@@ -124,6 +134,7 @@ impl Accumulator {
         response_time.merge(&self.writes);
         SimulationResult {
             response_time,
+            free: self.free,
             mean_ms,
             utilisation: self.utilisation.iter().map(|u| u / runs as f64).collect(),
             throughput_per_s: self.throughput_per_s / runs as f64,

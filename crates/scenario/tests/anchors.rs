@@ -270,7 +270,7 @@ fn mirrors_of_stripes_respond_as_another_simulator_says() {
         row(1048, raid01(4, "halves"), "read", 10.0, geometric(4.0), FCFS, 28.65069, 0.01919),
         row(1055, raid01(4, "halves"), "write", 10.0, geometric(2.0), FCFS, 28.40474, 0.02245),
         row(1062, raid01(4, "halves"), "read", 10.0, blocks(4), FCFS, 92.92931, 0.36970).in_batches(),
-        row(1069, raid01(4, "halves"), "read", 3.3333333333333335, blocks(4), FCFS, 61.91108, 0.08743).in_batches(),
+        row(1069, raid01(4, "halves"), "read", 10.0 / 3.0, blocks(4), FCFS, 61.91108, 0.08743).in_batches(),
         row(1076, raid01(4, "halves"), "read", 60.0, blocks(4), FCFS, 164.54309, 1.02893),
         row(1083, raid01(4, "halves"), "read", 60.0, blocks(4), RPO, 39.57770, 0.03572),
         row(1366, raid01(4, "round-robin"), "read", 10.0, blocks(2), FCFS, 18.91717, 0.00811),

@@ -89,7 +89,8 @@ pub enum TraceError {
     /// The load goes back in time.
     #[error(
         "{place}: this request starts at {start:.9} s, before its predecessor at {previous:.9} s; \
-             a load must be sorted by intended start: sort it by its first column, then try again"
+             a load must be sorted by intended start (records of replays and simulations are in the order of \
+             completion): sort its rows, for instance with sort -g"
     )]
     Unsorted {
         /// Where.

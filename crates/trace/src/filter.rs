@@ -4,7 +4,7 @@
 
 use iosonar_units::Nanos;
 
-use crate::{Batch, Metadata, TraceError, TraceReader};
+use crate::{Batch, Metadata, Op, TraceError, TraceReader};
 
 /// A change to a trace, batch by batch.
 pub trait Transform: Send {
@@ -27,6 +27,20 @@ impl Transform for TimeWindow {
         let last = batch.starts().last().copied();
         batch.retain(|r| (self.from..self.until).contains(&r.request.start));
         last.is_none_or(|start| start < self.until)
+    }
+}
+
+/// Keeps the requests with one of these operations.
+#[derive(Clone, Copy, Debug)]
+pub struct OnlyOps {
+    /// The operations.
+    pub ops: &'static [Op],
+}
+
+impl Transform for OnlyOps {
+    fn apply(&mut self, batch: &mut Batch) -> bool {
+        batch.retain(|r| self.ops.contains(&r.request.op));
+        true
     }
 }
 
@@ -55,6 +69,8 @@ pub struct Selection {
     pub until: Nanos,
     /// How many times as fast as recorded; applied after the window.
     pub speed: f64,
+    /// The only operations that are kept; empty keeps all.
+    pub ops: &'static [Op],
 }
 
 impl Default for Selection {
@@ -64,6 +80,7 @@ impl Default for Selection {
             from: Nanos::ZERO,
             until: Nanos::MAX,
             speed: 1.0,
+            ops: &[],
         }
     }
 }
@@ -77,6 +94,9 @@ impl Selection {
                 from: self.from,
                 until: self.until,
             }));
+        }
+        if !self.ops.is_empty() {
+            transforms.push(Box::new(OnlyOps { ops: self.ops }));
         }
         if self.speed != 1.0 {
             transforms.push(Box::new(SpeedChange { factor: self.speed }));

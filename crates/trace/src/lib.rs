@@ -42,7 +42,7 @@ mod whole_file;
 
 pub use batch::Batch;
 pub use error::{Place, TraceError};
-pub use filter::{Selection, SpeedChange, TimeWindow, Transform, Transformed};
+pub use filter::{OnlyOps, Selection, SpeedChange, TimeWindow, Transform, Transformed};
 pub use format::{Format, Metadata, TraceReader, TraceWriter};
 pub use record::{Flags, Op, Outcome, Record, Request, Status};
 pub use sorted::SortedByStart;

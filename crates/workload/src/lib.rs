@@ -113,6 +113,13 @@ pub struct Workload {
     pub address_space: u64,
 }
 
+impl Workload {
+    /// Mean requests per second.
+    pub fn requests_per_s(&self) -> f64 {
+        self.arrivals.per_s() * self.batch.mean()
+    }
+}
+
 /// An endless load.
 #[derive(Clone, Debug)]
 pub struct SyntheticLoad {

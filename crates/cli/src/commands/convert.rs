@@ -7,9 +7,11 @@ use iosonar_trace::{Batch, TraceReader, Transformed, input, output};
 
 use crate::args::Convert;
 use crate::exit::{Ending, note};
+use crate::files;
 
 pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
     let begin = Instant::now();
+    files::refuse_same(&args.input, &args.out)?;
     let selection = args.window.selection()?;
     // Records may come in any order, so the window does not end the reading.
     let mut reader = Transformed::new(input::open(&args.input)?, selection.transforms());

@@ -8,13 +8,13 @@ use std::path::Path;
 use std::thread::available_parallelism;
 
 use anyhow::Context;
-use iosonar_plot::Size;
+use iosonar_plot::{Chart, Size};
 use iosonar_replay::safety::Host;
 use iosonar_replay::{Intent, Options, ReplayError, Scan, Summary, Target, Writes};
 use iosonar_report::{Look, Quantity, cdf_chart, grouped};
 use iosonar_scenario::{Overrides, Simulation};
 use iosonar_stats::ks_distance;
-use iosonar_trace::{Selection, input};
+use iosonar_trace::{Selection, Transformed, input};
 use iosonar_units::{Bytes, Nanos};
 
 use crate::Assets;
@@ -42,9 +42,14 @@ pub(crate) fn run(args: &Demo, assets: &Assets) -> anyhow::Result<Ending> {
     let simulated = in_dir("simulated.replay.gz");
     simulate(args, &load, &scenario, &simulated)?;
     let replayed = in_dir("replayed.replay.gz");
-    let summary = replay(args, &load, &in_dir("scratch"), &replayed)?;
+    let part = Selection {
+        from: REPLAY_FROM,
+        until: REPLAY_FROM.saturating_add(args.duration),
+        ..Selection::default()
+    };
+    let summary = replay(args, &load, part, &in_dir("scratch"), &replayed)?;
     say(args, "3. drawing");
-    let table = draw(dir, &simulated, &replayed, &summary)?;
+    let table = draw(dir, &simulated, &replayed, &part)?;
     if !args.quiet {
         print(&table)?;
     }
@@ -87,18 +92,19 @@ fn simulate(args: &Demo, load: &Path, scenario: &Path, out: &Path) -> anyhow::Re
     Ok(())
 }
 
-fn replay(args: &Demo, load: &Path, scratch: &Path, out: &Path) -> anyhow::Result<Summary> {
+fn replay(
+    args: &Demo,
+    load: &Path,
+    part: Selection,
+    scratch: &Path,
+    out: &Path,
+) -> anyhow::Result<Summary> {
     let duration = args.duration;
     let text = format!(
         "2. replaying {duration} of it, from {REPLAY_FROM} on, on a scratch file, reads and writes"
     );
     say(args, &text);
-    let selection = Selection {
-        from: REPLAY_FROM,
-        until: REPLAY_FROM.saturating_add(duration),
-        speed: 1.0,
-    };
-    let summary = replay_on_scratch(load, selection, scratch, out, args.quiet)?;
+    let summary = replay_on_scratch(load, part, scratch, out, args.quiet)?;
     let completed = grouped(summary.completed);
     say(
         args,
@@ -107,27 +113,27 @@ fn replay(args: &Demo, load: &Path, scratch: &Path, out: &Path) -> anyhow::Resul
     Ok(summary)
 }
 
+/// What becomes of the records in the file `path` that belong to `part` of the load.
+fn look(path: &Path, name: &str, part: &Selection) -> anyhow::Result<Look> {
+    let mut look = Look::new(name, Quantity::Latency);
+    let mut reader = Transformed::new(input::open(path)?, part.transforms());
+    look.read(&mut reader)?;
+    look.check()?;
+    Ok(look)
+}
+
 /// Draws everything; returns what there is to be printed.
-fn draw(
-    dir: &Path,
-    simulated: &Path,
-    replayed: &Path,
-    summary: &Summary,
-) -> anyhow::Result<String> {
-    let look = |path: &Path, name: &str| -> anyhow::Result<Look> {
-        let mut look = Look::new(name, Quantity::Latency);
-        look.read(&mut *input::open(path)?)?;
-        look.check()?;
-        Ok(look)
-    };
-    let model = look(
+fn draw(dir: &Path, simulated: &Path, replayed: &Path, part: &Selection) -> anyhow::Result<String> {
+    let everything = Selection::default();
+    let all = look(
         simulated,
         "database server on a simulated RAID 5 of four disks",
+        &everything,
     )?;
-    let device = look(
-        replayed,
-        "database server replayed on a file of this machine",
-    )?;
+    // Like with like: the table and the distributions are of the part that was replayed.
+    let model = look(simulated, "simulated: RAID 5 of four disks", part)?;
+    let device = look(replayed, "replayed: a file of this machine", part)?;
+    let caveats = device.caveats();
 
     let mut table = Table::of_times("latency");
     for (name, look) in [("simulated", &model), ("replayed", &device)] {
@@ -136,46 +142,40 @@ fn draw(
     }
     let distance = ks_distance(&model.all().histogram, &device.all().histogram);
     let mut text = format!(
-        "\n{}  KS distance {distance:.3}: four disks of 2009 are no storage of yours\n",
+        "\nThe replayed part of the load, simulated and replayed:\n\n{}  KS distance {distance:.3} \
+         (0: the same distribution, 1: nothing in common)\n",
         table.text()
     );
-    let fake = match summary.fakes.as_slice() {
-        [] => String::new(),
-        reasons => format!("FAKE: {}", reasons.join("; ")),
-    };
-    if !fake.is_empty() {
-        text += &format!("  {fake}\n");
+    if !caveats.is_empty() {
+        text += &format!("  {caveats}\n");
     }
 
     let curves = [model.curve(), device.curve()];
-    let chart = cdf_chart("Distribution of latency", Quantity::Latency, curves);
-    let mut pictures = Vec::new();
-    for ending in ["png", "svg"] {
-        let path = dir.join(format!("cdf.{ending}"));
-        picture::save(&chart, &path, Size::default())?;
-        pictures.push(path);
-    }
-    for (look, name, subtitle) in [
-        (model, "sonar-simulated", "every request of five minutes"),
-        (device, "sonar-replayed", fake.as_str()),
-    ] {
-        let sonar = look.into_sonar(subtitle);
-        for ending in ["png", "svg"] {
-            let path = dir.join(format!("{name}.{ending}"));
-            picture::save(&sonar, &path, Size::default())?;
-            pictures.push(path);
-        }
-    }
+    let title = "Distribution of latency: the replayed part of the load";
+    let chart = cdf_chart(title, Quantity::Latency, curves).subtitle(&caveats);
+    save(&chart, dir, "cdf")?;
+    save(&all.into_sonar(), dir, "sonar-simulated")?;
+    let device = look(
+        replayed,
+        "database server replayed on a file of this machine",
+        part,
+    )?;
+    save(&device.into_sonar(), dir, "sonar-replayed")?;
     text += "\nLook at\n";
-    pictures.sort();
-    for path in pictures
-        .iter()
-        .filter(|p| p.extension().is_some_and(|e| e == "png"))
-    {
-        text += &format!("  {}\n", path.display());
+    for name in ["sonar-simulated", "sonar-replayed", "cdf"] {
+        text += &format!("  {}\n", dir.join(name).with_extension("png").display());
     }
-    text += &format!("and all else in {}\n", dir.display());
+    text += &format!("and at all else in {}\n", dir.display());
     Ok(text)
+}
+
+/// Saves a chart as PNG and as SVG.
+fn save(chart: &impl Chart, dir: &Path, name: &str) -> anyhow::Result<()> {
+    for ending in ["png", "svg"] {
+        let path = dir.join(name).with_extension(ending);
+        picture::save(chart, &path, Size::default())?;
+    }
+    Ok(())
 }
 
 /// Replays on a scratch file that is removed afterwards.
@@ -208,7 +208,8 @@ fn replay_on_scratch(
         }
         other => Err(other),
     })?;
-    let scan = Scan::of(load, &target, &options)?;
+    let scan = Scan::of(load, &options)?;
+    scan.fits(&target)?;
     let summary = carry_out(load, &scan, &target, &options, Some(out), quiet)?;
     drop(removed);
     Ok(summary)

@@ -23,21 +23,24 @@ pub(crate) fn run(args: &Plot) -> anyhow::Result<Ending> {
             }
             check(&look, &args.inputs[0])?;
             let n = look.all().count();
-            let subtitle = left_out(&look);
-            picture::save(&look.into_sonar(&subtitle), &args.out, args.size)?;
+            picture::save(&look.into_sonar(), &args.out, args.size)?;
             n
         }
         ChartName::Cdf => {
-            let (mut curves, mut n) = (Vec::new(), 0);
+            let (mut curves, mut n, mut caveats) = (Vec::new(), 0, Vec::new());
             for (path, name) in args.inputs.iter().zip(&names) {
                 let mut look = Look::new(name, quantity);
                 add(&mut look, path, &selection)?;
                 check(&look, path)?;
                 n += look.all().count();
                 curves.push(look.curve());
+                if !look.caveats().is_empty() {
+                    caveats.push(format!("{name}: {}", look.caveats()));
+                }
             }
             let title = format!("Distribution of {}", quantity.name());
-            picture::save(&cdf_chart(&title, quantity, curves), &args.out, args.size)?;
+            let chart = cdf_chart(&title, quantity, curves).subtitle(&caveats.join("; "));
+            picture::save(&chart, &args.out, args.size)?;
             n
         }
     };
@@ -58,14 +61,6 @@ fn add(look: &mut Look, path: &Path, selection: &Selection) -> anyhow::Result<()
 
 fn check(look: &Look, path: &Path) -> anyhow::Result<()> {
     look.check().map_err(|e| anyhow!("{}: {e}", path.display()))
-}
-
-/// What a subtitle says of requests that failed or never ran.
-fn left_out(look: &Look) -> String {
-    match look.not_done() {
-        0 => String::new(),
-        n => format!("without {} requests that failed or never ran", grouped(n)),
-    }
 }
 
 /// The name of a file without its endings.

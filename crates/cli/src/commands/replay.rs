@@ -12,13 +12,14 @@ use iosonar_replay::safety::Host;
 use iosonar_replay::{
     Intent, Options, Progress, Scan, Summary, Target, Times, Writes, create_file, replay,
 };
-use iosonar_report::grouped;
-use iosonar_trace::{Metadata, output};
+use iosonar_report::{FAKE_NOTICE, grouped};
+use iosonar_trace::{Metadata, TraceError, input, output};
 use iosonar_units::{Bytes, SECTOR_BYTES};
 use serde_json::json;
 
 use crate::args::Replay;
 use crate::exit::{Ending, note, print};
+use crate::files;
 use crate::json::Output;
 use crate::table::Table;
 
@@ -35,18 +36,24 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
         spin: args.spin,
         max_errors: args.max_errors,
     };
+    if let Some(out) = &args.out {
+        files::refuse_same(&args.trace, out)?;
+        files::refuse_same(&args.target, out)?;
+    }
+    let scan = Scan::of(&args.trace, &options)?;
     let mut intent = Intent {
         write: args.write,
         destroy: args.destroy.clone(),
         buffered: args.no_direct,
     };
     if let Some(size) = args.create {
+        scan.fits_size(size, &args.target)?;
         create(&args.target, size, args.quiet)?;
         // What we made ourselves may be written to.
         intent.destroy.push(args.target.clone());
     }
     let target = Target::open(&args.target, &intent, &Host::default())?;
-    let scan = Scan::of(&args.trace, &target, &options)?;
+    scan.fits(&target)?;
     if !args.quiet {
         announce(args, &target, &scan);
     }
@@ -58,7 +65,7 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
         args.out.as_deref(),
         args.quiet,
     )?;
-    if args.json && !args.quiet {
+    if args.json {
         print(&to_json(&summary, &args.target).text())?;
     } else if !args.quiet {
         print(&describe(&summary))?;
@@ -115,7 +122,7 @@ pub(crate) fn carry_out(
     quiet: bool,
 ) -> anyhow::Result<Summary> {
     let records = out
-        .map(|path| output::create(path, &Metadata::default()))
+        .map(|path| output::create(path, &provenance(load, target)?))
         .transpose()?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -155,6 +162,23 @@ pub(crate) fn carry_out(
     Ok(outcome?)
 }
 
+/// What is written above the records: the load's own notices, where the records come from, and why
+/// they may not be of the storage.
+fn provenance(load: &Path, target: &Target) -> Result<Metadata, TraceError> {
+    let mut metadata = input::open(load)?.metadata().clone();
+    metadata.notices.push(format!(
+        "# iosonar {}: {} replayed on {}",
+        env!("CARGO_PKG_VERSION"),
+        load.display(),
+        target.path().display()
+    ));
+    let fakes = target.fakes().iter();
+    metadata
+        .notices
+        .extend(fakes.map(|fake| format!("{FAKE_NOTICE}{fake}")));
+    Ok(metadata)
+}
+
 fn describe(summary: &Summary) -> String {
     let mut table = Table::of_times("");
     let kinds = [("reads", &summary.reads), ("writes", &summary.writes)];
@@ -186,7 +210,7 @@ fn describe(summary: &Summary) -> String {
     let share = |n: u64| 100.0 * n as f64 / summary.completed.max(1) as f64;
     let [a, b, c] = summary.on_time.map(share);
     text += &format!(
-        "  on time       {a:.2} % less than 100 us late, {b:.2} % less than 1 ms, {c:.2} % less than 10 ms\n"
+        "  on time       {a:.2} % less than 100 µs late, {b:.2} % less than 1 ms, {c:.2} % less than 10 ms\n"
     );
     text += &format!("  engine        {}\n", summary.engine);
     if let Some(note) = &summary.engine_note {

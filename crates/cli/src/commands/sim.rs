@@ -6,11 +6,12 @@ use std::thread::available_parallelism;
 use iosonar_plot::Size;
 use iosonar_report::{Quantity, cdf_chart, curve, grouped};
 use iosonar_scenario::{Load, Overrides, Simulation, SimulationResult};
-use iosonar_trace::{Metadata, output};
+use iosonar_trace::{Metadata, TraceError, input, output};
 use serde_json::json;
 
 use crate::args::Sim;
 use crate::exit::{Ending, Usage, note, print};
+use crate::files;
 use crate::json::Output;
 use crate::picture;
 use crate::table::Table;
@@ -23,6 +24,9 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     }
     if let Some(path) = &args.cdf {
         picture::kind_of(path)?;
+    }
+    if let (Some(trace), Some(records)) = (&args.trace, &args.records) {
+        files::refuse_same(trace, records)?;
     }
     let overrides = Overrides {
         trace: args.trace.clone(),
@@ -56,7 +60,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         }
         curves.push(curve(&name, &result.response_time));
     }
-    if args.json && !args.quiet {
+    if args.json {
         print(&json.text())?;
     }
     if let Some(path) = &args.cdf {
@@ -87,16 +91,31 @@ pub(crate) fn simulate(
     let Some(path) = records else {
         return Ok(simulation.run(threads, None)?);
     };
-    let mut writer = output::create(path, &Metadata::default())?;
+    let mut writer = output::create(path, &provenance(simulation)?)?;
     let result = simulation.run(threads, Some(&mut *writer))?;
     writer.finish()?;
     Ok(result)
 }
 
+/// What is written above the records: the load's own notices, and where the records come from.
+fn provenance(simulation: &Simulation) -> Result<Metadata, TraceError> {
+    let mut metadata = match &simulation.load {
+        Load::Trace { path, .. } => input::open(path)?.metadata().clone(),
+        Load::Synthetic { .. } => Metadata::default(),
+    };
+    metadata.notices.push(format!(
+        "# iosonar {}: simulated, seed {}: {}",
+        env!("CARGO_PKG_VERSION"),
+        simulation.seed,
+        headline(simulation)
+    ));
+    Ok(metadata)
+}
+
 /// What is simulated, in a line.
 pub(crate) fn headline(simulation: &Simulation) -> String {
     let load = match &simulation.load {
-        Load::Synthetic { workload, .. } => format!("{} requests/s", workload.arrivals.per_s()),
+        Load::Synthetic { workload, .. } => format!("{} requests/s", workload.requests_per_s()),
         Load::Trace { path, .. } => path.display().to_string(),
     };
     format!(
@@ -118,12 +137,14 @@ fn describe(name: &str, simulation: &Simulation, result: &SimulationResult) -> S
     let mean = result.mean_ms;
     let half_width = mean.half_width_95();
     let confidence = if half_width.is_finite() {
-        let from = if result.replications > 1 {
-            format!("{} replications", result.replications)
-        } else {
-            "batch means".to_owned()
+        let trace = matches!(simulation.load, Load::Trace { .. });
+        let from = match (result.replications, trace) {
+            (1, false) => "batch means".to_owned(),
+            (1, true) => "batch means; a trace is no stationary load: use replications".to_owned(),
+            (n, false) => format!("{n} replications"),
+            (n, true) => format!("{n} replications of the disks, for this very trace"),
         };
-        format!("{:.3} +- {half_width:.3} ms (95 %, from {from})", mean.mean)
+        format!("{:.3} ± {half_width:.3} ms (95 %, from {from})", mean.mean)
     } else {
         format!(
             "{:.3} ms (too few requests for a confidence interval)",
@@ -144,6 +165,22 @@ fn describe(name: &str, simulation: &Simulation, result: &SimulationResult) -> S
         result.throughput_per_s,
         grouped(result.most_in_flight as u64)
     );
+    if let Load::Synthetic { workload, .. } = &simulation.load
+        && result.throughput_per_s < 0.95 * workload.requests_per_s()
+    {
+        text += &format!(
+            "  OVERLOADED    {} requests/s come, {:.2} are served: the queue only grows, and the times \
+             above depend on how long the run is\n",
+            workload.requests_per_s(),
+            result.throughput_per_s
+        );
+    }
+    if result.free > 0 {
+        text += &format!(
+            "  {} flushes and discards cost nothing in this model and are in no figure\n",
+            grouped(result.free)
+        );
+    }
     let cases = result.positioning;
     if cases.read_modify_write.iter().sum::<u64>() > 0 {
         let [fresh, rotation, turn] = shares(cases.read_modify_write);
@@ -180,6 +217,17 @@ fn shares(counts: [u64; 3]) -> [String; 3] {
 
 fn add_to(json: &mut Output, name: &str, simulation: &Simulation, result: &SimulationResult) {
     json.set("seed", json!(simulation.seed));
+    json.set("hash", json!(result.hash.to_string()));
+    json.append(
+        "scenarios",
+        json!({
+            "name": name,
+            "seed": simulation.seed,
+            "replications": result.replications,
+            "hash": result.hash.to_string(),
+            "system": headline(simulation),
+        }),
+    );
     let labels = json!({ "scenario": name });
     let with = |key: &str, value: &str| json!({ "scenario": name, key: value });
     let stderr = Some(result.mean_ms.stderr);
@@ -209,5 +257,4 @@ fn add_to(json: &mut Output, name: &str, simulation: &Simulation, result: &Simul
     json.figure("requests_per_second", &labels, "1/s", requests);
     let events = per_second(result.events, result) as f64;
     json.figure("events_per_second", &labels, "1/s", events);
-    json.set("hash", json!(result.hash.to_string()));
 }

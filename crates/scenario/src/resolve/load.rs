@@ -68,8 +68,7 @@ pub(super) fn synthetic(
         address_space: data_sectors,
     };
     let all = requests.get_ref().saturating_add(warmup_requests);
-    let per_s = workload.arrivals.per_s() * workload.batch.mean();
-    if all as f64 / per_s > LONGEST_RUN_S {
+    if all as f64 / workload.requests_per_s() > LONGEST_RUN_S {
         return Err(check.wrong(
             requests,
             "load.requests",
