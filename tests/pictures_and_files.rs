@@ -43,6 +43,32 @@ fn the_demo_does_everything_once() {
 }
 
 #[test]
+fn the_demo_leaves_other_peoples_folders_alone() {
+    let scratch = Scratch::new();
+    let mine = scratch.file("raid5.toml", "mine");
+    let dir = mine.parent().unwrap();
+    iosonar().args(["demo", "--dir"]).arg(dir).assert().code(2);
+    assert_eq!(std::fs::read_to_string(&mine).unwrap(), "mine");
+    assert_eq!(std::fs::read_dir(dir).unwrap().count(), 1);
+}
+
+#[test]
+fn an_output_never_replaces_its_input() {
+    let scratch = Scratch::new();
+    let load = scratch.file("x.load", "0 ; 8 ; 8 ; R\n");
+    let assert = iosonar()
+        .arg("convert")
+        .arg(&load)
+        .arg("-o")
+        .arg(&load)
+        .assert()
+        .code(2);
+    let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert!(stderr.contains("would overwrite its own input"), "{stderr}");
+    assert_eq!(std::fs::read_to_string(&load).unwrap(), "0 ; 8 ; 8 ; R\n");
+}
+
+#[test]
 fn the_fixture_is_what_its_readme_says() {
     let scratch = Scratch::new();
     let out = scratch.path("x.load");

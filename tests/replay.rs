@@ -188,6 +188,13 @@ fn a_loop_device_is_replayed_on_and_guarded() {
     let assert = replay(&["--no-direct"], &reads, &backing).code(2);
     assert!(stderr_of(&assert).contains("it is the storage of /dev/loop"));
 
+    // Nor is it one's own as long as another loop device has the same file.
+    if let Some(second) = Loop::over(&backing) {
+        let assert = replay(&[], &reads, &device.0).code(2);
+        let stderr = stderr_of(&assert);
+        assert!(stderr.contains(second.0.to_str().unwrap()), "{stderr}");
+    }
+
     // An empty device may be written to; one with a file system only if it is named.
     assert!(is_done(&replay(&["--write"], &mixed, &device.0)));
     let made = Command::new("mkfs.ext4")

@@ -11,7 +11,6 @@ const FAILED: u8 = 1;
 /// Usage, a scenario that means nothing, a refusal.
 pub(crate) const USAGE: u8 = 2;
 const FLAGGED: u8 = 3;
-const INTERRUPTED: u8 = 130;
 
 /// How a command ended without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +19,14 @@ pub(crate) enum Ending {
     Done,
     /// Finished, but the results are questionable; the output says why.
     Flagged,
-    /// The user ended it; what there was has been kept.
-    Interrupted,
+    /// It did not come to its end because of the device or the disk for the results; what there was
+    /// has been kept, and the output says why.
+    Failed,
+    /// A signal ended it; what there was has been kept.
+    Interrupted {
+        /// Its number.
+        signal: u8,
+    },
 }
 
 /// A wrong use of the command line that the parser cannot see.
@@ -40,7 +45,8 @@ pub(crate) fn code(outcome: anyhow::Result<Ending>) -> ExitCode {
     match outcome {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::Flagged) => ExitCode::from(FLAGGED),
-        Ok(Ending::Interrupted) => ExitCode::from(INTERRUPTED),
+        Ok(Ending::Failed) => ExitCode::from(FAILED),
+        Ok(Ending::Interrupted { signal }) => ExitCode::from(128 + signal),
         // Whoever read our output has enough of it: no error.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,7 +1,7 @@
 //! Results for programs: one JSON object a command.
 //!
 //! A metric is `{"name", "labels", "unit", "n", "mean", "stderr", "sd", "min", "max",
-//! "quantiles"}`, a plain figure `{"name", "labels", "unit", "value", "stderr"}`. What is not known
+//! "quantiles", "unsupported_quantiles"}` (those that rest on too few samples), a plain figure `{"name", "labels", "unit", "value", "stderr"}`. What is not known
 //! is null.
 
 use iosonar_stats::Distribution;
@@ -70,6 +70,13 @@ impl Output {
                 )
             })
             .collect();
+        let weak: Vec<&str> = QUANTILES
+            .into_iter()
+            .filter(|p| {
+                let share = p.parse().unwrap_or(f64::NAN);
+                !distribution.histogram.supports_quantile(share)
+            })
+            .collect();
         self.metrics.push(json!({
             "name": name,
             "labels": labels,
@@ -81,6 +88,7 @@ impl Output {
             "min": ms(moments.min()),
             "max": ms(moments.max()),
             "quantiles": quantiles,
+            "unsupported_quantiles": weak,
         }));
     }
 

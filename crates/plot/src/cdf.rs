@@ -131,7 +131,7 @@ fn corners(curve: &Curve, x: &Scale, plot: &PlotArea) -> Vec<(i32, i32)> {
 impl Chart for CdfChart {
     fn draw<B: DrawingBackend>(&self, area: &Area<B>) -> Result<(), PlotError> {
         let frame = self.frame();
-        let plot = frame.plot_area(area.dim_in_pixel());
+        let plot = frame.plot_area(area.dim_in_pixel())?;
         frame.draw_grid(area, &plot)?;
         for (curve, colour) in self.curves.iter().zip(theme::CURVES.iter().cycle()) {
             if curve.points.is_empty() {

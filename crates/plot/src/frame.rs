@@ -73,7 +73,10 @@ fn bold(size: i32) -> TextStyle<'static> {
 
 impl Frame<'_> {
     /// Where the data go on a picture of this size.
-    pub(crate) fn plot_area(&self, (width, height): (u32, u32)) -> PlotArea {
+    ///
+    /// # Errors
+    /// If title and legend leave too little room for the data.
+    pub(crate) fn plot_area(&self, (width, height): (u32, u32)) -> Result<PlotArea, PlotError> {
         let head = 18
             + theme::TITLE_SIZE
             + if self.subtitle.is_empty() {
@@ -82,12 +85,20 @@ impl Frame<'_> {
                 10 + theme::SUBTITLE_SIZE
             };
         let legend = self.legend.len() as i32 * (theme::LEGEND_SIZE + 7);
-        PlotArea {
+        let plot = PlotArea {
             left: 104,
             top: head + legend + 14,
             right: width as i32 - 34,
             bottom: height as i32 - 86,
+        };
+        if plot.height() < 100 {
+            return Err(PlotError(format!(
+                "{} lines of legend leave no room for the data in a picture of {width} x {height} \
+                 pixels: draw fewer curves, or a larger picture",
+                self.legend.len()
+            )));
         }
+        Ok(plot)
     }
 
     /// The plotting area as a raster with the grid on it, for charts that draw point by point.

@@ -242,7 +242,8 @@ impl Sonar {
                     y(cell.value.0),
                 ];
                 let rectangle = edges.map(|edge| edge.round() as i64);
-                rectangles.entry(rectangle).or_default()[series as usize] += cell.count;
+                let count = &mut rectangles.entry(rectangle).or_default()[series as usize];
+                *count = count.saturating_add(cell.count);
                 let centre = (
                     f64::midpoint(edges[0], edges[1]),
                     f64::midpoint(edges[2], edges[3]),
@@ -296,7 +297,7 @@ fn cell_colour(counts: [u32; 2], most: u32) -> [u8; 3] {
 impl Chart for Sonar {
     fn draw<B: DrawingBackend>(&self, area: &Area<B>) -> Result<(), PlotError> {
         let frame = self.frame();
-        let plot: PlotArea = frame.plot_area(area.dim_in_pixel());
+        let plot: PlotArea = frame.plot_area(area.dim_in_pixel())?;
         let mut raster = frame.raster(&plot);
         if self.clouds.iter().any(|cloud| cloud.density.is_some()) {
             self.draw_density(&mut raster, &frame);

@@ -35,19 +35,25 @@ pub(crate) struct Buffers {
     base: NonNull<u8>,
     stride: usize,
     count: usize,
-    filled: Vec<bool>,
+    /// How much of each buffer is random already.
+    filled: Vec<usize>,
 }
 
 impl Buffers {
     /// `count` buffers of at least `bytes` each.
     pub(crate) fn new(count: usize, bytes: usize) -> io::Result<Self> {
-        let stride = bytes.next_multiple_of(PAGE).max(PAGE);
+        let too_large = || io::Error::new(io::ErrorKind::OutOfMemory, "the buffers are too large");
+        let stride = bytes
+            .checked_next_multiple_of(PAGE)
+            .ok_or_else(too_large)?
+            .max(PAGE);
+        let all = stride.checked_mul(count).ok_or_else(too_large)?;
         // SAFETY: an anonymous mapping at an address of the kernel's choice touches no memory of
         // ours.
         let base = unsafe {
             mmap_anonymous(
                 std::ptr::null_mut(),
-                stride * count,
+                all,
                 ProtFlags::READ | ProtFlags::WRITE,
                 MapFlags::PRIVATE | MapFlags::NORESERVE,
             )
@@ -57,7 +63,7 @@ impl Buffers {
             base,
             stride,
             count,
-            filled: vec![false; count],
+            filled: vec![0; count],
         })
     }
 
@@ -76,8 +82,12 @@ impl Buffers {
         let address = self.address(slot);
         // SAFETY: the buffer is within the mapping, and the slot is free: no request uses it.
         let buffer = unsafe { std::slice::from_raw_parts_mut(address, self.stride) };
-        if !std::mem::replace(&mut self.filled[slot as usize], true) {
-            Noise::new(0x9e37_79b9 ^ u64::from(slot) << 20).fill(buffer);
+        // Only as much as is needed: the longest request of a load may be very long.
+        let filled = &mut self.filled[slot as usize];
+        if *filled < bytes {
+            let seed = 0x9e37_79b9 ^ u64::from(slot) << 20 ^ *filled as u64;
+            Noise::new(seed).fill(&mut buffer[*filled..bytes]);
+            *filled = bytes;
         }
         for (page, data) in buffer[..bytes].chunks_mut(PAGE).enumerate() {
             data[..8].copy_from_slice(&number.to_le_bytes());
@@ -97,6 +107,20 @@ impl Drop for Buffers {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_small_write_makes_no_large_buffer_random() {
+        let mut buffers = Buffers::new(1, 1 << 30).unwrap();
+        buffers.make_unique(0, 4096, 1);
+        assert_eq!(buffers.filled, [4096]);
+        buffers.make_unique(0, 8192, 2);
+        assert_eq!(buffers.filled, [8192]);
+    }
+
+    #[test]
+    fn more_memory_than_there_are_addresses_is_an_error() {
+        assert!(Buffers::new(usize::MAX / 2, 8192).is_err());
+    }
 
     #[test]
     fn what_is_written_is_never_the_same_twice() {

@@ -30,7 +30,10 @@ pub enum EngineKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AccessKind {
     Read,
-    Write,
+    /// Durable: complete only when the data are on the medium (force unit access).
+    Write {
+        durable: bool,
+    },
     Flush,
 }
 

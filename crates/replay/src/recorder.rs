@@ -1,21 +1,28 @@
 //! What becomes of the records: statistics and the output file, on a thread of its own.
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use iosonar_stats::Distribution;
 use iosonar_trace::{Batch, Op, Record, Status, TraceError, TraceWriter};
 use iosonar_units::Nanos;
 
-/// The session's end of the recorder. Records wait here, bounded; a full queue makes the session
-/// wait, which the replay measures as its own lateness.
+/// The session's end of the recorder. Records wait here, bounded.
 pub(crate) struct Records {
     batch: Batch,
-    full: Sender<Batch>,
+    full: Sender<Message>,
     empty: Receiver<Batch>,
+    stalls: u64,
+}
+
+#[allow(clippy::large_enum_variant)] // Nearly every message is a batch.
+enum Message {
+    Records(Batch),
+    /// The session has come to its end; without this message it broke off.
+    End,
 }
 
 /// The recorder's work, to be run on a thread.
 pub(crate) struct Recorder {
-    full: Receiver<Batch>,
+    full: Receiver<Message>,
     empty: Sender<Batch>,
 }
 
@@ -33,6 +40,7 @@ pub(crate) fn recorder() -> (Recorder, Records) {
             batch: Batch::default(),
             full,
             empty,
+            stalls: 0,
         },
     )
 }
@@ -46,12 +54,30 @@ impl Records {
         }
     }
 
-    /// Hands what there is to the recorder.
-    pub(crate) fn flush(&mut self) {
+    /// Hands what there is to the recorder. If it is so far behind that the queue is full, waits,
+    /// and counts that: completions are seen late meanwhile.
+    fn flush(&mut self) {
         let empty = self.empty.try_recv().unwrap_or_default();
         let batch = std::mem::replace(&mut self.batch, empty);
-        // The recorder ends only when this end is dropped.
-        let _ = self.full.send(batch);
+        match self.full.try_send(Message::Records(batch)) {
+            Ok(()) => {}
+            Err(TrySendError::Full(message)) => {
+                self.stalls += 1;
+                // The recorder ends only when this end is dropped.
+                let _ = self.full.send(message);
+            }
+            Err(TrySendError::Disconnected(_)) => {
+                unreachable!("the recorder ends after the session")
+            }
+        }
+    }
+
+    /// Hands over the last records and says that they are the last. Returns how often the recorder
+    /// was too slow.
+    pub(crate) fn end(mut self) -> u64 {
+        self.flush();
+        let _ = self.full.send(Message::End);
+        self.stalls
     }
 }
 
@@ -71,6 +97,7 @@ pub struct Times {
 pub(crate) struct Counts {
     pub(crate) reads: Times,
     pub(crate) writes: Times,
+    pub(crate) flushes: Times,
     /// Completed requests handed over less than 100 us, 1 ms, 10 ms late.
     pub(crate) on_time: [u64; 3],
     pub(crate) skipped: u64,
@@ -107,6 +134,7 @@ impl Counts {
         };
         let times = match record.request.op {
             Op::Read => &mut self.reads,
+            Op::Flush => &mut self.flushes,
             _ => &mut self.writes,
         };
         times.delay.push(delay);
@@ -127,7 +155,12 @@ impl Recorder {
     ) -> (Counts, Result<(), TraceError>) {
         let mut counts = Counts::default();
         let mut outcome = Ok(());
-        for mut batch in self.full {
+        let mut ended = false;
+        for message in self.full {
+            let Message::Records(mut batch) = message else {
+                ended = true;
+                continue;
+            };
             batch.records().for_each(|record| counts.add(&record));
             if let Some(writing) = &mut writer
                 && let Err(e) = writing.write(&batch)
@@ -139,7 +172,9 @@ impl Recorder {
             // If the session has enough empty batches, this one is not needed.
             let _ = self.empty.try_send(batch);
         }
-        if let Some(writer) = writer {
+        if let Some(writer) = writer
+            && ended
+        {
             outcome = writer.finish();
         }
         (counts, outcome)

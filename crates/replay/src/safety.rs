@@ -88,9 +88,9 @@ fn unknown_data(mut device: &File) -> Option<&'static str> {
     let mut piece = vec![0; PIECE as usize];
     [0, size.saturating_sub(PIECE)]
         .into_iter()
-        .any(|offset| {
-            let read = device.read_at(&mut piece, offset).unwrap_or(0);
-            piece[..read].iter().any(|&byte| byte != 0)
+        .any(|offset| match device.read_at(&mut piece, offset) {
+            Err(_) => true,
+            Ok(read) => piece[..read].iter().any(|&byte| byte != 0),
         })
         .then_some("data of a kind that is not known here")
 }

@@ -39,10 +39,13 @@ impl Scan {
     /// [`ReplayError::Trace`] if the load is damaged or unsorted; [`ReplayError::Refused`] if it is
     /// empty, or holds what `options` do not allow.
     pub fn of(path: &Path, options: &Options) -> Result<Self, ReplayError> {
-        if path == Path::new("-") {
-            return Err(ReplayError::Refused(
-                "a replay reads its load twice, first to check it: store it in a file".to_owned(),
-            ));
+        if !std::fs::metadata(path).is_ok_and(|m| m.is_file()) && path.exists()
+            || path == Path::new("-")
+        {
+            return Err(ReplayError::Refused(format!(
+                "a replay reads its load twice, first to check it: {} must be a file",
+                path.display()
+            )));
         }
         let mut reader = input::open_load(path, &options.selection)?;
         let mut scan = Self::default();
@@ -163,17 +166,23 @@ impl Scan {
         }
     }
 
-    /// Checks that the rows of `batch` are not beyond what was scanned: a file may change.
+    /// Checks that the rows of `batch`, with which `fed` have come, are not beyond what was scanned:
+    /// a file may change.
     pub(crate) fn still_holds(
         &self,
         batch: &Batch,
+        fed: u64,
         path: &Path,
         options: &Options,
     ) -> Result<(), TraceError> {
         for row in 0..batch.len() {
             let request = batch.request(row);
             let left_out = !request.op.is_harmless() && options.writes == Writes::Skip;
-            if !left_out && (request.end() > self.end || request.sectors > self.longest) {
+            let new = fed > self.requests
+                || request.end() > self.end
+                || request.sectors > self.longest
+                || matches!(request.op, Op::Discard | Op::WriteZeroes);
+            if !left_out && new {
                 return Err(TraceError::Request {
                     place: Place::line(path, batch.place(row)),
                     problem: "this request was not there when the load was checked: the file has \

@@ -4,41 +4,7 @@ use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
 
 pub use crate::recorder::Times;
-
-/// Whether the replay did what the load says.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Verdict {
-    /// Requests were started when the load says.
-    KeptUp,
-    /// The device could not keep up with the load: from this time on, requests waited for it.
-    DeviceLimited {
-        /// When it began, on the replay's clock.
-        from: Nanos,
-    },
-    /// This machine or this program started requests late although nothing was in the way: more
-    /// than 1 % by more than 100 us, or more than 0.1 % by more than 1 ms, beyond what chance
-    /// explains.
-    ReplayerLimited {
-        /// The shares of requests that were more than 100 us, more than 1 ms late.
-        late: [f64; 2],
-    },
-}
-
-impl std::fmt::Display for Verdict {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::KeptUp => f.write_str("kept up"),
-            Self::DeviceLimited { from } => write!(f, "device-limited from {from}"),
-            Self::ReplayerLimited { late } => write!(
-                f,
-                "replayer-limited: this machine started requests late although nothing was in the \
-                 way ({:.2} % more than 100 µs, {:.2} % more than 1 ms)",
-                100.0 * late[0],
-                100.0 * late[1]
-            ),
-        }
-    }
-}
+use crate::verdict::Verdict;
 
 /// The outcome of a replay.
 #[derive(Clone, Debug)]
@@ -65,10 +31,18 @@ pub struct Summary {
     pub missed: u64,
     /// Whether the user ended the replay.
     pub interrupted: bool,
+    /// Whether failed requests ended the replay.
+    pub too_many_errors: bool,
+    /// Why the records could not be written; what was written before is in a `.part` file.
+    pub records_error: Option<String>,
+    /// How often the session had to wait for whoever writes the records.
+    pub record_stalls: u64,
     /// The times of the reads.
     pub reads: Times,
-    /// The times of all other requests.
+    /// The times of the writes.
     pub writes: Times,
+    /// The times of the flushes.
+    pub flushes: Times,
     /// Completed requests handed over less than 100 us, 1 ms, 10 ms late.
     pub on_time: [u64; 3],
     /// How late requests were handed over when nothing was in the way.
@@ -88,7 +62,7 @@ pub struct Summary {
 impl Summary {
     /// Whether something makes the results questionable: the exit code is 3 then.
     pub fn is_flagged(&self) -> bool {
-        self.errors + self.short > 0
+        self.errors + self.short + self.record_stalls > 0
             || self.missed > 0 && !self.interrupted
             || matches!(self.verdict, Verdict::ReplayerLimited { .. })
     }

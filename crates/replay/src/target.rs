@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -65,11 +66,13 @@ impl Target {
             // Exclusive: fails if anybody else has claimed it, and claims it for us.
             flags |= OFlags::EXCL;
         }
+        // The very file that was examined, whatever the path says by now.
+        let examined = format!("/proc/self/fd/{}", probe.as_raw_fd());
         let opened = OpenOptions::new()
             .read(true)
             .write(intent.write)
             .custom_flags(flags.bits() as i32)
-            .open(path);
+            .open(examined);
         let mut file = match opened {
             Ok(file) => file,
             Err(e) if is_device && e.raw_os_error() == Some(16) => {
@@ -98,22 +101,37 @@ impl Target {
             fakes: Vec::new(),
             file,
         };
-        target.block = target.alignment(is_device, intent);
+        target.block = target.alignment(is_device, intent, host);
         target.find_fakes(&metadata, is_device, intent, host);
         Ok(target)
     }
 
-    /// What every offset and length must be a multiple of.
-    fn alignment(&self, is_device: bool, intent: &Intent) -> Bytes {
+    /// What every offset and length must be a multiple of. Notes if the kernel says that the file
+    /// cannot bypass the page cache although it let us open it so.
+    fn alignment(&mut self, is_device: bool, intent: &Intent, host: &Host) -> Bytes {
         let block = if intent.buffered {
             SECTOR_BYTES
         } else if is_device {
             rustix::fs::ioctl_blksszget(&self.file).map_or(SECTOR_BYTES, u64::from)
         } else {
-            let dio = StatxFlags::DIOALIGN;
-            match rustix::fs::statx(&self.file, c"", AtFlags::EMPTY_PATH, dio) {
-                Ok(s) if s.stx_dio_offset_align > 0 => u64::from(s.stx_dio_offset_align),
-                _ => SECTOR_BYTES,
+            let wanted = StatxFlags::DIOALIGN;
+            let told = rustix::fs::statx(&self.file, c"", AtFlags::EMPTY_PATH, wanted)
+                .ok()
+                .filter(|s| StatxFlags::from_bits_retain(s.stx_mask).contains(wanted));
+            match told.map(|s| u64::from(s.stx_dio_offset_align)) {
+                Some(0) => {
+                    let fake = "the file system cannot bypass the page cache for this file";
+                    self.fakes.push(fake.to_owned());
+                    SECTOR_BYTES
+                }
+                Some(block) => block,
+                // Kernels before 6.1 do not tell: the device below does.
+                None => self
+                    .file
+                    .metadata()
+                    .ok()
+                    .and_then(|m| host.logical_block(m.dev()))
+                    .unwrap_or(SECTOR_BYTES),
             }
         };
         Bytes::new(block.max(SECTOR_BYTES))
@@ -200,14 +218,22 @@ pub fn create_file(
     mut progress: impl FnMut(u64),
 ) -> Result<(), ReplayError> {
     const CHUNK: usize = 1 << 20;
-    if path.exists() {
-        return Err(ReplayError::Refused(format!(
-            "{} exists already; leave out --create to use it as it is",
-            path.display()
-        )));
-    }
+    let failed = |source| ReplayError::Io {
+        path: path.to_owned(),
+        action: "create and fill it",
+        source,
+    };
+    let mut file = match OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+            return Err(ReplayError::Refused(format!(
+                "{} exists already; leave out --create to use it as it is",
+                path.display()
+            )));
+        }
+        Err(e) => return Err(failed(e)),
+    };
     let mut fill = || -> std::io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
         let mut chunk = vec![0; CHUNK];
         let mut noise = crate::buffers::Noise::new(size.get());
         let mut written = 0;
@@ -220,13 +246,9 @@ pub fn create_file(
         }
         file.sync_all()
     };
-    fill().map_err(|source| {
-        // Nothing else can be done about a failure to remove what could not be written.
+    fill().map_err(|e| {
+        // It is ours, and of no use; nothing else can be done about a failure to remove it.
         let _ = std::fs::remove_file(path);
-        ReplayError::Io {
-            path: path.to_owned(),
-            action: "create and fill it",
-            source,
-        }
+        failed(e)
     })
 }

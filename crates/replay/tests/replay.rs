@@ -9,7 +9,9 @@ use iosonar_replay::{
     EngineKind, Intent, Options, Progress, ReplayError, Scan, Summary, Target, Verdict, Writes,
     create_file, replay,
 };
-use iosonar_trace::{Batch, Metadata, Record, Selection, Status, TraceReader, input, output};
+use iosonar_trace::{
+    Batch, Metadata, Record, Selection, Status, TraceError, TraceReader, TraceWriter, input, output,
+};
 use iosonar_units::{Bytes, Nanos};
 
 struct Scratch {
@@ -288,17 +290,104 @@ fn a_stopped_replay_keeps_what_it_measured() {
     assert_eq!(summary.completed + summary.missed, 20_000);
 }
 
+/// A writer on a disk that is full.
+struct Full;
+
+impl TraceWriter for Full {
+    fn write(&mut self, _: &Batch) -> Result<(), TraceError> {
+        Err(TraceError::Io {
+            path: "records".into(),
+            action: "write",
+            source: std::io::Error::from_raw_os_error(28),
+        })
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), TraceError> {
+        unreachable!("it failed before")
+    }
+}
+
 #[test]
-fn more_requests_than_places_wait_and_are_done_in_order() {
+fn records_that_cannot_be_written_cost_no_measurement() {
+    let scratch = Scratch::new();
+    let (load, path) = (scratch.load(&reads(100, 100)), scratch.target(1024));
+    let options = Options::default();
+    let target = open(&path, Intent::default()).unwrap();
+    let scan = Scan::of(&load, &options).unwrap();
+    let (stop, progress) = (AtomicBool::new(false), Progress::default());
+    let writer = Box::new(Full);
+    let summary = replay(
+        &load,
+        &scan,
+        &target,
+        &options,
+        Some(writer),
+        &stop,
+        &progress,
+    )
+    .unwrap();
+    assert_eq!(summary.completed, 100);
+    assert!(summary.records_error.unwrap().contains("No space left"));
+}
+
+#[test]
+fn a_load_that_changes_after_it_was_checked_ends_the_replay() {
+    for engine in [EngineKind::Auto, EngineKind::Threads] {
+        for changed in [
+            // More rows than there were, a request beyond the end, a discard, a damaged row; each
+            // in the second batch, while requests of the first are being prepared.
+            reads(9000, 0),
+            reads(5000, 0) + "1 ; 9999999 ; 8 ; R\n",
+            reads(5000, 0) + "1 ; 8 ; 8 ; D\n",
+            reads(5000, 0) + "1 ; what ; 8 ; R\n",
+        ] {
+            let scratch = Scratch::new();
+            let (load, path) = (scratch.load(&reads(8000, 0)), scratch.target(1024));
+            let options = Options {
+                engine,
+                ..Options::default()
+            };
+            let target = open(&path, Intent::default()).unwrap();
+            let scan = Scan::of(&load, &options).unwrap();
+            scratch.load(&changed);
+            let (stop, progress) = (AtomicBool::new(false), Progress::default());
+            let outcome = replay(&load, &scan, &target, &options, None, &stop, &progress);
+            assert!(matches!(outcome, Err(ReplayError::Trace(_))), "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn reads_writes_and_flushes_are_told_apart() {
+    let scratch = Scratch::new();
+    let load = scratch.load("0 ; 0 ; 8 ; R\n0 ; 8 ; 8 ; W\n0 ; 16 ; 8 ; WF\n0 ; 0 ; 0 ; F\n");
+    let target = scratch.target(1024);
+    for engine in [EngineKind::Auto, EngineKind::Threads] {
+        let options = Options {
+            writes: Writes::Do,
+            engine,
+            ..Options::default()
+        };
+        let (summary, _) = run(&scratch, &load, &target, &options).unwrap();
+        let counts = [&summary.reads, &summary.writes, &summary.flushes].map(|t| t.latency.count());
+        assert_eq!(counts, [1, 2, 1]);
+    }
+}
+
+#[test]
+fn more_requests_than_places_wait_and_start_in_order() {
     let scratch = Scratch::new();
     let (load, target) = (scratch.load(&reads(3000, 0)), scratch.target(1024));
     let options = Options {
-        in_flight: 2,
+        in_flight: 1,
         ..Options::default()
     };
     let (summary, records) = run(&scratch, &load, &target, &options).unwrap();
-    assert_eq!((summary.completed, summary.most_in_flight), (3000, 2));
-    assert_eq!(records.len(), 3000);
+    assert_eq!((summary.completed, summary.most_in_flight), (3000, 1));
+    // One at a time: they complete in the order in which they start.
+    let sectors: Vec<u64> = records.iter().map(|r| r.request.sector.get()).collect();
+    let expected: Vec<u64> = (0..3000).map(|i| i * 37 % 128 * 8).collect();
+    assert_eq!(sectors, expected);
     assert_ne!(
         summary.verdict,
         Verdict::KeptUp,

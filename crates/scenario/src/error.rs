@@ -46,6 +46,17 @@ pub enum ScenarioError {
         /// What is missing, and how to give it.
         problem: String,
     },
+    /// Nothing was left to be measured.
+    #[error(
+        "nothing was measured: of {requests} requests {warmup} are warm-up, and the models have no cost for \
+             flushes and discards"
+    )]
+    NothingMeasured {
+        /// All requests of a run.
+        requests: u64,
+        /// Those of the warm-up.
+        warmup: u64,
+    },
     /// The disk profile is none.
     #[error(transparent)]
     Profile(#[from] ProfileError),
@@ -57,6 +68,6 @@ pub enum ScenarioError {
 impl ScenarioError {
     /// Whether the input data are at fault, rather than the scenario or the options.
     pub fn is_data(&self) -> bool {
-        matches!(self, Self::Trace(_))
+        matches!(self, Self::Trace(_) | Self::NothingMeasured { .. })
     }
 }

@@ -130,6 +130,12 @@ impl Simulation {
             (None, None) => None,
         };
         let placement = placement(&check, &file, trace.is_some())?;
+        if placement == Placement::Addressed && file.array.write_start.is_some() {
+            return Err(check.incomplete(
+                "'array.write_start' is for random placement: with addresses a write starts where it \
+                 says",
+            ));
+        }
         let disks = *file.array.disks.get_ref();
         let mut simulation = Self {
             seed: overrides.seed.or(file.seed).unwrap_or(1),
@@ -157,7 +163,11 @@ impl Simulation {
             (Some(path), load) => {
                 if overrides.trace.is_none()
                     && let Some(load) = load
-                    && load.requests.is_some() | load.arrivals.is_some() | load.size.is_some()
+                    && (load.requests.is_some()
+                        || load.arrivals.is_some()
+                        || load.size.is_some()
+                        || load.batch.is_some()
+                        || load.read_share.is_some())
                 {
                     return Err(check.incomplete(
                         "[load] has a 'trace' and the laws of a synthetic load: leave one out",
@@ -167,6 +177,12 @@ impl Simulation {
                     path,
                     selection: overrides.selection,
                 }
+            }
+            (None, Some(_)) if overrides.selection != Selection::default() => {
+                return Err(check.incomplete(
+                    "--from, --until, --duration, --speed and --ops are for traces, and the load is \
+                     synthetic: leave them out, or give a --trace",
+                ));
             }
             (None, Some(load)) => load::synthetic(
                 &check,

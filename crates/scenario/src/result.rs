@@ -123,10 +123,10 @@ impl Accumulator {
         let runs = self.means_ms.len();
         let mut mean_ms = Estimate::from_independent(&self.means_ms);
         if runs == 1 {
-            // 32 to 64 batches; Student's t changes little in that range.
+            let batches = self.first_batches.estimate();
             mean_ms = Estimate {
-                stderr: self.first_batches.stderr() / 1e6,
-                values: 32,
+                stderr: batches.stderr / 1e6,
+                values: batches.values,
                 ..mean_ms
             };
         }

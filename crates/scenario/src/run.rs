@@ -115,6 +115,12 @@ impl Simulation {
         };
         let run = array.run(&mut source, &mut sink, self.warmup_requests)?;
         sink.flush()?;
+        if sink.replication.reads.count() + sink.replication.writes.count() == 0 {
+            return Err(ScenarioError::NothingMeasured {
+                requests: run.requests,
+                warmup: self.warmup_requests.min(run.requests),
+            });
+        }
         Ok(Replication {
             run,
             ..sink.replication

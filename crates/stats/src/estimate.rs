@@ -51,9 +51,9 @@ impl Estimate {
 
 /// Batch means of one run, for a standard error where there are no replications.
 ///
-/// The run is cut into 32 to 64 consecutive batches of equal length. Batches are long, so their
-/// means are nearly independent although the samples are not; near saturation they are still
-/// correlated and the standard error comes out too small: prefer replications there.
+/// The run is cut into 32 to 64 consecutive batches of equal length, and these are merged until
+/// neighbours are no longer alike. Their means are nearly independent then although the samples are
+/// not. Near saturation even that comes out too small: prefer replications there.
 #[derive(Clone, Debug)]
 pub struct BatchMeans {
     batch_length: u64,
@@ -99,14 +99,39 @@ impl BatchMeans {
         self.batch_length *= 2;
     }
 
-    /// The standard error of the mean of all samples, from the whole batches; NaN while there are
-    /// fewer than 32 of them.
-    pub fn stderr(&self) -> f64 {
-        if self.means.len() < Self::MOST / 2 {
-            return f64::NAN;
+    /// The mean of the whole batches with its standard error, which is NaN where the run is too short
+    /// for one: fewer than 32 batches of 100 samples, or batches whose neighbours are alike however
+    /// long one makes them (a lag-1 correlation above 0.25 with 8 batches).
+    pub fn estimate(&self) -> Estimate {
+        const SHORTEST: u64 = 100;
+        const FEWEST: usize = 8;
+        let mut means = self.means.clone();
+        let long_enough = self.means.len() >= Self::MOST / 2 && self.batch_length >= SHORTEST;
+        while long_enough && means.len() >= FEWEST {
+            if lag_1_correlation(&means) < 0.25 {
+                return Estimate::from_independent(&means);
+            }
+            means = means
+                .chunks_exact(2)
+                .map(|pair| f64::midpoint(pair[0], pair[1]))
+                .collect();
         }
-        Estimate::from_independent(&self.means).stderr
+        Estimate {
+            stderr: f64::NAN,
+            ..Estimate::from_independent(&self.means)
+        }
     }
+}
+
+/// The correlation of each value with the next; 0 if all are the same.
+fn lag_1_correlation(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let square: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    let product: f64 = values
+        .windows(2)
+        .map(|pair| (pair[0] - mean) * (pair[1] - mean))
+        .sum();
+    if square > 0.0 { product / square } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -154,8 +179,22 @@ mod tests {
             batches.push((state >> 11) as f64 / (1_u64 << 53) as f64);
         }
         let expected = (1.0 / 12.0 / f64::from(n)).sqrt();
-        let ratio = batches.stderr() / expected;
+        let ratio = batches.estimate().stderr / expected;
         // The ratio's own standard error from 32 batches is 1/sqrt(2*31) = 0.127; 3 of them.
         assert!((ratio - 1.0).abs() < 0.38, "{ratio}");
+    }
+
+    #[test]
+    fn a_short_run_has_no_standard_error() {
+        let mut batches = BatchMeans::default();
+        (0..3000).for_each(|i| batches.push(f64::from(i % 7)));
+        assert!(batches.estimate().stderr.is_nan());
+    }
+
+    #[test]
+    fn a_run_that_only_rises_has_no_standard_error() {
+        let mut batches = BatchMeans::default();
+        (0..100_000).for_each(|i| batches.push(f64::from(i)));
+        assert!(batches.estimate().stderr.is_nan());
     }
 }

@@ -120,10 +120,10 @@ impl Histogram {
     }
 
     /// Whether a quantile rests on enough samples to be told without a flag: at least
-    /// 10 / (1 - p) of them.
+    /// 10 / min(p, 1 - p) of them.
     pub fn supports_quantile(&self, p: f64) -> bool {
         // 1 - 0.9 is a little less than 0.1.
-        self.count as f64 * (1.0 - p) >= 10.0 - 1e-6
+        self.count as f64 * p.min(1.0 - p) >= 10.0 - 1e-6
     }
 
     /// The distribution function: one point per non-empty bin, ascending, the last with share 1.

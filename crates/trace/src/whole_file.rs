@@ -58,12 +58,14 @@ impl Output for zstd::stream::write::Encoder<'static, BufWriter<WholeFile>> {
 
 /// A file under a temporary name (`NAME.part`) that gets its name when it is whole.
 ///
-/// Dropped before [`keep`](Self::keep), it disappears; left behind by a kill, it is recognisable.
+/// Dropped before [`keep`](Self::keep), it disappears. Left behind by a kill, or by a disk that is full
+/// (what is in it may have taken hours to measure), it is recognisable by its name.
 pub struct WholeFile {
     file: File,
     part: PathBuf,
     name: PathBuf,
     kept: bool,
+    failed: bool,
 }
 
 impl WholeFile {
@@ -86,6 +88,7 @@ impl WholeFile {
             part,
             name: name.to_owned(),
             kept: false,
+            failed: false,
         })
     }
 
@@ -112,7 +115,7 @@ impl WholeFile {
 
 impl Write for WholeFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        self.file.write(bytes).inspect_err(|_| self.failed = true)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -122,7 +125,7 @@ impl Write for WholeFile {
 
 impl Drop for WholeFile {
     fn drop(&mut self) {
-        if !self.kept {
+        if !self.kept && !self.failed {
             // Nothing can be done about a failure here, and the name tells what the file is.
             let _ = fs::remove_file(&self.part);
         }

@@ -31,8 +31,9 @@ impl Sector {
 
 impl Add<Sectors> for Sector {
     type Output = Self;
+    /// Saturates: what ends behind the largest number lies on no device.
     fn add(self, length: Sectors) -> Self {
-        Self(self.0 + u64::from(length.get()))
+        Self(self.0.saturating_add(u64::from(length.get())))
     }
 }
 

@@ -19,9 +19,9 @@ use iosonar_units::{Bytes, Nanos};
 
 use crate::Assets;
 use crate::args::Demo;
-use crate::commands::replay::{carry_out, create};
+use crate::commands::replay::{carry_out, create, ending};
 use crate::commands::sim;
-use crate::exit::{Ending, note, print};
+use crate::exit::{Ending, Usage, note, print};
 use crate::picture;
 use crate::table::Table;
 
@@ -31,8 +31,7 @@ const SCRATCH_SIZE: Bytes = Bytes::new(512 << 20);
 
 pub(crate) fn run(args: &Demo, assets: &Assets) -> anyhow::Result<Ending> {
     let dir = &args.dir;
-    fs::create_dir_all(dir)
-        .with_context(|| format!("{}: cannot make the folder", dir.display()))?;
+    make_folder(dir)?;
     let in_dir = |name: &str| dir.join(name);
     let (load, scenario) = (in_dir("database-server.load.gz"), in_dir("raid5.toml"));
     fs::write(&load, assets.demo_load)
@@ -48,16 +47,37 @@ pub(crate) fn run(args: &Demo, assets: &Assets) -> anyhow::Result<Ending> {
         ..Selection::default()
     };
     let summary = replay(args, &load, part, &in_dir("scratch"), &replayed)?;
+    if summary.interrupted || summary.completed == 0 {
+        return Ok(ending(&summary));
+    }
     say(args, "3. drawing");
     let table = draw(dir, &simulated, &replayed, &part)?;
     if !args.quiet {
         print(&table)?;
     }
-    Ok(if summary.interrupted {
-        Ending::Interrupted
-    } else {
-        Ending::Done
+    Ok(match ending(&summary) {
+        // The demo shows what a replay is like; that this machine was busy is told, and no failure.
+        Ending::Flagged => Ending::Done,
+        other => other,
     })
+}
+
+/// A file that says that a folder was made by the demo.
+const MARKER: &str = "made-by-iosonar-demo";
+
+/// Makes the folder, or uses it again if a demo made it: nobody else's files are overwritten.
+fn make_folder(dir: &Path) -> anyhow::Result<()> {
+    let in_use = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
+    if in_use && !dir.join(MARKER).exists() {
+        return Err(Usage(format!(
+            "{} has files in it that no demo made: choose another folder with --dir",
+            dir.display()
+        ))
+        .into());
+    }
+    fs::create_dir_all(dir)
+        .and_then(|()| fs::write(dir.join(MARKER), "Everything here can be made again.\n"))
+        .with_context(|| format!("{}: cannot make the folder", dir.display()))
 }
 
 fn say(args: &Demo, text: &str) {

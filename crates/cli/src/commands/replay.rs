@@ -1,8 +1,8 @@
 //! `iosonar replay`: a load and a target in, records and a verdict out.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use iosonar_report::{FAKE_NOTICE, grouped};
 use iosonar_trace::{Metadata, TraceError, input, output};
 use iosonar_units::{Bytes, SECTOR_BYTES};
 use serde_json::json;
+use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::args::Replay;
 use crate::exit::{Ending, note, print};
@@ -70,11 +71,19 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
     } else if !args.quiet {
         print(&describe(&summary))?;
     }
-    Ok(match summary {
-        s if s.interrupted => Ending::Interrupted,
+    Ok(ending(&summary))
+}
+
+/// How the command ends after a replay with this outcome.
+pub(crate) fn ending(summary: &Summary) -> Ending {
+    match summary {
+        s if s.records_error.is_some() || s.too_many_errors => Ending::Failed,
+        s if s.interrupted => Ending::Interrupted {
+            signal: SIGNAL.load(Relaxed) as u8,
+        },
         s if s.is_flagged() => Ending::Flagged,
         _ => Ending::Done,
-    })
+    }
 }
 
 /// Makes a target file, with a progress bar.
@@ -125,14 +134,18 @@ pub(crate) fn carry_out(
         .map(|path| output::create(path, &provenance(load, target)?))
         .transpose()?;
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        let again = Arc::clone(&stop);
-        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, again)
+    for signal in [SIGINT, SIGTERM] {
+        // The first signal asks the replay to stop, the second ends the program.
+        let stopping = Arc::clone(&stop);
+        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, stopping)
+            .and_then(|_| {
+                let (number, value) = (Arc::clone(&SIGNAL), signal as usize);
+                signal_hook::flag::register_usize(signal, number, value)
+            })
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
             .context("cannot watch for signals")?;
     }
     let progress = Progress::default();
-    let over = AtomicBool::new(false);
     let bar = if quiet {
         ProgressBar::hidden()
     } else {
@@ -141,8 +154,9 @@ pub(crate) fn carry_out(
     bar.set_style(ProgressStyle::with_template(
         "{bar:30} {pos} of {len}, {msg}, {eta} left",
     )?);
+    let over = AtomicBool::new(false);
     let outcome = thread::scope(|scope| {
-        scope.spawn(|| {
+        let watcher = scope.spawn(|| {
             while !over.load(Relaxed) {
                 bar.set_position(progress.done.load(Relaxed));
                 let (flying, failed) = (&progress.in_flight, &progress.errors);
@@ -154,12 +168,27 @@ pub(crate) fn carry_out(
                 thread::park_timeout(Duration::from_millis(200));
             }
         });
-        let outcome = replay(load, scan, target, options, records, &stop, &progress);
-        over.store(true, Relaxed);
-        outcome
+        // However the replay ends, the watcher ends with it.
+        let _ended = AtEnd(|| {
+            over.store(true, Relaxed);
+            watcher.thread().unpark();
+        });
+        replay(load, scan, target, options, records, &stop, &progress)
     });
     bar.finish_and_clear();
     Ok(outcome?)
+}
+
+/// The signal that came last.
+static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(|| Arc::new(AtomicUsize::new(0)));
+
+/// Does something when it goes out of scope, in a panic too.
+struct AtEnd<F: Fn()>(F);
+
+impl<F: Fn()> Drop for AtEnd<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
 }
 
 /// What is written above the records: the load's own notices, where the records come from, and why
@@ -181,7 +210,11 @@ fn provenance(load: &Path, target: &Target) -> Result<Metadata, TraceError> {
 
 fn describe(summary: &Summary) -> String {
     let mut table = Table::of_times("");
-    let kinds = [("reads", &summary.reads), ("writes", &summary.writes)];
+    let kinds = [
+        ("reads", &summary.reads),
+        ("writes", &summary.writes),
+        ("flushes", &summary.flushes),
+    ];
     for (name, times) in kinds {
         if times.latency.count() > 0 {
             let Times {
@@ -218,6 +251,21 @@ fn describe(summary: &Summary) -> String {
     }
     for fake in &summary.fakes {
         text += &format!("  FAKE          {fake}\n");
+    }
+    if summary.record_stalls > 0 {
+        text += &format!(
+            "  SLOWED        {} times the replay waited for its records to be written: latencies may be \
+             too long\n",
+            grouped(summary.record_stalls)
+        );
+    }
+    if let Some(error) = &summary.records_error {
+        text += &format!(
+            "  RECORDS LOST  {error}; what was written before is in the file that ends in .part\n"
+        );
+    }
+    if summary.too_many_errors {
+        text += "  ENDED EARLY   more requests failed than --max-errors allows\n";
     }
     text += &format!("  verdict       {}\n", summary.verdict);
     text
@@ -258,7 +306,12 @@ fn to_json(summary: &Summary, target: &Path) -> Output {
     json.set("fakes", json!(summary.fakes));
     json.set("verdict", json!(summary.verdict.to_string()));
     json.set("interrupted", json!(summary.interrupted));
-    for (op, times) in [("read", &summary.reads), ("write", &summary.writes)] {
+    json.set("records_error", json!(summary.records_error));
+    for (op, times) in [
+        ("read", &summary.reads),
+        ("write", &summary.writes),
+        ("flush", &summary.flushes),
+    ] {
         let labels = json!({ "op": op });
         json.times("latency", &labels, &times.latency, None);
         json.times("delay", &labels, &times.delay, None);
@@ -273,6 +326,7 @@ fn to_json(summary: &Summary, target: &Path) -> Output {
         ("errors", summary.errors),
         ("short", summary.short),
         ("missed", summary.missed),
+        ("record_stalls", summary.record_stalls),
         ("most_in_flight", summary.most_in_flight as u64),
     ] {
         json.figure(name, &none, "1", value as f64);

@@ -40,6 +40,19 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         .iter()
         .map(|path| Simulation::load(path, &overrides))
         .collect::<Result<Vec<_>, _>>()?;
+    for simulation in &simulations {
+        if let Load::Trace { path, .. } = &simulation.load
+            && (simulation.replications > 1 || args.records.is_some() || args.scenarios.len() > 1)
+            && (path == Path::new("-") || std::fs::metadata(path).is_ok_and(|m| !m.is_file()))
+        {
+            return Err(Usage(format!(
+                "{}: with several runs or with --records the trace is read more than once: store it \
+                 in a file",
+                path.display()
+            ))
+            .into());
+        }
+    }
     let threads = args.threads.map_or_else(
         || available_parallelism().map_or(1, usize::from),
         usize::from,

@@ -87,14 +87,21 @@ fn perform(file: &File, access: &Access) -> io::Result<usize> {
     loop {
         let outcome = match access.kind {
             AccessKind::Read => file.read_at(buffer(), access.offset),
-            AccessKind::Write => file.write_at(buffer(), access.offset),
-            AccessKind::Flush => file.sync_data().map(|()| 0),
+            AccessKind::Write { durable: false } => file.write_at(buffer(), access.offset),
+            AccessKind::Write { durable: true } => write_durably(file, buffer(), access.offset),
+            AccessKind::Flush => file.sync_all().map(|()| 0),
         };
         match outcome {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             outcome => return outcome,
         }
     }
+}
+
+fn write_durably(file: &File, data: &[u8], offset: u64) -> io::Result<usize> {
+    let data = [io::IoSlice::new(data)];
+    let flags = rustix::io::ReadWriteFlags::DSYNC;
+    Ok(rustix::io::pwritev2(file, &data, offset, flags)?)
 }
 
 impl Engine for ThreadPool {
@@ -125,6 +132,7 @@ impl Engine for ThreadPool {
     }
 
     fn wait(&mut self, timeout: Nanos) -> io::Result<()> {
+        self.submit()?;
         match self.completions.recv_timeout(timeout.into()) {
             Ok(done) => self.reaped.push(done),
             Err(RecvTimeoutError::Timeout) => {}

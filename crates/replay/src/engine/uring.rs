@@ -27,12 +27,14 @@ pub(crate) struct Uring {
 impl Uring {
     pub(crate) fn new(file: &File, in_flight: u32) -> io::Result<Self> {
         let entries = in_flight.clamp(2, MOST_ENTRIES).next_power_of_two();
+        // No completion is ever lost: there is a place for each request in flight.
+        let completions = in_flight.next_power_of_two().max(2 * entries);
         let ring = IoUring::builder()
-            // No completion is ever lost: there is a place for each request in flight.
-            .setup_cqsize(in_flight.next_power_of_two().max(2 * entries))
+            .setup_cqsize(completions)
             .setup_single_issuer()
             .build(entries)
-            .or_else(|_| IoUring::new(entries))?;
+            // Kernels before 6.0 do not know single issuers.
+            .or_else(|_| IoUring::builder().setup_cqsize(completions).build(entries))?;
         if !ring.params().is_feature_ext_arg() {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
@@ -66,8 +68,9 @@ fn entry(slot: u32, access: &Access) -> squeue::Entry {
         AccessKind::Read => opcode::Read::new(TARGET, buffer, length)
             .offset(offset)
             .build(),
-        AccessKind::Write => opcode::Write::new(TARGET, buffer, length)
+        AccessKind::Write { durable } => opcode::Write::new(TARGET, buffer, length)
             .offset(offset)
+            .rw_flags(if durable { RWF_DSYNC } else { 0 })
             .build(),
         AccessKind::Flush => opcode::Fsync::new(TARGET).build(),
     };
@@ -96,7 +99,9 @@ impl Engine for Uring {
         while self.prepared {
             match self.ring.submit() {
                 Ok(_) => self.prepared = !self.ring.submission().is_empty(),
-                Err(e) if is_passing(&e) => {}
+                Err(e) if e.raw_os_error() == Some(EINTR) => {}
+                // The kernel wants completions to be reaped first; the next wait submits the rest.
+                Err(e) if is_passing(&e) => return Ok(()),
                 Err(e) => return Err(e),
             }
         }
@@ -129,6 +134,8 @@ impl Engine for Uring {
     }
 }
 
+/// `RWF_DSYNC` of `linux/fs.h`.
+const RWF_DSYNC: i32 = 2;
 const ETIME: i32 = 62;
 const EINTR: i32 = 4;
 const EAGAIN: i32 = 11;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{major, minor};
@@ -43,6 +43,18 @@ pub enum Use {
         /// The loop device.
         device: String,
     },
+    /// It is a loop device, and what it stores its data in is used by somebody else too.
+    BackingUsed {
+        /// The file or device behind it.
+        backing: String,
+        /// By whom.
+        by: Box<Use>,
+    },
+    /// The kernel cannot be asked, so nobody knows.
+    Unknown {
+        /// What cannot be read.
+        missing: String,
+    },
 }
 
 impl fmt::Display for Use {
@@ -54,6 +66,18 @@ impl fmt::Display for Use {
             Self::Swap => f.write_str("it is swap space"),
             Self::Held { by } => write!(f, "it is held by {by}"),
             Self::BacksLoop { device } => write!(f, "it is the storage of {device}"),
+            Self::BackingUsed { backing, by } => {
+                write!(
+                    f,
+                    "it stores its data in {backing}, and of that holds: {by}"
+                )
+            }
+            Self::Unknown { missing } => {
+                write!(
+                    f,
+                    "perhaps: {missing} cannot be read, so nobody can say that it is not"
+                )
+            }
         }
     }
 }
@@ -67,32 +91,82 @@ impl Host {
     /// Who uses the block device with this number, a partition of it, or the disk that it is a
     /// partition of.
     pub fn usage_of_device(&self, rdev: u64) -> Option<Use> {
+        let directory = self.device_directory(&number(rdev));
+        for needed in [&directory, &self.proc.join("self/mountinfo")] {
+            if !needed.exists() {
+                let missing = needed.display().to_string();
+                return Some(Use::Unknown { missing });
+            }
+        }
+        let family = self.family(rdev);
+        let me = directory.join("loop");
+        family
+            .iter()
+            .find_map(|device| self.mount_of(device))
+            .or_else(|| self.swap_on(&family))
+            .or_else(|| family.iter().find_map(|device| self.holder_of(device)))
+            .or_else(|| self.loop_on(&me, |backing| is_device_of(backing, &family)))
+            .or_else(|| self.shared_backing(&me))
+    }
+
+    /// Who else uses the storage of the loop device whose sysfs directory is `me`: another loop
+    /// device over the same file, or whoever uses the device behind it.
+    fn shared_backing(&self, me: &Path) -> Option<Use> {
+        let backing = backing_of(me)?;
+        let metadata = fs::metadata(&backing).ok()?;
+        let used = if metadata.file_type().is_block_device() {
+            self.usage_of_device_but(metadata.rdev(), me)
+        } else {
+            self.usage_of_file_but(&backing, me)
+        };
+        used.map(|by| Use::BackingUsed {
+            backing: backing.display().to_string(),
+            by: Box::new(by),
+        })
+    }
+
+    /// As [`usage_of_device`](Self::usage_of_device), the loop device `me` over it not counted.
+    fn usage_of_device_but(&self, rdev: u64, me: &Path) -> Option<Use> {
         let family = self.family(rdev);
         family
             .iter()
             .find_map(|device| self.mount_of(device))
             .or_else(|| self.swap_on(&family))
             .or_else(|| family.iter().find_map(|device| self.holder_of(device)))
-            .or_else(|| self.loop_on(|backing| is_device_of(backing, &family)))
+            .or_else(|| self.loop_on(me, |backing| is_device_of(backing, &family)))
     }
 
     /// Who uses the regular file at `path` as a whole.
     pub fn usage_of_file(&self, path: &Path) -> Option<Use> {
+        self.usage_of_file_but(path, Path::new(""))
+    }
+
+    /// As [`usage_of_file`](Self::usage_of_file), the loop device `me` over it not counted.
+    fn usage_of_file_but(&self, path: &Path, me: &Path) -> Option<Use> {
         let identity = |path: &Path| fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
         let mine = identity(path)?;
         self.swap_files()
             .any(|swap| identity(&swap) == Some(mine))
             .then_some(Use::Swap)
-            .or_else(|| self.loop_on(|backing| identity(backing) == Some(mine)))
+            .or_else(|| self.loop_on(me, |backing| identity(backing) == Some(mine)))
     }
 
     /// Where the loop device with this number stores its data, and whether it bypasses the page
     /// cache; `None` if it is no loop device.
     pub fn loop_backing(&self, rdev: u64) -> Option<(PathBuf, bool)> {
         let directory = self.device_directory(&number(rdev)).join("loop");
-        let backing = fs::read_to_string(directory.join("backing_file")).ok()?;
+        let backing = backing_of(&directory)?;
         let direct = fs::read_to_string(directory.join("dio")).is_ok_and(|dio| dio.trim() == "1");
-        Some((PathBuf::from(backing.trim_end()), direct))
+        Some((backing, direct))
+    }
+
+    /// The block size of the device with this number, or of the disk that it is a partition of.
+    pub fn logical_block(&self, dev: u64) -> Option<u64> {
+        let directory = fs::canonicalize(self.device_directory(&number(dev))).ok()?;
+        [directory.as_path(), directory.parent()?]
+            .iter()
+            .find_map(|d| fs::read_to_string(d.join("queue/logical_block_size")).ok())
+            .and_then(|text| text.trim().parse().ok())
     }
 
     fn device_directory(&self, number: &str) -> PathBuf {
@@ -129,10 +203,11 @@ impl Host {
             let (&mounted, &at) = (fields.get(2)?, fields.get(4)?);
             // Some file systems (btrfs) show a number of their own; their source names the device.
             let source = line.split_once(" - ")?.1.split(' ').nth(1)?;
-            let by_source = || is_device_of(Path::new(source), &[device.to_owned()]);
+            let source = unescaped(source);
+            let by_source = || is_device_of(Path::new(&source), &[device.to_owned()]);
             (mounted == device || by_source()).then(|| Use::Mounted {
-                device: source.to_owned(),
-                at: at.to_owned(),
+                device: source.clone(),
+                at: unescaped(at),
             })
         })
     }
@@ -143,7 +218,7 @@ impl Host {
             .lines()
             .skip(1)
             .filter_map(|line| line.split_whitespace().next())
-            .map(PathBuf::from)
+            .map(|path| PathBuf::from(unescaped(path)))
             .collect();
         paths.into_iter()
     }
@@ -162,16 +237,41 @@ impl Host {
         })
     }
 
-    /// The loop device whose backing file is as `wanted`.
-    fn loop_on(&self, wanted: impl Fn(&Path) -> bool) -> Option<Use> {
+    /// The loop device, other than the one with the sysfs directory `me`, whose backing file is as
+    /// `wanted`.
+    fn loop_on(&self, me: &Path, wanted: impl Fn(&Path) -> bool) -> Option<Use> {
+        let me = fs::canonicalize(me).ok();
         let devices = fs::read_dir(self.sys.join("block")).ok()?;
         devices.flatten().find_map(|device| {
-            let backing = fs::read_to_string(device.path().join("loop/backing_file")).ok()?;
-            wanted(Path::new(backing.trim_end())).then(|| Use::BacksLoop {
+            let directory = device.path().join("loop");
+            let backing = backing_of(&directory)?;
+            let other = me.is_none() || fs::canonicalize(&directory).ok() != me;
+            (other && wanted(&backing)).then(|| Use::BacksLoop {
                 device: format!("/dev/{}", device.file_name().to_string_lossy()),
             })
         })
     }
+}
+
+/// The file behind the loop device with this sysfs directory.
+fn backing_of(directory: &Path) -> Option<PathBuf> {
+    let text = fs::read_to_string(directory.join("backing_file")).ok()?;
+    Some(PathBuf::from(text.strip_suffix('\n').unwrap_or(&text)))
+}
+
+/// A path as the kernel's tables write it, with blanks and the like as octal numbers (`\040`).
+fn unescaped(text: &str) -> String {
+    let mut plain = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let octal = (*first == b'\\').then(|| tail.get(..3)).flatten();
+        let code = octal
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        plain.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &tail[3..] } else { tail };
+    }
+    String::from_utf8_lossy(&plain).into_owned()
 }
 
 /// `MAJOR:MINOR`, as the kernel's files write it.
@@ -181,7 +281,6 @@ fn number(rdev: u64) -> String {
 
 /// Whether `path` is the node of a block device in `family`.
 fn is_device_of(path: &Path, family: &[String]) -> bool {
-    use std::os::unix::fs::FileTypeExt;
     fs::metadata(path)
         .is_ok_and(|m| m.file_type().is_block_device() && family.contains(&number(m.rdev())))
 }
@@ -215,6 +314,7 @@ mod tests {
             }
             fs::create_dir_all(machine.path("sys/block")).unwrap();
             fs::create_dir_all(machine.path("proc/self")).unwrap();
+            fs::write(machine.path("proc/self/mountinfo"), "").unwrap();
             machine
         }
 
@@ -287,13 +387,62 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_that_cannot_be_asked_is_not_trusted() {
+        let machine = Machine::new();
+        fs::remove_file(machine.path("proc/self/mountinfo")).unwrap();
+        let usage = machine.host().usage_of_device(SDA).unwrap();
+        assert!(
+            usage.to_string().contains("mountinfo cannot be read"),
+            "{usage}"
+        );
+        let stranger = machine.host().usage_of_device(makedev(99, 0));
+        assert!(matches!(stranger, Some(Use::Unknown { .. })));
+    }
+
+    #[test]
+    fn a_loop_device_is_in_use_if_another_has_the_same_file() {
+        let machine = Machine::new();
+        let file = machine.path("disk with a blank .img ");
+        fs::write(&file, "x").unwrap();
+        for (name, dev) in [("loop1", "7:1"), ("loop2", "7:2")] {
+            let directory = machine.path("sys/block").join(name);
+            fs::create_dir_all(directory.join("loop")).unwrap();
+            fs::create_dir_all(directory.join("holders")).unwrap();
+            symlink(&directory, machine.path("sys/dev/block").join(dev)).unwrap();
+        }
+        let attach = |name: &str| {
+            let at = machine
+                .path("sys/block")
+                .join(name)
+                .join("loop/backing_file");
+            fs::write(at, format!("{}\n", file.display())).unwrap();
+        };
+        attach("loop1");
+        assert_eq!(machine.host().usage_of_device(makedev(7, 1)), None, "alone");
+        attach("loop2");
+        let usage = machine.host().usage_of_device(makedev(7, 1)).unwrap();
+        assert!(
+            usage
+                .to_string()
+                .contains("it is the storage of /dev/loop2"),
+            "{usage}"
+        );
+    }
+
+    #[test]
+    fn octal_numbers_in_tables_are_characters() {
+        assert_eq!(unescaped("/mnt/a\\040b\\011c"), "/mnt/a b\tc");
+        assert_eq!(unescaped("/plain\\9\\04"), "/plain\\9\\04");
+    }
+
+    #[test]
     fn a_swap_file_is_in_use() {
         let machine = Machine::new();
-        let file = machine.path("swapfile");
+        let file = machine.path("swap file");
         fs::write(&file, "x").unwrap();
         let table = format!(
             "Filename\tType\tSize\tUsed\tPriority\n{}\tfile\t1\t0\t-2\n",
-            file.display()
+            file.display().to_string().replace(' ', "\\040")
         );
         fs::write(machine.path("proc/swaps"), table).unwrap();
         assert_eq!(machine.host().usage_of_file(&file), Some(Use::Swap));

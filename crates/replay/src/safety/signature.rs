@@ -31,13 +31,15 @@ const SIGNATURES: &[(&str, u64, &[u8])] = &[
 ];
 
 /// The first of the known signatures that a device bears, as words. `read_at` reads into a buffer
-/// at an offset, as of a device; what cannot be read bears no signature.
+/// at an offset, as of a device. What cannot be read is taken for somebody's.
 pub fn signature(read_at: impl Fn(&mut [u8], u64) -> io::Result<usize>) -> Option<&'static str> {
     SIGNATURES.iter().find_map(|&(content, offset, magic)| {
         let mut found = [0; 16];
         let found = &mut found[..magic.len()];
-        let whole = read_at(found, offset).is_ok_and(|n| n == magic.len());
-        (whole && found == magic).then_some(content)
+        match read_at(found, offset) {
+            Err(_) => Some("something that cannot be read"),
+            Ok(n) => (n == magic.len() && found == magic).then_some(content),
+        }
     })
 }
 
@@ -61,6 +63,12 @@ mod tests {
             device[offset as usize..][..magic.len()].copy_from_slice(magic);
             assert_eq!(signature(read_at(&device)), Some(content));
         }
+    }
+
+    #[test]
+    fn what_cannot_be_read_may_be_somebodys() {
+        let broken = |_: &mut [u8], _| Err(io::Error::from_raw_os_error(5));
+        assert!(signature(broken).is_some());
     }
 
     #[test]

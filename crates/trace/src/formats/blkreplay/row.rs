@@ -20,14 +20,16 @@ const HEADER_NAMES: [&[&str]; 6] = [
     &["replay_duration", "latency"],
 ];
 
-/// Whether the line is a data row: blanks, a number (a sign is an error to be told), blanks, `;`.
+/// Whether the line is a data row: blanks, a number, blanks, `;`. What begins like a number and has
+/// the fields of a row is taken for one too (`-1 ; ...`, `1e-05 ; ...`), so that it is an error to be
+/// told and not a comment to be lost.
 pub(super) fn is_data(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
-    let number = line
-        .iter()
-        .take_while(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'+'))
-        .count();
-    number > 0 && line[number..].trim_ascii_start().first() == Some(&b';')
+    let like_number = |b: &u8| b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'+');
+    let number = line.iter().take_while(|b| like_number(b)).count();
+    let ended = || line[number..].trim_ascii_start().first() == Some(&b';');
+    let has_fields = || memchr::memchr_iter(b';', line).nth(2).is_some();
+    number > 0 && (ended() || has_fields())
 }
 
 /// Whether the line may tell of a request that a data row cannot hold.
@@ -185,7 +187,18 @@ impl Line<'_> {
         } else {
             VERBS.iter().find(|(v, _)| *v == verb)?.1
         };
-        (has_block && has_length).then_some(record)
+        // The same limits as in a data row: beyond them it is no record of ours or the peer's.
+        let Request {
+            sector,
+            sectors,
+            start,
+            op,
+            ..
+        } = record.request;
+        let possible = sector.get() < 1 << 63
+            && (sectors.get() > 0 || op == Op::Flush)
+            && start.get() < 1 << 63;
+        (has_block && has_length && possible).then_some(record)
     }
 }
 
