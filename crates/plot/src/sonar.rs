@@ -1,6 +1,6 @@
 //! The sonar diagram: every request's latency over time, on a logarithmic axis.
 //!
-//! Up to 20 000 requests are drawn as points. Beyond that they are counted on a grid and drawn as
+//! Up to 30 000 requests are drawn as points. Beyond that they are counted on a grid and drawn as
 //! density: the more, the darker. So that a single slow request ("needle") does not drown beside
 //! millions of others, the slowest of each column of the picture are drawn as points in any case.
 
@@ -17,7 +17,7 @@ use crate::raster::{Raster, on_ramp};
 use crate::scale::Scale;
 use crate::theme;
 
-const MOST_POINTS: usize = 20_000;
+const MOST_POINTS: usize = 30_000;
 /// The least side of a cell of the density picture in pixels.
 const CELL: f64 = 2.0;
 /// The slowest request of so many columns of pixels is drawn as a point.
@@ -151,6 +151,11 @@ impl Sonar {
         }
     }
 
+    /// Whether the picture shows density instead of points.
+    fn is_dense(&self) -> bool {
+        self.clouds.iter().any(|cloud| cloud.density.is_some())
+    }
+
     fn frame(&self) -> Frame<'_> {
         let (from, to) = if self.time.0.is_finite() {
             self.time
@@ -176,6 +181,12 @@ impl Sonar {
                 text: text.clone(),
             })
             .collect();
+        if self.is_dense() {
+            legend.push(LegendEntry {
+                colour: theme::MUTED,
+                text: "density: the darker the more; dots are the slowest around".to_owned(),
+            });
+        }
         if zeros > 0 {
             legend.push(LegendEntry {
                 colour: theme::MUTED,
@@ -201,8 +212,11 @@ impl Sonar {
     }
 
     fn draw_points(&self, raster: &mut Raster, frame: &Frame<'_>) {
-        let few = self.count() < 3_000;
-        let (radius, opacity) = if few { (2.2, 0.75) } else { (1.6, 0.55) };
+        let (radius, opacity) = match self.count() {
+            0..3_000 => (2.2, 0.75),
+            3_000..12_000 => (1.6, 0.55),
+            _ => (1.25, 0.5),
+        };
         // Whatever comes later lies on top: take the rarer kind last, so that it stays visible.
         let mut order = Series::ALL;
         order.sort_by_key(|&s| std::cmp::Reverse(self.clouds[s as usize].points.len()));
@@ -299,7 +313,7 @@ impl Chart for Sonar {
         let frame = self.frame();
         let plot: PlotArea = frame.plot_area(area.dim_in_pixel())?;
         let mut raster = frame.raster(&plot);
-        if self.clouds.iter().any(|cloud| cloud.density.is_some()) {
+        if self.is_dense() {
             self.draw_density(&mut raster, &frame);
         } else {
             self.draw_points(&mut raster, &frame);
@@ -355,7 +369,7 @@ mod tests {
 
     #[test]
     fn few_points_many_points_and_no_points_can_be_drawn_as_png_and_svg() {
-        for n in [0, 1, 1000, 30_000] {
+        for n in [0, 1, 1000, 40_000] {
             let mut sonar = Sonar::new("any", "time [s]", "latency");
             for i in 0..n {
                 sonar.push(Series::Read, f64::from(i), f64::from(i % 10) * 1e-3);
