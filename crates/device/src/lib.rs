@@ -40,6 +40,8 @@ pub enum Positioning {
     RotationOnly,
     /// Exactly one revolution: the place has just gone by.
     FullTurn,
+    /// One revolution less the transfer of the job itself: its end has just gone by.
+    TurnLessTransfer,
     /// Nothing: the job follows on the one before.
     None,
 }

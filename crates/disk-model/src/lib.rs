@@ -24,5 +24,5 @@ mod zone;
 pub use profile::{BUILT_IN, DiskProfile, ProfileError};
 pub use sampled::SampledDisk;
 pub use seek::{SeekCurve, SeekDistance};
-pub use station::{DiskStation, Scheduler};
+pub use station::{DiskStation, RpoCount, Scheduler};
 pub use zone::ZoneLaw;

@@ -45,7 +45,7 @@ impl SampledDisk {
     pub fn positioning(&mut self, kind: Positioning, access: Access, candidates: usize) -> Nanos {
         let ns = match kind {
             Positioning::None => 0.0,
-            Positioning::FullTurn => self.revolution_ns,
+            Positioning::FullTurn | Positioning::TurnLessTransfer => self.revolution_ns,
             Positioning::RotationOnly => self.rotation_ns(),
             Positioning::Fresh => {
                 let mut least = self.seek_ns(access) + self.rotation_ns();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use iosonar_device::{Device, Job, Priority, RequestId, Service};
+use iosonar_device::{Device, Job, Positioning, Priority, RequestId, Service};
 use iosonar_units::Nanos;
 
 use crate::SampledDisk;
@@ -16,7 +16,36 @@ pub enum Scheduler {
     /// Rotational positioning optimisation, as the papers model it: in the order of arrival, but
     /// a fresh positioning is the smallest of as many draws as jobs wait, of both priorities, the
     /// one that starts included.
-    Rpo,
+    Rpo {
+        /// Whether the job that starts is counted (at least one is).
+        count: RpoCount,
+        /// No more draws than this.
+        most: usize,
+    },
+}
+
+/// Which jobs the draws of RPO are counted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RpoCount {
+    /// All that wait, the one that starts included.
+    #[default]
+    Including,
+    /// Those that go on waiting, at least one.
+    Excluding,
+}
+
+impl Scheduler {
+    /// How many draws a fresh positioning has when `waiting` jobs wait.
+    fn candidates(self, waiting: usize) -> usize {
+        match self {
+            Self::Fcfs => 1,
+            Self::Rpo { count, most } => match count {
+                RpoCount::Including => waiting,
+                RpoCount::Excluding => (waiting - 1).max(1),
+            }
+            .min(most),
+        }
+    }
 }
 
 /// One server; two priorities, non-preemptive.
@@ -64,20 +93,21 @@ impl Device for DiskStation {
         }
         let waiting = self.queue_length();
         let (job, arrived) = self.high.pop_front().or_else(|| self.normal.pop_front())?;
-        let candidates = match self.scheduler {
-            Scheduler::Fcfs => 1,
-            Scheduler::Rpo => waiting,
-        };
-        let positioning = self
+        let candidates = self.scheduler.candidates(waiting);
+        let mut positioning = self
             .disk
             .positioning(job.positioning, job.access, candidates);
         let pace = job.pace.unwrap_or_else(|| self.disk.pace());
+        let transfer = pace.time(job.sectors);
+        if job.positioning == Positioning::TurnLessTransfer {
+            positioning = positioning.saturating_sub(transfer);
+        }
         let service = Service {
             job,
             arrived,
             started: now,
             positioning,
-            transfer: pace.time(job.sectors),
+            transfer,
             pace,
         };
         self.current = Some(service);
@@ -126,7 +156,7 @@ impl Device for DiskStation {
 mod tests {
     use super::*;
     use crate::DiskProfile;
-    use iosonar_device::{Access, Positioning};
+    use iosonar_device::Access;
     use iosonar_sim_core::Seed;
     use iosonar_units::{Sector, Sectors};
     use std::path::Path;

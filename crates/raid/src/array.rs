@@ -6,7 +6,7 @@
 //! - the sub-requests of a request are issued stage by stage, and each starts at once if its
 //!   device is free;
 //! - when the last pre-read of a partial write ends, the writes are issued before the freed device
-//!   takes its next job.
+//!   takes its next job (or after, by [`Rules`]).
 //!
 //! Nothing is allocated per request once the largest number in flight has been reached.
 
@@ -16,6 +16,7 @@ use iosonar_trace::Request;
 use iosonar_units::Nanos;
 
 use crate::positioning::{self, PositioningCounts};
+use crate::rules::{FullTurn, JoinOrder, PrereadSeek, Rules};
 use crate::{Plan, Planner, StageKind};
 
 /// Where requests come from, in the order of their start.
@@ -128,6 +129,7 @@ impl Tag {
 /// A simulated array of devices `D` under a RAID level `P`.
 pub struct Array<P, D> {
     planner: P,
+    rules: Rules,
     devices: Vec<D>,
     calendar: Calendar<Event>,
     in_flight: Slab<InFlight>,
@@ -136,14 +138,15 @@ pub struct Array<P, D> {
 }
 
 impl<P: Planner, D: Device> Array<P, D> {
-    /// An idle array.
+    /// An idle array that carries out partial-stripe writes by these rules.
     ///
     /// # Panics
     /// If there are not as many devices as the planner speaks of.
-    pub fn new(planner: P, devices: Vec<D>) -> Self {
+    pub fn new(planner: P, devices: Vec<D>, rules: Rules) -> Self {
         assert_eq!(planner.disks(), devices.len(), "a device for each disk");
         Self {
             planner,
+            rules,
             devices,
             calendar: Calendar::default(),
             in_flight: Slab::default(),
@@ -240,9 +243,13 @@ impl<P: Planner, D: Device> Array<P, D> {
             plan.stages()[stage].kind,
             plan.stages()[stage].first.clone(),
         );
+        let preread_seek = match self.rules.preread_seek {
+            PrereadSeek::Read => Access::Read,
+            PrereadSeek::Write => Access::Write,
+        };
         let (access, preread) = match kind {
             StageKind::Direct(access) => (access, false),
-            StageKind::ReadModifyWrite | StageKind::ReconstructWrite => (Access::Read, true),
+            StageKind::ReadModifyWrite | StageKind::ReconstructWrite => (preread_seek, true),
         };
         if preread && first.is_empty() {
             return self.issue_writes(slot, stage, now, None);
@@ -270,8 +277,8 @@ impl<P: Planner, D: Device> Array<P, D> {
         }
     }
 
-    /// Issues the writes of a partial write. `freed` is the device whose pre-read ended last: it
-    /// is not started here but when its end of service has been dealt with.
+    /// Issues the writes of a partial write. `freed` is the device whose pre-read ended last; if it
+    /// is free still, it is started when its end of service has been dealt with.
     fn issue_writes(&mut self, slot: u32, stage: usize, now: Nanos, freed: Option<usize>) {
         let plan = &self.in_flight[slot].plan;
         let (kind, then) = (plan.stages()[stage].kind, plan.stages()[stage].then.clone());
@@ -285,7 +292,13 @@ impl<P: Planner, D: Device> Array<P, D> {
             let sub = state.plan.sub_requests()[i];
             let request = RequestId(state.id);
             let device = &mut self.devices[sub.disk];
-            let positioning = positioning::of_write(kind, request, device, freed == Some(sub.disk));
+            let mut positioning =
+                positioning::of_write(kind, request, device, freed == Some(sub.disk));
+            if positioning == Positioning::FullTurn
+                && self.rules.full_turn == FullTurn::LessTransfer
+            {
+                positioning = Positioning::TurnLessTransfer;
+            }
             self.summary.positioning.count(kind, positioning);
             let job = Job {
                 request,
@@ -335,17 +348,30 @@ impl<P: Planner, D: Device> Array<P, D> {
         );
         state.pace[disk] = Some(service.pace);
         state.left -= 1;
-        let joined = state.left == 0;
+        let complete = state.left == 0;
+        let mut joined = false;
         if preread {
             state.prereads_left[stage] -= 1;
-            if state.prereads_left[stage] == 0 {
-                self.issue_writes(slot, stage, now, Some(disk));
-            }
+            joined = state.prereads_left[stage] == 0;
         }
-        if joined {
+        if complete {
             self.complete(slot, now, sink, warmup)?;
         }
-        self.start(disk, now);
+        match self.rules.join {
+            JoinOrder::WritesFirst => {
+                if joined {
+                    self.issue_writes(slot, stage, now, Some(disk));
+                }
+                self.start(disk, now);
+            }
+            JoinOrder::DiskFirst => {
+                self.start(disk, now);
+                if joined {
+                    self.issue_writes(slot, stage, now, Some(disk));
+                    self.start(disk, now);
+                }
+            }
+        }
         Ok(())
     }
 

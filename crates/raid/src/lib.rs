@@ -26,11 +26,12 @@ pub mod positioning;
 mod raid0;
 mod raid01;
 mod raid5;
+pub mod rules;
 mod striping;
 
 pub use array::{Array, Completion, CompletionSink, RequestSource, RunSummary};
 pub use plan::{Plan, Planner, Stage, StageKind, SubRequest};
 pub use raid0::Raid0;
 pub use raid01::{MirrorRead, Raid01};
-pub use raid5::{Raid5, WriteStart};
+pub use raid5::{ParityLayout, Raid5, RandomLayout, ReadLayout, WriteStart};
 pub use striping::{Geometry, GeometryError, Placement};

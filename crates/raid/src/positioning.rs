@@ -52,7 +52,7 @@ impl PositioningCounts {
         let case = match positioning {
             Positioning::Fresh => 0,
             Positioning::RotationOnly => 1,
-            Positioning::FullTurn | Positioning::None => 2,
+            Positioning::FullTurn | Positioning::TurnLessTransfer | Positioning::None => 2,
         };
         match kind {
             StageKind::Direct(_) => {}

@@ -11,8 +11,8 @@
 //! random disk p; it walks over the disks and skips p, which moves on by one after every n-1
 //! blocks. A write starts at the beginning of a stripe with the parity at a random disk.
 //!
-//! **Addressed placement** is the left-symmetric layout: in stripe k the parity is on disk
-//! n-1 - (k mod n), and the data units follow it cyclically. A partial write touches the same
+//! **Addressed placement** has the four usual layouts. In the left-symmetric one, the default, the
+//! parity of stripe k is on disk n-1 - (k mod n), and the data units follow it cyclically. A partial write touches the same
 //! range of the parity unit as of the data units; if that range has a gap (the end of one unit
 //! and the beginning of the next, nothing in between), the parity access covers the gap.
 //! A reconstruct-write reads that range of the units that are not written, and of those that are
@@ -39,20 +39,56 @@ pub enum WriteStart {
     Random,
 }
 
+/// Where parity and data lie in the stripes of an array with addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ParityLayout {
+    /// The parity moves from the last disk to the left; the data units follow it cyclically.
+    #[default]
+    LeftSymmetric,
+    /// The parity moves from the last disk to the left; the data units go from the first disk on.
+    LeftAsymmetric,
+    /// The parity moves from the first disk to the right; the data units follow it cyclically.
+    RightSymmetric,
+    /// The parity moves from the first disk to the right; the data units go from the first disk on.
+    RightAsymmetric,
+}
+
+/// How a read of a random place goes on from stripe to stripe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadLayout {
+    /// It goes on with the next disk; the parity moves on by one after every n-1 blocks.
+    #[default]
+    Continue,
+    /// It goes back to its first disk with each stripe.
+    Restart,
+    /// A stripe ends where the walk passes the last disk of the array.
+    Wrap,
+}
+
+/// Where requests with random placement go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RandomLayout {
+    /// How a read goes on from stripe to stripe.
+    pub read: ReadLayout,
+    /// Where a write begins.
+    pub write_start: WriteStart,
+}
+
 /// A RAID 5 array.
 #[derive(Clone, Debug)]
 pub struct Raid5 {
     geometry: Geometry,
     placement: Placement,
-    write_start: WriteStart,
+    layout: ParityLayout,
+    random: RandomLayout,
     first_disk: Stream,
     parity_disk: Stream,
     pieces: Vec<Piece>,
 }
 
 impl Raid5 {
-    /// An array of at least three disks of `disk_sectors`. `write_start` matters for random
-    /// placement only.
+    /// An array of at least three disks of `disk_sectors`. `layout` matters for placement by addresses
+    /// only, `random` for random placement only.
     ///
     /// # Errors
     /// If the array cannot have this shape.
@@ -61,13 +97,15 @@ impl Raid5 {
         stripe_unit: Sectors,
         disk_sectors: u64,
         placement: Placement,
-        write_start: WriteStart,
+        layout: ParityLayout,
+        random: RandomLayout,
         seed: &Seed,
     ) -> Result<Self, GeometryError> {
         Ok(Self {
             geometry: Geometry::new("RAID 5", 3, disks, stripe_unit, disk_sectors)?,
             placement,
-            write_start,
+            layout,
+            random,
             first_disk: seed.stream("array", "first disk"),
             parity_disk: seed.stream("array", "parity disk"),
             pieces: Vec::new(),
@@ -78,27 +116,61 @@ impl Raid5 {
         self.geometry.disks() as u64 - 1
     }
 
-    /// The disks of data unit `unit` and of the parity of its stripe, left-symmetric.
-    fn left_symmetric(&self, unit: u64) -> (usize, usize) {
+    /// The disks of data unit `unit` and of the parity of its stripe.
+    fn place(&self, unit: u64) -> (usize, usize) {
         let n = self.geometry.disks() as u64;
         let (stripe, index) = (unit / (n - 1), unit % (n - 1));
-        let parity = n - 1 - stripe % n;
-        (((parity + 1 + index) % n) as usize, parity as usize)
+        let (left, symmetric) = match self.layout {
+            ParityLayout::LeftSymmetric => (true, true),
+            ParityLayout::LeftAsymmetric => (true, false),
+            ParityLayout::RightSymmetric => (false, true),
+            ParityLayout::RightAsymmetric => (false, false),
+        };
+        let turn = stripe % n;
+        let parity = if left { n - 1 - turn } else { turn };
+        let data = if symmetric {
+            (parity + 1 + index) % n
+        } else {
+            index + u64::from(index >= parity)
+        };
+        (data as usize, parity as usize)
     }
 
     fn read_at_random(&mut self, blocks: u64, plan: &mut Plan) {
         let n = self.geometry.disks() as u64;
         let mut disk = self.first_disk.below(n);
         let mut parity = self.parity_disk.below(n);
+        let first = disk;
         for block in 0..blocks {
-            if block > 0 && block % (n - 1) == 0 {
-                parity = (parity + 1) % n;
-            }
-            if disk == parity {
-                disk = (disk + 1) % n;
+            match self.random.read {
+                ReadLayout::Continue | ReadLayout::Restart => {
+                    if block > 0 && block % (n - 1) == 0 {
+                        parity = (parity + 1) % n;
+                        if self.random.read == ReadLayout::Restart {
+                            disk = first;
+                        }
+                    }
+                    if disk == parity {
+                        disk = (disk + 1) % n;
+                    }
+                }
+                ReadLayout::Wrap => {
+                    // The parity of the stripe is passed over; behind the last disk the next stripe
+                    // begins, whose parity may be on its first disk.
+                    while disk == n || disk == parity {
+                        if disk == n {
+                            (disk, parity) = (0, (parity + 1) % n);
+                        } else {
+                            disk += 1;
+                        }
+                    }
+                }
             }
             self.add_unit(disk, plan);
-            disk = (disk + 1) % n;
+            disk = match self.random.read {
+                ReadLayout::Wrap => disk + 1,
+                _ => (disk + 1) % n,
+            };
         }
         plan.direct(Access::Read, 0);
     }
@@ -106,7 +178,7 @@ impl Raid5 {
     fn write_at_random(&mut self, blocks: u64, plan: &mut Plan) {
         let n = self.geometry.disks() as u64;
         let first_parity = self.parity_disk.below(n);
-        let start = match self.write_start {
+        let start = match self.random.write_start {
             WriteStart::Random => self.first_disk.below(n),
             WriteStart::ArrayFirst | WriteStart::AfterParity => 0,
         };
@@ -120,7 +192,7 @@ impl Raid5 {
             return;
         }
         let parity = (first_parity + stripes) % n;
-        let start = match self.write_start {
+        let start = match self.random.write_start {
             WriteStart::AfterParity => parity + 1,
             WriteStart::ArrayFirst | WriteStart::Random => start,
         };
@@ -197,7 +269,7 @@ impl Raid5 {
         for piece in pieces {
             self.add_piece(piece.unit, piece.offset, piece.sectors, plan);
         }
-        let (_, parity) = self.left_symmetric(pieces[0].unit);
+        let (_, parity) = self.place(pieces[0].unit);
         let stripe = pieces[0].unit / self.data_disks();
         let sector = self.geometry.disk_sector(stripe, range.start);
         plan.add(parity, sector, Sectors::new(range.end - range.start));
@@ -223,7 +295,7 @@ impl Raid5 {
     }
 
     fn add_piece(&self, unit: u64, offset: u32, sectors: u32, plan: &mut Plan) {
-        let (disk, _) = self.left_symmetric(unit);
+        let (disk, _) = self.place(unit);
         let sector = self.geometry.disk_sector(unit / self.data_disks(), offset);
         plan.add(disk, sector, Sectors::new(sectors));
     }
@@ -263,7 +335,12 @@ mod tests {
 
     fn raid5(disks: usize, placement: Placement, write_start: WriteStart) -> Raid5 {
         let (unit, seed) = (Sectors::new(UNIT), Seed::new(1));
-        Raid5::new(disks, unit, 1 << 20, placement, write_start, &seed).unwrap()
+        let random = RandomLayout {
+            write_start,
+            ..RandomLayout::default()
+        };
+        let layout = ParityLayout::LeftSymmetric;
+        Raid5::new(disks, unit, 1 << 20, placement, layout, random, &seed).unwrap()
     }
 
     fn plan(raid: &mut Raid5, op: Op, sector: u64, sectors: u32) -> Plan {
@@ -285,7 +362,7 @@ mod tests {
     #[test]
     fn left_symmetric_parity_goes_left_and_data_follow_it() {
         let raid = raid5(4, Placement::Addressed, WriteStart::AfterParity);
-        let rows: Vec<_> = (0..12).map(|unit| raid.left_symmetric(unit)).collect();
+        let rows: Vec<_> = (0..12).map(|unit| raid.place(unit)).collect();
         assert_eq!(
             rows,
             [
@@ -303,6 +380,33 @@ mod tests {
                 (3, 0),
             ]
         );
+    }
+
+    #[test]
+    fn the_four_layouts_of_three_disks() {
+        for (layout, rows) in [
+            (
+                ParityLayout::LeftSymmetric,
+                [(0, 2), (1, 2), (2, 1), (0, 1), (1, 0), (2, 0)],
+            ),
+            (
+                ParityLayout::LeftAsymmetric,
+                [(0, 2), (1, 2), (0, 1), (2, 1), (1, 0), (2, 0)],
+            ),
+            (
+                ParityLayout::RightSymmetric,
+                [(1, 0), (2, 0), (2, 1), (0, 1), (0, 2), (1, 2)],
+            ),
+            (
+                ParityLayout::RightAsymmetric,
+                [(1, 0), (2, 0), (0, 1), (2, 1), (0, 2), (1, 2)],
+            ),
+        ] {
+            let mut raid = raid5(3, Placement::Addressed, WriteStart::AfterParity);
+            raid.layout = layout;
+            let placed: Vec<_> = (0..6).map(|unit| raid.place(unit)).collect();
+            assert_eq!(placed, rows, "{layout:?}");
+        }
     }
 
     #[test]

@@ -85,10 +85,76 @@ pub struct ArrayFile {
     /// `"random"` (the papers'; the default of synthetic loads) or `"addressed"` (by the addresses
     /// of the left-symmetric layout; the default of traces, which need it).
     pub placement: Option<Spanned<PlacementName>>,
+    /// Where parity and data of RAID 5 with addresses lie.
+    pub layout: Option<LayoutName>,
     /// Where a RAID 5 write with random placement begins.
     pub write_start: Option<WriteStartName>,
     /// Which side of a mirror the blocks of a read come from.
     pub mirror_read: Option<MirrorReadName>,
+    /// How a RAID 5 read with random placement goes on from stripe to stripe.
+    pub read_layout: Option<ReadLayoutName>,
+    /// What happens first when the last pre-read of a partial write ends.
+    pub join: Option<JoinName>,
+    /// The seek curve of pre-reads.
+    pub preread_seek: Option<PrereadSeekName>,
+    /// How long the full turn of a read-modify-write is.
+    pub full_turn: Option<FullTurnName>,
+}
+
+/// Where parity and data lie in stripes with addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LayoutName {
+    /// Parity to the left, data behind it.
+    LeftSymmetric,
+    /// Parity to the left, data from the first disk on.
+    LeftAsymmetric,
+    /// Parity to the right, data behind it.
+    RightSymmetric,
+    /// Parity to the right, data from the first disk on.
+    RightAsymmetric,
+}
+
+/// How a read goes on from stripe to stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadLayoutName {
+    /// With the next disk.
+    Continue,
+    /// With its first disk.
+    Restart,
+    /// With the array's first disk.
+    Wrap,
+}
+
+/// What happens first when the last pre-read ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JoinName {
+    /// The writes are issued.
+    WritesFirst,
+    /// The freed disk takes its next job.
+    DiskFirst,
+}
+
+/// The seek curve of pre-reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrereadSeekName {
+    /// That of reads.
+    Read,
+    /// That of writes.
+    Write,
+}
+
+/// How long the full turn of a read-modify-write is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FullTurnName {
+    /// One revolution.
+    Revolution,
+    /// One revolution less the transfer.
+    LessTransfer,
 }
 
 /// RAID levels.
@@ -147,6 +213,20 @@ pub struct DiskFile {
     pub profile: String,
     /// `"fcfs"` (the default) or `"rpo"`.
     pub scheduler: Option<SchedulerName>,
+    /// Which waiting jobs the draws of RPO are counted by.
+    pub rpo_count: Option<RpoCountName>,
+    /// No more draws of RPO than this.
+    pub rpo_most: Option<Spanned<usize>>,
+}
+
+/// Which waiting jobs the draws of RPO are counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RpoCountName {
+    /// All, the one that starts included.
+    Including,
+    /// Those that go on waiting.
+    Excluding,
 }
 
 /// What a disk does with the jobs that wait.

@@ -6,8 +6,12 @@ mod load;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use iosonar_disk_model::{DiskProfile, Scheduler};
-use iosonar_raid::{GeometryError, MirrorRead, Placement, Raid0, Raid01, Raid5, WriteStart};
+use iosonar_disk_model::{DiskProfile, RpoCount, Scheduler};
+use iosonar_raid::rules::{FullTurn, JoinOrder, PrereadSeek, Rules};
+use iosonar_raid::{
+    GeometryError, MirrorRead, ParityLayout, Placement, Raid0, Raid01, Raid5, RandomLayout,
+    ReadLayout, WriteStart,
+};
 use iosonar_sim_core::Seed;
 use iosonar_trace::Selection;
 use iosonar_units::{Bytes, Sectors};
@@ -15,7 +19,8 @@ use toml::Spanned;
 
 use crate::ScenarioError;
 use crate::file::{
-    ArrayFile, LevelName, MirrorReadName, PlacementName, ScenarioFile, SchedulerName,
+    ArrayFile, DiskFile, FullTurnName, JoinName, LayoutName, LevelName, MirrorReadName,
+    PlacementName, PrereadSeekName, ReadLayoutName, RpoCountName, ScenarioFile, SchedulerName,
     WriteStartName,
 };
 use check::Checker;
@@ -44,7 +49,7 @@ pub enum Level {
     /// A mirror of stripes.
     Raid01(MirrorRead),
     /// Rotating parity.
-    Raid5(WriteStart),
+    Raid5(ParityLayout, RandomLayout),
 }
 
 impl Display for Level {
@@ -52,7 +57,7 @@ impl Display for Level {
         f.write_str(match self {
             Self::Raid0 => "RAID 0",
             Self::Raid01(_) => "RAID 01",
-            Self::Raid5(_) => "RAID 5",
+            Self::Raid5(..) => "RAID 5",
         })
     }
 }
@@ -76,6 +81,8 @@ pub struct Simulation {
     pub stripe_unit: Sectors,
     /// Where requests go.
     pub placement: Placement,
+    /// How partial-stripe writes are carried out.
+    pub rules: Rules,
     /// The drive.
     pub profile: DiskProfile,
     /// What each disk does with waiting jobs.
@@ -130,10 +137,16 @@ impl Simulation {
             (None, None) => None,
         };
         let placement = placement(&check, &file, trace.is_some())?;
-        if placement == Placement::Addressed && file.array.write_start.is_some() {
+        let random = file.array.write_start.is_some() || file.array.read_layout.is_some();
+        if placement == Placement::Random && file.array.layout.is_some() {
             return Err(check.incomplete(
-                "'array.write_start' is for random placement: with addresses a write starts where it \
-                 says",
+                "'array.layout' is for placement = \"addressed\": random placement has no layout",
+            ));
+        }
+        if placement == Placement::Addressed && random {
+            return Err(check.incomplete(
+                "'array.write_start' and 'array.read_layout' are for random placement: with addresses \
+                 a request lies where it says",
             ));
         }
         let disks = *file.array.disks.get_ref();
@@ -151,10 +164,8 @@ impl Simulation {
             stripe_unit,
             placement,
             profile,
-            scheduler: match file.disk.scheduler {
-                None | Some(SchedulerName::Fcfs) => Scheduler::Fcfs,
-                Some(SchedulerName::Rpo) => Scheduler::Rpo,
-            },
+            rules: rules(&file.array),
+            scheduler: scheduler(&check, &file.disk)?,
         };
         let data_sectors = simulation
             .data_sectors()
@@ -208,7 +219,7 @@ impl Simulation {
         Ok(match self.level {
             Level::Raid0 => self.raid0(&seed)?.data_sectors(),
             Level::Raid01(read) => self.raid01(read, &seed)?.data_sectors(),
-            Level::Raid5(start) => self.raid5(start, &seed)?.data_sectors(),
+            Level::Raid5(layout, random) => self.raid5(layout, random, &seed)?.data_sectors(),
         })
     }
 
@@ -233,13 +244,19 @@ impl Simulation {
         )
     }
 
-    pub(crate) fn raid5(&self, start: WriteStart, seed: &Seed) -> Result<Raid5, GeometryError> {
+    pub(crate) fn raid5(
+        &self,
+        layout: ParityLayout,
+        random: RandomLayout,
+        seed: &Seed,
+    ) -> Result<Raid5, GeometryError> {
         Raid5::new(
             self.disks,
             self.stripe_unit,
             self.profile.capacity_sectors,
             self.placement,
-            start,
+            layout,
+            random,
             seed,
         )
     }
@@ -251,6 +268,16 @@ fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<Level, ScenarioError>
         let problem = format!("'array.{key}' is for {of}: leave it out");
         Err(check.incomplete(&problem))
     };
+    let partial_writes =
+        array.join.is_some() || array.preread_seek.is_some() || array.full_turn.is_some();
+    if array.level != LevelName::Raid5
+        && (array.layout.is_some() || array.read_layout.is_some() || partial_writes)
+    {
+        return Err(check.incomplete(
+            "'layout', 'read_layout', 'join', 'preread_seek' and 'full_turn' of [array] are \
+             for RAID 5: leave them out",
+        ));
+    }
     match (array.level, array.write_start, array.mirror_read) {
         (LevelName::Raid0 | LevelName::Raid01, Some(_), _) => {
             stray("write_start", "RAID 5, which has parity")
@@ -265,11 +292,75 @@ fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<Level, ScenarioError>
             Some(MirrorReadName::AlternatingRows) => MirrorRead::AlternatingRows,
             Some(MirrorReadName::RandomPerBlock) => MirrorRead::RandomPerBlock,
         })),
-        (LevelName::Raid5, start, None) => Ok(Level::Raid5(match start {
-            None | Some(WriteStartName::AfterParity) => WriteStart::AfterParity,
-            Some(WriteStartName::ArrayFirst) => WriteStart::ArrayFirst,
-            Some(WriteStartName::Random) => WriteStart::Random,
-        })),
+        (LevelName::Raid5, start, None) => Ok(Level::Raid5(
+            parity_layout(array),
+            RandomLayout {
+                write_start: match start {
+                    None | Some(WriteStartName::AfterParity) => WriteStart::AfterParity,
+                    Some(WriteStartName::ArrayFirst) => WriteStart::ArrayFirst,
+                    Some(WriteStartName::Random) => WriteStart::Random,
+                },
+                read: match array.read_layout {
+                    None | Some(ReadLayoutName::Continue) => ReadLayout::Continue,
+                    Some(ReadLayoutName::Restart) => ReadLayout::Restart,
+                    Some(ReadLayoutName::Wrap) => ReadLayout::Wrap,
+                },
+            },
+        )),
+    }
+}
+
+fn parity_layout(array: &ArrayFile) -> ParityLayout {
+    match array.layout {
+        None | Some(LayoutName::LeftSymmetric) => ParityLayout::LeftSymmetric,
+        Some(LayoutName::LeftAsymmetric) => ParityLayout::LeftAsymmetric,
+        Some(LayoutName::RightSymmetric) => ParityLayout::RightSymmetric,
+        Some(LayoutName::RightAsymmetric) => ParityLayout::RightAsymmetric,
+    }
+}
+
+/// The rules of partial-stripe writes.
+fn rules(array: &ArrayFile) -> Rules {
+    Rules {
+        join: match array.join {
+            None | Some(JoinName::WritesFirst) => JoinOrder::WritesFirst,
+            Some(JoinName::DiskFirst) => JoinOrder::DiskFirst,
+        },
+        preread_seek: match array.preread_seek {
+            None | Some(PrereadSeekName::Read) => PrereadSeek::Read,
+            Some(PrereadSeekName::Write) => PrereadSeek::Write,
+        },
+        full_turn: match array.full_turn {
+            None | Some(FullTurnName::Revolution) => FullTurn::Revolution,
+            Some(FullTurnName::LessTransfer) => FullTurn::LessTransfer,
+        },
+    }
+}
+
+fn scheduler(check: &Checker<'_>, disk: &DiskFile) -> Result<Scheduler, ScenarioError> {
+    let most = match &disk.rpo_most {
+        Some(most) if *most.get_ref() == 0 => {
+            return Err(check.wrong(most, "disk.rpo_most", 0, "at least 1"));
+        }
+        Some(most) => *most.get_ref(),
+        None => usize::MAX,
+    };
+    match disk.scheduler {
+        None | Some(SchedulerName::Fcfs) => {
+            if disk.rpo_count.is_some() || disk.rpo_most.is_some() {
+                return Err(check.incomplete(
+                    "'disk.rpo_count' and 'disk.rpo_most' are for scheduler = \"rpo\": leave them out",
+                ));
+            }
+            Ok(Scheduler::Fcfs)
+        }
+        Some(SchedulerName::Rpo) => Ok(Scheduler::Rpo {
+            count: match disk.rpo_count {
+                None | Some(RpoCountName::Including) => RpoCount::Including,
+                Some(RpoCountName::Excluding) => RpoCount::Excluding,
+            },
+            most,
+        }),
     }
 }
 

@@ -69,9 +69,11 @@ impl Simulation {
             Level::Raid01(read) => {
                 self.drive(self.raid01(read, &seed).expect("checked"), &seed, records)
             }
-            Level::Raid5(start) => {
-                self.drive(self.raid5(start, &seed).expect("checked"), &seed, records)
-            }
+            Level::Raid5(layout, random) => self.drive(
+                self.raid5(layout, random, &seed).expect("checked"),
+                &seed,
+                records,
+            ),
         }
     }
 
@@ -86,7 +88,7 @@ impl Simulation {
             .map(|disk| DiskStation::new(disk, self.scheduler))
             .collect();
         let data_sectors = planner.data_sectors();
-        let array = Array::new(planner, devices);
+        let array = Array::new(planner, devices, self.rules);
         match &self.load {
             Load::Synthetic { workload, requests } => self.collect(
                 array,

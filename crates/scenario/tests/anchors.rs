@@ -23,6 +23,8 @@ struct Row {
     scheduler: &'static str,
     /// More lines of `[load]`.
     load: &'static str,
+    /// More lines of `[disk]`.
+    disk: &'static str,
     mean_ms: f64,
     stderr: f64,
 }
@@ -34,6 +36,11 @@ impl Row {
             load: "batch = { geometric_mean = 3.0 }",
             ..self
         }
+    }
+
+    /// Another choice for the disks.
+    fn with_disk(self, disk: &'static str) -> Self {
+        Self { disk, ..self }
     }
 }
 
@@ -56,6 +63,7 @@ fn row(
         size,
         scheduler,
         load: "",
+        disk: "",
         mean_ms,
         stderr,
     }
@@ -73,6 +81,10 @@ fn raid5(disks: u32, write_start: &str) -> String {
     format!("level = 'raid5'\ndisks = {disks}\nwrite_start = '{write_start}'")
 }
 
+fn raid5_with(disks: u32, options: &str) -> String {
+    format!("level = 'raid5'\ndisks = {disks}\n{options}")
+}
+
 fn blocks(n: u32) -> String {
     format!("{{ blocks = {n} }}")
 }
@@ -86,13 +98,14 @@ fn simulate(row: &Row, seed: usize, arrivals: &str, requests: u32) -> Simulation
     let text = format!(
         "seed = {seed}\nreplications = 10\nwarmup_requests = {}\n\
          [load]\nrequests = {requests}\narrivals = {{ {arrivals} = {:?} }}\nsize = {}\nread_share = {read_share:?}\n{}\n\
-         [array]\n{}\n[disk]\nprofile = 'seagate-st3500630ns'\nscheduler = '{}'\n",
+         [array]\n{}\n[disk]\nprofile = 'seagate-st3500630ns'\nscheduler = '{}'\n{}\n",
         requests / 10,
         row.per_s,
         row.size,
         row.load,
         row.array,
-        row.scheduler
+        row.scheduler,
+        row.disk
     );
     Simulation::from_toml(&text, Path::new("row.toml"), &Overrides::default())
         .unwrap()
@@ -285,6 +298,56 @@ fn mirrors_of_stripes_respond_as_another_simulator_says() {
         row(1891, raid01(4, "halves"), "read", 2.0, blocks(4), FCFS, 20.30300, 0.00358),
         row(1948, raid01(4, "halves"), "read", 20.0, blocks(4), FCFS, 24.57001, 0.01470),
         row(2036, raid01(6, "halves"), "read", 10.0, blocks(6), FCFS, 22.89126, 0.00693),
+    ];
+    assert_agreement(&rows, "poisson_per_s", 50_000);
+}
+
+/// Where the paper leaves a choice, each of the others.
+#[rustfmt::skip]
+#[test]
+fn every_other_choice_responds_as_another_simulator_says() {
+    let rows = [
+        row(1443, raid5_with(4, "read_layout = 'restart'"), "read", 10.0, blocks(2), FCFS, 18.97345, 0.00508),
+        row(1450, raid5_with(4, "read_layout = 'restart'"), "read", 10.0, blocks(3), FCFS, 20.73200, 0.00634),
+        row(1457, raid5_with(4, "read_layout = 'restart'"), "read", 10.0, blocks(4), FCFS, 31.24314, 0.01053),
+        row(1464, raid5_with(4, "read_layout = 'restart'"), "read", 10.0, blocks(5), FCFS, 37.04138, 0.01743),
+        row(1471, raid5_with(4, "read_layout = 'restart'"), "read", 10.0, blocks(8), FCFS, 54.91257, 0.03036),
+        row(1478, raid5_with(4, "read_layout = 'restart'"), "read", 10.0, geometric(5.0), FCFS, 36.48340, 0.03248),
+        row(1485, raid5_with(4, "read_layout = 'wrap'"), "read", 10.0, blocks(2), FCFS, 18.94625, 0.00481),
+        row(1492, raid5_with(4, "read_layout = 'wrap'"), "read", 10.0, blocks(3), FCFS, 22.40661, 0.00813),
+        row(1499, raid5_with(4, "read_layout = 'wrap'"), "read", 10.0, blocks(4), FCFS, 29.33662, 0.01475),
+        row(1506, raid5_with(4, "read_layout = 'wrap'"), "read", 10.0, blocks(5), FCFS, 36.53334, 0.01887),
+        row(1513, raid5_with(4, "read_layout = 'wrap'"), "read", 10.0, blocks(8), FCFS, 53.11672, 0.04152),
+        row(1520, raid5_with(4, "read_layout = 'wrap'"), "read", 10.0, geometric(5.0), FCFS, 36.52444, 0.03396),
+        row(1527, raid5_with(4, "placement = 'addressed'\nlayout = 'left-symmetric'"), "read", 10.0, blocks(2), FCFS, 18.93277, 0.00445),
+        row(1534, raid5_with(4, "placement = 'addressed'\nlayout = 'left-symmetric'"), "read", 10.0, blocks(3), FCFS, 20.73696, 0.00408),
+        row(1541, raid5_with(4, "placement = 'addressed'\nlayout = 'left-symmetric'"), "read", 10.0, blocks(4), FCFS, 21.84538, 0.00602),
+        row(1548, raid5_with(4, "placement = 'addressed'\nlayout = 'left-symmetric'"), "read", 10.0, blocks(5), FCFS, 34.69320, 0.01267),
+        row(1555, raid5_with(4, "placement = 'addressed'\nlayout = 'left-symmetric'"), "read", 10.0, blocks(8), FCFS, 45.82380, 0.02321),
+        row(1562, raid5_with(4, "placement = 'addressed'\nlayout = 'left-symmetric'"), "read", 10.0, geometric(5.0), FCFS, 34.54633, 0.03244),
+        row(1569, raid5_with(4, "placement = 'addressed'\nlayout = 'left-asymmetric'"), "read", 10.0, blocks(2), FCFS, 18.96801, 0.00638),
+        row(1576, raid5_with(4, "placement = 'addressed'\nlayout = 'left-asymmetric'"), "read", 10.0, blocks(3), FCFS, 20.73173, 0.00487),
+        row(1583, raid5_with(4, "placement = 'addressed'\nlayout = 'left-asymmetric'"), "read", 10.0, blocks(4), FCFS, 28.27121, 0.01045),
+        row(1590, raid5_with(4, "placement = 'addressed'\nlayout = 'left-asymmetric'"), "read", 10.0, blocks(5), FCFS, 35.51779, 0.00424),
+        row(1597, raid5_with(4, "placement = 'addressed'\nlayout = 'left-asymmetric'"), "read", 10.0, blocks(8), FCFS, 52.01770, 0.02565),
+        row(1604, raid5_with(4, "placement = 'addressed'\nlayout = 'left-asymmetric'"), "read", 10.0, geometric(5.0), FCFS, 35.68963, 0.04114),
+        row(1611, raid5_with(4, "write_start = 'random'"), "write", 10.0, blocks(1), FCFS, 33.63904, 0.01596),
+        row(1626, raid5_with(4, "write_start = 'random'"), "write", 10.0, blocks(2), FCFS, 39.10989, 0.00991),
+        row(1639, raid5_with(4, "write_start = 'random'"), "write", 10.0, blocks(4), FCFS, 62.50293, 0.03753),
+        row(1654, raid5_with(4, "write_start = 'random'"), "write", 10.0, blocks(5), FCFS, 56.89178, 0.04305),
+        row(1699, raid5_with(4, "write_start = 'array-first'\npreread_seek = 'write'"), "write", 10.0, blocks(1), FCFS, 36.90180, 0.02727),
+        row(1714, raid5_with(4, "write_start = 'array-first'\njoin = 'disk-first'"), "write", 10.0, blocks(1), FCFS, 39.25940, 0.02522),
+        row(1729, raid5_with(4, "write_start = 'array-first'\npreread_seek = 'write'"), "write", 10.0, blocks(2), FCFS, 39.15238, 0.01268),
+        row(1742, raid5_with(4, "write_start = 'array-first'\njoin = 'disk-first'"), "write", 10.0, blocks(2), FCFS, 38.47152, 0.01086),
+        row(1755, raid5_with(4, "write_start = 'array-first'\npreread_seek = 'write'"), "write", 10.0, blocks(4), FCFS, 68.83288, 0.05414),
+        row(1770, raid5_with(4, "write_start = 'array-first'\njoin = 'disk-first'"), "write", 10.0, blocks(4), FCFS, 75.76929, 0.07601),
+        row(1785, raid5_with(4, "write_start = 'array-first'\npreread_seek = 'write'"), "write", 10.0, blocks(5), FCFS, 57.37386, 0.03080),
+        row(1800, raid5_with(4, "write_start = 'array-first'\njoin = 'disk-first'"), "write", 10.0, blocks(5), FCFS, 56.53610, 0.03289),
+        row(1815, raid5_with(4, "write_start = 'random'"), "write", 20.0, geometric(4.0), FCFS, 76.83501, 0.12559),
+        row(1853, raid5_with(4, "write_start = 'array-first'\npreread_seek = 'write'"), "write", 20.0, geometric(4.0), FCFS, 85.01930, 0.32702),
+        row(1872, raid5_with(4, "write_start = 'array-first'\njoin = 'disk-first'"), "write", 20.0, geometric(4.0), FCFS, 93.64361, 0.33920),
+        row(1429, raid01(4, "halves"), "read", 60.0, blocks(4), RPO, 46.12342, 0.07681).with_disk("rpo_count = 'excluding'"),
+        row(1436, raid01(4, "halves"), "read", 60.0, blocks(4), RPO, 39.52896, 0.03526).with_disk("rpo_most = 32"),
     ];
     assert_agreement(&rows, "poisson_per_s", 50_000);
 }
