@@ -138,6 +138,16 @@ fn a_picture_of_an_unknown_kind_is_refused_before_anything_is_read() {
 }
 
 #[test]
+fn an_output_of_unknown_format_is_refused_with_the_endings_that_would_do() {
+    let assert = iosonar()
+        .args(["convert", LOAD, "-o", "x.load.xz"])
+        .assert()
+        .code(2);
+    let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert!(stderr.contains(".load, .replay"), "{stderr}");
+}
+
+#[test]
 fn a_truncated_archive_is_an_error_and_leaves_no_output() {
     let scratch = Scratch::new();
     let whole = std::fs::read(LOAD).unwrap();
@@ -155,7 +165,7 @@ fn a_truncated_archive_is_an_error_and_leaves_no_output() {
         stderr.contains("cut.load.gz: the gzip data are damaged or cut off"),
         "{stderr}"
     );
-    assert!(!out.exists() && !scratch.path("out.load.part").exists());
+    assert!(!out.exists() && !scratch.holds_a_part());
 }
 
 #[test]

@@ -17,6 +17,12 @@ impl Scratch {
         self.0.path().join(name)
     }
 
+    /// Whether a half-written output is left.
+    pub fn holds_a_part(&self) -> bool {
+        let mut entries = fs::read_dir(self.0.path()).unwrap().flatten();
+        entries.any(|e| e.path().extension().is_some_and(|x| x == "part"))
+    }
+
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, content).unwrap();

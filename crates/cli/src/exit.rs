@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use iosonar_replay::ReplayError;
 use iosonar_scenario::ScenarioError;
+use iosonar_trace::TraceError;
 
 /// Wrong input data, or a device that failed.
 const FAILED: u8 = 1;
@@ -71,6 +72,9 @@ fn is_usage(error: &anyhow::Error) -> bool {
     if error.downcast_ref::<Usage>().is_some() {
         return true;
     }
+    if let Some(TraceError::OutputName { .. }) = error.downcast_ref() {
+        return true;
+    }
     if let Some(error) = error.downcast_ref::<ScenarioError>() {
         return !error.is_data();
     }
@@ -87,12 +91,16 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Prints `text` on standard output.
+/// Prints `text` on standard output. If nobody reads it any more, whatever else there is to do is done
+/// all the same.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(())
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(anyhow::Error::from(e).context("cannot write to standard output"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Tells the user something that is not a result.

@@ -148,7 +148,7 @@ impl DiskProfile {
     }
 
     fn check(&self, origin: &str) -> Result<(), ProfileError> {
-        const POSITIVE: &str = "a time above zero, in milliseconds";
+        const POSITIVE: &str = "a time in milliseconds, 1e-10 to 1e6";
         let refuse = |key, seen, expected| {
             Err(ProfileError::Value {
                 origin: origin.to_owned(),
@@ -157,7 +157,8 @@ impl DiskProfile {
                 expected,
             })
         };
-        let positive = |t: f64| t > 0.0 && t.is_finite();
+        // From a tenth of a picosecond to a quarter of an hour: no drive is beyond, no sum overflows.
+        let positive = |t: f64| (1e-10..=1e6).contains(&t);
         let TransferProfile {
             outermost_ms_per_sector: outermost,
             innermost_ms_per_sector: innermost,
@@ -198,7 +199,7 @@ impl DiskProfile {
             ("seek.write.full_stroke_ms", self.seek.write),
         ] {
             let full = points.full_stroke_ms;
-            if !full.is_finite() || full < points.track_to_track_ms {
+            if !positive(full) || full < points.track_to_track_ms {
                 return refuse(key, full, "at least the track-to-track time");
             }
             if points.curve(self.cylinders).time_ms(0.0) < 0.0 {

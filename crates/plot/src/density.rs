@@ -2,12 +2,12 @@
 //!
 //! Time has 2 048 bins. When a point lies beyond them, bins are merged in pairs and become twice
 //! as wide, as often as needed; so any span of time is resolved to at least 1 024 bins. Values are
-//! binned logarithmically, 128 bins a decade from 1 ns to 100 000 s: 15 MB in all.
+//! binned logarithmically, 128 bins a decade from 1 ns to 10^10 s: 20 MB in all.
 
 const TIME_BINS: usize = 2048;
 const BINS_PER_DECADE: f64 = 128.0;
 const LEAST_EXPONENT: f64 = -9.0;
-const VALUE_BINS: usize = 14 * 128;
+const VALUE_BINS: usize = 19 * 128;
 
 /// Counters over time and value.
 #[derive(Clone, Debug)]

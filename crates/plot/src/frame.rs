@@ -279,6 +279,12 @@ pub(crate) fn text<B: DrawingBackend>(
     style: &TextStyle<'_>,
     (horizontal, vertical): (HPos, VPos),
 ) -> Result<(), PlotError> {
+    // No control character belongs into a picture, least of all into XML.
+    let text: String = text
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    let text = text.as_str();
     let style = style.clone().pos(Pos::new(horizontal, vertical));
     area.draw_text(text, &style, at).map_err(PlotError::new)
 }

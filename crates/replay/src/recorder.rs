@@ -72,11 +72,13 @@ impl Records {
         }
     }
 
-    /// Hands over the last records and says that they are the last. Returns how often the recorder
-    /// was too slow.
-    pub(crate) fn end(mut self) -> u64 {
+    /// Hands over the last records and says that they are the last, if they are worth a file. Returns
+    /// how often the recorder was too slow.
+    pub(crate) fn end(mut self, worth_a_file: bool) -> u64 {
         self.flush();
-        let _ = self.full.send(Message::End);
+        if worth_a_file {
+            let _ = self.full.send(Message::End);
+        }
         self.stalls
     }
 }

@@ -62,8 +62,14 @@ pub fn replay(
     let (feeder, feed) = feeder();
     let (recorder, sender) = recorder();
     let (outcome, counts, written) = thread::scope(|scope| {
-        scope.spawn(move || feeder.run(path, &options.selection));
-        let recording = scope.spawn(move || recorder.run(records));
+        let thread = |name: &str| thread::Builder::new().name(name.to_owned());
+        let no_thread = io_error("start a thread");
+        thread("feeder")
+            .spawn_scoped(scope, move || feeder.run(path, &options.selection))
+            .map_err(&no_thread)?;
+        let recording = thread("recorder")
+            .spawn_scoped(scope, move || recorder.run(records))
+            .map_err(&no_thread)?;
         let outcome = Session::new(path, scan, options, in_flight, zero, feed, sender)
             .map_err(io_error("allocate memory for the requests' data"))
             .map(|session| match engine {
@@ -73,8 +79,8 @@ pub fn replay(
         let (counts, written) = recording
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        (outcome, counts, written)
-    });
+        Ok::<_, ReplayError>((outcome, counts, written))
+    })?;
     let (outcome, ended) = outcome?;
     match outcome {
         Err(Failure::Engine(e)) => return Err(io_error("go on with the replay")(e)),

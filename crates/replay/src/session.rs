@@ -145,7 +145,7 @@ impl<'a> Session<'a> {
             at: self.clock.now(),
             interrupted: stop.load(Relaxed),
             too_many_errors: self.errors > self.options.max_errors,
-            record_stalls: self.records.end(),
+            record_stalls: self.records.end(outcome.is_ok() || self.started > 0),
             watch: self.watch,
         };
         (outcome, ended)

@@ -223,16 +223,24 @@ pub fn create_file(
         action: "create and fill it",
         source,
     };
-    let mut file = match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(file) => file,
-        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
-            return Err(ReplayError::Refused(format!(
-                "{} exists already; leave out --create to use it as it is",
-                path.display()
-            )));
-        }
-        Err(e) => return Err(failed(e)),
+    let exists = || {
+        ReplayError::Refused(format!(
+            "{} exists already; leave out --create to use it as it is",
+            path.display()
+        ))
     };
+    if std::fs::symlink_metadata(path).is_ok() {
+        return Err(exists());
+    }
+    // Under a name of its own until it is full: a file that a kill left behind is recognisable.
+    let mut part = std::ffi::OsString::from(path);
+    part.push(format!(".{}.part", std::process::id()));
+    let part = PathBuf::from(part);
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&part)
+        .map_err(failed)?;
     let mut fill = || -> std::io::Result<()> {
         let mut chunk = vec![0; CHUNK];
         let mut noise = crate::buffers::Noise::new(size.get());
@@ -244,11 +252,15 @@ pub fn create_file(
             written += n as u64;
             progress(written);
         }
-        file.sync_all()
+        file.sync_all()?;
+        // Unlike a rename, a link replaces nothing that has appeared meanwhile.
+        std::fs::hard_link(&part, path)
     };
-    fill().map_err(|e| {
-        // It is ours, and of no use; nothing else can be done about a failure to remove it.
-        let _ = std::fs::remove_file(path);
-        failed(e)
+    let filled = fill();
+    // It is ours; nothing else can be done about a failure to remove it.
+    let _ = std::fs::remove_file(&part);
+    filled.map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => exists(),
+        _ => failed(e),
     })
 }

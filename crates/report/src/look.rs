@@ -44,12 +44,21 @@ pub const FAKE_NOTICE: &str = "# FAKE: ";
 pub struct NothingMeasured {
     /// How many records there were.
     pub records: u64,
+    /// How many of them tell of requests that failed or never ran.
+    pub not_done: u64,
 }
 
 impl std::fmt::Display for NothingMeasured {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.records == 0 {
             return f.write_str("there is no request in it, so there is nothing to draw");
+        }
+        if self.not_done == self.records {
+            return write!(
+                f,
+                "all of its {} requests failed or never ran, so there is nothing to draw",
+                self.records
+            );
         }
         write!(
             f,
@@ -176,6 +185,7 @@ impl Look {
         if self.reads.count() + self.writes.count() == 0 {
             return Err(NothingMeasured {
                 records: self.records,
+                not_done: self.skipped + self.failed,
             });
         }
         Ok(())

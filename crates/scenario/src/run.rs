@@ -99,7 +99,7 @@ impl Simulation {
                 records,
             ),
             Load::Trace { path, selection } => {
-                let source = Trace::open(path, selection, data_sectors)?;
+                let source = Trace::open(path, selection, data_sectors, self.stripe_unit)?;
                 self.collect(array, source, records)
             }
         }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use iosonar_raid::RequestSource;
 use iosonar_trace::{Batch, Place, Request, Selection, TraceError, TraceReader, input};
+use iosonar_units::Sectors;
 use iosonar_workload::SyntheticLoad;
 
 use crate::ScenarioError;
@@ -33,13 +34,18 @@ pub(crate) struct Trace {
     batch: Batch,
     row: usize,
     data_sectors: u64,
+    stripe_unit: u64,
 }
+
+/// A request of more pieces would need gigabytes for its plan.
+const MOST_PIECES: u64 = 1_000_000;
 
 impl Trace {
     pub(crate) fn open(
         path: &Path,
         selection: &Selection,
         data_sectors: u64,
+        stripe_unit: Sectors,
     ) -> Result<Self, ScenarioError> {
         Ok(Self {
             reader: input::open_load(path, selection)?,
@@ -47,6 +53,7 @@ impl Trace {
             batch: Batch::default(),
             row: 0,
             data_sectors,
+            stripe_unit: u64::from(stripe_unit.get()),
         })
     }
 }
@@ -70,6 +77,16 @@ impl RequestSource for Trace {
                      more or larger disks",
                     request.end(),
                     self.data_sectors
+                ),
+            }));
+        }
+        if u64::from(request.sectors.get()) / self.stripe_unit > MOST_PIECES {
+            return Err(ScenarioError::Trace(TraceError::Request {
+                place: Place::line(&self.path, self.batch.place(self.row)),
+                problem: format!(
+                    "the request of {} sectors falls into more than a million pieces of {} sectors: \
+                     take a larger stripe unit",
+                    request.sectors, self.stripe_unit
                 ),
             }));
         }

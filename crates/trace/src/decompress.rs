@@ -53,12 +53,12 @@ pub(crate) fn decompressed(raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read
     match magic.as_slice() {
         [0x1f, 0x8b, ..] => Ok(Box::new(OnAThread::new("gzip", || {
             Ok(flate2::read::MultiGzDecoder::new(raw))
-        }))),
+        })?)),
         // A frame, or a skippable frame in front of one.
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
             Ok(Box::new(OnAThread::new("zstd", || {
                 zstd::stream::read::Decoder::new(raw)
-            })))
+            })?))
         }
         [0xfd, b'7', b'z', b'X', b'Z', 0] => unreadable("xz"),
         [b'B', b'Z', b'h', ..] => unreadable("bzip2"),
@@ -93,9 +93,9 @@ impl OnAThread {
     fn new<D: Read>(
         method: &'static str,
         decoder: impl FnOnce() -> io::Result<D> + Send + 'static,
-    ) -> Self {
+    ) -> io::Result<Self> {
         let (sender, chunks) = bounded(CHUNKS_AHEAD);
-        thread::spawn(move || {
+        thread::Builder::new().spawn(move || {
             let mut decompressed = 0;
             let damaged = |source, decompressed| {
                 let damage = DamagedStream {
@@ -123,12 +123,12 @@ impl OnAThread {
                     Err(e) => return drop(sender.send(Err(damaged(e, decompressed)))),
                 }
             }
-        });
-        Self {
+        })?;
+        Ok(Self {
             chunks,
             chunk: Vec::new(),
             at: 0,
-        }
+        })
     }
 }
 

@@ -110,6 +110,14 @@ pub enum TraceError {
         /// The names of the formats that can be read (or written).
         readable: String,
     },
+    /// The name of an output does not say which format it is to have.
+    #[error("{}: the name does not end like that of a trace: {endings}", path.display())]
+    OutputName {
+        /// The name.
+        path: PathBuf,
+        /// The endings that would do.
+        endings: String,
+    },
     /// A request that a later stage cannot serve.
     #[error("{place}: {problem}")]
     Request {

@@ -3,7 +3,21 @@
 use std::path::Path;
 
 pub use crate::whole_file::{Output, WholeFile};
-use crate::{Metadata, TraceError, TraceWriter, formats, whole_file};
+use crate::{Format, Metadata, TraceError, TraceWriter, formats, whole_file};
+
+/// The format that a trace called `path` will have: what its name says, blkreplay text for `-`.
+///
+/// # Errors
+/// If the name is of no format that can be written.
+pub fn format_for(path: &Path) -> Result<&'static dyn Format, TraceError> {
+    if path == Path::new("-") {
+        return Ok(formats::ALL[0]);
+    }
+    formats::by_name(path).ok_or_else(|| TraceError::OutputName {
+        path: path.to_owned(),
+        endings: formats::endings(),
+    })
+}
 
 /// Creates a trace at `path`, `-` for standard output. The format follows from the name
 /// (blkreplay text for `-`), the compression from `.gz` or `.zst`.
@@ -11,15 +25,7 @@ use crate::{Metadata, TraceError, TraceWriter, formats, whole_file};
 /// # Errors
 /// If the name is of no format that can be written, or the file cannot be created.
 pub fn create(path: &Path, metadata: &Metadata) -> Result<Box<dyn TraceWriter>, TraceError> {
-    let format = if path == Path::new("-") {
-        formats::ALL[0]
-    } else {
-        formats::by_name(path).ok_or_else(|| TraceError::UnknownFormat {
-            path: path.to_owned(),
-            reason: "the name does not end like that of a trace".to_owned(),
-            readable: formats::endings(),
-        })?
-    };
+    let format = format_for(path)?;
     let output = whole_file::open(path).map_err(|source| TraceError::Io {
         path: path.to_owned(),
         action: "create the trace",

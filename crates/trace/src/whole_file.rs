@@ -56,7 +56,7 @@ impl Output for zstd::stream::write::Encoder<'static, BufWriter<WholeFile>> {
     }
 }
 
-/// A file under a temporary name (`NAME.part`) that gets its name when it is whole.
+/// A file under a temporary name (`NAME.PID-0.part`) that gets its name when it is whole.
 ///
 /// Dropped before [`keep`](Self::keep), it disappears. Left behind by a kill, or by a disk that is full
 /// (what is in it may have taken hours to measure), it is recognisable by its name.
@@ -74,22 +74,33 @@ impl WholeFile {
     /// # Errors
     /// If the temporary file cannot be created.
     pub fn create(name: &Path) -> io::Result<Self> {
-        if name.is_dir() {
+        // A link stays one: what it points to is replaced.
+        let name = fs::canonicalize(name).unwrap_or_else(|_| name.to_owned());
+        if fs::symlink_metadata(&name).is_ok_and(|m| !m.is_file()) {
             return Err(io::Error::new(
-                io::ErrorKind::IsADirectory,
-                "it is a directory, expected the name of a file",
+                io::ErrorKind::InvalidInput,
+                "it is there already, and no regular file",
             ));
         }
-        let mut part = OsString::from(name);
-        part.push(".part");
-        let part = PathBuf::from(part);
-        Ok(Self {
-            file: File::create(&part)?,
-            part,
-            name: name.to_owned(),
-            kept: false,
-            failed: false,
-        })
+        // A name of our own: nobody's file is overwritten, no link is followed.
+        for attempt in 0..1000 {
+            let mut part = OsString::from(&name);
+            part.push(format!(".{}-{attempt}.part", std::process::id()));
+            match File::create_new(&part) {
+                Ok(file) => {
+                    return Ok(Self {
+                        file,
+                        part: part.into(),
+                        name,
+                        kept: false,
+                        failed: false,
+                    });
+                }
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
     }
 
     /// Writes `content` as the whole of the file `name`.
@@ -135,6 +146,22 @@ impl Drop for WholeFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_elses_file_is_overwritten_and_no_device_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let theirs = dir.path().join("x.txt.part");
+        fs::write(&theirs, "theirs").unwrap();
+        WholeFile::write_all(&dir.path().join("x.txt"), b"mine").unwrap();
+        assert_eq!(fs::read(&theirs).unwrap(), b"theirs");
+        let link = dir.path().join("link.txt");
+        std::os::unix::fs::symlink(dir.path().join("x.txt"), &link).unwrap();
+        WholeFile::write_all(&link, b"new").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(dir.path().join("x.txt")).unwrap(), b"new");
+        assert!(WholeFile::create(Path::new("/dev/null")).is_err());
+        assert!(WholeFile::create(dir.path()).is_err());
+    }
 
     #[test]
     fn a_file_appears_only_when_it_is_kept() {

@@ -109,6 +109,11 @@ fn a_dropped_request_of_the_peer_is_a_record() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_comment() {
+    assert_eq!(read_text("\u{feff}0 ; 1 ; 8 ; R\n").unwrap().len(), 1);
+}
+
+#[test]
 fn an_info_line_beyond_all_limits_is_a_comment() {
     for line in [
         "INFO: dropping block=18446744073709551615 len=8 mode=W",
@@ -131,6 +136,23 @@ fn errors_name_file_line_column_field_value_and_expectation() {
         (
             "-1 ; 1 ; 8 ; R\n",
             "x.load:1:1: field 'start' is '-1', expected a time in seconds, not negative",
+        ),
+        (
+            "0 ; 1 ; 8 ; R\n ; 8 ; 8 ; R\n",
+            "x.load:2:2: field 'start' is ''",
+        ),
+        (
+            "0 ; 1 ; 8 ; R\ninf5 ; 8 ; 8 ; R\n",
+            "x.load:2:1: field 'start' is 'inf5'",
+        ),
+        (
+            "0 ; 1 ; 8 ; R\n1.5",
+            "x.load:2:4: the line ends before the field 'sector'",
+        ),
+        ("0 ; 1 ; 8 ; RW\n", "x.load:1:13: field 'op' is 'RW'"),
+        (
+            "start ; sectorsize ; length ; op\n0 ; 1 ; 8 ; R\n",
+            "x.load:1:9: field 'header' is 'sectorsize'",
         ),
         (
             "1e-05 ; 1 ; 8 ; R\n",

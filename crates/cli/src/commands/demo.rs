@@ -30,6 +30,9 @@ const REPLAY_FROM: Nanos = Nanos::from_secs(88);
 const SCRATCH_SIZE: Bytes = Bytes::new(512 << 20);
 
 pub(crate) fn run(args: &Demo, assets: &Assets) -> anyhow::Result<Ending> {
+    if args.duration == Nanos::ZERO {
+        return Err(Usage("--duration must be above zero".to_owned()).into());
+    }
     let dir = &args.dir;
     make_folder(dir)?;
     let in_dir = |name: &str| dir.join(name);

@@ -16,7 +16,7 @@ use iosonar_report::{FAKE_NOTICE, grouped};
 use iosonar_trace::{Metadata, TraceError, input, output};
 use iosonar_units::{Bytes, SECTOR_BYTES};
 use serde_json::json;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::args::Replay;
 use crate::exit::{Ending, note, print};
@@ -38,6 +38,7 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
         max_errors: args.max_errors,
     };
     if let Some(out) = &args.out {
+        output::format_for(out)?;
         files::refuse_same(&args.trace, out)?;
         files::refuse_same(&args.target, out)?;
     }
@@ -134,7 +135,7 @@ pub(crate) fn carry_out(
         .map(|path| output::create(path, &provenance(load, target)?))
         .transpose()?;
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
         // The first signal asks the replay to stop, the second ends the program.
         let stopping = Arc::clone(&stop);
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, stopping)
@@ -156,7 +157,8 @@ pub(crate) fn carry_out(
     )?);
     let over = AtomicBool::new(false);
     let outcome = thread::scope(|scope| {
-        let watcher = scope.spawn(|| {
+        // Where there is no thread for it, there is no progress bar.
+        let watcher = thread::Builder::new().spawn_scoped(scope, || {
             while !over.load(Relaxed) {
                 bar.set_position(progress.done.load(Relaxed));
                 let (flying, failed) = (&progress.in_flight, &progress.errors);
@@ -171,7 +173,9 @@ pub(crate) fn carry_out(
         // However the replay ends, the watcher ends with it.
         let _ended = AtEnd(|| {
             over.store(true, Relaxed);
-            watcher.thread().unpark();
+            if let Ok(watcher) = &watcher {
+                watcher.thread().unpark();
+            }
         });
         replay(load, scan, target, options, records, &stop, &progress)
     });
@@ -300,7 +304,7 @@ fn counts(summary: &Summary) -> String {
 
 fn to_json(summary: &Summary, target: &Path) -> Output {
     let mut json = Output::new("replay");
-    json.set("target", json!(target));
+    json.set("target", json!(target.display().to_string()));
     json.set("engine", json!(summary.engine));
     json.set("engine_note", json!(summary.engine_note));
     json.set("fakes", json!(summary.fakes));

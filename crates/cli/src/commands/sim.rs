@@ -25,6 +25,9 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     if let Some(path) = &args.cdf {
         picture::kind_of(path)?;
     }
+    if let Some(records) = &args.records {
+        output::format_for(records)?;
+    }
     if let (Some(trace), Some(records)) = (&args.trace, &args.records) {
         files::refuse_same(trace, records)?;
     }

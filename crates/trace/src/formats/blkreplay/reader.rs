@@ -11,6 +11,7 @@ use crate::error::Place;
 use crate::{Batch, Metadata, TraceError, TraceReader};
 
 const BUFFER: usize = 256 * 1024;
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// No line of this format is longer, comments included; more is another kind of file.
 const LONGEST_LINE: usize = 1 << 20;
 
@@ -44,7 +45,10 @@ impl Reader {
             last_start: Nanos::ZERO,
             metadata: Metadata::default(),
         };
-        while let Some((from, to)) = reader.next_line()? {
+        while let Some((mut from, to)) = reader.next_line()? {
+            if reader.line == 1 && reader.buffer[from..to].starts_with(BYTE_ORDER_MARK) {
+                from += BYTE_ORDER_MARK.len();
+            }
             let line = &reader.buffer[from..to];
             if row::is_data(line) || row::is_info(line) {
                 // Give the line back: it is the first of the first batch.
@@ -141,6 +145,9 @@ impl TraceReader for Reader {
             } else {
                 if row::is_header(bytes) {
                     self.line_at(from, to).check_header()?;
+                } else if row::is_damaged(bytes) {
+                    // It cannot be a row: this tells what is wrong with it.
+                    self.line_at(from, to).record()?;
                 }
                 continue;
             };

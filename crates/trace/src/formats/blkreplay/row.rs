@@ -32,6 +32,14 @@ pub(super) fn is_data(line: &[u8]) -> bool {
     number > 0 && (ended() || has_fields())
 }
 
+/// Whether a line behind the first row, which is neither row nor header, was meant to be a row: it has
+/// the fields of one, or is nothing but a number (a file that was cut off).
+pub(super) fn is_damaged(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    let number = |b: &u8| b.is_ascii_digit() || *b == b'.';
+    memchr::memchr_iter(b';', line).nth(2).is_some() || !line.is_empty() && line.iter().all(number)
+}
+
 /// Whether the line may tell of a request that a data row cannot hold.
 pub(super) fn is_info(line: &[u8]) -> bool {
     line.starts_with(b"INFO: ")
@@ -81,7 +89,12 @@ impl Line<'_> {
         for (column, field) in self.bytes.split(|&b| b == b';').enumerate() {
             let name = field.trim_ascii();
             let known = HEADER_NAMES.get(column);
-            if !known.is_some_and(|names| names.iter().any(|n| name.starts_with(n.as_bytes()))) {
+            // blkreplay itself writes more behind the last two: 'replay_delay=0', '(guessed)'.
+            let fits = |n: &&str| match column {
+                0..4 => name.eq_ignore_ascii_case(n.as_bytes()),
+                _ => name.starts_with(n.as_bytes()),
+            };
+            if !known.is_some_and(|names| names.iter().any(fits)) {
                 let blanks = field.len() - field.trim_ascii_start().len();
                 return Err(TraceError::Field {
                     place: self.place(at + blanks),
@@ -209,8 +222,8 @@ fn op_of(letters: &[u8]) -> Option<(Op, Flags, bool)> {
     let (mut discard, mut flush, mut pushed_back) = (false, false, false);
     for &letter in letters {
         match letter {
-            b'R' | b'r' => op = Some(Op::Read),
-            b'W' | b'w' => op = Some(Op::Write),
+            b'R' | b'r' if op != Some(Op::Write) => op = Some(Op::Read),
+            b'W' | b'w' if op != Some(Op::Read) => op = Some(Op::Write),
             b'D' | b'd' => discard = true,
             b'F' | b'f' => flush = true,
             b'A' => flags = flags.with(Flags::READ_AHEAD),
