@@ -20,12 +20,40 @@ mod signature;
 pub use host::{Host, Use};
 pub use signature::signature;
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use crate::{Intent, ReplayError};
+
+/// Refuses what somebody uses, and what is no target at all. Nothing is opened for it.
+///
+/// # Errors
+/// [`ReplayError::Refused`], with the reason and the way out.
+pub fn refuse_used(host: &Host, path: &Path, metadata: &Metadata) -> Result<(), ReplayError> {
+    let shown = path.display();
+    let kind = metadata.file_type();
+    let reason = if kind.is_block_device() {
+        host.usage_of_device(metadata.rdev()).map(|usage| {
+            format!(
+                "{shown} is in use: {usage}. iosonar never touches a device that is in use, not even \
+                 to read; unmount or detach it first"
+            )
+        })
+    } else if kind.is_file() {
+        host.usage_of_file(path).map(|usage| {
+            format!(
+                "{shown} is in use: {usage}. Detach it first, or name the device itself as the target"
+            )
+        })
+    } else {
+        Some(format!(
+            "{shown} is neither a block device nor a regular file"
+        ))
+    };
+    reason.map_or(Ok(()), |reason| Err(ReplayError::Refused(reason)))
+}
 
 /// Refuses what must not be used as `intent` says. `file` is the target, opened for reading.
 ///
@@ -38,26 +66,8 @@ pub fn examine(host: &Host, path: &Path, file: &File, intent: &Intent) -> Result
         action: "examine it",
         source,
     })?;
-    let shown = path.display();
-    let kind = metadata.file_type();
-    if kind.is_block_device() {
-        if let Some(usage) = host.usage_of_device(metadata.rdev()) {
-            return refuse(format!(
-                "{shown} is in use: {usage}. iosonar never touches a device that is in use, not even \
-                 to read; unmount or detach it first"
-            ));
-        }
-    } else if kind.is_file() {
-        if let Some(usage) = host.usage_of_file(path) {
-            return refuse(format!(
-                "{shown} is in use: {usage}. Detach it first, or name the device itself as the target"
-            ));
-        }
-    } else {
-        return refuse(format!(
-            "{shown} is neither a block device nor a regular file"
-        ));
-    }
+    refuse_used(host, path, &metadata)?;
+    let (shown, kind) = (path.display(), metadata.file_type());
     if !intent.write || destroyable(&metadata, intent) {
         return Ok(());
     }
@@ -96,7 +106,7 @@ fn unknown_data(mut device: &File) -> Option<&'static str> {
 }
 
 /// Whether the user named the very target (by whatever path) as one to be destroyed.
-fn destroyable(target: &std::fs::Metadata, intent: &Intent) -> bool {
+fn destroyable(target: &Metadata, intent: &Intent) -> bool {
     intent.destroy.iter().any(|path| {
         std::fs::metadata(path)
             .is_ok_and(|named| named.dev() == target.dev() && named.ino() == target.ino())

@@ -36,9 +36,10 @@ impl Target {
                 source,
             }
         };
-        // Asked before it is opened: opening a pipe would wait for a writer.
-        let kind = match std::fs::metadata(path) {
-            Ok(metadata) => metadata.file_type(),
+        // Asked before it is opened: opening a pipe would wait for a writer, and a used device is
+        // not touched at all.
+        match std::fs::metadata(path) {
+            Ok(metadata) => safety::refuse_used(host, path, &metadata)?,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 return Err(ReplayError::Refused(format!(
                     "there is no target {}; --create SIZE makes a file",
@@ -46,12 +47,6 @@ impl Target {
                 )));
             }
             Err(e) => return Err(io_error("find the target")(e)),
-        };
-        if !kind.is_block_device() && !kind.is_file() {
-            return Err(ReplayError::Refused(format!(
-                "{} is neither a block device nor a regular file",
-                path.display()
-            )));
         }
         // Opened for reading first: nothing is at stake until it has been examined.
         let probe = File::open(path).map_err(io_error("open the target"))?;
