@@ -40,6 +40,20 @@ fn results_are_the_same_bytes_for_any_number_of_threads() {
             .retain(|m| !m["name"].as_str().unwrap().ends_with("_per_second"));
         (json, std::fs::read(&records).unwrap())
     };
+    let text = |threads: &str| {
+        let output = iosonar()
+            .args(["sim", "--threads", threads])
+            .arg(&scenario)
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(
+        text("1"),
+        text("2"),
+        "what is printed as a result is the result"
+    );
     let once = run("1");
     assert_eq!(once, run("1"), "run twice");
     assert_eq!(once, run("2"), "with two threads");
