@@ -4,7 +4,7 @@ use plotters::prelude::{DrawingBackend, PathElement};
 use plotters::style::Color;
 
 use crate::canvas::{Area, Chart, PlotError};
-use crate::frame::{Axis, Frame, LegendEntry, PlotArea};
+use crate::frame::{Axis, Frame, Heading, LegendEntry, PlotArea};
 use crate::scale::{Scale, Tick};
 use crate::theme;
 
@@ -21,9 +21,7 @@ pub struct Curve {
 /// A chart of distribution functions.
 #[derive(Clone, Debug)]
 pub struct CdfChart {
-    title: String,
-    subtitle: String,
-    footer: String,
+    heading: Heading,
     x_name: String,
     curves: Vec<Curve>,
 }
@@ -32,9 +30,10 @@ impl CdfChart {
     /// An empty chart; `x_name` is the name of the quantity.
     pub fn new(title: &str, x_name: &str) -> Self {
         Self {
-            title: title.to_owned(),
-            subtitle: String::new(),
-            footer: String::new(),
+            heading: Heading {
+                title: title.to_owned(),
+                ..Heading::default()
+            },
             x_name: x_name.to_owned(),
             curves: Vec::new(),
         }
@@ -43,14 +42,14 @@ impl CdfChart {
     /// A line below the title.
     #[must_use]
     pub fn subtitle(mut self, text: &str) -> Self {
-        text.clone_into(&mut self.subtitle);
+        text.clone_into(&mut self.heading.subtitle);
         self
     }
 
     /// A line at the bottom: what was measured, with what.
     #[must_use]
     pub fn footer(mut self, text: &str) -> Self {
-        text.clone_into(&mut self.footer);
+        text.clone_into(&mut self.heading.footer);
         self
     }
 
@@ -77,9 +76,7 @@ impl CdfChart {
         let y = Scale::Linear { from: 0.0, to: 1.0 };
         let legend = self.curves.iter().zip(theme::CURVES.iter().cycle());
         Frame {
-            title: &self.title,
-            subtitle: &self.subtitle,
-            footer: &self.footer,
+            heading: &self.heading,
             x: Axis {
                 ticks: x.time_ticks(8),
                 scale: x,

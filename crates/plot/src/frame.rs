@@ -22,11 +22,17 @@ pub(crate) struct LegendEntry {
     pub(crate) text: String,
 }
 
+/// What is written above and below a chart.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Heading {
+    pub(crate) title: String,
+    pub(crate) subtitle: String,
+    pub(crate) footer: String,
+}
+
 /// Everything around the data.
 pub(crate) struct Frame<'a> {
-    pub(crate) title: &'a str,
-    pub(crate) subtitle: &'a str,
-    pub(crate) footer: &'a str,
+    pub(crate) heading: &'a Heading,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) legend: Vec<LegendEntry>,
@@ -79,7 +85,7 @@ impl Frame<'_> {
     pub(crate) fn plot_area(&self, (width, height): (u32, u32)) -> Result<PlotArea, PlotError> {
         let head = 18
             + theme::TITLE_SIZE
-            + if self.subtitle.is_empty() {
+            + if self.heading.subtitle.is_empty() {
                 6
             } else {
                 10 + theme::SUBTITLE_SIZE
@@ -160,7 +166,7 @@ impl Frame<'_> {
         let (width, height) = area.dim_in_pixel();
         text(
             area,
-            self.footer,
+            &self.heading.footer,
             (width as i32 - 34, height as i32 - 10),
             &text_style(theme::FOOTER_SIZE, theme::MUTED),
             (HPos::Right, VPos::Bottom),
@@ -176,15 +182,21 @@ impl Frame<'_> {
         let mut y = 18;
         text(
             area,
-            self.title,
+            &self.heading.title,
             (plot.left, y),
             &bold(theme::TITLE_SIZE),
             left_top,
         )?;
         y += theme::TITLE_SIZE + 10;
-        if !self.subtitle.is_empty() {
+        if !self.heading.subtitle.is_empty() {
             let style = text_style(theme::SUBTITLE_SIZE, theme::MUTED);
-            text(area, self.subtitle, (plot.left, y - 2), &style, left_top)?;
+            text(
+                area,
+                &self.heading.subtitle,
+                (plot.left, y - 2),
+                &style,
+                left_top,
+            )?;
             y += theme::SUBTITLE_SIZE;
         }
         y += 6;

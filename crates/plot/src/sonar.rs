@@ -12,7 +12,7 @@ use plotters::style::RGBColor;
 
 use crate::canvas::{Area, Chart, PlotError};
 use crate::density::Density;
-use crate::frame::{Axis, Frame, LegendEntry, PlotArea};
+use crate::frame::{Axis, Frame, Heading, LegendEntry, PlotArea};
 use crate::raster::{Raster, on_ramp};
 use crate::scale::Scale;
 use crate::theme;
@@ -64,9 +64,7 @@ struct Cloud {
 /// A sonar diagram that takes any number of points.
 #[derive(Clone, Debug)]
 pub struct Sonar {
-    title: String,
-    subtitle: String,
-    footer: String,
+    heading: Heading,
     x_name: String,
     y_name: String,
     clouds: [Cloud; 2],
@@ -79,9 +77,10 @@ impl Sonar {
     /// vertical one, whose ticks show units themselves.
     pub fn new(title: &str, x_name: &str, y_name: &str) -> Self {
         Self {
-            title: title.to_owned(),
-            subtitle: String::new(),
-            footer: String::new(),
+            heading: Heading {
+                title: title.to_owned(),
+                ..Heading::default()
+            },
             x_name: x_name.to_owned(),
             y_name: y_name.to_owned(),
             clouds: Default::default(),
@@ -93,14 +92,14 @@ impl Sonar {
     /// A line below the title.
     #[must_use]
     pub fn subtitle(mut self, text: &str) -> Self {
-        text.clone_into(&mut self.subtitle);
+        text.clone_into(&mut self.heading.subtitle);
         self
     }
 
     /// A line at the bottom: what was measured, with what.
     #[must_use]
     pub fn footer(mut self, text: &str) -> Self {
-        text.clone_into(&mut self.footer);
+        text.clone_into(&mut self.heading.footer);
         self
     }
 
@@ -194,9 +193,7 @@ impl Sonar {
             });
         }
         Frame {
-            title: &self.title,
-            subtitle: &self.subtitle,
-            footer: &self.footer,
+            heading: &self.heading,
             x: Axis {
                 ticks: x.ticks(10),
                 scale: x,

@@ -7,72 +7,19 @@
 //! - 2 r < n-1: *read-modify-write*: read the old data and the old parity, then write both;
 //! - otherwise *reconstruct-write*: read what stays of the stripe, then write data and parity.
 //!
-//! **Random placement** is the papers': a read starts at a random disk s with the parity at a
-//! random disk p; it walks over the disks and skips p, which moves on by one after every n-1
-//! blocks. A write starts at the beginning of a stripe with the parity at a random disk.
-//!
-//! **Addressed placement** has the four usual layouts. In the left-symmetric one, the default, the
-//! parity of stripe k is on disk n-1 - (k mod n), and the data units follow it cyclically. A partial write touches the same
-//! range of the parity unit as of the data units; if that range has a gap (the end of one unit
-//! and the beginning of the next, nothing in between), the parity access covers the gap.
-//! A reconstruct-write reads that range of the units that are not written, and of those that are
-//! written in part, what is missing of it.
+//! Where that is, is either random ([`random`]) or follows from addresses ([`addressed`]).
 
-use iosonar_device::Access;
+mod addressed;
+mod random;
+
 use iosonar_sim_core::{Seed, Stream};
 use iosonar_trace::{Op, Request};
 use iosonar_units::Sectors;
 
 use crate::striping::Piece;
-use crate::{Geometry, GeometryError, Placement, Plan, Planner, StageKind};
-
-/// Where a write to a random stripe begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WriteStart {
-    /// At the disk behind the parity: as in the left-symmetric layout, an even load.
-    #[default]
-    AfterParity,
-    /// At disk 0 of the array (or 1, if 0 holds the parity): the words of the paper, an uneven
-    /// load.
-    ArrayFirst,
-    /// At a random disk.
-    Random,
-}
-
-/// Where parity and data lie in the stripes of an array with addresses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ParityLayout {
-    /// The parity moves from the last disk to the left; the data units follow it cyclically.
-    #[default]
-    LeftSymmetric,
-    /// The parity moves from the last disk to the left; the data units go from the first disk on.
-    LeftAsymmetric,
-    /// The parity moves from the first disk to the right; the data units follow it cyclically.
-    RightSymmetric,
-    /// The parity moves from the first disk to the right; the data units go from the first disk on.
-    RightAsymmetric,
-}
-
-/// How a read of a random place goes on from stripe to stripe.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ReadLayout {
-    /// It goes on with the next disk; the parity moves on by one after every n-1 blocks.
-    #[default]
-    Continue,
-    /// It goes back to its first disk with each stripe.
-    Restart,
-    /// A stripe ends where the walk passes the last disk of the array.
-    Wrap,
-}
-
-/// Where requests with random placement go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RandomLayout {
-    /// How a read goes on from stripe to stripe.
-    pub read: ReadLayout,
-    /// Where a write begins.
-    pub write_start: WriteStart,
-}
+use crate::{Geometry, GeometryError, Placement, Plan, Planner};
+pub use addressed::ParityLayout;
+pub use random::{RandomLayout, ReadLayout, WriteStart};
 
 /// A RAID 5 array.
 #[derive(Clone, Debug)]
@@ -115,190 +62,6 @@ impl Raid5 {
     fn data_disks(&self) -> u64 {
         self.geometry.disks() as u64 - 1
     }
-
-    /// The disks of data unit `unit` and of the parity of its stripe.
-    fn place(&self, unit: u64) -> (usize, usize) {
-        let n = self.geometry.disks() as u64;
-        let (stripe, index) = (unit / (n - 1), unit % (n - 1));
-        let (left, symmetric) = match self.layout {
-            ParityLayout::LeftSymmetric => (true, true),
-            ParityLayout::LeftAsymmetric => (true, false),
-            ParityLayout::RightSymmetric => (false, true),
-            ParityLayout::RightAsymmetric => (false, false),
-        };
-        let turn = stripe % n;
-        let parity = if left { n - 1 - turn } else { turn };
-        let data = if symmetric {
-            (parity + 1 + index) % n
-        } else {
-            index + u64::from(index >= parity)
-        };
-        (data as usize, parity as usize)
-    }
-
-    fn read_at_random(&mut self, blocks: u64, plan: &mut Plan) {
-        let n = self.geometry.disks() as u64;
-        let mut disk = self.first_disk.below(n);
-        let mut parity = self.parity_disk.below(n);
-        let first = disk;
-        for block in 0..blocks {
-            match self.random.read {
-                ReadLayout::Continue | ReadLayout::Restart => {
-                    if block > 0 && block % (n - 1) == 0 {
-                        parity = (parity + 1) % n;
-                        if self.random.read == ReadLayout::Restart {
-                            disk = first;
-                        }
-                    }
-                    if disk == parity {
-                        disk = (disk + 1) % n;
-                    }
-                }
-                ReadLayout::Wrap => {
-                    // The parity of the stripe is passed over; behind the last disk the next stripe
-                    // begins, whose parity may be on its first disk.
-                    while disk == n || disk == parity {
-                        if disk == n {
-                            (disk, parity) = (0, (parity + 1) % n);
-                        } else {
-                            disk += 1;
-                        }
-                    }
-                }
-            }
-            self.add_unit(disk, plan);
-            disk = match self.random.read {
-                ReadLayout::Wrap => disk + 1,
-                _ => (disk + 1) % n,
-            };
-        }
-        plan.direct(Access::Read, 0);
-    }
-
-    fn write_at_random(&mut self, blocks: u64, plan: &mut Plan) {
-        let n = self.geometry.disks() as u64;
-        let first_parity = self.parity_disk.below(n);
-        let start = match self.random.write_start {
-            WriteStart::Random => self.first_disk.below(n),
-            WriteStart::ArrayFirst | WriteStart::AfterParity => 0,
-        };
-        let stripes = blocks / (n - 1);
-        for _ in 0..stripes {
-            (0..n).for_each(|disk| self.add_unit(disk, plan));
-        }
-        plan.direct(Access::Write, 0);
-        let r = blocks % (n - 1);
-        if r == 0 {
-            return;
-        }
-        let parity = (first_parity + stripes) % n;
-        let start = match self.random.write_start {
-            WriteStart::AfterParity => parity + 1,
-            WriteStart::ArrayFirst | WriteStart::Random => start,
-        };
-        let data = || {
-            (0..n)
-                .map(move |i| (start + i) % n)
-                .filter(move |&disk| disk != parity)
-        };
-        let begin = plan.len();
-        let kind = if 2 * r < n - 1 {
-            data().take(r as usize).for_each(|d| self.add_unit(d, plan));
-            self.add_unit(parity, plan);
-            StageKind::ReadModifyWrite
-        } else {
-            data().skip(r as usize).for_each(|d| self.add_unit(d, plan));
-            StageKind::ReconstructWrite
-        };
-        let writes = plan.len();
-        data().take(r as usize).for_each(|d| self.add_unit(d, plan));
-        self.add_unit(parity, plan);
-        plan.partial_write(kind, begin, writes);
-    }
-
-    fn add_unit(&self, disk: u64, plan: &mut Plan) {
-        let sector = self.geometry.disk_sector(0, 0);
-        plan.add(disk as usize, sector, self.geometry.stripe_unit());
-    }
-
-    fn read_addressed(&self, request: &Request, plan: &mut Plan) {
-        for piece in self.geometry.pieces(request) {
-            self.add_piece(piece.unit, piece.offset, piece.sectors, plan);
-        }
-        plan.direct(Access::Read, 0);
-    }
-
-    fn write_addressed(&mut self, request: &Request, plan: &mut Plan) {
-        let mut pieces = std::mem::take(&mut self.pieces);
-        pieces.clear();
-        pieces.extend(self.geometry.pieces(request));
-        let stripe_of = |piece: &Piece| piece.unit / self.data_disks();
-        let unit = self.geometry.stripe_unit().get();
-        let full = |stripe: &[Piece]| {
-            stripe.len() as u64 == self.data_disks() && stripe.iter().all(|p| p.sectors == unit)
-        };
-        let stripes = || pieces.chunk_by(|a, b| stripe_of(a) == stripe_of(b));
-        for stripe in stripes().filter(|stripe| full(stripe)) {
-            self.write_pieces(stripe, 0..unit, plan);
-        }
-        plan.direct(Access::Write, 0);
-        for stripe in stripes().filter(|stripe| !full(stripe)) {
-            self.write_part_of_stripe(stripe, plan);
-        }
-        self.pieces = pieces;
-    }
-
-    fn write_part_of_stripe(&self, pieces: &[Piece], plan: &mut Plan) {
-        let range = pieces.iter().map(|p| p.offset).min().unwrap_or(0)
-            ..pieces.iter().map(Piece::end).max().unwrap_or(0);
-        let begin = plan.len();
-        let kind = if 2 * (pieces.len() as u64) < self.data_disks() {
-            self.write_pieces(pieces, range.clone(), plan);
-            StageKind::ReadModifyWrite
-        } else {
-            self.read_rest_of_stripe(pieces, range.clone(), plan);
-            StageKind::ReconstructWrite
-        };
-        let writes = plan.len();
-        self.write_pieces(pieces, range, plan);
-        plan.partial_write(kind, begin, writes);
-    }
-
-    /// Adds the pieces of one stripe, then `range` of its parity unit.
-    fn write_pieces(&self, pieces: &[Piece], range: std::ops::Range<u32>, plan: &mut Plan) {
-        for piece in pieces {
-            self.add_piece(piece.unit, piece.offset, piece.sectors, plan);
-        }
-        let (_, parity) = self.place(pieces[0].unit);
-        let stripe = pieces[0].unit / self.data_disks();
-        let sector = self.geometry.disk_sector(stripe, range.start);
-        plan.add(parity, sector, Sectors::new(range.end - range.start));
-    }
-
-    /// Adds what `pieces` leave of `range` in the data units of their stripe.
-    fn read_rest_of_stripe(&self, pieces: &[Piece], range: std::ops::Range<u32>, plan: &mut Plan) {
-        let first_unit = pieces[0].unit / self.data_disks() * self.data_disks();
-        for unit in first_unit..first_unit + self.data_disks() {
-            let mut add = |from: u32, to: u32| {
-                if from < to {
-                    self.add_piece(unit, from, to - from, plan);
-                }
-            };
-            match pieces.iter().find(|piece| piece.unit == unit) {
-                None => add(range.start, range.end),
-                Some(piece) => {
-                    add(range.start, piece.offset);
-                    add(piece.end(), range.end);
-                }
-            }
-        }
-    }
-
-    fn add_piece(&self, unit: u64, offset: u32, sectors: u32, plan: &mut Plan) {
-        let (disk, _) = self.place(unit);
-        let sector = self.geometry.disk_sector(unit / self.data_disks(), offset);
-        plan.add(disk, sector, Sectors::new(sectors));
-    }
 }
 
 impl Planner for Raid5 {
@@ -327,6 +90,8 @@ impl Planner for Raid5 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::StageKind;
+    use iosonar_device::Access;
     use iosonar_units::Sector;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
