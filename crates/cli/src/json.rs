@@ -8,8 +8,15 @@ use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
 use serde_json::{Map, Value, json};
 
-const QUANTILES: [&str; 8] = [
-    "0.01", "0.1", "0.5", "0.9", "0.95", "0.99", "0.999", "0.9999",
+const QUANTILES: [(&str, f64); 8] = [
+    ("0.01", 0.01),
+    ("0.1", 0.1),
+    ("0.5", 0.5),
+    ("0.9", 0.9),
+    ("0.95", 0.95),
+    ("0.99", 0.99),
+    ("0.999", 0.999),
+    ("0.9999", 0.9999),
 ];
 
 /// The object of a command, to which metrics are added.
@@ -62,20 +69,15 @@ impl Output {
         let known = distribution.count() > 0;
         let quantiles: Map<String, Value> = QUANTILES
             .iter()
-            .map(|&p| {
-                let share = p.parse().unwrap_or(f64::NAN);
-                (
-                    p.to_owned(),
-                    json!(ms(distribution.histogram.quantile(share))),
-                )
+            .map(|&(name, p)| {
+                let value = distribution.histogram.quantile(p);
+                (name.to_owned(), json!(ms(value)))
             })
             .collect();
         let weak: Vec<&str> = QUANTILES
             .into_iter()
-            .filter(|p| {
-                let share = p.parse().unwrap_or(f64::NAN);
-                !distribution.histogram.supports_quantile(share)
-            })
+            .filter(|&(_, p)| !distribution.histogram.supports_quantile(p))
+            .map(|(name, _)| name)
             .collect();
         self.metrics.push(json!({
             "name": name,

@@ -11,7 +11,7 @@ use anyhow::Context;
 use iosonar_plot::{Chart, Size};
 use iosonar_replay::safety::Host;
 use iosonar_replay::{Intent, Options, ReplayError, Scan, Summary, Target, Writes};
-use iosonar_report::{Look, Quantity, cdf_chart, grouped};
+use iosonar_report::{Look, Quantity, cdf_chart, curve, grouped};
 use iosonar_scenario::{Overrides, Simulation};
 use iosonar_stats::ks_distance;
 use iosonar_trace::{Selection, Transformed, input};
@@ -103,7 +103,7 @@ fn simulate(args: &Demo, load: &Path, scenario: &Path, out: &Path) -> anyhow::Re
     let threads = available_parallelism().map_or(1, usize::from);
     let result = sim::simulate(&simulation, threads, Some(out))?;
     let seconds = result.elapsed.as_secs_f64();
-    let rate = grouped((result.requests as f64 / seconds.max(1e-9)) as u64);
+    let rate = grouped(sim::per_second(result.requests, &result));
     say(
         args,
         &format!(
@@ -155,7 +155,11 @@ fn draw(dir: &Path, simulated: &Path, replayed: &Path, part: &Selection) -> anyh
     )?;
     // Like with like: the table and the distributions are of the part that was replayed.
     let model = look(simulated, "simulated: RAID 5 of four disks", part)?;
-    let device = look(replayed, "replayed: a file of this machine", part)?;
+    let device = look(
+        replayed,
+        "database server replayed on a file of this machine",
+        part,
+    )?;
     let caveats = device.caveats();
 
     let mut table = Table::of_times("latency");
@@ -173,16 +177,14 @@ fn draw(dir: &Path, simulated: &Path, replayed: &Path, part: &Selection) -> anyh
         text += &format!("  {caveats}\n");
     }
 
-    let curves = [model.curve(), device.curve()];
+    let curves = [
+        model.curve(),
+        curve("replayed: a file of this machine", &device.all()),
+    ];
     let title = "Distribution of latency: the replayed part of the load";
     let chart = cdf_chart(title, Quantity::Latency, curves).subtitle(&caveats);
     save(&chart, dir, "cdf")?;
     save(&all.into_sonar(), dir, "sonar-simulated")?;
-    let device = look(
-        replayed,
-        "database server replayed on a file of this machine",
-        part,
-    )?;
     save(&device.into_sonar(), dir, "sonar-replayed")?;
     text += "\nLook at\n";
     for name in ["sonar-simulated", "sonar-replayed", "cdf"] {

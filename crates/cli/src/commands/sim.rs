@@ -226,7 +226,7 @@ fn speed(name: &str, result: &SimulationResult) -> String {
     )
 }
 
-fn per_second(count: u64, result: &SimulationResult) -> u64 {
+pub(crate) fn per_second(count: u64, result: &SimulationResult) -> u64 {
     (count as f64 / result.elapsed.as_secs_f64().max(1e-9)) as u64
 }
 

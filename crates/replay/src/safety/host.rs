@@ -98,35 +98,12 @@ impl Host {
                 return Some(Use::Unknown { missing });
             }
         }
-        let family = self.family(rdev);
-        let me = directory.join("loop");
-        family
-            .iter()
-            .find_map(|device| self.mount_of(device))
-            .or_else(|| self.swap_on(&family))
-            .or_else(|| family.iter().find_map(|device| self.holder_of(device)))
-            .or_else(|| self.loop_on(&me, |backing| is_device_of(backing, &family)))
-            .or_else(|| self.shared_backing(&me))
+        self.claim_on(rdev, &directory.join("loop"))
     }
 
-    /// Who else uses the storage of the loop device whose sysfs directory is `me`: another loop
-    /// device over the same file, or whoever uses the device behind it.
-    fn shared_backing(&self, me: &Path) -> Option<Use> {
-        let backing = backing_of(me)?;
-        let metadata = fs::metadata(&backing).ok()?;
-        let used = if metadata.file_type().is_block_device() {
-            self.usage_of_device_but(metadata.rdev(), me)
-        } else {
-            self.usage_of_file_but(&backing, me)
-        };
-        used.map(|by| Use::BackingUsed {
-            backing: backing.display().to_string(),
-            by: Box::new(by),
-        })
-    }
-
-    /// As [`usage_of_device`](Self::usage_of_device), the loop device `me` over it not counted.
-    fn usage_of_device_but(&self, rdev: u64, me: &Path) -> Option<Use> {
+    /// Who has a claim on the device with this number or on what it stores its data in, down to the
+    /// last loop device; the loop device with the sysfs directory `me` not counted.
+    fn claim_on(&self, rdev: u64, me: &Path) -> Option<Use> {
         let family = self.family(rdev);
         family
             .iter()
@@ -134,6 +111,23 @@ impl Host {
             .or_else(|| self.swap_on(&family))
             .or_else(|| family.iter().find_map(|device| self.holder_of(device)))
             .or_else(|| self.loop_on(me, |backing| is_device_of(backing, &family)))
+            .or_else(|| self.shared_backing(&self.device_directory(&number(rdev)).join("loop")))
+    }
+
+    /// Who else uses the storage of the loop device whose sysfs directory is `me`: another loop
+    /// device over the same file, or whoever has a claim on the device behind it.
+    fn shared_backing(&self, me: &Path) -> Option<Use> {
+        let backing = backing_of(me)?;
+        let metadata = fs::metadata(&backing).ok()?;
+        let used = if metadata.file_type().is_block_device() {
+            self.claim_on(metadata.rdev(), me)
+        } else {
+            self.usage_of_file_but(&backing, me)
+        };
+        used.map(|by| Use::BackingUsed {
+            backing: backing.display().to_string(),
+            by: Box::new(by),
+        })
     }
 
     /// Who uses the regular file at `path` as a whole.
