@@ -56,7 +56,7 @@ impl Pace {
     /// How long `sectors` take.
     #[inline]
     pub fn time(self, sectors: Sectors) -> Nanos {
-        Nanos::new((self.0 * f64::from(sectors.get())).round() as u64)
+        Nanos::nearest(self.0 * f64::from(sectors.get()))
     }
 }
 

@@ -55,7 +55,7 @@ impl SampledDisk {
                 least
             }
         };
-        Nanos::new(ns.round() as u64)
+        Nanos::nearest(ns)
     }
 
     /// The pace of the data at a new place.

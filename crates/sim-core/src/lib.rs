@@ -43,10 +43,15 @@
 
 mod calendar;
 mod completion_hash;
+mod law;
+pub mod network;
 mod slab;
 mod stream;
+mod ziggurat;
 
-pub use calendar::Calendar;
+pub use calendar::{Calendar, EventId, Priority};
 pub use completion_hash::CompletionHash;
+pub use law::{Law, LawError};
+pub use network::Network;
 pub use slab::Slab;
 pub use stream::{Seed, Stream};

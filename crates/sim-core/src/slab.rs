@@ -28,6 +28,18 @@ impl<T> Slab<T> {
         self.len() == 0
     }
 
+    /// All that is in it. It looks at each place whether it is free: for checks, not for hot loops.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        let mut free = vec![false; self.places.len()];
+        for &index in &self.free {
+            free[index as usize] = true;
+        }
+        self.places
+            .iter()
+            .zip(free)
+            .filter_map(|(place, free)| (!free).then_some(place))
+    }
+
     /// Takes a place that was used before, with what it still holds (its buffers can be used
     /// again), or a new one.
     ///

@@ -9,6 +9,8 @@ use iosonar_units::Nanos;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
+use crate::ziggurat::{LAYERS_OF_EXP, Layers};
+
 /// Where all randomness of a run comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed {
@@ -53,19 +55,32 @@ impl Seed {
             state = mix(state);
             word.copy_from_slice(&state.to_le_bytes());
         }
-        Stream(Xoshiro256PlusPlus::from_seed(bytes))
+        Stream {
+            generator: Xoshiro256PlusPlus::from_seed(bytes),
+            layers: &LAYERS_OF_EXP,
+        }
     }
 }
 
 /// A random stream.
-#[derive(Clone, Debug)]
-pub struct Stream(Xoshiro256PlusPlus);
+#[derive(Clone)]
+pub struct Stream {
+    generator: Xoshiro256PlusPlus,
+    /// Here, so that no draw has to ask whether the tables have been made.
+    layers: &'static Layers,
+}
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Stream").field(&self.generator).finish()
+    }
+}
 
 impl Stream {
     /// 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
-        self.0.next_u64()
+        self.generator.next_u64()
     }
 
     /// Uniform on [0, 1), a multiple of 2^-53.
@@ -99,14 +114,14 @@ impl Stream {
     /// Exponential with mean 1.
     #[inline]
     pub fn standard_exponential(&mut self) -> f64 {
-        // 1 - u lies in (0, 1], so that the logarithm is finite.
-        -libm::log(1.0 - self.uniform())
+        let generator = &mut self.generator;
+        self.layers.draw(|| generator.next_u64())
     }
 
     /// A time from the exponential distribution, rounded to nanoseconds.
     #[inline]
     pub fn exponential(&mut self, mean: Nanos) -> Nanos {
-        Nanos::new((self.standard_exponential() * mean.get() as f64).round() as u64)
+        Nanos::nearest(self.standard_exponential() * mean.get() as f64)
     }
 
     /// Geometric on 1, 2, ... with this mean (at least 1): P(k) = (1 - q) q^(k - 1), q = 1 - 1/mean.

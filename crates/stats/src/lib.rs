@@ -28,9 +28,11 @@ mod distribution;
 mod estimate;
 mod histogram;
 mod moments;
+mod time_weighted;
 
 pub use distance::ks_distance;
 pub use distribution::Distribution;
 pub use estimate::{BatchMeans, Estimate};
 pub use histogram::{CdfPoint, Histogram};
 pub use moments::Moments;
+pub use time_weighted::TimeWeighted;

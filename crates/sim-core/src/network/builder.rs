@@ -1,0 +1,360 @@
+//! Putting a network together.
+
+use super::arrivals::Source;
+use super::job::NONE;
+use super::node::{Choice, Delay, Lap, Node, Sink};
+use super::station::Station;
+use super::{Arrivals, Class, Network, NoProbe, Probe, Queue};
+use crate::law::check_probabilities;
+use crate::{Law, LawError, Seed};
+
+/// A node of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NodeId(pub(super) u32);
+
+/// How a router chooses among its outputs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Route {
+    /// At random, with these probabilities, in the order of the connections.
+    Probabilities(Vec<f64>),
+    /// By class: the output for each class from 0 on; classes beyond take the last.
+    Classes(Vec<usize>),
+    /// One after the other.
+    RoundRobin,
+}
+
+/// Why nodes do not make a network.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BuildError {
+    /// A node has no output, or too many.
+    #[error("{kind} '{node}' has {seen} outputs, it needs {expected}")]
+    Outputs {
+        /// The node's name.
+        node: String,
+        /// What it is.
+        kind: &'static str,
+        /// How many outputs it has.
+        seen: usize,
+        /// How many it needs.
+        expected: &'static str,
+    },
+    /// A law that is none.
+    #[error("'{node}': {source}")]
+    Law {
+        /// The node's name.
+        node: String,
+        /// What is wrong.
+        source: LawError,
+    },
+    /// A station that cannot be.
+    #[error("station '{node}': {complaint}")]
+    Station {
+        /// The node's name.
+        node: String,
+        /// What is wrong.
+        complaint: &'static str,
+    },
+    /// A router that sends jobs to an output that it does not have.
+    #[error("router '{node}' names output {seen}, it has {outputs}")]
+    Output {
+        /// The node's name.
+        node: String,
+        /// The output.
+        seen: usize,
+        /// How many there are.
+        outputs: usize,
+    },
+    /// Jobs would go round for ever without time passing.
+    #[error("'{node}' lies on a loop on which no time passes")]
+    Loop {
+        /// The name of a node on it.
+        node: String,
+    },
+    /// A fork or a closed chain's start that leads straight into a finite queue.
+    #[error("fork '{node}' leads to the finite queue '{queue}': it could not wait there")]
+    ForkBlocks {
+        /// The fork's name.
+        node: String,
+        /// The station's name.
+        queue: String,
+    },
+}
+
+/// A node before it is checked.
+struct Plan {
+    name: String,
+    kind: Kind,
+    outputs: Vec<u32>,
+}
+
+enum Kind {
+    Source(Arrivals),
+    Station(Queue),
+    Delay { law: Law, think: bool },
+    Router(Route),
+    Fork,
+    Join,
+    Lap,
+    Sink,
+}
+
+impl Kind {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Source(_) => "source",
+            Self::Station(_) => "station",
+            Self::Delay { .. } => "delay",
+            Self::Router(_) => "router",
+            Self::Fork => "fork",
+            Self::Join => "join",
+            Self::Lap => "lap",
+            Self::Sink => "sink",
+        }
+    }
+}
+
+/// Puts a network together.
+pub struct Builder {
+    seed: Seed,
+    plans: Vec<Plan>,
+    populations: Vec<(u32, Class, u32)>,
+}
+
+impl Builder {
+    /// An empty network. Each node draws from streams of its own, which follow from its name.
+    pub fn new(seed: Seed) -> Self {
+        Self {
+            seed,
+            plans: Vec::new(),
+            populations: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, name: &str, kind: Kind) -> NodeId {
+        self.plans.push(Plan {
+            name: name.to_owned(),
+            kind,
+            outputs: Vec::new(),
+        });
+        NodeId(self.plans.len() as u32 - 1)
+    }
+
+    /// A place where jobs come from outside.
+    pub fn source(&mut self, name: &str, arrivals: Arrivals) -> NodeId {
+        self.add(name, Kind::Source(arrivals))
+    }
+
+    /// Servers with a queue.
+    pub fn station(&mut self, name: &str, queue: Queue) -> NodeId {
+        self.add(name, Kind::Station(queue))
+    }
+
+    /// A delay: as many servers as there are jobs.
+    pub fn delay(&mut self, name: &str, law: Law) -> NodeId {
+        self.add(name, Kind::Delay { law, think: false })
+    }
+
+    /// A delay after which a job's response time begins anew: the think time of a closed chain.
+    pub fn think(&mut self, name: &str, law: Law) -> NodeId {
+        self.add(name, Kind::Delay { law, think: true })
+    }
+
+    /// A parting of the ways.
+    pub fn router(&mut self, name: &str, route: Route) -> NodeId {
+        self.add(name, Kind::Router(route))
+    }
+
+    /// Where a job becomes several, one for each output.
+    pub fn fork(&mut self, name: &str) -> NodeId {
+        self.add(name, Kind::Fork)
+    }
+
+    /// Where what was forked waits for each other and becomes one job again.
+    pub fn join(&mut self, name: &str) -> NodeId {
+        self.add(name, Kind::Join)
+    }
+
+    /// A place that jobs pass; their response times up to here are taken.
+    pub fn lap(&mut self, name: &str) -> NodeId {
+        self.add(name, Kind::Lap)
+    }
+
+    /// Where jobs leave; their response times are taken.
+    pub fn sink(&mut self, name: &str) -> NodeId {
+        self.add(name, Kind::Sink)
+    }
+
+    /// Connects each node with the next.
+    pub fn chain(&mut self, nodes: &[NodeId]) -> &mut Self {
+        for pair in nodes.windows(2) {
+            self.plans[pair[0].0 as usize].outputs.push(pair[1].0);
+        }
+        self
+    }
+
+    /// Puts `jobs` jobs of class 0 into `node` at time zero: a closed chain.
+    pub fn population(&mut self, node: NodeId, jobs: u32) -> &mut Self {
+        self.population_of(node, Class::default(), jobs)
+    }
+
+    /// Puts `jobs` jobs of a class into `node` at time zero.
+    pub fn population_of(&mut self, node: NodeId, class: Class, jobs: u32) -> &mut Self {
+        self.populations.push((node.0, class, jobs));
+        self
+    }
+
+    /// The network, at time zero.
+    ///
+    /// # Errors
+    /// If the nodes do not make a network.
+    pub fn build(self) -> Result<Network, BuildError> {
+        self.build_with(NoProbe)
+    }
+
+    /// The network, at time zero, watched by `probe`.
+    ///
+    /// # Errors
+    /// If the nodes do not make a network.
+    pub fn build_with<P: Probe>(self, probe: P) -> Result<Network<P>, BuildError> {
+        self.check()?;
+        let seed = self.seed;
+        let nodes = self.plans.into_iter().map(|plan| plan.node(&seed));
+        Ok(Network::new(nodes.collect(), &self.populations, probe))
+    }
+
+    fn check(&self) -> Result<(), BuildError> {
+        for plan in &self.plans {
+            plan.check()?;
+        }
+        for (i, plan) in self.plans.iter().enumerate() {
+            // Follow what takes no time; coming back to the start is a loop.
+            let mut reached = plan.outputs.clone();
+            let mut seen = vec![false; self.plans.len()];
+            while let Some(next) = reached.pop() {
+                let next = next as usize;
+                if std::mem::replace(&mut seen[next], true) || !self.plans[next].takes_no_time() {
+                    continue;
+                }
+                reached.extend(&self.plans[next].outputs);
+            }
+            if plan.takes_no_time() && seen[i] {
+                return Err(BuildError::Loop {
+                    node: plan.name.clone(),
+                });
+            }
+            if let Kind::Fork = plan.kind {
+                let finite = (0..self.plans.len()).filter(|&j| seen[j]).find(
+                    |&j| matches!(&self.plans[j].kind, Kind::Station(queue) if queue.is_finite()),
+                );
+                if let Some(j) = finite {
+                    return Err(BuildError::ForkBlocks {
+                        node: plan.name.clone(),
+                        queue: self.plans[j].name.clone(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Plan {
+    fn takes_no_time(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Router(_) | Kind::Fork | Kind::Join | Kind::Lap
+        )
+    }
+
+    fn check(&self) -> Result<(), BuildError> {
+        let seen = self.outputs.len();
+        let (right, expected) = match self.kind {
+            Kind::Sink => (seen == 0, "none"),
+            Kind::Fork | Kind::Router(_) => (seen > 0, "at least one"),
+            _ => (seen == 1, "one"),
+        };
+        if !right {
+            return Err(BuildError::Outputs {
+                node: self.name.clone(),
+                kind: self.kind.name(),
+                seen,
+                expected,
+            });
+        }
+        let of_law = |source| BuildError::Law {
+            node: self.name.clone(),
+            source,
+        };
+        match &self.kind {
+            Kind::Source(arrivals) => arrivals.check().map_err(of_law),
+            Kind::Delay { law, .. } => law.check().map_err(of_law),
+            Kind::Station(queue) => {
+                queue
+                    .laws()
+                    .try_for_each(|law| law.check().map_err(of_law))?;
+                queue.check().map_err(|complaint| BuildError::Station {
+                    node: self.name.clone(),
+                    complaint,
+                })
+            }
+            Kind::Router(Route::Probabilities(p)) => {
+                check_probabilities(p.iter().copied()).map_err(of_law)?;
+                self.check_output(p.len().saturating_sub(1))
+            }
+            Kind::Router(Route::Classes(outputs)) => outputs
+                .iter()
+                .try_for_each(|&output| self.check_output(output)),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_output(&self, output: usize) -> Result<(), BuildError> {
+        if output < self.outputs.len() {
+            return Ok(());
+        }
+        Err(BuildError::Output {
+            node: self.name.clone(),
+            seen: output,
+            outputs: self.outputs.len(),
+        })
+    }
+
+    fn node(self, seed: &Seed) -> Node {
+        let stream = |purpose| seed.stream(&self.name, purpose);
+        let next = self.outputs.first().copied().unwrap_or(NONE);
+        match self.kind {
+            Kind::Source(arrivals) => {
+                let source = Source::new(arrivals, stream("arrival"), stream("batch"));
+                Node::Source { source, next }
+            }
+            Kind::Station(queue) => {
+                let station = Station::new(queue, stream("service"), stream("order"));
+                Node::Station {
+                    station: Box::new(station),
+                    next,
+                }
+            }
+            Kind::Delay { law, think } => Node::Delay(Delay {
+                law,
+                stream: stream("delay"),
+                restarts: think,
+                next,
+            }),
+            Kind::Router(route) => Node::Router(Choice {
+                route,
+                stream: stream("route"),
+                turn: 0,
+                outputs: self.outputs,
+            }),
+            Kind::Fork => Node::Fork {
+                outputs: self.outputs,
+            },
+            Kind::Join => Node::Join { next },
+            Kind::Lap => Node::Lap(Lap {
+                sink: Sink::default(),
+                next,
+            }),
+            Kind::Sink => Node::Sink(Sink::default()),
+        }
+    }
+}
