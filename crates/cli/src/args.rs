@@ -78,6 +78,20 @@ fn factor(text: &str) -> Result<f64, String> {
     }
 }
 
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) => Ok((key.trim().to_owned(), value.trim().to_owned())),
+        None => Err("expected KEY=VALUE, such as array.disks=8".to_owned()),
+    }
+}
+
+fn precision(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(p) if (1e-6..1.0).contains(&p) => Ok(p),
+        _ => Err("expected a share from 0.000001 to below 1, such as 0.01".to_owned()),
+    }
+}
+
 impl Window {
     pub(crate) fn selection(&self) -> Result<Selection, Usage> {
         let until = match (self.until, self.duration) {
@@ -133,18 +147,44 @@ pub(crate) struct Sim {
     /// Where all randomness comes from, instead of the scenario's seed
     #[arg(long)]
     pub(crate) seed: Option<u64>,
+    /// Another value for a key of the scenario, such as array.disks=8; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub(crate) set: Vec<(String, String)>,
     /// How many independent runs, instead of the scenario's number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) replications: Option<u32>,
+    /// Stop as soon as the mean is known to this share of it (95 % interval, such as 0.01); with at most
+    /// --replications runs [default then: 10000]
+    #[arg(long, value_name = "SHARE", value_parser = precision)]
+    pub(crate) precision: Option<f64>,
     /// How many threads; results do not depend on it [default: all processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
     /// Write every request of the first run with its response time as a trace
     #[arg(long, value_name = "OUT")]
     pub(crate) records: Option<PathBuf>,
+    /// Write the requests of the first run as a load, with addresses, to replay them on a device
+    #[arg(long, value_name = "OUT")]
+    pub(crate) load_out: Option<PathBuf>,
     /// Draw the distribution of response times (.png or .svg), a curve per scenario
     #[arg(long, value_name = "OUT")]
     pub(crate) cdf: Option<PathBuf>,
+    /// Draw each scenario's distribution with its 95 % band, as NAME.png in this folder [default: here]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".", require_equals = true)]
+    pub(crate) plot: Option<PathBuf>,
+    /// Tell what response times are made of: wait, positioning, transfer, join delay
+    #[arg(long)]
+    pub(crate) split: bool,
+    /// Print the scenario with all defaults and units, and the offered load of every station; do not
+    /// simulate
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Simulate although the disks are offered more than they can do
+    #[arg(long)]
+    pub(crate) unstable: bool,
+    /// Simulate event by event, also where there is a shorter way to the same result
+    #[arg(long)]
+    pub(crate) events: bool,
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,

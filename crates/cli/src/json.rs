@@ -1,7 +1,7 @@
 //! Results for programs: one JSON object a command.
 //!
 //! A metric is `{"name", "labels", "unit", "n", "mean", "stderr", "sd", "min", "max",
-//! "quantiles", "unsupported_quantiles"}` (those that rest on too few samples), a plain figure `{"name", "labels", "unit", "value", "stderr"}`. What is not known
+//! "quantiles", "quantile_stderrs", "unsupported_quantiles"}` (those that rest on too few samples), a plain figure `{"name", "labels", "unit", "value", "stderr"}`. What is not known
 //! is null.
 
 use iosonar_stats::Distribution;
@@ -51,8 +51,21 @@ impl Output {
 
     /// Adds a plain figure.
     pub(crate) fn figure(&mut self, name: &str, labels: &Value, unit: &str, value: f64) {
+        self.estimate(name, labels, unit, value, f64::NAN);
+    }
+
+    /// Adds a plain figure with its standard error, NaN if it is not known.
+    pub(crate) fn estimate(
+        &mut self,
+        name: &str,
+        labels: &Value,
+        unit: &str,
+        value: f64,
+        stderr: f64,
+    ) {
+        let stderr = stderr.is_finite().then_some(stderr);
         self.metrics.push(json!({
-            "name": name, "labels": labels, "unit": unit, "value": value, "stderr": null,
+            "name": name, "labels": labels, "unit": unit, "value": value, "stderr": stderr,
         }));
     }
 
@@ -64,6 +77,18 @@ impl Output {
         distribution: &Distribution,
         stderr_ms: Option<f64>,
     ) {
+        self.times_with(name, labels, distribution, stderr_ms, |_| f64::NAN);
+    }
+
+    /// The same, with the standard error of each quantile, NaN where it is not known.
+    pub(crate) fn times_with(
+        &mut self,
+        name: &str,
+        labels: &Value,
+        distribution: &Distribution,
+        stderr_ms: Option<f64>,
+        quantile_stderr_ms: impl Fn(f64) -> f64,
+    ) {
         let ms = |t: Option<Nanos>| t.map(Nanos::as_millis_f64);
         let moments = &distribution.moments;
         let known = distribution.count() > 0;
@@ -73,6 +98,12 @@ impl Output {
                 let value = distribution.histogram.quantile(p);
                 (name.to_owned(), json!(ms(value)))
             })
+            .collect();
+        let errors: Map<String, Value> = QUANTILES
+            .iter()
+            .map(|&(name, p)| (name.to_owned(), quantile_stderr_ms(p)))
+            .filter(|(_, stderr)| stderr.is_finite())
+            .map(|(name, stderr)| (name, json!(stderr)))
             .collect();
         let weak: Vec<&str> = QUANTILES
             .into_iter()
@@ -90,6 +121,7 @@ impl Output {
             "min": ms(moments.min()),
             "max": ms(moments.max()),
             "quantiles": quantiles,
+            "quantile_stderrs": errors,
             "unsupported_quantiles": weak,
         }));
     }

@@ -5,6 +5,10 @@
 //! priority, one is in service at a time and is never interrupted. Besides, a device tells whom it
 //! is serving and whom it served last: the rules for partial-stripe writes of RAID 5 ask for that.
 //!
+//! A device that serves first come, first served needs no events: when a job comes, its end is known
+//! already. Such a device also implements [`Device::serve`], and arrays that issue all of a request at
+//! once are then computed without a calendar.
+//!
 //! Implement [`Device`] to put a device of your own under an array.
 
 use iosonar_units::{Nanos, Sector, Sectors};
@@ -25,10 +29,12 @@ pub enum Access {
 /// Who goes first. Non-preemptive: a job in service is finished first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
+    /// Before all others.
+    High,
     /// In the order of arrival.
     Normal,
-    /// Before all that are [`Priority::Normal`].
-    High,
+    /// When nothing else waits: rebuilding, emptying a cache.
+    Low,
 }
 
 /// How a disk comes to the right place before it transfers.
@@ -60,6 +66,17 @@ impl Pace {
     }
 }
 
+/// Which pace a job has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PaceOf {
+    /// That of its own, new place.
+    NewPlace,
+    /// That of an earlier access to the same track.
+    Track(Pace),
+    /// The one of all accesses of its request to this device.
+    Request,
+}
+
 /// One access to one device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Job {
@@ -73,8 +90,8 @@ pub struct Job {
     pub priority: Priority,
     /// How the device comes to the place.
     pub positioning: Positioning,
-    /// The pace of an earlier access to the same track; `None` if the place is new.
-    pub pace: Option<Pace>,
+    /// How fast the data pass.
+    pub pace: PaceOf,
     /// The first sector on the device. Models that draw their places at random do not look at it.
     pub sector: Sector,
     /// How much.
@@ -134,7 +151,40 @@ pub trait Device {
     /// Forgets the statistics so far: the warm-up is over.
     fn measure_from(&mut self, now: Nanos);
 
-    /// How long the device has been serving since [`measure_from`](Self::measure_from), services
-    /// in progress not counted.
-    fn busy_time(&self) -> Nanos;
+    /// What the device was used for since [`measure_from`](Self::measure_from), until `now`. No job is
+    /// at the device any more.
+    fn usage(&self) -> Usage;
+
+    /// How far the arm is from the place of `sector`, in cylinders; for the choice of a mirror.
+    /// Devices without an arm are near everywhere.
+    fn arm_distance(&self, sector: Sector) -> u64 {
+        let _ = sector;
+        0
+    }
+
+    /// Whether jobs of one priority are served strictly in the order of arrival, so that
+    /// [`serve`](Self::serve) may be used.
+    fn serves_in_order(&self) -> bool {
+        false
+    }
+
+    /// Submits a job and tells its service, which may lie in the future: it begins when all jobs
+    /// before have ended. A device is used either by this method or by the others, from its beginning.
+    ///
+    /// # Panics
+    /// If the device does not [serve in order](Self::serves_in_order).
+    fn serve(&mut self, job: Job, now: Nanos) -> Service {
+        let _ = (job, now);
+        unimplemented!("this device does not serve in order")
+    }
+}
+
+/// What a device was used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// How long it was serving.
+    pub busy: Nanos,
+    /// The integral of the number of jobs, waiting and in service, in nanoseconds: by Little's law the
+    /// sum of the times that jobs spent there.
+    pub jobs_time: u128,
 }

@@ -19,10 +19,12 @@ mod profile;
 mod sampled;
 mod seek;
 mod station;
+mod usage;
+mod waiting;
 mod zone;
 
 pub use profile::{BUILT_IN, DiskProfile, ProfileError};
-pub use sampled::SampledDisk;
+pub use sampled::{DiskLaws, SampledDisk};
 pub use seek::{SeekCurve, SeekDistance};
 pub use station::{DiskStation, RpoCount, Scheduler};
-pub use zone::ZoneLaw;
+pub use zone::{ZoneLaw, Zoning};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::{SeekCurve, ZoneLaw};
+use crate::{SeekCurve, ZoneLaw, Zoning};
 
 /// The profiles that are built in, by name.
 pub const BUILT_IN: &[(&str, &str)] = &[(
@@ -59,6 +59,9 @@ pub enum ProfileError {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiskProfile {
+    /// Under which name it was found.
+    #[serde(skip)]
+    pub name: String,
     /// What drive it is.
     pub description: String,
     /// The number of cylinders.
@@ -81,6 +84,9 @@ pub struct TransferProfile {
     pub outermost_ms_per_sector: f64,
     /// On the innermost track.
     pub innermost_ms_per_sector: f64,
+    /// What changes evenly between them.
+    #[serde(default)]
+    pub zoning: Zoning,
 }
 
 /// The seek curves.
@@ -116,8 +122,12 @@ impl DiskProfile {
     /// # Errors
     /// If there is no such profile, or it makes no drive.
     pub fn load(name: &str, directory: &Path) -> Result<Self, ProfileError> {
+        let named = |profile| Self {
+            name: name.to_owned(),
+            ..profile
+        };
         if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
-            return Self::parse(text, name);
+            return Self::parse(text, name).map(named);
         }
         let path = directory.join(name);
         if path.extension().is_none_or(|e| e != "toml") {
@@ -131,7 +141,7 @@ impl DiskProfile {
             path: path.clone(),
             source,
         })?;
-        Self::parse(&text, &path.display().to_string())
+        Self::parse(&text, &path.display().to_string()).map(named)
     }
 
     /// From the text of a profile; `origin` is for messages.
@@ -162,6 +172,7 @@ impl DiskProfile {
         let TransferProfile {
             outermost_ms_per_sector: outermost,
             innermost_ms_per_sector: innermost,
+            zoning: _,
         } = self.transfer;
         if self.cylinders < 3 {
             return refuse("cylinders", f64::from(self.cylinders), "at least 3");
@@ -212,6 +223,7 @@ impl DiskProfile {
     /// The zones of the drive.
     pub fn zones(&self) -> ZoneLaw {
         ZoneLaw::new(
+            self.transfer.zoning,
             self.revolution_ms,
             self.transfer.outermost_ms_per_sector,
             self.transfer.innermost_ms_per_sector,

@@ -1,41 +1,105 @@
 //! The sampled disk: positioning and transfer times by inverting their distributions.
 
-use iosonar_device::{Access, Pace, Positioning};
-use iosonar_sim_core::{Seed, Stream};
+use std::sync::Arc;
+
+use iosonar_device::{Access, Pace, Positioning, RequestId};
+use iosonar_sim_core::{Seed, Stream, hashed_uniform};
 use iosonar_units::Nanos;
 
 use crate::{DiskProfile, SeekCurve, SeekDistance, ZoneLaw};
 
-/// A disk without positions: every access is to an independent, uniformly random sector.
-///
-/// Seek, rotation and zone are drawn from streams of their own, in the order of the services.
-#[derive(Clone, Debug)]
-pub struct SampledDisk {
+/// The laws of a drive, prepared for drawing from them; shared by all disks of a kind.
+#[derive(Debug)]
+pub struct DiskLaws {
     revolution_ns: f64,
     stroke: f64,
     distance: SeekDistance,
     read_seek: SeekCurve,
     write_seek: SeekCurve,
     zones: ZoneLaw,
-    seek: Stream,
-    rotation: Stream,
-    zone: Stream,
 }
 
-impl SampledDisk {
-    /// A disk of this profile that draws from the streams of `component` (such as `disk/0`).
-    pub fn new(profile: &DiskProfile, seed: &Seed, component: &str) -> Self {
+impl DiskLaws {
+    /// The laws of a drive.
+    pub fn new(profile: &DiskProfile) -> Arc<Self> {
         let zones = profile.zones();
-        Self {
+        Arc::new(Self {
             revolution_ns: profile.revolution_ms * 1e6,
             stroke: f64::from(profile.cylinders - 1),
-            distance: SeekDistance::new(zones.s_max(), zones.s_min()),
+            distance: SeekDistance::new(&zones),
             read_seek: profile.read_seek(),
             write_seek: profile.write_seek(),
             zones,
+        })
+    }
+
+    #[inline]
+    fn seek_ns(&self, access: Access, exceeded_with: f64) -> f64 {
+        let curve = match access {
+            Access::Read => &self.read_seek,
+            Access::Write => &self.write_seek,
+        };
+        let cylinders = self.distance.exceeded_with(exceeded_with) * self.stroke;
+        curve.time_ms(cylinders) * 1e6
+    }
+
+    /// The mean rotational latency.
+    pub fn mean_rotation_ms(&self) -> f64 {
+        self.revolution_ns / 2e6
+    }
+
+    /// The mean time of a sector under the head.
+    pub fn mean_transfer_ms_per_sector(&self) -> f64 {
+        self.zones.mean_ns_per_sector() / 1e6
+    }
+
+    /// The mean of a seek and a rotational latency, of the best of so many; by quadrature, to about a
+    /// thousandth.
+    pub fn mean_positioning_ms(&self, access: Access, best_of: u32) -> f64 {
+        const SEEKS: u32 = 2000;
+        const TIMES: u32 = 1000;
+        let seeks: Vec<f64> = (0..SEEKS)
+            .map(|i| self.seek_ns(access, (f64::from(i) + 0.5) / f64::from(SEEKS)))
+            .collect();
+        if best_of == 1 {
+            let seek = seeks.iter().sum::<f64>() / f64::from(SEEKS);
+            return seek / 1e6 + self.mean_rotation_ms();
+        }
+        let longest = seeks.iter().copied().fold(0.0, f64::max) + self.revolution_ns;
+        let step = longest / f64::from(TIMES);
+        let mut mean = 0.0;
+        for i in 0..TIMES {
+            let t = (f64::from(i) + 0.5) * step;
+            let longer = |s: &f64| (1.0 - (t - s) / self.revolution_ns).clamp(0.0, 1.0);
+            let exceeds = seeks.iter().map(longer).sum::<f64>() / f64::from(SEEKS);
+            mean += libm::pow(exceeds, f64::from(best_of)) * step;
+        }
+        mean / 1e6
+    }
+}
+
+/// A disk without positions: every access is to an independent, uniformly random sector.
+///
+/// Seek, rotation and zone are drawn from streams of their own, in the order of the services.
+#[derive(Clone, Debug)]
+pub struct SampledDisk {
+    laws: Arc<DiskLaws>,
+    seek: Stream,
+    rotation: Stream,
+    zone: Stream,
+    /// From which the zones of whole requests follow.
+    zone_key: u64,
+}
+
+impl SampledDisk {
+    /// A disk with these laws that draws from the streams of `component` (such as `disk/0`).
+    pub fn new(laws: &Arc<DiskLaws>, seed: &Seed, component: &str) -> Self {
+        Self {
+            laws: Arc::clone(laws),
             seek: seed.stream(component, "seek"),
             rotation: seed.stream(component, "rotation"),
             zone: seed.stream(component, "zone"),
+            zone_key: seed.stream(component, "zone of request").bits(),
         }
     }
 
@@ -45,7 +109,7 @@ impl SampledDisk {
     pub fn positioning(&mut self, kind: Positioning, access: Access, candidates: usize) -> Nanos {
         let ns = match kind {
             Positioning::None => 0.0,
-            Positioning::FullTurn | Positioning::TurnLessTransfer => self.revolution_ns,
+            Positioning::FullTurn | Positioning::TurnLessTransfer => self.laws.revolution_ns,
             Positioning::RotationOnly => self.rotation_ns(),
             Positioning::Fresh => {
                 let mut least = self.seek_ns(access) + self.rotation_ns();
@@ -61,22 +125,25 @@ impl SampledDisk {
     /// The pace of the data at a new place.
     #[inline]
     pub fn pace(&mut self) -> Pace {
-        self.zones.pace(self.zone.uniform())
+        self.laws.zones.pace(self.zone.uniform())
+    }
+
+    /// The pace of all accesses of one request: it follows from the request's number, so that nothing
+    /// has to be remembered.
+    pub fn pace_of_request(&self, request: RequestId) -> Pace {
+        self.laws
+            .zones
+            .pace(hashed_uniform(self.zone_key, request.0))
     }
 
     #[inline]
     fn rotation_ns(&mut self) -> f64 {
-        self.rotation.uniform() * self.revolution_ns
+        self.rotation.uniform() * self.laws.revolution_ns
     }
 
     #[inline]
     fn seek_ns(&mut self, access: Access) -> f64 {
-        let curve = match access {
-            Access::Read => &self.read_seek,
-            Access::Write => &self.write_seek,
-        };
-        let cylinders = self.distance.exceeded_with(self.seek.uniform()) * self.stroke;
-        curve.time_ms(cylinders) * 1e6
+        self.laws.seek_ns(access, self.seek.uniform())
     }
 }
 
@@ -88,7 +155,7 @@ mod tests {
 
     fn disk() -> SampledDisk {
         let profile = DiskProfile::load("seagate-st3500630ns", Path::new(".")).unwrap();
-        SampledDisk::new(&profile, &Seed::new(1), "disk/0")
+        SampledDisk::new(&DiskLaws::new(&profile), &Seed::new(1), "disk/0")
     }
 
     #[test]
@@ -103,6 +170,11 @@ mod tests {
         ];
         for (access, means) in [(Access::Read, read), (Access::Write, write)] {
             for (&q, mean) in q.iter().zip(means) {
+                let told = disk().laws.mean_positioning_ms(access, q as u32);
+                assert!(
+                    (told / mean - 1.0).abs() < 1e-3,
+                    "{q}: {told} against {mean}"
+                );
                 let (mut disk, mut sample) = (disk(), Moments::default());
                 let n = 100_000;
                 for _ in 0..n {

@@ -1,11 +1,11 @@
 //! A disk with its queue.
 
-use std::collections::VecDeque;
-
-use iosonar_device::{Device, Job, Positioning, Priority, RequestId, Service};
+use iosonar_device::{Device, Job, PaceOf, Positioning, RequestId, Service, Usage};
 use iosonar_units::Nanos;
 
 use crate::SampledDisk;
+use crate::usage::UsageMeter;
+use crate::waiting::WaitingJobs;
 
 /// What a disk does with the jobs that wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,17 +48,17 @@ impl Scheduler {
     }
 }
 
-/// One server; two priorities, non-preemptive.
+/// One server; three priorities, non-preemptive.
 #[derive(Clone, Debug)]
 pub struct DiskStation {
     disk: SampledDisk,
     scheduler: Scheduler,
-    normal: VecDeque<(Job, Nanos)>,
-    high: VecDeque<(Job, Nanos)>,
+    waiting: WaitingJobs,
     current: Option<Service>,
     last_served: Option<RequestId>,
-    measured_from: Nanos,
-    busy_time: Nanos,
+    usage: UsageMeter,
+    /// When all jobs so far are done, where each is told its service at once.
+    free_at: Nanos,
 }
 
 impl DiskStation {
@@ -67,12 +67,36 @@ impl DiskStation {
         Self {
             disk,
             scheduler,
-            normal: VecDeque::new(),
-            high: VecDeque::new(),
+            waiting: WaitingJobs::default(),
             current: None,
             last_served: None,
-            measured_from: Nanos::ZERO,
-            busy_time: Nanos::ZERO,
+            usage: UsageMeter::default(),
+            free_at: Nanos::ZERO,
+        }
+    }
+
+    #[inline]
+    fn service(&mut self, job: Job, arrived: Nanos, now: Nanos, waiting: usize) -> Service {
+        let candidates = self.scheduler.candidates(waiting);
+        let mut positioning = self
+            .disk
+            .positioning(job.positioning, job.access, candidates);
+        let pace = match job.pace {
+            PaceOf::NewPlace => self.disk.pace(),
+            PaceOf::Track(pace) => pace,
+            PaceOf::Request => self.disk.pace_of_request(job.request),
+        };
+        let transfer = pace.time(job.sectors);
+        if job.positioning == Positioning::TurnLessTransfer {
+            positioning = positioning.saturating_sub(transfer);
+        }
+        Service {
+            job,
+            arrived,
+            started: now,
+            positioning,
+            transfer,
+            pace,
         }
     }
 }
@@ -80,10 +104,7 @@ impl DiskStation {
 impl Device for DiskStation {
     #[inline]
     fn submit(&mut self, job: Job, now: Nanos) {
-        match job.priority {
-            Priority::Normal => self.normal.push_back((job, now)),
-            Priority::High => self.high.push_back((job, now)),
-        }
+        self.waiting.push(job, now);
     }
 
     #[inline]
@@ -91,25 +112,9 @@ impl Device for DiskStation {
         if self.current.is_some() {
             return None;
         }
-        let waiting = self.queue_length();
-        let (job, arrived) = self.high.pop_front().or_else(|| self.normal.pop_front())?;
-        let candidates = self.scheduler.candidates(waiting);
-        let mut positioning = self
-            .disk
-            .positioning(job.positioning, job.access, candidates);
-        let pace = job.pace.unwrap_or_else(|| self.disk.pace());
-        let transfer = pace.time(job.sectors);
-        if job.positioning == Positioning::TurnLessTransfer {
-            positioning = positioning.saturating_sub(transfer);
-        }
-        let service = Service {
-            job,
-            arrived,
-            started: now,
-            positioning,
-            transfer,
-            pace,
-        };
+        let waiting = self.waiting.len();
+        let (job, arrived) = self.waiting.pop()?;
+        let service = self.service(job, arrived, now, waiting);
         self.current = Some(service);
         Some(service.ended())
     }
@@ -123,7 +128,7 @@ impl Device for DiskStation {
             "a service ends when it was said to end"
         );
         self.last_served = Some(service.job.request);
-        self.busy_time += now - service.started.max(self.measured_from);
+        self.usage.add(&service, now);
         service
     }
 
@@ -139,24 +144,35 @@ impl Device for DiskStation {
 
     #[inline]
     fn queue_length(&self) -> usize {
-        self.normal.len() + self.high.len()
+        self.waiting.len()
     }
 
     fn measure_from(&mut self, now: Nanos) {
-        self.measured_from = now;
-        self.busy_time = Nanos::ZERO;
+        self.usage.measure_from(now);
     }
 
-    fn busy_time(&self) -> Nanos {
-        self.busy_time
+    fn usage(&self) -> Usage {
+        self.usage.usage()
+    }
+
+    fn serves_in_order(&self) -> bool {
+        self.scheduler == Scheduler::Fcfs
+    }
+
+    #[inline]
+    fn serve(&mut self, job: Job, now: Nanos) -> Service {
+        let service = self.service(job, now, now.max(self.free_at), 1);
+        self.free_at = service.ended();
+        self.usage.add(&service, self.free_at);
+        service
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::DiskProfile;
-    use iosonar_device::Access;
+    use crate::{DiskLaws, DiskProfile};
+    use iosonar_device::{Access, Priority};
     use iosonar_sim_core::Seed;
     use iosonar_units::{Sector, Sectors};
     use std::path::Path;
@@ -168,7 +184,7 @@ mod tests {
             access: Access::Read,
             priority,
             positioning: Positioning::Fresh,
-            pace: None,
+            pace: PaceOf::NewPlace,
             sector: Sector::new(0),
             sectors: Sectors::new(256),
         }
@@ -177,12 +193,13 @@ mod tests {
     #[test]
     fn high_priority_overtakes_but_never_interrupts() {
         let profile = DiskProfile::load("seagate-st3500630ns", Path::new(".")).unwrap();
-        let disk = SampledDisk::new(&profile, &Seed::new(1), "disk/0");
+        let disk = SampledDisk::new(&DiskLaws::new(&profile), &Seed::new(1), "disk/0");
         let mut station = DiskStation::new(disk, Scheduler::Fcfs);
         station.submit(job(0, Priority::Normal), Nanos::ZERO);
         let mut end = station.start_next(Nanos::ZERO).unwrap();
         station.submit(job(1, Priority::Normal), Nanos::ZERO);
         station.submit(job(2, Priority::High), Nanos::ZERO);
+        station.submit(job(4, Priority::Low), Nanos::ZERO);
         station.submit(job(3, Priority::High), Nanos::ZERO);
         assert_eq!(station.start_next(Nanos::ZERO), None, "it is busy");
         assert_eq!(station.busy_with(), Some(RequestId(0)));
@@ -191,8 +208,51 @@ mod tests {
             end = next;
             order.push(station.complete(end).job.tag);
         }
-        assert_eq!(order, [0, 2, 3, 1]);
-        assert_eq!(station.last_served(), Some(RequestId(1)));
-        assert_eq!(station.busy_time(), end, "work is conserved");
+        assert_eq!(order, [0, 2, 3, 1, 4]);
+        assert_eq!(station.last_served(), Some(RequestId(4)));
+        assert_eq!(station.usage().busy, end, "work is conserved");
+    }
+
+    #[test]
+    fn told_at_once_or_event_by_event_services_are_the_same() {
+        let profile = DiskProfile::load("seagate-st3500630ns", Path::new(".")).unwrap();
+        let station = || {
+            let disk = SampledDisk::new(&DiskLaws::new(&profile), &Seed::new(1), "disk/0");
+            DiskStation::new(disk, Scheduler::Fcfs)
+        };
+        let arrivals: Vec<Nanos> = (0..50)
+            .map(|i| Nanos::from_millis(i * i % 90 + 12 * i))
+            .collect();
+        let mut sorted = arrivals;
+        sorted.sort_unstable();
+        let warm = sorted[20];
+        let mut at_once = station();
+        let mut services = Vec::new();
+        for (i, &at) in sorted.iter().enumerate() {
+            if i == 20 {
+                at_once.measure_from(at);
+            }
+            services.push(at_once.serve(job(i as u64, Priority::Normal), at));
+        }
+        let mut by_event = station();
+        let (mut told, mut next, mut end) = (Vec::new(), 0, None);
+        while told.len() < sorted.len() {
+            match end {
+                Some(at) if next == sorted.len() || at <= sorted[next] => {
+                    told.push(by_event.complete(at));
+                    end = by_event.start_next(at);
+                }
+                _ => {
+                    if next == 20 {
+                        by_event.measure_from(warm);
+                    }
+                    by_event.submit(job(next as u64, Priority::Normal), sorted[next]);
+                    end = end.or(by_event.start_next(sorted[next]));
+                    next += 1;
+                }
+            }
+        }
+        assert_eq!(told, services);
+        assert_eq!(by_event.usage(), at_once.usage());
     }
 }

@@ -1,14 +1,32 @@
 //! Zones: how fast data pass under the head at a random sector.
 
 use iosonar_device::Pace;
+use serde::Deserialize;
 
-/// The number of sectors per track, linear in the cylinder, as seen from a random sector.
+/// What changes evenly from the outermost cylinder to the innermost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Zoning {
+    /// The number of sectors per track.
+    #[default]
+    SectorsPerTrackLinear,
+    /// The time that a sector takes.
+    TimePerSectorLinear,
+}
+
+/// The zones of a disk, as seen from a random sector.
 ///
-/// A random sector lies on a track of s sectors with density 2 s / (`s_max`^2 - `s_min`^2) on
-/// [`s_min`, `s_max`]: by inversion s = sqrt(`s_min`^2 + u (`s_max`^2 - `s_min`^2)). One sector
-/// takes R / s.
+/// Let x, 0 to 1, be the cylinder as a share of the stroke, s(x) the sectors per track, R the
+/// revolution. A random sector lies on a cylinder with a density proportional to s(x), and one sector
+/// takes R / s(x) there.
+///
+/// - Sectors per track linear in x: s is distributed with the density 2 s / (`s_max`^2 - `s_min`^2);
+///   by inversion s = sqrt(`s_min`^2 + u (`s_max`^2 - `s_min`^2)).
+/// - Time per sector t = R / s linear in x: the density of x is proportional to 1 / t(x), so
+///   t = `t_min` (`t_max` / `t_min`)^u.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ZoneLaw {
+    zoning: Zoning,
     revolution_ns: f64,
     s_max: f64,
     s_min: f64,
@@ -17,8 +35,9 @@ pub struct ZoneLaw {
 impl ZoneLaw {
     /// From one revolution and the time of one sector on the outermost and innermost track, all in
     /// milliseconds.
-    pub fn new(revolution_ms: f64, outermost_ms: f64, innermost_ms: f64) -> Self {
+    pub fn new(zoning: Zoning, revolution_ms: f64, outermost_ms: f64, innermost_ms: f64) -> Self {
         Self {
+            zoning,
             revolution_ns: revolution_ms * 1e6,
             s_max: revolution_ms / outermost_ms,
             s_min: revolution_ms / innermost_ms,
@@ -35,11 +54,67 @@ impl ZoneLaw {
         self.s_min
     }
 
+    /// Whether all tracks are alike, but for rounding.
+    fn is_even(&self) -> bool {
+        self.s_max / self.s_min < 1.0 + 1e-9
+    }
+
     /// The pace at a random sector, from a uniform number `u` on [0, 1).
     #[inline]
     pub fn pace(&self, u: f64) -> Pace {
-        let (low, high) = (self.s_min * self.s_min, self.s_max * self.s_max);
-        Pace(self.revolution_ns / (low + u * (high - low)).sqrt())
+        match self.zoning {
+            Zoning::SectorsPerTrackLinear => {
+                let (low, high) = (self.s_min * self.s_min, self.s_max * self.s_max);
+                Pace(self.revolution_ns / (low + u * (high - low)).sqrt())
+            }
+            Zoning::TimePerSectorLinear => {
+                let (least, ratio) = (self.revolution_ns / self.s_max, self.s_max / self.s_min);
+                Pace(least * libm::pow(ratio, u))
+            }
+        }
+    }
+
+    /// The mean pace.
+    pub fn mean_ns_per_sector(&self) -> f64 {
+        let (t_min, t_max) = (
+            self.revolution_ns / self.s_max,
+            self.revolution_ns / self.s_min,
+        );
+        match self.zoning {
+            _ if self.is_even() => t_min,
+            Zoning::SectorsPerTrackLinear => 2.0 * t_min * t_max / (t_min + t_max),
+            Zoning::TimePerSectorLinear => (t_max - t_min) / libm::log(t_max / t_min),
+        }
+    }
+
+    /// The density of the cylinder of a random sector at `x`, 0 (outermost) to 1.
+    pub(crate) fn density(&self, x: f64) -> f64 {
+        match self.zoning {
+            _ if self.is_even() => 1.0,
+            Zoning::SectorsPerTrackLinear => {
+                let mean = f64::midpoint(self.s_max, self.s_min);
+                (self.s_max + (self.s_min - self.s_max) * x) / mean
+            }
+            Zoning::TimePerSectorLinear => {
+                let ratio = self.s_max / self.s_min;
+                (ratio - 1.0) / (1.0 + (ratio - 1.0) * x) / libm::log(ratio)
+            }
+        }
+    }
+
+    /// The probability that the cylinder of a random sector lies beyond `x`.
+    pub(crate) fn beyond(&self, x: f64) -> f64 {
+        match self.zoning {
+            _ if self.is_even() => 1.0 - x,
+            Zoning::SectorsPerTrackLinear => {
+                let mean = f64::midpoint(self.s_max, self.s_min);
+                1.0 - (self.s_max * x + (self.s_min - self.s_max) * x * x / 2.0) / mean
+            }
+            Zoning::TimePerSectorLinear => {
+                let ratio = self.s_max / self.s_min;
+                1.0 - libm::log1p((ratio - 1.0) * x) / libm::log(ratio)
+            }
+        }
     }
 }
 
@@ -49,18 +124,41 @@ mod tests {
 
     #[test]
     fn mean_and_variance_of_the_transfer_are_the_closed_forms() {
-        let zones = ZoneLaw::new(8.33, 0.005_976, 0.012_064);
-        let n = 1_000_000;
-        let (mut sum, mut squares) = (0.0, 0.0);
-        for i in 0..n {
-            let ms = zones.pace((f64::from(i) + 0.5) / f64::from(n)).0 * 256.0 / 1e6;
-            sum += ms;
-            squares += ms * ms;
+        // Reference: 256 sectors take 2.046140 ms on average, variance 0.170768 ms^2; if the time per
+        // sector were linear 2.218626 ms.
+        for (zoning, expected) in [
+            (Zoning::SectorsPerTrackLinear, 2.046_140),
+            (Zoning::TimePerSectorLinear, 2.218_626),
+        ] {
+            let zones = ZoneLaw::new(zoning, 8.33, 0.005_976, 0.012_064);
+            let n = 1_000_000;
+            let (mut sum, mut squares) = (0.0, 0.0);
+            for i in 0..n {
+                let ms = zones.pace((f64::from(i) + 0.5) / f64::from(n)).0 * 256.0 / 1e6;
+                sum += ms;
+                squares += ms * ms;
+            }
+            let mean = sum / f64::from(n);
+            assert!((mean - expected).abs() < 1e-6, "{mean}");
+            assert!((zones.mean_ns_per_sector() * 256.0 / 1e6 - expected).abs() < 1e-6);
+            if zoning == Zoning::SectorsPerTrackLinear {
+                let variance = squares / f64::from(n) - mean * mean;
+                assert!((variance - 0.170_768).abs() < 1e-6, "{variance}");
+            }
         }
-        let mean = sum / f64::from(n);
-        // Reference: 256 sectors take 2.046140 ms on average, variance 0.170768 ms^2.
-        assert!((mean - 2.046_140).abs() < 1e-6, "{mean}");
-        let variance = squares / f64::from(n) - mean * mean;
-        assert!((variance - 0.170_768).abs() < 1e-6, "{variance}");
+    }
+
+    #[test]
+    fn the_density_is_the_slope_of_the_distribution() {
+        for zoning in [Zoning::SectorsPerTrackLinear, Zoning::TimePerSectorLinear] {
+            for inner in [0.005_976, 0.012_064] {
+                let zones = ZoneLaw::new(zoning, 8.33, 0.005_976, inner);
+                assert!((zones.beyond(0.0) - 1.0).abs() < 1e-12 && zones.beyond(1.0).abs() < 1e-12);
+                for x in [0.1, 0.5, 0.9] {
+                    let slope = (zones.beyond(x - 1e-6) - zones.beyond(x + 1e-6)) / 2e-6;
+                    assert!((slope - zones.density(x)).abs() < 1e-6, "{zoning:?} {x}");
+                }
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Distribution functions, several on one chart.
 
-use plotters::prelude::{DrawingBackend, PathElement};
+use plotters::prelude::{DrawingBackend, PathElement, Polygon};
 use plotters::style::Color;
 
 use crate::canvas::{Area, Chart, PlotError};
@@ -16,6 +16,9 @@ pub struct Curve {
     pub label: String,
     /// (value in seconds, share from 0 to 1), ascending in both.
     pub points: Vec<(f64, f64)>,
+    /// How sure that is: (value in seconds, lowest share, highest share), ascending. Drawn as a band
+    /// behind the curve; may be empty.
+    pub band: Vec<(f64, f64, f64)>,
 }
 
 /// A chart of distribution functions.
@@ -125,6 +128,15 @@ fn corners(curve: &Curve, x: &Scale, plot: &PlotArea) -> Vec<(i32, i32)> {
     corners
 }
 
+/// The outline of a curve's band in pixels: along its upper edge and back along the lower.
+fn outline(curve: &Curve, x: &Scale, plot: &PlotArea) -> Vec<(i32, i32)> {
+    let band = || curve.band.iter().filter(|(value, _, _)| *value > 0.0);
+    let point = |value: f64, share: f64| (plot.x(x.share(value)), plot.y(share.clamp(0.0, 1.0)));
+    let upper = band().map(|&(value, _, high)| point(value, high));
+    let lower = band().rev().map(|&(value, low, _)| point(value, low));
+    upper.chain(lower).collect()
+}
+
 impl Chart for CdfChart {
     fn draw<B: DrawingBackend>(&self, area: &Area<B>) -> Result<(), PlotError> {
         let frame = self.frame();
@@ -133,6 +145,11 @@ impl Chart for CdfChart {
         for (curve, colour) in self.curves.iter().zip(theme::CURVES.iter().cycle()) {
             if curve.points.is_empty() {
                 continue;
+            }
+            let band = outline(curve, &frame.x.scale, &plot);
+            if !band.is_empty() {
+                area.draw(&Polygon::new(band, colour.mix(0.25).filled()))
+                    .map_err(PlotError::new)?;
             }
             let path = corners(curve, &frame.x.scale, &plot);
             area.draw(&PathElement::new(path, colour.stroke_width(2)))
@@ -159,6 +176,7 @@ mod tests {
         let curve = Curve {
             label: String::new(),
             points: vec![(0.0, 0.25), (1e-3, 0.5), (1e-2, 1.0)],
+            band: Vec::new(),
         };
         let x = Scale::Log {
             from: 1e-4,
@@ -168,6 +186,20 @@ mod tests {
             corners(&curve, &x, &PLOT),
             [(0, 75), (25, 75), (25, 50), (50, 50), (50, 0)]
         );
+    }
+
+    #[test]
+    fn a_band_goes_along_its_upper_edge_and_back_along_the_lower() {
+        let curve = Curve {
+            band: vec![(1e-3, 0.4, 0.6), (1e-2, 0.9, 1.1)],
+            ..Curve::default()
+        };
+        let x = Scale::Log {
+            from: 1e-4,
+            to: 1.0,
+        };
+        let expected = [(25, 40), (50, 0), (50, 10), (25, 60)];
+        assert_eq!(outline(&curve, &x, &PLOT), expected);
     }
 
     #[test]

@@ -9,9 +9,13 @@
 //!                     layout)
 //! ```
 //!
-//! - [`Raid0`], [`Raid01`], [`Raid5`]: the planners. With [`Placement::Random`] they place requests as the
-//!   papers do, with [`Placement::Addressed`] by the addresses of a real layout.
-//! - [`Array`]: the simulation, event by event, over any [`Device`](iosonar_device::Device).
+//! - [`levels`]: the planners: RAID 0, 1, 10, 01, 5, 6, 50, 60 and disks one after the other, with
+//!   lost disks. With [`Placement::Random`] they place requests as the papers do, with
+//!   [`Placement::Addressed`] by the addresses of a real layout.
+//! - [`Array`]: the simulation over any [`Device`](iosonar_device::Device): event by event, or, where
+//!   every job's end is known when it comes, without events and with the same result.
+//! - [`Controller`]: what lies between the host and the disks: command overhead, exclusive-or, a
+//!   shared bus, a write-back cache; and the [`Rebuild`] of lost disks.
 //!
 //! A write of a part of a RAID 5 stripe first reads: either the old data and parity
 //! (read-modify-write) or the rest of the stripe (reconstruct-write). How its disks then come to
@@ -21,17 +25,19 @@
 //! Simulation", EPEW 2009.
 
 mod array;
+pub mod levels;
 mod plan;
 pub mod positioning;
-mod raid0;
-mod raid01;
-mod raid5;
 pub mod rules;
 mod striping;
 
-pub use array::{Array, Completion, CompletionSink, RequestSource, RunSummary};
+pub use array::{
+    Array, Completion, CompletionSink, Controller, Rebuild, RebuildProgress, RequestSource,
+    ResponseSplit, RunSummary, WriteBack,
+};
+pub use levels::{
+    Arrangement, Grouped, Level, Linear, Lost, MirrorRead, Mirrored, Parity, ParityLayout,
+    RandomLayout, ReadLayout, Striped, WriteStart,
+};
 pub use plan::{Plan, Planner, Stage, StageKind, SubRequest};
-pub use raid0::Raid0;
-pub use raid01::{MirrorRead, Raid01};
-pub use raid5::{ParityLayout, Raid5, RandomLayout, ReadLayout, WriteStart};
 pub use striping::{Geometry, GeometryError, Placement};

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use iosonar_device::Access;
-use iosonar_trace::Request;
+use iosonar_device::{Access, Device};
+use iosonar_trace::{Op, Request};
 use iosonar_units::{Sector, Sectors};
 
 /// A part of a request that goes to one device.
@@ -26,6 +26,8 @@ pub enum StageKind {
     ReadModifyWrite,
     /// Pre-reads of what stays of the stripe, then, when all are done, the writes.
     ReconstructWrite,
+    /// Reads, then, when all are done, writes elsewhere: a step of a rebuild.
+    Copy,
 }
 
 /// A part of a request that is carried out on its own: all reads, all full stripes, or one partly
@@ -38,6 +40,9 @@ pub struct Stage {
     pub first: Range<usize>,
     /// Those that follow when all of `first` are done: the writes of a partial write.
     pub then: Range<usize>,
+    /// How many sectors go through the controller's exclusive-or: before the writes, or after the
+    /// reads where a lost unit is made of the others.
+    pub xor: u64,
 }
 
 /// What a request becomes: sub-requests in stages. Stages do not wait for each other.
@@ -92,8 +97,69 @@ impl Plan {
                 kind: StageKind::Direct(access),
                 first: begin..self.len(),
                 then: self.len()..self.len(),
+                xor: 0,
             });
         }
+    }
+
+    /// The stage that was made last puts so many sectors through the exclusive-or.
+    pub fn with_xor(&mut self, sectors: u64) {
+        if let Some(stage) = self.stages.last_mut() {
+            stage.xor = sectors;
+        }
+    }
+
+    /// Makes one sub-request of those that follow on each other, on one disk and in one stage. The
+    /// papers' model keeps each block its own; a disk with addresses would not.
+    pub fn coalesce(&mut self) {
+        let before = std::mem::take(&mut self.sub_requests);
+        let merge = |range: &mut Range<usize>, merged: &mut Vec<SubRequest>| {
+            let begin = merged.len();
+            for sub in &before[range.clone()] {
+                let earlier = merged[begin..]
+                    .iter_mut()
+                    .rev()
+                    .find(|m| m.disk == sub.disk);
+                match earlier {
+                    Some(m)
+                        if m.sector.get() + u64::from(m.sectors.get()) == sub.sector.get()
+                            && m.sectors.get().checked_add(sub.sectors.get()).is_some() =>
+                    {
+                        m.sectors = Sectors::new(m.sectors.get() + sub.sectors.get());
+                    }
+                    _ => merged.push(*sub),
+                }
+            }
+            *range = begin..merged.len();
+        };
+        let mut merged = Vec::with_capacity(before.len());
+        for stage in &mut self.stages {
+            merge(&mut stage.first, &mut merged);
+            merge(&mut stage.then, &mut merged);
+        }
+        self.sub_requests = merged;
+    }
+
+    /// Makes a stage of the sub-requests from `begin` on: reads up to `writes`, then writes.
+    pub fn copy(&mut self, begin: usize, writes: usize) {
+        self.partial_write(StageKind::Copy, begin, writes);
+    }
+
+    /// Adds the plan of a part of the array, whose disk 0 is this one's disk `disks`.
+    pub fn append(&mut self, part: &Self, disks: usize) {
+        let before = self.len();
+        let moved = |s: &SubRequest| SubRequest {
+            disk: s.disk + disks,
+            ..*s
+        };
+        self.sub_requests
+            .extend(part.sub_requests.iter().map(moved));
+        self.stages.extend(part.stages.iter().map(|stage| Stage {
+            kind: stage.kind,
+            first: stage.first.start + before..stage.first.end + before,
+            then: stage.then.start + before..stage.then.end + before,
+            xor: stage.xor,
+        }));
     }
 
     /// Makes a stage of the sub-requests from `begin` on: pre-reads up to `writes`, then writes.
@@ -102,19 +168,45 @@ impl Plan {
             kind,
             first: begin..writes,
             then: writes..self.len(),
+            xor: 0,
         });
     }
 }
 
 /// A RAID level with its layout: says what a request becomes.
+///
+/// Implement it to simulate an array of one's own over any [`Device`]s.
 pub trait Planner {
     /// Fills the (empty) `plan` for `request`, which lies within
-    /// [`data_sectors`](Self::data_sectors).
-    fn plan(&mut self, request: &Request, plan: &mut Plan);
+    /// [`data_sectors`](Self::data_sectors). The devices may be looked at, for instance to read from
+    /// the mirror with the shorter queue; spare devices follow those of the array.
+    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut Plan);
 
     /// How many devices the plans speak of.
     fn disks(&self) -> usize;
 
     /// How many sectors of data the array holds.
     fn data_sectors(&self) -> u64;
+
+    /// Whether all sub-requests of such a request are issued at its start, without a look at the
+    /// devices. If no size is given: whatever the size.
+    fn issues_at_once(&self, op: Op, sectors: Option<Sectors>) -> bool {
+        let _ = (op, sectors);
+        false
+    }
+
+    /// How many stripes a rebuild of the lost disks copies; 0 if nothing can be rebuilt.
+    fn stripes_to_rebuild(&self) -> u64 {
+        0
+    }
+
+    /// Fills the (empty) plan with the [`StageKind::Copy`] that rebuilds a stripe.
+    fn plan_rebuild(&mut self, stripe: u64, plan: &mut Plan) {
+        let _ = (stripe, plan);
+    }
+
+    /// From now on the first `stripes` stripes of lost disks are on the spares.
+    fn rebuilt(&mut self, stripes: u64) {
+        let _ = stripes;
+    }
 }

@@ -17,72 +17,115 @@ use iosonar_device::{Device, Positioning, RequestId};
 
 use crate::StageKind;
 
-/// The positioning of a write of `request` that arrives at `device`; `read_last` says whether this
-/// device finished the last of the pre-reads.
+/// A row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// No partial-stripe write.
+    Ordinary,
+    /// Read-modify-write, the disk is busy.
+    ModifyBusy,
+    /// Read-modify-write, another request was served there since the pre-read.
+    ModifyOther,
+    /// Read-modify-write, this disk finished its pre-read last.
+    ModifyLast,
+    /// Read-modify-write, the disk has waited since its pre-read.
+    ModifyWaited,
+    /// Reconstruct-write, the disk is busy with another request.
+    ReconstructBusy,
+    /// Reconstruct-write, the disk is idle and served another request last.
+    ReconstructOther,
+    /// Reconstruct-write, the disk is busy with a sub-request of the same request.
+    ReconstructFollows,
+    /// Reconstruct-write, the disk is idle and served this request last.
+    ReconstructWaited,
+}
+
+impl Case {
+    /// How the disk comes to the place.
+    #[inline]
+    pub fn positioning(self) -> Positioning {
+        match self {
+            Self::Ordinary
+            | Self::ModifyBusy
+            | Self::ModifyOther
+            | Self::ReconstructBusy
+            | Self::ReconstructOther => Positioning::Fresh,
+            Self::ModifyLast => Positioning::FullTurn,
+            Self::ModifyWaited | Self::ReconstructWaited => Positioning::RotationOnly,
+            Self::ReconstructFollows => Positioning::None,
+        }
+    }
+}
+
+/// The case of a write of `request` that arrives at `device`; `read_last` says whether this device
+/// finished the last of the pre-reads.
 #[inline]
 pub fn of_write(
     kind: StageKind,
     request: RequestId,
     device: &impl Device,
     read_last: bool,
-) -> Positioning {
+) -> Case {
     let here_last = device.last_served() == Some(request);
     match (kind, device.busy_with()) {
-        (StageKind::Direct(_), _) => Positioning::Fresh,
-        (StageKind::ReadModifyWrite, None) if here_last && read_last => Positioning::FullTurn,
-        (StageKind::ReadModifyWrite, None) if here_last => Positioning::RotationOnly,
-        (StageKind::ReadModifyWrite, _) => Positioning::Fresh,
-        (StageKind::ReconstructWrite, Some(busy)) if busy == request => Positioning::None,
-        (StageKind::ReconstructWrite, None) if here_last => Positioning::RotationOnly,
-        (StageKind::ReconstructWrite, _) => Positioning::Fresh,
+        (StageKind::Direct(_) | StageKind::Copy, _) => Case::Ordinary,
+        (StageKind::ReadModifyWrite, Some(_)) => Case::ModifyBusy,
+        (StageKind::ReadModifyWrite, None) if here_last && read_last => Case::ModifyLast,
+        (StageKind::ReadModifyWrite, None) if here_last => Case::ModifyWaited,
+        (StageKind::ReadModifyWrite, None) => Case::ModifyOther,
+        (StageKind::ReconstructWrite, Some(busy)) if busy == request => Case::ReconstructFollows,
+        (StageKind::ReconstructWrite, Some(_)) => Case::ReconstructBusy,
+        (StageKind::ReconstructWrite, None) if here_last => Case::ReconstructWaited,
+        (StageKind::ReconstructWrite, None) => Case::ReconstructOther,
     }
 }
 
-/// How often each positioning was taken by partial-stripe writes.
+/// How often each case came about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PositioningCounts {
-    /// Writes of read-modify-writes: fresh, rotation only, full turn.
-    pub read_modify_write: [u64; 3],
-    /// Writes of reconstruct-writes: fresh, rotation only, none.
-    pub reconstruct_write: [u64; 3],
-}
+pub struct PositioningCounts([u64; 9]);
 
 impl PositioningCounts {
-    pub(crate) fn count(&mut self, kind: StageKind, positioning: Positioning) {
-        let case = match positioning {
-            Positioning::Fresh => 0,
-            Positioning::RotationOnly => 1,
-            Positioning::FullTurn | Positioning::TurnLessTransfer | Positioning::None => 2,
-        };
-        match kind {
-            StageKind::Direct(_) => {}
-            StageKind::ReadModifyWrite => self.read_modify_write[case] += 1,
-            StageKind::ReconstructWrite => self.reconstruct_write[case] += 1,
-        }
+    /// The cases of read-modify-writes.
+    pub const MODIFY: [Case; 4] = [
+        Case::ModifyBusy,
+        Case::ModifyOther,
+        Case::ModifyLast,
+        Case::ModifyWaited,
+    ];
+    /// The cases of reconstruct-writes.
+    pub const RECONSTRUCT: [Case; 4] = [
+        Case::ReconstructBusy,
+        Case::ReconstructOther,
+        Case::ReconstructFollows,
+        Case::ReconstructWaited,
+    ];
+
+    #[inline]
+    pub(crate) fn count(&mut self, case: Case) {
+        self.0[case as usize] += 1;
+    }
+
+    /// How often a case came about.
+    pub fn of(&self, case: Case) -> u64 {
+        self.0[case as usize]
     }
 
     /// Adds the counts of another run.
     pub fn merge(&mut self, other: &Self) {
-        let pairs = [
-            (&mut self.read_modify_write, &other.read_modify_write),
-            (&mut self.reconstruct_write, &other.reconstruct_write),
-        ];
-        for (mine, theirs) in pairs {
-            for (a, b) in mine.iter_mut().zip(theirs) {
-                *a += b;
-            }
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine += theirs;
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use iosonar_device::{Job, Service};
+    use iosonar_device::{Job, Service, Usage};
     use iosonar_units::Nanos;
 
     /// A device that only answers the two questions.
-    struct Answers(Option<RequestId>, Option<RequestId>);
+    pub(crate) struct Answers(Option<RequestId>, Option<RequestId>);
 
     impl Device for Answers {
         fn submit(&mut self, _: Job, _: Nanos) {}
@@ -102,8 +145,8 @@ mod tests {
             0
         }
         fn measure_from(&mut self, _: Nanos) {}
-        fn busy_time(&self) -> Nanos {
-            Nanos::ZERO
+        fn usage(&self) -> Usage {
+            Usage::default()
         }
     }
 
@@ -112,25 +155,23 @@ mod tests {
         use Positioning::{Fresh, FullTurn, None as FollowsOn, RotationOnly};
         use StageKind::{ReadModifyWrite as Rmw, ReconstructWrite as Rcw};
         let (me, other) = (Some(RequestId(1)), Some(RequestId(2)));
-        for (kind, busy, last, read_last, expected) in [
-            (Rmw, other, me, false, Fresh),
-            (Rmw, me, me, false, Fresh),
-            (Rmw, None, other, false, Fresh),
-            (Rmw, None, me, true, FullTurn),
-            (Rmw, None, me, false, RotationOnly),
-            (Rcw, me, other, false, FollowsOn),
-            (Rcw, other, me, false, Fresh),
-            (Rcw, None, me, false, RotationOnly),
-            (Rcw, None, me, true, RotationOnly),
-            (Rcw, None, other, false, Fresh),
-            (Rcw, None, None, false, Fresh),
+        for (kind, busy, last, read_last, case, positioning) in [
+            (Rmw, other, me, false, Case::ModifyBusy, Fresh),
+            (Rmw, me, me, false, Case::ModifyBusy, Fresh),
+            (Rmw, None, other, false, Case::ModifyOther, Fresh),
+            (Rmw, None, me, true, Case::ModifyLast, FullTurn),
+            (Rmw, None, me, false, Case::ModifyWaited, RotationOnly),
+            (Rcw, me, other, false, Case::ReconstructFollows, FollowsOn),
+            (Rcw, other, me, false, Case::ReconstructBusy, Fresh),
+            (Rcw, None, me, false, Case::ReconstructWaited, RotationOnly),
+            (Rcw, None, me, true, Case::ReconstructWaited, RotationOnly),
+            (Rcw, None, other, false, Case::ReconstructOther, Fresh),
+            (Rcw, None, None, false, Case::ReconstructOther, Fresh),
         ] {
             let device = Answers(busy, last);
-            let positioning = of_write(kind, RequestId(1), &device, read_last);
-            assert_eq!(
-                positioning, expected,
-                "{kind:?} {busy:?} {last:?} {read_last}"
-            );
+            let seen = of_write(kind, RequestId(1), &device, read_last);
+            assert_eq!(seen, case, "{kind:?} {busy:?} {last:?} {read_last}");
+            assert_eq!(seen.positioning(), positioning);
         }
     }
 }

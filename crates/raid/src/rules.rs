@@ -1,7 +1,7 @@
 //! Where the papers leave a choice, one option each. The defaults are what the reference numbers of
 //! the project call the base; what each choice moves is told in the manual.
 
-/// How partial-stripe writes are carried out where the papers leave it open.
+/// How requests are carried out where the papers leave it open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     /// What happens first when the last pre-read ends.
@@ -10,6 +10,22 @@ pub struct Rules {
     pub preread_seek: PrereadSeek,
     /// How long the full turn of a read-modify-write is.
     pub full_turn: FullTurn,
+    /// What a disk remembers of the tracks of a write.
+    pub transfer: TransferMemory,
+    /// Whether blocks of a request that follow on each other on one disk are one access. Not so in the
+    /// papers' model.
+    pub coalesce: bool,
+}
+
+/// How fast the data of a write request pass, where it comes to a disk several times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TransferMemory {
+    /// Full-stripe accesses and pre-reads are to new places; the write of a partial stripe is to the
+    /// place of the last access of its request to the disk.
+    #[default]
+    LastAccess,
+    /// All accesses of a request to one disk are to one place.
+    OnePerRequest,
 }
 
 /// What happens first when the last pre-read ends.

@@ -22,7 +22,7 @@ pub struct Geometry {
 }
 
 /// Why an array cannot have this shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GeometryError {
     /// Too few or too many disks.
     #[error("{level} takes {least} to 1024 disks, not {seen}")]
@@ -34,12 +34,48 @@ pub enum GeometryError {
         /// How many were asked for.
         seen: usize,
     },
-    /// A mirror of an odd number of disks.
-    #[error("{level} takes an even number of disks, not {seen}")]
-    OddDisks {
+    /// Disks that do not make columns of so many copies.
+    #[error(
+        "{level} with {copies} copies (at least 2) takes a multiple of that many disks, not {seen}"
+    )]
+    Copies {
         /// The RAID level.
         level: &'static str,
-        /// How many were asked for.
+        /// How many copies.
+        copies: usize,
+        /// How many disks were asked for.
+        seen: usize,
+    },
+    /// More disks are lost than the level bears, or others than there are.
+    #[error("{level} bears the loss of {most}, not of disks {seen:?}")]
+    Lost {
+        /// The RAID level.
+        level: &'static str,
+        /// The lost disks, from 0.
+        seen: Vec<usize>,
+        /// What it bears.
+        most: &'static str,
+    },
+    /// A disk that is not there has failed.
+    #[error("disk {seen} cannot have failed: the disks are 0 to {}", disks - 1)]
+    NoSuchDisk {
+        /// The disk.
+        seen: usize,
+        /// How many there are.
+        disks: usize,
+    },
+    /// Disks that do not make equal groups.
+    #[error("{seen} disks do not make {groups} equal groups")]
+    UnequalGroups {
+        /// How many groups.
+        groups: usize,
+        /// How many disks.
+        seen: usize,
+    },
+    /// An array of arrays with too few of them.
+    #[error("an array of arrays takes at least 2 groups, not {seen}")]
+    Groups {
+        /// How many.
         seen: usize,
     },
     /// The stripe unit is nothing, or larger than a disk.
@@ -117,6 +153,13 @@ impl Geometry {
     #[inline]
     pub(crate) fn disk_sector(&self, stripe: u64, offset: u32) -> Sector {
         Sector::new(stripe * u64::from(self.stripe_unit.get()) + u64::from(offset))
+    }
+
+    /// How many pieces a request is cut into.
+    #[inline]
+    pub(crate) fn count_pieces(&self, request: &Request) -> u64 {
+        let unit = u64::from(self.stripe_unit.get());
+        request.end().get().div_ceil(unit) - request.sector.get() / unit
     }
 
     /// The pieces of a request, cut at the borders of stripe units, in order.

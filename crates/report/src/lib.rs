@@ -15,4 +15,7 @@
 
 mod look;
 
-pub use look::{FAKE_NOTICE, Look, NothingMeasured, Quantity, cdf_chart, curve, describe, grouped};
+pub use look::{
+    FAKE_NOTICE, Look, NothingMeasured, Quantity, cdf_chart, curve, curve_with_band, describe,
+    grouped,
+};

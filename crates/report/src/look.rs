@@ -1,7 +1,7 @@
 //! One pass over records: distributions and charts.
 
 use iosonar_plot::{CdfChart, Curve, Series, Sonar};
-use iosonar_stats::Distribution;
+use iosonar_stats::{BandPoint, Distribution};
 use iosonar_trace::{Batch, Op, Outcome, Record, Status, TraceError, TraceReader};
 use iosonar_units::Nanos;
 
@@ -237,6 +237,24 @@ pub fn curve(name: &str, distribution: &Distribution) -> Curve {
             .cdf()
             .map(|point| (point.value.as_secs_f64(), point.share))
             .collect(),
+        band: Vec::new(),
+    }
+}
+
+/// The CDF of `distribution` with its 95 % band; points without a known width make none.
+pub fn curve_with_band(name: &str, distribution: &Distribution, band: &[BandPoint]) -> Curve {
+    let known = band.iter().filter(|point| point.half_width.is_finite());
+    let edges = |point: &BandPoint| {
+        let value = point.value.as_secs_f64();
+        (
+            value,
+            point.share - point.half_width,
+            point.share + point.half_width,
+        )
+    };
+    Curve {
+        band: known.map(edges).collect(),
+        ..curve(name, distribution)
     }
 }
 

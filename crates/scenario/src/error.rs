@@ -24,6 +24,29 @@ pub enum ScenarioError {
         /// What is wrong, with line and key.
         message: String,
     },
+    /// A value that was set on the command line has no place.
+    #[error("--set: '{key}' {problem}")]
+    Set {
+        /// The key.
+        key: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The disks get more work than they can do.
+    #[error(
+        "{}: unstable: the busiest station, {station}, is offered {offered:.3} times what it can do, so \
+         the queue only grows and the results depend on how long the run is. Lower the rate, or say \
+         --unstable to see it all the same",
+        path.display()
+    )]
+    Unstable {
+        /// The file.
+        path: PathBuf,
+        /// The station.
+        station: String,
+        /// Its offered load.
+        offered: f64,
+    },
     /// A value makes no sense.
     #[error("{}:{line}: '{key}' is {seen}, expected {expected}", path.display())]
     Value {
@@ -45,6 +68,15 @@ pub enum ScenarioError {
         path: PathBuf,
         /// What is missing, and how to give it.
         problem: String,
+    },
+    /// No end of the warm-up was found.
+    #[error(
+        "warmup_requests = \"auto\": a run of {requests} requests is too short to see where its warm-up \
+         ends; take more requests, or say how many to leave out"
+    )]
+    NoSteadyState {
+        /// All requests of a run.
+        requests: u64,
     },
     /// Nothing was left to be measured.
     #[error(

@@ -25,14 +25,19 @@
 //! assert_eq!(result.response_time.count(), 1_000);
 //! ```
 
+mod array_model;
 mod error;
+mod explain;
 mod file;
+mod offered;
 mod resolve;
 mod result;
 mod run;
 mod source;
 
+pub use array_model::{ArrayModel, LevelOptions};
 pub use error::ScenarioError;
 pub use file::ScenarioFile;
-pub use resolve::{Level, Load, Overrides, Simulation};
+pub use offered::Offered;
+pub use resolve::{Load, Method, Overrides, Simulation, Warmup};
 pub use result::{Replication, SimulationResult};

@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
-use iosonar_raid::RunSummary;
 use iosonar_raid::positioning::PositioningCounts;
+use iosonar_raid::{RebuildProgress, ResponseSplit, RunSummary};
 use iosonar_sim_core::CompletionHash;
-use iosonar_stats::{BatchMeans, Distribution, Estimate};
+use iosonar_stats::{
+    BandPoint, BatchMeans, Distribution, Estimate, Sections, cdf_band, mser_5, quantile_of,
+};
 use iosonar_trace::Op;
+use iosonar_units::Nanos;
 
 /// One run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Replication {
     /// Response times of the measured reads.
     pub reads: Distribution,
@@ -19,12 +22,29 @@ pub struct Replication {
     pub free: u64,
     /// Batch means of all measured response times, in nanoseconds, in the order of completion.
     pub batches: BatchMeans,
+    /// The run in sections, if it is the only one.
+    pub sections: Option<Sections>,
+    /// How it begins.
+    pub start: Beginning,
     /// Events, utilisations, positioning cases, hash.
     pub run: RunSummary,
 }
 
 impl Replication {
-    pub(crate) fn push(&mut self, op: Op, response_time: iosonar_units::Nanos) {
+    pub(crate) fn new(sections: bool) -> Self {
+        Self {
+            reads: Distribution::default(),
+            writes: Distribution::default(),
+            free: 0,
+            batches: BatchMeans::default(),
+            sections: sections.then(Sections::of_a_run),
+            start: Beginning::default(),
+            run: RunSummary::default(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, op: Op, response_time: Nanos) {
         match op {
             Op::Read => self.reads.push(response_time),
             Op::Write | Op::WriteZeroes => self.writes.push(response_time),
@@ -34,12 +54,70 @@ impl Replication {
             }
         }
         self.batches.push(response_time.get() as f64);
+        self.start.push(response_time);
+        if let Some(sections) = &mut self.sections {
+            sections.push(response_time);
+        }
+    }
+
+    pub(crate) fn measured(&self) -> u64 {
+        self.reads.count() + self.writes.count()
     }
 
     fn all(&self) -> Distribution {
         let mut all = self.reads.clone();
         all.merge(&self.writes);
         all
+    }
+}
+
+/// The course of response times over a run, in at most 4 096 averages of equally many.
+#[derive(Clone, Debug)]
+pub struct Beginning {
+    averages: Vec<f64>,
+    each: u64,
+    sum: f64,
+    filled: u64,
+}
+
+impl Default for Beginning {
+    fn default() -> Self {
+        Self {
+            averages: Vec::new(),
+            each: 1,
+            sum: 0.0,
+            filled: 0,
+        }
+    }
+}
+
+impl Beginning {
+    const MOST: usize = 4096;
+
+    #[inline]
+    fn push(&mut self, t: Nanos) {
+        self.sum += t.get() as f64;
+        self.filled += 1;
+        if self.filled == self.each {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        self.averages.push(self.sum / self.each as f64);
+        (self.sum, self.filled) = (0.0, 0);
+        if self.averages.len() == Self::MOST {
+            for i in 0..Self::MOST / 2 {
+                self.averages[i] = f64::midpoint(self.averages[2 * i], self.averages[2 * i + 1]);
+            }
+            self.averages.truncate(Self::MOST / 2);
+            self.each *= 2;
+        }
+    }
+
+    /// How many requests the warm-up takes, by MSER-5; `None` if the run is too short to tell.
+    pub fn transient(&self) -> Option<u64> {
+        mser_5(&self.averages).map(|averages| averages as u64 * self.each)
     }
 }
 
@@ -52,24 +130,42 @@ pub struct SimulationResult {
     pub reads: Distribution,
     /// Of the writes.
     pub writes: Distribution,
+    /// Independent parts of the response times: replications, or sections of the only run. Empty where
+    /// there are too few.
+    pub sections: Vec<Distribution>,
     /// Flushes and discards, which the models have no cost for: in no distribution.
     pub free: u64,
     /// The mean response time in milliseconds with its standard error: from the means of the
     /// replications, or from batch means if there is only one. NaN where there are too few.
     pub mean_ms: Estimate,
-    /// The mean utilisation of each disk.
-    pub utilisation: Vec<f64>,
+    /// The standard deviation of response times in milliseconds, with its standard error over
+    /// replications.
+    pub sd_ms: Estimate,
+    /// The utilisation of each disk, spares included, with its standard error over replications.
+    pub utilisation: Vec<Estimate>,
+    /// The mean number of jobs at each disk, waiting and in service.
+    pub mean_jobs: Vec<f64>,
+    /// The mean number of other requests that a request finds on arrival.
+    pub mean_found: f64,
     /// Measured requests per second of simulated time, per replication.
     pub throughput_per_s: f64,
     /// How partial-stripe writes came to their places.
     pub positioning: PositioningCounts,
+    /// The same, run by run.
+    pub positioning_by_run: Vec<PositioningCounts>,
+    /// What response times are made of, if it was asked for.
+    pub split: Option<Box<ResponseSplit>>,
+    /// How far the rebuild came, run by run.
+    pub rebuild: Vec<RebuildProgress>,
     /// The largest number of requests at once in any replication.
     pub most_in_flight: usize,
     /// How many replications.
     pub replications: u32,
+    /// How many requests at the beginning of each were not measured.
+    pub warmup_requests: u64,
     /// Requests simulated, warm-up included.
     pub requests: u64,
-    /// Events simulated.
+    /// Events simulated, or what they would have been.
     pub events: u64,
     /// The fingerprint of all runs.
     pub hash: CompletionHash,
@@ -78,17 +174,43 @@ pub struct SimulationResult {
     pub elapsed: Duration,
 }
 
+impl SimulationResult {
+    /// A quantile of the response time in milliseconds, with its standard error; NaN where there are
+    /// too few samples for one.
+    pub fn quantile_ms(&self, p: f64) -> Estimate {
+        let estimate = quantile_of(&self.response_time, &self.sections, p);
+        Estimate {
+            mean: estimate.mean / 1e6,
+            stderr: estimate.stderr / 1e6,
+            ..estimate
+        }
+    }
+
+    /// The distribution function of the response time with its 95 % band.
+    pub fn band(&self) -> Vec<BandPoint> {
+        cdf_band(&self.response_time, &self.sections, 400)
+    }
+}
+
 /// Puts runs together, in the order of their numbers.
-#[derive(Default)]
 pub(crate) struct Accumulator {
+    warmup_requests: u64,
     means_ms: Vec<f64>,
+    sds_ms: Vec<f64>,
     first_batches: BatchMeans,
+    first_sections: Option<Sections>,
+    replications: Sections,
     reads: Distribution,
     writes: Distribution,
     free: u64,
-    utilisation: Vec<f64>,
+    utilisation: Vec<Vec<f64>>,
+    jobs: Vec<f64>,
+    found: f64,
     throughput_per_s: f64,
     positioning: PositioningCounts,
+    positioning_by_run: Vec<PositioningCounts>,
+    split: Option<Box<ResponseSplit>>,
+    rebuild: Vec<RebuildProgress>,
     most_in_flight: usize,
     requests: u64,
     events: u64,
@@ -96,26 +218,74 @@ pub(crate) struct Accumulator {
 }
 
 impl Accumulator {
-    pub(crate) fn add(&mut self, run: &Replication) {
+    pub(crate) fn new(warmup_requests: u64) -> Self {
+        Self {
+            warmup_requests,
+            means_ms: Vec::new(),
+            sds_ms: Vec::new(),
+            first_batches: BatchMeans::default(),
+            first_sections: None,
+            replications: Sections::of_replications(),
+            reads: Distribution::default(),
+            writes: Distribution::default(),
+            free: 0,
+            utilisation: Vec::new(),
+            jobs: Vec::new(),
+            found: 0.0,
+            throughput_per_s: 0.0,
+            positioning: PositioningCounts::default(),
+            positioning_by_run: Vec::new(),
+            split: None,
+            rebuild: Vec::new(),
+            most_in_flight: 0,
+            requests: 0,
+            events: 0,
+            hash: CompletionHash::default(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, replication: Replication) {
+        let all = replication.all();
+        let run = replication.run;
         let number = self.means_ms.len() as u64;
         if number == 0 {
-            self.first_batches = run.batches.clone();
-            self.utilisation = vec![0.0; run.run.busy.len()];
+            self.first_batches = replication.batches;
+            self.first_sections = replication.sections;
+            self.utilisation = vec![Vec::new(); run.usage.len()];
+            self.jobs = vec![0.0; run.usage.len()];
         }
-        self.means_ms.push(run.all().moments.mean() / 1e6);
-        self.reads.merge(&run.reads);
-        self.writes.merge(&run.writes);
-        self.free += run.free;
-        for (disk, sum) in self.utilisation.iter_mut().enumerate() {
-            *sum += run.run.utilisation(disk);
+        self.means_ms.push(all.moments.mean() / 1e6);
+        self.sds_ms.push(all.moments.sd() / 1e6);
+        self.replications.push_replication(&all);
+        self.reads.merge(&replication.reads);
+        self.writes.merge(&replication.writes);
+        self.free += replication.free;
+        for disk in 0..run.usage.len() {
+            self.utilisation[disk].push(run.utilisation(disk));
+            self.jobs[disk] += run.mean_jobs(disk);
         }
-        let measured = run.reads.count() + run.writes.count();
-        self.throughput_per_s += measured as f64 / run.run.measured.as_secs_f64();
-        self.positioning.merge(&run.run.positioning);
-        self.most_in_flight = self.most_in_flight.max(run.run.most_in_flight);
-        self.requests += run.run.requests;
-        self.events += run.run.events;
-        self.hash.merge(run.run.hash, number);
+        self.found += run.mean_found();
+        self.throughput_per_s += all.count() as f64 / run.measured.as_secs_f64();
+        self.positioning.merge(&run.positioning);
+        self.positioning_by_run.push(run.positioning);
+        match (&mut self.split, run.split) {
+            (Some(sum), Some(split)) => sum.merge(&split),
+            (sum @ None, split) => *sum = split,
+            (Some(_), None) => {}
+        }
+        self.rebuild.extend(run.rebuild);
+        self.most_in_flight = self.most_in_flight.max(run.most_in_flight);
+        self.requests += run.requests;
+        self.events += run.events;
+        self.hash.merge(run.hash, number);
+    }
+
+    /// Whether the half width of the mean's 95 % interval is at most this share of the mean. Fewer
+    /// than ten runs do not tell.
+    pub(crate) fn is_as_precise_as(&self, relative: f64) -> bool {
+        const FEWEST: usize = 10;
+        let estimate = Estimate::from_independent(&self.means_ms);
+        self.means_ms.len() >= FEWEST && estimate.half_width_95() <= relative * estimate.mean
     }
 
     /// The result of all runs that were added, at least one.
@@ -130,17 +300,34 @@ impl Accumulator {
                 ..mean_ms
             };
         }
+        let sections = match &self.first_sections {
+            Some(sections) if runs == 1 => sections.independent(),
+            _ => self.replications.independent(),
+        };
         let mut response_time = self.reads.clone();
         response_time.merge(&self.writes);
+        let per_run = |sum: f64| sum / runs as f64;
         SimulationResult {
             response_time,
+            sections,
             free: self.free,
             mean_ms,
-            utilisation: self.utilisation.iter().map(|u| u / runs as f64).collect(),
-            throughput_per_s: self.throughput_per_s / runs as f64,
+            sd_ms: Estimate::from_independent(&self.sds_ms),
+            utilisation: self
+                .utilisation
+                .iter()
+                .map(|values| Estimate::from_independent(values))
+                .collect(),
+            mean_jobs: self.jobs.iter().map(|&sum| per_run(sum)).collect(),
+            mean_found: per_run(self.found),
+            throughput_per_s: per_run(self.throughput_per_s),
             positioning: self.positioning,
+            positioning_by_run: self.positioning_by_run,
+            split: self.split,
+            rebuild: self.rebuild,
             most_in_flight: self.most_in_flight,
             replications: runs as u32,
+            warmup_requests: self.warmup_requests,
             requests: self.requests,
             events: self.events,
             hash: self.hash,

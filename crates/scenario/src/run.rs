@@ -1,19 +1,21 @@
 //! Carrying a simulation out: replications on threads, results in the order of their numbers.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use iosonar_disk_model::{DiskStation, SampledDisk};
-use iosonar_raid::{Array, Completion, CompletionSink, Planner, RequestSource};
+use iosonar_disk_model::{DiskLaws, DiskStation, SampledDisk};
+use iosonar_raid::{Array, Completion, CompletionSink, Level, Planner, RequestSource};
 use iosonar_sim_core::Seed;
-use iosonar_trace::{Batch, Outcome, Record, TraceWriter};
+use iosonar_trace::{Batch, Op, Outcome, Record, TraceWriter};
 use iosonar_units::Nanos;
-use iosonar_workload::SyntheticLoad;
+use iosonar_workload::{ClosedLoad, Size, SyntheticLoad};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::resolve::{Level, Load, Simulation};
+use crate::resolve::{Load, Method, Simulation, Warmup};
 use crate::result::Accumulator;
-use crate::source::{Synthetic, Trace};
+use crate::source::{Closed, Synthetic, Trace};
 use crate::{Replication, ScenarioError, SimulationResult};
 
 impl Simulation {
@@ -28,14 +30,29 @@ impl Simulation {
         threads: usize,
         records: Option<&mut dyn TraceWriter>,
     ) -> Result<SimulationResult, ScenarioError> {
+        self.run_watched(threads, records, &AtomicU64::new(0))
+    }
+
+    /// The same; `completed` counts requests while they are simulated, for a progress bar.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_watched(
+        &self,
+        threads: usize,
+        records: Option<&mut dyn TraceWriter>,
+        completed: &AtomicU64,
+    ) -> Result<SimulationResult, ScenarioError> {
         let begin = Instant::now();
-        let mut total = Accumulator::default();
+        let laws = DiskLaws::new(&self.array.profile);
+        let warmup = self.warmup_requests(&laws)?;
+        let mut total = Accumulator::new(warmup);
         let records = Mutex::new(records);
         let replication = |number: u32| {
             let mut records = records.lock().unwrap_or_else(PoisonError::into_inner);
             let mine = if number == 0 { records.take() } else { None };
             drop(records);
-            self.replication(number, mine)
+            self.replication(number, warmup, &laws, mine, completed)
         };
         // A few at a time, so that memory does not grow with their number.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -52,7 +69,13 @@ impl Simulation {
                 // No threads to be had: one after the other gives the same result.
                 Err(_) => some.map(replication).collect::<Result<_, _>>()?,
             };
-            runs.iter().for_each(|run| total.add(run));
+            // One by one, so that the runs that count do not depend on how many ran at once.
+            for run in runs {
+                total.add(run);
+                if self.precision.is_some_and(|p| total.is_as_precise_as(p)) {
+                    return Ok(total.finish(begin.elapsed()));
+                }
+            }
         }
         Ok(total.finish(begin.elapsed()))
     }
@@ -60,67 +83,131 @@ impl Simulation {
     fn replication(
         &self,
         number: u32,
+        warmup: u64,
+        laws: &Arc<DiskLaws>,
         records: Option<&mut dyn TraceWriter>,
+        completed: &AtomicU64,
     ) -> Result<Replication, ScenarioError> {
         let seed = Seed::new(self.seed).replication(u64::from(number));
         // The shape was checked when the scenario was resolved.
-        match self.level {
-            Level::Raid0 => self.drive(self.raid0(&seed).expect("checked"), &seed, records),
-            Level::Raid01(read) => {
-                self.drive(self.raid01(read, &seed).expect("checked"), &seed, records)
-            }
-            Level::Raid5(layout, random) => self.drive(
-                self.raid5(layout, random, &seed).expect("checked"),
-                &seed,
-                records,
-            ),
-        }
-    }
-
-    fn drive<P: Planner>(
-        &self,
-        planner: P,
-        seed: &Seed,
-        records: Option<&mut dyn TraceWriter>,
-    ) -> Result<Replication, ScenarioError> {
-        let devices = (0..self.disks)
-            .map(|i| SampledDisk::new(&self.profile, seed, &format!("disk/{i}")))
-            .map(|disk| DiskStation::new(disk, self.scheduler))
+        let planner = self.array.planner(&seed).expect("checked");
+        let devices = (0..self.array.disks + self.array.spares())
+            .map(|i| SampledDisk::new(laws, &seed, &format!("disk/{i}")))
+            .map(|disk| DiskStation::new(disk, self.array.scheduler))
             .collect();
         let data_sectors = planner.data_sectors();
-        let array = Array::new(planner, devices, self.rules);
+        let without_events = self.method == Method::Fastest && self.issues_at_once(&planner);
+        let mut array = Array::new(planner, devices, self.array.rules)
+            .with_controller(self.array.controller)
+            .with_warmup(warmup);
+        if let Some(rebuild) = self.array.rebuild {
+            array = array.with_rebuild(rebuild);
+        }
+        if self.split {
+            array = array.with_split();
+        }
+        let run = Run {
+            without_events: without_events && array.needs_no_events(),
+            array,
+            sections: self.replications == 1,
+            warmup,
+            completed,
+        };
         match &self.load {
-            Load::Synthetic { workload, requests } => self.collect(
-                array,
-                Synthetic {
-                    load: SyntheticLoad::new(*workload, seed),
-                    left: self.warmup_requests.saturating_add(*requests),
-                },
-                records,
-            ),
+            Load::Synthetic { classes, requests } => {
+                let source = Synthetic {
+                    load: SyntheticLoad::new(classes.clone(), &seed),
+                    left: warmup.saturating_add(*requests),
+                };
+                run.collect(source, records)
+            }
+            Load::Closed {
+                workload,
+                outstanding,
+                think,
+                requests,
+            } => {
+                let source = Closed {
+                    load: ClosedLoad::new(workload, *outstanding, *think, &seed),
+                    left: warmup.saturating_add(*requests),
+                };
+                run.collect(source, records)
+            }
             Load::Trace { path, selection } => {
-                let source = Trace::open(path, selection, data_sectors, self.stripe_unit)?;
-                self.collect(array, source, records)
+                let unit = self.array.stripe_unit;
+                let source = Trace::open(path, selection, data_sectors, unit)?;
+                run.collect(source, records)
             }
         }
     }
 
-    fn collect<P: Planner>(
-        &self,
-        array: Array<P, DiskStation>,
+    /// Whether all requests of the load are issued as a whole when they come.
+    fn issues_at_once(&self, planner: &Level) -> bool {
+        match &self.load {
+            Load::Closed { .. } => false,
+            Load::Trace { .. } => {
+                planner.issues_at_once(Op::Read, None) && planner.issues_at_once(Op::Write, None)
+            }
+            Load::Synthetic { classes, .. } => classes.iter().all(|class| {
+                let sectors = match class.size {
+                    Size::Blocks(blocks) => blocks
+                        .checked_mul(class.block.get())
+                        .map(iosonar_units::Sectors::new),
+                    _ => None,
+                };
+                let reads = class.read_share == 0.0 || planner.issues_at_once(Op::Read, sectors);
+                let writes = class.read_share == 1.0 || planner.issues_at_once(Op::Write, sectors);
+                reads && writes
+            }),
+        }
+    }
+
+    /// How many requests of each run are not measured.
+    fn warmup_requests(&self, laws: &Arc<DiskLaws>) -> Result<u64, ScenarioError> {
+        match self.warmup {
+            Warmup::Requests(n) => Ok(n),
+            Warmup::Auto => {
+                let pilot = self.replication(0, 0, laws, None, &AtomicU64::new(0))?;
+                pilot.start.transient().ok_or(ScenarioError::NoSteadyState {
+                    requests: pilot.run.requests,
+                })
+            }
+        }
+    }
+}
+
+/// A replication that is about to run.
+struct Run<'a> {
+    array: Array<Level, DiskStation>,
+    without_events: bool,
+    /// Whether the run is cut into sections.
+    sections: bool,
+    warmup: u64,
+    completed: &'a AtomicU64,
+}
+
+impl Run<'_> {
+    fn collect(
+        self,
         mut source: impl RequestSource<Error = ScenarioError>,
         records: Option<&mut dyn TraceWriter>,
     ) -> Result<Replication, ScenarioError> {
         let mut sink = Sink {
-            replication: Replication::default(),
+            replication: Replication::new(self.sections),
             records: records.map(|writer| (writer, Batch::default())),
+            completed: self.completed,
+            uncounted: 0,
         };
-        let run = array.run(&mut source, &mut sink, self.warmup_requests)?;
+        let run = if self.without_events {
+            self.array.run_without_events(&mut source, &mut sink)?
+        } else {
+            self.array.run(&mut source, &mut sink)?
+        };
         sink.flush()?;
-        if sink.replication.reads.count() + sink.replication.writes.count() == 0 {
+        if sink.replication.measured() == 0 {
             return Err(ScenarioError::NothingMeasured {
                 requests: run.requests,
-                warmup: self.warmup_requests.min(run.requests),
+                warmup: self.warmup.min(run.requests),
             });
         }
         Ok(Replication {
@@ -131,12 +218,15 @@ impl Simulation {
 }
 
 /// Statistics of the measured requests, and records of all.
-struct Sink<'a> {
+struct Sink<'w, 'c> {
     replication: Replication,
-    records: Option<(&'a mut dyn TraceWriter, Batch)>,
+    records: Option<(&'w mut dyn TraceWriter, Batch)>,
+    /// All threads count here, so each does it seldom.
+    completed: &'c AtomicU64,
+    uncounted: u64,
 }
 
-impl Sink<'_> {
+impl Sink<'_, '_> {
     fn flush(&mut self) -> Result<(), ScenarioError> {
         if let Some((writer, batch)) = &mut self.records {
             writer.write(batch)?;
@@ -146,7 +236,7 @@ impl Sink<'_> {
     }
 }
 
-impl CompletionSink for Sink<'_> {
+impl CompletionSink for Sink<'_, '_> {
     type Error = ScenarioError;
 
     #[inline]
@@ -154,6 +244,11 @@ impl CompletionSink for Sink<'_> {
         if completion.measured {
             self.replication
                 .push(completion.request.op, completion.response_time);
+        }
+        self.uncounted += 1;
+        if self.uncounted == 1 << 14 {
+            self.completed.fetch_add(self.uncounted, Relaxed);
+            self.uncounted = 0;
         }
         if let Some((_, batch)) = &mut self.records {
             batch.push(&Record {

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use iosonar_raid::RequestSource;
+use iosonar_raid::{Completion, RequestSource};
 use iosonar_trace::{Batch, Place, Request, Selection, TraceError, TraceReader, input};
-use iosonar_units::Sectors;
-use iosonar_workload::SyntheticLoad;
+use iosonar_units::{Nanos, Sectors};
+use iosonar_workload::{ClosedLoad, SyntheticLoad};
 
 use crate::ScenarioError;
 
@@ -24,6 +24,37 @@ impl RequestSource for Synthetic {
         }
         self.left -= 1;
         Ok(self.load.next())
+    }
+}
+
+/// So many requests of a closed loop.
+pub(crate) struct Closed {
+    pub(crate) load: ClosedLoad,
+    pub(crate) left: u64,
+}
+
+impl RequestSource for Closed {
+    type Error = ScenarioError;
+
+    fn next_request(&mut self) -> Result<Option<Request>, ScenarioError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let first = self.load.begin();
+        self.left -= u64::from(first.is_some());
+        Ok(first)
+    }
+
+    fn is_closed(&self) -> bool {
+        true
+    }
+
+    fn after(&mut self, _: &Completion, now: Nanos) -> Result<Option<Request>, ScenarioError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        Ok(Some(self.load.after(now)))
     }
 }
 

@@ -41,6 +41,7 @@
 //! }
 //! ```
 
+pub mod arrivals;
 mod calendar;
 mod completion_hash;
 mod law;
@@ -54,4 +55,4 @@ pub use completion_hash::CompletionHash;
 pub use law::{Law, LawError};
 pub use network::Network;
 pub use slab::Slab;
-pub use stream::{Seed, Stream};
+pub use stream::{Seed, Stream, hashed_uniform};

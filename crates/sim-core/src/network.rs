@@ -71,7 +71,6 @@
 //! assert!(network.station(disk).utilisation() > network.station(cpu).utilisation());
 //! ```
 
-mod arrivals;
 mod builder;
 mod job;
 mod node;
@@ -80,7 +79,7 @@ mod run;
 mod station;
 mod statistics;
 
-pub use arrivals::{Arrival, ArrivalProcess, Arrivals, BatchSize, Phase};
+pub use crate::arrivals::{Arrival, ArrivalProcess, Arrivals, BatchSize, Phase};
 pub use builder::{BuildError, Builder, NodeId, Route};
 pub use job::Class;
 pub use probe::{NoProbe, Probe};

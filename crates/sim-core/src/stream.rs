@@ -26,6 +26,13 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
+/// A uniform number on [0, 1) that belongs to `number`, for a key that was drawn from a stream: where
+/// the same number shall always have the same draw, and nothing be remembered.
+#[inline]
+pub fn hashed_uniform(key: u64, number: u64) -> f64 {
+    (mix(key ^ mix(number)) >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+}
+
 impl Seed {
     /// From the number in a scenario.
     pub const fn new(seed: u64) -> Self {
@@ -42,6 +49,15 @@ impl Seed {
             replication: number,
             ..self
         }
+    }
+
+    /// The seed of a part that has components of its own, such as an array within an array.
+    #[must_use]
+    pub fn within(self, part: &str) -> Self {
+        let seed = part
+            .bytes()
+            .fold(mix(!self.seed), |state, byte| mix(state ^ u64::from(byte)));
+        Self { seed, ..self }
     }
 
     /// The stream from which `component` draws for `purpose`.
@@ -154,6 +170,7 @@ mod tests {
         let base = first(Seed::new(1), "disk/1", "seek");
         assert_eq!(base, first(Seed::new(1), "disk/1", "seek"));
         for other in [
+            first(Seed::new(1).within("group/0"), "disk/1", "seek"),
             first(Seed::new(2), "disk/1", "seek"),
             first(Seed::new(1).replication(1), "disk/1", "seek"),
             first(Seed::new(1), "disk/2", "seek"),
@@ -169,6 +186,18 @@ mod tests {
         let n = f64::from(N).sqrt();
         assert!((mean(Stream::uniform) - 0.5).abs() < 3.0 * 0.2887 / n);
         assert!((mean(Stream::standard_exponential) - 1.0).abs() < 3.0 / n);
+    }
+
+    #[test]
+    fn hashed_numbers_are_uniform() {
+        let n = f64::from(N);
+        let draws = (0..u64::from(N)).map(|i| hashed_uniform(7, i));
+        let (sum, lag): (f64, f64) = draws.fold((0.0, 0.0), |(sum, squares), u| {
+            (sum + u, squares + (u - 0.5) * (u - 0.5))
+        });
+        assert!((sum / n - 0.5).abs() < 3.0 * 0.2887 / n.sqrt());
+        // The variance of (u - 1/2)^2 is 1/180.
+        assert!((lag / n - 1.0 / 12.0).abs() < 3.0 / (180.0 * n).sqrt());
     }
 
     #[test]

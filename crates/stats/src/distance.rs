@@ -20,9 +20,31 @@ pub fn ks_distance(a: &Histogram, b: &Histogram) -> f64 {
     largest
 }
 
+/// The demerit (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 1994): the
+/// root mean square of the horizontal distance between the distribution functions of `a` and `b`, in
+/// nanoseconds, over 1 000 quantiles. NaN if either is empty.
+pub fn demerit(a: &Histogram, b: &Histogram) -> f64 {
+    const QUANTILES: u32 = 1000;
+    let distance = |i| {
+        let p = (f64::from(i) + 0.5) / f64::from(QUANTILES);
+        let (a, b) = (a.quantile(p)?, b.quantile(p)?);
+        Some((a.get() as f64 - b.get() as f64).powi(2))
+    };
+    let squares: Option<f64> = (0..QUANTILES).map(distance).sum();
+    squares.map_or(f64::NAN, |sum| (sum / f64::from(QUANTILES)).sqrt())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_demerit_of_a_shift_is_the_shift() {
+        let (a, b) = (of(0..400), of(100..500));
+        assert!((demerit(&a, &b) - 100.0).abs() < 1e-9);
+        assert_eq!(demerit(&a, &a), 0.0);
+        assert!(demerit(&a, &of([])).is_nan());
+    }
     use iosonar_units::Nanos;
 
     fn of(values: impl IntoIterator<Item = u64>) -> Histogram {

@@ -124,7 +124,7 @@ impl BatchMeans {
 }
 
 /// The correlation of each value with the next; 0 if all are the same.
-fn lag_1_correlation(values: &[f64]) -> f64 {
+pub(crate) fn lag_1_correlation(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let square: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
     let product: f64 = values

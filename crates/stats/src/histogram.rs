@@ -119,6 +119,13 @@ impl Histogram {
         unreachable!("the counts of the bins add up to the count of the histogram")
     }
 
+    /// The share of samples at most `t`, 0 to 1; samples in its own bin count as not above it. NaN
+    /// without samples.
+    pub fn share_up_to(&self, t: Nanos) -> f64 {
+        let bins = (bin_of(t.get()) + 1).min(self.bins.len());
+        self.bins[..bins].iter().sum::<u64>() as f64 / self.count as f64
+    }
+
     /// Whether a quantile rests on enough samples to be told without a flag: at least
     /// 10 / min(p, 1 - p) of them.
     pub fn supports_quantile(&self, p: f64) -> bool {

@@ -7,7 +7,11 @@
 //! - [`Distribution`]: both of these for the same times.
 //! - [`Estimate`]: a mean with its standard error, from independent replications or from
 //!   [`BatchMeans`] of one run (the samples of one run are not independent).
-//! - [`ks_distance`]: how far two distributions are apart.
+//! - [`Sections`], [`quantile_of`], [`cdf_band`]: how sure one can be of quantiles and of the whole
+//!   distribution function.
+//! - [`TimeWeighted`]: averages over time, such as of a queue's length.
+//! - [`mser_5`]: how long a simulation takes to warm up.
+//! - [`ks_distance`], [`demerit`]: how far two distributions are apart.
 //!
 //! ```
 //! use iosonar_stats::{Histogram, Moments};
@@ -28,11 +32,15 @@ mod distribution;
 mod estimate;
 mod histogram;
 mod moments;
+mod sections;
 mod time_weighted;
+mod warmup;
 
-pub use distance::ks_distance;
+pub use distance::{demerit, ks_distance};
 pub use distribution::Distribution;
 pub use estimate::{BatchMeans, Estimate};
 pub use histogram::{CdfPoint, Histogram};
 pub use moments::Moments;
+pub use sections::{BandPoint, Sections, cdf_band, mean_of, quantile_of};
 pub use time_weighted::TimeWeighted;
+pub use warmup::mser_5;

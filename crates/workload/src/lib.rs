@@ -1,106 +1,48 @@
 //! Loads that nobody recorded: requests from arrival processes, size laws and addresses.
 //!
-//! A [`SyntheticLoad`] is an iterator of requests in the order of their start. Arrival times,
-//! sizes, operations and addresses are drawn from streams of their own, so that changing one law
-//! does not shift the draws of the others.
+//! A [`SyntheticLoad`] is an iterator of requests in the order of their start, of one or several
+//! [classes](Workload). Arrival times, sizes, operations and addresses of each class are drawn from
+//! streams of their own, so that changing one law does not shift the draws of the others.
 //!
 //! ```
 //! use iosonar_sim_core::Seed;
 //! use iosonar_units::Sectors;
-//! use iosonar_workload::{Arrivals, Batch, Size, SyntheticLoad, Workload};
+//! use iosonar_workload::{Addresses, ArrivalLaw, Batch, Size, SyntheticLoad, Workload};
 //!
 //! let workload = Workload {
-//!     arrivals: Arrivals::Poisson { per_s: 10.0 },
+//!     arrivals: ArrivalLaw::Poisson { per_s: 10.0 },
 //!     batch: Batch::One,
 //!     size: Size::GeometricBlocks { mean: 4.0 },
 //!     block: Sectors::new(256),
 //!     read_share: 0.7,
+//!     addresses: Addresses::Uniform,
 //!     address_space: 1 << 30,
 //! };
-//! let load = SyntheticLoad::new(workload, &Seed::new(1));
+//! let load = SyntheticLoad::new(vec![workload], &Seed::new(1));
 //! assert_eq!(load.take(100).count(), 100);
 //! ```
 
+mod address;
+mod arrival;
+mod bursts;
+mod noise;
+mod size;
+
+use iosonar_sim_core::arrivals::{Arrival, Source};
 use iosonar_sim_core::{Seed, Stream};
 use iosonar_trace::{Op, Request};
-use iosonar_units::{Nanos, Sector, Sectors};
+use iosonar_units::{Nanos, Sectors};
 
-/// When requests (or batches of them) come.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Arrivals {
-    /// Independently of each other: exponential times between arrivals.
-    Poisson {
-        /// Mean arrivals per second.
-        per_s: f64,
-    },
-    /// At equal distances, the first after one of them.
-    Constant {
-        /// Arrivals per second.
-        per_s: f64,
-    },
-}
+pub use address::Addresses;
+use address::Placer;
+pub use arrival::{ArrivalLaw, Batch, LoadPhase};
+pub use size::Size;
 
-impl Arrivals {
-    /// Mean arrivals per second.
-    pub fn per_s(&self) -> f64 {
-        match *self {
-            Self::Poisson { per_s } | Self::Constant { per_s } => per_s,
-        }
-    }
-}
-
-/// How many requests come at each arrival.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Batch {
-    /// One.
-    One,
-    /// Always this many.
-    Requests(u32),
-    /// Geometric on 1, 2, ...
-    Geometric {
-        /// The mean, at least 1.
-        mean: f64,
-    },
-}
-
-impl Batch {
-    /// The mean number of requests at an arrival.
-    pub fn mean(&self) -> f64 {
-        match *self {
-            Self::One => 1.0,
-            Self::Requests(n) => f64::from(n),
-            Self::Geometric { mean } => mean,
-        }
-    }
-}
-
-/// How large requests are, in blocks.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Size {
-    /// All the same.
-    Blocks(u32),
-    /// Geometric on 1, 2, ... blocks.
-    GeometricBlocks {
-        /// The mean, at least 1.
-        mean: f64,
-    },
-}
-
-impl Size {
-    /// The mean size in blocks.
-    pub fn mean_blocks(&self) -> f64 {
-        match *self {
-            Self::Blocks(blocks) => f64::from(blocks),
-            Self::GeometricBlocks { mean } => mean,
-        }
-    }
-}
-
-/// The laws of a load.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The laws of a class of requests.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     /// When requests come.
-    pub arrivals: Arrivals,
+    pub arrivals: ArrivalLaw,
     /// How many come at each arrival.
     pub batch: Batch,
     /// How large they are, in units of `block`.
@@ -109,6 +51,8 @@ pub struct Workload {
     pub block: Sectors,
     /// The probability that a request is a read; the others are writes.
     pub read_share: f64,
+    /// Where they lie.
+    pub addresses: Addresses,
     /// Requests lie, aligned to blocks, within this many sectors.
     pub address_space: u64,
 }
@@ -120,33 +64,104 @@ impl Workload {
     }
 }
 
-/// An endless load.
+/// What a request of a class is like, but for its start.
 #[derive(Clone, Debug)]
-pub struct SyntheticLoad {
-    workload: Workload,
-    mean_distance: Nanos,
-    clock: Nanos,
-    left_in_batch: u64,
-    arrival: Stream,
-    batch: Stream,
-    size: Stream,
+struct Shape {
+    size: Size,
+    block: Sectors,
+    read_share: f64,
+    /// In blocks.
+    space: u64,
+    class: u16,
+    placer: Placer,
+    sizes: Stream,
     op: Stream,
-    address: Stream,
+}
+
+impl Shape {
+    fn new(workload: &Workload, component: &str, class: u16, seed: &Seed) -> Self {
+        let space = workload.address_space / u64::from(workload.block.get());
+        Self {
+            size: workload.size.clone(),
+            block: workload.block,
+            read_share: workload.read_share,
+            space,
+            class,
+            placer: Placer::new(
+                &workload.addresses,
+                space,
+                seed.stream(component, "address"),
+            ),
+            sizes: seed.stream(component, "size"),
+            op: seed.stream(component, "op"),
+        }
+    }
+
+    #[inline]
+    fn request(&mut self, start: Nanos) -> Request {
+        let block = self.block.get();
+        // A request is cut where the address space ends; with any sensible size it never is.
+        let most = self.space.min(u64::from(u32::MAX / block));
+        let blocks = self.size.draw(&mut self.sizes).clamp(1, most);
+        let op = if self.op.chance(self.read_share) {
+            Op::Read
+        } else {
+            Op::Write
+        };
+        Request {
+            start,
+            sector: self.placer.place(blocks, block),
+            sectors: Sectors::new(blocks as u32 * block),
+            op,
+            class: self.class,
+            ..Request::default()
+        }
+    }
+}
+
+/// A class in the middle of its load.
+#[derive(Clone)]
+struct Class {
+    source: Source,
+    arrival: Option<Arrival>,
+    shape: Shape,
+}
+
+/// An endless load.
+#[derive(Clone)]
+pub struct SyntheticLoad {
+    classes: Vec<Class>,
+}
+
+/// The component that a class draws for.
+fn component(class: usize) -> String {
+    match class {
+        0 => "load".to_owned(),
+        n => format!("load/{n}"),
+    }
 }
 
 impl SyntheticLoad {
-    /// A load of these laws; the rate is above zero, the address space holds a block.
-    pub fn new(workload: Workload, seed: &Seed) -> Self {
+    /// A load of these classes, which are numbered in their order. Rates are above zero, address
+    /// spaces hold a block.
+    pub fn new(workloads: Vec<Workload>, seed: &Seed) -> Self {
+        let class = |(i, workload): (usize, Workload)| {
+            let component = component(i);
+            let shape = Shape::new(&workload, &component, i as u16, seed);
+            let arrivals = workload.arrivals.process(workload.batch, &component, seed);
+            let mut source = Source::new(
+                arrivals,
+                seed.stream(&component, "arrival"),
+                seed.stream(&component, "batch"),
+            );
+            Class {
+                arrival: source.next(),
+                source,
+                shape,
+            }
+        };
         Self {
-            mean_distance: Nanos::from_secs_f64(1.0 / workload.arrivals.per_s()),
-            workload,
-            clock: Nanos::ZERO,
-            left_in_batch: 0,
-            batch: seed.stream("load", "batch"),
-            arrival: seed.stream("load", "arrival"),
-            size: seed.stream("load", "size"),
-            op: seed.stream("load", "op"),
-            address: seed.stream("load", "address"),
+            classes: workloads.into_iter().enumerate().map(class).collect(),
         }
     }
 }
@@ -154,47 +169,76 @@ impl SyntheticLoad {
 impl Iterator for SyntheticLoad {
     type Item = Request;
 
+    #[inline]
     fn next(&mut self) -> Option<Request> {
-        let Workload {
-            arrivals,
-            batch,
-            size,
-            block,
-            read_share,
-            address_space,
-        } = self.workload;
-        if self.left_in_batch == 0 {
-            self.clock = self.clock.saturating_add(match arrivals {
-                Arrivals::Poisson { .. } => self.arrival.exponential(self.mean_distance),
-                Arrivals::Constant { .. } => self.mean_distance,
-            });
-            self.left_in_batch = match batch {
-                Batch::One => 1,
-                Batch::Requests(n) => u64::from(n),
-                Batch::Geometric { mean } => self.batch.geometric(mean),
-            };
+        // The earliest; of equal ones the first class.
+        let mut first: Option<&mut Class> = None;
+        for class in &mut self.classes {
+            if let Some(arrival) = class.arrival
+                && first
+                    .as_ref()
+                    .and_then(|first| first.arrival)
+                    .is_none_or(|earliest| arrival.at < earliest.at)
+            {
+                first = Some(class);
+            }
         }
-        self.left_in_batch -= 1;
-        let space = address_space / u64::from(block.get());
-        // A request is cut where the address space ends; with any sensible size it never is.
-        let blocks = match size {
-            Size::Blocks(blocks) => u64::from(blocks),
-            Size::GeometricBlocks { mean } => self.size.geometric(mean),
+        let class = first?;
+        let arrival = class.arrival.as_mut()?;
+        let start = arrival.at;
+        arrival.jobs = arrival.jobs.saturating_sub(1);
+        if arrival.jobs == 0 {
+            class.arrival = class.source.next();
         }
-        .clamp(1, space.min(u64::from(u32::MAX / block.get())));
-        let op = if self.op.chance(read_share) {
-            Op::Read
-        } else {
-            Op::Write
-        };
-        let first = self.address.below(space - blocks + 1);
-        Some(Request {
-            start: self.clock,
-            sector: Sector::new(first * u64::from(block.get())),
-            sectors: Sectors::new(blocks as u32 * block.get()),
-            op,
-            ..Request::default()
-        })
+        Some(class.shape.request(start))
+    }
+}
+
+/// The requests of a closed loop: each of so many users waits for its request, thinks, and sends the
+/// next one.
+#[derive(Clone)]
+pub struct ClosedLoad {
+    shape: Shape,
+    outstanding: u32,
+    think: Nanos,
+    thinking: Stream,
+    begun: u32,
+}
+
+impl ClosedLoad {
+    /// `outstanding` users who think for an exponential time with the mean `think`. The arrival law of
+    /// the workload is not looked at.
+    pub fn new(workload: &Workload, outstanding: u32, think: Nanos, seed: &Seed) -> Self {
+        Self {
+            shape: Shape::new(workload, "load", 0, seed),
+            outstanding,
+            think,
+            thinking: seed.stream("load", "think"),
+            begun: 0,
+        }
+    }
+
+    fn think(&mut self) -> Nanos {
+        if self.think == Nanos::ZERO {
+            return Nanos::ZERO;
+        }
+        self.thinking.exponential(self.think)
+    }
+
+    /// The first request of the next user; `None` when all have begun. They do not come in the order
+    /// of time.
+    pub fn begin(&mut self) -> Option<Request> {
+        if self.begun == self.outstanding {
+            return None;
+        }
+        self.begun += 1;
+        Some(self.after(Nanos::ZERO))
+    }
+
+    /// The next request of a user whose request was complete at `now`.
+    pub fn after(&mut self, now: Nanos) -> Request {
+        let start = now.saturating_add(self.think());
+        self.shape.request(start)
     }
 }
 
@@ -202,23 +246,26 @@ impl Iterator for SyntheticLoad {
 mod tests {
     use super::*;
 
-    fn workload() -> Workload {
+    pub(crate) fn workload() -> Workload {
         Workload {
-            arrivals: Arrivals::Poisson { per_s: 100.0 },
+            arrivals: ArrivalLaw::Poisson { per_s: 100.0 },
             batch: Batch::One,
             size: Size::GeometricBlocks { mean: 3.0 },
             block: Sectors::new(8),
             read_share: 0.3,
+            addresses: Addresses::Uniform,
             address_space: 8_000,
         }
+    }
+
+    fn load(workload: Workload) -> SyntheticLoad {
+        SyntheticLoad::new(vec![workload], &Seed::new(1))
     }
 
     #[test]
     fn the_laws_hold_in_the_mean() {
         let n = 200_000;
-        let all: Vec<_> = SyntheticLoad::new(workload(), &Seed::new(1))
-            .take(n)
-            .collect();
+        let all: Vec<_> = load(workload()).take(n).collect();
         let n = n as f64;
         // Three standard errors each: exponential, geometric (variance q/(1-q)^2 = 6), binomial.
         let span = all[all.len() - 1].start.as_secs_f64();
@@ -240,7 +287,7 @@ mod tests {
             ..workload()
         };
         let n = 60_000;
-        let all: Vec<_> = SyntheticLoad::new(batches, &Seed::new(1)).take(n).collect();
+        let all: Vec<_> = load(batches).take(n).collect();
         let count = all.chunk_by(|a, b| a.start == b.start).count() as f64;
         // n requests make n / 3 batches; their number varies by sqrt(n q / mean^2), q = 2/3.
         let sd = (n as f64 * 2.0 / 3.0 / 9.0).sqrt();
@@ -253,8 +300,40 @@ mod tests {
             size: Size::Blocks(1),
             ..workload()
         };
-        let a = SyntheticLoad::new(workload(), &Seed::new(1)).take(1000);
-        let b = SyntheticLoad::new(other, &Seed::new(1)).take(1000);
+        let (a, b) = (load(workload()).take(1000), load(other).take(1000));
         assert!(a.zip(b).all(|(a, b)| (a.start, a.op) == (b.start, b.op)));
+    }
+
+    #[test]
+    fn classes_come_in_the_order_of_time_each_at_its_rate() {
+        let quick = Workload {
+            arrivals: ArrivalLaw::Constant { per_s: 30.0 },
+            read_share: 1.0,
+            ..workload()
+        };
+        let all: Vec<_> = SyntheticLoad::new(vec![workload(), quick], &Seed::new(1))
+            .take(130_000)
+            .collect();
+        assert!(all.is_sorted_by_key(|r| r.start));
+        let second = all.iter().filter(|r| r.class == 1);
+        assert!(second.clone().all(|r| r.op == Op::Read));
+        let share = second.count() as f64 / 130_000.0;
+        assert!((share - 30.0 / 130.0).abs() < 0.003, "{share}");
+        // A second class does not shift the first.
+        let alone = load(workload()).take(1000);
+        assert!(alone.eq(all.iter().copied().filter(|r| r.class == 0).take(1000)));
+    }
+
+    #[test]
+    fn users_of_a_closed_loop_think_before_each_request() {
+        let mut closed = ClosedLoad::new(&workload(), 2, Nanos::MILLISECOND, &Seed::new(1));
+        assert!(closed.begin().is_some() && closed.begin().is_some());
+        assert!(closed.begin().is_none());
+        let n = 100_000;
+        let at = Nanos::SECOND;
+        let thought: f64 = (0..n)
+            .map(|_| (closed.after(at).start - at).as_millis_f64())
+            .sum();
+        assert!((thought / f64::from(n) - 1.0).abs() < 3.0 / f64::from(n).sqrt());
     }
 }

@@ -1,92 +1,126 @@
 //! What is simulated: the tables `[array]` and `[disk]`.
 
-use std::fmt::Display;
-
 use iosonar_disk_model::{RpoCount, Scheduler};
-use iosonar_raid::rules::{FullTurn, JoinOrder, PrereadSeek, Rules};
+use iosonar_raid::rules::{FullTurn, JoinOrder, PrereadSeek, Rules, TransferMemory};
 use iosonar_raid::{
-    GeometryError, MirrorRead, ParityLayout, Placement, RandomLayout, ReadLayout, WriteStart,
+    Arrangement, GeometryError, MirrorRead, ParityLayout, Placement, RandomLayout, ReadLayout,
+    WriteStart,
 };
 use iosonar_units::{Bytes, Sectors};
 use toml::Spanned;
 
 use super::check::Checker;
 use crate::ScenarioError;
+use crate::array_model::LevelOptions;
 use crate::file::{
     ArrayFile, DiskFile, FullTurnName, JoinName, LayoutName, LevelName, MirrorReadName,
     PlacementName, PrereadSeekName, ReadLayoutName, RpoCountName, ScenarioFile, SchedulerName,
-    WriteStartName,
+    TransferMemoryName, WriteStartName,
 };
 
 const DEFAULT_STRIPE_UNIT: Sectors = Sectors::new(256);
 
-/// A RAID level with its options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// Striping.
-    Raid0,
-    /// A mirror of stripes.
-    Raid01(MirrorRead),
-    /// Rotating parity.
-    Raid5(ParityLayout, RandomLayout),
-}
-
-impl Display for Level {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Raid0 => "RAID 0",
-            Self::Raid01(_) => "RAID 01",
-            Self::Raid5(..) => "RAID 5",
-        })
-    }
-}
-
 /// The RAID level with the options that belong to it; options of other levels are refused.
-pub(super) fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<Level, ScenarioError> {
-    let stray = |key, of| {
-        let problem = format!("'array.{key}' is for {of}: leave it out");
-        Err(check.incomplete(&problem))
+pub(super) fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<LevelOptions, ScenarioError> {
+    let disks = *array.disks.get_ref();
+    let parity = |parities, groups| LevelOptions::Parity {
+        parities,
+        groups,
+        layout: parity_layout(array),
+        random: RandomLayout {
+            write_start: match array.write_start {
+                None | Some(WriteStartName::AfterParity) => WriteStart::AfterParity,
+                Some(WriteStartName::ArrayFirst) => WriteStart::ArrayFirst,
+                Some(WriteStartName::Random) => WriteStart::Random,
+            },
+            read: match array.read_layout {
+                None | Some(ReadLayoutName::Continue) => ReadLayout::Continue,
+                Some(ReadLayoutName::Restart) => ReadLayout::Restart,
+                Some(ReadLayoutName::Wrap) => ReadLayout::Wrap,
+            },
+        },
     };
-    let partial_writes =
-        array.join.is_some() || array.preread_seek.is_some() || array.full_turn.is_some();
-    if array.level != LevelName::Raid5
-        && (array.layout.is_some() || array.read_layout.is_some() || partial_writes)
-    {
+    let mirrored = |arrangement, copies, read| LevelOptions::Mirrored {
+        arrangement,
+        copies,
+        read: array.mirror_read.map_or(read, mirror_read),
+    };
+    let copies = array.copies.as_ref().map_or(2, |n| *n.get_ref());
+    let groups = array.groups.as_ref().map_or(2, |n| *n.get_ref());
+    let level = match array.level {
+        LevelName::Raid0 => LevelOptions::Striped,
+        LevelName::Raid1 => mirrored(Arrangement::Neighbours, disks, MirrorRead::Random),
+        LevelName::Raid10 => mirrored(Arrangement::Neighbours, copies, MirrorRead::Random),
+        LevelName::Raid01 => mirrored(Arrangement::Sides, copies, MirrorRead::Halves),
+        LevelName::Raid5 => parity(1, 1),
+        LevelName::Raid6 => parity(2, 1),
+        LevelName::Raid50 => parity(1, groups),
+        LevelName::Raid60 => parity(2, groups),
+        LevelName::Jbod => LevelOptions::Linear { bunch: true },
+        LevelName::Concat => LevelOptions::Linear { bunch: false },
+    };
+    let has_parity = matches!(level, LevelOptions::Parity { .. });
+    let has_mirrors = matches!(level, LevelOptions::Mirrored { .. });
+    let stray = [
+        ("layout", array.layout.is_some() && !has_parity),
+        ("write_start", array.write_start.is_some() && !has_parity),
+        ("read_layout", array.read_layout.is_some() && !has_parity),
+        ("join", array.join.is_some() && !has_parity),
+        ("preread_seek", array.preread_seek.is_some() && !has_parity),
+        ("full_turn", array.full_turn.is_some() && !has_parity),
+    ];
+    if let Some((key, _)) = stray.iter().find(|(_, stray)| *stray) {
+        let problem =
+            format!("'array.{key}' is for levels with parity, such as RAID 5: leave it out");
+        return Err(check.incomplete(&problem));
+    }
+    if array.mirror_read.is_some() && !has_mirrors {
         return Err(check.incomplete(
-            "'layout', 'read_layout', 'join', 'preread_seek' and 'full_turn' of [array] are \
-             for RAID 5: leave them out",
+            "'array.mirror_read' is for RAID 1, 10 and 01, which have mirrors: leave it out",
         ));
     }
-    match (array.level, array.write_start, array.mirror_read) {
-        (LevelName::Raid0 | LevelName::Raid01, Some(_), _) => {
-            stray("write_start", "RAID 5, which has parity")
-        }
-        (LevelName::Raid0 | LevelName::Raid5, _, Some(_)) => {
-            stray("mirror_read", "RAID 01, which has mirrors")
-        }
-        (LevelName::Raid0, None, None) => Ok(Level::Raid0),
-        (LevelName::Raid01, None, read) => Ok(Level::Raid01(match read {
-            None | Some(MirrorReadName::Halves) => MirrorRead::Halves,
-            Some(MirrorReadName::RoundRobin) => MirrorRead::RoundRobin,
-            Some(MirrorReadName::AlternatingRows) => MirrorRead::AlternatingRows,
-            Some(MirrorReadName::RandomPerBlock) => MirrorRead::RandomPerBlock,
-        })),
-        (LevelName::Raid5, start, None) => Ok(Level::Raid5(
-            parity_layout(array),
-            RandomLayout {
-                write_start: match start {
-                    None | Some(WriteStartName::AfterParity) => WriteStart::AfterParity,
-                    Some(WriteStartName::ArrayFirst) => WriteStart::ArrayFirst,
-                    Some(WriteStartName::Random) => WriteStart::Random,
-                },
-                read: match array.read_layout {
-                    None | Some(ReadLayoutName::Continue) => ReadLayout::Continue,
-                    Some(ReadLayoutName::Restart) => ReadLayout::Restart,
-                    Some(ReadLayoutName::Wrap) => ReadLayout::Wrap,
-                },
-            },
-        )),
+    if let Some(copies) = &array.copies
+        && !matches!(array.level, LevelName::Raid10 | LevelName::Raid01)
+    {
+        let expected =
+            "no such key here: copies are for RAID 10 and 01; RAID 1 has as many as disks";
+        return Err(check.wrong(copies, "array.copies", copies.get_ref(), expected));
     }
+    if let Some(given) = &array.groups {
+        let grouped = matches!(array.level, LevelName::Raid50 | LevelName::Raid60);
+        if !grouped || groups < 2 {
+            let expected = "at least 2, for RAID 50 and 60";
+            return Err(check.wrong(given, "array.groups", groups, expected));
+        }
+    }
+    Ok(level)
+}
+
+fn mirror_read(name: MirrorReadName) -> MirrorRead {
+    match name {
+        MirrorReadName::Halves => MirrorRead::Halves,
+        MirrorReadName::RoundRobin => MirrorRead::RoundRobin,
+        MirrorReadName::AlternatingRows => MirrorRead::AlternatingRows,
+        MirrorReadName::RandomPerBlock => MirrorRead::RandomPerBlock,
+        MirrorReadName::Random => MirrorRead::Random,
+        MirrorReadName::Turns => MirrorRead::Turns,
+        MirrorReadName::ShorterQueue => MirrorRead::ShorterQueue,
+        MirrorReadName::NearerArm => MirrorRead::NearerArm,
+    }
+}
+
+/// The failed disks, each once.
+pub(super) fn failed(check: &Checker<'_>, array: &ArrayFile) -> Result<Vec<usize>, ScenarioError> {
+    let Some(given) = &array.failed else {
+        return Ok(Vec::new());
+    };
+    let mut failed = given.get_ref().clone();
+    failed.sort_unstable();
+    if failed.windows(2).any(|pair| pair[0] == pair[1]) {
+        let seen = format!("{failed:?}");
+        return Err(check.wrong(given, "array.failed", seen, "each disk once"));
+    }
+    Ok(failed)
 }
 
 fn parity_layout(array: &ArrayFile) -> ParityLayout {
@@ -113,6 +147,11 @@ pub(super) fn rules(array: &ArrayFile) -> Rules {
             None | Some(FullTurnName::Revolution) => FullTurn::Revolution,
             Some(FullTurnName::LessTransfer) => FullTurn::LessTransfer,
         },
+        transfer: match array.transfer_memory {
+            None | Some(TransferMemoryName::LastAccess) => TransferMemory::LastAccess,
+            Some(TransferMemoryName::OnePerRequest) => TransferMemory::OnePerRequest,
+        },
+        coalesce: false,
     }
 }
 
@@ -148,19 +187,47 @@ pub(super) fn wrong_geometry(
     array: &ArrayFile,
     error: &GeometryError,
 ) -> ScenarioError {
-    match *error {
+    match error {
         GeometryError::Disks { level, least, seen } => check.wrong(
             &array.disks,
             "array.disks",
             seen,
             format!("{least} to 1024 for {level}"),
         ),
-        GeometryError::OddDisks { level, seen } => check.wrong(
+        GeometryError::Copies {
+            level,
+            copies,
+            seen,
+        } => check.wrong(
             &array.disks,
             "array.disks",
             seen,
-            format!("an even number for {level}"),
+            format!("a multiple of the {copies} copies (at least 2) of {level}"),
         ),
+        GeometryError::UnequalGroups { groups, seen } => check.wrong(
+            &array.disks,
+            "array.disks",
+            seen,
+            format!("a multiple of the {groups} groups"),
+        ),
+        GeometryError::Lost { level, most, .. } => match &array.failed {
+            Some(failed) => check.wrong(
+                failed,
+                "array.failed",
+                format!("{:?}", failed.get_ref()),
+                format!("what {level} bears: the loss of {most}"),
+            ),
+            None => check.incomplete(&error.to_string()),
+        },
+        GeometryError::NoSuchDisk { disks, .. } => match &array.failed {
+            Some(failed) => check.wrong(
+                failed,
+                "array.failed",
+                format!("{:?}", failed.get_ref()),
+                format!("disks from 0 to {}", disks - 1),
+            ),
+            None => check.incomplete(&error.to_string()),
+        },
         GeometryError::StripeUnit { .. } => match &array.stripe_unit {
             Some(unit) => check.wrong(
                 unit,
@@ -170,6 +237,7 @@ pub(super) fn wrong_geometry(
             ),
             None => check.incomplete(&error.to_string()),
         },
+        GeometryError::Groups { .. } => check.incomplete(&error.to_string()),
     }
 }
 

@@ -40,3 +40,51 @@ impl Checker<'_> {
         }
     }
 }
+
+/// The message of the parser, with the key that was probably meant.
+pub(super) fn with_suggestion(message: &str) -> String {
+    let quoted = |text: &str| -> Vec<String> {
+        text.split('`')
+            .skip(1)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect()
+    };
+    let Some(at) = message
+        .find("unknown field `")
+        .or(message.find("unknown variant `"))
+    else {
+        return message.to_owned();
+    };
+    let words = quoted(&message[at..]);
+    let Some((seen, known)) = words.split_first() else {
+        return message.to_owned();
+    };
+    let nearest = known
+        .iter()
+        .map(|word| (strsim::damerau_levenshtein(seen, word), word))
+        .min();
+    match nearest {
+        Some((distance, word)) if distance <= 1 + seen.len() / 3 => {
+            format!("{}; did you mean `{word}`?\n", message.trim_end())
+        }
+        _ => message.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_key_is_suggested() {
+        let message = "unknown field `disk`, expected one of `level`, `disks`, `layout`";
+        assert!(with_suggestion(message).contains("did you mean `disks`?"));
+        let far = "unknown field `colour`, expected one of `level`, `disks`";
+        assert_eq!(with_suggestion(far), far);
+        assert_eq!(
+            with_suggestion("missing field `level`"),
+            "missing field `level`"
+        );
+    }
+}

@@ -3,21 +3,36 @@
 use std::path::PathBuf;
 
 use iosonar_trace::Selection;
-use iosonar_units::Sectors;
-use iosonar_workload::{Arrivals, Batch, Size, Workload};
+use iosonar_units::{Nanos, Sectors};
+use iosonar_workload::{Addresses, ArrivalLaw, Batch, LoadPhase, Size, Workload};
 use toml::Spanned;
 
 use super::check::Checker;
-use crate::ScenarioError;
-use crate::file::{ArrivalsFile, BatchFile, LoadFile, SizeFile};
+use super::{Overrides, Warmup};
+use crate::file::{
+    AddressesFile, ArrivalsFile, BatchFile, ClassFile, HotFile, LoadFile, PhaseFile, ScenarioFile,
+    SizeFile, SizeRowFile,
+};
+use crate::{ArrayModel, ScenarioError};
 
 /// What drives a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Load {
     /// Laws.
     Synthetic {
-        /// The laws.
+        /// The laws of each class.
+        classes: Vec<Workload>,
+        /// How many requests are measured in each replication.
+        requests: u64,
+    },
+    /// Users who wait for their requests.
+    Closed {
+        /// What requests are like; the arrival law is not looked at.
         workload: Workload,
+        /// How many users there are, each with one request at a time.
+        outstanding: u32,
+        /// The mean of their exponential think times.
+        think: Nanos,
         /// How many requests are measured in each replication.
         requests: u64,
     },
@@ -30,124 +45,329 @@ pub enum Load {
     },
 }
 
+impl Load {
+    /// Mean requests per second; `None` where they are not given beforehand.
+    pub fn requests_per_s(&self) -> Option<f64> {
+        match self {
+            Self::Synthetic { classes, .. } => {
+                Some(classes.iter().map(Workload::requests_per_s).sum())
+            }
+            Self::Closed { .. } | Self::Trace { .. } => None,
+        }
+    }
+}
+
 /// The longest run: leaves room for queues in the 584 years that 64 bits of nanoseconds hold.
 const LONGEST_RUN_S: f64 = 100.0 * 365.25 * 86_400.0;
 
-/// The laws of a synthetic load in blocks of `block`, for an array of `data_sectors`.
-pub(super) fn synthetic(
+/// The most classes: as many as a request's number of its class can tell apart, and be looked at.
+const MOST_CLASSES: usize = 1000;
+
+pub(super) fn load(
     check: &Checker<'_>,
-    load: &LoadFile,
-    block: Sectors,
+    file: &ScenarioFile,
+    overrides: &Overrides,
+    trace: Option<PathBuf>,
+    array: &ArrayModel,
     data_sectors: u64,
-    warmup_requests: u64,
+    warmup: Warmup,
 ) -> Result<Load, ScenarioError> {
-    let missing = |key| {
-        check.incomplete(&format!(
-            "'load.{key}' is missing; a synthetic load has 'requests', 'arrivals' and 'size' \
-             (or give a trace: 'load.trace', or --trace FILE)"
-        ))
-    };
-    let requests = load.requests.as_ref().ok_or_else(|| missing("requests"))?;
-    let arrivals = load.arrivals.as_ref().ok_or_else(|| missing("arrivals"))?;
-    let size = load.size.as_ref().ok_or_else(|| missing("size"))?;
-    if *requests.get_ref() == 0 {
-        return Err(check.wrong(requests, "load.requests", 0, "at least 1"));
+    if let Some(path) = trace {
+        let synthetic = |load: &LoadFile| {
+            load.requests.is_some()
+                || load.closed.is_some()
+                || load.class.is_some()
+                || laws(load).any()
+        };
+        if overrides.trace.is_none() && file.load.as_ref().is_some_and(synthetic) {
+            return Err(check.incomplete(
+                "[load] has a 'trace' and the laws of a synthetic load: leave one out",
+            ));
+        }
+        return Ok(Load::Trace {
+            path,
+            selection: overrides.selection,
+        });
     }
-    let workload = Workload {
-        arrivals: arrivals_law(check, arrivals)?,
-        batch: load
-            .batch
-            .as_ref()
-            .map_or(Ok(Batch::One), |batch| batch_law(check, batch))?,
-        size: size_law(check, size, data_sectors / u64::from(block.get()))?,
-        block,
-        read_share: load
-            .read_share
-            .as_ref()
-            .map_or(Ok(1.0), |share| read_share(check, share))?,
-        address_space: data_sectors,
+    let Some(load) = &file.load else {
+        return Err(check.incomplete(
+            "there is no load: give one with --trace FILE, or write a table [load] with \
+             'trace', or with 'requests', 'arrivals' and 'size'",
+        ));
     };
-    let all = requests.get_ref().saturating_add(warmup_requests);
-    if all as f64 / workload.requests_per_s() > LONGEST_RUN_S {
+    if overrides.selection != Selection::default() {
+        return Err(check.incomplete(
+            "--from, --until, --duration, --speed and --ops are for traces, and the load is \
+             synthetic: leave them out, or give a --trace",
+        ));
+    }
+    let load = synthetic(check, load, array.stripe_unit, data_sectors)?;
+    let requests = match &load {
+        Load::Synthetic { requests, .. } | Load::Closed { requests, .. } => *requests,
+        Load::Trace { .. } => 0,
+    };
+    let all = match warmup {
+        Warmup::Requests(n) => requests.saturating_add(n),
+        Warmup::Auto => requests.saturating_mul(2),
+    };
+    if let (Some(rate), Some(given)) = (
+        load.requests_per_s(),
+        file.load.as_ref().and_then(|l| l.requests.as_ref()),
+    ) && all as f64 / rate > LONGEST_RUN_S
+    {
         return Err(check.wrong(
-            requests,
+            given,
             "load.requests",
             format!("{all} with the warm-up"),
             "so few that the run takes less than 100 years at this rate",
         ));
     }
-    Ok(Load::Synthetic {
-        workload,
-        requests: *requests.get_ref(),
-    })
+    Ok(load)
+}
+
+/// The laws of a class, and the name of their table.
+struct Laws<'a> {
+    table: &'static str,
+    arrivals: Option<&'a Spanned<ArrivalsFile>>,
+    batch: Option<&'a Spanned<BatchFile>>,
+    size: Option<&'a Spanned<SizeFile>>,
+    read_share: Option<&'a Spanned<f64>>,
+    addresses: Option<&'a Spanned<AddressesFile>>,
+}
+
+fn laws(load: &LoadFile) -> Laws<'_> {
+    Laws {
+        table: "load",
+        arrivals: load.arrivals.as_ref(),
+        batch: load.batch.as_ref(),
+        size: load.size.as_ref(),
+        read_share: load.read_share.as_ref(),
+        addresses: load.addresses.as_ref(),
+    }
+}
+
+fn laws_of_class(class: &ClassFile) -> Laws<'_> {
+    Laws {
+        table: "load.class",
+        arrivals: class.arrivals.as_ref(),
+        batch: class.batch.as_ref(),
+        size: class.size.as_ref(),
+        read_share: class.read_share.as_ref(),
+        addresses: class.addresses.as_ref(),
+    }
+}
+
+impl Laws<'_> {
+    fn any(&self) -> bool {
+        self.arrivals.is_some()
+            || self.batch.is_some()
+            || self.size.is_some()
+            || self.read_share.is_some()
+            || self.addresses.is_some()
+    }
+
+    /// The workload, with these arrivals if the class has none of its own.
+    fn workload(
+        &self,
+        check: &Checker<'_>,
+        arrivals: Option<ArrivalLaw>,
+        block: Sectors,
+        data_sectors: u64,
+    ) -> Result<Workload, ScenarioError> {
+        let missing = |key| {
+            let table = self.table;
+            check.incomplete(&format!(
+                "'{table}.{key}' is missing; a synthetic load has 'requests', 'arrivals' and 'size' \
+                 (or give a trace: 'load.trace', or --trace FILE)"
+            ))
+        };
+        let arrivals = match arrivals {
+            Some(law) => law,
+            None => arrivals_law(check, self.arrivals.ok_or_else(|| missing("arrivals"))?)?,
+        };
+        let size = self.size.ok_or_else(|| missing("size"))?;
+        Ok(Workload {
+            arrivals,
+            batch: self.batch.map_or(Ok(Batch::One), |b| batch_law(check, b))?,
+            size: size_law(check, size, data_sectors / u64::from(block.get()))?,
+            block,
+            read_share: self.read_share.map_or(Ok(1.0), |s| read_share(check, s))?,
+            addresses: self
+                .addresses
+                .map_or(Ok(Addresses::Uniform), |a| addresses(check, a))?,
+            address_space: data_sectors,
+        })
+    }
+}
+
+/// The laws of a synthetic load in blocks of `block`, for an array of `data_sectors`.
+fn synthetic(
+    check: &Checker<'_>,
+    load: &LoadFile,
+    block: Sectors,
+    data_sectors: u64,
+) -> Result<Load, ScenarioError> {
+    let requests = match &load.requests {
+        None => {
+            return Err(check.incomplete(
+                "'load.requests' is missing; a synthetic load has 'requests', 'arrivals' and 'size' \
+                 (or give a trace: 'load.trace', or --trace FILE)",
+            ));
+        }
+        Some(n) if *n.get_ref() == 0 => {
+            return Err(check.wrong(n, "load.requests", 0, "at least 1"));
+        }
+        Some(n) => *n.get_ref(),
+    };
+    if let Some(closed) = &load.closed {
+        if load.arrivals.is_some() || load.batch.is_some() || load.class.is_some() {
+            return Err(check.incomplete(
+                "[load] has 'closed' and 'arrivals', 'batch' or classes: users who wait for their \
+                 requests have neither",
+            ));
+        }
+        let given = *closed.get_ref();
+        let think_ms = given.think_ms.unwrap_or(0.0);
+        if !(1..=1_000_000).contains(&given.outstanding) || !(0.0..=1e9).contains(&think_ms) {
+            return Err(check.wrong(
+                closed,
+                "load.closed",
+                format!("outstanding = {}, think_ms = {think_ms}", given.outstanding),
+                "1 to a million users, and a think time of 0 to 1e9 ms",
+            ));
+        }
+        let unused = ArrivalLaw::Poisson { per_s: 1.0 };
+        return Ok(Load::Closed {
+            workload: laws(load).workload(check, Some(unused), block, data_sectors)?,
+            outstanding: given.outstanding,
+            think: Nanos::from_millis_f64(think_ms),
+            requests,
+        });
+    }
+    let classes = match &load.class {
+        None => vec![laws(load).workload(check, None, block, data_sectors)?],
+        Some(_) if laws(load).any() => {
+            return Err(check.incomplete(
+                "[load] has laws of its own and classes: move the laws into a [[load.class]]",
+            ));
+        }
+        Some(classes) if classes.is_empty() || classes.len() > MOST_CLASSES => {
+            return Err(check.incomplete("[load] takes 1 to 1000 classes"));
+        }
+        Some(classes) => classes
+            .iter()
+            .map(|class| laws_of_class(class).workload(check, None, block, data_sectors))
+            .collect::<Result<_, _>>()?,
+    };
+    Ok(Load::Synthetic { classes, requests })
 }
 
 fn arrivals_law(
     check: &Checker<'_>,
     arrivals: &Spanned<ArrivalsFile>,
-) -> Result<Arrivals, ScenarioError> {
+) -> Result<ArrivalLaw, ScenarioError> {
+    const KEY: &str = "load.arrivals";
     let rate = |per_s: f64| {
         if (1e-9..=1e9).contains(&per_s) {
             Ok(per_s)
         } else {
+            let expected = "a rate above zero, in requests per second (at most 1e9)";
+            Err(check.wrong(arrivals, KEY, per_s, expected))
+        }
+    };
+    let time = |name: &str, seconds: f64| {
+        if (1e-9..=1e9).contains(&seconds) {
+            Ok(seconds)
+        } else {
+            let seen = format!("{name} = {seconds}");
             Err(check.wrong(
                 arrivals,
-                "load.arrivals",
-                per_s,
-                "a rate above zero, in requests per second (at most 1e9)",
+                KEY,
+                seen,
+                "a time above zero, in seconds (at most 1e9)",
             ))
         }
     };
-    match *arrivals.get_ref() {
-        ArrivalsFile {
-            poisson_per_s: Some(per_s),
-            constant_per_s: None,
-        } => Ok(Arrivals::Poisson {
-            per_s: rate(per_s)?,
-        }),
-        ArrivalsFile {
-            poisson_per_s: None,
-            constant_per_s: Some(per_s),
-        } => Ok(Arrivals::Constant {
-            per_s: rate(per_s)?,
-        }),
-        _ => Err(check.wrong(
-            arrivals,
-            "load.arrivals",
-            "not one law",
-            "one of { poisson_per_s = 10.0 } and { constant_per_s = 10.0 }",
-        )),
-    }
+    let refuse = |seen: String, expected: &str| Err(check.wrong(arrivals, KEY, seen, expected));
+    Ok(match arrivals.get_ref() {
+        ArrivalsFile::PoissonPerS(per_s) => ArrivalLaw::Poisson {
+            per_s: rate(*per_s)?,
+        },
+        ArrivalsFile::ConstantPerS(per_s) => ArrivalLaw::Constant {
+            per_s: rate(*per_s)?,
+        },
+        ArrivalsFile::Phases(phases) => {
+            for phase in phases {
+                time("mean_s", phase.mean_s)?;
+                if phase.per_s != 0.0 {
+                    rate(phase.per_s)?;
+                }
+            }
+            if phases.iter().all(|phase| phase.per_s == 0.0) {
+                let expected = "a phase with a rate above zero";
+                return refuse("phases without arrivals".into(), expected);
+            }
+            let phase = |p: &PhaseFile| LoadPhase {
+                per_s: p.per_s,
+                mean_s: p.mean_s,
+            };
+            ArrivalLaw::Modulated(phases.iter().map(phase).collect())
+        }
+        ArrivalsFile::OnOff(given) => {
+            if let Some(shape) = given.pareto_shape
+                && !(shape > 1.0 && shape <= 100.0)
+            {
+                let expected = "above 1 (with a mean), at most 100";
+                return refuse(format!("pareto_shape = {shape}"), expected);
+            }
+            ArrivalLaw::OnOff {
+                per_s: rate(given.per_s)?,
+                on_s: time("on_s", given.on_s)?,
+                off_s: time("off_s", given.off_s)?,
+                shape: given.pareto_shape,
+            }
+        }
+        ArrivalsFile::BModel(given) => {
+            if !(0.5..=1.0).contains(&given.bias) || given.levels > 40 {
+                let seen = format!("bias = {}, levels = {}", given.bias, given.levels);
+                return refuse(seen, "a bias of 0.5 to 1, at most 40 levels");
+            }
+            ArrivalLaw::BModel {
+                per_s: rate(given.per_s)?,
+                bias: given.bias,
+                window_s: time("window_s", given.window_s)?,
+                levels: given.levels,
+            }
+        }
+        ArrivalsFile::Noise(given) => {
+            if !(0.5..1.0).contains(&given.hurst) || !(0.0..=1.0).contains(&given.variation) {
+                let seen = format!("hurst = {}, variation = {}", given.hurst, given.variation);
+                let expected = "a Hurst parameter from 0.5 to below 1, a variation of 0 to 1";
+                return refuse(seen, expected);
+            }
+            ArrivalLaw::Noise {
+                per_s: rate(given.per_s)?,
+                hurst: given.hurst,
+                variation: given.variation,
+                bin_s: time("bin_s", given.bin_s)?,
+            }
+        }
+    })
 }
 
 fn batch_law(check: &Checker<'_>, batch: &Spanned<BatchFile>) -> Result<Batch, ScenarioError> {
     let fits = |requests: f64| (1.0..=1e6).contains(&requests);
     let seen = match *batch.get_ref() {
-        BatchFile {
-            requests: Some(n),
-            geometric_mean: None,
-        } => {
-            if fits(f64::from(n)) {
-                return Ok(Batch::Requests(n));
-            }
-            n.to_string()
-        }
-        BatchFile {
-            requests: None,
-            geometric_mean: Some(mean),
-        } => {
-            if fits(mean) {
-                return Ok(Batch::Geometric { mean });
-            }
-            mean.to_string()
-        }
-        _ => "not one law".to_owned(),
+        BatchFile::Requests(n) if fits(f64::from(n)) => return Ok(Batch::Requests(n)),
+        BatchFile::GeometricMean(mean) if fits(mean) => return Ok(Batch::Geometric { mean }),
+        BatchFile::Requests(n) => n.to_string(),
+        BatchFile::GeometricMean(mean) => mean.to_string(),
     };
     Err(check.wrong(
         batch,
         "load.batch",
         seen,
-        "one of { requests = 3 } and { geometric_mean = 3.0 }, 1 to a million",
+        "{ requests = 3 } or { geometric_mean = 3.0 }, 1 to a million",
     ))
 }
 
@@ -158,33 +378,32 @@ fn size_law(
     most: u64,
 ) -> Result<Size, ScenarioError> {
     let fits = |blocks: f64| (1.0..=1e6).contains(&blocks) && blocks <= most as f64;
-    let seen = match *size.get_ref() {
-        SizeFile {
-            blocks: Some(blocks),
-            geometric_mean_blocks: None,
-        } => {
-            if fits(f64::from(blocks)) {
-                return Ok(Size::Blocks(blocks));
-            }
-            blocks.to_string()
+    let seen = match size.get_ref() {
+        SizeFile::Blocks(blocks) if fits(f64::from(*blocks)) => return Ok(Size::Blocks(*blocks)),
+        SizeFile::GeometricMeanBlocks(mean) if fits(*mean) => {
+            return Ok(Size::GeometricBlocks { mean: *mean });
         }
-        SizeFile {
-            blocks: None,
-            geometric_mean_blocks: Some(mean),
-        } => {
-            if fits(mean) {
-                return Ok(Size::GeometricBlocks { mean });
+        SizeFile::Blocks(blocks) => blocks.to_string(),
+        SizeFile::GeometricMeanBlocks(mean) => mean.to_string(),
+        SizeFile::Table(rows) => {
+            let sum: f64 = rows.iter().map(|row| row.share).sum();
+            let shares = rows.iter().all(|row| (0.0..=1.0).contains(&row.share));
+            if let Some(row) = rows.iter().find(|row| !fits(f64::from(row.blocks))) {
+                format!("blocks = {}", row.blocks)
+            } else if shares && (sum - 1.0).abs() < 1e-6 {
+                let row = |row: &SizeRowFile| (row.share / sum, row.blocks);
+                return Ok(Size::Table(rows.iter().map(row).collect()));
+            } else {
+                format!("a table whose shares sum to {sum}")
             }
-            mean.to_string()
         }
-        _ => "not one law".to_owned(),
     };
     Err(check.wrong(
         size,
         "load.size",
         seen,
-        "one of { blocks = 4 } and { geometric_mean_blocks = 4.0 }, at least 1 block, at most a \
-         million and what the array holds",
+        "{ blocks = 4 }, { geometric_mean_blocks = 4.0 } or { table = [{ blocks = 1, share = 1.0 }] }, \
+         at least 1 block, at most a million and what the array holds, shares that sum to 1",
     ))
 }
 
@@ -194,4 +413,35 @@ fn read_share(check: &Checker<'_>, share: &Spanned<f64>) -> Result<f64, Scenario
     } else {
         Err(check.wrong(share, "load.read_share", share.get_ref(), "0 to 1"))
     }
+}
+
+fn addresses(
+    check: &Checker<'_>,
+    given: &Spanned<AddressesFile>,
+) -> Result<Addresses, ScenarioError> {
+    let seen = match *given.get_ref() {
+        AddressesFile::SequentialRun(run) if run >= 1.0 => {
+            return Ok(Addresses::Sequential { run });
+        }
+        AddressesFile::Zipf(theta) if theta > 0.0 && theta <= 10.0 => {
+            return Ok(Addresses::Zipf { theta });
+        }
+        AddressesFile::Hot(HotFile { space, requests })
+            if space > 0.0 && space <= 1.0 && (0.0..=1.0).contains(&requests) =>
+        {
+            return Ok(Addresses::Hot { space, requests });
+        }
+        AddressesFile::SequentialRun(run) => format!("sequential_run = {run}"),
+        AddressesFile::Zipf(theta) => format!("zipf = {theta}"),
+        AddressesFile::Hot(HotFile { space, requests }) => {
+            format!("hot = {{ space = {space}, requests = {requests} }}")
+        }
+    };
+    Err(check.wrong(
+        given,
+        "load.addresses",
+        seen,
+        "{ sequential_run = 16.0 } (at least 1, or inf), { zipf = 0.9 } (above 0, at most 10) or \
+         { hot = { space = 0.1, requests = 0.9 } } (shares)",
+    ))
 }

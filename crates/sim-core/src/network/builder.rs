@@ -1,10 +1,10 @@
 //! Putting a network together.
 
-use super::arrivals::Source;
 use super::job::NONE;
 use super::node::{Choice, Delay, Lap, Node, Sink};
 use super::station::Station;
 use super::{Arrivals, Class, Network, NoProbe, Probe, Queue};
+use crate::arrivals::Source;
 use crate::law::check_probabilities;
 use crate::{Law, LawError, Seed};
 
@@ -325,7 +325,11 @@ impl Plan {
         match self.kind {
             Kind::Source(arrivals) => {
                 let source = Source::new(arrivals, stream("arrival"), stream("batch"));
-                Node::Source { source, next }
+                Node::Source {
+                    source,
+                    planned: None,
+                    next,
+                }
             }
             Kind::Station(queue) => {
                 let station = Station::new(queue, stream("service"), stream("order"));

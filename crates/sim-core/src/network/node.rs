@@ -2,20 +2,32 @@
 
 use iosonar_stats::Distribution;
 
-use super::arrivals::Source;
 use super::station::Station;
 use super::{Class, Route};
+use crate::arrivals::{Arrival, Source};
 use crate::law::choose;
 use crate::{Law, Stream};
 
 #[derive(Clone)]
 pub(super) enum Node {
-    Source { source: Source, next: u32 },
-    Station { station: Box<Station>, next: u32 },
+    Source {
+        source: Source,
+        /// What comes next.
+        planned: Option<Arrival>,
+        next: u32,
+    },
+    Station {
+        station: Box<Station>,
+        next: u32,
+    },
     Delay(Delay),
     Router(Choice),
-    Fork { outputs: Vec<u32> },
-    Join { next: u32 },
+    Fork {
+        outputs: Vec<u32>,
+    },
+    Join {
+        next: u32,
+    },
     Lap(Lap),
     Sink(Sink),
 }

@@ -302,19 +302,32 @@ impl<P: Probe> Network<P> {
         }
     }
 
+    #[inline]
     fn plan_arrival(&mut self, node: u32) {
-        if let Node::Source { source, .. } = &mut self.nodes[node as usize] {
-            source.plan(node, &mut self.context.calendar);
+        if let Node::Source {
+            source, planned, ..
+        } = &mut self.nodes[node as usize]
+        {
+            *planned = source.next();
+            if let Some(arrival) = planned {
+                self.context
+                    .calendar
+                    .schedule(arrival.at, Event::arrival(node));
+            }
         }
     }
 
     #[inline]
     fn arrive(&mut self, node: u32, now: Nanos) {
-        let Node::Source { source, next } = &mut self.nodes[node as usize] else {
-            unreachable!("the event is an arrival")
+        let Node::Source {
+            planned: Some(arrival),
+            next,
+            ..
+        } = self.nodes[node as usize]
+        else {
+            unreachable!("an arrival was planned")
         };
-        let (arrival, next) = (source.take(), *next);
-        source.plan(node, &mut self.context.calendar);
+        self.plan_arrival(node);
         for _ in 0..arrival.jobs {
             let job = self.context.create(arrival.class, now);
             if self.finite {
@@ -497,15 +510,5 @@ impl Sink {
             .probe
             .departed(NodeId(node), job.id, response_time, now);
         context.departures += 1;
-    }
-}
-
-impl super::arrivals::Source {
-    /// Plans the next arrival.
-    #[inline]
-    fn plan(&mut self, node: u32, calendar: &mut Calendar<Event>) {
-        if let Some(arrival) = self.advance() {
-            calendar.schedule(arrival.at, Event::arrival(node));
-        }
     }
 }

@@ -2,8 +2,8 @@
 
 use iosonar_units::Nanos;
 
-use super::Class;
 use crate::law::check_probabilities;
+use crate::network::Class;
 use crate::{Law, LawError, Stream};
 
 /// One or several jobs that come at the same time.
@@ -121,7 +121,11 @@ impl Arrivals {
         Self { class, ..self }
     }
 
-    pub(super) fn check(&self) -> Result<(), LawError> {
+    /// Whether it is a process.
+    ///
+    /// # Errors
+    /// If a law in it is none.
+    pub fn check(&self) -> Result<(), LawError> {
         match &self.process {
             Process::Renewal(law) => law.check(),
             Process::OnOff { on, off, distance } => {
@@ -136,9 +140,9 @@ impl Arrivals {
     }
 }
 
-/// A source in the middle of a run.
+/// A source in the middle of a run: an iterator of arrivals in the order of time.
 #[derive(Clone)]
-pub(super) struct Source {
+pub struct Source {
     arrivals: Arrivals,
     stream: Stream,
     batches: Stream,
@@ -146,12 +150,11 @@ pub(super) struct Source {
     /// The phase of a modulated process and when it ends, or the end of an on-off source's on time.
     phase: usize,
     phase_end: Option<Nanos>,
-    /// What comes next.
-    planned: Option<Arrival>,
 }
 
 impl Source {
-    pub(super) fn new(arrivals: Arrivals, stream: Stream, batches: Stream) -> Self {
+    /// A source at time zero that draws its times from `stream` and the sizes of batches from `batches`.
+    pub fn new(arrivals: Arrivals, stream: Stream, batches: Stream) -> Self {
         Self {
             arrivals,
             stream,
@@ -159,56 +162,7 @@ impl Source {
             clock: Nanos::ZERO,
             phase: 0,
             phase_end: None,
-            planned: None,
         }
-    }
-
-    /// Draws the next arrival and remembers it.
-    #[inline]
-    pub(super) fn advance(&mut self) -> Option<Arrival> {
-        self.planned = self.next();
-        self.planned
-    }
-
-    /// The arrival that was drawn last.
-    #[inline]
-    pub(super) fn take(&mut self) -> Arrival {
-        let Some(arrival) = self.planned.take() else {
-            unreachable!("an arrival was planned")
-        };
-        arrival
-    }
-
-    /// The next arrival; `None` if there are no more.
-    #[inline]
-    fn next(&mut self) -> Option<Arrival> {
-        match &mut self.arrivals.process {
-            Process::Renewal(law) => {
-                self.clock = self.clock.saturating_add(law.draw(&mut self.stream));
-            }
-            Process::OnOff { .. } => self.next_while_on(),
-            Process::Modulated(_) => self.next_modulated()?,
-            Process::Own(process) => {
-                let arrival = process.next_arrival()?;
-                assert!(arrival.at >= self.clock, "arrivals come in order of time");
-                self.clock = arrival.at;
-                return Some(arrival);
-            }
-        }
-        if self.clock == Nanos::MAX {
-            return None;
-        }
-        let jobs = match self.arrivals.batch {
-            BatchSize::Constant(jobs) => jobs,
-            BatchSize::Geometric(mean) => {
-                u32::try_from(self.batches.geometric(mean)).unwrap_or(u32::MAX)
-            }
-        };
-        Some(Arrival {
-            at: self.clock,
-            class: self.arrivals.class,
-            jobs,
-        })
     }
 
     fn next_while_on(&mut self) {
@@ -260,6 +214,41 @@ impl Source {
             self.phase = (self.phase + 1) % phases.len();
             end = now.saturating_add(stream.exponential(phases[self.phase].sojourn));
         }
+    }
+}
+
+impl Iterator for Source {
+    type Item = Arrival;
+
+    #[inline]
+    fn next(&mut self) -> Option<Arrival> {
+        match &mut self.arrivals.process {
+            Process::Renewal(law) => {
+                self.clock = self.clock.saturating_add(law.draw(&mut self.stream));
+            }
+            Process::OnOff { .. } => self.next_while_on(),
+            Process::Modulated(_) => self.next_modulated()?,
+            Process::Own(process) => {
+                let arrival = process.next_arrival()?;
+                assert!(arrival.at >= self.clock, "arrivals come in order of time");
+                self.clock = arrival.at;
+                return Some(arrival);
+            }
+        }
+        if self.clock == Nanos::MAX {
+            return None;
+        }
+        let jobs = match self.arrivals.batch {
+            BatchSize::Constant(jobs) => jobs,
+            BatchSize::Geometric(mean) => {
+                u32::try_from(self.batches.geometric(mean)).unwrap_or(u32::MAX)
+            }
+        };
+        Some(Arrival {
+            at: self.clock,
+            class: self.arrivals.class,
+            jobs,
+        })
     }
 }
 

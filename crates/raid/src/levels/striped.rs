@@ -1,6 +1,6 @@
 //! RAID 0: striping without redundancy.
 
-use iosonar_device::Access;
+use iosonar_device::{Access, Device};
 use iosonar_sim_core::{Seed, Stream};
 use iosonar_trace::{Op, Request};
 use iosonar_units::Sectors;
@@ -9,13 +9,13 @@ use crate::{Geometry, GeometryError, Placement, Plan, Planner};
 
 /// Blocks go round-robin over the disks: from a random first disk, or by their addresses.
 #[derive(Clone, Debug)]
-pub struct Raid0 {
+pub struct Striped {
     geometry: Geometry,
     placement: Placement,
     first_disk: Stream,
 }
 
-impl Raid0 {
+impl Striped {
     /// An array of at least one disk of `disk_sectors`.
     ///
     /// # Errors
@@ -35,20 +35,19 @@ impl Raid0 {
     }
 }
 
-impl Planner for Raid0 {
-    fn plan(&mut self, request: &Request, plan: &mut Plan) {
-        let access = match request.op {
-            Op::Read => Access::Read,
-            Op::Write | Op::WriteZeroes => Access::Write,
-            Op::Flush | Op::Discard => return,
+impl Planner for Striped {
+    #[inline]
+    fn plan<D: Device>(&mut self, request: &Request, _: &[D], plan: &mut Plan) {
+        let Some(access) = access_of(request.op) else {
+            return;
         };
         let (geometry, disks) = (self.geometry, self.geometry.disks());
         match self.placement {
             Placement::Random => {
-                let first = self.first_disk.below(disks as u64);
-                for block in 0..geometry.units(request.sectors) {
-                    let disk = ((first + block) % disks as u64) as usize;
+                let mut disk = self.first_disk.below(disks as u64) as usize;
+                for _ in 0..geometry.units(request.sectors) {
                     plan.add(disk, geometry.disk_sector(0, 0), geometry.stripe_unit());
+                    disk = if disk + 1 == disks { 0 } else { disk + 1 };
                 }
             }
             Placement::Addressed => {
@@ -72,12 +71,24 @@ impl Planner for Raid0 {
             * self.geometry.disks() as u64
             * u64::from(self.geometry.stripe_unit().get())
     }
+
+    fn issues_at_once(&self, _: Op, _: Option<Sectors>) -> bool {
+        true
+    }
 }
 
+/// What a request does to the medium; `None` if the models have no cost for it.
+pub(super) fn access_of(op: Op) -> Option<Access> {
+    match op {
+        Op::Read => Some(Access::Read),
+        Op::Write | Op::WriteZeroes => Some(Access::Write),
+        Op::Flush | Op::Discard => None,
+    }
+}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_units::Sector;
+    use crate::levels::tests::plan_of;
     use proptest::prelude::*;
 
     proptest! {
@@ -85,10 +96,8 @@ mod tests {
         fn every_sector_goes_to_one_place_and_no_two_share_one(
             disks in 1..8_usize, unit in 1..40_u32, sector in 0..5000_u64, sectors in 1..400_u32,
         ) {
-            let mut raid = Raid0::new(disks, Sectors::new(unit), 100_000, Placement::Addressed, &Seed::new(1)).unwrap();
-            let request = Request { sector: Sector::new(sector), sectors: Sectors::new(sectors), ..Request::default() };
-            let mut plan = Plan::default();
-            raid.plan(&request, &mut plan);
+            let mut raid = Striped::new(disks, Sectors::new(unit), 100_000, Placement::Addressed, &Seed::new(1)).unwrap();
+            let plan = plan_of(&mut raid, Op::Read, sector, sectors);
             let mut places: Vec<_> = plan.sub_requests().iter()
                 .flat_map(|s| (0..s.sectors.get()).map(|i| (s.disk, s.sector.get() + u64::from(i))))
                 .collect();

@@ -1,0 +1,215 @@
+//! The result of a simulation for people.
+
+use iosonar_raid::positioning::{Case, PositioningCounts};
+use iosonar_raid::{RebuildProgress, ResponseSplit};
+use iosonar_report::grouped;
+use iosonar_scenario::{Load, Simulation, SimulationResult};
+use iosonar_stats::Estimate;
+use iosonar_units::Nanos;
+
+use crate::table::Table;
+
+/// What is simulated, in a line.
+pub(crate) fn headline(simulation: &Simulation) -> String {
+    let load = match &simulation.load {
+        Load::Trace { path, .. } => path.display().to_string(),
+        Load::Closed {
+            outstanding, think, ..
+        } => format!("{outstanding} users, think time {think}"),
+        Load::Synthetic { .. } => {
+            let rate = simulation.load.requests_per_s().unwrap_or(f64::NAN);
+            format!("{} requests/s", short(rate))
+        }
+    };
+    format!(
+        "{}, stripe unit {}, load {load}",
+        simulation.array,
+        simulation.array.stripe_unit.bytes(),
+    )
+}
+
+/// A rate without the digits that rounding leaves behind.
+fn short(value: f64) -> String {
+    let text = format!("{value:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// What stands below the title of a picture.
+pub(super) fn subtitle(simulation: &Simulation, result: &SimulationResult) -> String {
+    let band = if result.sections.is_empty() {
+        "too few requests for a 95 % band".to_owned()
+    } else if result.replications > 1 {
+        format!("95 % band from {} replications", result.replications)
+    } else {
+        "95 % band from sections of the run".to_owned()
+    };
+    format!("{}; {band}", headline(simulation))
+}
+
+pub(super) fn describe(name: &str, simulation: &Simulation, result: &SimulationResult) -> String {
+    let mut table = Table::of_times("response time");
+    table.times("all", &result.response_time);
+    if result.reads.count() > 0 && result.writes.count() > 0 {
+        table.times("reads", &result.reads);
+        table.times("writes", &result.writes);
+    }
+    if let Some(split) = &result.split {
+        add_split(&mut table, split);
+    }
+    let mut text = format!("{name}: {}\n", headline(simulation));
+    text += &table.text();
+    text += &format!("  mean          {}\n", mean(simulation, result));
+    for (label, p) in [("median", 0.5), ("p99", 0.99)] {
+        let estimate = result.quantile_ms(p);
+        if estimate.half_width_95().is_finite() {
+            text += &format!("  {label:<12}  {}\n", interval(&estimate));
+        }
+    }
+    let utilisation: Vec<String> = result
+        .utilisation
+        .iter()
+        .map(|u| format!("{:.1} %", 100.0 * u.mean))
+        .collect();
+    text += &format!("  utilisation   {}\n", utilisation.join("  "));
+    let jobs: Vec<String> = result.mean_jobs.iter().map(|n| format!("{n:.2}")).collect();
+    text += &format!("  jobs at disk  {}\n", jobs.join("  "));
+    text += &format!(
+        "  throughput    {:.2} requests/s; a request finds {:.2} others, at most {} were in flight\n",
+        result.throughput_per_s,
+        result.mean_found,
+        grouped(result.most_in_flight as u64)
+    );
+    text += &overload(simulation, result);
+    if result.free > 0 {
+        text += &format!(
+            "  {} flushes and discards cost nothing in this model and are in no figure\n",
+            grouped(result.free)
+        );
+    }
+    text += &positioning(&result.positioning);
+    text += &rebuild(&result.rebuild);
+    if result.warmup_requests > 0 {
+        let left_out = grouped(result.warmup_requests);
+        text += &format!("  the first {left_out} requests of each run are not measured\n");
+    }
+    text += &format!("  seed {}, hash {}\n", simulation.seed, result.hash);
+    text
+}
+
+fn interval(estimate: &Estimate) -> String {
+    format!(
+        "{:.3} ± {:.3} ms (95 %)",
+        estimate.mean,
+        estimate.half_width_95()
+    )
+}
+
+fn mean(simulation: &Simulation, result: &SimulationResult) -> String {
+    let mean = result.mean_ms;
+    let half_width = mean.half_width_95();
+    if !half_width.is_finite() {
+        return format!(
+            "{:.3} ms (too few requests for a confidence interval)",
+            mean.mean
+        );
+    }
+    let trace = matches!(simulation.load, Load::Trace { .. });
+    let from = match (result.replications, trace) {
+        (1, false) => "batch means".to_owned(),
+        (1, true) => "batch means; a trace is no stationary load: use replications".to_owned(),
+        (n, false) => format!("{n} replications"),
+        (n, true) => format!("{n} replications of the disks, for this very trace"),
+    };
+    format!("{:.3} ± {half_width:.3} ms (95 %, from {from})", mean.mean)
+}
+
+fn add_split(table: &mut Table, split: &ResponseSplit) {
+    table.times("  wait at disk", &split.wait);
+    table.times("  positioning", &split.positioning);
+    table.times("  transfer", &split.transfer);
+    table.times("  join delay", &split.join_delay);
+}
+
+fn overload(simulation: &Simulation, result: &SimulationResult) -> String {
+    match simulation.load.requests_per_s() {
+        Some(rate) if result.throughput_per_s < 0.95 * rate => format!(
+            "  OVERLOADED    {} requests/s come, {:.2} are served: the queue only grows, and the times \
+             above depend on how long the run is\n",
+            short(rate),
+            result.throughput_per_s
+        ),
+        _ => String::new(),
+    }
+}
+
+fn positioning(counts: &PositioningCounts) -> String {
+    let line = |name: &str, cases: [Case; 4], labels: [&str; 4]| {
+        let total: u64 = cases.iter().map(|&case| counts.of(case)).sum();
+        if total == 0 {
+            return String::new();
+        }
+        let share = |case| 100.0 * counts.of(case) as f64 / total as f64;
+        let parts: Vec<String> = cases
+            .iter()
+            .zip(labels)
+            .map(|(&case, label)| format!("{label} {:.1} %", share(case)))
+            .collect();
+        format!("  {name:<18} {}\n", parts.join(", "))
+    };
+    line(
+        "read-modify-write",
+        PositioningCounts::MODIFY,
+        [
+            "busy",
+            "other request between",
+            "full turn",
+            "rotation only",
+        ],
+    ) + &line(
+        "reconstruct-write",
+        PositioningCounts::RECONSTRUCT,
+        ["busy", "new place", "follows on", "rotation only"],
+    )
+}
+
+fn rebuild(runs: &[RebuildProgress]) -> String {
+    let Some(first) = runs.first() else {
+        return String::new();
+    };
+    let stripes = runs.iter().map(|run| run.stripes).sum::<u64>() / runs.len() as u64;
+    let times: Vec<f64> = runs
+        .iter()
+        .filter_map(RebuildProgress::time_to_rebuild)
+        .map(Nanos::as_secs_f64)
+        .collect();
+    if times.is_empty() {
+        return "  rebuild       not one stripe was done\n".to_owned();
+    }
+    let time = Estimate::from_independent(&times);
+    let whole = if runs.iter().all(|run| run.stripes == run.of) {
+        "done"
+    } else {
+        "at this pace"
+    };
+    format!(
+        "  rebuild       {} of {} stripes; {whole} after {}\n",
+        grouped(stripes),
+        grouped(first.of),
+        Nanos::from_secs_f64(time.mean)
+    )
+}
+
+/// How fast the computation was: the one thing that is not the same every time, so it is no result.
+pub(super) fn speed(name: &str, result: &SimulationResult) -> String {
+    format!(
+        "{name}: {} requests in {:.2} s: {} requests/s, {} events/s",
+        grouped(result.requests),
+        result.elapsed.as_secs_f64(),
+        grouped(per_second(result.requests, result)),
+        grouped(per_second(result.events, result)),
+    )
+}
+
+pub(crate) fn per_second(count: u64, result: &SimulationResult) -> u64 {
+    (count as f64 / result.elapsed.as_secs_f64().max(1e-9)) as u64
+}

@@ -1,0 +1,68 @@
+//! What a scenario means, and how much work it offers to each station.
+
+use iosonar_scenario::Offered;
+use serde_json::json;
+
+use super::Named;
+use crate::args::Sim;
+use crate::exit::{Ending, print};
+use crate::json::Output;
+
+pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
+    let mut json = Output::new("sim --explain");
+    for Named {
+        name, simulation, ..
+    } in all
+    {
+        let offered = simulation.offered();
+        if args.json {
+            let scenario = json!({ "name": name, "toml": simulation.explain() });
+            json.append("scenarios", scenario);
+            for o in offered.iter().flatten() {
+                for (bound, value) in [("lower", o.lower), ("upper", o.upper)] {
+                    let labels = json!({ "scenario": name, "station": o.station, "bound": bound });
+                    json.estimate("offered_load", &labels, "1", value, o.stderr);
+                }
+            }
+            continue;
+        }
+        let mut text = format!("# {name}\n{}\n", simulation.explain());
+        match offered {
+            Some(offered) => text += &table(&offered),
+            None => {
+                text += "# The offered load is not known beforehand: requests come from a trace or wait \
+                         for each other.\n";
+            }
+        }
+        print(&text)?;
+    }
+    if args.json {
+        print(&json.text())?;
+    }
+    Ok(Ending::Done)
+}
+
+/// The offered loads as comments, so that the whole output can be read as TOML.
+fn table(offered: &[Offered]) -> String {
+    let mut text = String::from(
+        "# Offered load of each station: arriving work per time, 1 is all that it can do; lower and\n\
+         # upper where the work depends on the state.\n",
+    );
+    for o in offered {
+        let range = if (o.upper - o.lower).abs() < 1e-9 {
+            format!("{:.4}", o.upper)
+        } else {
+            format!("{:.4} to {:.4}", o.lower, o.upper)
+        };
+        text += &format!(
+            "#   {:<10} {range} (standard error {:.4})\n",
+            o.station, o.stderr
+        );
+    }
+    if offered.iter().any(|o| o.lower - 3.0 * o.stderr >= 1.0) {
+        text += "# UNSTABLE: the queue of the busiest station only grows.\n";
+    } else if offered.iter().any(|o| o.upper >= 1.0) {
+        text += "# It may be unstable: the upper bound is not below 1.\n";
+    }
+    text
+}

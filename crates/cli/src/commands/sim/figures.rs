@@ -1,0 +1,97 @@
+//! The result of a simulation for programs.
+
+use iosonar_raid::RebuildProgress;
+use iosonar_raid::positioning::{Case, PositioningCounts};
+use iosonar_scenario::{Simulation, SimulationResult};
+use iosonar_units::Nanos;
+use serde_json::json;
+
+use super::describe::{headline, per_second};
+use crate::json::Output;
+
+pub(super) fn add_to(
+    json: &mut Output,
+    name: &str,
+    simulation: &Simulation,
+    result: &SimulationResult,
+) {
+    json.set("seed", json!(simulation.seed));
+    json.set("hash", json!(result.hash.to_string()));
+    json.append(
+        "scenarios",
+        json!({
+            "name": name,
+            "seed": simulation.seed,
+            "replications": result.replications,
+            "warmup_requests": result.warmup_requests,
+            "hash": result.hash.to_string(),
+            "system": headline(simulation),
+        }),
+    );
+    let labels = json!({ "scenario": name });
+    let with = |key: &str, value: &str| json!({ "scenario": name, key: value });
+    let stderr = Some(result.mean_ms.stderr);
+    let of_quantile = |p| result.quantile_ms(p).stderr;
+    json.times_with(
+        "response_time",
+        &labels,
+        &result.response_time,
+        stderr,
+        of_quantile,
+    );
+    for (op, times) in [("read", &result.reads), ("write", &result.writes)] {
+        if times.count() > 0 {
+            json.times("response_time", &with("op", op), times, None);
+        }
+    }
+    if let Some(split) = &result.split {
+        json.times("wait", &labels, &split.wait, None);
+        json.times("positioning", &labels, &split.positioning, None);
+        json.times("transfer", &labels, &split.transfer, None);
+        json.times("join_delay", &labels, &split.join_delay, None);
+    }
+    for (disk, utilisation) in result.utilisation.iter().enumerate() {
+        let station = with("station", &format!("disk/{disk}"));
+        let (mean, stderr) = (utilisation.mean, utilisation.stderr);
+        json.estimate("utilisation", &station, "1", mean, stderr);
+        json.figure("queue_length", &station, "1", result.mean_jobs[disk]);
+    }
+    json.figure("found_on_arrival", &labels, "1", result.mean_found);
+    json.figure("throughput", &labels, "1/s", result.throughput_per_s);
+    json.figure("most_in_flight", &labels, "1", result.most_in_flight as f64);
+    for (kind, cases) in [
+        ("read-modify-write", PositioningCounts::MODIFY),
+        ("reconstruct-write", PositioningCounts::RECONSTRUCT),
+    ] {
+        for case in cases {
+            let case_name = case_name(case);
+            let labels = json!({ "scenario": name, "kind": kind, "case": case_name });
+            let count = result.positioning.of(case) as f64;
+            json.figure("partial_write_positioning", &labels, "1", count);
+        }
+    }
+    let times = result
+        .rebuild
+        .iter()
+        .filter_map(RebuildProgress::time_to_rebuild);
+    let times: Vec<f64> = times.map(Nanos::as_secs_f64).collect();
+    if !times.is_empty() {
+        let mean = times.iter().sum::<f64>() / times.len() as f64;
+        json.figure("time_to_rebuild", &labels, "s", mean);
+    }
+    let requests = per_second(result.requests, result) as f64;
+    json.figure("requests_per_second", &labels, "1/s", requests);
+    let events = per_second(result.events, result) as f64;
+    json.figure("events_per_second", &labels, "1/s", events);
+}
+
+fn case_name(case: Case) -> &'static str {
+    match case {
+        Case::Ordinary => "ordinary",
+        Case::ModifyBusy | Case::ReconstructBusy => "busy",
+        Case::ModifyOther | Case::ReconstructOther => "other-request",
+        Case::ModifyLast => "full-turn",
+        Case::ModifyWaited | Case::ReconstructWaited => "rotation-only",
+        Case::ReconstructFollows => "none",
+    }
+}

@@ -1,0 +1,52 @@
+//! The requests of a synthetic load as a trace, to replay them on a device.
+
+use std::path::Path;
+
+use iosonar_scenario::{Load, Simulation, Warmup};
+use iosonar_sim_core::Seed;
+use iosonar_trace::{Batch, Metadata, Record, output};
+use iosonar_workload::SyntheticLoad;
+
+use super::headline;
+use crate::exit::Usage;
+
+/// Writes the requests of the first run, its warm-up included.
+pub(super) fn write(simulation: &Simulation, path: &Path) -> anyhow::Result<()> {
+    let Load::Synthetic { classes, requests } = &simulation.load else {
+        return Err(Usage(
+            "--load-out writes a load that is known beforehand: a trace is one already ('iosonar \
+             convert' writes it in another form), and the requests of a closed loop follow on each \
+             other ('--records' writes them)"
+                .into(),
+        )
+        .into());
+    };
+    let warmup = match simulation.warmup {
+        Warmup::Requests(n) => n,
+        Warmup::Auto => 0,
+    };
+    let metadata = Metadata {
+        notices: vec![format!(
+            "# iosonar {}: a synthetic load, seed {}: made for {}",
+            env!("CARGO_PKG_VERSION"),
+            simulation.seed,
+            headline(simulation)
+        )],
+    };
+    let mut writer = output::create(path, &metadata)?;
+    let mut batch = Batch::default();
+    let load = SyntheticLoad::new(classes.clone(), &Seed::new(simulation.seed));
+    for request in load.take(warmup.saturating_add(*requests) as usize) {
+        batch.push(&Record {
+            request,
+            ..Record::default()
+        });
+        if batch.len() == Batch::ROWS {
+            writer.write(&batch)?;
+            batch.clear();
+        }
+    }
+    writer.write(&batch)?;
+    writer.finish()?;
+    Ok(())
+}

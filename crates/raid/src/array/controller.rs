@@ -1,0 +1,53 @@
+//! What lies between the host and the disks.
+
+use iosonar_units::{Nanos, Sectors};
+
+/// What the array's controller costs. By default nothing, and nothing waits for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Controller {
+    /// Between the arrival of a request and the issue of its sub-requests.
+    pub command: Nanos,
+    /// Nanoseconds that a sector takes on its way through the exclusive-or: before parity is
+    /// written, and after the reads that a lost unit is made of.
+    pub xor_ns_per_sector: f64,
+    /// Nanoseconds that a sector takes on the one bus between controller and disks; data of one
+    /// sub-request cross it at a time, in the order in which they come to it: before they are written,
+    /// after they were read. Zero: there is no bus to wait for.
+    pub bus_ns_per_sector: f64,
+    /// Only one request at a time: the next one is issued when the last has joined (split-merge).
+    pub one_at_a_time: bool,
+    /// A cache for writes.
+    pub cache: Option<WriteBack>,
+}
+
+/// A write-back cache that does not lose its contents. A write is complete when it is in the cache; if
+/// there is no room, it waits for it. Reads go to the disks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteBack {
+    /// How much it holds.
+    pub capacity: Sectors,
+    /// When this much is dirty, writing to the disks begins ...
+    pub high: Sectors,
+    /// ... and goes on until no more than this is.
+    pub low: Sectors,
+}
+
+impl Controller {
+    /// Whether requests are issued as they come and complete as they join.
+    pub fn is_immediate(&self) -> bool {
+        self.command == Nanos::ZERO
+            && self.xor_ns_per_sector == 0.0
+            && self.bus_ns_per_sector == 0.0
+            && self.cache.is_none()
+    }
+
+    #[inline]
+    pub(super) fn xor(&self, sectors: u64) -> Nanos {
+        Nanos::nearest(self.xor_ns_per_sector * sectors as f64)
+    }
+
+    #[inline]
+    pub(super) fn bus(&self, sectors: Sectors) -> Nanos {
+        Nanos::nearest(self.bus_ns_per_sector * f64::from(sectors.get()))
+    }
+}

@@ -1,0 +1,757 @@
+//! The simulation event by event.
+//!
+//! The rules of order within one instant are the model's:
+//!
+//! - services end before requests arrive;
+//! - the sub-requests of a request are issued stage by stage, and each starts at once if its
+//!   device is free;
+//! - when the last pre-read of a partial write ends, the writes are issued before the freed device
+//!   takes its next job (or after, by [`Rules`](crate::rules::Rules)).
+
+use std::collections::VecDeque;
+
+use iosonar_device::{Access, Device, Job, PaceOf, Positioning, Priority, RequestId, Service};
+use iosonar_sim_core::{Calendar, Priority as EventPriority, Slab};
+use iosonar_trace::{Op, Request};
+use iosonar_units::{Nanos, Sectors};
+
+use super::in_flight::{InFlight, Tag};
+use super::release::Release;
+use super::{Array, Completion, CompletionSink, RebuildProgress, RequestSource, RunSummary};
+use crate::positioning::{self, PositioningCounts};
+use crate::rules::{FullTurn, JoinOrder, PrereadSeek, TransferMemory};
+use crate::{Planner, StageKind};
+
+/// What comes next.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A request.
+    Arrival,
+    /// A request of a closed loop, which has its place in the slab already.
+    Return { slot: u32 },
+    /// The end of the service in progress at a device.
+    ServiceEnd { disk: u32 },
+    /// The controller has understood a request.
+    Issue { slot: u32 },
+    /// The parity of a stage is known.
+    Writes { slot: u32, stage: u32 },
+    /// The data of a write have crossed the bus.
+    Deliver { slot: u32, sub: u32 },
+    /// The data of a read have crossed the bus.
+    Transferred { slot: u32, sub: u32 },
+    /// A lost unit has been made of the others.
+    Joined { slot: u32 },
+    /// The next stripe is rebuilt.
+    Rebuild,
+}
+
+/// Requests arrive after all else that happens in the same nanosecond.
+const ARRIVES_LAST: EventPriority = EventPriority(200);
+
+/// The identities of rebuild steps count down from here, those of requests up from zero.
+const REBUILD_IDS: u64 = u64::MAX;
+
+/// What the write-back cache holds.
+#[derive(Debug, Default)]
+struct CacheState {
+    dirty: u64,
+    /// Writes that found no room.
+    waiting: VecDeque<u32>,
+    /// Complete writes that have not been issued to the disks.
+    kept: VecDeque<u32>,
+    emptying: bool,
+}
+
+/// A run.
+pub(super) struct Run<P, D> {
+    array: Array<P, D>,
+    /// Nothing lies between host and disks that takes time or lets wait.
+    plain: bool,
+    calendar: Calendar<Event>,
+    in_flight: Slab<InFlight>,
+    /// Requests that have come and are not complete.
+    open: usize,
+    /// Requests that wait for the one before, where there is one at a time.
+    held: VecDeque<u32>,
+    cache: CacheState,
+    bus_free: Nanos,
+    rebuild_stripe: u64,
+    rebuild_began: Nanos,
+    release: Release,
+    measured_from: Nanos,
+    sources_end: bool,
+    /// Requests of a closed loop whose users think.
+    returning: usize,
+    /// Completions that others may follow on, where there is a closed loop.
+    told: Vec<Completion>,
+    keeps_told: bool,
+    summary: RunSummary,
+}
+
+impl<P: Planner, D: Device> Run<P, D> {
+    pub(super) fn new(array: Array<P, D>) -> Self {
+        let controller = &array.controller;
+        let summary = RunSummary {
+            split: array.split.then(Box::default),
+            ..RunSummary::default()
+        };
+        Self {
+            plain: controller.is_immediate() && !controller.one_at_a_time,
+            array,
+            calendar: Calendar::default(),
+            in_flight: Slab::default(),
+            open: 0,
+            held: VecDeque::new(),
+            cache: CacheState::default(),
+            bus_free: Nanos::ZERO,
+            rebuild_stripe: 0,
+            rebuild_began: Nanos::ZERO,
+            release: Release::default(),
+            measured_from: Nanos::ZERO,
+            sources_end: false,
+            returning: 0,
+            told: Vec::new(),
+            keeps_told: false,
+            summary,
+        }
+    }
+
+    pub(super) fn run<E>(
+        mut self,
+        source: &mut impl RequestSource<Error = E>,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<RunSummary, E> {
+        self.begin_rebuild();
+        let closed = source.is_closed();
+        self.keeps_told = closed;
+        let mut next = None;
+        if closed {
+            while let Some(request) = source.next_request()? {
+                self.plan_return(request);
+            }
+        } else {
+            next = source.next_request()?;
+            self.plan_arrival(next);
+        }
+        loop {
+            let Some((now, event)) = self.calendar.pop() else {
+                if self.cache.kept.is_empty() {
+                    break;
+                }
+                self.empty_cache(self.calendar.now());
+                continue;
+            };
+            match event {
+                Event::Arrival => {
+                    let Some(request) = next else {
+                        unreachable!("an arrival was planned for it")
+                    };
+                    let slot = self.in_flight.claim(InFlight::default);
+                    self.in_flight[slot].request = request;
+                    self.arrive(slot, now, sink)?;
+                    next = source.next_request()?;
+                    self.plan_arrival(next);
+                }
+                Event::Return { slot } => {
+                    self.returning -= 1;
+                    self.arrive(slot, now, sink)?;
+                }
+                Event::ServiceEnd { disk } => self.end_service(disk as usize, now, sink)?,
+                Event::Issue { slot } => self.issue(slot, now, sink)?,
+                Event::Writes { slot, stage } => {
+                    self.issue_writes(slot, stage as usize, now, None);
+                }
+                Event::Deliver { slot, sub } => self.deliver(slot, sub, now, None),
+                Event::Transferred { slot, sub } => {
+                    self.part_is_done(slot, sub, now, None, sink)?;
+                }
+                Event::Joined { slot } => self.complete(slot, now, sink)?,
+                Event::Rebuild => self.rebuild_next(now),
+            }
+            if closed {
+                while let Some(completion) = self.told.pop() {
+                    if let Some(request) = source.after(&completion, now)? {
+                        self.plan_return(request);
+                    }
+                }
+                self.sources_end = self.returning == 0;
+            }
+            if self.sources_end && self.open == 0 && self.array.rebuild.is_some() {
+                // What goes on is the rebuild alone.
+                break;
+            }
+        }
+        self.release.flush(sink)?;
+        let now = self.calendar.now();
+        self.summary.measured = now - self.measured_from;
+        self.summary.usage = self.array.devices.iter().map(Device::usage).collect();
+        self.summary.events = self.calendar.events();
+        if cfg!(debug_assertions) {
+            self.assert_conservation();
+        }
+        Ok(self.summary)
+    }
+
+    fn plan_arrival(&mut self, next: Option<Request>) {
+        match next {
+            Some(request) => {
+                self.calendar
+                    .schedule_with(request.start, ARRIVES_LAST, Event::Arrival);
+            }
+            None => self.sources_end = true,
+        }
+    }
+
+    /// No request was lost; and a device was not busy for longer than it was there.
+    fn assert_conservation(&self) {
+        let rebuilding = usize::from(self.array.rebuild.is_some());
+        assert!(
+            self.in_flight.len() <= rebuilding,
+            "every request was completed"
+        );
+        assert!(
+            self.summary
+                .usage
+                .iter()
+                .all(|usage| usage.busy <= self.summary.measured
+                    && u128::from(usage.busy.get()) <= usage.jobs_time),
+            "a server serves one job at a time, which is there"
+        );
+    }
+
+    /// Whether it is a request after the warm-up, and no step of the rebuild.
+    #[inline]
+    fn is_measured(&self, id: u64) -> bool {
+        (self.array.warmup..=REBUILD_IDS / 2).contains(&id)
+    }
+
+    fn measure_from(&mut self, now: Nanos) {
+        self.measured_from = now;
+        self.summary.positioning = PositioningCounts::default();
+        self.summary.split = self.array.split.then(Box::default);
+        for device in &mut self.array.devices {
+            device.measure_from(now);
+        }
+    }
+
+    fn plan_return(&mut self, request: Request) {
+        let slot = self.in_flight.claim(InFlight::default);
+        self.in_flight[slot].request = request;
+        self.returning += 1;
+        self.calendar
+            .schedule_with(request.start, ARRIVES_LAST, Event::Return { slot });
+    }
+
+    fn arrive<E>(
+        &mut self,
+        slot: u32,
+        now: Nanos,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        let id = self.summary.requests;
+        if id == self.array.warmup {
+            self.measure_from(now);
+        }
+        if id >= self.array.warmup {
+            self.summary.measured_requests += 1;
+            self.summary.found += self.open as u64;
+            if let Some(split) = &mut self.summary.split {
+                split.found.push(Nanos::new(self.open as u64));
+            }
+        }
+        self.summary.requests += 1;
+        self.open += 1;
+        self.summary.most_in_flight = self.summary.most_in_flight.max(self.open);
+        let state = &mut self.in_flight[slot];
+        (state.id, state.told) = (id, false);
+        if self.plain {
+            return self.issue_to_disks(slot, now, sink);
+        }
+        if self.array.controller.one_at_a_time && self.open > 1 {
+            self.held.push_back(slot);
+            return Ok(());
+        }
+        self.admit(slot, now, sink)
+    }
+
+    fn admit<E>(
+        &mut self,
+        slot: u32,
+        now: Nanos,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        let command = self.array.controller.command;
+        if command > Nanos::ZERO {
+            self.calendar.schedule(now + command, Event::Issue { slot });
+            return Ok(());
+        }
+        self.issue(slot, now, sink)
+    }
+
+    fn issue<E>(
+        &mut self,
+        slot: u32,
+        now: Nanos,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        let Request { op, sectors, .. } = self.in_flight[slot].request;
+        let writes = matches!(op, Op::Write | Op::WriteZeroes);
+        let fits = |cache: &super::WriteBack| sectors.get() <= cache.capacity.get();
+        if writes && self.array.controller.cache.as_ref().is_some_and(fits) {
+            self.cache.waiting.push_back(slot);
+            return self.fill_cache(now, sink);
+        }
+        self.issue_to_disks(slot, now, sink)
+    }
+
+    /// Lets writes into the cache as long as there is room.
+    fn fill_cache<E>(
+        &mut self,
+        now: Nanos,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        let Some(cache) = self.array.controller.cache else {
+            return Ok(());
+        };
+        while let Some(&slot) = self.cache.waiting.front() {
+            let sectors = u64::from(self.in_flight[slot].request.sectors.get());
+            if self.cache.dirty + sectors > u64::from(cache.capacity.get()) {
+                break;
+            }
+            self.cache.waiting.pop_front();
+            self.cache.dirty += sectors;
+            self.cache.kept.push_back(slot);
+            self.in_flight[slot].told = true;
+            self.tell(slot, now, sink)?;
+        }
+        let enough = u64::from(cache.high.get());
+        if self.cache.emptying || self.cache.dirty >= enough || !self.cache.waiting.is_empty() {
+            self.empty_cache(now);
+        }
+        Ok(())
+    }
+
+    /// Issues what the cache keeps.
+    fn empty_cache(&mut self, now: Nanos) {
+        self.cache.emptying = true;
+        while let Some(slot) = self.cache.kept.pop_front() {
+            self.plan(slot);
+            self.issue_stages(slot, now);
+        }
+    }
+
+    fn plan(&mut self, slot: u32) {
+        let state = &mut self.in_flight[slot];
+        state.plan.clear();
+        let (planner, devices) = (&mut self.array.planner, &self.array.devices);
+        planner.plan(&state.request, devices, &mut state.plan);
+        if self.array.rules.coalesce {
+            state.plan.coalesce();
+        }
+        self.prepare(slot);
+    }
+
+    /// Counts what a plan has to do.
+    fn prepare(&mut self, slot: u32) {
+        let state = &mut self.in_flight[slot];
+        state.left = state.plan.len();
+        state.prereads_left.clear();
+        state.freed.clear();
+        state.pace.clear();
+        let mut partial = false;
+        for stage in state.plan.stages() {
+            state.prereads_left.push(stage.first.len());
+            state.freed.push(None);
+            partial |= !stage.then.is_empty();
+        }
+        if partial {
+            state.pace.resize(self.array.devices.len(), None);
+        }
+        if self.array.split {
+            state.ends.clear();
+            state.ends.resize(state.left, Nanos::ZERO);
+        }
+    }
+
+    fn issue_to_disks<E>(
+        &mut self,
+        slot: u32,
+        now: Nanos,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        self.plan(slot);
+        if self.in_flight[slot].left == 0 {
+            // A flush or a discard: the model has no cost for it.
+            return self.complete(slot, now, sink);
+        }
+        self.issue_stages(slot, now);
+        Ok(())
+    }
+
+    fn issue_stages(&mut self, slot: u32, now: Nanos) {
+        for number in 0..self.in_flight[slot].plan.stages().len() {
+            let stage = &self.in_flight[slot].plan.stages()[number];
+            let (kind, first, xor) = (stage.kind, stage.first.clone(), stage.xor);
+            if first.is_empty() {
+                self.issue_writes(slot, number, now, None);
+                continue;
+            }
+            let xor = self.array.controller.xor(xor);
+            if kind == StageKind::Direct(Access::Write) && xor > Nanos::ZERO {
+                let stage = number as u32;
+                self.calendar
+                    .schedule(now + xor, Event::Writes { slot, stage });
+                continue;
+            }
+            for sub in first {
+                self.submit(slot, sub as u32, now, None);
+            }
+        }
+    }
+
+    /// Issues the writes of a stage. `freed` is the device whose pre-read ended last; if it is free
+    /// still, it is started when its end of service has been dealt with.
+    fn issue_writes(&mut self, slot: u32, stage: usize, now: Nanos, freed: Option<usize>) {
+        let stage = &self.in_flight[slot].plan.stages()[stage];
+        let subs = match stage.kind {
+            StageKind::Direct(_) => stage.first.clone(),
+            _ => stage.then.clone(),
+        };
+        for sub in subs {
+            self.submit(slot, sub as u32, now, freed);
+        }
+    }
+
+    /// Sends a sub-request on its way to its device.
+    #[inline]
+    fn submit(&mut self, slot: u32, sub: u32, now: Nanos, freed: Option<usize>) {
+        if self.array.controller.bus_ns_per_sector > 0.0 {
+            let state = &self.in_flight[slot];
+            let stage = &state.plan.stages()[state.part(sub as usize).stage];
+            let writes = stage.kind == StageKind::Direct(Access::Write)
+                || stage.then.contains(&(sub as usize));
+            if writes {
+                let at = self.cross_bus(state.plan.sub_requests()[sub as usize].sectors, now);
+                self.calendar.schedule(at, Event::Deliver { slot, sub });
+                return;
+            }
+        }
+        self.deliver(slot, sub, now, freed);
+    }
+
+    /// When data that come to the bus now have crossed it.
+    fn cross_bus(&mut self, sectors: Sectors, now: Nanos) -> Nanos {
+        self.bus_free = now.max(self.bus_free) + self.array.controller.bus(sectors);
+        self.bus_free
+    }
+
+    /// Puts a sub-request into the queue of its device, and starts that, unless it was `freed` just
+    /// now.
+    #[inline]
+    fn deliver(&mut self, slot: u32, sub: u32, now: Nanos, freed: Option<usize>) {
+        let rules = self.array.rules;
+        let state = &self.in_flight[slot];
+        let part = state.part(sub as usize);
+        let kind = state.plan.stages()[part.stage].kind;
+        let piece = state.plan.sub_requests()[sub as usize];
+        let request = RequestId(state.id);
+        let device = &mut self.array.devices[piece.disk];
+        let mut job = Job {
+            request,
+            tag: Tag { slot, sub }.pack(),
+            access: Access::Read,
+            priority: Priority::Normal,
+            positioning: Positioning::Fresh,
+            pace: PaceOf::NewPlace,
+            sector: piece.sector,
+            sectors: piece.sectors,
+        };
+        match kind {
+            StageKind::Direct(access) => job.access = access,
+            StageKind::Copy => {
+                job.priority = Priority::Low;
+                if !part.preread {
+                    job.access = Access::Write;
+                }
+            }
+            StageKind::ReadModifyWrite | StageKind::ReconstructWrite if part.preread => {
+                if rules.preread_seek == PrereadSeek::Write {
+                    job.access = Access::Write;
+                }
+            }
+            StageKind::ReadModifyWrite | StageKind::ReconstructWrite => {
+                job.access = Access::Write;
+                job.priority = Priority::High;
+                let last = state.freed[part.stage] == Some(piece.disk as u32);
+                let case = positioning::of_write(kind, request, device, last);
+                self.summary.positioning.count(case);
+                job.positioning = case.positioning();
+                if job.positioning == Positioning::FullTurn
+                    && rules.full_turn == FullTurn::LessTransfer
+                {
+                    job.positioning = Positioning::TurnLessTransfer;
+                }
+                if let Some(pace) = state.pace[piece.disk] {
+                    job.pace = PaceOf::Track(pace);
+                }
+            }
+        }
+        if rules.transfer == TransferMemory::OnePerRequest && state.request.op != Op::Read {
+            job.pace = PaceOf::Request;
+        }
+        if state.told {
+            job.priority = Priority::Low;
+        }
+        device.submit(job, now);
+        if freed != Some(piece.disk) {
+            self.start(piece.disk, now);
+        }
+    }
+
+    #[inline]
+    fn start(&mut self, disk: usize, now: Nanos) {
+        if let Some(end) = self.array.devices[disk].start_next(now) {
+            let disk = disk as u32;
+            self.calendar.schedule(end, Event::ServiceEnd { disk });
+        }
+    }
+
+    fn end_service<E>(
+        &mut self,
+        disk: usize,
+        now: Nanos,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        let service: Service = self.array.devices[disk].complete(now);
+        let Service { job, started, .. } = service;
+        let request = job.request.0;
+        self.summary.hash.add(request, disk as u32, started, now);
+        let Tag { slot, sub } = Tag::unpack(job.tag);
+        let state = &mut self.in_flight[slot];
+        debug_assert_eq!(
+            state.id, request,
+            "a job belongs to the request in its slot"
+        );
+        if !state.pace.is_empty() {
+            state.pace[disk] = Some(service.pace);
+        }
+        if self.is_measured(request)
+            && let Some(split) = &mut self.summary.split
+        {
+            split.service(&service);
+        }
+        if job.access == Access::Read && self.array.controller.bus_ns_per_sector > 0.0 {
+            let at = self.cross_bus(job.sectors, now);
+            self.calendar.schedule(at, Event::Transferred { slot, sub });
+            self.start(disk, now);
+            return Ok(());
+        }
+        self.part_is_done(slot, sub, now, Some(disk), sink)
+    }
+
+    /// A sub-request is done; `disk` is the device that is free now.
+    #[inline]
+    fn part_is_done<E>(
+        &mut self,
+        slot: u32,
+        sub: u32,
+        now: Nanos,
+        disk: Option<usize>,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        let state = &mut self.in_flight[slot];
+        state.left -= 1;
+        let complete = state.left == 0;
+        let part = state.part(sub as usize);
+        if self.array.split {
+            state.ends[sub as usize] = now;
+        }
+        let mut joined = false;
+        if part.preread {
+            state.prereads_left[part.stage] -= 1;
+            joined = state.prereads_left[part.stage] == 0;
+            if joined {
+                let disk = state.plan.sub_requests()[sub as usize].disk;
+                state.freed[part.stage] = Some(disk as u32);
+                self.join_prereads(slot, part.stage, now);
+            }
+        }
+        if complete {
+            self.all_parts_are_done(slot, now, sink)?;
+        }
+        let mut delayed = false;
+        if joined {
+            let xor = self.in_flight[slot].plan.stages()[part.stage].xor;
+            let xor = self.array.controller.xor(xor);
+            if xor > Nanos::ZERO {
+                let stage = part.stage as u32;
+                self.calendar
+                    .schedule(now + xor, Event::Writes { slot, stage });
+                delayed = true;
+            }
+        }
+        let writes_now = joined && !delayed;
+        match (self.array.rules.join, disk) {
+            (_, None) => {
+                if writes_now {
+                    self.issue_writes(slot, part.stage, now, None);
+                }
+            }
+            (JoinOrder::WritesFirst, Some(disk)) => {
+                if writes_now {
+                    self.issue_writes(slot, part.stage, now, Some(disk));
+                }
+                self.start(disk, now);
+            }
+            (JoinOrder::DiskFirst, Some(disk)) => {
+                self.start(disk, now);
+                if writes_now {
+                    self.issue_writes(slot, part.stage, now, Some(disk));
+                    self.start(disk, now);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The join delays of the pre-reads of a stage.
+    fn join_prereads(&mut self, slot: u32, stage: usize, now: Nanos) {
+        let state = &self.in_flight[slot];
+        if self.is_measured(state.id)
+            && let Some(split) = &mut self.summary.split
+        {
+            let ends = state.plan.stages()[stage].first.clone();
+            split.joined(ends.map(|sub| state.ends[sub]), now);
+        }
+    }
+
+    fn all_parts_are_done<E>(
+        &mut self,
+        slot: u32,
+        now: Nanos,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        let state = &self.in_flight[slot];
+        if self.is_measured(state.id)
+            && let Some(split) = &mut self.summary.split
+        {
+            let last = |stage: &crate::Stage| {
+                if stage.then.is_empty() {
+                    stage.first.clone()
+                } else {
+                    stage.then.clone()
+                }
+            };
+            let ends = state.plan.stages().iter().flat_map(last);
+            split.joined(ends.map(|sub| state.ends[sub]), now);
+        }
+        let reads = |stage: &&crate::Stage| stage.kind == StageKind::Direct(Access::Read);
+        let xor: u64 = state
+            .plan
+            .stages()
+            .iter()
+            .filter(reads)
+            .map(|s| s.xor)
+            .sum();
+        let xor = self.array.controller.xor(xor);
+        if xor > Nanos::ZERO {
+            self.calendar.schedule(now + xor, Event::Joined { slot });
+            return Ok(());
+        }
+        self.complete(slot, now, sink)
+    }
+
+    /// All is done that there was to do for a request or a step of the rebuild.
+    fn complete<E>(
+        &mut self,
+        slot: u32,
+        now: Nanos,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        let state = &self.in_flight[slot];
+        if state.id == REBUILD_IDS - self.rebuild_stripe && self.array.rebuild.is_some() {
+            self.in_flight.release(slot);
+            self.end_rebuild_step(now);
+            return Ok(());
+        }
+        if state.told {
+            let sectors = u64::from(state.request.sectors.get());
+            self.in_flight.release(slot);
+            self.cache.dirty -= sectors;
+            let low = self
+                .array
+                .controller
+                .cache
+                .map_or(0, |cache| cache.low.get());
+            self.cache.emptying &= self.cache.dirty > u64::from(low);
+            return self.fill_cache(now, sink);
+        }
+        self.in_flight.release(slot);
+        self.tell(slot, now, sink)
+    }
+
+    /// Tells the requester that its request is complete. What the slot holds is still there.
+    fn tell<E>(
+        &mut self,
+        slot: u32,
+        now: Nanos,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        let state = &self.in_flight[slot];
+        let completion = Completion {
+            id: RequestId(state.id),
+            request: state.request,
+            response_time: now - state.request.start,
+            measured: state.id >= self.array.warmup,
+        };
+        self.open -= 1;
+        if self.keeps_told {
+            self.told.push(completion);
+        }
+        self.release.push(completion, now, sink)?;
+        if let Some(next) = self.held.pop_front() {
+            self.admit(next, now, sink)?;
+        }
+        Ok(())
+    }
+
+    fn begin_rebuild(&mut self) {
+        let Some(rebuild) = &mut self.array.rebuild else {
+            return;
+        };
+        rebuild.most = rebuild.most.min(self.array.planner.stripes_to_rebuild());
+        assert!(rebuild.most > 0, "there is something to rebuild");
+        self.summary.rebuild = Some(RebuildProgress {
+            of: rebuild.most,
+            ..RebuildProgress::default()
+        });
+        self.calendar.schedule(Nanos::ZERO, Event::Rebuild);
+    }
+
+    fn rebuild_next(&mut self, now: Nanos) {
+        self.rebuild_began = now;
+        let slot = self.in_flight.claim(InFlight::default);
+        let state = &mut self.in_flight[slot];
+        state.id = REBUILD_IDS - self.rebuild_stripe;
+        (state.request, state.told) = (Request::default(), false);
+        state.plan.clear();
+        self.array
+            .planner
+            .plan_rebuild(self.rebuild_stripe, &mut state.plan);
+        self.prepare(slot);
+        self.issue_stages(slot, now);
+    }
+
+    fn end_rebuild_step(&mut self, now: Nanos) {
+        self.rebuild_stripe += 1;
+        self.array.planner.rebuilt(self.rebuild_stripe);
+        if let (Some(progress), Some(rebuild)) = (&mut self.summary.rebuild, &self.array.rebuild) {
+            progress.stripes = self.rebuild_stripe;
+            progress.elapsed = now;
+            if progress.stripes < rebuild.most {
+                let next = now.max(self.rebuild_began + rebuild.distance);
+                self.calendar.schedule(next, Event::Rebuild);
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The rebuild of lost disks to spares.
+
+use iosonar_units::Nanos;
+
+/// How lost disks are rebuilt: stripe by stripe, one at a time, when the disks have nothing else to
+/// do. Stripe k + 1 begins when stripe k is done, but no sooner than 1 / rate after stripe k began.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rebuild {
+    /// The shortest time between the beginnings of two stripes; zero: as fast as it goes.
+    pub distance: Nanos,
+    /// No more than so many stripes.
+    pub most: u64,
+}
+
+/// How far a rebuild came before the last request was complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RebuildProgress {
+    /// Stripes that are on the spares.
+    pub stripes: u64,
+    /// Of so many.
+    pub of: u64,
+    /// From the beginning of the run to the last of them.
+    pub elapsed: Nanos,
+}
+
+impl RebuildProgress {
+    /// How long the whole rebuild takes: exactly if it came to its end, else at the same speed.
+    /// `None` if not even a stripe was done.
+    pub fn time_to_rebuild(&self) -> Option<Nanos> {
+        if self.stripes == 0 {
+            return None;
+        }
+        let all = self.elapsed.get() as f64 * self.of as f64 / self.stripes as f64;
+        Some(if self.stripes == self.of {
+            self.elapsed
+        } else {
+            Nanos::nearest(all)
+        })
+    }
+}

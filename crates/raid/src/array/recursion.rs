@@ -1,0 +1,183 @@
+//! The simulation without events: start = max(arrival, end of the job before).
+//!
+//! Requests come in the order of their arrival, and each is issued as a whole, so the jobs of a disk
+//! come in order too; a disk that serves in order tells each one's end at once. A request is complete
+//! when the last of its jobs ends. Only the completions have to be put in order: those that lie before
+//! the next arrival can be told.
+
+use iosonar_device::{Device, Job, PaceOf, Positioning, Priority, RequestId};
+use iosonar_sim_core::{Calendar, Slab};
+use iosonar_trace::{Op, Request};
+use iosonar_units::Nanos;
+
+use super::release::Release;
+use super::{Array, Completion, CompletionSink, RequestSource, RunSummary};
+use crate::rules::TransferMemory;
+use crate::{Plan, Planner, StageKind};
+
+struct Run<P, D> {
+    array: Array<P, D>,
+    plan: Plan,
+    /// The ends of a request's jobs, if response times are split.
+    ends: Vec<Nanos>,
+    /// Completions to come.
+    calendar: Calendar<u32>,
+    open: Slab<Completion>,
+    release: Release,
+    summary: RunSummary,
+    measured_from: Nanos,
+    services: u64,
+    last: Nanos,
+    /// Where there is one request at a time: the end of the last.
+    joined: Nanos,
+}
+
+pub(super) fn run<P: Planner, D: Device, E>(
+    array: Array<P, D>,
+    source: &mut impl RequestSource<Error = E>,
+    sink: &mut impl CompletionSink<Error = E>,
+) -> Result<RunSummary, E> {
+    let mut run = Run {
+        summary: RunSummary {
+            split: array.split.then(Box::default),
+            ..RunSummary::default()
+        },
+        array,
+        plan: Plan::default(),
+        ends: Vec::new(),
+        calendar: Calendar::default(),
+        open: Slab::default(),
+        release: Release::default(),
+        measured_from: Nanos::ZERO,
+        services: 0,
+        last: Nanos::ZERO,
+        joined: Nanos::ZERO,
+    };
+    while let Some(request) = source.next_request()? {
+        run.tell_until(request.start, sink)?;
+        run.arrive(request);
+    }
+    run.tell_until(Nanos::MAX, sink)?;
+    run.release.flush(sink)?;
+    run.summary.measured = run.last - run.measured_from;
+    run.summary.usage = run.array.devices.iter().map(Device::usage).collect();
+    run.summary.events = run.summary.requests + run.services;
+    Ok(run.summary)
+}
+
+impl<P: Planner, D: Device> Run<P, D> {
+    /// Tells all completions up to an instant.
+    #[inline]
+    fn tell_until<S: CompletionSink>(
+        &mut self,
+        until: Nanos,
+        sink: &mut S,
+    ) -> Result<(), S::Error> {
+        while self.calendar.next_time().is_some_and(|at| at <= until) {
+            let Some((now, slot)) = self.calendar.pop() else {
+                break;
+            };
+            let completion = self.open[slot];
+            self.open.release(slot);
+            self.release.push(completion, now, sink)?;
+        }
+        Ok(())
+    }
+
+    fn measure_from(&mut self, now: Nanos) {
+        self.measured_from = now;
+        for device in &mut self.array.devices {
+            device.measure_from(now);
+        }
+    }
+
+    #[inline]
+    fn arrive(&mut self, request: Request) {
+        let (id, arrived) = (self.summary.requests, request.start);
+        let measured = id >= self.array.warmup;
+        if id == self.array.warmup {
+            self.measure_from(arrived);
+        }
+        let found = self.open.len() as u64;
+        if measured {
+            self.summary.measured_requests += 1;
+            self.summary.found += found;
+        }
+        self.summary.requests += 1;
+        self.summary.most_in_flight = self.summary.most_in_flight.max(found as usize + 1);
+        let issued = if self.array.controller.one_at_a_time {
+            arrived.max(self.joined)
+        } else {
+            arrived
+        };
+        let end = self.serve(&request, id, issued, measured);
+        self.joined = end;
+        self.last = self.last.max(end);
+        if let (true, Some(split)) = (measured, &mut self.summary.split) {
+            split.found.push(Nanos::new(found));
+        }
+        let completion = Completion {
+            id: RequestId(id),
+            request,
+            response_time: end - arrived,
+            measured,
+        };
+        let slot = self.open.claim(|| completion);
+        self.open[slot] = completion;
+        self.calendar.schedule(end, slot);
+    }
+
+    /// Issues all of a request; gives the end of the last sub-request.
+    #[inline]
+    fn serve(&mut self, request: &Request, id: u64, now: Nanos, measured: bool) -> Nanos {
+        let Self {
+            array,
+            plan,
+            summary,
+            ..
+        } = self;
+        plan.clear();
+        array.planner.plan(request, &array.devices, plan);
+        if array.rules.coalesce {
+            plan.coalesce();
+        }
+        let one_place =
+            array.rules.transfer == TransferMemory::OnePerRequest && request.op != Op::Read;
+        let mut last = now;
+        self.ends.clear();
+        for stage in plan.stages() {
+            let StageKind::Direct(access) = stage.kind else {
+                panic!("a request that is issued in two steps needs events")
+            };
+            for sub in &plan.sub_requests()[stage.first.clone()] {
+                let job = Job {
+                    request: RequestId(id),
+                    tag: 0,
+                    access,
+                    priority: Priority::Normal,
+                    positioning: Positioning::Fresh,
+                    pace: if one_place {
+                        PaceOf::Request
+                    } else {
+                        PaceOf::NewPlace
+                    },
+                    sector: sub.sector,
+                    sectors: sub.sectors,
+                };
+                let service = array.devices[sub.disk].serve(job, now);
+                let end = service.ended();
+                summary.hash.add(id, sub.disk as u32, service.started, end);
+                last = last.max(end);
+                self.services += 1;
+                if let (true, Some(split)) = (measured, &mut summary.split) {
+                    split.service(&service);
+                    self.ends.push(end);
+                }
+            }
+        }
+        if let (true, Some(split)) = (measured, &mut summary.split) {
+            split.joined(self.ends.drain(..), last);
+        }
+        last
+    }
+}

@@ -1,0 +1,142 @@
+//! RAID 50 and 60: stripes over groups, each of which is an array with parity.
+
+use iosonar_device::Device;
+use iosonar_sim_core::{Seed, Stream};
+use iosonar_trace::{Op, Request};
+use iosonar_units::{Sector, Sectors};
+
+use super::Parity;
+use crate::{GeometryError, Placement, Plan, Planner};
+
+/// An array of arrays: a whole stripe of one group, then one of the next. The groups have disks of
+/// their own, numbered group by group.
+#[derive(Clone, Debug)]
+pub struct Grouped {
+    groups: Vec<Parity>,
+    placement: Placement,
+    first_group: Stream,
+    /// The plan of one group; its memory is kept.
+    part: Plan,
+}
+
+impl Grouped {
+    /// From at least two equal groups, which have the same placement as this one.
+    ///
+    /// # Errors
+    /// If there are fewer.
+    pub fn new(
+        groups: Vec<Parity>,
+        placement: Placement,
+        seed: &Seed,
+    ) -> Result<Self, GeometryError> {
+        if groups.len() < 2 {
+            return Err(GeometryError::Groups { seen: groups.len() });
+        }
+        Ok(Self {
+            groups,
+            placement,
+            first_group: seed.stream("array", "first group"),
+            part: Plan::default(),
+        })
+    }
+}
+
+impl Planner for Grouped {
+    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut Plan) {
+        let count = self.groups.len() as u64;
+        let stripe = self.groups[0].stripe_sectors();
+        let per_group = self.groups[0].disks();
+        // At random every request begins at the first unit of a stripe of a random group.
+        let begin = match self.placement {
+            Placement::Random => self.first_group.below(count) * stripe,
+            Placement::Addressed => request.sector.get(),
+        };
+        let end = begin + u64::from(request.sectors.get());
+        let mut at = begin;
+        while at < end {
+            let (number, offset) = (at / stripe, at % stripe);
+            let sectors = (stripe - offset).min(end - at);
+            let group = (number % count) as usize;
+            let part = Request {
+                sector: Sector::new(number / count * stripe + offset),
+                sectors: Sectors::new(sectors as u32),
+                ..*request
+            };
+            self.part.clear();
+            self.groups[group].plan(&part, devices, &mut self.part);
+            plan.append(&self.part, group * per_group);
+            at += sectors;
+        }
+    }
+
+    fn disks(&self) -> usize {
+        self.groups.iter().map(Planner::disks).sum()
+    }
+
+    fn data_sectors(&self) -> u64 {
+        self.groups.iter().map(Planner::data_sectors).sum()
+    }
+
+    fn issues_at_once(&self, op: Op, sectors: Option<Sectors>) -> bool {
+        let stripe = self.groups[0].stripe_sectors();
+        let last = sectors.map(|s| (u64::from(s.get()) - 1) % stripe + 1);
+        // All parts but the last are whole stripes.
+        self.groups[0].issues_at_once(op, last.map(|last| Sectors::new(last as u32)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::levels::tests::plan_of;
+    use crate::{Lost, ParityLayout, RandomLayout};
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    const UNIT: u32 = 4;
+
+    fn raid50(groups: usize, disks: usize) -> Grouped {
+        let (unit, seed) = (Sectors::new(UNIT), Seed::new(1));
+        let group = |_| {
+            let (layout, random) = (ParityLayout::default(), RandomLayout::default());
+            let lost = Lost::none();
+            Parity::new(
+                1,
+                disks,
+                unit,
+                400,
+                Placement::Addressed,
+                layout,
+                random,
+                lost,
+                &seed,
+            )
+        };
+        let groups: Result<Vec<_>, _> = (0..groups).map(group).collect();
+        Grouped::new(groups.unwrap(), Placement::Addressed, &seed).unwrap()
+    }
+
+    #[test]
+    fn a_stripe_of_each_group_in_turn() {
+        let mut raid = raid50(2, 3);
+        let disks: Vec<_> = plan_of(&mut raid, Op::Read, 0, 5 * UNIT)
+            .sub_requests()
+            .iter()
+            .map(|s| (s.disk, s.sector.get()))
+            .collect();
+        // Left-symmetric: data 0, 1 of stripe 0 on disks 0, 1; of stripe 1 on disks 2, 0.
+        assert_eq!(disks, [(0, 0), (1, 0), (3, 0), (4, 0), (2, 4)]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_sector_has_a_place_of_its_own(sector in 0..1000_u64, sectors in 1..200_u32) {
+            let mut raid = raid50(3, 4);
+            let plan = plan_of(&mut raid, Op::Read, sector, sectors);
+            let places: BTreeSet<_> = plan.sub_requests().iter()
+                .flat_map(|s| (0..s.sectors.get()).map(|i| (s.disk, s.sector.get() + u64::from(i))))
+                .collect();
+            prop_assert_eq!(places.len() as u32, sectors);
+        }
+    }
+}

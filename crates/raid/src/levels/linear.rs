@@ -1,0 +1,97 @@
+//! Disks one after the other: a concatenation, or just a bunch of disks.
+
+use iosonar_device::Device;
+use iosonar_sim_core::{Seed, Stream};
+use iosonar_trace::{Op, Request};
+use iosonar_units::{Sector, Sectors};
+
+use super::striped::access_of;
+use crate::{Geometry, GeometryError, Placement, Plan, Planner};
+
+/// Each request lies on one disk, or on two neighbours where it crosses their border; with random
+/// placement on a random one, whole.
+#[derive(Clone, Debug)]
+pub struct Linear {
+    geometry: Geometry,
+    disk_sectors: u64,
+    placement: Placement,
+    disk: Stream,
+}
+
+impl Linear {
+    /// An array of at least one disk of `disk_sectors`. `stripe_unit` is the unit in which synthetic
+    /// loads are told, nothing more.
+    ///
+    /// # Errors
+    /// If the array cannot have this shape.
+    pub fn new(
+        disks: usize,
+        stripe_unit: Sectors,
+        disk_sectors: u64,
+        placement: Placement,
+        seed: &Seed,
+    ) -> Result<Self, GeometryError> {
+        Ok(Self {
+            geometry: Geometry::new("a concatenation", 1, disks, stripe_unit, disk_sectors)?,
+            disk_sectors,
+            placement,
+            disk: seed.stream("array", "first disk"),
+        })
+    }
+}
+
+impl Planner for Linear {
+    fn plan<D: Device>(&mut self, request: &Request, _: &[D], plan: &mut Plan) {
+        let Some(access) = access_of(request.op) else {
+            return;
+        };
+        match self.placement {
+            Placement::Random => {
+                let disk = self.disk.below(self.geometry.disks() as u64) as usize;
+                plan.add(disk, Sector::new(0), request.sectors);
+            }
+            Placement::Addressed => {
+                let mut at = request.sector.get();
+                while at < request.end().get() {
+                    let (disk, sector) = (at / self.disk_sectors, at % self.disk_sectors);
+                    let sectors = (request.end().get() - at).min(self.disk_sectors - sector);
+                    let sectors_here = Sectors::new(sectors as u32);
+                    plan.add(disk as usize, Sector::new(sector), sectors_here);
+                    at += sectors;
+                }
+            }
+        }
+        plan.direct(access, 0);
+    }
+
+    fn disks(&self) -> usize {
+        self.geometry.disks()
+    }
+
+    fn data_sectors(&self) -> u64 {
+        self.disk_sectors * self.geometry.disks() as u64
+    }
+
+    fn issues_at_once(&self, _: Op, _: Option<Sectors>) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::levels::tests::plan_of;
+
+    #[test]
+    fn a_request_across_a_border_lies_on_two_disks() {
+        let (unit, seed) = (Sectors::new(8), Seed::new(1));
+        let mut linear = Linear::new(3, unit, 100, Placement::Addressed, &seed).unwrap();
+        let places: Vec<_> = plan_of(&mut linear, Op::Read, 95, 10)
+            .sub_requests()
+            .iter()
+            .map(|s| (s.disk, s.sector.get(), s.sectors.get()))
+            .collect();
+        assert_eq!(places, [(0, 95, 5), (1, 0, 5)]);
+        assert_eq!(linear.data_sectors(), 300);
+    }
+}

@@ -1,0 +1,59 @@
+//! Failed disks, and the spares that take their place.
+
+/// Which disks of an array have failed. Those of a lower stripe than has been rebuilt live on a spare:
+/// the first lost disk on the first device behind the array's disks, and so on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    disks: Vec<usize>,
+    rebuilt: u64,
+}
+
+impl Lost {
+    /// These disks have failed. Each counts once.
+    pub fn new(mut disks: Vec<usize>) -> Self {
+        disks.sort_unstable();
+        disks.dedup();
+        Self { disks, rebuilt: 0 }
+    }
+
+    /// None has failed.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// The failed disks, ascending.
+    pub fn disks(&self) -> &[usize] {
+        &self.disks
+    }
+
+    /// Whether any has failed.
+    #[inline]
+    pub fn any(&self) -> bool {
+        !self.disks.is_empty()
+    }
+
+    /// Whether what `disk` holds of `stripe` cannot be had; `None` is a random stripe, of which no
+    /// one knows whether it has been rebuilt.
+    #[inline]
+    pub(super) fn contains(&self, disk: usize, stripe: Option<u64>) -> bool {
+        self.any()
+            && stripe.is_none_or(|stripe| stripe >= self.rebuilt)
+            && self.disks.contains(&disk)
+    }
+
+    /// The device that holds what `disk` held of `stripe`.
+    #[inline]
+    pub(super) fn device(&self, disk: usize, stripe: Option<u64>, disks: usize) -> usize {
+        if self.any()
+            && stripe.is_some_and(|stripe| stripe < self.rebuilt)
+            && let Some(spare) = self.disks.iter().position(|&lost| lost == disk)
+        {
+            return disks + spare;
+        }
+        disk
+    }
+
+    pub(super) fn rebuilt(&mut self, stripes: u64) {
+        self.rebuilt = stripes;
+    }
+}

@@ -1,0 +1,485 @@
+//! RAID 1, 10 and 01: every block on several disks.
+//!
+//! Blocks go round-robin over *columns*; a column is as many disks as there are copies. RAID 1 has
+//! one column; RAID 10 is a stripe of mirrors, whose copies are neighbours; RAID 01 is a mirror of
+//! stripes, whose copies lie on different *sides* of the array. Where all disks are well, 10 and 01
+//! differ in the numbers of the disks only.
+
+use iosonar_device::{Access, Device};
+use iosonar_sim_core::{Seed, Stream};
+use iosonar_trace::{Op, Request};
+use iosonar_units::{Sector, Sectors};
+
+use super::Lost;
+use super::striped::access_of;
+use crate::{Geometry, GeometryError, Placement, Plan, Planner};
+
+/// Which copy a block of a read comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MirrorRead {
+    /// The first half of the blocks (the larger, if they are odd) from a random side, the rest from
+    /// the other; with more copies in as many parts.
+    #[default]
+    Halves,
+    /// Round-robin over all disks, from a random first side.
+    RoundRobin,
+    /// The sides alternate with each row of blocks, from a random first side.
+    AlternatingRows,
+    /// A random side for each block.
+    RandomPerBlock,
+    /// A random copy for each request and column.
+    Random,
+    /// The copies of a column take turns.
+    Turns,
+    /// The copy with the shortest queue; of equal ones the first.
+    ShorterQueue,
+    /// The copy whose arm is nearest; of equal ones the one with the shorter queue.
+    NearerArm,
+}
+
+/// How the copies of a block lie in the array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrangement {
+    /// Next to each other: RAID 1 and 10.
+    Neighbours,
+    /// On different sides: RAID 01.
+    Sides,
+}
+
+/// A mirrored array.
+#[derive(Clone, Debug)]
+pub struct Mirrored {
+    geometry: Geometry,
+    arrangement: Arrangement,
+    copies: u64,
+    placement: Placement,
+    read: MirrorRead,
+    lost: Lost,
+    first_column: Stream,
+    side: Stream,
+    /// Whose turn it is, by column.
+    turns: Vec<u32>,
+    /// The copy that this request reads from, by column.
+    chosen: Vec<Option<u64>>,
+}
+
+impl Mirrored {
+    /// An array of a multiple of `copies` disks, of which each column keeps at least one.
+    ///
+    /// # Errors
+    /// If the array cannot have this shape.
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(
+        arrangement: Arrangement,
+        copies: usize,
+        disks: usize,
+        stripe_unit: Sectors,
+        disk_sectors: u64,
+        placement: Placement,
+        read: MirrorRead,
+        lost: Lost,
+        seed: &Seed,
+    ) -> Result<Self, GeometryError> {
+        let level = match arrangement {
+            Arrangement::Sides => "RAID 01",
+            Arrangement::Neighbours if copies == disks => "RAID 1",
+            Arrangement::Neighbours => "RAID 10",
+        };
+        if copies < 2 || !disks.is_multiple_of(copies) {
+            return Err(GeometryError::Copies {
+                level,
+                copies,
+                seen: disks,
+            });
+        }
+        let mirrored = Self {
+            geometry: Geometry::new(level, copies, disks, stripe_unit, disk_sectors)?,
+            arrangement,
+            copies: copies as u64,
+            placement,
+            read,
+            first_column: seed.stream("array", "first disk"),
+            side: seed.stream("array", "side"),
+            turns: vec![0; disks / copies],
+            chosen: vec![None; disks / copies],
+            lost,
+        };
+        let dead = (0..mirrored.columns()).find(|&column| {
+            (0..mirrored.copies)
+                .all(|side| mirrored.lost.contains(mirrored.disk(side, column), None))
+        });
+        match dead {
+            Some(_) => Err(GeometryError::Lost {
+                level,
+                seen: mirrored.lost.disks().to_vec(),
+                most: "all copies but one of each block",
+            }),
+            None => Ok(mirrored),
+        }
+    }
+
+    fn columns(&self) -> u64 {
+        self.geometry.disks() as u64 / self.copies
+    }
+
+    #[inline]
+    fn disk(&self, side: u64, column: u64) -> usize {
+        (match self.arrangement {
+            Arrangement::Sides => side * self.columns() + column,
+            Arrangement::Neighbours => column * self.copies + side,
+        }) as usize
+    }
+
+    /// The side from which a block is read. `first` is the request's first side, `offset` the column
+    /// of its first block.
+    #[inline]
+    fn side<D: Device>(&mut self, block: Block, first: u64, offset: u64, devices: &[D]) -> u64 {
+        let (copies, columns) = (self.copies, self.columns());
+        let Block {
+            number,
+            of,
+            column,
+            stripe,
+            sector,
+        } = block;
+        let side = match self.read {
+            MirrorRead::Halves => (first + number / of.div_ceil(copies)) % copies,
+            MirrorRead::RoundRobin => (first + (offset + number) / columns) % copies,
+            MirrorRead::AlternatingRows => (first + number / columns) % copies,
+            MirrorRead::RandomPerBlock => self.side.below(copies),
+            _ => match self.chosen[column as usize] {
+                Some(side) => side,
+                None => self.choose(column, stripe, sector, devices),
+            },
+        };
+        let alive = |&side: &u64| !self.lost.contains(self.disk(side, column), stripe);
+        let side = (0..copies).map(|i| (side + i) % copies).find(alive);
+        side.expect("each column has a disk that is well")
+    }
+
+    /// The copy of a column that this request reads from.
+    fn choose<D: Device>(
+        &mut self,
+        column: u64,
+        stripe: Option<u64>,
+        sector: Sector,
+        devices: &[D],
+    ) -> u64 {
+        let copies = self.copies;
+        let device = |side: u64| {
+            let disk = self.disk(side, column);
+            &devices[self.lost.device(disk, stripe, self.geometry.disks())]
+        };
+        let alive = (0..copies).filter(|&s| !self.lost.contains(self.disk(s, column), stripe));
+        let queue = |side: u64| {
+            let device = device(side);
+            device.queue_length() + usize::from(device.busy_with().is_some())
+        };
+        let side = match self.read {
+            MirrorRead::Turns => {
+                let turn = &mut self.turns[column as usize];
+                *turn = (*turn + 1) % copies as u32;
+                u64::from(*turn)
+            }
+            MirrorRead::ShorterQueue => alive.min_by_key(|&side| queue(side)).unwrap_or(0),
+            MirrorRead::NearerArm => alive
+                .min_by_key(|&side| (device(side).arm_distance(sector), queue(side)))
+                .unwrap_or(0),
+            _ => self.side.below(copies),
+        };
+        self.chosen[column as usize] = Some(side);
+        side
+    }
+}
+
+/// A block of a request.
+#[derive(Clone, Copy)]
+struct Block {
+    /// Its number within the request.
+    number: u64,
+    /// How many blocks the request has.
+    of: u64,
+    column: u64,
+    /// `None` at a random place.
+    stripe: Option<u64>,
+    sector: Sector,
+}
+
+impl Planner for Mirrored {
+    #[inline]
+    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut Plan) {
+        let Some(access) = access_of(request.op) else {
+            return;
+        };
+        let (geometry, columns, disks) = (self.geometry, self.columns(), self.geometry.disks());
+        let by_request = matches!(
+            self.read,
+            MirrorRead::Random
+                | MirrorRead::Turns
+                | MirrorRead::ShorterQueue
+                | MirrorRead::NearerArm
+        );
+        let mut first_side = 0;
+        if access == Access::Read {
+            if by_request {
+                self.chosen.fill(None);
+            } else {
+                first_side = self.side.below(self.copies);
+            }
+        }
+        let (first_column, blocks) = match self.placement {
+            Placement::Random => (
+                self.first_column.below(columns),
+                geometry.units(request.sectors),
+            ),
+            Placement::Addressed => (
+                geometry.unit_of(request.sector) % columns,
+                geometry.count_pieces(request),
+            ),
+        };
+        let mut pieces = geometry.pieces(request);
+        let mut column = first_column;
+        for number in 0..blocks {
+            let (stripe, sector, sectors) = match self.placement {
+                Placement::Random => (None, geometry.disk_sector(0, 0), geometry.stripe_unit()),
+                Placement::Addressed => {
+                    let Some(piece) = pieces.next() else { break };
+                    let stripe = piece.unit / columns;
+                    let sector = geometry.disk_sector(stripe, piece.offset);
+                    (Some(stripe), sector, Sectors::new(piece.sectors))
+                }
+            };
+            match access {
+                Access::Read => {
+                    let block = Block {
+                        number,
+                        of: blocks,
+                        column,
+                        stripe,
+                        sector,
+                    };
+                    let side = self.side(block, first_side, first_column, devices);
+                    let disk = self.disk(side, column);
+                    plan.add(self.lost.device(disk, stripe, disks), sector, sectors);
+                }
+                Access::Write => {
+                    for side in 0..self.copies {
+                        let disk = self.disk(side, column);
+                        if !self.lost.contains(disk, stripe) {
+                            plan.add(self.lost.device(disk, stripe, disks), sector, sectors);
+                        }
+                    }
+                }
+            }
+            column = if column + 1 == columns { 0 } else { column + 1 };
+        }
+        plan.direct(access, 0);
+    }
+
+    fn disks(&self) -> usize {
+        self.geometry.disks()
+    }
+
+    fn data_sectors(&self) -> u64 {
+        self.geometry.stripes() * self.columns() * u64::from(self.geometry.stripe_unit().get())
+    }
+
+    fn issues_at_once(&self, op: Op, _: Option<Sectors>) -> bool {
+        let looks_at_devices =
+            matches!(self.read, MirrorRead::ShorterQueue | MirrorRead::NearerArm);
+        op != Op::Read || !looks_at_devices
+    }
+
+    fn stripes_to_rebuild(&self) -> u64 {
+        self.geometry.stripes()
+    }
+
+    fn plan_rebuild(&mut self, stripe: u64, plan: &mut Plan) {
+        let (sector, unit) = (
+            self.geometry.disk_sector(stripe, 0),
+            self.geometry.stripe_unit(),
+        );
+        let begin = plan.len();
+        for column in 0..self.columns() {
+            let disks = || (0..self.copies).map(|side| self.disk(side, column));
+            let lost = |disk: &usize| self.lost.contains(*disk, None);
+            if disks().any(|disk| lost(&disk))
+                && let Some(source) = disks().find(|disk| !lost(disk))
+            {
+                plan.add(source, sector, unit);
+            }
+        }
+        let writes = plan.len();
+        for spare in 0..self.lost.disks().len() {
+            plan.add(self.geometry.disks() + spare, sector, unit);
+        }
+        plan.copy(begin, writes);
+    }
+
+    fn rebuilt(&mut self, stripes: u64) {
+        self.lost.rebuilt(stripes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::levels::tests::plan_of;
+    use proptest::prelude::*;
+
+    const UNIT: u32 = 8;
+
+    fn with_lost(
+        arrangement: Arrangement,
+        copies: usize,
+        disks: usize,
+        placement: Placement,
+        read: MirrorRead,
+        lost: &[usize],
+    ) -> Result<Mirrored, GeometryError> {
+        let (unit, seed, lost) = (Sectors::new(UNIT), Seed::new(1), Lost::new(lost.to_vec()));
+        Mirrored::new(
+            arrangement,
+            copies,
+            disks,
+            unit,
+            1 << 20,
+            placement,
+            read,
+            lost,
+            &seed,
+        )
+    }
+
+    fn raid01(disks: usize, placement: Placement, read: MirrorRead) -> Mirrored {
+        with_lost(Arrangement::Sides, 2, disks, placement, read, &[]).unwrap()
+    }
+
+    fn disks(raid: &mut Mirrored, op: Op, sector: u64, sectors: u32) -> Vec<usize> {
+        let plan = plan_of(raid, op, sector, sectors);
+        plan.sub_requests().iter().map(|s| s.disk).collect()
+    }
+
+    #[test]
+    fn copies_are_neighbours_in_raid_10_and_take_turns() {
+        let (kind, placement) = (Arrangement::Neighbours, Placement::Addressed);
+        let mut raid = with_lost(kind, 2, 4, placement, MirrorRead::Turns, &[]).unwrap();
+        assert_eq!(disks(&mut raid, Op::Write, 8, UNIT), [2, 3]);
+        assert_eq!(disks(&mut raid, Op::Read, 0, UNIT), [1]);
+        assert_eq!(disks(&mut raid, Op::Read, 0, UNIT), [0]);
+        assert_eq!(disks(&mut raid, Op::Read, 8, UNIT), [3]);
+        // One copy of a column serves all of a request.
+        assert_eq!(disks(&mut raid, Op::Read, 0, 4 * UNIT), [1, 2, 1, 2]);
+    }
+
+    #[test]
+    fn what_is_lost_is_neither_read_nor_written() {
+        let (kind, placement) = (Arrangement::Neighbours, Placement::Addressed);
+        for read in [
+            MirrorRead::Random,
+            MirrorRead::Halves,
+            MirrorRead::RandomPerBlock,
+        ] {
+            let mut raid = with_lost(kind, 3, 3, placement, read, &[0, 2]).unwrap();
+            for _ in 0..20 {
+                assert_eq!(disks(&mut raid, Op::Read, 0, UNIT), [1]);
+            }
+            assert_eq!(disks(&mut raid, Op::Write, 0, UNIT), [1]);
+            raid.rebuilt(1);
+            assert_eq!(
+                disks(&mut raid, Op::Write, 0, UNIT),
+                [3, 1, 4],
+                "the spares"
+            );
+            assert_eq!(disks(&mut raid, Op::Write, 8, UNIT), [1], "not yet");
+        }
+        let error = with_lost(kind, 2, 4, placement, MirrorRead::Random, &[2, 3]).unwrap_err();
+        assert!(error.to_string().contains("all copies but one"), "{error}");
+        assert!(with_lost(kind, 2, 4, placement, MirrorRead::Random, &[1, 3]).is_ok());
+        assert!(
+            with_lost(
+                Arrangement::Sides,
+                2,
+                4,
+                placement,
+                MirrorRead::Random,
+                &[1, 3]
+            )
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn a_rebuild_reads_the_other_copy_and_writes_the_spare() {
+        let (kind, placement) = (Arrangement::Neighbours, Placement::Addressed);
+        let mut raid = with_lost(kind, 2, 4, placement, MirrorRead::Random, &[2]).unwrap();
+        let mut plan = Plan::default();
+        raid.plan_rebuild(5, &mut plan);
+        let disks: Vec<_> = plan
+            .sub_requests()
+            .iter()
+            .map(|s| (s.disk, s.sector.get()))
+            .collect();
+        assert_eq!(disks, [(3, 40), (4, 40)]);
+        assert_eq!(
+            (
+                plan.stages()[0].first.clone(),
+                plan.stages()[0].then.clone()
+            ),
+            (0..1, 1..2)
+        );
+    }
+
+    #[test]
+    fn a_read_of_all_columns_twice_takes_each_disk_once() {
+        for policy in [
+            MirrorRead::Halves,
+            MirrorRead::RoundRobin,
+            MirrorRead::AlternatingRows,
+        ] {
+            let mut raid = raid01(4, Placement::Random, policy);
+            for _ in 0..20 {
+                let mut used = disks(&mut raid, Op::Read, 0, 4 * UNIT);
+                used.sort_unstable();
+                assert_eq!(used, [0, 1, 2, 3], "{policy:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn two_blocks_in_halves_come_from_different_sides() {
+        let mut raid = raid01(4, Placement::Random, MirrorRead::Halves);
+        for _ in 0..20 {
+            let used = disks(&mut raid, Op::Read, 0, 2 * UNIT);
+            assert_ne!(used[0] / 2, used[1] / 2, "the sides");
+            assert_ne!(used[0] % 2, used[1] % 2, "the columns");
+        }
+    }
+
+    #[test]
+    fn a_write_goes_to_both_sides() {
+        let mut raid = raid01(6, Placement::Addressed, MirrorRead::Halves);
+        assert_eq!(disks(&mut raid, Op::Write, 8, 2 * UNIT), [1, 4, 2, 5]);
+    }
+
+    #[test]
+    fn an_odd_number_of_disks_has_no_mirror() {
+        let (kind, placement) = (Arrangement::Sides, Placement::Random);
+        let error = with_lost(kind, 2, 5, placement, MirrorRead::Halves, &[]);
+        assert!(error.unwrap_err().to_string().contains("multiple"));
+    }
+
+    proptest! {
+        #[test]
+        fn both_sides_hold_the_same(sector in 0..5000_u64, sectors in 1..300_u32, columns in 1..5_usize) {
+            let mut raid = raid01(2 * columns, Placement::Addressed, MirrorRead::Halves);
+            let plan = plan_of(&mut raid, Op::Write, sector, sectors);
+            let written: u32 = plan.sub_requests().iter().map(|s| s.sectors.get()).sum();
+            prop_assert_eq!(written, 2 * sectors);
+            for pair in plan.sub_requests().chunks(2) {
+                prop_assert_eq!(pair[0].disk + columns, pair[1].disk);
+                prop_assert_eq!((pair[0].sector, pair[0].sectors), (pair[1].sector, pair[1].sectors));
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Random placement, as the papers have it: whole blocks, addresses not looked at.
+//!
+//! A read starts at a random disk s with the parity at a random disk p; it walks over the disks and
+//! skips the parity, which moves on by one after every stripe's worth of blocks. A write starts at the
+//! beginning of a stripe with the parity at a random disk.
+
+use iosonar_device::Access;
+
+use super::Parity;
+use super::stripe::{Stripe, Touched};
+use crate::Plan;
+
+/// Where a write to a random stripe begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WriteStart {
+    /// At the disk behind the parity: as in the left-symmetric layout, an even load.
+    #[default]
+    AfterParity,
+    /// At disk 0 of the array (or the next, if 0 holds the parity): the words of the paper, an uneven
+    /// load.
+    ArrayFirst,
+    /// At a random disk.
+    Random,
+}
+
+/// How a read of a random place goes on from stripe to stripe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadLayout {
+    /// It goes on with the next disk; the parity moves on by one after every stripe's worth of blocks.
+    #[default]
+    Continue,
+    /// It goes back to its first disk with each stripe.
+    Restart,
+    /// A stripe ends where the walk passes the last disk of the array.
+    Wrap,
+}
+
+/// Where requests with random placement go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RandomLayout {
+    /// How a read goes on from stripe to stripe.
+    pub read: ReadLayout,
+    /// Where a write begins.
+    pub write_start: WriteStart,
+}
+
+impl Parity {
+    pub(super) fn read_at_random(&mut self, blocks: u64, plan: &mut Plan) {
+        let n = self.disk_count();
+        let mut disk = self.first_disk.below(n);
+        let first = disk;
+        let mut stripe = Stripe {
+            parity: self.rotation.below(n),
+            start: disk,
+            number: None,
+        };
+        let mut touched = std::mem::take(&mut self.touched);
+        let (mut in_stripe, mut xor) = (0, 0);
+        for block in 0..blocks {
+            let stripe_ends = match self.random.read {
+                ReadLayout::Continue | ReadLayout::Restart => in_stripe == self.data_disks(),
+                // Behind the last disk the next stripe begins, as soon as one is there that is not
+                // the parity.
+                ReadLayout::Wrap => {
+                    while disk < n && self.is_parity(disk, stripe) {
+                        disk += 1;
+                    }
+                    disk == n
+                }
+            };
+            if stripe_ends {
+                xor += self.read_units(stripe, &touched, plan);
+                touched.clear();
+                stripe.parity = (stripe.parity + 1) % n;
+                in_stripe = 0;
+                match self.random.read {
+                    ReadLayout::Continue => {}
+                    ReadLayout::Restart => disk = first,
+                    ReadLayout::Wrap => disk = 0,
+                }
+                stripe.start = disk;
+            }
+            while self.is_parity(disk, stripe) {
+                disk = (disk + 1) % n;
+            }
+            touched.push(self.whole_unit(block, disk));
+            in_stripe += 1;
+            disk = match self.random.read {
+                ReadLayout::Wrap => disk + 1,
+                _ => (disk + 1) % n,
+            };
+        }
+        xor += self.read_units(stripe, &touched, plan);
+        touched.clear();
+        self.touched = touched;
+        plan.direct(Access::Read, 0);
+        plan.with_xor(xor);
+    }
+
+    pub(super) fn write_at_random(&mut self, blocks: u64, plan: &mut Plan) {
+        let n = self.disk_count();
+        let first_parity = self.rotation.below(n);
+        let random_start = match self.random.write_start {
+            WriteStart::Random => self.first_disk.below(n),
+            WriteStart::ArrayFirst | WriteStart::AfterParity => 0,
+        };
+        let stripe = |number: u64| {
+            let parity = (first_parity + number) % n;
+            Stripe {
+                parity,
+                start: match self.random.write_start {
+                    WriteStart::AfterParity => (parity + self.parities) % n,
+                    WriteStart::ArrayFirst | WriteStart::Random => random_start,
+                },
+                number: None,
+            }
+        };
+        let stripes = blocks / self.data_disks();
+        for number in 0..stripes {
+            self.write_full(stripe(number), plan);
+        }
+        plan.direct(Access::Write, 0);
+        plan.with_xor(stripes * self.stripe_sectors());
+        let rest = blocks % self.data_disks();
+        if rest > 0 {
+            let stripe = stripe(stripes);
+            let mut touched = std::mem::take(&mut self.touched);
+            let disks = self.data_of(stripe).take(rest as usize);
+            touched.extend(
+                disks
+                    .zip(0..)
+                    .map(|(disk, index)| self.whole_unit(index, disk)),
+            );
+            self.write_units(stripe, &touched, plan);
+            touched.clear();
+            self.touched = touched;
+        }
+    }
+
+    fn whole_unit(&self, index: u64, disk: u64) -> Touched {
+        Touched {
+            index,
+            disk,
+            range: 0..self.geometry.stripe_unit().get(),
+        }
+    }
+}

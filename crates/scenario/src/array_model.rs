@@ -1,0 +1,205 @@
+//! The array that a scenario means, with every default filled in.
+
+use std::fmt::Display;
+
+use iosonar_disk_model::{DiskProfile, Scheduler};
+use iosonar_raid::rules::Rules;
+use iosonar_raid::{
+    Arrangement, Controller, GeometryError, Grouped, Level, Linear, Lost, MirrorRead, Mirrored,
+    Parity, ParityLayout, Placement, Planner, RandomLayout, Rebuild, Striped,
+};
+use iosonar_sim_core::Seed;
+use iosonar_units::Sectors;
+
+/// A RAID level with the options that belong to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LevelOptions {
+    /// RAID 0.
+    Striped,
+    /// RAID 1, 10 and 01.
+    Mirrored {
+        /// How the copies lie.
+        arrangement: Arrangement,
+        /// How many there are.
+        copies: usize,
+        /// Which is read.
+        read: MirrorRead,
+    },
+    /// RAID 5, 6, 50 and 60.
+    Parity {
+        /// Parity units of a stripe.
+        parities: u8,
+        /// Groups, of which each has its own parity.
+        groups: usize,
+        /// Where parity and data lie by addresses.
+        layout: ParityLayout,
+        /// Where they lie at random.
+        random: RandomLayout,
+    },
+    /// One disk after the other; `true`: just a bunch of disks.
+    Linear {
+        /// What it is called.
+        bunch: bool,
+    },
+}
+
+/// An array of disks.
+#[derive(Clone, Debug)]
+pub struct ArrayModel {
+    /// The RAID level.
+    pub level: LevelOptions,
+    /// How many disks, spares not counted.
+    pub disks: usize,
+    /// The disks that have failed.
+    pub failed: Vec<usize>,
+    /// The stripe unit.
+    pub stripe_unit: Sectors,
+    /// Where requests go.
+    pub placement: Placement,
+    /// How requests are carried out.
+    pub rules: Rules,
+    /// What lies between the host and the disks.
+    pub controller: Controller,
+    /// The rebuild of the failed disks.
+    pub rebuild: Option<Rebuild>,
+    /// The drive.
+    pub profile: DiskProfile,
+    /// What each disk does with waiting jobs.
+    pub scheduler: Scheduler,
+}
+
+impl Display for ArrayModel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = match self.level {
+            LevelOptions::Striped => "RAID 0",
+            LevelOptions::Mirrored {
+                arrangement: Arrangement::Sides,
+                ..
+            } => "RAID 01",
+            LevelOptions::Mirrored { copies, .. } if copies == self.disks => "RAID 1",
+            LevelOptions::Mirrored { .. } => "RAID 10",
+            LevelOptions::Parity {
+                parities, groups, ..
+            } => match (parities, groups) {
+                (1, 1) => "RAID 5",
+                (_, 1) => "RAID 6",
+                (1, _) => "RAID 50",
+                (_, _) => "RAID 60",
+            },
+            LevelOptions::Linear { bunch: true } => "JBOD",
+            LevelOptions::Linear { bunch: false } => "concatenation",
+        };
+        write!(f, "{name} of {} x {}", self.disks, self.profile.description)?;
+        match self.failed.as_slice() {
+            [] => Ok(()),
+            [one] => write!(f, ", disk {one} failed"),
+            many => write!(f, ", disks {many:?} failed"),
+        }
+    }
+}
+
+impl ArrayModel {
+    /// The planner of the level.
+    ///
+    /// # Errors
+    /// If the array cannot have this shape.
+    pub fn planner(&self, seed: &Seed) -> Result<Level, GeometryError> {
+        let (disks, unit, placement) = (self.disks, self.stripe_unit, self.placement);
+        let size = self.profile.capacity_sectors;
+        let parity = |parities, disks, failed, layout, random, seed: &Seed| {
+            let lost = Lost::new(failed);
+            Parity::new(
+                parities, disks, unit, size, placement, layout, random, lost, seed,
+            )
+        };
+        if let Some(&beyond) = self.failed.iter().find(|&&disk| disk >= disks) {
+            return Err(GeometryError::NoSuchDisk {
+                seen: beyond,
+                disks,
+            });
+        }
+        Ok(match self.level {
+            LevelOptions::Striped => {
+                self.bears_no_loss("RAID 0")?;
+                Level::Striped(Striped::new(disks, unit, size, placement, seed)?)
+            }
+            LevelOptions::Linear { .. } => {
+                self.bears_no_loss("a concatenation")?;
+                Level::Linear(Linear::new(disks, unit, size, placement, seed)?)
+            }
+            LevelOptions::Mirrored {
+                arrangement,
+                copies,
+                read,
+            } => Level::Mirrored(Mirrored::new(
+                arrangement,
+                copies,
+                disks,
+                unit,
+                size,
+                placement,
+                read,
+                Lost::new(self.failed.clone()),
+                seed,
+            )?),
+            LevelOptions::Parity {
+                parities,
+                groups: 1,
+                layout,
+                random,
+            } => {
+                let failed = self.failed.clone();
+                Level::Parity(parity(parities, disks, failed, layout, random, seed)?)
+            }
+            LevelOptions::Parity {
+                parities,
+                groups,
+                layout,
+                random,
+            } => {
+                if groups == 0 || !disks.is_multiple_of(groups) {
+                    return Err(GeometryError::UnequalGroups {
+                        groups,
+                        seen: disks,
+                    });
+                }
+                let each = disks / groups;
+                let group = |number: usize| {
+                    let mine = self.failed.iter().filter(|&&disk| disk / each == number);
+                    let failed = mine.map(|disk| disk % each).collect();
+                    let seed = seed.within(&format!("group/{number}"));
+                    parity(parities, each, failed, layout, random, &seed)
+                };
+                let groups: Result<Vec<_>, _> = (0..groups).map(group).collect();
+                Level::Grouped(Grouped::new(groups?, placement, seed)?)
+            }
+        })
+    }
+
+    fn bears_no_loss(&self, level: &'static str) -> Result<(), GeometryError> {
+        if self.failed.is_empty() {
+            return Ok(());
+        }
+        Err(GeometryError::Lost {
+            level,
+            seen: self.failed.clone(),
+            most: "no disk",
+        })
+    }
+
+    /// How many sectors of data the array holds.
+    ///
+    /// # Errors
+    /// If the array cannot have this shape.
+    pub fn data_sectors(&self) -> Result<u64, GeometryError> {
+        Ok(self.planner(&Seed::new(1))?.data_sectors())
+    }
+
+    /// How many spares the rebuild needs.
+    pub fn spares(&self) -> usize {
+        match self.rebuild {
+            Some(_) => self.failed.len(),
+            None => 0,
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! A simulation as a scenario file: every value that was filled in, with its unit.
+
+use std::fmt::Write;
+
+use iosonar_disk_model::{RpoCount, Scheduler};
+use iosonar_raid::rules::{FullTurn, JoinOrder, PrereadSeek, TransferMemory};
+use iosonar_raid::{Arrangement, MirrorRead, ParityLayout, Placement, ReadLayout, WriteStart};
+use iosonar_units::Nanos;
+use iosonar_workload::{Addresses, ArrivalLaw, Batch, Size, Workload};
+
+use crate::array_model::LevelOptions;
+use crate::resolve::{Load, Simulation, Warmup};
+
+impl Simulation {
+    /// The scenario with all defaults filled in, as TOML with comments. It means the same simulation.
+    pub fn explain(&self) -> String {
+        let mut text = String::new();
+        line(
+            &mut text,
+            "seed",
+            self.seed,
+            "all randomness follows from it",
+        );
+        let runs = self.replications;
+        line(&mut text, "replications", runs, "independent runs");
+        match self.warmup {
+            Warmup::Requests(n) => {
+                line(&mut text, "warmup_requests", n, "of each run, not measured");
+            }
+            Warmup::Auto => {
+                line(
+                    &mut text,
+                    "warmup_requests",
+                    "\"auto\"",
+                    "by MSER-5 of a pilot run",
+                );
+            }
+        }
+        self.explain_load(&mut text);
+        self.explain_array(&mut text);
+        self.explain_controller(&mut text);
+        self.explain_disk(&mut text);
+        text
+    }
+
+    fn explain_load(&self, text: &mut String) {
+        text.push_str("\n[load]\n");
+        match &self.load {
+            Load::Trace { path, .. } => {
+                let path = toml::Value::from(path.display().to_string());
+                line(text, "trace", path, "its requests at their times");
+            }
+            Load::Closed {
+                workload,
+                outstanding,
+                think,
+                requests,
+            } => {
+                line(text, "requests", requests, "measured in each run");
+                let think_ms = float(think.as_millis_f64());
+                let closed = format!("{{ outstanding = {outstanding}, think_ms = {think_ms} }}");
+                line(text, "closed", closed, "users who wait for their requests");
+                explain_shape(text, workload);
+            }
+            Load::Synthetic { classes, requests } => {
+                line(text, "requests", requests, "measured in each run");
+                for class in classes {
+                    if classes.len() > 1 {
+                        text.push_str("\n[[load.class]]\n");
+                    }
+                    let rate = format!("{:.6} requests/s on average", class.requests_per_s());
+                    line(text, "arrivals", arrivals(&class.arrivals), &rate);
+                    match class.batch {
+                        Batch::One => line(text, "batch", "{ requests = 1 }", "at each arrival"),
+                        Batch::Requests(n) => {
+                            line(
+                                text,
+                                "batch",
+                                format!("{{ requests = {n} }}"),
+                                "at each arrival",
+                            );
+                        }
+                        Batch::Geometric { mean } => {
+                            let law = format!("{{ geometric_mean = {} }}", float(mean));
+                            line(text, "batch", law, "at each arrival");
+                        }
+                    }
+                    explain_shape(text, class);
+                }
+            }
+        }
+    }
+
+    fn explain_array(&self, text: &mut String) {
+        let array = &self.array;
+        let one_at_a_time = array.controller.one_at_a_time;
+        text.push_str("\n[array]\n");
+        let bytes = u64::from(array.stripe_unit.get()) * 512;
+        let unit = format!("\"{bytes}\"");
+        let random = array.placement == Placement::Random;
+        let basics = |text: &mut String, level: &str| {
+            line(text, "level", quoted(level), "");
+            line(text, "disks", array.disks, "spares not counted");
+            line(text, "stripe_unit", &unit, "bytes; a block of the load");
+            let placement = if random { "random" } else { "addressed" };
+            line(text, "placement", quoted(placement), "of requests");
+        };
+        match array.level {
+            LevelOptions::Striped => basics(text, "raid0"),
+            LevelOptions::Linear { bunch } => basics(text, if bunch { "jbod" } else { "concat" }),
+            LevelOptions::Mirrored {
+                arrangement,
+                copies,
+                read,
+            } => {
+                let all = copies == array.disks && arrangement == Arrangement::Neighbours;
+                let level = match arrangement {
+                    Arrangement::Sides => "raid01",
+                    Arrangement::Neighbours if all => "raid1",
+                    Arrangement::Neighbours => "raid10",
+                };
+                basics(text, level);
+                if !all {
+                    line(text, "copies", copies, "of each block");
+                }
+                line(
+                    text,
+                    "mirror_read",
+                    quoted(mirror_read(read)),
+                    "the copy that is read",
+                );
+            }
+            LevelOptions::Parity {
+                parities,
+                groups,
+                layout,
+                random: at_random,
+            } => {
+                let level = match (parities, groups) {
+                    (1, 1) => "raid5",
+                    (_, 1) => "raid6",
+                    (1, _) => "raid50",
+                    (_, _) => "raid60",
+                };
+                basics(text, level);
+                if groups > 1 {
+                    line(text, "groups", groups, "each with parity of its own");
+                }
+                if random {
+                    let read = match at_random.read {
+                        ReadLayout::Continue => "continue",
+                        ReadLayout::Restart => "restart",
+                        ReadLayout::Wrap => "wrap",
+                    };
+                    line(text, "read_layout", quoted(read), "from stripe to stripe");
+                    let start = match at_random.write_start {
+                        WriteStart::AfterParity => "after-parity",
+                        WriteStart::ArrayFirst => "array-first",
+                        WriteStart::Random => "random",
+                    };
+                    line(text, "write_start", quoted(start), "first disk of a write");
+                } else {
+                    let layout = match layout {
+                        ParityLayout::LeftSymmetric => "left-symmetric",
+                        ParityLayout::LeftAsymmetric => "left-asymmetric",
+                        ParityLayout::RightSymmetric => "right-symmetric",
+                        ParityLayout::RightAsymmetric => "right-asymmetric",
+                    };
+                    line(text, "layout", quoted(layout), "of parity and data");
+                }
+                self.explain_rules(text);
+            }
+        }
+        if !array.failed.is_empty() {
+            line(text, "failed", format!("{:?}", array.failed), "disks");
+        }
+        let mode = if one_at_a_time {
+            "split-merge"
+        } else {
+            "fork-join"
+        };
+        line(text, "mode", quoted(mode), "whether requests overlap");
+    }
+
+    fn explain_rules(&self, text: &mut String) {
+        let rules = self.array.rules;
+        let join = match rules.join {
+            JoinOrder::WritesFirst => "writes-first",
+            JoinOrder::DiskFirst => "disk-first",
+        };
+        line(text, "join", quoted(join), "when the last pre-read ends");
+        let seek = match rules.preread_seek {
+            PrereadSeek::Read => "read",
+            PrereadSeek::Write => "write",
+        };
+        line(text, "preread_seek", quoted(seek), "curve of pre-reads");
+        let turn = match rules.full_turn {
+            FullTurn::Revolution => "revolution",
+            FullTurn::LessTransfer => "less-transfer",
+        };
+        line(text, "full_turn", quoted(turn), "of a read-modify-write");
+        let memory = match rules.transfer {
+            TransferMemory::LastAccess => "last-access",
+            TransferMemory::OnePerRequest => "one-per-request",
+        };
+        line(text, "transfer_memory", quoted(memory), "of a disk");
+    }
+
+    fn explain_controller(&self, text: &mut String) {
+        let controller = &self.array.controller;
+        text.push_str("\n[controller]\n");
+        let command_us = float(controller.command.as_micros_f64());
+        line(text, "command_us", command_us, "from arrival to issue");
+        let xor = float(controller.xor_ns_per_sector / 512.0);
+        line(text, "xor_ns_per_byte", xor, "of parity");
+        if controller.bus_ns_per_sector > 0.0 {
+            let rate = float(512.0 * 1e3 / controller.bus_ns_per_sector);
+            line(text, "bus_mb_per_s", rate, "one bus for all disks");
+        }
+        if let Some(cache) = controller.cache {
+            let size = format!("\"{}s\"", cache.capacity.get());
+            line(text, "cache", size, "sectors of 512 B, for writes");
+            let share = |sectors: iosonar_units::Sectors| {
+                float(f64::from(sectors.get()) / f64::from(cache.capacity.get()))
+            };
+            line(
+                text,
+                "destage_above",
+                share(cache.high),
+                "share that is dirty",
+            );
+            line(
+                text,
+                "destage_below",
+                share(cache.low),
+                "share that is dirty",
+            );
+        }
+        if let Some(rebuild) = self.array.rebuild {
+            text.push_str("\n[rebuild]\n");
+            if rebuild.distance > Nanos::ZERO {
+                let rate = float(1.0 / rebuild.distance.as_secs_f64());
+                line(text, "stripes_per_s", rate, "at most");
+            }
+            if rebuild.most < u64::MAX {
+                line(text, "stripes", rebuild.most, "of the failed disks");
+            }
+        }
+    }
+
+    fn explain_disk(&self, text: &mut String) {
+        let profile = &self.array.profile;
+        let _ = writeln!(text, "\n[disk]   # {}", profile.description);
+        line(text, "profile", quoted(&profile.name), "");
+        let zoning = match profile.transfer.zoning {
+            iosonar_disk_model::Zoning::SectorsPerTrackLinear => "sectors-per-track-linear",
+            iosonar_disk_model::Zoning::TimePerSectorLinear => "time-per-sector-linear",
+        };
+        line(
+            text,
+            "zoning",
+            quoted(zoning),
+            "from the outermost cylinder in",
+        );
+        match self.array.scheduler {
+            Scheduler::Fcfs => line(text, "scheduler", quoted("fcfs"), ""),
+            Scheduler::Rpo { count, most } => {
+                line(
+                    text,
+                    "scheduler",
+                    quoted("rpo"),
+                    "the best of q positionings",
+                );
+                let count = match count {
+                    RpoCount::Including => "including",
+                    RpoCount::Excluding => "excluding",
+                };
+                line(text, "rpo_count", quoted(count), "the job that starts");
+                if most < usize::MAX {
+                    line(text, "rpo_most", most, "draws");
+                }
+            }
+        }
+    }
+}
+
+/// A key with its value, and what it means.
+fn line(text: &mut String, key: &str, value: impl std::fmt::Display, comment: &str) {
+    let assignment = format!("{key} = {value}");
+    let _ = match comment {
+        "" => writeln!(text, "{assignment}"),
+        _ => writeln!(text, "{assignment:<44} # {comment}"),
+    };
+}
+
+fn quoted(word: &str) -> String {
+    toml::Value::from(word).to_string()
+}
+
+/// A number that TOML reads as one with a fraction.
+fn float(value: f64) -> String {
+    if value.is_infinite() {
+        return "inf".to_owned();
+    }
+    format!("{value:?}")
+}
+
+fn explain_shape(text: &mut String, workload: &Workload) {
+    let size = match &workload.size {
+        Size::Blocks(blocks) => format!("{{ blocks = {blocks} }}"),
+        Size::GeometricBlocks { mean } => format!("{{ geometric_mean_blocks = {} }}", float(*mean)),
+        Size::Table(table) => {
+            let row = |(share, blocks): &(f64, u32)| {
+                format!("{{ blocks = {blocks}, share = {} }}", float(*share))
+            };
+            let rows: Vec<String> = table.iter().map(row).collect();
+            format!("{{ table = [{}] }}", rows.join(", "))
+        }
+    };
+    let mean = format!("{:.6} blocks on average", workload.size.mean());
+    line(text, "size", size, &mean);
+    line(
+        text,
+        "read_share",
+        float(workload.read_share),
+        "the others are writes",
+    );
+    let addresses = match workload.addresses {
+        Addresses::Uniform => {
+            text.push_str("# addresses: uniform over the array\n");
+            return;
+        }
+        Addresses::Sequential { run } => format!("{{ sequential_run = {} }}", float(run)),
+        Addresses::Zipf { theta } => format!("{{ zipf = {} }}", float(theta)),
+        Addresses::Hot { space, requests } => format!(
+            "{{ hot = {{ space = {}, requests = {} }} }}",
+            float(space),
+            float(requests)
+        ),
+    };
+    line(text, "addresses", addresses, "");
+}
+
+fn arrivals(law: &ArrivalLaw) -> String {
+    match law {
+        ArrivalLaw::Poisson { per_s } => format!("{{ poisson_per_s = {} }}", float(*per_s)),
+        ArrivalLaw::Constant { per_s } => format!("{{ constant_per_s = {} }}", float(*per_s)),
+        ArrivalLaw::Modulated(phases) => {
+            let phase = |p: &iosonar_workload::LoadPhase| {
+                format!(
+                    "{{ per_s = {}, mean_s = {} }}",
+                    float(p.per_s),
+                    float(p.mean_s)
+                )
+            };
+            let phases: Vec<String> = phases.iter().map(phase).collect();
+            format!("{{ phases = [{}] }}", phases.join(", "))
+        }
+        ArrivalLaw::OnOff {
+            per_s,
+            on_s,
+            off_s,
+            shape,
+        } => {
+            let shape = shape.map_or(String::new(), |s| format!(", pareto_shape = {}", float(s)));
+            format!(
+                "{{ on_off = {{ per_s = {}, on_s = {}, off_s = {}{shape} }} }}",
+                float(*per_s),
+                float(*on_s),
+                float(*off_s)
+            )
+        }
+        ArrivalLaw::BModel {
+            per_s,
+            bias,
+            window_s,
+            levels,
+        } => format!(
+            "{{ b_model = {{ per_s = {}, bias = {}, window_s = {}, levels = {levels} }} }}",
+            float(*per_s),
+            float(*bias),
+            float(*window_s)
+        ),
+        ArrivalLaw::Noise {
+            per_s,
+            hurst,
+            variation,
+            bin_s,
+        } => format!(
+            "{{ noise = {{ per_s = {}, hurst = {}, variation = {}, bin_s = {} }} }}",
+            float(*per_s),
+            float(*hurst),
+            float(*variation),
+            float(*bin_s)
+        ),
+    }
+}
+
+fn mirror_read(read: MirrorRead) -> &'static str {
+    match read {
+        MirrorRead::Halves => "halves",
+        MirrorRead::RoundRobin => "round-robin",
+        MirrorRead::AlternatingRows => "alternating-rows",
+        MirrorRead::RandomPerBlock => "random-per-block",
+        MirrorRead::Random => "random",
+        MirrorRead::Turns => "turns",
+        MirrorRead::ShorterQueue => "shorter-queue",
+        MirrorRead::NearerArm => "nearer-arm",
+    }
+}

@@ -1,0 +1,180 @@
+//! The table `[load]`.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+/// The table `[load]`: a trace, or the laws of a synthetic load.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadFile {
+    /// A trace, relative to the scenario file.
+    pub trace: Option<Spanned<PathBuf>>,
+    /// How many requests are measured in each run of a synthetic load.
+    pub requests: Option<Spanned<u64>>,
+    /// When they come.
+    pub arrivals: Option<Spanned<ArrivalsFile>>,
+    /// In place of `arrivals`: users who wait for their requests.
+    pub closed: Option<Spanned<ClosedFile>>,
+    /// How many come at each arrival; one if it is not given.
+    pub batch: Option<Spanned<BatchFile>>,
+    /// How large they are.
+    pub size: Option<Spanned<SizeFile>>,
+    /// The probability that one is a read; 1 if it is not given.
+    pub read_share: Option<Spanned<f64>>,
+    /// Where they lie; anywhere if it is not given.
+    pub addresses: Option<Spanned<AddressesFile>>,
+    /// Several classes, each with laws of its own, in place of the laws above.
+    pub class: Option<Vec<ClassFile>>,
+}
+
+/// An entry `[[load.class]]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassFile {
+    /// When its requests come.
+    pub arrivals: Option<Spanned<ArrivalsFile>>,
+    /// How many come at each arrival; one if it is not given.
+    pub batch: Option<Spanned<BatchFile>>,
+    /// How large they are.
+    pub size: Option<Spanned<SizeFile>>,
+    /// The probability that one is a read; 1 if it is not given.
+    pub read_share: Option<Spanned<f64>>,
+    /// Where they lie; anywhere if it is not given.
+    pub addresses: Option<Spanned<AddressesFile>>,
+}
+
+/// `arrivals = { poisson_per_s = 10.0 }`: one of the laws.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArrivalsFile {
+    /// Poisson arrivals per second.
+    PoissonPerS(f64),
+    /// Arrivals at equal distances, per second.
+    ConstantPerS(f64),
+    /// A Poisson process whose rate changes from phase to phase.
+    Phases(Vec<PhaseFile>),
+    /// A source that is on and off in turn.
+    OnOff(OnOffFile),
+    /// A biased cascade.
+    BModel(BModelFile),
+    /// A Poisson process whose rate is fractional Gaussian noise.
+    Noise(NoiseFile),
+}
+
+/// A phase of `phases = [{ per_s = 100.0, mean_s = 1.0 }, ...]`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PhaseFile {
+    /// Arrivals per second while it lasts; may be 0.
+    pub per_s: f64,
+    /// How long it lasts on average.
+    pub mean_s: f64,
+}
+
+/// `on_off = { per_s = 100.0, on_s = 1.0, off_s = 9.0, pareto_shape = 1.5 }`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OnOffFile {
+    /// Arrivals per second while it is on.
+    pub per_s: f64,
+    /// How long it is on, on average.
+    pub on_s: f64,
+    /// How long it is off, on average.
+    pub off_s: f64,
+    /// The exponent of the tails of both times; exponential times if it is not given.
+    pub pareto_shape: Option<f64>,
+}
+
+/// `b_model = { per_s = 50.0, bias = 0.7, window_s = 60.0, levels = 12 }`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BModelFile {
+    /// Mean arrivals per second.
+    pub per_s: f64,
+    /// The share of a window's arrivals in one of its halves.
+    pub bias: f64,
+    /// The length of a window.
+    pub window_s: f64,
+    /// How often it is halved.
+    pub levels: u32,
+}
+
+/// `noise = { per_s = 50.0, hurst = 0.8, variation = 0.2, bin_s = 0.1 }`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoiseFile {
+    /// Mean arrivals per second.
+    pub per_s: f64,
+    /// The Hurst parameter.
+    pub hurst: f64,
+    /// The standard deviation of the rate, as a share of the mean.
+    pub variation: f64,
+    /// The length of a bin of constant rate.
+    pub bin_s: f64,
+}
+
+/// `closed = { outstanding = 8, think_ms = 0.0 }`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClosedFile {
+    /// How many users there are, each with one request at a time.
+    pub outstanding: u32,
+    /// The mean of their exponential think times; 0 if it is not given.
+    pub think_ms: Option<f64>,
+}
+
+/// `batch = { geometric_mean = 3.0 }`: one of the laws.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BatchFile {
+    /// Always this many requests at each arrival.
+    Requests(u32),
+    /// Geometric with this mean, at least 1.
+    GeometricMean(f64),
+}
+
+/// `size = { blocks = 4 }`: one of the laws. A block is a stripe unit.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SizeFile {
+    /// Always this many blocks.
+    Blocks(u32),
+    /// Geometric with this mean, at least 1 block.
+    GeometricMeanBlocks(f64),
+    /// One of these sizes, each with its share.
+    Table(Vec<SizeRowFile>),
+}
+
+/// A row of `table = [{ blocks = 1, share = 0.75 }, ...]`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SizeRowFile {
+    /// The size.
+    pub blocks: u32,
+    /// The share of the requests that have it.
+    pub share: f64,
+}
+
+/// `addresses = { zipf = 0.9 }`: one of the patterns.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AddressesFile {
+    /// Runs of requests that follow on each other, of this mean number.
+    SequentialRun(f64),
+    /// Zipf's law with this exponent over the blocks.
+    Zipf(f64),
+    /// A hot region at the beginning.
+    Hot(HotFile),
+}
+
+/// `hot = { space = 0.1, requests = 0.9 }`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HotFile {
+    /// Its share of the space.
+    pub space: f64,
+    /// Its share of the requests.
+    pub requests: f64,
+}

@@ -1,0 +1,86 @@
+//! Values that the command line sets in a scenario.
+
+use std::path::Path;
+
+use toml_edit::{DocumentMut, Item, Table, Value};
+
+use crate::ScenarioError;
+
+/// The text with other values; what is not set stays as and where it is, so that errors still name the
+/// right lines.
+pub(super) fn apply(
+    text: &str,
+    path: &Path,
+    set: &[(String, String)],
+) -> Result<String, ScenarioError> {
+    if set.is_empty() {
+        return Ok(text.to_owned());
+    }
+    let mut document: DocumentMut = text.parse().map_err(|e| ScenarioError::Syntax {
+        path: path.to_owned(),
+        message: format!("{e}"),
+    })?;
+    for (key, value) in set {
+        // What is no TOML value is a string without its quotes.
+        let value: Value = value
+            .parse()
+            .unwrap_or_else(|_| Value::from(value.as_str()));
+        let wrong = |problem: &str| ScenarioError::Set {
+            key: key.clone(),
+            problem: problem.to_owned(),
+        };
+        let mut parts: Vec<&str> = key.split('.').collect();
+        let last = parts.pop().filter(|last| !last.is_empty());
+        let Some(last) = last.filter(|_| parts.iter().all(|part| !part.is_empty())) else {
+            return Err(wrong("is no key; keys look like array.disks"));
+        };
+        let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
+        for part in parts {
+            let item = table
+                .entry(part)
+                .or_insert_with(|| Item::Table(Table::new()));
+            table = item
+                .as_table_like_mut()
+                .ok_or_else(|| wrong("leads through something that is no table"))?;
+        }
+        table.insert(last, Item::Value(value));
+    }
+    Ok(document.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(key: &str, value: &str) -> Result<String, String> {
+        let text = "# a comment\nseed = 1\n[load]\nsize = { blocks = 4 }\n";
+        apply(text, Path::new("x"), &[(key.into(), value.into())]).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn values_are_replaced_where_they_stand_and_added_where_they_are_not() {
+        let changed = set("load.size.blocks", "7").unwrap();
+        assert!(
+            changed.starts_with("# a comment\nseed = 1\n[load]\n"),
+            "{changed}"
+        );
+        assert!(changed.contains("blocks = 7"), "{changed}");
+        assert!(
+            set("array.disks", "8")
+                .unwrap()
+                .contains("[array]\ndisks = 8")
+        );
+        assert!(
+            set("array.level", "raid5")
+                .unwrap()
+                .contains("level = \"raid5\"")
+        );
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused() {
+        assert!(set("", "1").unwrap_err().contains("is no key"));
+        assert!(set("load..size", "1").unwrap_err().contains("is no key"));
+        assert!(set("seed.x", "1").unwrap_err().contains("no table"));
+    }
+}

@@ -1,0 +1,261 @@
+//! How sure one can be of quantiles and of a distribution function.
+//!
+//! The samples of one run are not independent: a long wait comes with other long waits. So the run is
+//! cut into consecutive sections that are long enough to be nearly independent, or there are
+//! independent replications, each a section. A figure of the whole then has a standard error from how
+//! far the sections' figures lie around it (Asmussen and Glynn, "Stochastic Simulation", 2007, III.5:
+//! sectioning). Unlike the mean of the sections' quantiles, the quantile of the whole has hardly a
+//! bias.
+
+use iosonar_units::Nanos;
+
+use crate::{Distribution, Estimate};
+
+/// A distribution in sections of equal size. Memory is bounded: there are at most 64, and sections
+/// are merged in pairs when there would be more.
+#[derive(Clone, Debug)]
+pub struct Sections {
+    parts: Vec<Distribution>,
+    /// How many samples, or replications, a part has.
+    size: u64,
+    current: Distribution,
+    filled: u64,
+}
+
+/// A point of a distribution function with its 95 % band.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BandPoint {
+    /// The time.
+    pub value: Nanos,
+    /// The share of samples not above it.
+    pub share: f64,
+    /// Half the width of the 95 % confidence interval of the share, at this time alone.
+    pub half_width: f64,
+}
+
+impl Sections {
+    const MOST: usize = 64;
+    /// With fewer, no standard error is told of one run.
+    const FEWEST: usize = 8;
+    const SHORTEST: u64 = 1024;
+
+    /// Sections of one run, to be filled sample by sample.
+    pub fn of_a_run() -> Self {
+        Self::with_size(Self::SHORTEST)
+    }
+
+    /// Sections that are replications.
+    pub fn of_replications() -> Self {
+        Self::with_size(1)
+    }
+
+    fn with_size(size: u64) -> Self {
+        Self {
+            parts: Vec::new(),
+            size,
+            current: Distribution::default(),
+            filled: 0,
+        }
+    }
+
+    /// Adds the next sample of a run.
+    #[inline]
+    pub fn push(&mut self, t: Nanos) {
+        self.current.push(t);
+        self.one_more();
+    }
+
+    /// Adds the next replication.
+    pub fn push_replication(&mut self, samples: &Distribution) {
+        self.current.merge(samples);
+        self.one_more();
+    }
+
+    #[inline]
+    fn one_more(&mut self) {
+        self.filled += 1;
+        if self.filled == self.size {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        self.parts.push(std::mem::take(&mut self.current));
+        self.filled = 0;
+        if self.parts.len() == Self::MOST {
+            self.parts = in_pairs(&self.parts);
+            self.size *= 2;
+        }
+    }
+
+    /// All samples.
+    pub fn whole(&self) -> Distribution {
+        let mut whole = self.current.clone();
+        self.parts.iter().for_each(|part| whole.merge(part));
+        whole
+    }
+
+    /// The sections that may be taken as independent: those of a run are merged until the means of
+    /// neighbours are no longer alike. Empty if there are too few.
+    pub fn independent(&self) -> Vec<Distribution> {
+        let mut parts = self.parts.clone();
+        if self.size < Self::SHORTEST {
+            // Replications are independent as they are.
+            return if parts.len() < 2 { Vec::new() } else { parts };
+        }
+        while parts.len() >= Self::FEWEST {
+            let means: Vec<f64> = parts.iter().map(|part| part.moments.mean()).collect();
+            if crate::estimate::lag_1_correlation(&means) < 0.25 {
+                return parts;
+            }
+            parts = in_pairs(&parts);
+        }
+        Vec::new()
+    }
+}
+
+fn in_pairs(parts: &[Distribution]) -> Vec<Distribution> {
+    let merged = |pair: &[Distribution]| {
+        let mut merged = pair[0].clone();
+        merged.merge(&pair[1]);
+        merged
+    };
+    parts.chunks_exact(2).map(merged).collect()
+}
+
+/// The standard error of a figure of the whole, from the figures of independent sections.
+fn sectioned(whole: f64, parts: impl Iterator<Item = f64>) -> Estimate {
+    let (mut squares, mut values) = (0.0, 0);
+    for part in parts {
+        squares += (part - whole).powi(2);
+        values += 1;
+    }
+    let m = values as f64;
+    Estimate {
+        mean: whole,
+        stderr: if values < 2 {
+            f64::NAN
+        } else {
+            (squares / (m * (m - 1.0))).sqrt()
+        },
+        values,
+    }
+}
+
+/// The mean of all samples in nanoseconds, with its standard error from independent sections.
+pub fn mean_of(whole: &Distribution, sections: &[Distribution]) -> Estimate {
+    sectioned(
+        whole.moments.mean(),
+        sections.iter().map(|part| part.moments.mean()),
+    )
+}
+
+/// A quantile of all samples in nanoseconds, with its standard error from independent sections; NaN if
+/// the sections have too few samples to support it.
+pub fn quantile_of(whole: &Distribution, sections: &[Distribution], p: f64) -> Estimate {
+    let of = |d: &Distribution| d.histogram.quantile(p).map_or(f64::NAN, |t| t.get() as f64);
+    let supported = sections.iter().all(|s| s.histogram.supports_quantile(p));
+    let mut estimate = sectioned(of(whole), sections.iter().map(of));
+    if !supported {
+        estimate.stderr = f64::NAN;
+    }
+    estimate
+}
+
+/// The distribution function at so many of its quantiles, with a 95 % band from independent sections.
+pub fn cdf_band(whole: &Distribution, sections: &[Distribution], points: u32) -> Vec<BandPoint> {
+    let quantiles = (0..points).filter_map(|i| {
+        let p = (f64::from(i) + 0.5) / f64::from(points);
+        whole.histogram.quantile(p)
+    });
+    let mut values: Vec<Nanos> = quantiles.collect();
+    values.dedup();
+    let at = |value| {
+        let share = whole.histogram.share_up_to(value);
+        let estimate = sectioned(
+            share,
+            sections.iter().map(|s| s.histogram.share_up_to(value)),
+        );
+        BandPoint {
+            value,
+            share,
+            half_width: estimate.half_width_95(),
+        }
+    };
+    values.into_iter().map(at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_keep_all_samples_in_bounded_memory() {
+        let mut sections = Sections::of_a_run();
+        let mut whole = Distribution::default();
+        for i in 0..1_000_000_u64 {
+            let mixed = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let t = Nanos::new(mixed >> 40);
+            sections.push(t);
+            whole.push(t);
+        }
+        assert!(sections.parts.len() < Sections::MOST);
+        assert_eq!(sections.whole(), whole);
+        let independent = sections.independent();
+        assert!(independent.len() >= 32);
+        // Uniform on 2^24: the standard error of the median is 1/2 / sqrt(n) of the range.
+        let median = quantile_of(&whole, &independent, 0.5);
+        let expected = 0.5 / 1000.0 * f64::from(1 << 24);
+        assert!((median.stderr / expected - 1.0).abs() < 0.5, "{median:?}");
+    }
+
+    #[test]
+    fn a_run_that_only_rises_has_no_independent_sections() {
+        let mut sections = Sections::of_a_run();
+        (0..200_000).for_each(|i| sections.push(Nanos::new(i)));
+        assert!(sections.independent().is_empty());
+        assert!(mean_of(&sections.whole(), &[]).stderr.is_nan());
+    }
+
+    #[test]
+    fn many_replications_are_merged_in_pairs() {
+        let mut sections = Sections::of_replications();
+        for i in 0..200_u64 {
+            let mut replication = Distribution::default();
+            replication.push(Nanos::new(1000 + i));
+            sections.push_replication(&replication);
+        }
+        assert_eq!(sections.whole().count(), 200);
+        assert_eq!(sections.independent().len(), 50);
+    }
+
+    #[test]
+    fn far_quantiles_of_short_sections_have_no_standard_error() {
+        let part = |from: u64| {
+            let mut d = Distribution::default();
+            (from..from + 500).for_each(|i| d.push(Nanos::new(i)));
+            d
+        };
+        let parts = [part(0), part(100)];
+        let mut whole = parts[0].clone();
+        whole.merge(&parts[1]);
+        assert!(quantile_of(&whole, &parts, 0.5).stderr > 0.0);
+        assert!(quantile_of(&whole, &parts, 0.99).stderr.is_nan());
+    }
+
+    #[test]
+    fn the_band_is_wider_where_sections_differ_more() {
+        let part = |spread: u64| {
+            let mut d = Distribution::default();
+            (0..1000).for_each(|i| d.push(Nanos::new(10_000 + i * spread)));
+            d
+        };
+        let parts = [part(5), part(6), part(7)];
+        let mut whole = Distribution::default();
+        parts.iter().for_each(|p| whole.merge(p));
+        let band = cdf_band(&whole, &parts, 20);
+        assert!(band.windows(2).all(|w| w[0].share <= w[1].share));
+        assert!(band[10].half_width > band[0].half_width);
+    }
+}
