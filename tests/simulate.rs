@@ -75,7 +75,7 @@ fn hashes_are_those_of_the_day_they_were_written_down() {
     let synthetic = scratch.file("s.toml", SCENARIO);
     assert_eq!(
         hash(&["sim", synthetic.to_str().unwrap()]),
-        "1f53e92624cb1faf"
+        "1512b39e651e70cd"
     );
     let load = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -84,7 +84,7 @@ fn hashes_are_those_of_the_day_they_were_written_down() {
     let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/raid5-mysql.toml");
     assert_eq!(
         hash(&["sim", "--trace", load, scenario]),
-        "d60053a39946c20c"
+        "a7ff2c7f2c428fcd"
     );
 }
 

@@ -177,6 +177,12 @@ pub trait Device {
         let _ = (job, now);
         unimplemented!("this device does not serve in order")
     }
+
+    /// The [measurement](Self::measure_from) will not begin before `now`: of services that were told in
+    /// advance, those that end earlier need not be remembered for it.
+    fn forget_before(&mut self, now: Nanos) {
+        let _ = now;
+    }
 }
 
 /// What a device was used for.

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use iosonar_device::{Access, Pace, Positioning, RequestId};
-use iosonar_sim_core::{Seed, Stream, hashed_uniform};
+use iosonar_sim_core::{Seed, Stream, hashed_bits};
 use iosonar_units::Nanos;
 
+use crate::zone::PaceTable;
 use crate::{DiskProfile, SeekCurve, SeekDistance, ZoneLaw};
 
 /// The laws of a drive, prepared for drawing from them; shared by all disks of a kind.
@@ -13,10 +14,12 @@ use crate::{DiskProfile, SeekCurve, SeekDistance, ZoneLaw};
 pub struct DiskLaws {
     revolution_ns: f64,
     stroke: f64,
+    root_of_stroke: f64,
     distance: SeekDistance,
     read_seek: SeekCurve,
     write_seek: SeekCurve,
     zones: ZoneLaw,
+    pace: PaceTable,
 }
 
 impl DiskLaws {
@@ -26,9 +29,11 @@ impl DiskLaws {
         Arc::new(Self {
             revolution_ns: profile.revolution_ms * 1e6,
             stroke: f64::from(profile.cylinders - 1),
+            root_of_stroke: f64::from(profile.cylinders - 1).sqrt(),
             distance: SeekDistance::new(&zones),
             read_seek: profile.read_seek(),
             write_seek: profile.write_seek(),
+            pace: PaceTable::new(&zones),
             zones,
         })
     }
@@ -125,15 +130,13 @@ impl SampledDisk {
     /// The pace of the data at a new place.
     #[inline]
     pub fn pace(&mut self) -> Pace {
-        self.laws.zones.pace(self.zone.uniform())
+        self.laws.pace.at(self.zone.bits())
     }
 
     /// The pace of all accesses of one request: it follows from the request's number, so that nothing
     /// has to be remembered.
     pub fn pace_of_request(&self, request: RequestId) -> Pace {
-        self.laws
-            .zones
-            .pace(hashed_uniform(self.zone_key, request.0))
+        self.laws.pace.at(hashed_bits(self.zone_key, request.0))
     }
 
     #[inline]
@@ -143,7 +146,13 @@ impl SampledDisk {
 
     #[inline]
     fn seek_ns(&mut self, access: Access) -> f64 {
-        self.laws.seek_ns(access, self.seek.uniform())
+        let laws = &*self.laws;
+        let curve = match access {
+            Access::Read => &laws.read_seek,
+            Access::Write => &laws.write_seek,
+        };
+        let root = laws.distance.draw_root(&mut self.seek) * laws.root_of_stroke;
+        curve.time_of_root_ms(root) * 1e6
     }
 }
 

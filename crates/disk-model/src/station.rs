@@ -128,7 +128,7 @@ impl Device for DiskStation {
             "a service ends when it was said to end"
         );
         self.last_served = Some(service.job.request);
-        self.usage.add(&service, now);
+        self.usage.add(&service);
         service
     }
 
@@ -163,8 +163,12 @@ impl Device for DiskStation {
     fn serve(&mut self, job: Job, now: Nanos) -> Service {
         let service = self.service(job, now, now.max(self.free_at), 1);
         self.free_at = service.ended();
-        self.usage.add(&service, self.free_at);
+        self.usage.add_told(&service);
         service
+    }
+
+    fn forget_before(&mut self, now: Nanos) {
+        self.usage.forget_before(now);
     }
 }
 

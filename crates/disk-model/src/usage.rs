@@ -5,49 +5,48 @@ use std::collections::VecDeque;
 use iosonar_device::{Service, Usage};
 use iosonar_units::Nanos;
 
-/// Sums up services. Of a service that began before the measurement, the part after it counts; the
-/// services may be told before they happen.
+/// Sums up services. Of a service that began before the measurement, the part after it counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UsageMeter {
     from: Nanos,
     usage: Usage,
-    /// Until the measurement begins: services that are not over yet. They are told in order, so
-    /// those that end before the next one is submitted are at the front.
-    unfinished: VecDeque<(Nanos, Nanos)>,
+    /// Until the measurement begins: services that were told before they end.
+    told: VecDeque<Service>,
     measuring: bool,
 }
 
 impl UsageMeter {
-    /// Adds a service that ends (or will end) at `end`.
+    /// Adds a service that has ended.
     #[inline]
-    pub(crate) fn add(&mut self, service: &Service, end: Nanos) {
-        self.count(service.arrived, service.started, end);
+    pub(crate) fn add(&mut self, service: &Service) {
+        let end = service.ended();
+        self.usage.busy += end - service.started.max(self.from);
+        self.usage.jobs_time += u128::from((end - service.arrived.max(self.from)).get());
+    }
+
+    /// Adds a service that ends after all that were added before, at any time to come.
+    #[inline]
+    pub(crate) fn add_told(&mut self, service: &Service) {
+        self.add(service);
         if !self.measuring {
-            while self
-                .unfinished
-                .front()
-                .is_some_and(|&(_, earlier)| earlier <= service.arrived)
-            {
-                self.unfinished.pop_front();
-            }
-            self.unfinished.push_back((service.started, end));
+            self.told.push_back(*service);
         }
     }
 
-    #[inline]
-    fn count(&mut self, arrived: Nanos, started: Nanos, end: Nanos) {
-        self.usage.busy += end - started.max(self.from);
-        self.usage.jobs_time += u128::from((end - arrived.max(self.from)).get());
+    /// The measurement will not begin before `now`.
+    pub(crate) fn forget_before(&mut self, now: Nanos) {
+        while self.told.front().is_some_and(|s| s.ended() <= now) {
+            self.told.pop_front();
+        }
     }
 
     pub(crate) fn measure_from(&mut self, now: Nanos) {
+        self.forget_before(now);
         self.from = now;
         self.usage = Usage::default();
         self.measuring = true;
-        for (started, end) in std::mem::take(&mut self.unfinished) {
-            if end > now {
-                self.count(now, started, end);
-            }
+        for service in std::mem::take(&mut self.told) {
+            self.add(&service);
         }
     }
 

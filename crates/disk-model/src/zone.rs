@@ -118,9 +118,50 @@ impl ZoneLaw {
     }
 }
 
+/// The pace at a random sector from a table with linear interpolation: neither roots nor powers. Off by
+/// less than 3e-7 of it.
+#[derive(Clone, Debug)]
+pub(crate) struct PaceTable(Box<[f64]>);
+
+impl PaceTable {
+    const STEPS: usize = 2048;
+
+    pub(crate) fn new(zones: &ZoneLaw) -> Self {
+        let at = |i: usize| zones.pace(i as f64 / Self::STEPS as f64).0;
+        Self((0..=Self::STEPS).map(at).collect())
+    }
+
+    /// The pace for 64 random bits.
+    #[inline]
+    pub(crate) fn at(&self, bits: u64) -> Pace {
+        // The upper bits are the place in the table, 32 of the others that between two places.
+        const BELOW: u32 = 64 - PaceTable::STEPS.ilog2();
+        let step = (bits >> BELOW) as usize;
+        let part = f64::from((bits >> (BELOW - 32)) as u32) * (1.0 / (1_u64 << 32) as f64);
+        let (low, high) = (self.0[step], self.0[step + 1]);
+        Pace(low + (high - low) * part)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_table_is_as_exact_as_it_says() {
+        for zoning in [Zoning::SectorsPerTrackLinear, Zoning::TimePerSectorLinear] {
+            let zones = ZoneLaw::new(zoning, 8.33, 0.005_976, 0.012_064);
+            let table = PaceTable::new(&zones);
+            let worst = (0..100_003)
+                .map(|i| i * (u64::MAX / 100_003))
+                .map(|bits| {
+                    let exact = zones.pace(bits as f64 / 2.0_f64.powi(64)).0;
+                    (table.at(bits).0 / exact - 1.0).abs()
+                })
+                .fold(0.0, f64::max);
+            assert!(worst < 3e-7, "{worst}");
+        }
+    }
 
     #[test]
     fn mean_and_variance_of_the_transfer_are_the_closed_forms() {

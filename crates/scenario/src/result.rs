@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use iosonar_raid::positioning::PositioningCounts;
+use iosonar_raid::positioning::{Case, PositioningCounts};
 use iosonar_raid::{RebuildProgress, ResponseSplit, RunSummary};
 use iosonar_sim_core::CompletionHash;
 use iosonar_stats::{
@@ -143,6 +143,8 @@ pub struct SimulationResult {
     pub sd_ms: Estimate,
     /// The utilisation of each disk, spares included, with its standard error over replications.
     pub utilisation: Vec<Estimate>,
+    /// The mean over the disks.
+    pub mean_utilisation: Estimate,
     /// The mean number of jobs at each disk, waiting and in service.
     pub mean_jobs: Vec<f64>,
     /// The mean number of other requests that a request finds on arrival.
@@ -184,6 +186,22 @@ impl SimulationResult {
             stderr: estimate.stderr / 1e6,
             ..estimate
         }
+    }
+
+    /// The share of all writes of partial stripes that met this case, with its standard error over
+    /// replications; NaN if there were none.
+    pub fn share_of(&self, case: Case) -> Estimate {
+        let cases = || {
+            PositioningCounts::MODIFY
+                .into_iter()
+                .chain(PositioningCounts::RECONSTRUCT)
+        };
+        let share = |counts: &PositioningCounts| {
+            let all: u64 = cases().map(|case| counts.of(case)).sum();
+            counts.of(case) as f64 / all as f64
+        };
+        let shares: Vec<f64> = self.positioning_by_run.iter().map(share).collect();
+        Estimate::from_independent(&shares)
     }
 
     /// The distribution function of the response time with its 95 % band.
@@ -318,6 +336,11 @@ impl Accumulator {
                 .iter()
                 .map(|values| Estimate::from_independent(values))
                 .collect(),
+            mean_utilisation: {
+                let disks = self.utilisation.len() as f64;
+                let of_run = |run| self.utilisation.iter().map(|u| u[run]).sum::<f64>() / disks;
+                Estimate::from_independent(&(0..runs).map(of_run).collect::<Vec<f64>>())
+            },
             mean_jobs: self.jobs.iter().map(|&sum| per_run(sum)).collect(),
             mean_found: per_run(self.found),
             throughput_per_s: per_run(self.throughput_per_s),

@@ -55,4 +55,4 @@ pub use completion_hash::CompletionHash;
 pub use law::{Law, LawError};
 pub use network::Network;
 pub use slab::Slab;
-pub use stream::{Seed, Stream, hashed_uniform};
+pub use stream::{Geometric, Seed, Stream, hashed_bits};

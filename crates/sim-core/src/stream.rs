@@ -26,11 +26,18 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// A uniform number on [0, 1) that belongs to `number`, for a key that was drawn from a stream: where
-/// the same number shall always have the same draw, and nothing be remembered.
+/// 64 random bits that belong to `number`, for a key that was drawn from a stream: where the same number
+/// shall always have the same draw, and nothing be remembered.
 #[inline]
-pub fn hashed_uniform(key: u64, number: u64) -> f64 {
-    (mix(key ^ mix(number)) >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+pub fn hashed_bits(key: u64, number: u64) -> u64 {
+    mix(key ^ mix(number))
+}
+
+/// The upper 53 bits as a number on [0, 1).
+#[inline]
+pub(crate) fn unit_of(bits: u64) -> f64 {
+    // Signed, because that conversion is one instruction.
+    (bits >> 11) as i64 as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 
 impl Seed {
@@ -102,7 +109,7 @@ impl Stream {
     /// Uniform on [0, 1), a multiple of 2^-53.
     #[inline]
     pub fn uniform(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+        unit_of(self.bits())
     }
 
     /// Uniform on 0, 1, ..., `n` - 1, without bias (Lemire 2019).
@@ -143,12 +150,37 @@ impl Stream {
     /// Geometric on 1, 2, ... with this mean (at least 1): P(k) = (1 - q) q^(k - 1), q = 1 - 1/mean.
     #[inline]
     pub fn geometric(&mut self, mean: f64) -> u64 {
-        if mean <= 1.0 {
+        Geometric::new(mean).draw(self)
+    }
+}
+
+/// The geometric distribution on 1, 2, ..., prepared for many draws.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Geometric {
+    /// Failures per unit of an exponential time.
+    failures: f64,
+}
+
+impl Geometric {
+    /// With this mean, at least 1.
+    pub fn new(mean: f64) -> Self {
+        Self {
+            failures: if mean > 1.0 {
+                -1.0 / libm::log1p(-1.0 / mean)
+            } else {
+                0.0
+            },
+        }
+    }
+
+    /// Draws a number.
+    #[inline]
+    pub fn draw(&self, stream: &mut Stream) -> u64 {
+        if self.failures == 0.0 {
             return 1;
         }
         // The number of failures before a success is the floor of an exponential.
-        let failures = self.standard_exponential() / -libm::log1p(-1.0 / mean);
-        1 + failures as u64
+        1 + (stream.standard_exponential() * self.failures) as u64
     }
 }
 
@@ -191,7 +223,7 @@ mod tests {
     #[test]
     fn hashed_numbers_are_uniform() {
         let n = f64::from(N);
-        let draws = (0..u64::from(N)).map(|i| hashed_uniform(7, i));
+        let draws = (0..u64::from(N)).map(|i| unit_of(hashed_bits(7, i)));
         let (sum, lag): (f64, f64) = draws.fold((0.0, 0.0), |(sum, squares), u| {
             (sum + u, squares + (u - 0.5) * (u - 0.5))
         });

@@ -8,6 +8,8 @@
 
 use std::sync::LazyLock;
 
+use crate::stream::unit_of;
+
 const LAYERS: usize = 256;
 /// Where the lowest layer's tail begins.
 const TAIL: f64 = 7.697_117_470_131_05;
@@ -42,20 +44,19 @@ impl Layers {
     /// A value of the exponential distribution with mean 1, from a source of 64 random bits.
     #[inline]
     pub(crate) fn draw(&self, mut bits: impl FnMut() -> u64) -> f64 {
-        const UNIT: f64 = 1.0 / (1_u64 << 53) as f64;
         loop {
             let random = bits();
             let layer = (random & 0xff) as usize;
-            let x = (random >> 11) as f64 * UNIT * self.width[layer];
+            let x = unit_of(random) * self.width[layer];
             if x < self.width[layer + 1] {
                 return x;
             }
             if layer == 0 {
                 // Beyond the tail's beginning the distribution is itself again.
-                return TAIL - libm::log(1.0 - (bits() >> 11) as f64 * UNIT);
+                return TAIL - libm::log(1.0 - unit_of(bits()));
             }
             let (low, high) = (self.height[layer], self.height[layer + 1]);
-            if low + (bits() >> 11) as f64 * UNIT * (high - low) < libm::exp(-x) {
+            if low + unit_of(bits()) * (high - low) < libm::exp(-x) {
                 return x;
             }
         }

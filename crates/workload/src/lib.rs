@@ -29,7 +29,7 @@ mod noise;
 mod size;
 
 use iosonar_sim_core::arrivals::{Arrival, Source};
-use iosonar_sim_core::{Seed, Stream};
+use iosonar_sim_core::{Geometric, Seed, Stream};
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Nanos, Sectors};
 
@@ -68,6 +68,8 @@ impl Workload {
 #[derive(Clone, Debug)]
 struct Shape {
     size: Size,
+    /// The law of geometric sizes, prepared.
+    geometric: Geometric,
     block: Sectors,
     read_share: f64,
     /// In blocks.
@@ -83,6 +85,7 @@ impl Shape {
         let space = workload.address_space / u64::from(workload.block.get());
         Self {
             size: workload.size.clone(),
+            geometric: Geometric::new(workload.size.mean()),
             block: workload.block,
             read_share: workload.read_share,
             space,
@@ -102,7 +105,11 @@ impl Shape {
         let block = self.block.get();
         // A request is cut where the address space ends; with any sensible size it never is.
         let most = self.space.min(u64::from(u32::MAX / block));
-        let blocks = self.size.draw(&mut self.sizes).clamp(1, most);
+        let blocks = match &self.size {
+            Size::GeometricBlocks { .. } => self.geometric.draw(&mut self.sizes),
+            size => size.draw(&mut self.sizes),
+        }
+        .clamp(1, most);
         let op = if self.op.chance(self.read_share) {
             Op::Read
         } else {

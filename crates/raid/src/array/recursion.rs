@@ -97,6 +97,9 @@ impl<P: Planner, D: Device> Run<P, D> {
         let measured = id >= self.array.warmup;
         if id == self.array.warmup {
             self.measure_from(arrived);
+        } else if !measured {
+            let devices = &mut self.array.devices;
+            devices.iter_mut().for_each(|d| d.forget_before(arrived));
         }
         let found = self.open.len() as u64;
         if measured {

@@ -5,6 +5,7 @@
 //! beginning of a stripe with the parity at a random disk.
 
 use iosonar_device::Access;
+use iosonar_units::Sector;
 
 use super::Parity;
 use super::stripe::{Stripe, Touched};
@@ -56,6 +57,7 @@ impl Parity {
         };
         let mut touched = std::mem::take(&mut self.touched);
         let (mut in_stripe, mut xor) = (0, 0);
+        let next = |disk: u64| if disk + 1 == n { 0 } else { disk + 1 };
         for block in 0..blocks {
             let stripe_ends = match self.random.read {
                 ReadLayout::Continue | ReadLayout::Restart => in_stripe == self.data_disks(),
@@ -81,13 +83,18 @@ impl Parity {
                 stripe.start = disk;
             }
             while self.is_parity(disk, stripe) {
-                disk = (disk + 1) % n;
+                disk = next(disk);
             }
-            touched.push(self.whole_unit(block, disk));
+            if self.lost.any() {
+                touched.push(self.whole_unit(block, disk));
+            } else {
+                // Nothing depends on what else the stripe is asked for.
+                plan.add(disk as usize, Sector::new(0), self.geometry.stripe_unit());
+            }
             in_stripe += 1;
             disk = match self.random.read {
                 ReadLayout::Wrap => disk + 1,
-                _ => (disk + 1) % n,
+                _ => next(disk),
             };
         }
         xor += self.read_units(stripe, &touched, plan);
