@@ -12,9 +12,14 @@
 //! - [`DiskStation`]: the disk with its queue, FCFS or with RPO, as an array's
 //!   [`Device`](iosonar_device::Device).
 //!
+//! The *positional* model has a real head: [`Geometry`] says where sectors lie, and [`PositionalDisk`]
+//! moves its arm there, with FCFS, SSTF, LOOK, C-LOOK or SPTF.
+//!
 //! Source: Lebrecht, Dingle, Knottenbelt, "Modelling Zoned RAID Systems using Fork-Join Queueing
 //! Simulation", EPEW 2009; Zertal and Harrison 2007 for seek and rotation.
 
+mod geometry;
+mod positional;
 mod profile;
 mod sampled;
 mod seek;
@@ -23,6 +28,8 @@ mod usage;
 mod waiting;
 mod zone;
 
+pub use geometry::{Geometry, Place};
+pub use positional::{ArmScheduler, Mechanics, PositionalDisk, Queueing};
 pub use profile::{BUILT_IN, DiskProfile, ProfileError};
 pub use sampled::{DiskLaws, SampledDisk};
 pub use seek::{SeekCurve, SeekDistance};

@@ -74,6 +74,53 @@ pub struct DiskProfile {
     pub transfer: TransferProfile,
     /// How long seeks take.
     pub seek: SeekProfile,
+    /// Where sectors lie, for the positional model.
+    #[serde(default)]
+    pub geometry: GeometryProfile,
+}
+
+/// Surfaces, skews and zones. The default has one surface and no skews.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GeometryProfile {
+    /// How many surfaces have a head.
+    pub surfaces: u32,
+    /// From one head to another.
+    pub head_switch_ms: f64,
+    /// From one cylinder to the next in the middle of a transfer; a seek to the next cylinder if it is not
+    /// given.
+    #[serde(default)]
+    pub cylinder_switch_ms: Option<f64>,
+    /// How much later a track begins than that of the head before.
+    pub track_skew_ms: f64,
+    /// How much later a cylinder's first track begins than the last of the cylinder before.
+    pub cylinder_skew_ms: f64,
+    /// The zones from the outermost in; if there are none they follow from the transfer times.
+    #[serde(default)]
+    pub zones: Vec<ZoneProfile>,
+}
+
+impl Default for GeometryProfile {
+    fn default() -> Self {
+        Self {
+            surfaces: 1,
+            head_switch_ms: 0.0,
+            cylinder_switch_ms: None,
+            track_skew_ms: 0.0,
+            cylinder_skew_ms: 0.0,
+            zones: Vec::new(),
+        }
+    }
+}
+
+/// Cylinders with the same number of sectors per track, up to the next zone.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ZoneProfile {
+    /// The outermost cylinder; 0 for the first zone.
+    pub first_cylinder: u32,
+    /// Sectors per track.
+    pub sectors_per_track: u32,
 }
 
 /// The time to transfer one sector at the two ends of the disk.
@@ -90,7 +137,7 @@ pub struct TransferProfile {
 }
 
 /// The seek curves.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeekProfile {
     /// Before a read.
@@ -99,19 +146,38 @@ pub struct SeekProfile {
     pub write: SeekPoints,
 }
 
-/// Two points of a seek curve.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+/// A seek curve: two points of a + b sqrt(distance), or measured points.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeekPoints {
     /// To the next cylinder.
     pub track_to_track_ms: f64,
     /// Across all cylinders.
     pub full_stroke_ms: f64,
+    /// More points between, as [cylinders, ms], ascending in cylinders: the curve is then measured, and
+    /// interpolated between the points.
+    #[serde(default)]
+    pub measured: Vec<(f64, f64)>,
 }
 
 impl SeekPoints {
     fn curve(&self, cylinders: u32) -> SeekCurve {
-        SeekCurve::new(self.track_to_track_ms, self.full_stroke_ms, cylinders)
+        let (first, last) = (self.track_to_track_ms, self.full_stroke_ms);
+        if self.measured.is_empty() {
+            return SeekCurve::new(first, last, cylinders);
+        }
+        let stroke = f64::from(cylinders - 1);
+        let ends = [(1.0, first)]
+            .into_iter()
+            .chain(self.measured.iter().copied());
+        SeekCurve::measured(ends.chain([(stroke, last)]).collect())
+    }
+
+    /// Whether the measured points lie between the ends, ascending.
+    fn ascend(&self, cylinders: u32) -> bool {
+        let stroke = f64::from(cylinders - 1);
+        let inside = |&(d, ms): &(f64, f64)| d > 1.0 && d < stroke && ms >= 0.0 && ms <= 1e6;
+        self.measured.iter().all(inside) && self.measured.windows(2).all(|w| w[0].0 < w[1].0)
     }
 }
 
@@ -205,10 +271,17 @@ impl DiskProfile {
                 "at least the outermost track's, at most one revolution",
             );
         }
+        self.check_geometry(&refuse)?;
         for (key, points) in [
-            ("seek.read.full_stroke_ms", self.seek.read),
-            ("seek.write.full_stroke_ms", self.seek.write),
+            ("seek.read.full_stroke_ms", &self.seek.read),
+            ("seek.write.full_stroke_ms", &self.seek.write),
         ] {
+            if !points.ascend(self.cylinders) {
+                let key = "seek.read.measured or seek.write.measured";
+                let expected =
+                    "[cylinders, ms], cylinders ascending between 1 and all, 0 to 1e6 ms";
+                return refuse(key, points.measured.len() as f64, expected);
+            }
             let full = points.full_stroke_ms;
             if !positive(full) || full < points.track_to_track_ms {
                 return refuse(key, full, "at least the track-to-track time");
@@ -216,6 +289,46 @@ impl DiskProfile {
             if points.curve(self.cylinders).time_ms(0.0) < 0.0 {
                 return refuse(key, full, "so little that a + b sqrt(d) stays above zero");
             }
+        }
+        Ok(())
+    }
+
+    fn check_geometry(
+        &self,
+        refuse: &impl Fn(&'static str, f64, &'static str) -> Result<(), ProfileError>,
+    ) -> Result<(), ProfileError> {
+        let geometry = &self.geometry;
+        if !(1..=1024).contains(&geometry.surfaces) {
+            let surfaces = f64::from(geometry.surfaces);
+            return refuse("geometry.surfaces", surfaces, "1 to 1024");
+        }
+        for (key, t) in [
+            ("geometry.head_switch_ms", geometry.head_switch_ms),
+            (
+                "geometry.cylinder_switch_ms",
+                geometry.cylinder_switch_ms.unwrap_or(0.0),
+            ),
+            ("geometry.track_skew_ms", geometry.track_skew_ms),
+            ("geometry.cylinder_skew_ms", geometry.cylinder_skew_ms),
+        ] {
+            if !(0.0..=1e6).contains(&t) {
+                return refuse(key, t, "a time in milliseconds, 0 to 1e6");
+            }
+        }
+        let zones = &geometry.zones;
+        let first = zones.first().is_none_or(|zone| zone.first_cylinder == 0);
+        let ascending = zones
+            .windows(2)
+            .all(|w| w[0].first_cylinder < w[1].first_cylinder);
+        let inside = zones.iter().all(|z| {
+            z.first_cylinder < self.cylinders && (1..=1 << 20).contains(&z.sectors_per_track)
+        });
+        if !(first && ascending && inside) {
+            return refuse(
+                "geometry.zones",
+                zones.len() as f64,
+                "zones whose first cylinders ascend from 0 within the disk, each with at least 1 sector per track",
+            );
         }
         Ok(())
     }

@@ -4,34 +4,61 @@ use iosonar_sim_core::Stream;
 
 use crate::ZoneLaw;
 
-/// Seek time against distance: `S(d) = a + b sqrt(d)`, d in cylinders, times in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SeekCurve {
-    a_ms: f64,
-    b_ms: f64,
+/// Seek time against distance, in cylinders and milliseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SeekCurve {
+    /// `S(d) = a + b sqrt(d)`.
+    Root {
+        /// In milliseconds.
+        a_ms: f64,
+        /// In milliseconds per root of a cylinder.
+        b_ms: f64,
+    },
+    /// Points (cylinders, milliseconds), ascending in cylinders, with straight lines between them.
+    Measured(Box<[(f64, f64)]>),
 }
 
 impl SeekCurve {
-    /// From two points of the curve: S(1) and S(`cylinders` - 1), in milliseconds.
+    /// The root curve through two points: S(1) and S(`cylinders` - 1), in milliseconds.
     pub fn new(track_to_track_ms: f64, full_stroke_ms: f64, cylinders: u32) -> Self {
         let b_ms = (full_stroke_ms - track_to_track_ms) / (f64::from(cylinders - 1).sqrt() - 1.0);
-        Self {
+        Self::Root {
             a_ms: track_to_track_ms - b_ms,
             b_ms,
         }
     }
 
+    /// The curve through at least two points (cylinders, milliseconds), ascending in cylinders.
+    pub fn measured(points: Vec<(f64, f64)>) -> Self {
+        Self::Measured(points.into())
+    }
+
     /// The seek time in milliseconds over a distance of `cylinders`, above zero.
     #[inline]
     pub fn time_ms(&self, cylinders: f64) -> f64 {
-        self.time_of_root_ms(cylinders.sqrt())
+        match self {
+            Self::Root { a_ms, b_ms } => a_ms + b_ms * cylinders.sqrt(),
+            Self::Measured(points) => interpolated(points, cylinders),
+        }
     }
 
     /// The same, of the square root of the distance.
     #[inline]
     pub fn time_of_root_ms(&self, root: f64) -> f64 {
-        self.a_ms + self.b_ms * root
+        match self {
+            Self::Root { a_ms, b_ms } => a_ms + b_ms * root,
+            Self::Measured(points) => interpolated(points, root * root),
+        }
     }
+}
+
+/// On the straight line between the neighbouring points; beyond the ends on that of the last two.
+fn interpolated(points: &[(f64, f64)], at: f64) -> f64 {
+    let right = points
+        .partition_point(|&(d, _)| d < at)
+        .clamp(1, points.len() - 1);
+    let ((d0, t0), (d1, t1)) = (points[right - 1], points[right]);
+    t0 + (t1 - t0) * (at - d0) / (d1 - d0)
 }
 
 /// The distribution of the seek distance between two independent, uniformly random sectors.
@@ -184,8 +211,19 @@ mod tests {
         assert!((curve.time_ms(1.0) - 0.8).abs() < 1e-12);
         assert!((curve.time_ms(60_800.0) - 17.0).abs() < 1e-12);
         // Reference, closed form: a = 0.734032792086648, b = 0.06596720791335213.
-        assert!((curve.a_ms - 0.734_032_792_086_648).abs() < 1e-12);
-        assert!((curve.b_ms - 0.065_967_207_913_352_13).abs() < 1e-12);
+        let SeekCurve::Root { a_ms, b_ms } = curve else {
+            panic!("two points make a root curve")
+        };
+        assert!((a_ms - 0.734_032_792_086_648).abs() < 1e-12);
+        assert!((b_ms - 0.065_967_207_913_352_13).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_measured_curve_goes_through_its_points_and_straight_between() {
+        let curve = SeekCurve::measured(vec![(1.0, 1.0), (100.0, 4.0), (1000.0, 10.0)]);
+        assert_eq!(curve.time_ms(100.0), 4.0);
+        assert!((curve.time_ms(550.0) - 7.0).abs() < 1e-12);
+        assert!((curve.time_of_root_ms(10.0) - 4.0).abs() < 1e-12);
     }
 
     #[test]

@@ -54,6 +54,16 @@ impl ZoneLaw {
         self.s_min
     }
 
+    /// Sectors per track at `x`, 0 (outermost) to 1 (innermost cylinder).
+    pub fn sectors_per_track(&self, x: f64) -> f64 {
+        match self.zoning {
+            Zoning::SectorsPerTrackLinear => self.s_max + (self.s_min - self.s_max) * x,
+            Zoning::TimePerSectorLinear => {
+                1.0 / (1.0 / self.s_max + (1.0 / self.s_min - 1.0 / self.s_max) * x)
+            }
+        }
+    }
+
     /// Whether all tracks are alike, but for rounding.
     fn is_even(&self) -> bool {
         self.s_max / self.s_min < 1.0 + 1e-9

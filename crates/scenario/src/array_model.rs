@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use iosonar_disk_model::{DiskProfile, Scheduler};
+use iosonar_disk_model::{DiskProfile, Geometry, Queueing, Scheduler};
 use iosonar_raid::rules::Rules;
 use iosonar_raid::{
     Arrangement, Controller, GeometryError, Grouped, Level, Linear, Lost, MirrorRead, Mirrored,
@@ -64,8 +64,17 @@ pub struct ArrayModel {
     pub rebuild: Option<Rebuild>,
     /// The drive.
     pub profile: DiskProfile,
-    /// What each disk does with waiting jobs.
-    pub scheduler: Scheduler,
+    /// How its disks work.
+    pub disk: DiskModel,
+}
+
+/// How disks work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskModel {
+    /// Every place is random; what each disk does with waiting jobs.
+    Sampled(Scheduler),
+    /// With an arm and an angle.
+    Positional(Queueing),
 }
 
 impl Display for ArrayModel {
@@ -105,7 +114,7 @@ impl ArrayModel {
     /// If the array cannot have this shape.
     pub fn planner(&self, seed: &Seed) -> Result<Level, GeometryError> {
         let (disks, unit, placement) = (self.disks, self.stripe_unit, self.placement);
-        let size = self.profile.capacity_sectors;
+        let size = self.disk_sectors();
         let parity = |parities, disks, failed, layout, random, seed: &Seed| {
             let lost = Lost::new(failed);
             Parity::new(
@@ -193,6 +202,14 @@ impl ArrayModel {
     /// If the array cannot have this shape.
     pub fn data_sectors(&self) -> Result<u64, GeometryError> {
         Ok(self.planner(&Seed::new(1))?.data_sectors())
+    }
+
+    /// How many sectors a disk has: as its maker says, or as its geometry has.
+    pub fn disk_sectors(&self) -> u64 {
+        match self.disk {
+            DiskModel::Sampled(_) => self.profile.capacity_sectors,
+            DiskModel::Positional(_) => Geometry::new(&self.profile).capacity(),
+        }
     }
 
     /// How many spares the rebuild needs.

@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
-use iosonar_disk_model::{RpoCount, Scheduler};
+use iosonar_disk_model::{ArmScheduler, RpoCount, Scheduler};
 use iosonar_raid::rules::{FullTurn, JoinOrder, PrereadSeek, TransferMemory};
 use iosonar_raid::{Arrangement, MirrorRead, ParityLayout, Placement, ReadLayout, WriteStart};
 use iosonar_units::Nanos;
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, Size, Workload};
 
+use crate::DiskModel;
 use crate::array_model::LevelOptions;
 use crate::resolve::{Load, Simulation, Warmup};
 
@@ -262,9 +263,13 @@ impl Simulation {
             quoted(zoning),
             "from the outermost cylinder in",
         );
-        match self.array.scheduler {
-            Scheduler::Fcfs => line(text, "scheduler", quoted("fcfs"), ""),
-            Scheduler::Rpo { count, most } => {
+        match self.array.disk {
+            DiskModel::Sampled(Scheduler::Fcfs) => {
+                line(text, "model", quoted("sampled"), "every place is random");
+                line(text, "scheduler", quoted("fcfs"), "");
+            }
+            DiskModel::Sampled(Scheduler::Rpo { count, most }) => {
+                line(text, "model", quoted("sampled"), "every place is random");
                 line(
                     text,
                     "scheduler",
@@ -278,6 +283,29 @@ impl Simulation {
                 line(text, "rpo_count", quoted(count), "the job that starts");
                 if most < usize::MAX {
                     line(text, "rpo_most", most, "draws");
+                }
+            }
+            DiskModel::Positional(queueing) => {
+                line(
+                    text,
+                    "model",
+                    quoted("positional"),
+                    "with an arm and an angle",
+                );
+                let scheduler = match queueing.scheduler {
+                    ArmScheduler::Fcfs => "fcfs",
+                    ArmScheduler::Sstf => "sstf",
+                    ArmScheduler::Look => "look",
+                    ArmScheduler::CLook => "c-look",
+                    ArmScheduler::Sptf => "sptf",
+                };
+                line(text, "scheduler", quoted(scheduler), "");
+                if queueing.depth < usize::MAX {
+                    line(text, "queue_depth", queueing.depth, "jobs to choose from");
+                }
+                if queueing.most_wait < Nanos::MAX {
+                    let ms = float(queueing.most_wait.as_millis_f64());
+                    line(text, "most_wait_ms", ms, "then a job is served at once");
                 }
             }
         }

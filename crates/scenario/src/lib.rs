@@ -35,7 +35,7 @@ mod result;
 mod run;
 mod source;
 
-pub use array_model::{ArrayModel, LevelOptions};
+pub use array_model::{ArrayModel, DiskModel, LevelOptions};
 pub use error::ScenarioError;
 pub use file::ScenarioFile;
 pub use offered::Offered;

@@ -7,6 +7,7 @@ use iosonar_sim_core::Seed;
 use iosonar_units::Nanos;
 use iosonar_workload::SyntheticLoad;
 
+use crate::DiskModel;
 use crate::resolve::{Load, Simulation};
 
 /// The offered load of a station: arriving work per time, 1 is all that it can do. A lower and an
@@ -67,13 +68,14 @@ impl Means {
         let laws = DiskLaws::new(profile);
         let fresh = |access| {
             let alone = laws.mean_positioning_ms(access, 1);
-            let best = match simulation.array.scheduler {
-                Scheduler::Fcfs => alone,
-                Scheduler::Rpo { most, .. } if most < 1 << 20 => {
+            let best = match simulation.array.disk {
+                DiskModel::Sampled(Scheduler::Fcfs) => alone,
+                DiskModel::Sampled(Scheduler::Rpo { most, .. }) if most < 1 << 20 => {
                     laws.mean_positioning_ms(access, most as u32)
                 }
-                // Of ever more draws the best comes near the shortest seek, and no rotation.
-                Scheduler::Rpo { .. } => 0.0,
+                // Of ever more draws the best comes near the shortest seek, and no rotation; and where the
+                // arm is real, what follows on the request before needs no positioning.
+                DiskModel::Sampled(Scheduler::Rpo { .. }) | DiskModel::Positional(_) => 0.0,
             };
             (best, alone)
         };
@@ -160,6 +162,9 @@ impl Simulation {
         for request in SyntheticLoad::new(classes.clone(), &seed).take(SAMPLE as usize) {
             plan.clear();
             planner.plan(&request, &idle, &mut plan);
+            if self.array.rules.coalesce {
+                plan.coalesce();
+            }
             of_request.fill((0.0, 0.0));
             let mut sectors = 0.0;
             for stage in plan.stages() {

@@ -3,6 +3,7 @@
 mod array;
 mod check;
 mod controller;
+mod disk;
 mod load;
 mod set;
 
@@ -10,10 +11,11 @@ use std::path::{Path, PathBuf};
 
 use iosonar_disk_model::DiskProfile;
 use iosonar_raid::Placement;
+use iosonar_raid::rules::Rules;
 use iosonar_trace::Selection;
 
 use crate::file::{ScenarioFile, WarmupFile};
-use crate::{ArrayModel, ScenarioError};
+use crate::{ArrayModel, DiskModel, ScenarioError};
 use check::Checker;
 pub use load::Load;
 
@@ -189,6 +191,12 @@ fn array_model(
     if let Some(zoning) = file.disk.zoning {
         profile.transfer.zoning = zoning;
     }
+    let disk = disk::model(check, &file.disk)?;
+    if matches!(disk, DiskModel::Positional(_)) && placement == Placement::Random {
+        return Err(check.incomplete(
+            "a positional disk needs addresses: leave out 'array.placement', or say \"addressed\"",
+        ));
+    }
     let level = array::level(check, &file.array)?;
     let failed = array::failed(check, &file.array)?;
     Ok(ArrayModel {
@@ -196,11 +204,15 @@ fn array_model(
         disks: *file.array.disks.get_ref(),
         stripe_unit: array::stripe_unit(check, file.array.stripe_unit.as_ref())?,
         placement,
-        rules: array::rules(&file.array),
+        rules: Rules {
+            // A head that is there goes on reading.
+            coalesce: matches!(disk, DiskModel::Positional(_)),
+            ..array::rules(&file.array)
+        },
         controller: controller::controller(check, file)?,
         rebuild: controller::rebuild(check, file, level, &failed)?,
         failed,
         profile,
-        scheduler: array::scheduler(check, &file.disk)?,
+        disk,
     })
 }

@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use iosonar_disk_model::{DiskLaws, DiskStation, SampledDisk};
+use iosonar_device::Device;
+use iosonar_disk_model::{DiskLaws, DiskStation, Mechanics, PositionalDisk, SampledDisk};
 use iosonar_raid::{Array, Completion, CompletionSink, Level, Planner, RequestSource};
 use iosonar_sim_core::Seed;
 use iosonar_trace::{Batch, Op, Outcome, Record, TraceWriter};
@@ -16,7 +17,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use crate::resolve::{Load, Method, Simulation, Warmup};
 use crate::result::Accumulator;
 use crate::source::{Closed, Synthetic, Trace};
-use crate::{Replication, ScenarioError, SimulationResult};
+use crate::{ArrayModel, DiskModel, Replication, ScenarioError, SimulationResult};
 
 impl Simulation {
     /// Runs all replications on `threads` threads. The records of the first replication, the
@@ -44,15 +45,15 @@ impl Simulation {
         completed: &AtomicU64,
     ) -> Result<SimulationResult, ScenarioError> {
         let begin = Instant::now();
-        let laws = DiskLaws::new(&self.array.profile);
-        let warmup = self.warmup_requests(&laws)?;
+        let kind = DiskKind::new(&self.array);
+        let warmup = self.warmup_requests(&kind)?;
         let mut total = Accumulator::new(warmup);
         let records = Mutex::new(records);
         let replication = |number: u32| {
             let mut records = records.lock().unwrap_or_else(PoisonError::into_inner);
             let mine = if number == 0 { records.take() } else { None };
             drop(records);
-            self.replication(number, warmup, &laws, mine, completed)
+            self.replication(number, warmup, &kind, mine, completed)
         };
         // A few at a time, so that memory does not grow with their number.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -84,17 +85,40 @@ impl Simulation {
         &self,
         number: u32,
         warmup: u64,
-        laws: &Arc<DiskLaws>,
+        kind: &DiskKind,
         records: Option<&mut dyn TraceWriter>,
         completed: &AtomicU64,
     ) -> Result<Replication, ScenarioError> {
         let seed = Seed::new(self.seed).replication(u64::from(number));
         // The shape was checked when the scenario was resolved.
         let planner = self.array.planner(&seed).expect("checked");
-        let devices = (0..self.array.disks + self.array.spares())
-            .map(|i| SampledDisk::new(laws, &seed, &format!("disk/{i}")))
-            .map(|disk| DiskStation::new(disk, self.array.scheduler))
-            .collect();
+        let component = |i: usize| format!("disk/{i}");
+        let disks = 0..self.array.disks + self.array.spares();
+        let sink = (records, completed);
+        match (self.array.disk, kind) {
+            (DiskModel::Sampled(scheduler), DiskKind::Sampled(laws)) => {
+                let disk = |i| SampledDisk::new(laws, &seed, &component(i));
+                let devices = disks
+                    .map(|i| DiskStation::new(disk(i), scheduler))
+                    .collect();
+                self.drive(planner, devices, &seed, warmup, sink)
+            }
+            (DiskModel::Positional(queueing), DiskKind::Positional(mechanics)) => {
+                let disk = |i| PositionalDisk::new(mechanics, queueing, &seed, &component(i));
+                self.drive(planner, disks.map(disk).collect(), &seed, warmup, sink)
+            }
+            _ => unreachable!("the kind was made for the model"),
+        }
+    }
+
+    fn drive<D: Device>(
+        &self,
+        planner: Level,
+        devices: Vec<D>,
+        seed: &Seed,
+        warmup: u64,
+        (records, completed): (Option<&mut dyn TraceWriter>, &AtomicU64),
+    ) -> Result<Replication, ScenarioError> {
         let data_sectors = planner.data_sectors();
         let without_events = self.method == Method::Fastest && self.issues_at_once(&planner);
         let mut array = Array::new(planner, devices, self.array.rules)
@@ -116,7 +140,7 @@ impl Simulation {
         match &self.load {
             Load::Synthetic { classes, requests } => {
                 let source = Synthetic {
-                    load: SyntheticLoad::new(classes.clone(), &seed),
+                    load: SyntheticLoad::new(classes.clone(), seed),
                     left: warmup.saturating_add(*requests),
                 };
                 run.collect(source, records)
@@ -128,7 +152,7 @@ impl Simulation {
                 requests,
             } => {
                 let source = Closed {
-                    load: ClosedLoad::new(workload, *outstanding, *think, &seed),
+                    load: ClosedLoad::new(workload, *outstanding, *think, seed),
                     left: warmup.saturating_add(*requests),
                 };
                 run.collect(source, records)
@@ -163,11 +187,11 @@ impl Simulation {
     }
 
     /// How many requests of each run are not measured.
-    fn warmup_requests(&self, laws: &Arc<DiskLaws>) -> Result<u64, ScenarioError> {
+    fn warmup_requests(&self, kind: &DiskKind) -> Result<u64, ScenarioError> {
         match self.warmup {
             Warmup::Requests(n) => Ok(n),
             Warmup::Auto => {
-                let pilot = self.replication(0, 0, laws, None, &AtomicU64::new(0))?;
+                let pilot = self.replication(0, 0, kind, None, &AtomicU64::new(0))?;
                 pilot.start.transient().ok_or(ScenarioError::NoSteadyState {
                     requests: pilot.run.requests,
                 })
@@ -176,9 +200,24 @@ impl Simulation {
     }
 }
 
+/// What all disks of a simulation share.
+enum DiskKind {
+    Sampled(Arc<DiskLaws>),
+    Positional(Arc<Mechanics>),
+}
+
+impl DiskKind {
+    fn new(array: &ArrayModel) -> Self {
+        match array.disk {
+            DiskModel::Sampled(_) => Self::Sampled(DiskLaws::new(&array.profile)),
+            DiskModel::Positional(_) => Self::Positional(Mechanics::new(&array.profile)),
+        }
+    }
+}
+
 /// A replication that is about to run.
-struct Run<'a> {
-    array: Array<Level, DiskStation>,
+struct Run<'a, D> {
+    array: Array<Level, D>,
     without_events: bool,
     /// Whether the run is cut into sections.
     sections: bool,
@@ -186,7 +225,7 @@ struct Run<'a> {
     completed: &'a AtomicU64,
 }
 
-impl Run<'_> {
+impl<D: Device> Run<'_, D> {
     fn collect(
         self,
         mut source: impl RequestSource<Error = ScenarioError>,

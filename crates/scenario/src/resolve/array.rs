@@ -1,6 +1,5 @@
 //! What is simulated: the tables `[array]` and `[disk]`.
 
-use iosonar_disk_model::{RpoCount, Scheduler};
 use iosonar_raid::rules::{FullTurn, JoinOrder, PrereadSeek, Rules, TransferMemory};
 use iosonar_raid::{
     Arrangement, GeometryError, MirrorRead, ParityLayout, Placement, RandomLayout, ReadLayout,
@@ -13,9 +12,9 @@ use super::check::Checker;
 use crate::ScenarioError;
 use crate::array_model::LevelOptions;
 use crate::file::{
-    ArrayFile, DiskFile, FullTurnName, JoinName, LayoutName, LevelName, MirrorReadName,
-    PlacementName, PrereadSeekName, ReadLayoutName, RpoCountName, ScenarioFile, SchedulerName,
-    TransferMemoryName, WriteStartName,
+    ArrayFile, DiskModelName, FullTurnName, JoinName, LayoutName, LevelName, MirrorReadName,
+    PlacementName, PrereadSeekName, ReadLayoutName, ScenarioFile, TransferMemoryName,
+    WriteStartName,
 };
 
 const DEFAULT_STRIPE_UNIT: Sectors = Sectors::new(256);
@@ -155,33 +154,6 @@ pub(super) fn rules(array: &ArrayFile) -> Rules {
     }
 }
 
-pub(super) fn scheduler(check: &Checker<'_>, disk: &DiskFile) -> Result<Scheduler, ScenarioError> {
-    let most = match &disk.rpo_most {
-        Some(most) if *most.get_ref() == 0 => {
-            return Err(check.wrong(most, "disk.rpo_most", 0, "at least 1"));
-        }
-        Some(most) => *most.get_ref(),
-        None => usize::MAX,
-    };
-    match disk.scheduler {
-        None | Some(SchedulerName::Fcfs) => {
-            if disk.rpo_count.is_some() || disk.rpo_most.is_some() {
-                return Err(check.incomplete(
-                    "'disk.rpo_count' and 'disk.rpo_most' are for scheduler = \"rpo\": leave them out",
-                ));
-            }
-            Ok(Scheduler::Fcfs)
-        }
-        Some(SchedulerName::Rpo) => Ok(Scheduler::Rpo {
-            count: match disk.rpo_count {
-                None | Some(RpoCountName::Including) => RpoCount::Including,
-                Some(RpoCountName::Excluding) => RpoCount::Excluding,
-            },
-            most,
-        }),
-    }
-}
-
 pub(super) fn wrong_geometry(
     check: &Checker<'_>,
     array: &ArrayFile,
@@ -275,6 +247,9 @@ pub(super) fn placement(
 ) -> Result<Placement, ScenarioError> {
     match (&file.array.placement, trace) {
         (None, true) => Ok(Placement::Addressed),
+        (None, false) if file.disk.model == Some(DiskModelName::Positional) => {
+            Ok(Placement::Addressed)
+        }
         (None, false) => Ok(Placement::Random),
         (Some(name), trace) => match (name.get_ref(), trace) {
             (PlacementName::Addressed, _) => Ok(Placement::Addressed),
