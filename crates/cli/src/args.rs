@@ -41,6 +41,24 @@ pub(crate) enum Command {
     Plot(Plot),
     /// Write a trace in another form, or a part of it
     Convert(Convert),
+    /// Measure how fast this tool is on this machine
+    Bench(Bench),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Bench {
+    /// What is measured
+    #[arg(value_name = "KIND")]
+    pub(crate) kind: BenchKind,
+    /// Print results for programs, as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum BenchKind {
+    /// Calendar, queueing networks, arrays
+    Sim,
 }
 
 /// Which part of a load, and how fast.

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod bench;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod plot;

@@ -44,6 +44,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::Replay(args) => commands::replay::run(&args),
         Command::Plot(args) => commands::plot::run(&args),
         Command::Convert(args) => commands::convert::run(&args),
+        Command::Bench(args) => commands::bench::run(&args),
     };
     exit::code(outcome)
 }

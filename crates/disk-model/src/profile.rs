@@ -176,7 +176,7 @@ impl SeekPoints {
     /// Whether the measured points lie between the ends, ascending.
     fn ascend(&self, cylinders: u32) -> bool {
         let stroke = f64::from(cylinders - 1);
-        let inside = |&(d, ms): &(f64, f64)| d > 1.0 && d < stroke && ms >= 0.0 && ms <= 1e6;
+        let inside = |&(d, ms): &(f64, f64)| d > 1.0 && d < stroke && (0.0..=1e6).contains(&ms);
         self.measured.iter().all(inside) && self.measured.windows(2).all(|w| w[0].0 < w[1].0)
     }
 }

@@ -302,7 +302,7 @@ impl<P: Probe> Network<P> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn plan_arrival(&mut self, node: u32) {
         if let Node::Source {
             source, planned, ..
@@ -317,7 +317,7 @@ impl<P: Probe> Network<P> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, node: u32, now: Nanos) {
         let Node::Source {
             planned: Some(arrival),
@@ -370,7 +370,7 @@ impl<P: Probe> Network<P> {
     }
 
     /// Brings a job to `node`, and on as far as no time passes. There is room.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, job: u32, node: u32, now: Nanos) {
         let context = &mut self.context;
         match &mut self.nodes[node as usize] {
@@ -423,7 +423,7 @@ impl<P: Probe> Network<P> {
     }
 
     /// Lets the jobs of a service that has ended go on, from the job `first`.
-    #[inline]
+    #[inline(always)]
     fn depart(&mut self, node: u32, first: u32, next: u32, now: Nanos) {
         let mut job = first;
         while job != NONE {

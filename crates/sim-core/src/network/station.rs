@@ -205,7 +205,7 @@ impl Station {
     }
 
     /// Takes a job in, and starts its service if it can.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enter<P: Probe>(
         &mut self,
         me: u32,
@@ -278,7 +278,7 @@ impl Station {
     }
 
     /// Starts services as long as there are jobs and servers.
-    #[inline]
+    #[inline(always)]
     pub(super) fn start_next<P: Probe>(&mut self, me: u32, now: Nanos, context: &mut Context<P>) {
         let (least, most) = self.queue.batch;
         if most == 1 && self.queue.discipline == Discipline::Fcfs {
@@ -305,7 +305,7 @@ impl Station {
     }
 
     /// Begins the service of a job, or of the batch that begins with it.
-    #[inline]
+    #[inline(always)]
     fn begin<P: Probe>(&mut self, me: u32, first: u32, now: Nanos, context: &mut Context<P>) {
         let state = &mut context.jobs[first];
         let class = state.class;
@@ -375,7 +375,7 @@ impl Station {
 
     /// The service of `job` has ended; it stays on its server until it has [left](Self::leave).
     /// Under processor sharing the event names no job. Gives back the job, the first of its batch.
-    #[inline]
+    #[inline(always)]
     pub(super) fn end<P: Probe>(
         &mut self,
         me: u32,
@@ -405,7 +405,7 @@ impl Station {
     }
 
     /// A job leaves the station.
-    #[inline]
+    #[inline(always)]
     pub(super) fn leave(&mut self, job: &mut Job, now: Nanos) {
         self.statistics.number.decrease(now);
         self.statistics.response_time.push(now - job.arrived);

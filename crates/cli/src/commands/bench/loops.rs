@@ -1,0 +1,217 @@
+//! The queueing-network layer against loops that are written for the one model.
+
+use std::collections::VecDeque;
+use std::hint::black_box;
+
+use iosonar_sim_core::network::{Arrivals, Builder, Queue, Until};
+use iosonar_sim_core::{Calendar, Law, Seed, Stream};
+use iosonar_units::Nanos;
+
+use super::{Figure, best_ns};
+
+const JOBS: u64 = 500_000;
+const SERVICE: Nanos = Nanos::from_micros(900);
+const DISTANCE: Nanos = Nanos::from_micros(1000);
+const BRANCHES: usize = 4;
+const BRANCH_SERVICE: Nanos = Nanos::from_micros(500);
+
+fn streams() -> (Stream, Stream) {
+    let seed = Seed::new(1);
+    (
+        seed.stream("source", "arrival"),
+        seed.stream("server", "service"),
+    )
+}
+
+/// M/M/1 with two variables for the two events to come.
+fn mm1_bare() -> u64 {
+    let (mut arrival, mut service) = streams();
+    let mut queue = VecDeque::new();
+    let (mut arrives, mut departs) = (arrival.exponential(DISTANCE).get(), u64::MAX);
+    let (mut done, mut sum) = (0, 0);
+    while done < JOBS {
+        if arrives <= departs {
+            queue.push_back(arrives);
+            if queue.len() == 1 {
+                departs = arrives + service.exponential(SERVICE).get();
+            }
+            arrives += arrival.exponential(DISTANCE).get();
+        } else {
+            sum += departs - queue.pop_front().unwrap_or(departs);
+            done += 1;
+            departs = if queue.is_empty() {
+                u64::MAX
+            } else {
+                departs + service.exponential(SERVICE).get()
+            };
+        }
+    }
+    sum
+}
+
+/// M/M/1 with an event calendar.
+fn mm1_events() -> u64 {
+    let (mut arrival, mut service) = streams();
+    let mut queue = VecDeque::new();
+    let mut calendar = Calendar::<bool>::default();
+    let (mut done, mut sum) = (0, 0);
+    calendar.schedule(arrival.exponential(DISTANCE), true);
+    while done < JOBS {
+        let Some((now, arrives)) = calendar.pop() else {
+            break;
+        };
+        if arrives {
+            queue.push_back(now);
+            if queue.len() == 1 {
+                calendar.schedule(now + service.exponential(SERVICE), false);
+            }
+            calendar.schedule(now + arrival.exponential(DISTANCE), true);
+        } else {
+            sum += (now - queue.pop_front().unwrap_or(now)).get();
+            done += 1;
+            if !queue.is_empty() {
+                calendar.schedule(now + service.exponential(SERVICE), false);
+            }
+        }
+    }
+    sum
+}
+
+fn mm1_network() -> u64 {
+    let mut b = Builder::new(Seed::new(1));
+    let source = b.source("source", Arrivals::every(Law::Exponential(DISTANCE)));
+    let server = b.station("server", Queue::fcfs(1, Law::Exponential(SERVICE)));
+    let sink = b.sink("sink");
+    b.chain(&[source, server, sink]);
+    b.build().map_or(0, |mut network| {
+        network.run(Until::Departures(JOBS));
+        network.departures()
+    })
+}
+
+fn branch_streams() -> (Stream, Vec<Stream>) {
+    let seed = Seed::new(1);
+    let branch = |i: usize| seed.stream(&format!("server/{i}"), "service");
+    (
+        seed.stream("source", "arrival"),
+        (0..BRANCHES).map(branch).collect(),
+    )
+}
+
+/// Fork-join with an event calendar.
+fn fork_join_events() -> u64 {
+    let (mut arrival, mut services) = branch_streams();
+    let mut queues: Vec<VecDeque<u64>> = vec![VecDeque::new(); BRANCHES];
+    // Requests that are not complete: when they came and how many parts are left.
+    let (mut open, mut first, mut next) = (VecDeque::<(Nanos, usize)>::new(), 0, 0);
+    let mut calendar = Calendar::<u32>::default();
+    let (mut done, mut sum) = (0, 0);
+    calendar.schedule(arrival.exponential(DISTANCE), BRANCHES as u32);
+    while done < JOBS {
+        let Some((now, event)) = calendar.pop() else {
+            break;
+        };
+        let branch = event as usize;
+        if branch == BRANCHES {
+            open.push_back((now, BRANCHES));
+            for (i, queue) in queues.iter_mut().enumerate() {
+                queue.push_back(next);
+                if queue.len() == 1 {
+                    let service = services[i].exponential(BRANCH_SERVICE);
+                    calendar.schedule(now + service, i as u32);
+                }
+            }
+            next += 1;
+            calendar.schedule(now + arrival.exponential(DISTANCE), event);
+            continue;
+        }
+        let request = queues[branch].pop_front().unwrap_or(first);
+        let (came, left) = &mut open[(request - first) as usize];
+        *left -= 1;
+        if *left == 0 {
+            sum += (now - *came).get();
+            done += 1;
+        }
+        while open.front().is_some_and(|(_, left)| *left == 0) {
+            open.pop_front();
+            first += 1;
+        }
+        if !queues[branch].is_empty() {
+            let service = services[branch].exponential(BRANCH_SERVICE);
+            calendar.schedule(now + service, event);
+        }
+    }
+    sum
+}
+
+/// Fork-join by recursion: start = max(arrival, end of the job before).
+fn fork_join_recursion() -> u64 {
+    let (mut arrival, mut services) = branch_streams();
+    let mut free = [0; BRANCHES];
+    let (mut now, mut sum) = (0, 0);
+    for _ in 0..JOBS {
+        now += arrival.exponential(DISTANCE).get();
+        let mut last = now;
+        for (free, service) in free.iter_mut().zip(&mut services) {
+            *free = now.max(*free) + service.exponential(BRANCH_SERVICE).get();
+            last = last.max(*free);
+        }
+        sum += last - now;
+    }
+    sum
+}
+
+fn fork_join_network() -> u64 {
+    let mut b = Builder::new(Seed::new(1));
+    let source = b.source("source", Arrivals::every(Law::Exponential(DISTANCE)));
+    let (fork, join, sink) = (b.fork("fork"), b.join("join"), b.sink("sink"));
+    for i in 0..BRANCHES {
+        let queue = Queue::fcfs(1, Law::Exponential(BRANCH_SERVICE));
+        let server = b.station(&format!("server/{i}"), queue);
+        b.chain(&[fork, server, join]);
+    }
+    b.chain(&[source, fork]).chain(&[join, sink]);
+    b.build().map_or(0, |mut network| {
+        network.run(Until::Departures(JOBS));
+        network.departures()
+    })
+}
+
+/// Millions per second.
+fn millions(per_job: u64, work: fn() -> u64) -> f64 {
+    1e3 / best_ns(per_job * JOBS, || {
+        black_box(work());
+    })
+}
+
+pub(super) fn measure() -> Vec<Figure> {
+    const MM1: &str = "M/M/1 at 0.9, two events a job";
+    const FORK_JOIN: &str = "Fork-join of four servers at 0.5";
+    const EVENTS: &str = "M events/s";
+    const JOBS: &str = "M jobs/s";
+    let (bare, events, network) = (
+        millions(2, mm1_bare),
+        millions(2, mm1_events),
+        millions(2, mm1_network),
+    );
+    let (fj_events, fj_recursion, fj_network) = (
+        millions(1, fork_join_events),
+        millions(1, fork_join_recursion),
+        millions(1, fork_join_network),
+    );
+    let ratio = |a: f64, b: f64| format!("{:.2} of the event loop", a / b);
+    vec![
+        Figure::new(MM1, "a loop with two variables", EVENTS, bare),
+        Figure::new(MM1, "an event loop with the calendar", EVENTS, events),
+        Figure::new(MM1, "the network layer", EVENTS, network).with(ratio(network, events)),
+        Figure::new(FORK_JOIN, "a recursion without events", JOBS, fj_recursion),
+        Figure::new(
+            FORK_JOIN,
+            "an event loop with the calendar",
+            JOBS,
+            fj_events,
+        ),
+        Figure::new(FORK_JOIN, "the network layer", JOBS, fj_network)
+            .with(ratio(fj_network, fj_events)),
+    ]
+}
