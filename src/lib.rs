@@ -14,7 +14,7 @@
 //! | [`units`] | nanoseconds, sectors, bytes |
 //! | [`stats`] | moments, histograms, confidence intervals |
 //! | [`trace`] | requests, records, trace formats |
-//! | [`sim_core`] | event calendar, random streams |
+//! | [`sim_core`] | event calendar, random streams, queueing networks |
 //! | [`device`] | what an array sees of a device |
 //! | [`disk_model`] | zoned disks |
 //! | [`raid`] | RAID levels as fork-join queueing networks |
