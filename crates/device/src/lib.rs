@@ -151,8 +151,8 @@ pub trait Device {
     /// Forgets the statistics so far: the warm-up is over.
     fn measure_from(&mut self, now: Nanos);
 
-    /// What the device was used for since [`measure_from`](Self::measure_from), until `now`. No job is
-    /// at the device any more.
+    /// What the device was used for since [`measure_from`](Self::measure_from). Jobs that are still there
+    /// do not count.
     fn usage(&self) -> Usage;
 
     /// How far the arm is from the place of `sector`, in cylinders; for the choice of a mirror.

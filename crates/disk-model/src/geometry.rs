@@ -91,6 +91,12 @@ impl Geometry {
         self.capacity
     }
 
+    /// Sectors on the fullest track.
+    pub fn most_sectors_per_track(&self) -> f64 {
+        let most = self.zones.iter().map(|zone| zone.sectors_per_track).max();
+        most.unwrap_or(1) as f64
+    }
+
     /// The place of a sector below the capacity.
     #[inline]
     pub fn place(&self, sector: u64) -> Place {

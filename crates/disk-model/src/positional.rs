@@ -125,8 +125,10 @@ struct Waiting {
 pub struct PositionalDisk {
     mechanics: Arc<Mechanics>,
     queueing: Queueing,
-    /// The platter's angle at time zero, in turns: spindles are not synchronised.
-    phase: f64,
+    /// The platter's angle in turns at the instant `clock`, when the last service began. Times are taken from
+    /// there: since the beginning of a long run they would be too long for a float to tell nanoseconds.
+    angle: f64,
+    clock: Nanos,
     track: Track,
     inwards: bool,
     high: VecDeque<Waiting>,
@@ -153,7 +155,9 @@ impl PositionalDisk {
         Self {
             mechanics: Arc::clone(mechanics),
             queueing,
-            phase: phase.uniform(),
+            // Spindles are not synchronised.
+            angle: phase.uniform(),
+            clock: Nanos::ZERO,
             track: Track {
                 cylinder: 0,
                 head: 0,
@@ -169,12 +173,12 @@ impl PositionalDisk {
         }
     }
 
-    /// How long after the instant `at_ns` the place `turn` comes under the head. If it has gone by by no more
+    /// How long after `at_ns`, counted from `clock`, the place `turn` comes under the head. If it has gone by by no more
     /// than rounding to nanoseconds explains, that: it is negative then.
     #[inline]
     fn latency_ns(&self, turn: f64, at_ns: f64) -> f64 {
         let revolution = self.mechanics.revolution_ns;
-        let angle = at_ns / revolution + self.phase;
+        let angle = at_ns / revolution + self.angle;
         let wait = turn - angle;
         let latency = (wait - wait.floor()) * revolution;
         if latency > revolution - ROUNDING_NS {
@@ -188,7 +192,8 @@ impl PositionalDisk {
     #[inline]
     fn positioning_ns(&self, place: &Place, access: Access, now: Nanos) -> f64 {
         let seek = self.mechanics.seek_ns(self.track, place, access);
-        seek + self.latency_ns(place.turn, now.get() as f64 + seek)
+        let begin = (now - self.clock).get() as f64;
+        seek + self.latency_ns(place.turn, begin + seek)
     }
 
     /// The service of a job that begins now; the arm is where it ends.
@@ -199,6 +204,8 @@ impl PositionalDisk {
             place,
         } = *waiting;
         let mechanics = Arc::clone(&self.mechanics);
+        let turns = (now - self.clock).get() as f64 / mechanics.revolution_ns + self.angle;
+        (self.angle, self.clock) = (turns - turns.floor(), now);
         let exact = self.positioning_ns(&place, job.access, now);
         let positioning = Nanos::nearest(exact);
         let inwards = place.cylinder.cmp(&self.track.cylinder);
@@ -206,7 +213,7 @@ impl PositionalDisk {
             self.inwards = inwards.is_gt();
         }
         // From where the head really is: what rounding adds to one request must not delay the next.
-        let mut at = now.get() as f64 + exact;
+        let mut at = exact;
         let (mut place, mut left) = (place, job.sectors.get());
         loop {
             self.track = Track {
@@ -224,7 +231,7 @@ impl PositionalDisk {
             at += mechanics.crossing_ns(self.track, &place, job.access);
             at += self.latency_ns(place.turn, at);
         }
-        let transfer = Nanos::nearest(at).saturating_sub(now + positioning);
+        let transfer = Nanos::nearest(at).saturating_sub(positioning);
         Service {
             job,
             arrived,

@@ -170,9 +170,13 @@ impl<P: Planner, D: Device> Array<P, D> {
     /// With a rebuild of the lost disks to the spares.
     ///
     /// # Panics
-    /// If the planner has lost no disk, or there are fewer spares than lost disks.
+    /// If the planner has lost no disk, or there is no spare.
     #[must_use]
     pub fn with_rebuild(self, rebuild: Rebuild) -> Self {
+        assert!(
+            self.planner.stripes_to_rebuild() > 0 && self.planner.disks() < self.devices.len(),
+            "something is lost, and there is a spare"
+        );
         Self {
             rebuild: Some(rebuild),
             ..self

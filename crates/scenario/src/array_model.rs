@@ -77,6 +77,9 @@ pub enum DiskModel {
     Positional(Queueing),
 }
 
+/// The most disks of an array, as of its parts.
+const MOST_DISKS: usize = 1024;
+
 impl Display for ArrayModel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let name = match self.level {
@@ -166,6 +169,13 @@ impl ArrayModel {
                 layout,
                 random,
             } => {
+                if disks > MOST_DISKS {
+                    return Err(GeometryError::Disks {
+                        level: "an array of arrays",
+                        least: 6,
+                        seen: disks,
+                    });
+                }
                 if groups == 0 || !disks.is_multiple_of(groups) {
                     return Err(GeometryError::UnequalGroups {
                         groups,

@@ -13,7 +13,8 @@ use crate::array_model::LevelOptions;
 use crate::resolve::{Load, Simulation, Warmup};
 
 impl Simulation {
-    /// The scenario with all defaults filled in, as TOML with comments. It means the same simulation.
+    /// The scenario with all defaults filled in, as TOML with comments. It means the same simulation, but
+    /// for which part of a trace is taken, which the command line says; paths are as they are from here.
     pub fn explain(&self) -> String {
         let mut text = String::new();
         line(

@@ -1,14 +1,16 @@
 //! How much work the stations are offered, before anything is simulated.
 
 use iosonar_device::{Access, Device, Job, RequestId, Service, Usage};
-use iosonar_disk_model::{DiskLaws, Scheduler};
-use iosonar_raid::{Plan, Planner, StageKind};
+use iosonar_disk_model::{DiskLaws, Geometry, Scheduler};
+use iosonar_raid::rules::{FullTurn, PrereadSeek};
+use iosonar_raid::{Level, MirrorRead, Plan, Planner, StageKind};
 use iosonar_sim_core::Seed;
+use iosonar_trace::Request;
 use iosonar_units::Nanos;
 use iosonar_workload::SyntheticLoad;
 
-use crate::DiskModel;
 use crate::resolve::{Load, Simulation};
+use crate::{DiskModel, LevelOptions};
 
 /// The offered load of a station: arriving work per time, 1 is all that it can do. A lower and an
 /// upper one where the work depends on the state: the positioning of partial-stripe writes, RPO.
@@ -24,8 +26,10 @@ pub struct Offered {
     pub stderr: f64,
 }
 
-/// How many requests are planned to see where they go.
-const SAMPLE: u32 = 50_000;
+/// How many requests are planned to see where they go, and at most so many sub-requests: a few huge requests
+/// tell as much.
+const SAMPLE: usize = 50_000;
+const MOST_SUB_REQUESTS: usize = 2_000_000;
 
 /// Devices without jobs: plans that depend on queues see empty ones.
 struct Idle;
@@ -59,7 +63,9 @@ struct Means {
     fresh: [(f64, f64); 2],
     rotation: f64,
     turn: f64,
-    per_sector: f64,
+    /// The transfer of a sector, the best and the mean.
+    per_sector: (f64, f64),
+    less_transfer: bool,
 }
 
 impl Means {
@@ -83,7 +89,19 @@ impl Means {
             fresh: [fresh(Access::Read), fresh(Access::Write)],
             rotation: laws.mean_rotation_ms(),
             turn: profile.revolution_ms,
-            per_sector: laws.mean_transfer_ms_per_sector(),
+            per_sector: match simulation.array.disk {
+                DiskModel::Sampled(_) => {
+                    let mean = laws.mean_transfer_ms_per_sector();
+                    (mean, mean)
+                }
+                // Requests may all lie on the outermost tracks.
+                DiskModel::Positional(_) => {
+                    let geometry = Geometry::new(profile);
+                    let densest = profile.revolution_ms / geometry.most_sectors_per_track();
+                    (densest, laws.mean_transfer_ms_per_sector())
+                }
+            },
+            less_transfer: simulation.array.rules.full_turn == FullTurn::LessTransfer,
         }
     }
 
@@ -100,37 +118,71 @@ impl Means {
             _ if preread => fresh(preread_access),
             StageKind::ReadModifyWrite => {
                 let (best, worst) = fresh(Access::Write);
-                (best.min(self.rotation), worst.max(self.turn))
+                let turn = if self.less_transfer { 0.0 } else { self.turn };
+                (best.min(self.rotation).min(turn), worst.max(self.turn))
             }
             StageKind::ReconstructWrite => (0.0, fresh(Access::Write).1.max(self.rotation)),
         }
     }
 }
 
-/// Work per request at one station.
+/// Work at one station, in stations' time per time.
 #[derive(Clone, Copy, Default)]
 struct Work {
+    lower: f64,
+    upper: f64,
+    variance: f64,
+}
+
+/// Work per request of a class at one station.
+#[derive(Clone, Copy, Default)]
+struct PerRequest {
     lower: f64,
     upper: f64,
     squares: f64,
 }
 
-impl Work {
+impl PerRequest {
     fn add(&mut self, lower: f64, upper: f64) {
         self.lower += lower;
         self.upper += upper;
         self.squares += upper * upper;
     }
+}
 
-    fn offered(&self, station: String, per_ms: f64) -> Offered {
-        let n = f64::from(SAMPLE);
-        let mean = self.upper / n;
-        let variance = (self.squares / n - mean * mean).max(0.0);
+impl Work {
+    /// Adds the work of a class with so many requests per millisecond, from a sample of `n`.
+    fn add(&mut self, work: &PerRequest, per_ms: f64, n: f64) {
+        let mean = work.upper / n;
+        let variance = (work.squares / n - mean * mean).max(0.0);
+        self.lower += per_ms * work.lower / n;
+        self.upper += per_ms * mean;
+        self.variance += per_ms * per_ms * variance / n;
+    }
+
+    fn offered(&self, station: String) -> Offered {
         Offered {
             station,
-            lower: per_ms * self.lower / n,
-            upper: per_ms * mean,
-            stderr: per_ms * (variance / n).sqrt(),
+            lower: self.lower,
+            upper: self.upper,
+            stderr: self.variance.sqrt(),
+        }
+    }
+}
+
+/// Work at all stations.
+struct Stations<T> {
+    disks: Vec<T>,
+    bus: T,
+    array: T,
+}
+
+impl<T: Default + Clone> Stations<T> {
+    fn new(disks: usize) -> Self {
+        Self {
+            disks: vec![T::default(); disks],
+            bus: T::default(),
+            array: T::default(),
         }
     }
 }
@@ -139,27 +191,70 @@ impl Simulation {
     /// The offered load of every disk, and of the bus and of the array as a whole where requests wait
     /// for them. `None` if the arrivals are not given by laws: a trace, or a closed loop.
     ///
-    /// What a write-back cache, a rebuild or a mirror that is chosen by its queue do is left out.
+    /// What a rebuild does is left out; a mirror that is chosen by its queue or its arm is taken for one that
+    /// is chosen at random.
     pub fn offered(&self) -> Option<Vec<Offered>> {
         let Load::Synthetic { classes, .. } = &self.load else {
             return None;
         };
-        let per_ms = self.load.requests_per_s()? / 1000.0;
+        let mut array = self.array.clone();
+        if let LevelOptions::Mirrored { read, .. } = &mut array.level
+            && matches!(read, MirrorRead::ShorterQueue | MirrorRead::NearerArm)
+        {
+            *read = MirrorRead::Random;
+        }
         let seed = Seed::new(self.seed).within("offered load");
-        let mut planner = self.array.planner(&seed).ok()?;
+        let mut planner = array.planner(&seed).ok()?;
         let means = Means::new(self);
-        let disks = self.array.disks + self.array.spares();
+        let disks = array.disks + array.spares();
+        let mut work: Stations<Work> = Stations::new(disks);
+        for (number, class) in classes.iter().enumerate() {
+            let seed = seed.within(&format!("class/{number}"));
+            let load = SyntheticLoad::new(vec![class.clone()], &seed);
+            let most = (SAMPLE / classes.len()).max(100);
+            let requests = load.take(most);
+            let (n, sample) = self.sample(&mut planner, requests, &means, disks, classes.len());
+            let (per_ms, n) = (class.requests_per_s() / 1000.0, f64::from(n));
+            for (sum, disk) in work.disks.iter_mut().zip(&sample.disks) {
+                sum.add(disk, per_ms, n);
+            }
+            work.bus.add(&sample.bus, per_ms, n);
+            work.array.add(&sample.array, per_ms, n);
+        }
+        let numbered = work.disks.iter().enumerate();
+        let mut all: Vec<Offered> = numbered
+            .map(|(disk, work)| work.offered(format!("disk/{disk}")))
+            .collect();
+        if self.array.controller.bus_ns_per_sector > 0.0 {
+            all.push(work.bus.offered("bus".to_owned()));
+        }
+        if self.array.controller.one_at_a_time {
+            all.push(work.array.offered("array".to_owned()));
+        }
+        Some(all)
+    }
+
+    /// The work of some requests, and how many they were.
+    fn sample(
+        &self,
+        planner: &mut Level,
+        requests: impl Iterator<Item = Request>,
+        means: &Means,
+        disks: usize,
+        classes: usize,
+    ) -> (u32, Stations<PerRequest>) {
         let idle: Vec<Idle> = (0..disks).map(|_| Idle).collect();
         let preread = match self.array.rules.preread_seek {
-            iosonar_raid::rules::PrereadSeek::Read => Access::Read,
-            iosonar_raid::rules::PrereadSeek::Write => Access::Write,
+            PrereadSeek::Read => Access::Read,
+            PrereadSeek::Write => Access::Write,
         };
-        let mut by_disk = vec![Work::default(); disks];
-        let (mut bus, mut whole) = (Work::default(), Work::default());
         let bus_ms = self.array.controller.bus_ns_per_sector / 1e6;
+        let command_ms = self.array.controller.command.as_millis_f64();
+        let mut all: Stations<PerRequest> = Stations::new(disks);
+        let (mut count, mut planned) = (0, 0);
         let mut plan = Plan::default();
         let mut of_request = vec![(0.0, 0.0); disks];
-        for request in SyntheticLoad::new(classes.clone(), &seed).take(SAMPLE as usize) {
+        for request in requests {
             plan.clear();
             planner.plan(&request, &idle, &mut plan);
             if self.array.rules.coalesce {
@@ -174,31 +269,27 @@ impl Simulation {
                     let sub = &plan.sub_requests()[sub];
                     let (best, worst) = means.positioning(stage.kind, first, preread);
                     let size = f64::from(sub.sectors.get());
-                    let transfer = means.per_sector * size;
-                    of_request[sub.disk].0 += best + transfer;
-                    of_request[sub.disk].1 += worst + transfer;
+                    of_request[sub.disk].0 += best + means.per_sector.0 * size;
+                    of_request[sub.disk].1 += worst + means.per_sector.1 * size;
                     sectors += size;
                 }
             }
-            for (work, &(best, worst)) in by_disk.iter_mut().zip(&of_request) {
+            for (work, &(best, worst)) in all.disks.iter_mut().zip(&of_request) {
                 work.add(best, worst);
             }
-            bus.add(bus_ms * sectors, bus_ms * sectors);
+            let bus = bus_ms * sectors;
+            all.bus.add(bus, bus);
             let longest = of_request.iter().map(|work| work.0).fold(0.0, f64::max);
-            whole.add(longest, of_request.iter().map(|work| work.1).sum());
+            let together: f64 = of_request.iter().map(|work| work.1).sum();
+            all.array
+                .add(command_ms + longest, command_ms + together + bus);
+            count += 1;
+            planned += plan.len();
+            if planned * classes > MOST_SUB_REQUESTS {
+                break;
+            }
         }
-        let mut all: Vec<Offered> = by_disk
-            .iter()
-            .enumerate()
-            .map(|(disk, work)| work.offered(format!("disk/{disk}"), per_ms))
-            .collect();
-        if bus_ms > 0.0 {
-            all.push(bus.offered("bus".to_owned(), per_ms));
-        }
-        if self.array.controller.one_at_a_time {
-            all.push(whole.offered("array".to_owned(), per_ms));
-        }
-        Some(all)
+        (count, all)
     }
 
     /// The station whose lower offered load is at least 1 beyond doubt, if there is one.

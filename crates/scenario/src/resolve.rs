@@ -14,7 +14,7 @@ use iosonar_raid::Placement;
 use iosonar_raid::rules::Rules;
 use iosonar_trace::Selection;
 
-use crate::file::{ScenarioFile, WarmupFile};
+use crate::file::{MirrorReadName, ScenarioFile, WarmupFile};
 use crate::{ArrayModel, DiskModel, ScenarioError};
 use check::Checker;
 pub use load::Load;
@@ -195,6 +195,20 @@ fn array_model(
     if matches!(disk, DiskModel::Positional(_)) && placement == Placement::Random {
         return Err(check.incomplete(
             "a positional disk needs addresses: leave out 'array.placement', or say \"addressed\"",
+        ));
+    }
+    if matches!(disk, DiskModel::Sampled(_))
+        && file.array.mirror_read == Some(MirrorReadName::NearerArm)
+    {
+        return Err(check.incomplete(
+            "'array.mirror_read' = \"nearer-arm\" looks at the arm, so it needs disk.model = \"positional\"",
+        ));
+    }
+    if matches!(disk, DiskModel::Positional(_))
+        && (file.array.full_turn.is_some() || file.array.transfer_memory.is_some())
+    {
+        return Err(check.incomplete(
+            "'array.full_turn' and 'transfer_memory' are for sampled disks: a positional one is where it is",
         ));
     }
     let level = array::level(check, &file.array)?;

@@ -2,7 +2,6 @@
 
 use iosonar_units::Nanos;
 
-use crate::law::check_probabilities;
 use crate::network::Class;
 use crate::{Law, LawError, Stream};
 
@@ -126,15 +125,21 @@ impl Arrivals {
     /// # Errors
     /// If a law in it is none.
     pub fn check(&self) -> Result<(), LawError> {
+        let takes_time = |law: &Law| match law.mean_ns() {
+            0.0 => Err(LawError::NoTime),
+            _ => law.check(),
+        };
         match &self.process {
-            Process::Renewal(law) => law.check(),
+            Process::Renewal(law) => takes_time(law),
             Process::OnOff { on, off, distance } => {
-                on.check().and(off.check()).and(distance.check())
+                takes_time(on).and(off.check()).and(takes_time(distance))
             }
-            // A circle without phases has no probability to be anywhere.
-            Process::Modulated(phases) if phases.is_empty() => {
-                check_probabilities(std::iter::empty())
+            Process::Modulated(phases)
+                if phases.iter().any(|phase| phase.sojourn == Nanos::ZERO) =>
+            {
+                Err(LawError::NoTime)
             }
+            Process::Modulated(phases) if phases.is_empty() => Err(LawError::Phases),
             Process::Modulated(_) | Process::Own(_) => Ok(()),
         }
     }

@@ -40,9 +40,12 @@ pub enum LawError {
     /// Uniform between two times of which the first is the later.
     #[error("uniform from {0} to {1}: the first must not be the later")]
     Range(Nanos, Nanos),
-    /// An Erlang distribution without phases.
-    #[error("an Erlang distribution has at least one phase")]
+    /// An Erlang distribution or a modulated process without phases.
+    #[error("there is at least one phase")]
     Phases,
+    /// Arrivals between which no time passes.
+    #[error("no time passes between arrivals, or in a phase")]
+    NoTime,
     /// Probabilities that are none, or do not sum to 1.
     #[error("probabilities must lie between 0 and 1 and sum to 1, these sum to {0}")]
     Probabilities(f64),

@@ -18,6 +18,7 @@ pub struct Sections {
     parts: Vec<Distribution>,
     /// How many samples, or replications, a part has.
     size: u64,
+    replications: bool,
     current: Distribution,
     filled: u64,
 }
@@ -41,18 +42,19 @@ impl Sections {
 
     /// Sections of one run, to be filled sample by sample.
     pub fn of_a_run() -> Self {
-        Self::with_size(Self::SHORTEST)
+        Self::with_size(Self::SHORTEST, false)
     }
 
     /// Sections that are replications.
     pub fn of_replications() -> Self {
-        Self::with_size(1)
+        Self::with_size(1, true)
     }
 
-    fn with_size(size: u64) -> Self {
+    fn with_size(size: u64, replications: bool) -> Self {
         Self {
             parts: Vec::new(),
             size,
+            replications,
             current: Distribution::default(),
             filled: 0,
         }
@@ -99,7 +101,7 @@ impl Sections {
     /// neighbours are no longer alike. Empty if there are too few.
     pub fn independent(&self) -> Vec<Distribution> {
         let mut parts = self.parts.clone();
-        if self.size < Self::SHORTEST {
+        if self.replications {
             // Replications are independent as they are.
             return if parts.len() < 2 { Vec::new() } else { parts };
         }

@@ -1,7 +1,5 @@
 //! The b-model: a biased cascade.
 
-use std::collections::VecDeque;
-
 use iosonar_sim_core::Stream;
 use iosonar_sim_core::arrivals::Arrival;
 use iosonar_sim_core::network::Class;
@@ -19,8 +17,22 @@ struct Part {
     level: u32,
 }
 
-/// Arrivals of window after window, each a cascade of its own. In a part that is not halved any more
-/// arrivals are a Poisson process.
+/// A part that is not halved any more: arrivals are a Poisson process in it.
+#[derive(Clone, Copy, Debug)]
+struct Leaf {
+    begin_s: f64,
+    length_s: f64,
+    /// Arrivals per second.
+    rate: f64,
+    /// The last arrival, from its beginning.
+    at_s: f64,
+}
+
+/// A part in which so few arrivals are to be expected is not halved any more: the work is bounded by the
+/// number of arrivals.
+const FEW: f64 = 0.01;
+
+/// Arrivals of window after window, each a cascade of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Bursts {
     per_s: f64,
@@ -31,8 +43,8 @@ pub(crate) struct Bursts {
     next_window: u64,
     /// The parts to come, the next one last: as many as there are levels.
     parts: Vec<Part>,
-    /// Arrivals of the part at hand.
-    arrivals: VecDeque<Nanos>,
+    leaf: Option<Leaf>,
+    last: Nanos,
     cascade: Stream,
     within: Stream,
     batches: Stream,
@@ -55,7 +67,8 @@ impl Bursts {
             batch,
             next_window: 0,
             parts: Vec::new(),
-            arrivals: VecDeque::new(),
+            leaf: None,
+            last: Nanos::ZERO,
             cascade,
             within,
             batches,
@@ -73,14 +86,13 @@ impl Bursts {
             self.next_window += 1;
             return;
         };
-        if part.level == self.levels {
-            let rate = part.expected / part.length_s;
-            let mut at = self.within.standard_exponential() / rate;
-            while at < part.length_s {
-                self.arrivals
-                    .push_back(Nanos::from_secs_f64(part.begin_s + at));
-                at += self.within.standard_exponential() / rate;
-            }
+        if part.level == self.levels || part.expected < FEW {
+            self.leaf = Some(Leaf {
+                begin_s: part.begin_s,
+                length_s: part.length_s,
+                rate: part.expected / part.length_s,
+                at_s: 0.0,
+            });
             return;
         }
         let first = if self.cascade.chance(0.5) {
@@ -107,12 +119,19 @@ impl Iterator for Bursts {
 
     fn next(&mut self) -> Option<Arrival> {
         loop {
-            if let Some(at) = self.arrivals.pop_front() {
-                return Some(Arrival {
-                    at,
-                    class: Class::default(),
-                    jobs: self.batch.draw(&mut self.batches),
-                });
+            if let Some(leaf) = &mut self.leaf {
+                leaf.at_s += self.within.standard_exponential() / leaf.rate;
+                if leaf.at_s < leaf.length_s {
+                    let at = Nanos::from_secs_f64(leaf.begin_s + leaf.at_s);
+                    // Far from the beginning a border may be rounded by a nanosecond.
+                    self.last = self.last.max(at);
+                    return Some(Arrival {
+                        at: self.last,
+                        class: Class::default(),
+                        jobs: self.batch.draw(&mut self.batches),
+                    });
+                }
+                self.leaf = None;
             }
             self.open_next_part();
         }

@@ -115,6 +115,16 @@ fn check_outputs(args: &Sim) -> anyhow::Result<()> {
             files::refuse_same(trace, out)?;
         }
     }
+    if let (Some(records), Some(load)) = (&args.records, &args.load_out)
+        && (records == load || files::refuse_same(records, load).is_err())
+    {
+        let problem = "--records and --load-out name the same file: one would overwrite the other";
+        return Err(Usage(problem.to_owned()).into());
+    }
+    if args.precision.is_some() && args.replications.is_some_and(|n| n < 10) {
+        let problem = "--precision needs at least 10 replications to tell how precise the mean is";
+        return Err(Usage(problem.to_owned()).into());
+    }
     if let Some(path) = &args.cdf {
         picture::kind_of(path)?;
     }

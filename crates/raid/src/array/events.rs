@@ -8,19 +8,24 @@
 //! - when the last pre-read of a partial write ends, the writes are issued before the freed device
 //!   takes its next job (or after, by [`Rules`](crate::rules::Rules)).
 
+mod cache;
+mod issue;
+mod rebuilding;
+
 use std::collections::VecDeque;
 
-use iosonar_device::{Access, Device, Job, PaceOf, Positioning, Priority, RequestId, Service};
+use iosonar_device::{Access, Device, RequestId, Service};
 use iosonar_sim_core::{Calendar, Priority as EventPriority, Slab};
-use iosonar_trace::{Op, Request};
-use iosonar_units::{Nanos, Sectors};
+use iosonar_trace::Request;
+use iosonar_units::Nanos;
 
 use super::in_flight::{InFlight, Tag};
 use super::release::Release;
-use super::{Array, Completion, CompletionSink, RebuildProgress, RequestSource, RunSummary};
-use crate::positioning::{self, PositioningCounts};
-use crate::rules::{FullTurn, JoinOrder, PrereadSeek, TransferMemory};
+use super::{Array, Completion, CompletionSink, RequestSource, RunSummary};
+use crate::positioning::PositioningCounts;
+use crate::rules::JoinOrder;
 use crate::{Planner, StageKind};
+use cache::CacheState;
 
 /// What comes next.
 #[derive(Clone, Copy, Debug)]
@@ -51,17 +56,6 @@ const ARRIVES_LAST: EventPriority = EventPriority(200);
 /// The identities of rebuild steps count down from here, those of requests up from zero.
 const REBUILD_IDS: u64 = u64::MAX;
 
-/// What the write-back cache holds.
-#[derive(Debug, Default)]
-struct CacheState {
-    dirty: u64,
-    /// Writes that found no room.
-    waiting: VecDeque<u32>,
-    /// Complete writes that have not been issued to the disks.
-    kept: VecDeque<u32>,
-    emptying: bool,
-}
-
 /// A run.
 pub(super) struct Run<P, D> {
     array: Array<P, D>,
@@ -79,6 +73,9 @@ pub(super) struct Run<P, D> {
     rebuild_began: Nanos,
     release: Release,
     measured_from: Nanos,
+    measured_until: Option<Nanos>,
+    /// Whether the next of the held requests may be issued.
+    admits: bool,
     sources_end: bool,
     /// Requests of a closed loop whose users think.
     returning: usize,
@@ -108,6 +105,8 @@ impl<P: Planner, D: Device> Run<P, D> {
             rebuild_began: Nanos::ZERO,
             release: Release::default(),
             measured_from: Nanos::ZERO,
+            measured_until: None,
+            admits: false,
             sources_end: false,
             returning: 0,
             told: Vec::new(),
@@ -135,10 +134,10 @@ impl<P: Planner, D: Device> Run<P, D> {
         }
         loop {
             let Some((now, event)) = self.calendar.pop() else {
-                if self.cache.kept.is_empty() {
+                if self.cache.is_empty() {
                     break;
                 }
-                self.empty_cache(self.calendar.now());
+                self.empty_cache(true, self.calendar.now());
                 continue;
             };
             match event {
@@ -176,20 +175,36 @@ impl<P: Planner, D: Device> Run<P, D> {
                 }
                 self.sources_end = self.returning == 0;
             }
-            if self.sources_end && self.open == 0 && self.array.rebuild.is_some() {
-                // What goes on is the rebuild alone.
-                break;
+            while std::mem::take(&mut self.admits) {
+                if let Some(next) = self.held.pop_front() {
+                    self.admit(next, now, sink)?;
+                }
+            }
+            if self.sources_end && self.open == 0 {
+                // The measurement ends with the last completion. What goes on is the cache and the rebuild.
+                if self.measured_until.is_none() {
+                    self.end_measurement(now);
+                }
+                if self.cache.is_empty() && self.array.rebuild.is_some() {
+                    break;
+                }
             }
         }
         self.release.flush(sink)?;
-        let now = self.calendar.now();
-        self.summary.measured = now - self.measured_from;
-        self.summary.usage = self.array.devices.iter().map(Device::usage).collect();
+        if self.measured_until.is_none() {
+            self.end_measurement(self.calendar.now());
+        }
         self.summary.events = self.calendar.events();
         if cfg!(debug_assertions) {
             self.assert_conservation();
         }
         Ok(self.summary)
+    }
+
+    fn end_measurement(&mut self, now: Nanos) {
+        self.measured_until = Some(now);
+        self.summary.measured = now - self.measured_from;
+        self.summary.usage = self.array.devices.iter().map(Device::usage).collect();
     }
 
     fn plan_arrival(&mut self, next: Option<Request>) {
@@ -255,9 +270,6 @@ impl<P: Planner, D: Device> Run<P, D> {
         if id >= self.array.warmup {
             self.summary.measured_requests += 1;
             self.summary.found += self.open as u64;
-            if let Some(split) = &mut self.summary.split {
-                split.found.push(Nanos::new(self.open as u64));
-            }
         }
         self.summary.requests += 1;
         self.open += 1;
@@ -282,230 +294,11 @@ impl<P: Planner, D: Device> Run<P, D> {
     ) -> Result<(), E> {
         let command = self.array.controller.command;
         if command > Nanos::ZERO {
-            self.calendar.schedule(now + command, Event::Issue { slot });
+            let issued = now.saturating_add(command);
+            self.calendar.schedule(issued, Event::Issue { slot });
             return Ok(());
         }
         self.issue(slot, now, sink)
-    }
-
-    fn issue<E>(
-        &mut self,
-        slot: u32,
-        now: Nanos,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(), E> {
-        let Request { op, sectors, .. } = self.in_flight[slot].request;
-        let writes = matches!(op, Op::Write | Op::WriteZeroes);
-        let fits = |cache: &super::WriteBack| sectors.get() <= cache.capacity.get();
-        if writes && self.array.controller.cache.as_ref().is_some_and(fits) {
-            self.cache.waiting.push_back(slot);
-            return self.fill_cache(now, sink);
-        }
-        self.issue_to_disks(slot, now, sink)
-    }
-
-    /// Lets writes into the cache as long as there is room.
-    fn fill_cache<E>(
-        &mut self,
-        now: Nanos,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(), E> {
-        let Some(cache) = self.array.controller.cache else {
-            return Ok(());
-        };
-        while let Some(&slot) = self.cache.waiting.front() {
-            let sectors = u64::from(self.in_flight[slot].request.sectors.get());
-            if self.cache.dirty + sectors > u64::from(cache.capacity.get()) {
-                break;
-            }
-            self.cache.waiting.pop_front();
-            self.cache.dirty += sectors;
-            self.cache.kept.push_back(slot);
-            self.in_flight[slot].told = true;
-            self.tell(slot, now, sink)?;
-        }
-        let enough = u64::from(cache.high.get());
-        if self.cache.emptying || self.cache.dirty >= enough || !self.cache.waiting.is_empty() {
-            self.empty_cache(now);
-        }
-        Ok(())
-    }
-
-    /// Issues what the cache keeps.
-    fn empty_cache(&mut self, now: Nanos) {
-        self.cache.emptying = true;
-        while let Some(slot) = self.cache.kept.pop_front() {
-            self.plan(slot);
-            self.issue_stages(slot, now);
-        }
-    }
-
-    fn plan(&mut self, slot: u32) {
-        let state = &mut self.in_flight[slot];
-        state.plan.clear();
-        let (planner, devices) = (&mut self.array.planner, &self.array.devices);
-        planner.plan(&state.request, devices, &mut state.plan);
-        if self.array.rules.coalesce {
-            state.plan.coalesce();
-        }
-        self.prepare(slot);
-    }
-
-    /// Counts what a plan has to do.
-    fn prepare(&mut self, slot: u32) {
-        let state = &mut self.in_flight[slot];
-        state.left = state.plan.len();
-        state.prereads_left.clear();
-        state.freed.clear();
-        state.pace.clear();
-        let mut partial = false;
-        for stage in state.plan.stages() {
-            state.prereads_left.push(stage.first.len());
-            state.freed.push(None);
-            partial |= !stage.then.is_empty();
-        }
-        if partial {
-            state.pace.resize(self.array.devices.len(), None);
-        }
-        if self.array.split {
-            state.ends.clear();
-            state.ends.resize(state.left, Nanos::ZERO);
-        }
-    }
-
-    fn issue_to_disks<E>(
-        &mut self,
-        slot: u32,
-        now: Nanos,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(), E> {
-        self.plan(slot);
-        if self.in_flight[slot].left == 0 {
-            // A flush or a discard: the model has no cost for it.
-            return self.complete(slot, now, sink);
-        }
-        self.issue_stages(slot, now);
-        Ok(())
-    }
-
-    fn issue_stages(&mut self, slot: u32, now: Nanos) {
-        for number in 0..self.in_flight[slot].plan.stages().len() {
-            let stage = &self.in_flight[slot].plan.stages()[number];
-            let (kind, first, xor) = (stage.kind, stage.first.clone(), stage.xor);
-            if first.is_empty() {
-                self.issue_writes(slot, number, now, None);
-                continue;
-            }
-            let xor = self.array.controller.xor(xor);
-            if kind == StageKind::Direct(Access::Write) && xor > Nanos::ZERO {
-                let stage = number as u32;
-                self.calendar
-                    .schedule(now + xor, Event::Writes { slot, stage });
-                continue;
-            }
-            for sub in first {
-                self.submit(slot, sub as u32, now, None);
-            }
-        }
-    }
-
-    /// Issues the writes of a stage. `freed` is the device whose pre-read ended last; if it is free
-    /// still, it is started when its end of service has been dealt with.
-    fn issue_writes(&mut self, slot: u32, stage: usize, now: Nanos, freed: Option<usize>) {
-        let stage = &self.in_flight[slot].plan.stages()[stage];
-        let subs = match stage.kind {
-            StageKind::Direct(_) => stage.first.clone(),
-            _ => stage.then.clone(),
-        };
-        for sub in subs {
-            self.submit(slot, sub as u32, now, freed);
-        }
-    }
-
-    /// Sends a sub-request on its way to its device.
-    #[inline]
-    fn submit(&mut self, slot: u32, sub: u32, now: Nanos, freed: Option<usize>) {
-        if self.array.controller.bus_ns_per_sector > 0.0 {
-            let state = &self.in_flight[slot];
-            let stage = &state.plan.stages()[state.part(sub as usize).stage];
-            let writes = stage.kind == StageKind::Direct(Access::Write)
-                || stage.then.contains(&(sub as usize));
-            if writes {
-                let at = self.cross_bus(state.plan.sub_requests()[sub as usize].sectors, now);
-                self.calendar.schedule(at, Event::Deliver { slot, sub });
-                return;
-            }
-        }
-        self.deliver(slot, sub, now, freed);
-    }
-
-    /// When data that come to the bus now have crossed it.
-    fn cross_bus(&mut self, sectors: Sectors, now: Nanos) -> Nanos {
-        self.bus_free = now.max(self.bus_free) + self.array.controller.bus(sectors);
-        self.bus_free
-    }
-
-    /// Puts a sub-request into the queue of its device, and starts that, unless it was `freed` just
-    /// now.
-    #[inline]
-    fn deliver(&mut self, slot: u32, sub: u32, now: Nanos, freed: Option<usize>) {
-        let rules = self.array.rules;
-        let state = &self.in_flight[slot];
-        let part = state.part(sub as usize);
-        let kind = state.plan.stages()[part.stage].kind;
-        let piece = state.plan.sub_requests()[sub as usize];
-        let request = RequestId(state.id);
-        let device = &mut self.array.devices[piece.disk];
-        let mut job = Job {
-            request,
-            tag: Tag { slot, sub }.pack(),
-            access: Access::Read,
-            priority: Priority::Normal,
-            positioning: Positioning::Fresh,
-            pace: PaceOf::NewPlace,
-            sector: piece.sector,
-            sectors: piece.sectors,
-        };
-        match kind {
-            StageKind::Direct(access) => job.access = access,
-            StageKind::Copy => {
-                job.priority = Priority::Low;
-                if !part.preread {
-                    job.access = Access::Write;
-                }
-            }
-            StageKind::ReadModifyWrite | StageKind::ReconstructWrite if part.preread => {
-                if rules.preread_seek == PrereadSeek::Write {
-                    job.access = Access::Write;
-                }
-            }
-            StageKind::ReadModifyWrite | StageKind::ReconstructWrite => {
-                job.access = Access::Write;
-                job.priority = Priority::High;
-                let last = state.freed[part.stage] == Some(piece.disk as u32);
-                let case = positioning::of_write(kind, request, device, last);
-                self.summary.positioning.count(case);
-                job.positioning = case.positioning();
-                if job.positioning == Positioning::FullTurn
-                    && rules.full_turn == FullTurn::LessTransfer
-                {
-                    job.positioning = Positioning::TurnLessTransfer;
-                }
-                if let Some(pace) = state.pace[piece.disk] {
-                    job.pace = PaceOf::Track(pace);
-                }
-            }
-        }
-        if rules.transfer == TransferMemory::OnePerRequest && state.request.op != Op::Read {
-            job.pace = PaceOf::Request;
-        }
-        if state.told {
-            job.priority = Priority::Low;
-        }
-        device.submit(job, now);
-        if freed != Some(piece.disk) {
-            self.start(piece.disk, now);
-        }
     }
 
     #[inline]
@@ -535,12 +328,15 @@ impl<P: Planner, D: Device> Run<P, D> {
         if !state.pace.is_empty() {
             state.pace[disk] = Some(service.pace);
         }
-        if self.is_measured(request)
+        let measured = self.is_measured(request);
+        let state = &mut self.in_flight[slot];
+        if measured
+            && !state.told
             && let Some(split) = &mut self.summary.split
         {
             split.service(&service);
         }
-        if job.access == Access::Read && self.array.controller.bus_ns_per_sector > 0.0 {
+        if self.array.controller.bus_ns_per_sector > 0.0 && !self.writes(slot, sub) {
             let at = self.cross_bus(job.sectors, now);
             self.calendar.schedule(at, Event::Transferred { slot, sub });
             self.start(disk, now);
@@ -618,6 +414,7 @@ impl<P: Planner, D: Device> Run<P, D> {
     fn join_prereads(&mut self, slot: u32, stage: usize, now: Nanos) {
         let state = &self.in_flight[slot];
         if self.is_measured(state.id)
+            && !state.told
             && let Some(split) = &mut self.summary.split
         {
             let ends = state.plan.stages()[stage].first.clone();
@@ -633,6 +430,7 @@ impl<P: Planner, D: Device> Run<P, D> {
     ) -> Result<(), E> {
         let state = &self.in_flight[slot];
         if self.is_measured(state.id)
+            && !state.told
             && let Some(split) = &mut self.summary.split
         {
             let last = |stage: &crate::Stage| {
@@ -677,14 +475,7 @@ impl<P: Planner, D: Device> Run<P, D> {
         if state.told {
             let sectors = u64::from(state.request.sectors.get());
             self.in_flight.release(slot);
-            self.cache.dirty -= sectors;
-            let low = self
-                .array
-                .controller
-                .cache
-                .map_or(0, |cache| cache.low.get());
-            self.cache.emptying &= self.cache.dirty > u64::from(low);
-            return self.fill_cache(now, sink);
+            return self.destaged(sectors, now, sink);
         }
         self.in_flight.release(slot);
         self.tell(slot, now, sink)
@@ -709,49 +500,8 @@ impl<P: Planner, D: Device> Run<P, D> {
             self.told.push(completion);
         }
         self.release.push(completion, now, sink)?;
-        if let Some(next) = self.held.pop_front() {
-            self.admit(next, now, sink)?;
-        }
+        // Not at once: a row of requests that cost nothing would follow on each other ever deeper.
+        self.admits = !self.held.is_empty();
         Ok(())
-    }
-
-    fn begin_rebuild(&mut self) {
-        let Some(rebuild) = &mut self.array.rebuild else {
-            return;
-        };
-        rebuild.most = rebuild.most.min(self.array.planner.stripes_to_rebuild());
-        assert!(rebuild.most > 0, "there is something to rebuild");
-        self.summary.rebuild = Some(RebuildProgress {
-            of: rebuild.most,
-            ..RebuildProgress::default()
-        });
-        self.calendar.schedule(Nanos::ZERO, Event::Rebuild);
-    }
-
-    fn rebuild_next(&mut self, now: Nanos) {
-        self.rebuild_began = now;
-        let slot = self.in_flight.claim(InFlight::default);
-        let state = &mut self.in_flight[slot];
-        state.id = REBUILD_IDS - self.rebuild_stripe;
-        (state.request, state.told) = (Request::default(), false);
-        state.plan.clear();
-        self.array
-            .planner
-            .plan_rebuild(self.rebuild_stripe, &mut state.plan);
-        self.prepare(slot);
-        self.issue_stages(slot, now);
-    }
-
-    fn end_rebuild_step(&mut self, now: Nanos) {
-        self.rebuild_stripe += 1;
-        self.array.planner.rebuilt(self.rebuild_stripe);
-        if let (Some(progress), Some(rebuild)) = (&mut self.summary.rebuild, &self.array.rebuild) {
-            progress.stripes = self.rebuild_stripe;
-            progress.elapsed = now;
-            if progress.stripes < rebuild.most {
-                let next = now.max(self.rebuild_began + rebuild.distance);
-                self.calendar.schedule(next, Event::Rebuild);
-            }
-        }
     }
 }

@@ -17,7 +17,7 @@ pub struct Rebuild {
 pub struct RebuildProgress {
     /// Stripes that are on the spares.
     pub stripes: u64,
-    /// Of so many.
+    /// Of so many that the lost disks had.
     pub of: u64,
     /// From the beginning of the run to the last of them.
     pub elapsed: Nanos,

@@ -116,9 +116,6 @@ impl<P: Planner, D: Device> Run<P, D> {
         let end = self.serve(&request, id, issued, measured);
         self.joined = end;
         self.last = self.last.max(end);
-        if let (true, Some(split)) = (measured, &mut self.summary.split) {
-            split.found.push(Nanos::new(found));
-        }
         let completion = Completion {
             id: RequestId(id),
             request,

@@ -19,8 +19,6 @@ pub struct ResponseSplit {
     /// From the end of a sub-request to the end of the last one that it is joined with: of its
     /// request, or of the pre-reads of its stripe.
     pub join_delay: Distribution,
-    /// The number of other requests that a request finds on arrival; a number, not a time.
-    pub found: Distribution,
 }
 
 impl ResponseSplit {
@@ -44,6 +42,5 @@ impl ResponseSplit {
         self.positioning.merge(&other.positioning);
         self.transfer.merge(&other.transfer);
         self.join_delay.merge(&other.join_delay);
-        self.found.merge(&other.found);
     }
 }

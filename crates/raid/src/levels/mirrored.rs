@@ -146,7 +146,11 @@ impl Mirrored {
             MirrorRead::Halves => (first + number / of.div_ceil(copies)) % copies,
             MirrorRead::RoundRobin => (first + (offset + number) / columns) % copies,
             MirrorRead::AlternatingRows => (first + number / columns) % copies,
-            MirrorRead::RandomPerBlock => self.side.below(copies),
+            MirrorRead::RandomPerBlock => {
+                let living = self.living(column, stripe).count() as u64;
+                let chosen = self.side.below(living) as usize;
+                self.living(column, stripe).nth(chosen).unwrap_or(0)
+            }
             _ => match self.chosen[column as usize] {
                 Some(side) => side,
                 None => self.choose(column, stripe, sector, devices),
@@ -157,6 +161,11 @@ impl Mirrored {
         side.expect("each column has a disk that is well")
     }
 
+    /// The sides of a column whose disks are well.
+    fn living(&self, column: u64, stripe: Option<u64>) -> impl Iterator<Item = u64> + '_ {
+        (0..self.copies).filter(move |&s| !self.lost.contains(self.disk(s, column), stripe))
+    }
+
     /// The copy of a column that this request reads from.
     fn choose<D: Device>(
         &mut self,
@@ -165,12 +174,11 @@ impl Mirrored {
         sector: Sector,
         devices: &[D],
     ) -> u64 {
-        let copies = self.copies;
         let device = |side: u64| {
             let disk = self.disk(side, column);
             &devices[self.lost.device(disk, stripe, self.geometry.disks())]
         };
-        let alive = (0..copies).filter(|&s| !self.lost.contains(self.disk(s, column), stripe));
+        let living = self.living(column, stripe).count() as u64;
         let queue = |side: u64| {
             let device = device(side);
             device.queue_length() + usize::from(device.busy_with().is_some())
@@ -178,14 +186,22 @@ impl Mirrored {
         let side = match self.read {
             MirrorRead::Turns => {
                 let turn = &mut self.turns[column as usize];
-                *turn = (*turn + 1) % copies as u32;
-                u64::from(*turn)
+                *turn = (*turn + 1) % living as u32;
+                let turn = *turn as usize;
+                self.living(column, stripe).nth(turn).unwrap_or(0)
             }
-            MirrorRead::ShorterQueue => alive.min_by_key(|&side| queue(side)).unwrap_or(0),
-            MirrorRead::NearerArm => alive
+            MirrorRead::ShorterQueue => self
+                .living(column, stripe)
+                .min_by_key(|&side| queue(side))
+                .unwrap_or(0),
+            MirrorRead::NearerArm => self
+                .living(column, stripe)
                 .min_by_key(|&side| (device(side).arm_distance(sector), queue(side)))
                 .unwrap_or(0),
-            _ => self.side.below(copies),
+            _ => {
+                let chosen = self.side.below(living) as usize;
+                self.living(column, stripe).nth(chosen).unwrap_or(0)
+            }
         };
         self.chosen[column as usize] = Some(side);
         side
@@ -291,7 +307,11 @@ impl Planner for Mirrored {
     }
 
     fn stripes_to_rebuild(&self) -> u64 {
-        self.geometry.stripes()
+        if self.lost.any() {
+            self.geometry.stripes()
+        } else {
+            0
+        }
     }
 
     fn plan_rebuild(&mut self, stripe: u64, plan: &mut Plan) {

@@ -142,7 +142,11 @@ impl Planner for Parity {
     }
 
     fn stripes_to_rebuild(&self) -> u64 {
-        self.geometry.stripes()
+        if self.lost.any() {
+            self.geometry.stripes()
+        } else {
+            0
+        }
     }
 
     fn plan_rebuild(&mut self, stripe: u64, plan: &mut Plan) {

@@ -67,6 +67,10 @@ pub(super) fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<LevelOptio
         ("join", array.join.is_some() && !has_parity),
         ("preread_seek", array.preread_seek.is_some() && !has_parity),
         ("full_turn", array.full_turn.is_some() && !has_parity),
+        (
+            "transfer_memory",
+            array.transfer_memory.is_some() && !has_parity,
+        ),
     ];
     if let Some((key, _)) = stray.iter().find(|(_, stray)| *stray) {
         let problem =
@@ -247,8 +251,15 @@ pub(super) fn placement(
 ) -> Result<Placement, ScenarioError> {
     match (&file.array.placement, trace) {
         (None, true) => Ok(Placement::Addressed),
-        (None, false) if file.disk.model == Some(DiskModelName::Positional) => {
+        (None, false)
+            if file.disk.model == Some(DiskModelName::Positional) || has_addresses(file) =>
+        {
             Ok(Placement::Addressed)
+        }
+        (Some(name), false) if *name.get_ref() == PlacementName::Random && has_addresses(file) => {
+            let expected =
+                "\"addressed\" with 'addresses' in the load: at random nobody looks at them";
+            Err(check.wrong(name, "array.placement", "\"random\"", expected))
         }
         (None, false) => Ok(Placement::Random),
         (Some(name), trace) => match (name.get_ref(), trace) {
@@ -262,4 +273,12 @@ pub(super) fn placement(
             )),
         },
     }
+}
+
+/// Whether the load says where its requests lie.
+fn has_addresses(file: &ScenarioFile) -> bool {
+    file.load.as_ref().is_some_and(|load| {
+        let classes = load.class.iter().flatten();
+        load.addresses.is_some() || classes.into_iter().any(|class| class.addresses.is_some())
+    })
 }

@@ -93,7 +93,7 @@ fn cache(check: &Checker<'_>, given: &ControllerFile) -> Result<Option<WriteBack
             format!("at most 'destage_above', which is {above}"),
         ));
     }
-    let part = |share: f64| Sectors::new((share * f64::from(capacity.get())) as u32);
+    let part = |share: f64| Sectors::new((share * f64::from(capacity.get())).round() as u32);
     Ok(Some(WriteBack {
         capacity,
         high: part(above),

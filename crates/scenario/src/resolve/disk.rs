@@ -7,6 +7,9 @@ use super::check::Checker;
 use crate::file::{DiskFile, DiskModelName, RpoCountName, SchedulerName};
 use crate::{DiskModel, ScenarioError};
 
+/// How long a job waits at most where the scheduler would let it starve.
+const MOST_WAIT: Nanos = Nanos::from_secs(2);
+
 pub(super) fn model(check: &Checker<'_>, disk: &DiskFile) -> Result<DiskModel, ScenarioError> {
     match disk.model {
         None | Some(DiskModelName::Sampled) => sampled(check, disk).map(DiskModel::Sampled),
@@ -79,6 +82,8 @@ fn positional(check: &Checker<'_>, disk: &DiskFile) -> Result<Queueing, Scenario
         Some(depth) => *depth.get_ref(),
     };
     let most_wait = match &disk.most_wait_ms {
+        // These two leave jobs at the edges waiting for as long as there are others.
+        None if matches!(scheduler, ArmScheduler::Sstf | ArmScheduler::Sptf) => MOST_WAIT,
         None => Nanos::MAX,
         Some(ms) if (0.0..=1e9).contains(ms.get_ref()) => Nanos::from_millis_f64(*ms.get_ref()),
         Some(ms) => {

@@ -110,8 +110,15 @@ pub(super) fn load(
         Warmup::Requests(n) => requests.saturating_add(n),
         Warmup::Auto => requests.saturating_mul(2),
     };
+    // Of a closed loop at least the think times pass.
+    let slowest = match &load {
+        Load::Closed {
+            outstanding, think, ..
+        } if *think > Nanos::ZERO => Some(f64::from(*outstanding) / think.as_secs_f64()),
+        load => load.requests_per_s(),
+    };
     if let (Some(rate), Some(given)) = (
-        load.requests_per_s(),
+        slowest,
         file.load.as_ref().and_then(|l| l.requests.as_ref()),
     ) && all as f64 / rate > LONGEST_RUN_S
     {
@@ -289,6 +296,14 @@ fn arrivals_law(
         }
     };
     let refuse = |seen: String, expected: &str| Err(check.wrong(arrivals, KEY, seen, expected));
+    // A law that goes through ever so many spans of time without an arrival would never come to one.
+    let often = |per_span: f64, what: &str| {
+        if per_span >= 1e-3 {
+            return Ok(());
+        }
+        let seen = format!("{per_span} arrivals in {what} on average");
+        Err(check.wrong(arrivals, KEY, seen, "at least 0.001"))
+    };
     Ok(match arrivals.get_ref() {
         ArrivalsFile::PoissonPerS(per_s) => ArrivalLaw::Poisson {
             per_s: rate(*per_s)?,
@@ -307,6 +322,8 @@ fn arrivals_law(
                 let expected = "a phase with a rate above zero";
                 return refuse("phases without arrivals".into(), expected);
             }
+            let expected = phases.iter().map(|p| p.per_s * p.mean_s).sum();
+            often(expected, "a round of the phases")?;
             let phase = |p: &PhaseFile| LoadPhase {
                 per_s: p.per_s,
                 mean_s: p.mean_s,
@@ -320,6 +337,7 @@ fn arrivals_law(
                 let expected = "above 1 (with a mean), at most 100";
                 return refuse(format!("pareto_shape = {shape}"), expected);
             }
+            often(given.per_s * given.on_s, "an on time")?;
             ArrivalLaw::OnOff {
                 per_s: rate(given.per_s)?,
                 on_s: time("on_s", given.on_s)?,
@@ -332,6 +350,7 @@ fn arrivals_law(
                 let seen = format!("bias = {}, levels = {}", given.bias, given.levels);
                 return refuse(seen, "a bias of 0.5 to 1, at most 40 levels");
             }
+            often(given.per_s * given.window_s, "a window")?;
             ArrivalLaw::BModel {
                 per_s: rate(given.per_s)?,
                 bias: given.bias,
@@ -345,6 +364,7 @@ fn arrivals_law(
                 let expected = "a Hurst parameter from 0.5 to below 1, a variation of 0 to 1";
                 return refuse(seen, expected);
             }
+            often(given.per_s * given.bin_s, "a bin")?;
             ArrivalLaw::Noise {
                 per_s: rate(given.per_s)?,
                 hurst: given.hurst,

@@ -6,8 +6,8 @@ use toml_edit::{DocumentMut, Item, Table, Value};
 
 use crate::ScenarioError;
 
-/// The text with other values; what is not set stays as and where it is, so that errors still name the
-/// right lines.
+/// The text with other values; what is not set stays as it is, and where it is as long as no key is new, so
+/// that errors name lines of the file.
 pub(super) fn apply(
     text: &str,
     path: &Path,

@@ -64,17 +64,31 @@ pub enum BuildError {
         /// How many there are.
         outputs: usize,
     },
+    /// Two nodes have one name.
+    #[error("two nodes are called '{node}': the random numbers of a node follow from its name")]
+    Name {
+        /// The name.
+        node: String,
+    },
+    /// Jobs cannot go to where they come from outside.
+    #[error("jobs cannot go to the source '{node}'")]
+    IntoSource {
+        /// The source's name.
+        node: String,
+    },
     /// Jobs would go round for ever without time passing.
     #[error("'{node}' lies on a loop on which no time passes")]
     Loop {
         /// The name of a node on it.
         node: String,
     },
-    /// A fork or a closed chain's start that leads straight into a finite queue.
-    #[error("fork '{node}' leads to the finite queue '{queue}': it could not wait there")]
-    ForkBlocks {
-        /// The fork's name.
+    /// Something that cannot wait leads straight to a finite queue.
+    #[error("{kind} '{node}' leads to the finite queue '{queue}', and jobs could not wait there")]
+    CannotWait {
+        /// The node's name.
         node: String,
+        /// What it is.
+        kind: &'static str,
         /// The station's name.
         queue: String,
     },
@@ -223,8 +237,37 @@ impl Builder {
     }
 
     fn check(&self) -> Result<(), BuildError> {
-        for plan in &self.plans {
+        for (i, plan) in self.plans.iter().enumerate() {
             plan.check()?;
+            // Streams follow from names: two nodes of one name would draw the same numbers.
+            if self.plans[..i].iter().any(|other| other.name == plan.name) {
+                return Err(BuildError::Name {
+                    node: plan.name.clone(),
+                });
+            }
+            let into_source = |&&to: &&u32| matches!(self.plans[to as usize].kind, Kind::Source(_));
+            if let Some(&to) = plan.outputs.iter().find(into_source) {
+                return Err(BuildError::IntoSource {
+                    node: self.plans[to as usize].name.clone(),
+                });
+            }
+        }
+        for &(node, _, jobs) in &self.populations {
+            let plan = &self.plans[node as usize];
+            match &plan.kind {
+                Kind::Source(_) => {
+                    return Err(BuildError::IntoSource {
+                        node: plan.name.clone(),
+                    });
+                }
+                Kind::Station(queue) if !queue.has_room_for(jobs) => {
+                    return Err(BuildError::Station {
+                        node: plan.name.clone(),
+                        complaint: "there is no room for its population",
+                    });
+                }
+                _ => {}
+            }
         }
         for (i, plan) in self.plans.iter().enumerate() {
             // Follow what takes no time; coming back to the start is a loop.
@@ -242,13 +285,14 @@ impl Builder {
                     node: plan.name.clone(),
                 });
             }
-            if let Kind::Fork = plan.kind {
+            if plan.jobs_cannot_wait() {
                 let finite = (0..self.plans.len()).filter(|&j| seen[j]).find(
                     |&j| matches!(&self.plans[j].kind, Kind::Station(queue) if queue.is_finite()),
                 );
                 if let Some(j) = finite {
-                    return Err(BuildError::ForkBlocks {
+                    return Err(BuildError::CannotWait {
                         node: plan.name.clone(),
+                        kind: plan.kind.name(),
                         queue: self.plans[j].name.clone(),
                     });
                 }
@@ -264,6 +308,11 @@ impl Plan {
             self.kind,
             Kind::Router(_) | Kind::Fork | Kind::Join | Kind::Lap
         )
+    }
+
+    /// Whether jobs that leave it have nothing to wait on.
+    fn jobs_cannot_wait(&self) -> bool {
+        matches!(self.kind, Kind::Fork | Kind::Join | Kind::Delay { .. })
     }
 
     fn check(&self) -> Result<(), BuildError> {
@@ -301,6 +350,7 @@ impl Plan {
                 check_probabilities(p.iter().copied()).map_err(of_law)?;
                 self.check_output(p.len().saturating_sub(1))
             }
+            Kind::Router(Route::Classes(outputs)) if outputs.is_empty() => self.check_output(0),
             Kind::Router(Route::Classes(outputs)) => outputs
                 .iter()
                 .try_for_each(|&output| self.check_output(output)),
@@ -309,7 +359,8 @@ impl Plan {
     }
 
     fn check_output(&self, output: usize) -> Result<(), BuildError> {
-        if output < self.outputs.len() {
+        let named = !matches!(&self.kind, Kind::Router(Route::Classes(of)) if of.is_empty());
+        if named && output < self.outputs.len() {
             return Ok(());
         }
         Err(BuildError::Output {

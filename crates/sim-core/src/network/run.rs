@@ -181,7 +181,7 @@ impl<P: Probe> Network<P> {
         &self.sink(node).response_time
     }
 
-    /// The same, of one class; `None` if no job of it came there.
+    /// The same, of one class; `None` if no job of it, or of a higher number, came there.
     ///
     /// # Panics
     /// If the node is neither.
@@ -361,10 +361,10 @@ impl<P: Probe> Network<P> {
         }
     }
 
-    /// The station at `node` if it is one and has no room.
+    /// The station at `node` if it is one and takes no newcomers.
     fn full(&mut self, node: u32) -> Option<&mut Station> {
         match &mut self.nodes[node as usize] {
-            Node::Station { station, .. } if !station.has_room() => Some(station),
+            Node::Station { station, .. } if !station.takes_newcomers() => Some(station),
             _ => None,
         }
     }
@@ -437,6 +437,8 @@ impl<P: Probe> Network<P> {
                     // The rest of the batch waits behind it on the server.
                     station.held_back.push_back((node, job));
                     self.station_at(node).statistics.blocked.increase(now);
+                    // Those of the batch before it have made room.
+                    self.let_in(node, now);
                     return;
                 }
             }

@@ -102,6 +102,10 @@ impl Queue {
         self.room.is_some()
     }
 
+    pub(super) fn has_room_for(&self, jobs: u32) -> bool {
+        self.room.is_none_or(|room| jobs <= room)
+    }
+
     pub(super) fn laws(&self) -> impl Iterator<Item = &Law> {
         std::iter::once(&self.service).chain(self.by_class.iter().map(|(_, law)| law))
     }
@@ -195,6 +199,12 @@ impl Station {
 
     pub(super) fn is_finite(&self) -> bool {
         self.queue.is_finite()
+    }
+
+    /// Whether a job that comes now can enter: there is room, and nobody has been waiting for it.
+    #[inline]
+    pub(super) fn takes_newcomers(&self) -> bool {
+        self.held_back.is_empty() && self.has_room()
     }
 
     #[inline]

@@ -6,6 +6,7 @@ use iosonar_report::grouped;
 use iosonar_scenario::{Load, Simulation, SimulationResult};
 use iosonar_stats::Estimate;
 use iosonar_units::Nanos;
+use iosonar_workload::ArrivalLaw;
 
 use crate::table::Table;
 
@@ -131,7 +132,18 @@ fn add_split(table: &mut Table, split: &ResponseSplit) {
 }
 
 fn overload(simulation: &Simulation, result: &SimulationResult) -> String {
-    match simulation.load.requests_per_s() {
+    // A bursty load need not come at its mean rate within a run, nor few requests of any.
+    let steady = match &simulation.load {
+        Load::Synthetic { classes, .. } => classes.iter().all(|class| {
+            matches!(
+                class.arrivals,
+                ArrivalLaw::Poisson { .. } | ArrivalLaw::Constant { .. }
+            )
+        }),
+        Load::Closed { .. } | Load::Trace { .. } => false,
+    };
+    let enough = steady && result.response_time.count() >= 1000 * u64::from(result.replications);
+    match simulation.load.requests_per_s().filter(|_| enough) {
         Some(rate) if result.throughput_per_s < 0.95 * rate => format!(
             "  OVERLOADED    {} requests/s come, {:.2} are served: the queue only grows, and the times \
              above depend on how long the run is\n",

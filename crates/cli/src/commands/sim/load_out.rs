@@ -21,9 +21,13 @@ pub(super) fn write(simulation: &Simulation, path: &Path) -> anyhow::Result<()> 
         )
         .into());
     };
-    let warmup = match simulation.warmup {
-        Warmup::Requests(n) => n,
-        Warmup::Auto => 0,
+    let Warmup::Requests(warmup) = simulation.warmup else {
+        return Err(Usage(
+            "--load-out with warmup_requests = \"auto\": how many requests there are is not known \
+             beforehand; say how many to leave out"
+                .into(),
+        )
+        .into());
     };
     let metadata = Metadata {
         notices: vec![format!(

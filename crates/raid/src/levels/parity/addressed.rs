@@ -102,8 +102,7 @@ impl Parity {
         let mut xor = 0;
         self.for_each_stripe(request, |this, stripe, touched| {
             if this.is_full(touched) {
-                this.write_full(stripe, plan);
-                xor += this.stripe_sectors();
+                xor += this.write_full(stripe, plan);
             }
         });
         plan.direct(Access::Write, 0);

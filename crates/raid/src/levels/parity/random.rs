@@ -123,11 +123,11 @@ impl Parity {
             }
         };
         let stripes = blocks / self.data_disks();
-        for number in 0..stripes {
-            self.write_full(stripe(number), plan);
-        }
+        let xor = (0..stripes)
+            .map(|number| self.write_full(stripe(number), plan))
+            .sum();
         plan.direct(Access::Write, 0);
-        plan.with_xor(stripes * self.stripe_sectors());
+        plan.with_xor(xor);
         let rest = blocks % self.data_disks();
         if rest > 0 {
             let stripe = stripe(stripes);

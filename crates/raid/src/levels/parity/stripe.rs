@@ -126,13 +126,19 @@ impl Parity {
         touched.len() as u64 == self.data_disks() && touched.iter().all(|u| u.range == (0..unit))
     }
 
-    /// Adds the writes of a full stripe.
-    pub(super) fn write_full(&self, stripe: Stripe, plan: &mut Plan) {
+    /// Adds the writes of a full stripe; gives how many sectors its parity is made of.
+    pub(super) fn write_full(&self, stripe: Stripe, plan: &mut Plan) -> u64 {
         let unit = 0..self.geometry.stripe_unit().get();
         for disk in self.data_of(stripe).chain(self.parity_of(stripe)) {
             if !self.is_lost(disk, stripe) {
                 self.access(disk, stripe, &unit, plan);
             }
+        }
+        let mut parity = self.parity_of(stripe);
+        if parity.all(|disk| self.is_lost(disk, stripe)) {
+            0
+        } else {
+            self.stripe_sectors()
         }
     }
 

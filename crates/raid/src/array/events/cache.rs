@@ -1,0 +1,105 @@
+//! The write-back cache: writes are complete when they are in it, and go to the disks later.
+
+use std::collections::VecDeque;
+
+use iosonar_device::Device;
+use iosonar_trace::{Op, Request};
+use iosonar_units::Nanos;
+
+use super::Run;
+use crate::Planner;
+use crate::array::{CompletionSink, WriteBack};
+
+/// What the cache holds, in sectors.
+#[derive(Debug, Default)]
+pub(super) struct CacheState {
+    /// Of writes that are not on the disks yet.
+    dirty: u64,
+    /// Of those among them that have been issued to the disks.
+    issued: u64,
+    /// Writes that found no room.
+    waiting: VecDeque<u32>,
+    /// Complete writes that have not been issued to the disks.
+    kept: VecDeque<u32>,
+    emptying: bool,
+}
+
+impl CacheState {
+    pub(super) fn is_empty(&self) -> bool {
+        self.dirty == 0
+    }
+}
+
+impl<P: Planner, D: Device> Run<P, D> {
+    pub(super) fn issue<E>(
+        &mut self,
+        slot: u32,
+        now: Nanos,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        let Request { op, sectors, .. } = self.in_flight[slot].request;
+        let writes = matches!(op, Op::Write | Op::WriteZeroes);
+        let fits = |cache: &WriteBack| sectors.get() <= cache.capacity.get();
+        if writes && self.array.controller.cache.as_ref().is_some_and(fits) {
+            self.cache.waiting.push_back(slot);
+            return self.fill_cache(now, sink);
+        }
+        self.issue_to_disks(slot, now, sink)
+    }
+
+    /// Lets writes into the cache as long as there is room.
+    fn fill_cache<E>(
+        &mut self,
+        now: Nanos,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        let Some(cache) = self.array.controller.cache else {
+            return Ok(());
+        };
+        while let Some(&slot) = self.cache.waiting.front() {
+            let sectors = u64::from(self.in_flight[slot].request.sectors.get());
+            if self.cache.dirty + sectors > u64::from(cache.capacity.get()) {
+                break;
+            }
+            self.cache.waiting.pop_front();
+            self.cache.dirty += sectors;
+            self.cache.kept.push_back(slot);
+            self.in_flight[slot].told = true;
+            self.tell(slot, now, sink)?;
+        }
+        if self.cache.dirty >= u64::from(cache.high.get()) || !self.cache.waiting.is_empty() {
+            self.cache.emptying = true;
+        }
+        self.empty_cache(false, now);
+        Ok(())
+    }
+
+    /// Issues what the cache keeps: all of it, or, if it is being emptied, down to the lower mark.
+    pub(super) fn empty_cache(&mut self, all: bool, now: Nanos) {
+        let low = match &self.array.controller.cache {
+            Some(cache) if !all => u64::from(cache.low.get()),
+            _ => 0,
+        };
+        while (all || self.cache.emptying) && self.cache.dirty - self.cache.issued > low {
+            let Some(slot) = self.cache.kept.pop_front() else {
+                break;
+            };
+            self.cache.issued += u64::from(self.in_flight[slot].request.sectors.get());
+            self.plan(slot);
+            self.issue_stages(slot, now);
+        }
+        self.cache.emptying &= self.cache.dirty - self.cache.issued > low;
+    }
+
+    /// A write that was in the cache is on the disks.
+    pub(super) fn destaged<E>(
+        &mut self,
+        sectors: u64,
+        now: Nanos,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        self.cache.dirty -= sectors;
+        self.cache.issued -= sectors;
+        self.fill_cache(now, sink)
+    }
+}

@@ -1,0 +1,196 @@
+//! From requests to jobs: plans, the bus, the queues of the devices.
+
+use iosonar_device::{Access, Device, Job, PaceOf, Positioning, Priority, RequestId};
+use iosonar_trace::Op;
+use iosonar_units::{Nanos, Sectors};
+
+use super::{Event, Run};
+use crate::array::CompletionSink;
+use crate::array::in_flight::Tag;
+use crate::positioning;
+use crate::rules::{FullTurn, PrereadSeek, TransferMemory};
+use crate::{Planner, StageKind};
+
+impl<P: Planner, D: Device> Run<P, D> {
+    pub(super) fn plan(&mut self, slot: u32) {
+        let state = &mut self.in_flight[slot];
+        state.plan.clear();
+        let (planner, devices) = (&mut self.array.planner, &self.array.devices);
+        planner.plan(&state.request, devices, &mut state.plan);
+        if self.array.rules.coalesce {
+            state.plan.coalesce();
+        }
+        self.prepare(slot);
+    }
+
+    /// Counts what a plan has to do.
+    pub(super) fn prepare(&mut self, slot: u32) {
+        let state = &mut self.in_flight[slot];
+        state.left = state.plan.len();
+        state.prereads_left.clear();
+        state.freed.clear();
+        state.pace.clear();
+        let mut partial = false;
+        for stage in state.plan.stages() {
+            state.prereads_left.push(stage.first.len());
+            state.freed.push(None);
+            partial |= !stage.then.is_empty();
+        }
+        if partial {
+            state.pace.resize(self.array.devices.len(), None);
+        }
+        if self.array.split {
+            state.ends.clear();
+            state.ends.resize(state.left, Nanos::ZERO);
+        }
+    }
+
+    pub(super) fn issue_to_disks<E>(
+        &mut self,
+        slot: u32,
+        now: Nanos,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        self.plan(slot);
+        if self.in_flight[slot].left == 0 {
+            // A flush or a discard: the model has no cost for it.
+            return self.complete(slot, now, sink);
+        }
+        self.issue_stages(slot, now);
+        Ok(())
+    }
+
+    pub(super) fn issue_stages(&mut self, slot: u32, now: Nanos) {
+        for number in 0..self.in_flight[slot].plan.stages().len() {
+            let stage = &self.in_flight[slot].plan.stages()[number];
+            let (kind, first, xor) = (stage.kind, stage.first.clone(), stage.xor);
+            if first.is_empty() {
+                self.issue_writes(slot, number, now, None);
+                continue;
+            }
+            let xor = self.array.controller.xor(xor);
+            if kind == StageKind::Direct(Access::Write) && xor > Nanos::ZERO {
+                let stage = number as u32;
+                self.calendar
+                    .schedule(now + xor, Event::Writes { slot, stage });
+                continue;
+            }
+            for sub in first {
+                self.submit(slot, sub as u32, now, None);
+            }
+        }
+    }
+
+    /// Issues the writes of a stage. `freed` is the device whose pre-read ended last; if it is free
+    /// still, it is started when its end of service has been dealt with.
+    pub(super) fn issue_writes(
+        &mut self,
+        slot: u32,
+        stage: usize,
+        now: Nanos,
+        freed: Option<usize>,
+    ) {
+        let stage = &self.in_flight[slot].plan.stages()[stage];
+        let subs = match stage.kind {
+            StageKind::Direct(_) => stage.first.clone(),
+            _ => stage.then.clone(),
+        };
+        for sub in subs {
+            self.submit(slot, sub as u32, now, freed);
+        }
+    }
+
+    /// Sends a sub-request on its way to its device.
+    #[inline]
+    fn submit(&mut self, slot: u32, sub: u32, now: Nanos, freed: Option<usize>) {
+        if self.array.controller.bus_ns_per_sector > 0.0 && self.writes(slot, sub) {
+            let sectors = self.in_flight[slot].plan.sub_requests()[sub as usize].sectors;
+            let at = self.cross_bus(sectors, now);
+            self.calendar.schedule(at, Event::Deliver { slot, sub });
+            return;
+        }
+        self.deliver(slot, sub, now, freed);
+    }
+
+    /// Whether data go to the disk.
+    #[inline]
+    pub(super) fn writes(&self, slot: u32, sub: u32) -> bool {
+        let state = &self.in_flight[slot];
+        let part = state.part(sub as usize);
+        let direct = StageKind::Direct(Access::Read);
+        !part.preread && state.plan.stages()[part.stage].kind != direct
+    }
+
+    /// When data that come to the bus now have crossed it.
+    pub(super) fn cross_bus(&mut self, sectors: Sectors, now: Nanos) -> Nanos {
+        self.bus_free = now.max(self.bus_free) + self.array.controller.bus(sectors);
+        self.bus_free
+    }
+
+    /// Puts a sub-request into the queue of its device, and starts that, unless it was `freed` just
+    /// now.
+    #[inline]
+    pub(super) fn deliver(&mut self, slot: u32, sub: u32, now: Nanos, freed: Option<usize>) {
+        let rules = self.array.rules;
+        let state = &self.in_flight[slot];
+        let part = state.part(sub as usize);
+        let kind = state.plan.stages()[part.stage].kind;
+        let piece = state.plan.sub_requests()[sub as usize];
+        let request = RequestId(state.id);
+        let device = &mut self.array.devices[piece.disk];
+        let mut job = Job {
+            request,
+            tag: Tag { slot, sub }.pack(),
+            access: Access::Read,
+            priority: Priority::Normal,
+            positioning: Positioning::Fresh,
+            pace: PaceOf::NewPlace,
+            sector: piece.sector,
+            sectors: piece.sectors,
+        };
+        match kind {
+            StageKind::Direct(access) => job.access = access,
+            StageKind::Copy => {
+                job.priority = Priority::Low;
+                if !part.preread {
+                    job.access = Access::Write;
+                }
+            }
+            StageKind::ReadModifyWrite | StageKind::ReconstructWrite if part.preread => {
+                if rules.preread_seek == PrereadSeek::Write {
+                    job.access = Access::Write;
+                }
+            }
+            StageKind::ReadModifyWrite | StageKind::ReconstructWrite => {
+                job.access = Access::Write;
+                job.priority = Priority::High;
+                let last = state.freed[part.stage] == Some(piece.disk as u32);
+                let case = positioning::of_write(kind, request, device, last);
+                self.summary.positioning.count(case);
+                job.positioning = case.positioning();
+                if job.positioning == Positioning::FullTurn
+                    && rules.full_turn == FullTurn::LessTransfer
+                {
+                    job.positioning = Positioning::TurnLessTransfer;
+                }
+                if let Some(pace) = state.pace[piece.disk] {
+                    job.pace = PaceOf::Track(pace);
+                }
+            }
+        }
+        if rules.transfer == TransferMemory::OnePerRequest && state.request.op != Op::Read {
+            job.pace = PaceOf::Request;
+        }
+        if state.told {
+            job.priority = Priority::Low;
+            if device.busy_with().is_some() || device.queue_length() > 0 {
+                // Others will go first, so the arm will be elsewhere.
+                job.positioning = Positioning::Fresh;
+            }
+        }
+        device.submit(job, now);
+        if freed != Some(piece.disk) {
+            self.start(piece.disk, now);
+        }
+    }
+}
