@@ -1,6 +1,7 @@
 //! What do the hot paths cost?
 //!
-//! - the event calendar, under the hold model (pop one, schedule one), at 16 to 100 000 events;
+//! - the event calendar, under the hold model (pop one, schedule one), at 16 to a million events;
+//! - the queueing-network layer: M/M/1 and a fork-join of four;
 //! - a simulated request on RAID 5 and RAID 0;
 //! - a line of a trace, read and written;
 //! - a point of a sonar diagram.
@@ -13,13 +14,14 @@ use std::path::Path;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use iosonar::plot::{Kind, Series, Size, Sonar, render};
 use iosonar::scenario::{Overrides, Simulation};
-use iosonar::sim_core::{Calendar, Seed};
+use iosonar::sim_core::network::{Arrivals, Builder, Queue, Until};
+use iosonar::sim_core::{Calendar, Law, Seed};
 use iosonar::trace::{Batch, Metadata, TraceReader, input, output};
 use iosonar::units::Nanos;
 
 fn hold(c: &mut Criterion) {
     let mut group = c.benchmark_group("calendar: pop and schedule");
-    for pending in [16, 1_000, 100_000] {
+    for pending in [16, 1_000, 100_000, 1_000_000] {
         let mut delay = Seed::new(1).stream("bench", "delay");
         let mut calendar = Calendar::default();
         for i in 0..pending {
@@ -32,6 +34,41 @@ fn hold(c: &mut Criterion) {
             });
         });
     }
+    group.finish();
+}
+
+fn networks(c: &mut Criterion) {
+    const JOBS: u64 = 100_000;
+    let exponential = |us| Law::Exponential(Nanos::from_micros(us));
+    let mut group = c.benchmark_group("queueing networks, jobs");
+    group.throughput(Throughput::Elements(JOBS));
+    group.bench_function("M/M/1 at 0.9", |b| {
+        b.iter(|| {
+            let mut b = Builder::new(Seed::new(1));
+            let source = b.source("source", Arrivals::every(exponential(1000)));
+            let server = b.station("server", Queue::fcfs(1, exponential(900)));
+            let sink = b.sink("sink");
+            b.chain(&[source, server, sink]);
+            b.build()
+                .expect("it is a network")
+                .run(Until::Departures(JOBS))
+        });
+    });
+    group.bench_function("fork-join of four at 0.5", |b| {
+        b.iter(|| {
+            let mut b = Builder::new(Seed::new(1));
+            let source = b.source("source", Arrivals::every(exponential(1000)));
+            let (fork, join, sink) = (b.fork("fork"), b.join("join"), b.sink("sink"));
+            for i in 0..4 {
+                let server = b.station(&format!("server/{i}"), Queue::fcfs(1, exponential(500)));
+                b.chain(&[fork, server, join]);
+            }
+            b.chain(&[source, fork]).chain(&[join, sink]);
+            b.build()
+                .expect("it is a network")
+                .run(Until::Departures(JOBS))
+        });
+    });
     group.finish();
 }
 
@@ -133,5 +170,5 @@ fn sonar(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, hold, simulation, trace, sonar);
+criterion_group!(benches, hold, networks, simulation, trace, sonar);
 criterion_main!(benches);

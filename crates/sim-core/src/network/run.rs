@@ -7,6 +7,7 @@ use super::job::{Job, NONE};
 use super::node::{Node, Sink};
 use super::station::Station;
 use super::{Class, NoProbe, NodeId, Probe, StationStatistics};
+use crate::arrivals::Arrival;
 use crate::{Calendar, CompletionHash, Slab};
 
 /// What comes next: an arrival at a source, or the end of a service or delay at a node.
@@ -226,7 +227,21 @@ impl<P: Probe> Network<P> {
                 let next = delay.next;
                 self.send(event.job, next, now);
             }
-            Node::Source { .. } => self.arrive(event.node, now),
+            Node::Source {
+                source,
+                planned,
+                next,
+            } => {
+                let (arrival, next) = (planned.take(), *next);
+                *planned = source.next();
+                if let Some(arrival) = planned {
+                    let event = Event::arrival(event.node);
+                    context.calendar.schedule(arrival.at, event);
+                }
+                if let Some(arrival) = arrival {
+                    self.arrive(&arrival, next, now);
+                }
+            }
             _ => unreachable!("only these plan events"),
         }
         true
@@ -318,16 +333,7 @@ impl<P: Probe> Network<P> {
     }
 
     #[inline(always)]
-    fn arrive(&mut self, node: u32, now: Nanos) {
-        let Node::Source {
-            planned: Some(arrival),
-            next,
-            ..
-        } = self.nodes[node as usize]
-        else {
-            unreachable!("an arrival was planned")
-        };
-        self.plan_arrival(node);
+    fn arrive(&mut self, arrival: &Arrival, next: u32, now: Nanos) {
         for _ in 0..arrival.jobs {
             let job = self.context.create(arrival.class, now);
             if self.finite {
