@@ -252,7 +252,8 @@ impl Simulation {
 
     fn explain_disk(&self, text: &mut String) {
         let profile = &self.array.profile;
-        let _ = writeln!(text, "\n[disk]   # {}", profile.description);
+        let description = profile.description.replace(|c: char| c.is_control(), " ");
+        let _ = writeln!(text, "\n[disk]   # {description}");
         line(text, "profile", quoted(&profile.name), "");
         let zoning = match profile.transfer.zoning {
             iosonar_disk_model::Zoning::SectorsPerTrackLinear => "sectors-per-track-linear",

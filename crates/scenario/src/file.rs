@@ -22,7 +22,7 @@ pub struct ScenarioFile {
     pub replications: Option<Spanned<u32>>,
     /// How many requests at the beginning of each run are left out of the statistics: a number, or
     /// `"auto"`, which asks a run of its own (MSER-5). None if it is not given.
-    pub warmup_requests: Option<Spanned<WarmupFile>>,
+    pub warmup_requests: Option<Spanned<toml::Value>>,
     /// What drives the simulation. May be missing where a trace is given on the command line.
     pub load: Option<LoadFile>,
     /// The array.
@@ -33,14 +33,4 @@ pub struct ScenarioFile {
     pub rebuild: Option<RebuildFile>,
     /// The disks under it, all alike.
     pub disk: DiskFile,
-}
-
-/// `warmup_requests = 1000` or `"auto"`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub enum WarmupFile {
-    /// So many.
-    Requests(u64),
-    /// A word.
-    Word(String),
 }

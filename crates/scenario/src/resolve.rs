@@ -14,7 +14,7 @@ use iosonar_raid::Placement;
 use iosonar_raid::rules::Rules;
 use iosonar_trace::Selection;
 
-use crate::file::{MirrorReadName, ScenarioFile, WarmupFile};
+use crate::file::{MirrorReadName, ScenarioFile};
 use crate::{ArrayModel, DiskModel, ScenarioError};
 use check::Checker;
 pub use load::Load;
@@ -156,14 +156,15 @@ fn warmup(check: &Checker<'_>, file: &ScenarioFile) -> Result<Warmup, ScenarioEr
     let Some(given) = &file.warmup_requests else {
         return Ok(Warmup::Requests(0));
     };
-    match given.get_ref() {
-        WarmupFile::Requests(n) => Ok(Warmup::Requests(*n)),
-        WarmupFile::Word(word) if word == "auto" => Ok(Warmup::Auto),
-        WarmupFile::Word(word) => Err(check.wrong(
+    let number = given.get_ref().as_integer().map(u64::try_from);
+    match (number, given.get_ref().as_str()) {
+        (Some(Ok(n)), _) => Ok(Warmup::Requests(n)),
+        (_, Some("auto")) => Ok(Warmup::Auto),
+        _ => Err(check.wrong(
             given,
             "warmup_requests",
-            format!("\"{word}\""),
-            "a number of requests, or \"auto\"",
+            given.get_ref(),
+            "a number of requests from 0 on, or \"auto\"",
         )),
     }
 }

@@ -68,6 +68,9 @@ pub(crate) struct Trace {
     stripe_unit: u64,
 }
 
+/// Leaves room for queues in the 584 years that 64 bits of nanoseconds hold.
+const LATEST: Nanos = Nanos::from_secs(100 * 31_557_600);
+
 /// A request of more pieces would need gigabytes for its plan.
 const MOST_PIECES: u64 = 1_000_000;
 
@@ -100,6 +103,16 @@ impl RequestSource for Trace {
             }
         }
         let request = self.batch.request(self.row);
+        if request.start > LATEST {
+            return Err(ScenarioError::Trace(TraceError::Request {
+                place: Place::line(&self.path, self.batch.place(self.row)),
+                problem: format!(
+                    "the request starts at {} of the simulation, expected at most 100 years: use a part of \
+                     the trace (--from), or another --speed",
+                    request.start
+                ),
+            }));
+        }
         if request.end().get() > self.data_sectors {
             return Err(ScenarioError::Trace(TraceError::Request {
                 place: Place::line(&self.path, self.batch.place(self.row)),

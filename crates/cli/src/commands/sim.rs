@@ -42,6 +42,12 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         .map(|path| load(args, path))
         .collect::<anyhow::Result<Vec<_>>>()?;
     check_traces(args, &all)?;
+    let same_name = |(i, named): (usize, &Named)| all[..i].iter().any(|n| n.name == named.name);
+    if args.plot.is_some() && all.iter().enumerate().any(same_name) {
+        let problem =
+            "--plot: two scenarios have the same name, so one picture would replace the other";
+        return Err(Usage(problem.to_owned()).into());
+    }
     if args.explain {
         return explain::run(args, &all);
     }
@@ -147,7 +153,7 @@ fn load(args: &Sim, path: &Path) -> anyhow::Result<Named> {
     let mut simulation = Simulation::load(path, &overrides)?;
     simulation.split = args.split;
     simulation.precision = args.precision;
-    if args.precision.is_some() && args.replications.is_none() {
+    if args.precision.is_some() && args.replications.is_none() && !args.explain {
         simulation.replications = 10_000;
     }
     if args.events {

@@ -6,6 +6,8 @@
 pub struct Lost {
     disks: Vec<usize>,
     rebuilt: u64,
+    /// Whether all has been rebuilt.
+    whole: bool,
 }
 
 impl Lost {
@@ -13,7 +15,10 @@ impl Lost {
     pub fn new(mut disks: Vec<usize>) -> Self {
         disks.sort_unstable();
         disks.dedup();
-        Self { disks, rebuilt: 0 }
+        Self {
+            disks,
+            ..Self::default()
+        }
     }
 
     /// None has failed.
@@ -33,10 +38,11 @@ impl Lost {
     }
 
     /// Whether what `disk` holds of `stripe` cannot be had; `None` is a random stripe, of which no
-    /// one knows whether it has been rebuilt.
+    /// one knows whether it has been rebuilt until all are.
     #[inline]
     pub(super) fn contains(&self, disk: usize, stripe: Option<u64>) -> bool {
         self.any()
+            && !self.whole
             && stripe.is_none_or(|stripe| stripe >= self.rebuilt)
             && self.disks.contains(&disk)
     }
@@ -45,7 +51,7 @@ impl Lost {
     #[inline]
     pub(super) fn device(&self, disk: usize, stripe: Option<u64>, disks: usize) -> usize {
         if self.any()
-            && stripe.is_some_and(|stripe| stripe < self.rebuilt)
+            && (self.whole || stripe.is_some_and(|stripe| stripe < self.rebuilt))
             && let Some(spare) = self.disks.iter().position(|&lost| lost == disk)
         {
             return disks + spare;
@@ -53,7 +59,9 @@ impl Lost {
         disk
     }
 
-    pub(super) fn rebuilt(&mut self, stripes: u64) {
+    /// The first `stripes` stripes of `all` have been rebuilt.
+    pub(super) fn rebuilt(&mut self, stripes: u64, all: u64) {
         self.rebuilt = stripes;
+        self.whole = stripes >= all;
     }
 }

@@ -337,7 +337,7 @@ impl Planner for Mirrored {
     }
 
     fn rebuilt(&mut self, stripes: u64) {
-        self.lost.rebuilt(stripes);
+        self.lost.rebuilt(stripes, self.geometry.stripes());
     }
 }
 

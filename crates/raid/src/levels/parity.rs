@@ -170,7 +170,7 @@ impl Planner for Parity {
     }
 
     fn rebuilt(&mut self, stripes: u64) {
-        self.lost.rebuilt(stripes);
+        self.lost.rebuilt(stripes, self.geometry.stripes());
     }
 }
 

@@ -164,12 +164,27 @@ pub(super) fn wrong_geometry(
     error: &GeometryError,
 ) -> ScenarioError {
     match error {
+        GeometryError::Disks { level, least, seen } if array.groups.is_some() => check.wrong(
+            &array.disks,
+            "array.disks",
+            array.disks.get_ref(),
+            format!("groups of {least} to 1024 disks for {level}, at most 1024 in all; this makes {seen}"),
+        ),
         GeometryError::Disks { level, least, seen } => check.wrong(
             &array.disks,
             "array.disks",
             seen,
             format!("{least} to 1024 for {level}"),
         ),
+        GeometryError::Copies { level, copies, .. } if *copies < 2 => match &array.copies {
+            Some(given) => check.wrong(
+                given,
+                "array.copies",
+                copies,
+                format!("at least 2 for {level}"),
+            ),
+            None => check.wrong(&array.disks, "array.disks", copies, format!("at least 2 for {level}")),
+        },
         GeometryError::Copies {
             level,
             copies,

@@ -41,7 +41,7 @@ pub(super) fn controller(
         None => 0.0,
         Some(rate) if (1e-3..=1e9).contains(rate.get_ref()) => 512.0 * 1e3 / rate.get_ref(),
         Some(rate) => {
-            let expected = "a rate above zero, in millions of bytes per second";
+            let expected = "a rate in millions of bytes per second, 0.001 to 1e9";
             return Err(check.wrong(rate, "controller.bus_mb_per_s", rate.get_ref(), expected));
         }
     };
@@ -130,7 +130,7 @@ pub(super) fn rebuild(
             Nanos::from_secs_f64(1.0 / rate.get_ref())
         }
         Some(rate) => {
-            let expected = "a rate above zero, in stripes per second";
+            let expected = "a rate in stripes per second, 1e-6 to 1e9";
             return Err(check.wrong(rate, "rebuild.stripes_per_s", rate.get_ref(), expected));
         }
     };

@@ -332,9 +332,9 @@ fn arrivals_law(
         }
         ArrivalsFile::OnOff(given) => {
             if let Some(shape) = given.pareto_shape
-                && !(shape > 1.0 && shape <= 100.0)
+                && !(1.05..=100.0).contains(&shape)
             {
-                let expected = "above 1 (with a mean), at most 100";
+                let expected = "1.05 to 100: nearer to 1 the mean is hardly ever reached";
                 return refuse(format!("pareto_shape = {shape}"), expected);
             }
             often(given.per_s * given.on_s, "an on time")?;

@@ -6,7 +6,7 @@ use iosonar_report::grouped;
 use iosonar_scenario::{Load, Simulation, SimulationResult};
 use iosonar_stats::Estimate;
 use iosonar_units::Nanos;
-use iosonar_workload::ArrivalLaw;
+use iosonar_workload::{ArrivalLaw, Batch};
 
 use crate::table::Table;
 
@@ -60,6 +60,17 @@ pub(super) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
     let mut text = format!("{name}: {}\n", headline(simulation));
     text += &table.text();
     text += &format!("  mean          {}\n", mean(simulation, result));
+    if let Some(precision) = simulation.precision {
+        let reached = result.mean_ms.half_width_95() / result.mean_ms.mean;
+        // Fewer than ten replications do not tell.
+        if reached > precision {
+            text += &format!(
+                "  NOT REACHED   the mean is known to {:.2} %, {:.2} % was asked for: take more replications\n",
+                100.0 * reached,
+                100.0 * precision
+            );
+        }
+    }
     for (label, p) in [("median", 0.5), ("p99", 0.99)] {
         let estimate = result.quantile_ms(p);
         if estimate.half_width_95().is_finite() {
@@ -138,7 +149,7 @@ fn overload(simulation: &Simulation, result: &SimulationResult) -> String {
             matches!(
                 class.arrivals,
                 ArrivalLaw::Poisson { .. } | ArrivalLaw::Constant { .. }
-            )
+            ) && class.batch == Batch::One
         }),
         Load::Closed { .. } | Load::Trace { .. } => false,
     };
