@@ -38,6 +38,6 @@ mod source;
 pub use array_model::{ArrayModel, DiskModel, LevelOptions};
 pub use error::ScenarioError;
 pub use file::ScenarioFile;
-pub use offered::Offered;
+pub use offered::{Offered, Stability};
 pub use resolve::{Load, Method, Overrides, Simulation, Warmup};
 pub use result::{Replication, SimulationResult};

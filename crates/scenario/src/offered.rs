@@ -26,6 +26,17 @@ pub struct Offered {
     pub stderr: f64,
 }
 
+/// Whether a queue only grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stability {
+    /// Not even the upper offered load reaches 1.
+    Stable,
+    /// The upper one does.
+    Doubtful,
+    /// The lower one does, beyond doubt.
+    Unstable,
+}
+
 /// How many requests are planned to see where they go, and at most so many sub-requests: a few huge requests
 /// tell as much.
 const SAMPLE: usize = 50_000;
@@ -292,10 +303,17 @@ impl Simulation {
         (count, all)
     }
 
-    /// The station whose lower offered load is at least 1 beyond doubt, if there is one.
-    pub fn overloaded(&self) -> Option<Offered> {
-        let beyond_doubt = |o: &Offered| o.lower - 3.0 * o.stderr >= 1.0;
-        let stations = self.offered()?.into_iter().filter(beyond_doubt);
-        stations.max_by(|a, b| a.lower.total_cmp(&b.lower))
+    /// The station with the highest upper offered load, and whether its queue only grows.
+    pub fn busiest(&self) -> Option<(Offered, Stability)> {
+        let stations = self.offered()?.into_iter();
+        let busiest = stations.max_by(|a, b| a.upper.total_cmp(&b.upper))?;
+        let stability = if busiest.lower - 3.0 * busiest.stderr >= 1.0 {
+            Stability::Unstable
+        } else if busiest.upper >= 1.0 {
+            Stability::Doubtful
+        } else {
+            Stability::Stable
+        };
+        Some((busiest, stability))
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use iosonar_scenario::{Method, Overrides, Simulation, SimulationResult, Warmup};
+use iosonar_scenario::{Method, Overrides, Simulation, SimulationResult, Stability, Warmup};
 
 const PROFILE: &str = "seagate-st3500630ns";
 
@@ -368,13 +368,20 @@ fn the_offered_load_is_what_the_disks_then_do() {
         &poisson(500.0, "blocks = 1"),
         "",
     );
-    assert!(flooded.overloaded().unwrap().lower > 1.5);
+    let (busiest, stability) = flooded.busiest().unwrap();
+    assert!(busiest.lower > 1.5 && stability == Stability::Unstable);
     let fine = scenario(
         "level = 'raid0'\ndisks = 4",
         &poisson(200.0, "blocks = 1"),
         "",
     );
-    assert!(fine.overloaded().is_none());
+    assert_eq!(fine.busiest().unwrap().1, Stability::Stable);
+    let load = format!("{}\nread_share = 0.0", poisson(30.0, "blocks = 1"));
+    let doubtful = scenario("level = 'raid5'\ndisks = 4", &load, "");
+    assert_eq!(doubtful.busiest().unwrap().1, Stability::Stable);
+    let load = format!("{}\nread_share = 0.0", poisson(70.0, "blocks = 1"));
+    let doubtful = scenario("level = 'raid5'\ndisks = 4", &load, "");
+    assert_eq!(doubtful.busiest().unwrap().1, Stability::Doubtful);
 }
 
 #[test]

@@ -11,11 +11,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use iosonar_plot::Size;
 use iosonar_report::{Quantity, cdf_chart, curve_with_band};
 use iosonar_scenario::{
-    Load, Method, Overrides, ScenarioError, Simulation, SimulationResult, Warmup,
+    Load, Method, Overrides, ScenarioError, Simulation, SimulationResult, Stability, Warmup,
 };
 use iosonar_trace::{Metadata, TraceError, input, output};
 
@@ -85,7 +86,14 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
             let title = format!("{name}: distribution of response times");
             let chart = cdf_chart(&title, Quantity::ResponseTime, [curve.clone()])
                 .subtitle(&describe::subtitle(simulation, &result));
-            picture::save(&chart, &dir.join(format!("{name}.png")), Size::default())?;
+            let path = dir.join(format!("{name}.png"));
+            picture::save(&chart, &path, Size::default())?;
+            if !args.quiet {
+                note(&format!(
+                    "{name}: the distribution is in {}",
+                    path.display()
+                ));
+            }
         }
         curves.push(curve);
     }
@@ -134,10 +142,9 @@ fn check_outputs(args: &Sim) -> anyhow::Result<()> {
     if let Some(path) = &args.cdf {
         picture::kind_of(path)?;
     }
-    if let Some(dir) = &args.plot
-        && !dir.is_dir()
-    {
-        return Err(Usage(format!("--plot: {} is no folder", dir.display())).into());
+    if let Some(dir) = &args.plot {
+        std::fs::create_dir_all(dir)
+            .with_context(|| format!("{}: cannot make the folder", dir.display()))?;
     }
     Ok(())
 }
@@ -189,17 +196,26 @@ fn check_traces(args: &Sim, all: &[Named]) -> Result<(), Usage> {
     Ok(())
 }
 
+/// Refuses what can only grow, and says where that is not certain.
 fn check_stability(args: &Sim, named: &Named) -> Result<(), ScenarioError> {
     if args.unstable {
         return Ok(());
     }
-    match named.simulation.overloaded() {
-        Some(offered) => Err(ScenarioError::Unstable {
+    match named.simulation.busiest() {
+        Some((offered, Stability::Unstable)) => Err(ScenarioError::Unstable {
             path: named.path.clone(),
             station: offered.station,
             offered: offered.lower,
         }),
-        None => Ok(()),
+        Some((offered, Stability::Doubtful)) => {
+            note(&format!(
+                "{}: may be unstable: {} is offered {:.2} to {:.2} of what it can do; if throughput stays below \
+                 the rate, the queue only grows",
+                named.name, offered.station, offered.lower, offered.upper
+            ));
+            Ok(())
+        }
+        Some((_, Stability::Stable)) | None => Ok(()),
     }
 }
 

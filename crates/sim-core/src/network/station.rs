@@ -78,7 +78,7 @@ impl Queue {
     }
 
     /// A server takes up to `most` jobs at once, as soon as there are `least`; they have one service
-    /// time together (M/M^[a,b]/1 has least = a, most = b).
+    /// time together (the queue `M/M^[a,b]/1` has least = a, most = b).
     #[must_use]
     pub fn in_batches(self, least: u32, most: u32) -> Self {
         Self {

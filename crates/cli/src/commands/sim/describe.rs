@@ -136,7 +136,7 @@ fn mean(simulation: &Simulation, result: &SimulationResult) -> String {
 }
 
 fn add_split(table: &mut Table, split: &ResponseSplit) {
-    table.times("  wait at disk", &split.wait);
+    table.times("sub-requests: wait", &split.wait);
     table.times("  positioning", &split.positioning);
     table.times("  transfer", &split.transfer);
     table.times("  join delay", &split.join_delay);
@@ -208,17 +208,24 @@ fn rebuild(runs: &[RebuildProgress]) -> String {
     if times.is_empty() {
         return "  rebuild       not one stripe was done\n".to_owned();
     }
-    let time = Estimate::from_independent(&times);
-    let whole = if runs.iter().all(|run| run.stripes == run.of) {
-        "done"
-    } else {
-        "at this pace"
-    };
+    let whole = Estimate::from_independent(&times).mean;
+    let took = runs
+        .iter()
+        .map(|run| run.elapsed.as_secs_f64())
+        .sum::<f64>()
+        / runs.len() as f64;
+    let took = Nanos::from_secs_f64(took);
+    if runs.iter().all(|run| run.stripes == run.of) {
+        return format!(
+            "  rebuild       all {} stripes in {took}\n",
+            grouped(first.of)
+        );
+    }
     format!(
-        "  rebuild       {} of {} stripes; {whole} after {}\n",
+        "  rebuild       {} of {} stripes in {took}; all take {:.1} hours at this pace\n",
         grouped(stripes),
         grouped(first.of),
-        Nanos::from_secs_f64(time.mean)
+        whole / 3600.0
     )
 }
 
