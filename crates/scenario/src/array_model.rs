@@ -64,6 +64,8 @@ pub struct ArrayModel {
     pub rebuild: Option<Rebuild>,
     /// The drive.
     pub profile: DiskProfile,
+    /// Drives of other kinds, with the disks that they are.
+    pub others: Vec<(Vec<usize>, DiskProfile)>,
     /// How its disks work.
     pub disk: DiskModel,
 }
@@ -102,6 +104,9 @@ impl Display for ArrayModel {
             LevelOptions::Linear { bunch: false } => "concatenation",
         };
         write!(f, "{name} of {} x {}", self.disks, self.profile.description)?;
+        for (disks, profile) in &self.others {
+            write!(f, " (disks {disks:?}: {})", profile.description)?;
+        }
         match self.failed.as_slice() {
             [] => Ok(()),
             [one] => write!(f, ", disk {one} failed"),
@@ -214,12 +219,27 @@ impl ArrayModel {
         Ok(self.planner(&Seed::new(1))?.data_sectors())
     }
 
-    /// How many sectors a disk has: as its maker says, or as its geometry has.
+    /// How many sectors each disk gives: those of the smallest, as its maker says, or as its geometry has.
     pub fn disk_sectors(&self) -> u64 {
-        match self.disk {
-            DiskModel::Sampled(_) => self.profile.capacity_sectors,
-            DiskModel::Positional(_) => Geometry::new(&self.profile).capacity(),
-        }
+        let of = |profile: &DiskProfile| match self.disk {
+            DiskModel::Sampled(_) => profile.capacity_sectors,
+            DiskModel::Positional(_) => Geometry::new(profile).capacity(),
+        };
+        self.kinds().map(of).min().unwrap_or(0)
+    }
+
+    /// The kinds of drives.
+    pub fn kinds(&self) -> impl Iterator<Item = &DiskProfile> {
+        std::iter::once(&self.profile).chain(self.others.iter().map(|(_, profile)| profile))
+    }
+
+    /// The number of a disk's kind among [`kinds`](Self::kinds).
+    pub fn kind_of(&self, disk: usize) -> usize {
+        let other = self
+            .others
+            .iter()
+            .position(|(disks, _)| disks.contains(&disk));
+        other.map_or(0, |other| other + 1)
     }
 
     /// How many spares the rebuild needs.

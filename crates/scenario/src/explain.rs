@@ -311,6 +311,11 @@ impl Simulation {
                 }
             }
         }
+        for (disks, profile) in &self.array.others {
+            text.push_str("\n[[disk.other]]\n");
+            line(text, "disks", format!("{disks:?}"), "of another kind");
+            line(text, "profile", quoted(&profile.name), "");
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! How much work the stations are offered, before anything is simulated.
 
 use iosonar_device::{Access, Device, Job, RequestId, Service, Usage};
-use iosonar_disk_model::{DiskLaws, Geometry, Scheduler};
+use iosonar_disk_model::{DiskLaws, DiskProfile, Geometry, Scheduler};
 use iosonar_raid::rules::{FullTurn, PrereadSeek};
 use iosonar_raid::{Level, MirrorRead, Plan, Planner, StageKind};
 use iosonar_sim_core::Seed;
@@ -80,8 +80,7 @@ struct Means {
 }
 
 impl Means {
-    fn new(simulation: &Simulation) -> Self {
-        let profile = &simulation.array.profile;
+    fn new(simulation: &Simulation, profile: &DiskProfile) -> Self {
         let laws = DiskLaws::new(profile);
         let fresh = |access| {
             let alone = laws.mean_positioning_ms(access, 1);
@@ -216,7 +215,7 @@ impl Simulation {
         }
         let seed = Seed::new(self.seed).within("offered load");
         let mut planner = array.planner(&seed).ok()?;
-        let means = Means::new(self);
+        let kinds: Vec<Means> = array.kinds().map(|kind| Means::new(self, kind)).collect();
         let disks = array.disks + array.spares();
         let mut work: Stations<Work> = Stations::new(disks);
         for (number, class) in classes.iter().enumerate() {
@@ -224,7 +223,7 @@ impl Simulation {
             let load = SyntheticLoad::new(vec![class.clone()], &seed);
             let most = (SAMPLE / classes.len()).max(100);
             let requests = load.take(most);
-            let (n, sample) = self.sample(&mut planner, requests, &means, disks, classes.len());
+            let (n, sample) = self.sample(&mut planner, requests, &kinds, disks, classes.len());
             let (per_ms, n) = (class.requests_per_s() / 1000.0, f64::from(n));
             for (sum, disk) in work.disks.iter_mut().zip(&sample.disks) {
                 sum.add(disk, per_ms, n);
@@ -250,7 +249,7 @@ impl Simulation {
         &self,
         planner: &mut Level,
         requests: impl Iterator<Item = Request>,
-        means: &Means,
+        kinds: &[Means],
         disks: usize,
         classes: usize,
     ) -> (u32, Stations<PerRequest>) {
@@ -259,6 +258,7 @@ impl Simulation {
             PrereadSeek::Read => Access::Read,
             PrereadSeek::Write => Access::Write,
         };
+        let kind_of: Vec<usize> = (0..disks).map(|disk| self.array.kind_of(disk)).collect();
         let bus_ms = self.array.controller.bus_ns_per_sector / 1e6;
         let command_ms = self.array.controller.command.as_millis_f64();
         let mut all: Stations<PerRequest> = Stations::new(disks);
@@ -278,6 +278,7 @@ impl Simulation {
                 for sub in stage.first.clone().chain(stage.then.clone()) {
                     let first = two_steps && stage.first.contains(&sub);
                     let sub = &plan.sub_requests()[sub];
+                    let means = &kinds[kind_of[sub.disk]];
                     let (best, worst) = means.positioning(stage.kind, first, preread);
                     let size = f64::from(sub.sectors.get());
                     of_request[sub.disk].0 += best + means.per_sector.0 * size;

@@ -193,6 +193,7 @@ fn array_model(
         profile.transfer.zoning = zoning;
     }
     let disk = disk::model(check, &file.disk)?;
+    let others = disk::others(check, file, directory)?;
     if matches!(disk, DiskModel::Positional(_)) && placement == Placement::Random {
         return Err(check.incomplete(
             "a positional disk needs addresses: leave out 'array.placement', or say \"addressed\"",
@@ -228,6 +229,7 @@ fn array_model(
         rebuild: controller::rebuild(check, file, level, &failed)?,
         failed,
         profile,
+        others,
         disk,
     })
 }

@@ -45,15 +45,15 @@ impl Simulation {
         completed: &AtomicU64,
     ) -> Result<SimulationResult, ScenarioError> {
         let begin = Instant::now();
-        let kind = DiskKind::new(&self.array);
-        let warmup = self.warmup_requests(&kind)?;
+        let kinds = DiskKinds::new(&self.array);
+        let warmup = self.warmup_requests(&kinds)?;
         let mut total = Accumulator::new(warmup);
         let records = Mutex::new(records);
         let replication = |number: u32| {
             let mut records = records.lock().unwrap_or_else(PoisonError::into_inner);
             let mine = if number == 0 { records.take() } else { None };
             drop(records);
-            self.replication(number, warmup, &kind, mine, completed)
+            self.replication(number, warmup, &kinds, mine, completed)
         };
         // A few at a time, so that memory does not grow with their number.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -85,7 +85,7 @@ impl Simulation {
         &self,
         number: u32,
         warmup: u64,
-        kind: &DiskKind,
+        kinds: &DiskKinds,
         records: Option<&mut dyn TraceWriter>,
         completed: &AtomicU64,
     ) -> Result<Replication, ScenarioError> {
@@ -95,16 +95,22 @@ impl Simulation {
         let component = |i: usize| format!("disk/{i}");
         let disks = 0..self.array.disks + self.array.spares();
         let sink = (records, completed);
-        match (self.array.disk, kind) {
-            (DiskModel::Sampled(scheduler), DiskKind::Sampled(laws)) => {
-                let disk = |i| SampledDisk::new(laws, &seed, &component(i));
+        match (self.array.disk, kinds) {
+            (DiskModel::Sampled(scheduler), DiskKinds::Sampled(kinds)) => {
+                let disk = |i| {
+                    let laws = &kinds[self.array.kind_of(i)];
+                    SampledDisk::new(laws, &seed, &component(i))
+                };
                 let devices = disks
                     .map(|i| DiskStation::new(disk(i), scheduler))
                     .collect();
                 self.drive(planner, devices, &seed, warmup, sink)
             }
-            (DiskModel::Positional(queueing), DiskKind::Positional(mechanics)) => {
-                let disk = |i| PositionalDisk::new(mechanics, queueing, &seed, &component(i));
+            (DiskModel::Positional(queueing), DiskKinds::Positional(kinds)) => {
+                let disk = |i| {
+                    let mechanics = &kinds[self.array.kind_of(i)];
+                    PositionalDisk::new(mechanics, queueing, &seed, &component(i))
+                };
                 self.drive(planner, disks.map(disk).collect(), &seed, warmup, sink)
             }
             _ => unreachable!("the kind was made for the model"),
@@ -187,11 +193,11 @@ impl Simulation {
     }
 
     /// How many requests of each run are not measured.
-    fn warmup_requests(&self, kind: &DiskKind) -> Result<u64, ScenarioError> {
+    fn warmup_requests(&self, kinds: &DiskKinds) -> Result<u64, ScenarioError> {
         match self.warmup {
             Warmup::Requests(n) => Ok(n),
             Warmup::Auto => {
-                let pilot = self.replication(0, 0, kind, None, &AtomicU64::new(0))?;
+                let pilot = self.replication(0, 0, kinds, None, &AtomicU64::new(0))?;
                 pilot.start.transient().ok_or(ScenarioError::NoSteadyState {
                     requests: pilot.run.requests,
                 })
@@ -200,17 +206,19 @@ impl Simulation {
     }
 }
 
-/// What all disks of a simulation share.
-enum DiskKind {
-    Sampled(Arc<DiskLaws>),
-    Positional(Arc<Mechanics>),
+/// What all disks of a kind share, kind by kind.
+enum DiskKinds {
+    Sampled(Vec<Arc<DiskLaws>>),
+    Positional(Vec<Arc<Mechanics>>),
 }
 
-impl DiskKind {
+impl DiskKinds {
     fn new(array: &ArrayModel) -> Self {
         match array.disk {
-            DiskModel::Sampled(_) => Self::Sampled(DiskLaws::new(&array.profile)),
-            DiskModel::Positional(_) => Self::Positional(Mechanics::new(&array.profile)),
+            DiskModel::Sampled(_) => Self::Sampled(array.kinds().map(DiskLaws::new).collect()),
+            DiskModel::Positional(_) => {
+                Self::Positional(array.kinds().map(Mechanics::new).collect())
+            }
         }
     }
 }

@@ -413,3 +413,37 @@ fn what_is_explained_means_the_same() {
         assert_eq!(all_of(&a), all_of(&b), "{text}");
     }
 }
+
+#[test]
+fn disks_of_an_array_may_differ() {
+    // The same drive with half the revolution and half of all seeks.
+    let quick = "description = 'quick'\ncylinders = 60801\nrevolution_ms = 4.165\n\
+                 capacity_sectors = 500000000\n[transfer]\noutermost_ms_per_sector = 0.002988\n\
+                 innermost_ms_per_sector = 0.006032\n[seek.read]\ntrack_to_track_ms = 0.4\n\
+                 full_stroke_ms = 8.5\n[seek.write]\ntrack_to_track_ms = 0.5\nfull_stroke_ms = 9.0\n";
+    let dir = std::env::temp_dir().join(format!("iosonar-others-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(dir.join("quick.toml"), quick).unwrap();
+    let of = |others: &str| {
+        let text = format!(
+            "replications = 4\n[load]\nrequests = 20000\n{}\n[array]\nlevel = 'raid0'\ndisks = 4\n\
+             [disk]\nprofile = '{PROFILE}'\n{others}",
+            poisson(1.0, "blocks = 1")
+        );
+        let path = dir.join("x.toml");
+        Simulation::from_toml(&text, &path, &Overrides::default())
+    };
+    let one = of("[[disk.other]]\ndisks = [1]\nprofile = 'quick.toml'\n").unwrap();
+    let (offered, result) = (one.offered().unwrap(), one.run(2, None).unwrap());
+    let again = Simulation::from_toml(&one.explain(), &dir.join("y.toml"), &Overrides::default());
+    let again = again.unwrap().run(2, None).unwrap();
+    let wrong = of("[[disk.other]]\ndisks = [4]\nprofile = 'quick.toml'\n");
+    std::fs::remove_dir_all(&dir).unwrap();
+    // Three of four requests at 15.510578 ms, one at half of that (nothing waits at this rate).
+    let off = (result.mean_ms.mean - 15.510_578 * 0.875) / result.mean_ms.stderr;
+    assert!(off.abs() < 4.0, "{:?}", result.mean_ms);
+    assert!((offered[1].lower / offered[0].lower - 0.5).abs() < 0.05);
+    assert_eq!(all_of(&again), all_of(&result), "explained, it is the same");
+    assert_eq!(one.array.disk_sectors(), 500_000_000, "the smallest counts");
+    assert!(wrong.unwrap_err().to_string().contains("disks from 0 to 3"));
+}

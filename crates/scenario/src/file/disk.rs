@@ -26,6 +26,19 @@ pub struct DiskFile {
     /// What changes evenly from the outermost cylinder to the innermost, in place of what the profile
     /// says.
     pub zoning: Option<Zoning>,
+    /// Disks of other kinds.
+    #[serde(default)]
+    pub other: Vec<OtherDisksFile>,
+}
+
+/// An entry `[[disk.other]]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OtherDisksFile {
+    /// Which disks, from 0; spares follow those of the array.
+    pub disks: Spanned<Vec<usize>>,
+    /// Their profile.
+    pub profile: String,
 }
 
 /// Which waiting jobs the draws of RPO are counted by.

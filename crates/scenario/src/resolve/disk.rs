@@ -1,10 +1,12 @@
 //! How the disks work: the table `[disk]`.
 
-use iosonar_disk_model::{ArmScheduler, Queueing, RpoCount, Scheduler};
+use std::path::Path;
+
+use iosonar_disk_model::{ArmScheduler, DiskProfile, Queueing, RpoCount, Scheduler};
 use iosonar_units::Nanos;
 
 use super::check::Checker;
-use crate::file::{DiskFile, DiskModelName, RpoCountName, SchedulerName};
+use crate::file::{DiskFile, DiskModelName, RpoCountName, ScenarioFile, SchedulerName};
 use crate::{DiskModel, ScenarioError};
 
 /// How long a job waits at most where the scheduler would let it starve.
@@ -15,6 +17,33 @@ pub(super) fn model(check: &Checker<'_>, disk: &DiskFile) -> Result<DiskModel, S
         None | Some(DiskModelName::Sampled) => sampled(check, disk).map(DiskModel::Sampled),
         Some(DiskModelName::Positional) => positional(check, disk).map(DiskModel::Positional),
     }
+}
+
+/// The disks of other kinds.
+pub(super) fn others(
+    check: &Checker<'_>,
+    file: &ScenarioFile,
+    directory: &Path,
+) -> Result<Vec<(Vec<usize>, DiskProfile)>, ScenarioError> {
+    let spares = file.rebuild.as_ref().and(file.array.failed.as_ref());
+    let all = *file.array.disks.get_ref() + spares.map_or(0, |failed| failed.get_ref().len());
+    let mut seen: Vec<usize> = Vec::new();
+    let mut others = Vec::new();
+    for other in &file.disk.other {
+        for &disk in other.disks.get_ref() {
+            if disk >= all || seen.contains(&disk) {
+                let expected = format!("disks from 0 to {}, each once", all.saturating_sub(1));
+                return Err(check.wrong(&other.disks, "disk.other.disks", disk, expected));
+            }
+            seen.push(disk);
+        }
+        let mut profile = DiskProfile::load(&other.profile, directory)?;
+        if let Some(zoning) = file.disk.zoning {
+            profile.transfer.zoning = zoning;
+        }
+        others.push((other.disks.get_ref().clone(), profile));
+    }
+    Ok(others)
 }
 
 fn sampled(check: &Checker<'_>, disk: &DiskFile) -> Result<Scheduler, ScenarioError> {
