@@ -48,6 +48,7 @@ mod law;
 pub mod network;
 mod slab;
 mod stream;
+mod unit;
 mod ziggurat;
 
 pub use calendar::{Calendar, EventId, Priority};

@@ -72,6 +72,7 @@
 //! ```
 
 mod builder;
+mod context;
 mod job;
 mod node;
 mod probe;

@@ -9,6 +9,7 @@ use iosonar_units::Nanos;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
+use crate::unit::unit_of;
 use crate::ziggurat::{LAYERS_OF_EXP, Layers};
 
 /// Where all randomness of a run comes from.
@@ -31,13 +32,6 @@ fn mix(mut x: u64) -> u64 {
 #[inline]
 pub fn hashed_bits(key: u64, number: u64) -> u64 {
     mix(key ^ mix(number))
-}
-
-/// The upper 53 bits as a number on [0, 1).
-#[inline]
-pub(crate) fn unit_of(bits: u64) -> f64 {
-    // Signed, because that conversion is one instruction.
-    (bits >> 11) as i64 as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 
 impl Seed {

@@ -8,7 +8,7 @@
 
 use std::sync::LazyLock;
 
-use crate::stream::unit_of;
+use crate::unit::unit_of;
 
 const LAYERS: usize = 256;
 /// Where the lowest layer's tail begins.

@@ -3,54 +3,13 @@
 use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
 
-use super::job::{Job, NONE};
+use super::context::{Context, Event};
+use super::job::NONE;
 use super::node::{Node, Sink};
 use super::station::Station;
 use super::{Class, NoProbe, NodeId, Probe, StationStatistics};
 use crate::arrivals::Arrival;
 use crate::{Calendar, CompletionHash, Slab};
-
-/// What comes next: an arrival at a source, or the end of a service or delay at a node.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Event {
-    node: u32,
-    job: u32,
-}
-
-impl Event {
-    fn arrival(source: u32) -> Self {
-        Self {
-            node: source,
-            job: NONE,
-        }
-    }
-
-    pub(super) fn end(node: u32, job: u32) -> Self {
-        Self { node, job }
-    }
-}
-
-/// What nodes need of the network besides themselves.
-#[derive(Clone)]
-pub(super) struct Context<P> {
-    pub(super) calendar: Calendar<Event>,
-    pub(super) jobs: Slab<Job>,
-    pub(super) hash: CompletionHash,
-    pub(super) probe: P,
-    created: u64,
-    departures: u64,
-}
-
-impl<P> Context<P> {
-    #[inline]
-    fn create(&mut self, class: Class, now: Nanos) -> u32 {
-        let job = Job::new(self.created, class, now);
-        self.created += 1;
-        let slot = self.jobs.claim(|| job);
-        self.jobs[slot] = job;
-        slot
-    }
-}
 
 /// How far a network runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use iosonar_units::Nanos;
 
+use super::context::{Context, Event};
 use super::job::{Job, NONE, NOT_INTERRUPTED};
-use super::run::{Context, Event};
 use super::{Class, NodeId, Probe, StationStatistics};
 use crate::{EventId, Law, Priority, Stream};
 
