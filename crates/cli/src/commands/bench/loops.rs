@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 
 use iosonar_sim_core::network::{Arrivals, Builder, Queue, Until};
-use iosonar_sim_core::{Calendar, Law, Seed, Stream};
+use iosonar_sim_core::{Calendar, CompletionHash, Law, Seed, Stream};
+use iosonar_stats::{Distribution, Moments, TimeWeighted};
 use iosonar_units::Nanos;
 
 use super::{Figure, best_ns};
@@ -75,6 +76,50 @@ fn mm1_events() -> u64 {
         }
     }
     sum
+}
+
+/// The same, with all that the network layer keeps: wait, response time, number and utilisation of the
+/// station, the distribution of response times, the hash of all services.
+fn mm1_events_with_statistics() -> u64 {
+    let (mut arrival, mut service) = streams();
+    let mut queue = VecDeque::new();
+    let mut calendar = Calendar::<bool>::default();
+    let (mut number, mut busy) = (TimeWeighted::default(), TimeWeighted::default());
+    let (mut wait, mut at_station) = (Moments::default(), Moments::default());
+    let (mut response, mut hash) = (Distribution::default(), CompletionHash::default());
+    let (mut done, mut started) = (0, Nanos::ZERO);
+    calendar.schedule(arrival.exponential(DISTANCE), true);
+    while done < JOBS {
+        let Some((now, arrives)) = calendar.pop() else {
+            break;
+        };
+        let mut starts = None;
+        if arrives {
+            number.increase(now);
+            queue.push_back(now);
+            if queue.len() == 1 {
+                starts = Some(now);
+            }
+            calendar.schedule(now + arrival.exponential(DISTANCE), true);
+        } else {
+            let came = queue.pop_front().unwrap_or(now);
+            hash.add(done, 0, started, now);
+            number.decrease(now);
+            busy.decrease(now);
+            at_station.push(now - came);
+            response.push(now - came);
+            done += 1;
+            starts = queue.front().copied();
+        }
+        if let Some(came) = starts {
+            started = now;
+            wait.push(now - came);
+            busy.increase(now);
+            calendar.schedule(now + service.exponential(SERVICE), false);
+        }
+    }
+    black_box((number, busy, wait, at_station, hash));
+    response.count()
 }
 
 fn mm1_network() -> u64 {
@@ -189,9 +234,10 @@ pub(super) fn measure() -> Vec<Figure> {
     const FORK_JOIN: &str = "Fork-join of four servers at 0.5";
     const EVENTS: &str = "M events/s";
     const JOBS: &str = "M jobs/s";
-    let (bare, events, network) = (
+    let (bare, events, full, network) = (
         millions(2, mm1_bare),
         millions(2, mm1_events),
+        millions(2, mm1_events_with_statistics),
         millions(2, mm1_network),
     );
     let (fj_events, fj_recursion, fj_network) = (
@@ -203,7 +249,12 @@ pub(super) fn measure() -> Vec<Figure> {
     vec![
         Figure::new(MM1, "a loop with two variables", EVENTS, bare),
         Figure::new(MM1, "an event loop with the calendar", EVENTS, events),
-        Figure::new(MM1, "the network layer", EVENTS, network).with(ratio(network, events)),
+        Figure::new(MM1, "an event loop with all statistics", EVENTS, full),
+        Figure::new(MM1, "the network layer", EVENTS, network).with(format!(
+            "{}, {:.2} of that with all statistics",
+            ratio(network, events),
+            network / full
+        )),
         Figure::new(FORK_JOIN, "a recursion without events", JOBS, fj_recursion),
         Figure::new(
             FORK_JOIN,
