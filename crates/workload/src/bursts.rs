@@ -6,6 +6,7 @@ use iosonar_sim_core::network::Class;
 use iosonar_units::Nanos;
 
 use crate::Batch;
+use crate::span::Span;
 
 /// A part of a window that has not been taken apart yet.
 #[derive(Clone, Copy, Debug)]
@@ -15,17 +16,6 @@ struct Part {
     /// The arrivals to expect.
     expected: f64,
     level: u32,
-}
-
-/// A part that is not halved any more: arrivals are a Poisson process in it.
-#[derive(Clone, Copy, Debug)]
-struct Leaf {
-    begin_s: f64,
-    length_s: f64,
-    /// Arrivals per second.
-    rate: f64,
-    /// The last arrival, from its beginning.
-    at_s: f64,
 }
 
 /// A part in which so few arrivals are to be expected is not halved any more: the work is bounded by the
@@ -43,7 +33,8 @@ pub(crate) struct Bursts {
     next_window: u64,
     /// The parts to come, the next one last: as many as there are levels.
     parts: Vec<Part>,
-    leaf: Option<Leaf>,
+    /// The part at hand, which is not halved any more.
+    leaf: Option<Span>,
     last: Nanos,
     cascade: Stream,
     within: Stream,
@@ -87,12 +78,8 @@ impl Bursts {
             return;
         };
         if part.level == self.levels || part.expected < FEW {
-            self.leaf = Some(Leaf {
-                begin_s: part.begin_s,
-                length_s: part.length_s,
-                rate: part.expected / part.length_s,
-                at_s: 0.0,
-            });
+            let rate = part.expected / part.length_s;
+            self.leaf = Some(Span::new(part.begin_s, part.length_s, rate));
             return;
         }
         let first = if self.cascade.chance(0.5) {
@@ -119,20 +106,19 @@ impl Iterator for Bursts {
 
     fn next(&mut self) -> Option<Arrival> {
         loop {
-            if let Some(leaf) = &mut self.leaf {
-                leaf.at_s += self.within.standard_exponential() / leaf.rate;
-                if leaf.at_s < leaf.length_s {
-                    let at = Nanos::from_secs_f64(leaf.begin_s + leaf.at_s);
-                    // Far from the beginning a border may be rounded by a nanosecond.
-                    self.last = self.last.max(at);
-                    return Some(Arrival {
-                        at: self.last,
-                        class: Class::default(),
-                        jobs: self.batch.draw(&mut self.batches),
-                    });
-                }
-                self.leaf = None;
+            let next = self
+                .leaf
+                .as_mut()
+                .and_then(|leaf| leaf.next_arrival(self.last, &mut self.within));
+            if let Some(at) = next {
+                self.last = at;
+                return Some(Arrival {
+                    at,
+                    class: Class::default(),
+                    jobs: self.batch.draw(&mut self.batches),
+                });
             }
+            self.leaf = None;
             self.open_next_part();
         }
     }

@@ -27,6 +27,7 @@ mod arrival;
 mod bursts;
 mod noise;
 mod size;
+mod span;
 
 use iosonar_sim_core::arrivals::{Arrival, Source};
 use iosonar_sim_core::{Geometric, Seed, Stream};

@@ -9,6 +9,7 @@ use iosonar_sim_core::network::Class;
 use iosonar_units::Nanos;
 
 use crate::Batch;
+use crate::span::Span;
 
 /// Bins of a block. The noise of one block is exact; the next block is independent of it.
 const BLOCK: usize = 8192;
@@ -25,8 +26,8 @@ pub(crate) struct NoisyRate {
     /// The noise of the bins to come.
     noise: VecDeque<f64>,
     next_bin: u64,
-    /// The rate of the bin at hand, and the last arrival from its beginning.
-    bin: Option<(f64, f64)>,
+    /// The bin at hand, if any arrive in it.
+    bin: Option<Span>,
     last: Nanos,
     gauss: Stream,
     within: Stream,
@@ -78,9 +79,10 @@ impl NoisyRate {
             self.next_block();
         }
         let noise = self.noise.pop_front().unwrap_or_default();
+        let begin_s = self.next_bin as f64 * self.bin_s;
         self.next_bin += 1;
         let rate = self.per_s * (1.0 + self.variation * noise);
-        self.bin = (rate > 0.0).then_some((rate, 0.0));
+        self.bin = (rate > 0.0).then(|| Span::new(begin_s, self.bin_s, rate));
     }
 }
 
@@ -100,20 +102,17 @@ impl Iterator for NoisyRate {
 
     fn next(&mut self) -> Option<Arrival> {
         loop {
-            if let Some((rate, at_s)) = &mut self.bin {
-                *at_s += self.within.standard_exponential() / *rate;
-                if *at_s < self.bin_s {
-                    let begin_s = (self.next_bin - 1) as f64 * self.bin_s;
-                    let at = Nanos::from_secs_f64(begin_s + *at_s);
-                    // Far from the beginning a border may be rounded by a nanosecond.
-                    self.last = self.last.max(at);
-                    return Some(Arrival {
-                        at: self.last,
-                        class: Class::default(),
-                        jobs: self.batch.draw(&mut self.batches),
-                    });
-                }
-                self.bin = None;
+            let next = self
+                .bin
+                .as_mut()
+                .and_then(|bin| bin.next_arrival(self.last, &mut self.within));
+            if let Some(at) = next {
+                self.last = at;
+                return Some(Arrival {
+                    at,
+                    class: Class::default(),
+                    jobs: self.batch.draw(&mut self.batches),
+                });
             }
             self.next_bin();
         }

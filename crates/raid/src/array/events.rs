@@ -328,10 +328,9 @@ impl<P: Planner, D: Device> Run<P, D> {
         if !state.pace.is_empty() {
             state.pace[disk] = Some(service.pace);
         }
-        let measured = self.is_measured(request);
-        let state = &mut self.in_flight[slot];
-        if measured
-            && !state.told
+        let told = state.told;
+        if !told
+            && self.is_measured(request)
             && let Some(split) = &mut self.summary.split
         {
             split.service(&service);
@@ -375,18 +374,7 @@ impl<P: Planner, D: Device> Run<P, D> {
         if complete {
             self.all_parts_are_done(slot, now, sink)?;
         }
-        let mut delayed = false;
-        if joined {
-            let xor = self.in_flight[slot].plan.stages()[part.stage].xor;
-            let xor = self.array.controller.xor(xor);
-            if xor > Nanos::ZERO {
-                let stage = part.stage as u32;
-                self.calendar
-                    .schedule(now + xor, Event::Writes { slot, stage });
-                delayed = true;
-            }
-        }
-        let writes_now = joined && !delayed;
+        let writes_now = joined && !self.wait_for_parity(slot, part.stage, now);
         match (self.array.rules.join, disk) {
             (_, None) => {
                 if writes_now {

@@ -146,11 +146,7 @@ impl Mirrored {
             MirrorRead::Halves => (first + number / of.div_ceil(copies)) % copies,
             MirrorRead::RoundRobin => (first + (offset + number) / columns) % copies,
             MirrorRead::AlternatingRows => (first + number / columns) % copies,
-            MirrorRead::RandomPerBlock => {
-                let living = self.living(column, stripe).count() as u64;
-                let chosen = self.side.below(living) as usize;
-                self.living(column, stripe).nth(chosen).unwrap_or(0)
-            }
+            MirrorRead::RandomPerBlock => self.random_living(column, stripe),
             _ => match self.chosen[column as usize] {
                 Some(side) => side,
                 None => self.choose(column, stripe, sector, devices),
@@ -164,6 +160,13 @@ impl Mirrored {
     /// The sides of a column whose disks are well.
     fn living(&self, column: u64, stripe: Option<u64>) -> impl Iterator<Item = u64> + '_ {
         (0..self.copies).filter(move |&s| !self.lost.contains(self.disk(s, column), stripe))
+    }
+
+    /// A random one of them.
+    fn random_living(&mut self, column: u64, stripe: Option<u64>) -> u64 {
+        let living = self.living(column, stripe).count() as u64;
+        let chosen = self.side.below(living) as usize;
+        self.living(column, stripe).nth(chosen).unwrap_or(0)
     }
 
     /// The copy of a column that this request reads from.
@@ -198,10 +201,7 @@ impl Mirrored {
                 .living(column, stripe)
                 .min_by_key(|&side| (device(side).arm_distance(sector), queue(side)))
                 .unwrap_or(0),
-            _ => {
-                let chosen = self.side.below(living) as usize;
-                self.living(column, stripe).nth(chosen).unwrap_or(0)
-            }
+            _ => self.random_living(column, stripe),
         };
         self.chosen[column as usize] = Some(side);
         side

@@ -63,22 +63,32 @@ impl<P: Planner, D: Device> Run<P, D> {
     pub(super) fn issue_stages(&mut self, slot: u32, now: Nanos) {
         for number in 0..self.in_flight[slot].plan.stages().len() {
             let stage = &self.in_flight[slot].plan.stages()[number];
-            let (kind, first, xor) = (stage.kind, stage.first.clone(), stage.xor);
+            let (kind, first) = (stage.kind, stage.first.clone());
             if first.is_empty() {
                 self.issue_writes(slot, number, now, None);
                 continue;
             }
-            let xor = self.array.controller.xor(xor);
-            if kind == StageKind::Direct(Access::Write) && xor > Nanos::ZERO {
-                let stage = number as u32;
-                self.calendar
-                    .schedule(now + xor, Event::Writes { slot, stage });
+            let writes = kind == StageKind::Direct(Access::Write);
+            if writes && self.wait_for_parity(slot, number, now) {
                 continue;
             }
             for sub in first {
                 self.submit(slot, sub as u32, now, None);
             }
         }
+    }
+
+    /// If the parity of a stage takes time, plans its writes for then, and says so.
+    pub(super) fn wait_for_parity(&mut self, slot: u32, stage: usize, now: Nanos) -> bool {
+        let xor = self.in_flight[slot].plan.stages()[stage].xor;
+        let xor = self.array.controller.xor(xor);
+        if xor == Nanos::ZERO {
+            return false;
+        }
+        let stage = stage as u32;
+        self.calendar
+            .schedule(now + xor, Event::Writes { slot, stage });
+        true
     }
 
     /// Issues the writes of a stage. `freed` is the device whose pre-read ended last; if it is free

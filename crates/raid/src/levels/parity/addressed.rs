@@ -74,7 +74,6 @@ impl Parity {
             let number = piece.unit / self.data_disks();
             let (stripe, index) = (self.stripe_at(number), piece.unit % self.data_disks());
             touched.push(Touched {
-                index,
                 disk: self.disk_of(stripe, index),
                 range: piece.offset..piece.end(),
             });

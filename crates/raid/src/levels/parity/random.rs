@@ -58,7 +58,7 @@ impl Parity {
         let mut touched = std::mem::take(&mut self.touched);
         let (mut in_stripe, mut xor) = (0, 0);
         let next = |disk: u64| if disk + 1 == n { 0 } else { disk + 1 };
-        for block in 0..blocks {
+        for _ in 0..blocks {
             let stripe_ends = match self.random.read {
                 ReadLayout::Continue | ReadLayout::Restart => in_stripe == self.data_disks(),
                 // Behind the last disk the next stripe begins, as soon as one is there that is not
@@ -86,7 +86,7 @@ impl Parity {
                 disk = next(disk);
             }
             if self.lost.any() {
-                touched.push(self.whole_unit(block, disk));
+                touched.push(self.whole_unit(disk));
             } else {
                 // Nothing depends on what else the stripe is asked for.
                 plan.add(disk as usize, Sector::new(0), self.geometry.stripe_unit());
@@ -133,20 +133,15 @@ impl Parity {
             let stripe = stripe(stripes);
             let mut touched = std::mem::take(&mut self.touched);
             let disks = self.data_of(stripe).take(rest as usize);
-            touched.extend(
-                disks
-                    .zip(0..)
-                    .map(|(disk, index)| self.whole_unit(index, disk)),
-            );
+            touched.extend(disks.map(|disk| self.whole_unit(disk)));
             self.write_units(stripe, &touched, plan);
             touched.clear();
             self.touched = touched;
         }
     }
 
-    fn whole_unit(&self, index: u64, disk: u64) -> Touched {
+    fn whole_unit(&self, disk: u64) -> Touched {
         Touched {
-            index,
             disk,
             range: 0..self.geometry.stripe_unit().get(),
         }

@@ -31,8 +31,6 @@ pub(super) struct Stripe {
 /// A data unit of a stripe that a request touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Touched {
-    /// Its number within the stripe.
-    pub(super) index: u64,
     /// Its disk.
     pub(super) disk: u64,
     /// Which of its sectors.
