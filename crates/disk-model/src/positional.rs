@@ -8,12 +8,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use iosonar_device::{Access, Device, Job, Pace, Priority, RequestId, Service, Usage};
+use iosonar_device::{Access, Device, Job, Pace, RequestId, Service, Usage};
 use iosonar_sim_core::{Seed, Stream};
 use iosonar_units::{Nanos, Sector};
 
 use crate::geometry::{Geometry, Place};
 use crate::usage::UsageMeter;
+use crate::waiting::WaitingJobs;
 use crate::{DiskProfile, SeekCurve};
 
 /// Which of the waiting jobs of the highest priority is served next.
@@ -131,9 +132,7 @@ pub struct PositionalDisk {
     clock: Nanos,
     track: Track,
     inwards: bool,
-    high: VecDeque<Waiting>,
-    normal: VecDeque<Waiting>,
-    low: VecDeque<Waiting>,
+    waiting: WaitingJobs<Waiting>,
     current: Option<Service>,
     last_served: Option<RequestId>,
     usage: UsageMeter,
@@ -163,9 +162,7 @@ impl PositionalDisk {
                 head: 0,
             },
             inwards: true,
-            high: VecDeque::new(),
-            normal: VecDeque::new(),
-            low: VecDeque::new(),
+            waiting: WaitingJobs::default(),
             current: None,
             last_served: None,
             usage: UsageMeter::default(),
@@ -242,7 +239,7 @@ impl PositionalDisk {
         }
     }
 
-    fn waiting(&self, job: Job, arrived: Nanos) -> Waiting {
+    fn located(&self, job: Job, arrived: Nanos) -> Waiting {
         Waiting {
             job,
             arrived,
@@ -252,20 +249,8 @@ impl PositionalDisk {
 
     /// Takes the next job out of its queue.
     fn take_next(&mut self, now: Nanos) -> Option<Waiting> {
-        let priority = [
-            (Priority::High, &self.high),
-            (Priority::Normal, &self.normal),
-            (Priority::Low, &self.low),
-        ]
-        .into_iter()
-        .find(|(_, queue)| !queue.is_empty())?;
-        let chosen = self.choose(priority.1, now);
-        match priority.0 {
-            Priority::High => &mut self.high,
-            Priority::Normal => &mut self.normal,
-            Priority::Low => &mut self.low,
-        }
-        .remove(chosen)
+        let chosen = self.choose(self.waiting.highest()?, now);
+        self.waiting.take(chosen)
     }
 
     fn choose(&self, queue: &VecDeque<Waiting>, now: Nanos) -> usize {
@@ -314,12 +299,8 @@ impl PositionalDisk {
 
 impl Device for PositionalDisk {
     fn submit(&mut self, job: Job, now: Nanos) {
-        let waiting = self.waiting(job, now);
-        match job.priority {
-            Priority::High => self.high.push_back(waiting),
-            Priority::Normal => self.normal.push_back(waiting),
-            Priority::Low => self.low.push_back(waiting),
-        }
+        let waiting = self.located(job, now);
+        self.waiting.push(waiting, job.priority);
     }
 
     fn start_next(&mut self, now: Nanos) -> Option<Nanos> {
@@ -353,7 +334,7 @@ impl Device for PositionalDisk {
     }
 
     fn queue_length(&self) -> usize {
-        self.high.len() + self.normal.len() + self.low.len()
+        self.waiting.len()
     }
 
     fn measure_from(&mut self, now: Nanos) {
@@ -374,7 +355,7 @@ impl Device for PositionalDisk {
     }
 
     fn serve(&mut self, job: Job, now: Nanos) -> Service {
-        let waiting = self.waiting(job, now);
+        let waiting = self.located(job, now);
         let service = self.service(&waiting, now.max(self.free_at));
         self.free_at = service.ended();
         self.usage.add_told(&service);
@@ -389,7 +370,7 @@ impl Device for PositionalDisk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_device::{PaceOf, Positioning};
+    use iosonar_device::{PaceOf, Positioning, Priority};
     use iosonar_stats::Moments;
     use iosonar_units::Sectors;
     use std::path::Path;

@@ -53,7 +53,8 @@ impl Scheduler {
 pub struct DiskStation {
     disk: SampledDisk,
     scheduler: Scheduler,
-    waiting: WaitingJobs,
+    /// With the time of their arrival.
+    waiting: WaitingJobs<(Job, Nanos)>,
     current: Option<Service>,
     last_served: Option<RequestId>,
     usage: UsageMeter,
@@ -104,7 +105,7 @@ impl DiskStation {
 impl Device for DiskStation {
     #[inline]
     fn submit(&mut self, job: Job, now: Nanos) {
-        self.waiting.push(job, now);
+        self.waiting.push((job, now), job.priority);
     }
 
     #[inline]

@@ -2,37 +2,53 @@
 
 use std::collections::VecDeque;
 
-use iosonar_device::{Job, Priority};
-use iosonar_units::Nanos;
+use iosonar_device::Priority;
 
-/// Waiting jobs with the time of their arrival: by priority, and in order within a priority.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct WaitingJobs {
-    high: VecDeque<(Job, Nanos)>,
-    normal: VecDeque<(Job, Nanos)>,
-    low: VecDeque<(Job, Nanos)>,
+/// Waiting jobs, with what a disk keeps of them: by priority, and in the order of arrival within a priority.
+#[derive(Clone, Debug)]
+pub(crate) struct WaitingJobs<W> {
+    /// From the highest priority to the lowest.
+    queues: [VecDeque<W>; 3],
 }
 
-impl WaitingJobs {
-    #[inline]
-    pub(crate) fn push(&mut self, job: Job, now: Nanos) {
-        match job.priority {
-            Priority::High => self.high.push_back((job, now)),
-            Priority::Normal => self.normal.push_back((job, now)),
-            Priority::Low => self.low.push_back((job, now)),
+impl<W> Default for WaitingJobs<W> {
+    fn default() -> Self {
+        Self {
+            queues: [const { VecDeque::new() }; 3],
         }
     }
+}
 
+impl<W> WaitingJobs<W> {
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(Job, Nanos)> {
-        self.high
-            .pop_front()
-            .or_else(|| self.normal.pop_front())
-            .or_else(|| self.low.pop_front())
+    pub(crate) fn push(&mut self, waiting: W, priority: Priority) {
+        let queue = match priority {
+            Priority::High => 0,
+            Priority::Normal => 1,
+            Priority::Low => 2,
+        };
+        self.queues[queue].push_back(waiting);
+    }
+
+    /// Takes the first of the highest priority.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<W> {
+        self.queues.iter_mut().find_map(VecDeque::pop_front)
+    }
+
+    /// Those of the highest priority; `None` if nothing waits.
+    pub(crate) fn highest(&self) -> Option<&VecDeque<W>> {
+        self.queues.iter().find(|queue| !queue.is_empty())
+    }
+
+    /// Takes one of those of the highest priority.
+    pub(crate) fn take(&mut self, index: usize) -> Option<W> {
+        let queue = self.queues.iter_mut().find(|queue| !queue.is_empty())?;
+        queue.remove(index)
     }
 
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.high.len() + self.normal.len() + self.low.len()
+        self.queues.iter().map(VecDeque::len).sum()
     }
 }
