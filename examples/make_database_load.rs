@@ -150,6 +150,7 @@ fn main() {
     ];
     let metadata = Metadata {
         notices: notices.map(str::to_owned).to_vec(),
+        ..Metadata::default()
     };
     let mut writer = output::create(path.as_ref(), &metadata).expect("the output can be created");
     for chunk in all.chunks(Batch::ROWS) {

@@ -32,8 +32,8 @@ fn the_demo_does_everything_once() {
         "cdf.svg",
         "sonar-simulated.png",
         "sonar-replayed.png",
-        "simulated.replay.gz",
-        "replayed.replay.gz",
+        "simulated.ios",
+        "replayed.ios",
         "database-server.load.gz",
         "raid5.toml",
     ] {

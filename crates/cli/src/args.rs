@@ -1,15 +1,18 @@
 //! What a user can type.
 
+mod reading;
+mod traces;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_plot::Size;
 use iosonar_replay::EngineKind;
 use iosonar_report::Quantity;
-use iosonar_trace::{Op, Selection};
 use iosonar_units::{Bytes, Nanos};
 
-use crate::exit::Usage;
+pub(crate) use reading::ReadArgs;
+pub(crate) use traces::{Convert, Formats, Split};
 
 /// The command line as it is typed.
 #[derive(Debug, Parser)]
@@ -39,8 +42,10 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Draw records: sonar diagrams and distribution functions
     Plot(Plot),
-    /// Write a trace in another form, or a part of it
+    /// Write traces in another form: any format, changed, merged, split
     Convert(Convert),
+    /// List the trace formats
+    Formats(Formats),
     /// Measure how fast this tool is on this machine
     Bench(Bench),
 }
@@ -61,41 +66,6 @@ pub(crate) enum BenchKind {
     Sim,
 }
 
-/// Which part of a load, and how fast.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Window {
-    /// Leave out requests that start before this time of the load
-    #[arg(long, value_name = "TIME", default_value = "0s")]
-    from: Nanos,
-    /// Leave out requests that start at this time of the load or later
-    #[arg(long, value_name = "TIME", conflicts_with = "duration")]
-    until: Option<Nanos>,
-    /// Use this much of the load, counted from --from
-    #[arg(long, value_name = "TIME")]
-    duration: Option<Nanos>,
-    /// How many times as fast as recorded; natural loads are no longer natural then
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
-    speed: f64,
-    /// Use only requests of this kind
-    #[arg(long, value_name = "KIND")]
-    ops: Option<Ops>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Ops {
-    /// Reads
-    Read,
-    /// Writes
-    Write,
-}
-
-fn factor(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(f) if (1e-6..=1e6).contains(&f) => Ok(f),
-        _ => Err("expected a number from 0.000001 to 1000000".to_owned()),
-    }
-}
-
 fn key_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) => Ok((key.trim().to_owned(), value.trim().to_owned())),
@@ -107,32 +77,6 @@ fn precision(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(p) if (1e-6..1.0).contains(&p) => Ok(p),
         _ => Err("expected a share from 0.000001 to below 1, such as 0.01".to_owned()),
-    }
-}
-
-impl Window {
-    pub(crate) fn selection(&self) -> Result<Selection, Usage> {
-        let until = match (self.until, self.duration) {
-            (Some(until), _) => until,
-            (None, Some(duration)) => self.from.saturating_add(duration),
-            (None, None) => Nanos::MAX,
-        };
-        if until <= self.from {
-            return Err(Usage(format!(
-                "the window from {} until {until} is empty",
-                self.from
-            )));
-        }
-        Ok(Selection {
-            from: self.from,
-            until,
-            speed: self.speed,
-            ops: match self.ops {
-                None => &[],
-                Some(Ops::Read) => &[Op::Read],
-                Some(Ops::Write) => &[Op::Write],
-            },
-        })
     }
 }
 
@@ -160,8 +104,6 @@ pub(crate) struct Sim {
     /// Drive the simulation with this trace instead of the scenario's load
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) window: Window,
     /// Where all randomness comes from, instead of the scenario's seed
     #[arg(long)]
     pub(crate) seed: Option<u64>,
@@ -209,6 +151,8 @@ pub(crate) struct Sim {
     /// Print nothing but errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -240,8 +184,6 @@ pub(crate) struct Replay {
     /// The block device or file to replay it on
     #[arg(long, value_name = "DEV")]
     pub(crate) target: PathBuf,
-    #[command(flatten)]
-    pub(crate) window: Window,
     /// Do the load's writes: what is on the target is lost
     #[arg(long, conflicts_with = "skip_writes")]
     pub(crate) write: bool,
@@ -278,6 +220,8 @@ pub(crate) struct Replay {
     /// Print nothing but errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
 }
 
 /// A size of a file, rounded up to whole blocks of 4096 bytes.
@@ -334,14 +278,14 @@ pub(crate) struct Plot {
     /// Which time of a request
     #[arg(long, value_name = "NAME", default_value = "latency")]
     pub(crate) quantity: QuantityName,
-    #[command(flatten)]
-    pub(crate) window: Window,
     /// The size of the picture in pixels
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = size)]
     pub(crate) size: Size,
     /// Print nothing but errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
 }
 
 fn size(text: &str) -> Result<Size, String> {
@@ -355,19 +299,4 @@ fn size(text: &str) -> Result<Size, String> {
         width: side(width, 640)?,
         height: side(height, 400)?,
     })
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct Convert {
-    /// The trace to read, - for standard input
-    #[arg(value_name = "IN")]
-    pub(crate) input: PathBuf,
-    /// The trace to write (.load, .replay, with .gz or .zst compressed), - for standard output
-    #[arg(short, long, value_name = "OUT")]
-    pub(crate) out: PathBuf,
-    #[command(flatten)]
-    pub(crate) window: Window,
-    /// Print nothing but errors
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
 }

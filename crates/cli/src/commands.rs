@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod convert;
 pub(crate) mod demo;
+pub(crate) mod formats;
 pub(crate) mod plot;
 pub(crate) mod replay;
 pub(crate) mod sim;

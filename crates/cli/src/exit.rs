@@ -72,7 +72,10 @@ fn is_usage(error: &anyhow::Error) -> bool {
     if error.downcast_ref::<Usage>().is_some() {
         return true;
     }
-    if let Some(TraceError::OutputName { .. }) = error.downcast_ref() {
+    if let Some(
+        TraceError::OutputName { .. } | TraceError::NotWritable { .. } | TraceError::Option(_),
+    ) = error.downcast_ref()
+    {
         return true;
     }
     if let Some(error) = error.downcast_ref::<ScenarioError>() {

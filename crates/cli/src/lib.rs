@@ -9,6 +9,8 @@ mod exit;
 mod files;
 mod json;
 mod picture;
+mod progress;
+mod remarks;
 mod table;
 
 use std::ffi::OsString;
@@ -44,6 +46,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::Replay(args) => commands::replay::run(&args),
         Command::Plot(args) => commands::plot::run(&args),
         Command::Convert(args) => commands::convert::run(&args),
+        Command::Formats(args) => commands::formats::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
     };
     exit::code(outcome)

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use iosonar_trace::{Batch, Selection, TraceError, TraceReader, input};
+use iosonar_trace::{Batch, Reading, TraceError, TraceReader, input};
 
 /// 16 batches of 4 096 requests: at 100 000 requests/s more than half a second.
 const BATCHES_AHEAD: usize = 16;
@@ -35,8 +35,8 @@ pub(crate) fn feeder() -> (Feeder, Feed) {
 
 impl Feeder {
     /// Reads until the end, an error, or until nobody listens any more.
-    pub(crate) fn run(self, path: &Path, selection: &Selection) {
-        let mut reader = match input::open_load(path, selection) {
+    pub(crate) fn run(self, path: &Path, reading: &Reading) {
+        let mut reader = match input::open_load(path, reading) {
             Ok(reader) => reader,
             Err(e) => return drop(self.batches.send(Err(e))),
         };

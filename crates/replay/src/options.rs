@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use iosonar_trace::Selection;
+use iosonar_trace::Reading;
 use iosonar_units::Nanos;
 
 use crate::EngineKind;
@@ -36,7 +36,7 @@ pub struct Options {
     /// What happens to writes.
     pub writes: Writes,
     /// Which part of the load, and how fast. Time zero of the replay is the window's beginning.
-    pub selection: Selection,
+    pub reading: Reading,
     /// The most requests at the device at once.
     pub in_flight: u32,
     /// How requests are handed over.
@@ -51,7 +51,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             writes: Writes::Refuse,
-            selection: Selection::default(),
+            reading: Reading::default(),
             in_flight: 1024,
             engine: EngineKind::Auto,
             spin: Nanos::from_micros(20),

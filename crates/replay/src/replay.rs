@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread;
 
 use iosonar_trace::TraceWriter;
+use iosonar_trace::transform::beginning;
 use iosonar_units::Nanos;
 
 use crate::engine::{self, Chosen, ThreadPool};
@@ -57,7 +58,7 @@ pub fn replay(
         Chosen::Threads(_) => EngineKind::Threads,
         Chosen::Uring(_) => EngineKind::IoUring,
     });
-    let zero = scaled(options.selection.from, options.selection.speed);
+    let zero = beginning(&options.reading.changes);
 
     let (feeder, feed) = feeder();
     let (recorder, sender) = recorder();
@@ -65,7 +66,7 @@ pub fn replay(
         let thread = |name: &str| thread::Builder::new().name(name.to_owned());
         let no_thread = io_error("start a thread");
         thread("feeder")
-            .spawn_scoped(scope, move || feeder.run(path, &options.selection))
+            .spawn_scoped(scope, move || feeder.run(path, &options.reading))
             .map_err(&no_thread)?;
         let recording = thread("recorder")
             .spawn_scoped(scope, move || recorder.run(records))
@@ -134,9 +135,4 @@ fn summarise(scan: &Scan, counts: Counts, ended: Ended, in_flight: u32, zero: Na
         writes: counts.writes,
         flushes: counts.flushes,
     }
-}
-
-/// The window's beginning after the change of speed, rounded as the load's times are.
-fn scaled(from: Nanos, speed: f64) -> Nanos {
-    Nanos::new((from.get() as f64 / speed).round() as u64)
 }

@@ -47,7 +47,7 @@ impl Scan {
                 path.display()
             )));
         }
-        let mut reader = input::open_load(path, &options.selection)?;
+        let mut reader = input::open_load(path, &options.reading)?;
         let mut scan = Self::default();
         let mut batch = Batch::default();
         while reader.next_batch(&mut batch)? > 0 {
@@ -76,7 +76,7 @@ impl Scan {
         }
         if request.sectors > LONGEST_REQUEST {
             return Err(ReplayError::Trace(TraceError::Request {
-                place: Place::line(path, batch.place(row)),
+                place: Place::of(path, batch.place(row)),
                 problem: format!(
                     "the request of {} sectors is longer than the kernel does at once, which is \
                      {LONGEST_REQUEST} sectors",
@@ -89,7 +89,7 @@ impl Scan {
         let bits = request.sector.get() | u64::from(request.sectors.get());
         for (i, first) in self.misaligned.iter_mut().enumerate() {
             if bits & ((1 << i) - 1) != 0 && first.is_none() {
-                *first = Some((Place::line(path, batch.place(row)), request));
+                *first = Some((Place::of(path, batch.place(row)), request));
             }
         }
         Ok(())
@@ -184,7 +184,7 @@ impl Scan {
                 || matches!(request.op, Op::Discard | Op::WriteZeroes);
             if !left_out && new {
                 return Err(TraceError::Request {
-                    place: Place::line(path, batch.place(row)),
+                    place: Place::of(path, batch.place(row)),
                     problem: "this request was not there when the load was checked: the file has \
                               changed meanwhile"
                         .to_owned(),

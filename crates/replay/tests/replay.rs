@@ -9,8 +9,9 @@ use iosonar_replay::{
     EngineKind, Intent, Options, Progress, ReplayError, Scan, Summary, Target, Verdict, Writes,
     create_file, replay,
 };
+use iosonar_trace::transform::Change;
 use iosonar_trace::{
-    Batch, Metadata, Record, Selection, Status, TraceError, TraceReader, TraceWriter, input, output,
+    Batch, Metadata, Reading, Record, Status, TraceError, TraceReader, TraceWriter, input, output,
 };
 use iosonar_units::{Bytes, Nanos};
 
@@ -137,11 +138,15 @@ fn speed_and_window_set_the_pace() {
     let scratch = Scratch::new();
     let (load, target) = (scratch.load(&reads(1000, 1000)), scratch.target(1024));
     let options = Options {
-        selection: Selection {
-            from: Nanos::from_millis(500),
-            until: Nanos::from_millis(900),
-            speed: 4.0,
-            ..Selection::default()
+        reading: Reading {
+            changes: vec![
+                Change::Select {
+                    from: Nanos::from_millis(500),
+                    until: Nanos::from_millis(900),
+                },
+                Change::Speed("4".parse().unwrap()),
+            ],
+            ..Reading::default()
         },
         ..Options::default()
     };

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use iosonar_disk_model::DiskProfile;
 use iosonar_raid::Placement;
 use iosonar_raid::rules::Rules;
-use iosonar_trace::Selection;
+use iosonar_trace::Reading;
 
 use crate::file::{MirrorReadName, ScenarioFile};
 use crate::{ArrayModel, DiskModel, ScenarioError};
@@ -25,7 +25,7 @@ pub struct Overrides {
     /// A trace in place of the file's load.
     pub trace: Option<PathBuf>,
     /// Which part of the trace, and how fast.
-    pub selection: Selection,
+    pub reading: Reading,
     /// Another seed.
     pub seed: Option<u64>,
     /// Another number of replications.

@@ -163,9 +163,9 @@ impl Simulation {
                 };
                 run.collect(source, records)
             }
-            Load::Trace { path, selection } => {
+            Load::Trace { path, reading } => {
                 let unit = self.array.stripe_unit;
-                let source = Trace::open(path, selection, data_sectors, unit)?;
+                let source = Trace::open(path, reading, data_sectors, unit)?;
                 run.collect(source, records)
             }
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use iosonar_raid::{Completion, RequestSource};
-use iosonar_trace::{Batch, Place, Request, Selection, TraceError, TraceReader, input};
+use iosonar_trace::{Batch, Place, Reading, Request, TraceError, TraceReader, input};
 use iosonar_units::{Nanos, Sectors};
 use iosonar_workload::{ClosedLoad, SyntheticLoad};
 
@@ -77,12 +77,12 @@ const MOST_PIECES: u64 = 1_000_000;
 impl Trace {
     pub(crate) fn open(
         path: &Path,
-        selection: &Selection,
+        reading: &Reading,
         data_sectors: u64,
         stripe_unit: Sectors,
     ) -> Result<Self, ScenarioError> {
         Ok(Self {
-            reader: input::open_load(path, selection)?,
+            reader: input::open_load(path, reading)?,
             path: path.to_owned(),
             batch: Batch::default(),
             row: 0,
@@ -105,7 +105,7 @@ impl RequestSource for Trace {
         let request = self.batch.request(self.row);
         if request.start > LATEST {
             return Err(ScenarioError::Trace(TraceError::Request {
-                place: Place::line(&self.path, self.batch.place(self.row)),
+                place: Place::of(&self.path, self.batch.place(self.row)),
                 problem: format!(
                     "the request starts at {} of the simulation, expected at most 100 years: use a part of \
                      the trace (--from), or another --speed",
@@ -115,7 +115,7 @@ impl RequestSource for Trace {
         }
         if request.end().get() > self.data_sectors {
             return Err(ScenarioError::Trace(TraceError::Request {
-                place: Place::line(&self.path, self.batch.place(self.row)),
+                place: Place::of(&self.path, self.batch.place(self.row)),
                 problem: format!(
                     "the request ends at sector {}, beyond the array's end at {}: give the array \
                      more or larger disks",
@@ -126,7 +126,7 @@ impl RequestSource for Trace {
         }
         if u64::from(request.sectors.get()) / self.stripe_unit > MOST_PIECES {
             return Err(ScenarioError::Trace(TraceError::Request {
-                place: Place::line(&self.path, self.batch.place(self.row)),
+                place: Place::of(&self.path, self.batch.place(self.row)),
                 problem: format!(
                     "the request of {} sectors falls into more than a million pieces of {} sectors: \
                      take a larger stripe unit",

@@ -12,18 +12,33 @@ use crate::{Flags, Op, Outcome, Record, Request, Status};
 /// stands in its file, so that later stages can name the place of what they refuse.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    start: Vec<Nanos>,
-    sector: Vec<Sector>,
-    sectors: Vec<Sectors>,
-    op: Vec<Op>,
-    flags: OptionalColumn<Flags>,
-    device: OptionalColumn<u16>,
-    class: OptionalColumn<u16>,
-    delay: OptionalColumn<Option<Nanos>>,
-    latency: OptionalColumn<Option<Nanos>>,
-    status: OptionalColumn<Status>,
-    pushed_back: OptionalColumn<bool>,
-    place: OptionalColumn<u64>,
+    pub(crate) start: Vec<Nanos>,
+    pub(crate) sector: Vec<Sector>,
+    pub(crate) sectors: Vec<Sectors>,
+    pub(crate) op: Vec<Op>,
+    pub(crate) flags: OptionalColumn<Flags>,
+    pub(crate) device: OptionalColumn<u16>,
+    pub(crate) class: OptionalColumn<u16>,
+    pub(crate) group: OptionalColumn<u32>,
+    pub(crate) delay: OptionalColumn<Option<Nanos>>,
+    pub(crate) latency: OptionalColumn<Option<Nanos>>,
+    pub(crate) think: OptionalColumn<Option<Nanos>>,
+    pub(crate) status: OptionalColumn<Status>,
+    pub(crate) pushed_back: OptionalColumn<bool>,
+    pub(crate) place: OptionalColumn<u64>,
+    /// The place of all rows, where they have none of their own.
+    common_place: u64,
+}
+
+/// Does the same with every column.
+macro_rules! each_column {
+    ($batch:expr, $column:ident => $action:expr) => {
+        each_column!(@ $batch, $column => $action;
+            start sector sectors op flags device class group delay latency think status pushed_back place)
+    };
+    (@ $batch:expr, $column:ident => $action:expr; $($name:ident)*) => {
+        $({ let $column = &mut $batch.$name; $action; })*
+    };
 }
 
 impl Batch {
@@ -32,18 +47,8 @@ impl Batch {
 
     /// Removes all rows, keeps the memory.
     pub fn clear(&mut self) {
-        self.start.clear();
-        self.sector.clear();
-        self.sectors.clear();
-        self.op.clear();
-        self.flags.clear();
-        self.device.clear();
-        self.class.clear();
-        self.delay.clear();
-        self.latency.clear();
-        self.status.clear();
-        self.pushed_back.clear();
-        self.place.clear();
+        each_column!(self, column => column.clear());
+        self.common_place = 0;
     }
 
     /// How many rows.
@@ -75,11 +80,22 @@ impl Batch {
         self.flags.push(row, request.flags);
         self.device.push(row, request.device);
         self.class.push(row, request.class);
+        self.group.push(row, request.group);
         self.delay.push(row, outcome.delay);
         self.latency.push(row, outcome.latency);
+        self.think.push(row, None);
         self.status.push(row, outcome.status);
         self.pushed_back.push(row, outcome.pushed_back);
         self.place.push(row, place);
+    }
+
+    /// Appends row `row` of `other`, with all that is known of it.
+    #[inline]
+    pub fn push_row(&mut self, other: &Self, row: usize) {
+        self.push_at(&other.record(row), other.place(row));
+        if let Some(think) = other.think(row) {
+            self.think.set(self.len() - 1, Some(think));
+        }
     }
 
     /// The request of row `row`.
@@ -93,6 +109,7 @@ impl Batch {
             flags: self.flags.get(row),
             device: self.device.get(row),
             class: self.class.get(row),
+            group: self.group.get(row),
         }
     }
 
@@ -121,6 +138,11 @@ impl Batch {
         (0..self.len()).map(|row| self.record(row))
     }
 
+    /// All rows in order, without their outcomes.
+    pub fn requests(&self) -> impl Iterator<Item = Request> + '_ {
+        (0..self.len()).map(|row| self.request(row))
+    }
+
     /// The intended starts of all rows.
     pub fn starts(&self) -> &[Nanos] {
         &self.start
@@ -131,9 +153,75 @@ impl Batch {
         &mut self.start
     }
 
+    /// The first sectors of all rows.
+    pub fn sector_column(&self) -> &[Sector] {
+        &self.sector
+    }
+
+    /// The first sectors of all rows, to be changed.
+    pub fn sector_column_mut(&mut self) -> &mut [Sector] {
+        &mut self.sector
+    }
+
+    /// The lengths of all rows.
+    pub fn lengths(&self) -> &[Sectors] {
+        &self.sectors
+    }
+
+    /// The lengths of all rows, to be changed.
+    pub fn lengths_mut(&mut self) -> &mut [Sectors] {
+        &mut self.sectors
+    }
+
+    /// The operations of all rows.
+    pub fn ops(&self) -> &[Op] {
+        &self.op
+    }
+
+    /// The operations of all rows, to be changed.
+    pub fn ops_mut(&mut self) -> &mut [Op] {
+        &mut self.op
+    }
+
+    /// How long the user thought behind row `row`, in traces of closed loops that tell.
+    #[inline]
+    pub fn think(&self, row: usize) -> Option<Nanos> {
+        self.think.get(row)
+    }
+
+    /// Notes how long the user thought behind row `row`.
+    pub fn set_think(&mut self, row: usize, think: Option<Nanos>) {
+        self.think.set(row, think);
+    }
+
     /// Where row `row` stands in its file; 0 if that is not known.
     pub fn place(&self, row: usize) -> u64 {
-        self.place.get(row)
+        match self.place.get(row) {
+            0 => self.common_place,
+            place => place,
+        }
+    }
+
+    /// Notes that all rows stand at `place` of their file, a block.
+    pub(crate) fn set_common_place(&mut self, place: u64) {
+        self.common_place = place;
+    }
+
+    /// Replaces row `row`; its place and think time stay.
+    pub fn set(&mut self, row: usize, record: &Record) {
+        let Record { request, outcome } = record;
+        self.start[row] = request.start;
+        self.sector[row] = request.sector;
+        self.sectors[row] = request.sectors;
+        self.op[row] = request.op;
+        self.flags.set(row, request.flags);
+        self.device.set(row, request.device);
+        self.class.set(row, request.class);
+        self.group.set(row, request.group);
+        self.delay.set(row, outcome.delay);
+        self.latency.set(row, outcome.latency);
+        self.status.set(row, outcome.status);
+        self.pushed_back.set(row, outcome.pushed_back);
     }
 
     /// Keeps only the rows for which `keep` holds, in order.
@@ -143,7 +231,9 @@ impl Batch {
             let record = self.record(row);
             if keep(&record) {
                 if kept != row {
-                    self.set(kept, &record, self.place(row));
+                    self.set(kept, &record);
+                    self.think.set(kept, self.think.get(row));
+                    self.place.set(kept, self.place.get(row));
                 }
                 kept += 1;
             }
@@ -151,35 +241,26 @@ impl Batch {
         self.truncate(kept);
     }
 
-    fn set(&mut self, row: usize, record: &Record, place: u64) {
-        let Record { request, outcome } = record;
-        self.start[row] = request.start;
-        self.sector[row] = request.sector;
-        self.sectors[row] = request.sectors;
-        self.op[row] = request.op;
-        self.flags.set(row, request.flags);
-        self.device.set(row, request.device);
-        self.class.set(row, request.class);
-        self.delay.set(row, outcome.delay);
-        self.latency.set(row, outcome.latency);
-        self.status.set(row, outcome.status);
-        self.pushed_back.set(row, outcome.pushed_back);
-        self.place.set(row, place);
+    /// Removes the rows from `rows` on.
+    pub fn truncate(&mut self, rows: usize) {
+        each_column!(self, column => column.truncate(rows));
     }
 
-    fn truncate(&mut self, rows: usize) {
-        self.start.truncate(rows);
-        self.sector.truncate(rows);
-        self.sectors.truncate(rows);
-        self.op.truncate(rows);
-        self.flags.truncate(rows);
-        self.device.truncate(rows);
-        self.class.truncate(rows);
-        self.delay.truncate(rows);
-        self.latency.truncate(rows);
-        self.status.truncate(rows);
-        self.pushed_back.truncate(rows);
-        self.place.truncate(rows);
+    /// Forgets what became of the requests: what is left is a load.
+    pub fn clear_outcomes(&mut self) {
+        self.delay.clear();
+        self.latency.clear();
+        self.think.clear();
+        self.status.clear();
+        self.pushed_back.clear();
+    }
+
+    /// Puts all rows on device `number`.
+    pub fn set_devices(&mut self, number: u16) {
+        self.device.clear();
+        if number != 0 && !self.is_empty() {
+            (0..self.len()).for_each(|row| self.device.set(row, number));
+        }
     }
 }
 

@@ -18,6 +18,11 @@ impl<T: Copy + Default + PartialEq> OptionalColumn<T> {
         }
     }
 
+    /// Appends values to a column that has one for every row so far, or none at all.
+    pub(crate) fn extend(&mut self, values: impl Iterator<Item = T>) {
+        self.values.extend(values);
+    }
+
     #[inline]
     pub(crate) fn get(&self, row: usize) -> T {
         self.values.get(row).copied().unwrap_or_default()
@@ -25,6 +30,9 @@ impl<T: Copy + Default + PartialEq> OptionalColumn<T> {
 
     pub(crate) fn set(&mut self, row: usize, value: T) {
         if row >= self.values.len() {
+            if value == T::default() {
+                return;
+            }
             self.values.resize(row + 1, T::default());
         }
         self.values[row] = value;

@@ -41,29 +41,24 @@ pub(crate) fn peek(
     Ok((head, Box::new(whole)))
 }
 
-/// The plain bytes behind `raw`, whose first bytes tell how it is compressed.
-pub(crate) fn decompressed(raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+/// The plain bytes behind `raw`, whose first bytes tell whether and how it is compressed.
+pub(crate) fn decompressed(raw: Box<dyn Read + Send>) -> io::Result<(bool, Box<dyn Read + Send>)> {
     let (magic, raw) = peek(raw, 6)?;
-    let unreadable = |method: &str| {
-        Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            format!("it is compressed with {method}, which cannot be read yet; unpack it first"),
-        ))
-    };
-    match magic.as_slice() {
-        [0x1f, 0x8b, ..] => Ok(Box::new(OnAThread::new("gzip", || {
-            Ok(flate2::read::MultiGzDecoder::new(raw))
-        })?)),
+    let unpacking: OnAThread = match magic.as_slice() {
+        [0x1f, 0x8b, ..] => OnAThread::new("gzip", || Ok(flate2::read::MultiGzDecoder::new(raw)))?,
         // A frame, or a skippable frame in front of one.
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-            Ok(Box::new(OnAThread::new("zstd", || {
-                zstd::stream::read::Decoder::new(raw)
-            })?))
+            OnAThread::new("zstd", || zstd::stream::read::Decoder::new(raw))?
         }
-        [0xfd, b'7', b'z', b'X', b'Z', 0] => unreadable("xz"),
-        [b'B', b'Z', b'h', ..] => unreadable("bzip2"),
-        _ => Ok(raw),
-    }
+        [0xfd, b'7', b'z', b'X', b'Z', 0] => OnAThread::new("xz", || {
+            Ok(liblzma::read::XzDecoder::new_multi_decoder(raw))
+        })?,
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => {
+            OnAThread::new("bzip2", || Ok(bzip2::read::MultiBzDecoder::new(raw)))?
+        }
+        _ => return Ok((false, raw)),
+    };
+    Ok((true, Box::new(unpacking)))
 }
 
 /// Damage inside a compressed stream, carried through `io::Error` by the formats' readers.

@@ -8,28 +8,52 @@ use std::path::{Path, PathBuf};
 pub struct Place {
     /// The file, `-` for standard input.
     pub file: PathBuf,
-    /// The line, counted from 1; 0 where the format has no lines or the place is not known.
-    pub line: u64,
+    /// The line, counted from 1, or the byte offset; `None` if the place is not known.
+    pub at: Option<At>,
     /// The column in bytes, counted from 1; 0 for the line as a whole.
     pub column: usize,
 }
 
+/// How far into a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// A line, counted from 1.
+    Line(u64),
+    /// A byte offset, of binary files.
+    Byte(u64),
+}
+
+/// Marks a number as a byte offset: the highest bit.
+const BYTE: u64 = 1 << 63;
+
 impl Place {
-    /// A line of a file.
-    pub fn line(file: &Path, line: u64) -> Self {
+    /// The place of a row, as a [`Batch`](crate::Batch) keeps it: a line number, or a byte offset marked
+    /// by [`byte_offset`].
+    pub fn of(file: &Path, number: u64) -> Self {
         Self {
             file: file.to_owned(),
-            line,
+            at: match number {
+                0 => None,
+                n if n & BYTE != 0 => Some(At::Byte(n & !BYTE)),
+                n => Some(At::Line(n)),
+            },
             column: 0,
         }
     }
 }
 
+/// A byte offset as the place of a row.
+pub(crate) const fn byte_offset(offset: u64) -> u64 {
+    offset | BYTE
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file.display())?;
-        if self.line > 0 {
-            write!(f, ":{}", self.line)?;
+        match self.at {
+            Some(At::Line(line)) => write!(f, ":{line}")?,
+            Some(At::Byte(byte)) => write!(f, ": byte {byte}")?,
+            None => {}
         }
         if self.column > 0 {
             write!(f, ":{}", self.column)?;
@@ -70,7 +94,7 @@ pub enum TraceError {
         /// Where.
         place: Place,
         /// The field's name.
-        field: &'static str,
+        field: String,
         /// What stands there.
         seen: String,
         /// What should.
@@ -82,15 +106,16 @@ pub enum TraceError {
         /// Where the line ends.
         place: Place,
         /// The field that is missing.
-        field: &'static str,
+        field: String,
         /// The shape of a whole line.
-        expected: &'static str,
+        expected: String,
     },
     /// The load goes back in time.
     #[error(
         "{place}: this request starts at {start:.9} s, before its predecessor at {previous:.9} s; \
              a load must be sorted by intended start (records of replays and simulations are in the order of \
-             completion): sort its rows, for instance with sort -g"
+             completion): sort it with 'iosonar convert --sort', or say --on-backstep sort, or --on-backstep \
+             shift to move the rest of the load"
     )]
     Unsorted {
         /// Where.
@@ -117,6 +142,25 @@ pub enum TraceError {
         path: PathBuf,
         /// The endings that would do.
         endings: String,
+    },
+    /// The format can be read, not written.
+    #[error("{}: the format '{format}' can be read, not written; writable are: {}", path.display(), crate::formats::writable())]
+    NotWritable {
+        /// The output.
+        path: PathBuf,
+        /// The format's name.
+        format: &'static str,
+    },
+    /// An option of reading or writing that does not fit.
+    #[error("{0}")]
+    Option(String),
+    /// The trace does not go on as its format says.
+    #[error("{place}: {problem}")]
+    Damaged {
+        /// Where.
+        place: Place,
+        /// What is wrong, what was expected, and the way out.
+        problem: String,
     },
     /// A request that a later stage cannot serve.
     #[error("{place}: {problem}")]

@@ -1,52 +1,173 @@
 //! What a format is: how it is recognised, read and written.
 
+use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use iosonar_units::Nanos;
 
 use crate::whole_file::Output;
-use crate::{Batch, TraceError};
-
-/// What a trace says about itself besides its rows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Metadata {
-    /// Lines of comment above the first row (a licence, the origin), without line ends.
-    pub notices: Vec<String>,
-}
+use crate::{Batch, Metadata, TraceError};
 
 /// A kind of trace file.
+///
+/// To add one, implement this in a file of its own and name it in [`formats::ALL`](crate::formats::ALL).
 pub trait Format: Sync {
     /// Its name, as `--format` takes it.
     fn name(&self) -> &'static str;
 
     /// File name endings (without compression) that suggest it, most usual first.
-    fn extensions(&self) -> &'static [&'static str];
+    fn extensions(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// What it is, in a line.
     fn description(&self) -> &'static str;
 
+    /// The columns that it has, with units.
+    fn columns(&self) -> &'static str;
+
+    /// What is lost when a trace is written and read again; `None` if it cannot be written.
+    fn loses(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether `head`, the first kilobytes of a file, looks like this format.
     fn recognises(&self, head: &[u8]) -> bool;
 
-    /// Reads from `input`; `path` is for messages.
+    /// Reads from `source`.
     ///
     /// # Errors
     /// If the beginning cannot be read.
     fn reader(
         &self,
-        input: Box<dyn Read + Send>,
-        path: &Path,
+        source: Source,
+        options: &ReadOptions,
     ) -> Result<Box<dyn TraceReader>, TraceError>;
 
-    /// Writes to `output`; `path` is for messages.
+    /// Writes to `sink`.
     ///
     /// # Errors
-    /// If the beginning cannot be written.
+    /// If the format cannot be written, or the beginning cannot.
     fn writer(
         &self,
-        output: Box<dyn Output>,
-        path: &Path,
+        sink: Sink,
         metadata: &Metadata,
-    ) -> Result<Box<dyn TraceWriter>, TraceError>;
+        options: &WriteOptions,
+    ) -> Result<Box<dyn TraceWriter>, TraceError> {
+        let _ = (metadata, options);
+        Err(TraceError::NotWritable {
+            path: sink.path,
+            format: self.name(),
+        })
+    }
+}
+
+/// Where a reader reads from.
+pub struct Source {
+    /// The plain bytes.
+    pub input: Box<dyn Read + Send>,
+    /// The file, for messages; `-` for standard input.
+    pub path: PathBuf,
+    /// The same bytes where one can jump in them: a plain file that is not compressed.
+    pub file: Option<File>,
+}
+
+/// Where a writer writes to.
+pub struct Sink {
+    /// Takes the plain bytes.
+    pub output: Box<dyn Output>,
+    /// The file, for messages; `-` for standard output.
+    pub path: PathBuf,
+}
+
+/// How a trace is read.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// The format's name; else it is found by content and name.
+    pub format: Option<String>,
+    /// Skip what cannot be read and count it, instead of failing.
+    pub lenient: bool,
+    /// Widen byte ranges that are no whole sectors, and count them, instead of failing.
+    pub round_out: bool,
+    /// Only requests to these devices, by name or number; empty for all.
+    pub devices: Vec<String>,
+    /// Which event begins a request, in traces of the kernel's events.
+    pub start_event: StartEvent,
+    /// In traces of the kernel's events: the times of a request are delay = issue - start and latency =
+    /// completion - issue, where they otherwise are 0 and completion - start.
+    pub start_at_issue: bool,
+    /// CSV: our field for each of the file's columns, `time_s=Timestamp`.
+    pub columns: Vec<(String, String)>,
+    /// CSV: what stands between fields; a comma, semicolon or tab is found by itself.
+    pub delimiter: Option<u8>,
+    /// blkparse's `-f` format, where the text was written with one.
+    pub blkparse_format: Option<String>,
+    /// Counts bytes read from files, for progress bars.
+    pub progress: Option<Arc<ReadProgress>>,
+}
+
+/// How far the reading of files has come.
+#[derive(Debug, Default)]
+pub struct ReadProgress {
+    /// Bytes read.
+    pub read: AtomicU64,
+    /// Bytes that there are; 0 if that is not known.
+    pub total: AtomicU64,
+}
+
+/// Which of the kernel's events begins a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StartEvent {
+    /// The most frequent of queue, get, insert and issue; completion if there is none of these.
+    #[default]
+    Auto,
+    /// Q: it was handed to the block layer.
+    Queue,
+    /// G: a request was allocated for it.
+    Get,
+    /// I: it was inserted into the scheduler's queue.
+    Insert,
+    /// D: it was issued to the driver.
+    Issue,
+    /// C: it was complete; there are no latencies then.
+    Complete,
+}
+
+impl std::str::FromStr for StartEvent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text.to_ascii_lowercase().as_str() {
+            "auto" => Self::Auto,
+            "q" | "queue" => Self::Queue,
+            "g" | "get" => Self::Get,
+            "i" | "insert" => Self::Insert,
+            "d" | "issue" => Self::Issue,
+            "c" | "complete" => Self::Complete,
+            _ => {
+                return Err(
+                    "expected auto, q (queue), g (get), i (insert), d (issue) or c (complete)"
+                        .to_owned(),
+                );
+            }
+        })
+    }
+}
+
+/// How a trace is written.
+#[derive(Clone, Debug, Default)]
+pub struct WriteOptions {
+    /// The format's name; else it follows from the file's name.
+    pub format: Option<String>,
+    /// Leave out what the format cannot hold, and count it, instead of failing.
+    pub lossy: bool,
+    /// fio: the file that requests go to; else the device's name, or `target`.
+    pub fio_file: Option<String>,
+    /// fio: write version 2 of the log, for fio before 3.31.
+    pub fio_v2: bool,
 }
 
 /// A source of batches.
@@ -59,6 +180,16 @@ pub trait TraceReader: Send {
 
     /// What the trace says about itself, as far as it has been read.
     fn metadata(&self) -> &Metadata;
+
+    /// A hint, before the first row: rows that start before `start` are not needed. A format with an
+    /// index jumps over them.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    fn skip_before(&mut self, start: Nanos) -> Result<(), TraceError> {
+        let _ = start;
+        Ok(())
+    }
 }
 
 impl<R: TraceReader + ?Sized> TraceReader for Box<R> {
@@ -69,6 +200,10 @@ impl<R: TraceReader + ?Sized> TraceReader for Box<R> {
     fn metadata(&self) -> &Metadata {
         (**self).metadata()
     }
+
+    fn skip_before(&mut self, start: Nanos) -> Result<(), TraceError> {
+        (**self).skip_before(start)
+    }
 }
 
 /// A sink of batches that becomes a whole file, or none, when it is finished.
@@ -78,6 +213,16 @@ pub trait TraceWriter: Send {
     /// # Errors
     /// If the output cannot be written, or the format cannot hold a row.
     fn write(&mut self, batch: &Batch) -> Result<(), TraceError>;
+
+    /// Tells what is known of the trace at its end: devices may have turned up since the beginning.
+    fn update(&mut self, metadata: &Metadata) {
+        let _ = metadata;
+    }
+
+    /// How many rows were left out because the format cannot hold them (where that is permitted).
+    fn left_out(&self) -> u64 {
+        0
+    }
 
     /// Completes the file and gives it its name.
     ///

@@ -6,16 +6,63 @@ use std::path::Path;
 
 use crate::{Format, TraceError};
 
+mod alibaba;
+mod biosnoop;
 mod blkreplay;
+mod diskmon;
+mod disksim;
+mod disksim_validation;
+mod fio;
+mod fiu;
+pub(crate) mod ios;
+pub(crate) mod kernel;
+mod mqsim;
+mod msr;
+mod named;
+mod spc;
+mod systor;
+mod tencent;
 
-/// Every format that this build knows, in the order in which contents are tried.
-pub const ALL: &[&dyn Format] = &[&blkreplay::Blkreplay];
+/// Every format that this build knows, in the order in which contents are tried: what begins with a
+/// signature or a header first, what is recognised by the shape of its rows last.
+pub const ALL: &[&dyn Format] = &[
+    &ios::Ios,
+    &kernel::Blktrace,
+    &fio::Fio,
+    &biosnoop::BIOSNOOP,
+    &kernel::Blkparse,
+    &kernel::Tracepoints,
+    &systor::SYSTOR,
+    &named::Csv,
+    &named::JsonLines,
+    &msr::MSR,
+    &alibaba::ALIBABA,
+    &tencent::TENCENT,
+    &spc::SPC,
+    &fiu::FIU,
+    &disksim_validation::VALIDATION,
+    &disksim::DISKSIM,
+    &mqsim::MQSIM,
+    &diskmon::DISKMON,
+    &blkreplay::Blkreplay,
+];
+
+/// The format called `name`.
+///
+/// # Errors
+/// [`TraceError::Option`] with all names if there is none of this name.
+pub fn by_format_name(name: &str) -> Result<&'static dyn Format, TraceError> {
+    let found = ALL.iter().find(|format| format.name() == name);
+    found.copied().ok_or_else(|| {
+        TraceError::Option(format!(
+            "'{name}' is no format, expected one of: {}",
+            names()
+        ))
+    })
+}
 
 /// The format of a file that begins with `head` and is called `path`.
 pub(crate) fn format_of(head: &[u8], path: &Path) -> Result<&'static dyn Format, TraceError> {
-    if let Some(format) = ALL.iter().find(|f| f.recognises(head)) {
-        return Ok(*format);
-    }
     if head.is_empty() {
         return Err(TraceError::UnknownFormat {
             path: path.to_owned(),
@@ -23,29 +70,37 @@ pub(crate) fn format_of(head: &[u8], path: &Path) -> Result<&'static dyn Format,
             readable: names(),
         });
     }
+    if let Some(format) = ALL.iter().find(|f| f.recognises(head)) {
+        return Ok(*format);
+    }
     by_name(path).ok_or_else(|| TraceError::UnknownFormat {
         path: path.to_owned(),
-        reason: "neither the content nor the name is of a known format".to_owned(),
+        reason: "neither the content nor the name is of a known format; --format names one"
+            .to_owned(),
         readable: names(),
     })
 }
 
+/// The endings of compressed files.
+pub(crate) const COMPRESSED: [&str; 4] = [".gz", ".zst", ".xz", ".bz2"];
+
 /// The format that the name of `path` suggests, a compression's ending left aside.
 pub(crate) fn by_name(path: &Path) -> Option<&'static dyn Format> {
     let name = path.file_name()?.to_str()?;
-    let name = name
-        .strip_suffix(".gz")
-        .or_else(|| name.strip_suffix(".zst"))
+    let name = COMPRESSED
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
         .unwrap_or(name);
     let (_, extension) = name.rsplit_once('.')?;
     let known = |f: &&&'static dyn Format| f.extensions().contains(&extension);
     ALL.iter().find(known).copied()
 }
 
-/// The file name endings of all formats, for messages.
+/// The file name endings of all formats that can be written, for messages.
 pub(crate) fn endings() -> String {
     let endings: Vec<_> = ALL
         .iter()
+        .filter(|format| format.loses().is_some())
         .flat_map(|format| format.extensions())
         .map(|ending| format!(".{ending}"))
         .collect();
@@ -55,5 +110,15 @@ pub(crate) fn endings() -> String {
 /// The names of all formats, for messages.
 pub(crate) fn names() -> String {
     let names: Vec<_> = ALL.iter().map(|format| format.name()).collect();
+    names.join(", ")
+}
+
+/// The names of the formats that can be written, for messages.
+pub(crate) fn writable() -> String {
+    let names: Vec<_> = ALL
+        .iter()
+        .filter(|format| format.loses().is_some())
+        .map(|format| format.name())
+        .collect();
     names.join(", ")
 }

@@ -2,14 +2,40 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::decompress::{decompressed, peek, read_error};
-use crate::formats::format_of;
-use crate::{Selection, SortedByStart, TraceError, TraceReader, Transformed};
+use crate::devices::OnlyDevices;
+use crate::formats::kernel::{open_set, set_of};
+use crate::formats::{by_format_name, format_of};
+use crate::transform::{Change, Merged, OnBackstep, Pasted, Spill, apply_all, extent_of};
+use crate::{ReadOptions, ReadProgress, SortedByStart, Source, TraceError, TraceReader};
 
 /// How much of the content is looked at to find the format: more than the longest licence notice.
 const HEAD: usize = 64 * 1024;
+
+/// How a trace is read, and what is made of it.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// How it is read.
+    pub options: ReadOptions,
+    /// What is changed, in this order.
+    pub changes: Vec<Change>,
+    /// Where changes that need the whole load keep it.
+    pub spill: Spill,
+}
+
+impl Reading {
+    /// Only the requests with `from <= start < until`.
+    pub fn window(from: iosonar_units::Nanos, until: iosonar_units::Nanos) -> Self {
+        Self {
+            changes: vec![Change::Select { from, until }],
+            ..Self::default()
+        }
+    }
+}
 
 /// Opens the trace at `path`, `-` for standard input.
 ///
@@ -17,17 +43,72 @@ const HEAD: usize = 64 * 1024;
 /// If the file cannot be opened, its compression is damaged at the very beginning, or its content
 /// fits no format.
 pub fn open(path: &Path) -> Result<Box<dyn TraceReader>, TraceError> {
+    open_with(path, &ReadOptions::default())
+}
+
+/// Opens the trace at `path` with options. A folder, a prefix or one file of a set of `blktrace` files
+/// stands for the whole set.
+///
+/// # Errors
+/// As [`open`], and if an option does not fit.
+pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn TraceReader>, TraceError> {
+    let io_error = |source| TraceError::Io {
+        path: path.to_owned(),
+        action: "open the trace",
+        source,
+    };
+    let set = if path == Path::new("-") {
+        Vec::new()
+    } else {
+        set_of(path).map_err(io_error)?
+    };
+    let reader = if set.is_empty() {
+        open_one(path, options)?
+    } else {
+        let sources: Result<Vec<_>, _> = set
+            .iter()
+            .map(|path| Ok(opened(path, options)?.1))
+            .collect();
+        open_set(sources?, options)
+    };
+    Ok(if options.devices.is_empty() {
+        reader
+    } else {
+        Box::new(OnlyDevices::new(reader, path, &options.devices))
+    })
+}
+
+fn open_one(path: &Path, options: &ReadOptions) -> Result<Box<dyn TraceReader>, TraceError> {
+    let (head, source) = opened(path, options)?;
+    let format = match &options.format {
+        Some(name) => by_format_name(name)?,
+        None if options.blkparse_format.is_some() => by_format_name("blkparse")?,
+        None if !options.columns.is_empty() && !head.starts_with(b"{") => by_format_name("csv")?,
+        None => format_of(&head, path)?,
+    };
+    format.reader(source, options)
+}
+
+/// The first bytes of a file, unpacked, and the file as a source.
+fn opened(path: &Path, options: &ReadOptions) -> Result<(Vec<u8>, Source), TraceError> {
+    let mut plain_file = None;
     let raw: Box<dyn Read + Send> = if path == Path::new("-") {
         Box::new(io::stdin())
     } else {
-        let open = || {
+        let mut open = || {
             let file = File::open(path)?;
-            if file.metadata()?.is_dir() {
+            let metadata = file.metadata()?;
+            if metadata.is_dir() {
                 return Err(io::Error::new(
                     io::ErrorKind::IsADirectory,
-                    "it is a directory, expected a trace file",
+                    "it is a directory without files called NAME.blktrace.N; expected a trace file, or the \
+                     folder of a blktrace recording",
                 ));
             }
+            if let Some(progress) = &options.progress {
+                progress.total.fetch_add(metadata.len(), Relaxed);
+            }
+            plain_file = file.try_clone().ok().filter(|_| metadata.is_file());
             Ok(file)
         };
         Box::new(open().map_err(|source| TraceError::Io {
@@ -36,19 +117,124 @@ pub fn open(path: &Path) -> Result<Box<dyn TraceReader>, TraceError> {
             source,
         })?)
     };
-    let plain = decompressed(raw).map_err(|e| read_error(path, e))?;
+    let raw: Box<dyn Read + Send> = match &options.progress {
+        None => raw,
+        Some(progress) => Box::new(Counted {
+            inner: raw,
+            progress: Arc::clone(progress),
+        }),
+    };
+    let (packed, plain) = decompressed(raw).map_err(|e| read_error(path, e))?;
     let (head, plain) = peek(plain, HEAD).map_err(|e| read_error(path, e))?;
-    format_of(&head, path)?.reader(plain, path)
+    let source = Source {
+        input: plain,
+        path: path.to_owned(),
+        file: plain_file.filter(|_| !packed),
+    };
+    Ok((head, source))
 }
 
-/// Opens a load: the trace at `path`, checked to be sorted by start, of which `selection` is used.
-/// Reading ends with the selection's window.
+/// Counts the bytes that pass.
+struct Counted {
+    inner: Box<dyn Read + Send>,
+    progress: Arc<ReadProgress>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.progress.read.fetch_add(n as u64, Relaxed);
+        Ok(n)
+    }
+}
+
+/// Opens a trace and changes it. Its records may be in any order.
 ///
 /// # Errors
-/// As [`open`].
-pub fn open_load(path: &Path, selection: &Selection) -> Result<Box<dyn TraceReader>, TraceError> {
-    let sorted = SortedByStart::new(open(path)?, path.to_owned());
-    Ok(Box::new(
-        Transformed::new(sorted, selection.transforms()).stop_early(),
-    ))
+/// As [`open_with`] and [`apply_all`].
+pub fn open_changed(path: &Path, reading: &Reading) -> Result<Box<dyn TraceReader>, TraceError> {
+    let reader = open_with(path, &reading.options)?;
+    apply_all(&reading.changes, reader, path, &reading.spill, false)
+}
+
+/// Opens a load: a trace, changed, that is checked to be sorted by start before and after (before, unless
+/// it is told what to do where it is not). Reading ends with a window.
+///
+/// # Errors
+/// As [`open_changed`].
+pub fn open_load(path: &Path, reading: &Reading) -> Result<Box<dyn TraceReader>, TraceError> {
+    let mut reader = open_with(path, &reading.options)?;
+    let ordered = |change: &Change| {
+        matches!(
+            change,
+            Change::OnBackstep(OnBackstep::Shift | OnBackstep::Sort)
+        )
+    };
+    let checked = !reading.changes.iter().any(ordered);
+    if checked {
+        reader = Box::new(SortedByStart::new(reader, path.to_owned()));
+    }
+    let reader = apply_all(&reading.changes, reader, path, &reading.spill, checked)?;
+    if reading.changes.is_empty() {
+        return Ok(reader);
+    }
+    Ok(Box::new(SortedByStart::new(reader, PathBuf::from(path))))
+}
+
+/// How several traces become one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Combine {
+    /// By start.
+    #[default]
+    Merge,
+    /// One behind the other.
+    Paste,
+    /// Side by side on one target.
+    Adjacent,
+}
+
+/// Opens several traces as one, and changes that. A single one is opened as by [`open_changed`]; of several,
+/// each must be sorted by start.
+///
+/// # Errors
+/// As [`open_changed`].
+pub fn open_several(
+    paths: &[PathBuf],
+    combine: Combine,
+    reading: &Reading,
+) -> Result<Box<dyn TraceReader>, TraceError> {
+    if let ([path], Combine::Merge | Combine::Paste) = (paths, combine) {
+        return open_changed(path, reading);
+    }
+    let open = |path: &PathBuf| -> Result<Box<dyn TraceReader>, TraceError> {
+        let reader = open_with(path, &reading.options)?;
+        Ok(Box::new(SortedByStart::new(reader, path.clone())))
+    };
+    let combined: Box<dyn TraceReader> = match combine {
+        Combine::Merge | Combine::Paste => {
+            let readers = paths.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+            match combine {
+                Combine::Merge => Box::new(Merged::new(readers)),
+                _ => Box::new(Pasted::new(readers)),
+            }
+        }
+        Combine::Adjacent => {
+            let mut loads = Vec::new();
+            for path in paths {
+                if path == Path::new("-") {
+                    return Err(TraceError::Option(
+                        "loads side by side are read twice: standard input cannot be one of them"
+                            .to_owned(),
+                    ));
+                }
+                let Some(extent) = extent_of(&mut *open(path)?)? else {
+                    continue;
+                };
+                loads.push((open(path)?, extent));
+            }
+            Box::new(Merged::adjacent(loads))
+        }
+    };
+    let name = paths.first().cloned().unwrap_or_default();
+    apply_all(&reading.changes, combined, &name, &reading.spill, false)
 }

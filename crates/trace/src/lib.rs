@@ -30,19 +30,25 @@
 mod batch;
 mod column;
 mod decompress;
+mod devices;
 mod error;
-mod filter;
 mod format;
 pub mod formats;
 pub mod input;
+mod metadata;
 pub mod output;
 mod record;
-mod sorted;
+mod text;
+pub mod transform;
 mod whole_file;
 
 pub use batch::Batch;
-pub use error::{Place, TraceError};
-pub use filter::{OnlyOps, Selection, SpeedChange, TimeWindow, Transform, Transformed};
-pub use format::{Format, Metadata, TraceReader, TraceWriter};
+pub use error::{At, Place, TraceError};
+pub use format::{
+    Format, ReadOptions, ReadProgress, Sink, Source, StartEvent, TraceReader, TraceWriter,
+    WriteOptions,
+};
+pub use input::Reading;
+pub use metadata::{Metadata, Remark};
 pub use record::{Flags, Op, Outcome, Record, Request, Status};
-pub use sorted::SortedByStart;
+pub use transform::SortedByStart;

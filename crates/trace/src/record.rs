@@ -19,6 +19,26 @@ pub enum Op {
 }
 
 impl Op {
+    /// All operations, in the order of their numbers.
+    pub const ALL: [Self; 5] = [
+        Self::Read,
+        Self::Write,
+        Self::Discard,
+        Self::Flush,
+        Self::WriteZeroes,
+    ];
+
+    /// What it is called in files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Discard => "discard",
+            Self::Flush => "flush",
+            Self::WriteZeroes => "write-zeroes",
+        }
+    }
+
     /// Whether the operation leaves the device's contents as they are.
     pub const fn is_harmless(self) -> bool {
         matches!(self, Self::Read | Self::Flush)
@@ -41,9 +61,25 @@ impl Flags {
     /// Read ahead of need.
     pub const READ_AHEAD: Self = Self(8);
 
+    /// From the bits that [`bits`](Self::bits) gives; unknown ones are dropped.
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits & 0xf)
+    }
+
+    /// As a number: sync 1, FUA 2, meta 4, read-ahead 8.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
     /// Whether all of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// These flags but for `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// These flags and `other`.
@@ -70,6 +106,9 @@ pub struct Request {
     pub device: u16,
     /// Which class of requests (a workload's name for a kind of user).
     pub class: u16,
+    /// Which logical request it is a part of, where one is made of several I/Os; 0 if it stands for
+    /// itself.
+    pub group: u32,
 }
 
 impl Request {

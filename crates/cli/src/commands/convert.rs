@@ -1,34 +1,260 @@
-//! `iosonar convert`: a trace in, a trace out.
+//! `iosonar convert`: traces in, traces out.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use iosonar_report::grouped;
-use iosonar_trace::{Batch, TraceReader, Transformed, input, output};
+use iosonar_trace::input::Combine;
+use iosonar_trace::transform::derive;
+use iosonar_trace::{
+    Batch, Metadata, Reading, TraceReader, TraceWriter, WriteOptions, input, output,
+};
 
-use crate::args::Convert;
-use crate::exit::{Ending, note};
-use crate::files;
+use crate::args::{Convert, Split};
+use crate::exit::{Ending, Usage, note};
+use crate::{files, progress, remarks};
 
 pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
     let begin = Instant::now();
-    files::refuse_same(&args.input, &args.out)?;
-    let selection = args.window.selection()?;
-    // Records may come in any order, so the window does not end the reading.
-    let mut reader = Transformed::new(input::open(&args.input)?, selection.transforms());
-    let mut writer = output::create(&args.out, reader.metadata())?;
-    let (mut batch, mut records) = (Batch::default(), 0);
-    while reader.next_batch(&mut batch)? > 0 {
-        writer.write(&batch)?;
-        records += batch.len() as u64;
+    for input in &args.inputs {
+        files::refuse_same(input, &args.out)?;
     }
-    writer.finish()?;
-    if !args.quiet {
+    if args
+        .inputs
+        .iter()
+        .filter(|path| *path == Path::new("-"))
+        .count()
+        > 1
+    {
+        return Err(Usage("standard input can be read once: name - once".to_owned()).into());
+    }
+    let options = args.writing.options();
+    if options.format.is_none() {
+        output::format_for(&args.out)?;
+    }
+    let several = args.split.is_some() || args.derive && args.parts > 1;
+    if several && args.out == Path::new("-") {
+        return Err(Usage("several outputs need a name: -o NAME".to_owned()).into());
+    }
+    let reading = args.reading.reading()?;
+    let done = progress::while_reading(reading, args.quiet, |reading| -> anyhow::Result<Done> {
+        if args.derive {
+            return derived(args, reading, &options);
+        }
+        let combine = match (args.paste, args.adjacent) {
+            (true, _) => Combine::Paste,
+            (_, true) => Combine::Adjacent,
+            _ => Combine::Merge,
+        };
+        let mut reader = input::open_several(&args.inputs, combine, reading)?;
+        match args.split {
+            Some(by) => split(&mut *reader, by, args, &options),
+            None => one(&mut *reader, args, &options),
+        }
+    })?;
+    remarks::tell(&done.metadata, args.quiet);
+    if done.left_out > 0 {
         note(&format!(
-            "{} records written to {} in {:.2} s",
-            grouped(records),
-            args.out.display(),
-            begin.elapsed().as_secs_f64()
+            "{} requests were left out: the format cannot hold them",
+            grouped(done.left_out)
+        ));
+    }
+    if !args.quiet {
+        let seconds = begin.elapsed().as_secs_f64();
+        note(&format!(
+            "{} records written to {} in {seconds:.2} s ({} records/s)",
+            grouped(done.records),
+            done.outputs.join(", "),
+            grouped((done.records as f64 / seconds.max(1e-9)) as u64)
         ));
     }
     Ok(Ending::Done)
+}
+
+/// What has been written.
+struct Done {
+    records: u64,
+    left_out: u64,
+    outputs: Vec<String>,
+    metadata: Metadata,
+}
+
+fn one(
+    reader: &mut dyn TraceReader,
+    args: &Convert,
+    options: &WriteOptions,
+) -> anyhow::Result<Done> {
+    let mut writer = output::create_with(&args.out, reader.metadata(), options)?;
+    let (mut batch, mut records) = (Batch::default(), 0);
+    while reader.next_batch(&mut batch)? > 0 {
+        // Devices turn up while a trace is read.
+        writer.update(reader.metadata());
+        writer.write(&batch)?;
+        records += batch.len() as u64;
+    }
+    writer.update(reader.metadata());
+    let left_out = writer.left_out();
+    writer.finish()?;
+    Ok(Done {
+        records: records - left_out,
+        left_out,
+        outputs: vec![args.out.display().to_string()],
+        metadata: reader.metadata().clone(),
+    })
+}
+
+/// No more outputs are open at once than files may be.
+const MOST_OUTPUTS: usize = 512;
+
+struct Part {
+    writer: Box<dyn TraceWriter>,
+    batch: Batch,
+    path: PathBuf,
+}
+
+fn split(
+    reader: &mut dyn TraceReader,
+    by: Split,
+    args: &Convert,
+    options: &WriteOptions,
+) -> anyhow::Result<Done> {
+    let mut parts: BTreeMap<u64, Part> = BTreeMap::new();
+    let (mut batch, mut records) = (Batch::default(), 0);
+    while reader.next_batch(&mut batch)? > 0 {
+        records += batch.len() as u64;
+        for row in 0..batch.len() {
+            let request = batch.request(row);
+            let key = match by {
+                Split::Device => u64::from(request.device),
+                Split::Op => request.op as u64,
+                Split::Range(sectors) => request.sector.get() / sectors,
+            };
+            if !parts.contains_key(&key) {
+                if parts.len() == MOST_OUTPUTS {
+                    return Err(Usage(format!(
+                        "the trace would fall into more than {MOST_OUTPUTS} outputs: take larger ranges, or \
+                         select devices first"
+                    ))
+                    .into());
+                }
+                let name = match by {
+                    Split::Device => reader.metadata().device_name(request.device),
+                    Split::Op => request.op.name().to_owned(),
+                    Split::Range(_) => key.to_string(),
+                };
+                let path = named(&args.out, &name);
+                for input in &args.inputs {
+                    files::refuse_same(input, &path)?;
+                }
+                let writer = output::create_with(&path, reader.metadata(), options)?;
+                let batch = Batch::default();
+                parts.insert(
+                    key,
+                    Part {
+                        writer,
+                        batch,
+                        path,
+                    },
+                );
+            }
+            if let Some(part) = parts.get_mut(&key) {
+                part.batch.push_row(&batch, row);
+            }
+        }
+        for part in parts.values_mut() {
+            part.writer.update(reader.metadata());
+            part.writer.write(&part.batch)?;
+            part.batch.clear();
+        }
+    }
+    let (mut outputs, mut left_out) = (Vec::new(), 0);
+    for part in parts.into_values() {
+        left_out += part.writer.left_out();
+        part.writer.finish()?;
+        outputs.push(part.path.display().to_string());
+    }
+    if outputs.is_empty() {
+        return Err(anyhow::anyhow!(
+            "there is no request in the trace, so there is nothing to split"
+        ));
+    }
+    Ok(Done {
+        records: records - left_out,
+        left_out,
+        outputs,
+        metadata: reader.metadata().clone(),
+    })
+}
+
+fn derived(args: &Convert, reading: &Reading, options: &WriteOptions) -> anyhow::Result<Done> {
+    let reader = input::open_several(&args.inputs, Combine::Paste, reading)?;
+    let parts = usize::from(args.parts);
+    if args.piece.get() == 0 {
+        return Err(Usage("--piece must be above zero".to_owned()).into());
+    }
+    let derived = derive(reader, &args.inputs[0], args.piece, parts, &reading.spill)?;
+    let mut done = Done {
+        records: 0,
+        left_out: 0,
+        outputs: Vec::new(),
+        metadata: derived.metadata().clone(),
+    };
+    for part in 0..parts.min(derived.pieces()) {
+        let path = if parts == 1 {
+            args.out.clone()
+        } else {
+            named(&args.out, &format!("{part:03}.of.{parts}"))
+        };
+        let mut writer = output::create_with(&path, derived.metadata(), options)?;
+        done.records += derived.output(part, |batch| writer.write(batch))?;
+        done.left_out += writer.left_out();
+        writer.finish()?;
+        done.outputs.push(path.display().to_string());
+    }
+    if done.outputs.is_empty() {
+        return Err(anyhow::anyhow!(
+            "the load is shorter than one piece of {}: take a shorter --piece",
+            args.piece
+        ));
+    }
+    Ok(done)
+}
+
+/// `out` with the name of a part before its first ending.
+fn named(out: &Path, part: &str) -> PathBuf {
+    let safe: String = part
+        .chars()
+        .map(|c| {
+            if c.is_alphanumeric() || matches!(c, '.' | '_' | '-') {
+                c
+            } else {
+                '-'
+            }
+        })
+        .collect();
+    let name = out.file_name().unwrap_or_default().to_string_lossy();
+    // The ending of the compression belongs to that of the format.
+    let plain = [".gz", ".zst"]
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(&name);
+    let stem = plain.rfind('.').filter(|at| *at > 0).unwrap_or(plain.len());
+    out.with_file_name(format!("{}-{safe}{}", &name[..stem], &name[stem..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_named_before_the_ending() {
+        for (out, part, name) in [
+            ("a/x.load.gz", "8,0", "a/x-8-0.load.gz"),
+            ("x.ios", "read", "x-read.ios"),
+            ("x", "../y", "x-..-y"),
+        ] {
+            assert_eq!(named(Path::new(out), part), PathBuf::from(name));
+        }
+    }
 }

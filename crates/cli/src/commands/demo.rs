@@ -14,7 +14,7 @@ use iosonar_replay::{Intent, Options, ReplayError, Scan, Summary, Target, Writes
 use iosonar_report::{Look, Quantity, cdf_chart, curve, grouped};
 use iosonar_scenario::{Overrides, Simulation};
 use iosonar_stats::ks_distance;
-use iosonar_trace::{Selection, Transformed, input};
+use iosonar_trace::{Reading, input};
 use iosonar_units::{Bytes, Nanos};
 
 use crate::Assets;
@@ -41,15 +41,11 @@ pub(crate) fn run(args: &Demo, assets: &Assets) -> anyhow::Result<Ending> {
         .and_then(|()| fs::write(&scenario, assets.demo_scenario))
         .with_context(|| format!("{}: cannot write into the folder", dir.display()))?;
 
-    let simulated = in_dir("simulated.replay.gz");
+    let simulated = in_dir("simulated.ios");
     simulate(args, &load, &scenario, &simulated)?;
-    let replayed = in_dir("replayed.replay.gz");
-    let part = Selection {
-        from: REPLAY_FROM,
-        until: REPLAY_FROM.saturating_add(args.duration),
-        ..Selection::default()
-    };
-    let summary = replay(args, &load, part, &in_dir("scratch"), &replayed)?;
+    let replayed = in_dir("replayed.ios");
+    let part = Reading::window(REPLAY_FROM, REPLAY_FROM.saturating_add(args.duration));
+    let summary = replay(args, &load, &part, &in_dir("scratch"), &replayed)?;
     if summary.interrupted || summary.completed == 0 {
         return Ok(ending(&summary));
     }
@@ -118,7 +114,7 @@ fn simulate(args: &Demo, load: &Path, scenario: &Path, out: &Path) -> anyhow::Re
 fn replay(
     args: &Demo,
     load: &Path,
-    part: Selection,
+    part: &Reading,
     scratch: &Path,
     out: &Path,
 ) -> anyhow::Result<Summary> {
@@ -137,17 +133,17 @@ fn replay(
 }
 
 /// What becomes of the records in the file `path` that belong to `part` of the load.
-fn look(path: &Path, name: &str, part: &Selection) -> anyhow::Result<Look> {
+fn look(path: &Path, name: &str, part: &Reading) -> anyhow::Result<Look> {
     let mut look = Look::new(name, Quantity::Latency);
-    let mut reader = Transformed::new(input::open(path)?, part.transforms());
+    let mut reader = input::open_changed(path, part)?;
     look.read(&mut reader)?;
     look.check()?;
     Ok(look)
 }
 
 /// Draws everything; returns what there is to be printed.
-fn draw(dir: &Path, simulated: &Path, replayed: &Path, part: &Selection) -> anyhow::Result<String> {
-    let everything = Selection::default();
+fn draw(dir: &Path, simulated: &Path, replayed: &Path, part: &Reading) -> anyhow::Result<String> {
+    let everything = Reading::default();
     let all = look(
         simulated,
         "database server on a simulated RAID 5 of four disks",
@@ -206,7 +202,7 @@ fn save(chart: &impl Chart, dir: &Path, name: &str) -> anyhow::Result<()> {
 /// Replays on a scratch file that is removed afterwards.
 fn replay_on_scratch(
     load: &Path,
-    selection: Selection,
+    reading: &Reading,
     scratch: &Path,
     out: &Path,
     quiet: bool,
@@ -216,7 +212,7 @@ fn replay_on_scratch(
     create(scratch, SCRATCH_SIZE, quiet)?;
     let options = Options {
         writes: Writes::Do,
-        selection,
+        reading: reading.clone(),
         ..Options::default()
     };
     let mut intent = Intent {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use iosonar_report::{Look, Quantity, cdf_chart, grouped};
-use iosonar_trace::{Selection, Transformed, input};
+use iosonar_trace::{Reading, input};
 
 use crate::args::{ChartName, Plot};
 use crate::exit::{Ending, note};
@@ -12,14 +12,14 @@ use crate::picture;
 
 pub(crate) fn run(args: &Plot) -> anyhow::Result<Ending> {
     picture::kind_of(&args.out)?;
-    let selection = args.window.selection()?;
+    let reading = args.reading.reading()?;
     let quantity = Quantity::from(args.quantity);
     let names: Vec<String> = args.inputs.iter().map(|path| name_of(path)).collect();
     let records = match args.chart {
         ChartName::Sonar => {
             let mut look = Look::new(&names.join(", "), quantity);
             for path in &args.inputs {
-                add(&mut look, path, &selection)?;
+                add(&mut look, path, &reading)?;
             }
             check(&look, &args.inputs[0])?;
             let n = look.all().count();
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Plot) -> anyhow::Result<Ending> {
             let (mut curves, mut n, mut caveats) = (Vec::new(), 0, Vec::new());
             for (path, name) in args.inputs.iter().zip(&names) {
                 let mut look = Look::new(name, quantity);
-                add(&mut look, path, &selection)?;
+                add(&mut look, path, &reading)?;
                 check(&look, path)?;
                 n += look.all().count();
                 curves.push(look.curve());
@@ -54,8 +54,8 @@ pub(crate) fn run(args: &Plot) -> anyhow::Result<Ending> {
     Ok(Ending::Done)
 }
 
-fn add(look: &mut Look, path: &Path, selection: &Selection) -> anyhow::Result<()> {
-    let mut reader = Transformed::new(input::open(path)?, selection.transforms());
+fn add(look: &mut Look, path: &Path, reading: &Reading) -> anyhow::Result<()> {
+    let mut reader = input::open_changed(path, reading)?;
     Ok(look.read(&mut reader)?)
 }
 

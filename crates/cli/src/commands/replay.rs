@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
             (false, true) => Writes::Skip,
             (false, false) => Writes::Refuse,
         },
-        selection: args.window.selection()?,
+        reading: args.reading.reading()?,
         in_flight: args.in_flight,
         engine: args.engine.into(),
         spin: args.spin,

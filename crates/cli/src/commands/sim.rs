@@ -152,7 +152,7 @@ fn check_outputs(args: &Sim) -> anyhow::Result<()> {
 fn load(args: &Sim, path: &Path) -> anyhow::Result<Named> {
     let overrides = Overrides {
         trace: args.trace.clone(),
-        selection: args.window.selection()?,
+        reading: args.reading.reading()?,
         seed: args.seed,
         replications: args.replications,
         set: args.set.clone(),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use iosonar_trace::Selection;
+use iosonar_trace::Reading;
 use iosonar_units::{Nanos, Sectors};
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, LoadPhase, Size, Workload};
 use toml::Spanned;
@@ -16,7 +16,7 @@ use crate::file::{
 use crate::{ArrayModel, ScenarioError};
 
 /// What drives a simulation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Load {
     /// Laws.
     Synthetic {
@@ -41,7 +41,7 @@ pub enum Load {
         /// The file.
         path: PathBuf,
         /// Which part of it, and how fast.
-        selection: Selection,
+        reading: Box<Reading>,
     },
 }
 
@@ -86,7 +86,7 @@ pub(super) fn load(
         }
         return Ok(Load::Trace {
             path,
-            selection: overrides.selection,
+            reading: Box::new(overrides.reading.clone()),
         });
     }
     let Some(load) = &file.load else {
@@ -95,9 +95,9 @@ pub(super) fn load(
              'trace', or with 'requests', 'arrivals' and 'size'",
         ));
     };
-    if overrides.selection != Selection::default() {
+    if !overrides.reading.changes.is_empty() {
         return Err(check.incomplete(
-            "--from, --until, --duration, --speed and --ops are for traces, and the load is \
+            "--from, --until, --speed and the other changes of a load are for traces, and the load is \
              synthetic: leave them out, or give a --trace",
         ));
     }

@@ -19,11 +19,10 @@ mod reader;
 mod row;
 mod writer;
 
-use std::io::Read;
-use std::path::Path;
-
-use crate::whole_file::Output;
-use crate::{Format, Metadata, Status, TraceError, TraceReader, TraceWriter};
+use crate::{
+    Format, Metadata, ReadOptions, Sink, Source, Status, TraceError, TraceReader, TraceWriter,
+    WriteOptions,
+};
 
 /// The text format of blkreplay.
 pub(crate) struct Blkreplay;
@@ -46,21 +45,32 @@ impl Format for Blkreplay {
             .any(|line| row::is_data(line) || row::is_header(line))
     }
 
+    fn columns(&self) -> &'static str {
+        "start (s, 9 decimals), sector, sectors, op with flags, delay (s), latency (s)"
+    }
+
+    fn loses(&self) -> Option<&'static str> {
+        Some(
+            "device, class, group and think time; write-zeroes; the difference between times of zero and \
+             times that nobody measured; wall clock and device names",
+        )
+    }
+
     fn reader(
         &self,
-        input: Box<dyn Read + Send>,
-        path: &Path,
+        source: Source,
+        options: &ReadOptions,
     ) -> Result<Box<dyn TraceReader>, TraceError> {
-        Ok(Box::new(reader::Reader::new(input, path)?))
+        Ok(Box::new(reader::Reader::new(source, options)?))
     }
 
     fn writer(
         &self,
-        output: Box<dyn Output>,
-        path: &Path,
+        sink: Sink,
         metadata: &Metadata,
+        options: &WriteOptions,
     ) -> Result<Box<dyn TraceWriter>, TraceError> {
-        Ok(Box::new(writer::Writer::new(output, path, metadata)))
+        Ok(Box::new(writer::Writer::new(sink, metadata, options)))
     }
 }
 

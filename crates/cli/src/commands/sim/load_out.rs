@@ -36,6 +36,7 @@ pub(super) fn write(simulation: &Simulation, path: &Path) -> anyhow::Result<()> 
             simulation.seed,
             headline(simulation)
         )],
+        ..Metadata::default()
     };
     let mut writer = output::create(path, &metadata)?;
     let mut batch = Batch::default();

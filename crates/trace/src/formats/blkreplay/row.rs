@@ -1,12 +1,11 @@
 //! One line of the format: what it is, and its fields.
 
-use std::path::Path;
-
 use iosonar_units::{Nanos, Sector, Sectors};
 
 use super::{FAILED, VERBS};
-use crate::error::{Place, excerpt};
-use crate::{Flags, Op, Outcome, Record, Request, Status, TraceError};
+use crate::error::excerpt;
+use crate::text::{Letters, Line, op_of_letters};
+use crate::{Op, Outcome, Record, Request, Status, TraceError};
 
 const WHOLE_ROW: &str = "'start ; sector ; sectors ; op', then optionally '; delay ; latency'";
 const NAMES: [&str; 6] = ["start", "sector", "sectors", "op", "delay", "latency"];
@@ -54,39 +53,23 @@ pub(super) fn is_header(line: &[u8]) -> bool {
     word(first) && fields.count() >= 3
 }
 
-/// A line with its place, for errors that name both.
+/// A row's line.
 #[derive(Clone, Copy)]
-pub(super) struct Line<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) number: u64,
-    pub(super) path: &'a Path,
-}
+pub(super) struct Row<'a>(pub(super) Line<'a>);
 
-impl Line<'_> {
-    fn place(&self, at: usize) -> Place {
-        Place {
-            file: self.path.to_owned(),
-            line: self.number,
-            column: at + 1,
-        }
-    }
-
+impl Row<'_> {
     #[cold]
     fn wrong(&self, column: usize, at: usize, expected: &str) -> TraceError {
-        let rest = &self.bytes[at..];
+        let rest = &self.0.bytes[at..];
         let end = memchr::memchr(b';', rest).unwrap_or(rest.len());
-        TraceError::Field {
-            place: self.place(at),
-            field: NAMES[column],
-            seen: excerpt(rest[..end].trim_ascii()),
-            expected: expected.to_owned(),
-        }
+        let field = rest[..end].trim_ascii();
+        self.0.wrong(NAMES[column], field, expected)
     }
 
     /// Checks that a header names the columns in the order in which rows have them.
     pub(super) fn check_header(&self) -> Result<(), TraceError> {
         let mut at = 0;
-        for (column, field) in self.bytes.split(|&b| b == b';').enumerate() {
+        for (column, field) in self.0.bytes.split(|&b| b == b';').enumerate() {
             let name = field.trim_ascii();
             let known = HEADER_NAMES.get(column);
             // blkreplay itself writes more behind the last two: 'replay_delay=0', '(guessed)'.
@@ -97,8 +80,8 @@ impl Line<'_> {
             if !known.is_some_and(|names| names.iter().any(fits)) {
                 let blanks = field.len() - field.trim_ascii_start().len();
                 return Err(TraceError::Field {
-                    place: self.place(at + blanks),
-                    field: "header",
+                    place: self.0.place(at + blanks),
+                    field: "header".to_owned(),
                     seen: excerpt(name),
                     expected: known.map_or_else(
                         || "no column beyond the sixth".to_owned(),
@@ -120,7 +103,11 @@ impl Line<'_> {
         fields.separator(2)?;
         let (length_at, sectors) = fields.sectors()?;
         fields.separator(3)?;
-        let (op, flags, pushed_back) = fields.op()?;
+        let Letters {
+            op,
+            flags,
+            pushed_back,
+        } = fields.op()?;
         if sectors.get() == 0 && op != Op::Flush {
             return Err(self.wrong(2, length_at, "a length of at least 1 sector"));
         }
@@ -133,10 +120,10 @@ impl Line<'_> {
             *time = Some(fields.time(4 + i)?);
         }
         if !fields.at_end() {
-            let rest = &self.bytes[fields.at..];
+            let rest = &self.0.bytes[fields.at..];
             return Err(TraceError::Field {
-                place: self.place(fields.at),
-                field: "end of line",
+                place: self.0.place(fields.at),
+                field: "end of line".to_owned(),
                 seen: excerpt(rest),
                 expected: format!("nothing more: a row is {WHOLE_ROW}"),
             });
@@ -166,7 +153,7 @@ impl Line<'_> {
     /// The record that an `INFO:` line tells of, if it is one of the known ones. `previous` is the
     /// start of the row before: the peer's lines have none of their own.
     pub(super) fn info(&self, previous: Nanos) -> Option<Record> {
-        let text = std::str::from_utf8(self.bytes).ok()?;
+        let text = std::str::from_utf8(self.0.bytes).ok()?;
         let mut words = text.trim().strip_prefix("INFO: ")?.split_ascii_whitespace();
         let verb = words.next()?;
         let mut record = Record::default();
@@ -184,9 +171,9 @@ impl Line<'_> {
                     has_length = true;
                 }
                 "mode" => {
-                    let (op, flags, pushed_back) = op_of(value.as_bytes())?;
-                    (record.request.op, record.request.flags) = (op, flags);
-                    record.outcome.pushed_back = pushed_back;
+                    let letters = op_of_letters(value.as_bytes())?;
+                    (record.request.op, record.request.flags) = (letters.op, letters.flags);
+                    record.outcome.pushed_back = letters.pushed_back;
                 }
                 "start" => record.request.start = value.parse().ok()?,
                 "delay" => record.outcome.delay = Some(value.parse().ok()?),
@@ -215,63 +202,30 @@ impl Line<'_> {
     }
 }
 
-/// Operation, flags and "pushed back" from letters as blkparse prints them.
-fn op_of(letters: &[u8]) -> Option<(Op, Flags, bool)> {
-    let mut op = None;
-    let mut flags = Flags::NONE;
-    let (mut discard, mut flush, mut pushed_back) = (false, false, false);
-    for &letter in letters {
-        match letter {
-            b'R' | b'r' if op != Some(Op::Write) => op = Some(Op::Read),
-            b'W' | b'w' if op != Some(Op::Read) => op = Some(Op::Write),
-            b'D' | b'd' => discard = true,
-            b'F' | b'f' => flush = true,
-            b'A' => flags = flags.with(Flags::READ_AHEAD),
-            b'S' => flags = flags.with(Flags::SYNC),
-            b'M' => flags = flags.with(Flags::META),
-            b'N' => {}
-            _ => return None,
-        }
-        pushed_back |= letter.is_ascii_lowercase();
-    }
-    let op = match op {
-        Some(op) => {
-            if flush {
-                flags = flags.with(Flags::FUA);
-            }
-            op
-        }
-        None if discard => Op::Discard,
-        None if flush => Op::Flush,
-        None => return None,
-    };
-    Some((op, flags, pushed_back))
-}
-
 /// Goes through the fields of a row from left to right.
 struct Fields<'a> {
-    line: &'a Line<'a>,
+    line: &'a Row<'a>,
     at: usize,
 }
 
 impl Fields<'_> {
     #[inline]
     fn skip_blanks(&mut self) {
-        while matches!(self.line.bytes.get(self.at), Some(b' ' | b'\t')) {
+        while matches!(self.line.0.bytes.get(self.at), Some(b' ' | b'\t')) {
             self.at += 1;
         }
     }
 
     fn at_end(&mut self) -> bool {
         self.skip_blanks();
-        self.at == self.line.bytes.len()
+        self.at == self.line.0.bytes.len()
     }
 
     /// Steps over the `;` in front of `column`.
     #[inline]
     fn separator(&mut self, column: usize) -> Result<(), TraceError> {
         self.skip_blanks();
-        match self.line.bytes.get(self.at) {
+        match self.line.0.bytes.get(self.at) {
             Some(b';') => {
                 self.at += 1;
                 self.skip_blanks();
@@ -287,9 +241,9 @@ impl Fields<'_> {
     #[cold]
     fn missing(&self, column: usize) -> TraceError {
         TraceError::MissingField {
-            place: self.line.place(self.at),
-            field: NAMES[column],
-            expected: WHOLE_ROW,
+            place: self.line.0.place(self.at),
+            field: NAMES[column].to_owned(),
+            expected: WHOLE_ROW.to_owned(),
         }
     }
 
@@ -298,7 +252,7 @@ impl Fields<'_> {
     fn digits(&mut self) -> (u64, usize) {
         let begin = self.at;
         let mut value = 0_u64;
-        while let Some(digit) = self.line.bytes.get(self.at).map(|b| b.wrapping_sub(b'0'))
+        while let Some(digit) = self.line.0.bytes.get(self.at).map(|b| b.wrapping_sub(b'0'))
             && digit <= 9
         {
             value = value.saturating_mul(10).saturating_add(u64::from(digit));
@@ -314,25 +268,25 @@ impl Fields<'_> {
             "a time in seconds, not negative, below 9 223 372 036, such as 0.009507758";
         self.skip_blanks();
         let begin = self.at;
-        if begin == self.line.bytes.len() {
+        if begin == self.line.0.bytes.len() {
             return Err(self.missing(column));
         }
-        let wrong = |line: &Line<'_>| Err(line.wrong(column, begin, EXPECTED));
+        let wrong = |line: &Row<'_>| Err(line.wrong(column, begin, EXPECTED));
         let (seconds, whole_digits) = self.digits();
         let (mut nanos, mut fraction_digits) = (0, 0);
-        if self.line.bytes.get(self.at) == Some(&b'.') {
+        if self.line.0.bytes.get(self.at) == Some(&b'.') {
             self.at += 1;
             let from = self.at;
             (nanos, fraction_digits) = self.digits();
             if fraction_digits < 9 {
                 nanos *= 10_u64.pow(9 - fraction_digits as u32);
             } else if fraction_digits > 9 {
-                let digit = |i: usize| u64::from(self.line.bytes[from + i] - b'0');
+                let digit = |i: usize| u64::from(self.line.0.bytes[from + i] - b'0');
                 nanos = (0..9).fold(0, |n, i| n * 10 + digit(i)) + u64::from(digit(9) >= 5);
             }
         }
         let ended = matches!(
-            self.line.bytes.get(self.at),
+            self.line.0.bytes.get(self.at),
             None | Some(b' ' | b'\t' | b';')
         );
         if whole_digits + fraction_digits == 0 || !ended {
@@ -372,20 +326,21 @@ impl Fields<'_> {
     }
 
     #[inline]
-    fn op(&mut self) -> Result<(Op, Flags, bool), TraceError> {
+    fn op(&mut self) -> Result<Letters, TraceError> {
         let begin = self.at;
         while self
             .line
+            .0
             .bytes
             .get(self.at)
             .is_some_and(u8::is_ascii_alphabetic)
         {
             self.at += 1;
         }
-        if begin == self.line.bytes.len() {
+        if begin == self.line.0.bytes.len() {
             return Err(self.missing(3));
         }
-        op_of(&self.line.bytes[begin..self.at]).ok_or_else(|| {
+        op_of_letters(&self.line.0.bytes[begin..self.at]).ok_or_else(|| {
             self.line.wrong(
                 3,
                 begin,

@@ -1,62 +1,31 @@
 //! Writing, in the peer's own form: `%4lu.%09lu ; %10lld ; %3d ; %c ; %3lu.%09lu ; %3lu.%09lu`.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-
-use iosonar_units::Nanos;
-
 use super::{FAILED, VERBS};
-use crate::error::Place;
-use crate::whole_file::Output;
+use crate::text::{TextSink, number, seconds as time};
 use crate::{
-    Batch, Flags, Metadata, Op, Outcome, Record, Request, Status, TraceError, TraceWriter,
+    Batch, Flags, Metadata, Op, Outcome, Record, Request, Sink, Status, TraceError, TraceWriter,
+    WriteOptions,
 };
 
-const FLUSH_AT: usize = 64 * 1024;
-
 pub(super) struct Writer {
-    output: Box<dyn Output>,
-    path: PathBuf,
-    text: Vec<u8>,
+    text: TextSink,
+    lossy: bool,
+    left_out: u64,
 }
 
 impl Writer {
-    pub(super) fn new(output: Box<dyn Output>, path: &Path, metadata: &Metadata) -> Self {
-        let mut text = Vec::with_capacity(2 * FLUSH_AT);
+    pub(super) fn new(sink: Sink, metadata: &Metadata, options: &WriteOptions) -> Self {
+        let mut sink = TextSink::new(sink);
         for notice in &metadata.notices {
-            text.extend_from_slice(notice.as_bytes());
-            text.push(b'\n');
+            sink.text.extend_from_slice(notice.as_bytes());
+            sink.text.push(b'\n');
         }
-        text.extend_from_slice(b"start ; sector; length ; op ;  replay_delay ; replay_duration\n");
+        sink.text
+            .extend_from_slice(b"start ; sector; length ; op ;  replay_delay ; replay_duration\n");
         Self {
-            output,
-            path: path.to_owned(),
-            text,
-        }
-    }
-
-    fn io_error(&self, source: std::io::Error) -> TraceError {
-        TraceError::Io {
-            path: self.path.clone(),
-            action: "write",
-            source,
-        }
-    }
-
-    fn flush(&mut self) -> Result<(), TraceError> {
-        let outcome = self.output.write_all(&self.text);
-        outcome.map_err(|e| self.io_error(e))?;
-        self.text.clear();
-        Ok(())
-    }
-
-    fn unwritable(&self, request: &Request) -> TraceError {
-        TraceError::Request {
-            place: Place::line(&self.path, 0),
-            problem: format!(
-                "the blkreplay format cannot hold the operation {:?} at sector {}",
-                request.op, request.sector
-            ),
+            text: sink,
+            lossy: options.lossy,
+            left_out: 0,
         }
     }
 }
@@ -64,27 +33,30 @@ impl Writer {
 impl TraceWriter for Writer {
     fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
         for Record { request, outcome } in batch.records() {
-            let op = letters(&request, &outcome).ok_or_else(|| self.unwritable(&request))?;
+            let Some(op) = letters(&request, &outcome) else {
+                if !self.lossy {
+                    return Err(self.text.cannot_hold("blkreplay", &request));
+                }
+                self.left_out += 1;
+                continue;
+            };
+            let text = &mut self.text.text;
             if outcome.status == Status::Done {
-                row(&mut self.text, &request, op, &outcome);
+                row(text, &request, op, &outcome);
             } else {
-                info(&mut self.text, &request, op, &outcome);
+                info(text, &request, op, &outcome);
             }
-            if self.text.len() >= FLUSH_AT {
-                self.flush()?;
-            }
+            self.text.flush_if_full()?;
         }
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<(), TraceError> {
-        self.flush()?;
-        let Self { output, path, .. } = *self;
-        output.close().map_err(|source| TraceError::Io {
-            path,
-            action: "complete",
-            source,
-        })
+    fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), TraceError> {
+        self.text.finish()
     }
 }
 
@@ -159,26 +131,4 @@ fn info(text: &mut Vec<u8>, request: &Request, op: Letters, outcome: &Outcome) {
         number(text, u64::from(errno), 0, b' ');
     }
     text.push(b'\n');
-}
-
-fn time(text: &mut Vec<u8>, t: Nanos, width: usize) {
-    number(text, t.get() / 1_000_000_000, width, b' ');
-    text.push(b'.');
-    number(text, t.get() % 1_000_000_000, 9, b'0');
-}
-
-fn number(text: &mut Vec<u8>, mut value: u64, width: usize, fill: u8) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    let digits = &digits[at..];
-    text.resize(text.len() + width.saturating_sub(digits.len()), fill);
-    text.extend_from_slice(digits);
 }

@@ -1,0 +1,78 @@
+//! `iosonar formats`: which traces can be read and written.
+
+use iosonar_trace::formats::ALL;
+use serde_json::json;
+
+use crate::args::Formats;
+use crate::exit::{Ending, print};
+use crate::json::Output;
+
+pub(crate) fn run(args: &Formats) -> anyhow::Result<Ending> {
+    if args.json {
+        let mut output = Output::new("formats");
+        let formats: Vec<_> = ALL
+            .iter()
+            .map(|format| {
+                json!({
+                    "name": format.name(),
+                    "extensions": format.extensions(),
+                    "description": format.description(),
+                    "columns": format.columns(),
+                    "read": true,
+                    "write": format.loses().is_some(),
+                    "loses": format.loses(),
+                })
+            })
+            .collect();
+        output.set("formats", json!(formats));
+        print(&output.text())?;
+        return Ok(Ending::Done);
+    }
+    let mut text = String::from(
+        "Traces are recognised by their content, also compressed (gzip, zstd, xz, bzip2).\n",
+    );
+    for format in ALL {
+        let endings: Vec<String> = format
+            .extensions()
+            .iter()
+            .map(|e| format!(".{e}"))
+            .collect();
+        let endings = match endings.as_slice() {
+            [] => String::new(),
+            all => format!(" ({})", all.join(", ")),
+        };
+        let can = if format.loses().is_some() {
+            "read, write"
+        } else {
+            "read"
+        };
+        text += &format!(
+            "\n{}{endings}: {can}\n  {}\n",
+            format.name(),
+            format.description()
+        );
+        text += &wrapped("columns: ", format.columns());
+        if let Some(lost) = format.loses() {
+            text += &wrapped("cannot hold: ", lost);
+        }
+    }
+    print(&text)?;
+    Ok(Ending::Done)
+}
+
+/// A paragraph of at most 100 columns, indented.
+fn wrapped(label: &str, text: &str) -> String {
+    const WIDTH: usize = 100;
+    let mut lines = vec![format!("  {label}")];
+    for word in text.split_whitespace() {
+        let line = lines
+            .last_mut()
+            .filter(|line| line.len() + word.len() < WIDTH);
+        match line {
+            Some(line) if line.ends_with(' ') => line.push_str(word),
+            Some(line) => *line += &format!(" {word}"),
+            None => lines.push(format!("    {word}")),
+        }
+    }
+    lines.join("\n") + "\n"
+}

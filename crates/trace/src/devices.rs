@@ -1,0 +1,74 @@
+//! Some devices of a trace of several.
+
+use std::path::{Path, PathBuf};
+
+use crate::{Batch, Metadata, TraceError, TraceReader};
+
+/// Passes only the requests to some devices.
+pub(crate) struct OnlyDevices {
+    inner: Box<dyn TraceReader>,
+    path: PathBuf,
+    wanted: Vec<String>,
+    /// Whether a device passes, by number, once that is known.
+    passes: Vec<Option<bool>>,
+    any: bool,
+}
+
+impl OnlyDevices {
+    pub(crate) fn new(inner: Box<dyn TraceReader>, path: &Path, wanted: &[String]) -> Self {
+        Self {
+            inner,
+            path: path.to_owned(),
+            wanted: wanted.to_vec(),
+            passes: Vec::new(),
+            any: false,
+        }
+    }
+}
+
+impl TraceReader for OnlyDevices {
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+        while self.inner.next_batch(batch)? > 0 {
+            let metadata = self.inner.metadata();
+            let (passes, wanted) = (&mut self.passes, &self.wanted);
+            batch.retain(|record| {
+                let number = record.request.device;
+                let index = usize::from(number);
+                if passes.len() <= index {
+                    passes.resize(index + 1, None);
+                }
+                *passes[index].get_or_insert_with(|| {
+                    let name = metadata.device_name(number);
+                    wanted.contains(&name)
+                })
+            });
+            if !batch.is_empty() {
+                self.any = true;
+                return Ok(batch.len());
+            }
+        }
+        if self.any {
+            return Ok(0);
+        }
+        let metadata = self.inner.metadata();
+        let seen: Vec<String> = (0..self.passes.len())
+            .filter(|i| self.passes[*i].is_some())
+            .take(20)
+            .map(|i| metadata.device_name(i as u16))
+            .collect();
+        Err(TraceError::Option(format!(
+            "{}: no request is to the device {}; the devices in it are: {}",
+            self.path.display(),
+            self.wanted.join(", "),
+            seen.join(", ")
+        )))
+    }
+
+    fn metadata(&self) -> &Metadata {
+        self.inner.metadata()
+    }
+
+    fn skip_before(&mut self, start: iosonar_units::Nanos) -> Result<(), TraceError> {
+        self.inner.skip_before(start)
+    }
+}

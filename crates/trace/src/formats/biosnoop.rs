@@ -1,0 +1,107 @@
+//! The text of `biosnoop` (bcc).
+//!
+//! `TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)] LAT(ms)`: the time is that of the completion, so a
+//! request started LAT before it. A command may have blanks in its name: fields are counted from the
+//! right.
+
+use iosonar_units::{Nanos, Sector};
+
+use crate::text::{Axis, Context, Line, RowFormat, Rows, op_of_letters, possible, words};
+use crate::{Outcome, Record, Request, TraceError};
+
+const SHAPE: &str = "'TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)'";
+
+pub(crate) const BIOSNOOP: RowFormat<Biosnoop> = RowFormat {
+    name: "biosnoop",
+    extensions: &[],
+    description: "biosnoop text (bcc)",
+    columns: "TIME (s, of the completion), COMM, PID, DISK, T, SECTOR, BYTES, QUE (ms, with -Q), LAT (ms)",
+    shape: SHAPE,
+    axis: Some(Axis::Arbitrary),
+    fits: |line| line.starts_with(b"TIME") && has(line, b"LAT(ms)"),
+    rows: Biosnoop::default,
+};
+
+fn has(line: &[u8], word: &[u8]) -> bool {
+    words(line).any(|w| w == word)
+}
+
+/// Completions come after starts: an hour of room before the first, which is taken off again.
+const BIAS: Nanos = Nanos::from_secs(3600);
+
+#[derive(Default)]
+pub(crate) struct Biosnoop {
+    has_queue: bool,
+    has_pattern: bool,
+}
+
+impl Rows for Biosnoop {
+    fn row(
+        &mut self,
+        line: &Line<'_>,
+        context: &mut Context,
+    ) -> Result<Option<Record>, TraceError> {
+        if line.bytes.trim_ascii().is_empty()
+            || [&b"Tracing"[..], b"Attach"]
+                .iter()
+                .any(|word| line.bytes.starts_with(word))
+        {
+            return Ok(None);
+        }
+        if line.bytes.starts_with(b"TIME") {
+            if !has(line.bytes, b"SECTOR") || !has(line.bytes, b"BYTES") {
+                return Err(line.wrong(
+                    "header",
+                    line.bytes,
+                    "the columns SECTOR and BYTES: this version of the tool does not print where a request \
+                     lies, so there is nothing to replay; use bcc's biosnoop, or record with blktrace",
+                ));
+            }
+            if !line.bytes.starts_with(b"TIME(s)") {
+                return Err(line.wrong(
+                    "header",
+                    line.bytes,
+                    "the column TIME(s): run the tool without -t, times of day have no date",
+                ));
+            }
+            self.has_queue = has(line.bytes, b"QUE(ms)");
+            self.has_pattern = has(line.bytes, b"P");
+            return Ok(None);
+        }
+        let fields: Vec<&[u8]> = words(line.bytes).collect();
+        let behind = 6 + usize::from(self.has_queue) + usize::from(self.has_pattern);
+        if fields.len() < behind + 2 {
+            return Err(line.missing("LAT(ms)", SHAPE));
+        }
+        let mut right = fields[fields.len() - behind..].iter().copied();
+        let mut next = || right.next().unwrap_or_default();
+        let (pid, disk, op, sector, bytes) = (next(), next(), next(), next(), next());
+        if self.has_queue {
+            next();
+        }
+        if self.has_pattern {
+            next();
+        }
+        let latency_field = next();
+        line.number("PID", pid)?;
+        let latency = line.time("LAT(ms)", latency_field, 1_000_000)?;
+        let complete = line.time("TIME(s)", fields[0], 1_000_000_000)?;
+        let letters =
+            op_of_letters(op).ok_or_else(|| line.wrong("T", op, "R (read) or W (write)"))?;
+        let (_, sectors) = context.range(line, ("SECTOR", b"0"), ("BYTES", bytes))?;
+        let request = Request {
+            start: complete.saturating_add(BIAS).saturating_sub(latency),
+            sector: Sector::new(line.sector("SECTOR", sector)?),
+            sectors,
+            op: letters.op,
+            flags: letters.flags,
+            device: context.device(line, disk)?,
+            ..Request::default()
+        };
+        possible(line, &request, bytes)?;
+        Ok(Some(Record {
+            request,
+            outcome: Outcome::done(Nanos::ZERO, latency),
+        }))
+    }
+}

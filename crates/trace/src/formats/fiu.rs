@@ -1,0 +1,89 @@
+//! The block traces of Florida International University.
+//!
+//! `ts pid process lba blocks W|R major minor md5`: times in nanoseconds, or in seconds with a fraction;
+//! blocks of 512 B.
+
+use iosonar_units::{Nanos, Sector, Sectors};
+
+use crate::text::{Axis, Context, Line, RowFormat, Rows, possible, whole, words};
+use crate::{Record, Request, TraceError};
+
+const SHAPE: &str = "'ts pid process lba blocks W|R major minor md5'";
+
+pub(crate) const FIU: RowFormat<Fiu> = RowFormat {
+    name: "fiu",
+    extensions: &["blkparse"],
+    description: "FIU I/O traces (SNIA IODedup)",
+    columns: "ts (ns, or s with a fraction), pid, process, lba (sectors), blocks (sectors), W|R, major, minor, md5",
+    shape: SHAPE,
+    axis: Some(Axis::Unix { ns: 0 }),
+    fits,
+    rows: || Fiu,
+};
+
+fn fits(line: &[u8]) -> bool {
+    fields(line).is_some_and(|f| {
+        crate::text::decimal(f[0], 1).is_some()
+            && [f[1], f[3], f[4], f[6], f[7]]
+                .iter()
+                .all(|f| whole(f).is_some())
+            && matches!(f[5], b"R" | b"W")
+    })
+}
+
+/// The nine fields; a process may have blanks in its name, and the checksum be missing.
+fn fields(line: &[u8]) -> Option<[&[u8]; 9]> {
+    let parts: Vec<&[u8]> = words(line).collect();
+    let op = parts.iter().rposition(|f| matches!(*f, b"R" | b"W"))?;
+    if op < 5 || parts.len() < op + 3 || parts.len() > op + 4 {
+        return None;
+    }
+    let md5 = parts.get(op + 3).copied().unwrap_or_default();
+    Some([
+        parts[0],
+        parts[1],
+        parts[2],
+        parts[op - 2],
+        parts[op - 1],
+        parts[op],
+        parts[op + 1],
+        parts[op + 2],
+        md5,
+    ])
+}
+
+pub(crate) struct Fiu;
+
+impl Rows for Fiu {
+    fn row(
+        &mut self,
+        line: &Line<'_>,
+        context: &mut Context,
+    ) -> Result<Option<Record>, TraceError> {
+        let trimmed = line.bytes.trim_ascii();
+        if trimmed.is_empty() {
+            return Ok(None);
+        }
+        let [ts, _, _, lba, blocks, op, major, minor, _] =
+            fields(trimmed).ok_or_else(|| line.wrong("line", trimmed, SHAPE))?;
+        let start = if ts.contains(&b'.') {
+            line.time("ts", ts, 1_000_000_000)?
+        } else {
+            Nanos::new(line.number_up_to("ts", ts, (1 << 63) - 1)?)
+        };
+        let (major, minor) = (line.number("major", major)?, line.number("minor", minor)?);
+        let request = Request {
+            start,
+            sector: Sector::new(line.sector("lba", lba)?),
+            sectors: Sectors::new(line.sectors("blocks", blocks)?),
+            op: line.direction("op", op)?,
+            device: context.device(line, format!("{major},{minor}").as_bytes())?,
+            ..Request::default()
+        };
+        possible(line, &request, blocks)?;
+        Ok(Some(Record {
+            request,
+            ..Record::default()
+        }))
+    }
+}

@@ -1,0 +1,398 @@
+//! A block: some thousand records, column by column.
+
+use iosonar_units::{Nanos, Sector, Sectors};
+
+use super::packing::{Nonsense, PADDING, Unpacker, pack, unzigzag, zigzag};
+use crate::{Batch, Flags, Op, Record, Status};
+
+/// The columns, in the order of their numbers in the file.
+const COLUMNS: usize = 13;
+const START: usize = 0;
+const SECTOR: usize = 1;
+const SECTORS: usize = 2;
+const OP: usize = 3;
+const FLAGS: usize = 4;
+const DEVICE: usize = 5;
+const CLASS: usize = 6;
+const GROUP: usize = 7;
+const DELAY: usize = 8;
+const LATENCY: usize = 9;
+const THINK: usize = 10;
+const STATUS: usize = 11;
+const PUSHED_BACK: usize = 12;
+
+/// All values are the same: eight bytes.
+const CONSTANT: u8 = 0;
+/// Packed as they are.
+const PLAIN: u8 = 1;
+/// Packed differences to the value before.
+const DELTA: u8 = 2;
+/// Of sectors: packed differences to the end of the request before.
+const GAP: u8 = 3;
+
+/// An error's number is put on top of this.
+const ERROR: u64 = 1 << 16;
+const STATUSES: [Status; 7] = [
+    Status::Done,
+    Status::Short,
+    Status::Dropped,
+    Status::Skipped,
+    Status::Missed,
+    Status::Cancelled,
+    Status::VerifyFailed,
+];
+
+fn status_number(status: Status) -> u64 {
+    match status {
+        Status::Error(errno) => ERROR + u64::from(errno),
+        status => STATUSES.iter().position(|s| *s == status).unwrap_or(0) as u64,
+    }
+}
+
+fn status_of(number: u64) -> Result<Status, Nonsense> {
+    if let Some(errno) = number.checked_sub(ERROR) {
+        return u16::try_from(errno)
+            .map(Status::Error)
+            .map_err(|_| Nonsense);
+    }
+    STATUSES.get(number as usize).copied().ok_or(Nonsense)
+}
+
+fn optional(time: Option<Nanos>) -> u64 {
+    time.map_or(0, |t| t.get().saturating_add(1))
+}
+
+/// The records of a block, on their way to a file.
+#[derive(Debug, Default)]
+pub(crate) struct BlockColumns {
+    values: [Vec<u64>; COLUMNS],
+}
+
+impl BlockColumns {
+    /// The most records in a block.
+    pub(crate) const MOST: usize = 1 << 16;
+
+    pub(crate) fn len(&self) -> usize {
+        self.values[START].len()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.values.iter_mut().for_each(Vec::clear);
+    }
+
+    /// The smallest and the largest start.
+    pub(crate) fn span(&self) -> (u64, u64) {
+        let starts = self.values[START].iter().copied();
+        (starts.clone().min().unwrap_or(0), starts.max().unwrap_or(0))
+    }
+
+    /// Appends rows `from` to `to` of a batch.
+    pub(crate) fn extend(&mut self, batch: &Batch, from: usize, to: usize) {
+        for row in from..to {
+            let Record { request, outcome } = batch.record(row);
+            let row_values = [
+                request.start.get(),
+                request.sector.get(),
+                u64::from(request.sectors.get()),
+                request.op as u64,
+                u64::from(request.flags.bits()),
+                u64::from(request.device),
+                u64::from(request.class),
+                u64::from(request.group),
+                optional(outcome.delay),
+                optional(outcome.latency),
+                optional(batch.think(row)),
+                status_number(outcome.status),
+                u64::from(outcome.pushed_back),
+            ];
+            for (column, value) in self.values.iter_mut().zip(row_values) {
+                column.push(value);
+            }
+        }
+    }
+
+    /// Appends the block's bytes: count, smallest and largest start, then the columns.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        let (min, max) = self.span();
+        out.extend_from_slice(&(self.len() as u32).to_le_bytes());
+        out.extend_from_slice(&min.to_le_bytes());
+        out.extend_from_slice(&max.to_le_bytes());
+        // Lengths come first: gaps are counted from the ends of requests.
+        let order = (0..COLUMNS).filter(|&c| c != SECTOR);
+        let order = order
+            .clone()
+            .take_while(|&c| c <= SECTORS)
+            .chain([SECTOR])
+            .chain(order.filter(|&c| c > SECTORS));
+        for column in order {
+            self.encode_column(column, out);
+        }
+    }
+
+    fn encode_column(&self, column: usize, out: &mut Vec<u8>) {
+        let values = &self.values[column];
+        let first = values.first().copied().unwrap_or(0);
+        if values.iter().all(|v| *v == first) {
+            // What is not there is zero.
+            if first != 0 {
+                put_column(column, CONSTANT, &first.to_le_bytes(), out);
+            }
+            return;
+        }
+        let mut best = (PLAIN, Vec::new());
+        pack(values, &mut best.1);
+        let mut try_differences = |encoding, differences: &[u64]| {
+            let mut packed = Vec::with_capacity(best.1.len());
+            pack(differences, &mut packed);
+            if packed.len() < best.1.len() {
+                best = (encoding, packed);
+            }
+        };
+        if column != OP && column != FLAGS {
+            let mut before = 0;
+            let differences: Vec<u64> = values
+                .iter()
+                .map(|&v| zigzag(v.wrapping_sub(std::mem::replace(&mut before, v))))
+                .collect();
+            try_differences(DELTA, &differences);
+        }
+        if column == SECTOR {
+            let mut end = 0;
+            let gaps: Vec<u64> = values
+                .iter()
+                .zip(&self.values[SECTORS])
+                .map(|(&v, &length)| {
+                    let gap = zigzag(v.wrapping_sub(end));
+                    end = v.wrapping_add(length);
+                    gap
+                })
+                .collect();
+            try_differences(GAP, &gaps);
+        }
+        let (encoding, packed) = best;
+        put_column(column, encoding, &packed, out);
+    }
+}
+
+fn put_column(column: usize, encoding: u8, bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&[column as u8, encoding, 0, 0]);
+    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// A column of the block at hand.
+#[derive(Clone, Copy, Debug)]
+enum Column {
+    Constant(u64),
+    Packed {
+        encoding: u8,
+        unpacker: Unpacker,
+        /// What the next difference counts from.
+        before: u64,
+    },
+}
+
+/// A block from a file, in the middle of being read.
+#[derive(Debug)]
+pub(crate) struct BlockDecoder {
+    bytes: Vec<u8>,
+    columns: [Column; COLUMNS],
+    left: usize,
+    scratch: [Vec<u64>; 2],
+}
+
+impl Default for BlockDecoder {
+    fn default() -> Self {
+        Self {
+            bytes: Vec::new(),
+            columns: [Column::Constant(0); COLUMNS],
+            left: 0,
+            scratch: [Vec::new(), Vec::new()],
+        }
+    }
+}
+
+/// Count, smallest and largest start in front of the columns.
+pub(crate) const BLOCK_HEADER: usize = 20;
+
+/// Count, smallest and largest start of a block.
+pub(crate) fn block_header(bytes: &[u8]) -> Option<(u32, u64, u64)> {
+    let count = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?);
+    let min = u64::from_le_bytes(bytes.get(4..12)?.try_into().ok()?);
+    let max = u64::from_le_bytes(bytes.get(12..20)?.try_into().ok()?);
+    Some((count, min, max))
+}
+
+impl BlockDecoder {
+    /// The memory for the next block's bytes, to be filled and followed by [`begin`](Self::begin).
+    pub(crate) fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Begins the block whose bytes have been put in. Tells whether they make sense so far.
+    pub(crate) fn begin(&mut self) -> bool {
+        self.left = 0;
+        self.parse().is_ok()
+    }
+
+    fn parse(&mut self) -> Result<(), Nonsense> {
+        let bytes = &self.bytes;
+        let (count, _, _) = block_header(bytes).ok_or(Nonsense)?;
+        if count as usize > BlockColumns::MOST {
+            return Err(Nonsense);
+        }
+        self.columns = [Column::Constant(0); COLUMNS];
+        let mut at = BLOCK_HEADER;
+        while at < bytes.len() {
+            let header = bytes.get(at..at + 8).ok_or(Nonsense)?;
+            let length = u32::from_le_bytes([header[4], header[5], header[6], header[7]]) as usize;
+            let (from, to) = (at + 8, at + 8 + length);
+            let body = bytes.get(from..to).ok_or(Nonsense)?;
+            at = to;
+            // Columns of later minor versions.
+            let Some(column) = self.columns.get_mut(usize::from(header[0])) else {
+                continue;
+            };
+            *column = match header[1] {
+                CONSTANT => {
+                    Column::Constant(u64::from_le_bytes(body.try_into().map_err(|_| Nonsense)?))
+                }
+                encoding @ (PLAIN | DELTA | GAP) => Column::Packed {
+                    encoding,
+                    unpacker: Unpacker::new(from, to),
+                    before: 0,
+                },
+                _ => return Err(Nonsense),
+            };
+        }
+        self.bytes.extend_from_slice(&[0; PADDING]);
+        self.left = count as usize;
+        Ok(())
+    }
+
+    /// How many records are left.
+    pub(crate) fn left(&self) -> usize {
+        self.left
+    }
+
+    /// Appends the next records to `batch`, as many as make one. `None` if they make no sense.
+    pub(crate) fn next(&mut self, batch: &mut Batch) -> Option<()> {
+        let n = self.left.min(Batch::ROWS);
+        self.left -= n;
+        self.fill(batch, n).ok()
+    }
+
+    fn fill(&mut self, batch: &mut Batch, n: usize) -> Result<(), Nonsense> {
+        let [values, lengths] = &mut self.scratch;
+        values.resize(n, 0);
+        lengths.resize(n, 0);
+        let bytes = &self.bytes;
+        let columns = &mut self.columns;
+        columns[START].read(bytes, values, &[])?;
+        batch.start.extend(values.iter().map(|&v| Nanos::new(v)));
+        columns[SECTORS].read(bytes, lengths, &[])?;
+        // All at once: a test in the loop would cost more than the rest of it.
+        if lengths.iter().fold(0, |all, v| all | v) > u64::from(u32::MAX) {
+            return Err(Nonsense);
+        }
+        batch
+            .sectors
+            .extend(lengths.iter().map(|&v| Sectors::new(v as u32)));
+        columns[SECTOR].read(bytes, values, lengths)?;
+        batch.sector.extend(values.iter().map(|&v| Sector::new(v)));
+        columns[OP].read(bytes, values, &[])?;
+        if values.iter().fold(0, |most, &v| v.max(most)) >= Op::ALL.len() as u64 {
+            return Err(Nonsense);
+        }
+        batch
+            .op
+            .extend(values.iter().map(|&v| Op::ALL[v as usize % Op::ALL.len()]));
+        // The rest costs nothing where it is absent.
+        let short = u64::from(u16::MAX);
+        if let Some(values) = rest(columns, FLAGS, 15, bytes, values)? {
+            batch
+                .flags
+                .extend(values.iter().map(|&v| Flags::from_bits(v as u8)));
+        }
+        if let Some(values) = rest(columns, DEVICE, short, bytes, values)? {
+            batch.device.extend(values.iter().map(|&v| v as u16));
+        }
+        if let Some(values) = rest(columns, CLASS, short, bytes, values)? {
+            batch.class.extend(values.iter().map(|&v| v as u16));
+        }
+        if let Some(values) = rest(columns, GROUP, u64::from(u32::MAX), bytes, values)? {
+            batch.group.extend(values.iter().map(|&v| v as u32));
+        }
+        let time = |v: &u64| v.checked_sub(1).map(Nanos::new);
+        if let Some(values) = rest(columns, DELAY, u64::MAX, bytes, values)? {
+            batch.delay.extend(values.iter().map(time));
+        }
+        if let Some(values) = rest(columns, LATENCY, u64::MAX, bytes, values)? {
+            batch.latency.extend(values.iter().map(time));
+        }
+        if let Some(values) = rest(columns, THINK, u64::MAX, bytes, values)? {
+            batch.think.extend(values.iter().map(time));
+        }
+        if let Some(values) = rest(columns, STATUS, ERROR + short, bytes, values)? {
+            let statuses: Result<Vec<Status>, Nonsense> =
+                values.iter().map(|&v| status_of(v)).collect();
+            batch.status.extend(statuses?.into_iter());
+        }
+        if let Some(values) = rest(columns, PUSHED_BACK, 1, bytes, values)? {
+            batch.pushed_back.extend(values.iter().map(|&v| v == 1));
+        }
+        Ok(())
+    }
+}
+
+/// The values of a column that need not be there; `None` if it is not.
+fn rest<'a>(
+    columns: &mut [Column; COLUMNS],
+    column: usize,
+    most: u64,
+    block: &[u8],
+    values: &'a mut [u64],
+) -> Result<Option<&'a [u64]>, Nonsense> {
+    if matches!(columns[column], Column::Constant(0)) {
+        return Ok(None);
+    }
+    columns[column].read(block, values, &[])?;
+    if values.iter().any(|&v| v > most) {
+        return Err(Nonsense);
+    }
+    Ok(Some(values))
+}
+
+impl Column {
+    fn read(&mut self, block: &[u8], values: &mut [u64], lengths: &[u64]) -> Result<(), Nonsense> {
+        match self {
+            Self::Constant(value) => values.fill(*value),
+            Self::Packed {
+                encoding,
+                unpacker,
+                before,
+            } => {
+                unpacker.unpack(block, values)?;
+                match *encoding {
+                    DELTA => {
+                        for value in values {
+                            *before = before.wrapping_add(unzigzag(*value));
+                            *value = *before;
+                        }
+                    }
+                    GAP => {
+                        if lengths.len() != values.len() {
+                            return Err(Nonsense);
+                        }
+                        for (value, length) in values.iter_mut().zip(lengths) {
+                            *value = before.wrapping_add(unzigzag(*value));
+                            *before = value.wrapping_add(*length);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,297 @@
+//! Reading, also of files that are cut off.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use iosonar_units::Nanos;
+
+use super::block::{BlockDecoder, block_header};
+use super::frame::{self, DATA, FRAME_HEADER, INDEX, IndexEntry, METADATA};
+use crate::decompress::read_error;
+use crate::error::{Place, byte_offset};
+use crate::text::skipped;
+use crate::{Batch, Metadata, ReadOptions, Source, TraceError, TraceReader};
+
+pub(super) struct Reader {
+    input: Box<dyn Read + Send>,
+    file: Option<File>,
+    path: PathBuf,
+    /// Where the next byte of the input stands in the file.
+    offset: u64,
+    decoder: BlockDecoder,
+    block_at: u64,
+    metadata: Metadata,
+    lenient: bool,
+    skip_before: u64,
+    ended: bool,
+}
+
+impl Reader {
+    pub(super) fn new(source: Source, options: &ReadOptions) -> Result<Self, TraceError> {
+        let mut reader = Self {
+            input: source.input,
+            file: source.file,
+            path: source.path,
+            offset: 0,
+            decoder: BlockDecoder::default(),
+            block_at: 0,
+            metadata: Metadata::default(),
+            lenient: options.lenient,
+            skip_before: 0,
+            ended: false,
+        };
+        let mut header = [0; frame::FILE_HEADER];
+        let n = reader.fill(&mut header)?;
+        if n < header.len() {
+            return Err(reader.damaged(
+                0,
+                format!(
+                    "the file has {n} bytes, expected at least {}: it is cut off",
+                    header.len()
+                ),
+            ));
+        }
+        if header[..8] != frame::MAGIC {
+            return Err(reader.damaged(
+                0,
+                format!(
+                    "field 'magic' is {:02x?}, expected {:02x?}: this is no .ios file",
+                    &header[..8],
+                    frame::MAGIC
+                ),
+            ));
+        }
+        let major = u16::from_le_bytes([header[8], header[9]]);
+        if major != frame::MAJOR {
+            return Err(reader.damaged(
+                8,
+                format!(
+                    "field 'version' is {major}, expected {}: a newer iosonar wrote this file; read it with that",
+                    frame::MAJOR
+                ),
+            ));
+        }
+        reader.go_to_block()?;
+        Ok(reader)
+    }
+
+    fn damaged(&self, at: u64, problem: String) -> TraceError {
+        TraceError::Damaged {
+            place: Place::of(&self.path, byte_offset(at)),
+            problem,
+        }
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<usize, TraceError> {
+        let mut n = 0;
+        while n < bytes.len() {
+            match self.input.read(&mut bytes[n..]) {
+                Ok(0) => break,
+                Ok(more) => n += more,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(read_error(&self.path, e)),
+            }
+        }
+        self.offset += n as u64;
+        Ok(n)
+    }
+
+    /// Goes on to the next block that is whole and wanted, or to the end.
+    fn go_to_block(&mut self) -> Result<(), TraceError> {
+        while !self.ended {
+            match self.next_frame() {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(e) if self.lenient => {
+                    self.metadata
+                        .remark("blocks were damaged or cut off, and were left out", || {
+                            e.to_string()
+                        });
+                    if !matches!(e, TraceError::Damaged { .. }) {
+                        self.ended = true;
+                    }
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the next frame. Tells whether it is a block to be read.
+    fn next_frame(&mut self) -> Result<bool, TraceError> {
+        let at = self.offset;
+        let mut header = [0; FRAME_HEADER];
+        let n = self.fill(&mut header)?;
+        if n < FRAME_HEADER {
+            self.ended = true;
+            return Err(self.damaged(
+                at,
+                "the file ends here, before its index: it is cut off, or being written; --lenient takes what is \
+                 whole"
+                    .to_owned(),
+            ));
+        }
+        let length = u32::from_le_bytes([header[4], header[5], header[6], header[7]]) as usize;
+        if length > frame::LONGEST || header[1..4] != [0; 3] {
+            self.ended = true;
+            return Err(self.damaged(
+                at,
+                format!(
+                    "a frame of kind {:#04x} and {length} bytes, expected at most {}: the file is damaged here; \
+                     --lenient takes what stands before it",
+                    header[0],
+                    frame::LONGEST
+                ),
+            ));
+        }
+        let mut bytes = std::mem::take(self.decoder.bytes_mut());
+        bytes.clear();
+        // Not more than there is: a damaged length must not take the memory.
+        let got = io::Read::take(&mut self.input, length as u64)
+            .read_to_end(&mut bytes)
+            .map_err(|e| read_error(&self.path, e))?;
+        self.offset += got as u64;
+        *self.decoder.bytes_mut() = bytes;
+        if got < length {
+            self.ended = true;
+            return Err(self.damaged(
+                at,
+                format!(
+                    "the file ends after {got} of the {length} bytes of a block: it is cut off, or being written; \
+                     --lenient takes the whole blocks"
+                ),
+            ));
+        }
+        let bytes = self.decoder.bytes_mut();
+        if header[0] == DATA
+            && let Some((_, _, max)) = block_header(bytes)
+            && max < self.skip_before
+        {
+            return Ok(false);
+        }
+        let told = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
+        let found = frame::checksum(&header[..8], bytes);
+        if told != found {
+            return Err(self.damaged(
+                at,
+                format!(
+                    "the checksum of this block is {found:08x}, expected {told:08x}: the file is damaged here; \
+                     fetch it again, or leave the block out with --lenient"
+                ),
+            ));
+        }
+        match header[0] {
+            METADATA => {
+                let remarks = std::mem::take(&mut self.metadata.remarks);
+                self.metadata = serde_json::from_slice(self.decoder.bytes_mut()).map_err(|e| {
+                    self.damaged(at, format!("the metadata are no JSON of this format: {e}"))
+                })?;
+                self.metadata.remarks = remarks;
+                Ok(false)
+            }
+            DATA => {
+                self.block_at = at;
+                if self.decoder.begin() {
+                    Ok(self.decoder.left() > 0)
+                } else {
+                    Err(self.nonsense())
+                }
+            }
+            INDEX => {
+                self.ended = true;
+                Ok(false)
+            }
+            // Kinds of later minor versions.
+            _ => Ok(false),
+        }
+    }
+
+    fn nonsense(&self) -> TraceError {
+        self.damaged(
+            self.block_at,
+            "the columns of this block are not as the format says, though its checksum is right: report this, \
+             or leave the block out with --lenient"
+                .to_owned(),
+        )
+    }
+
+    /// The index of a file in which one can jump; `None` if it is not whole.
+    fn index(&self) -> Option<Vec<IndexEntry>> {
+        let file = self.file.as_ref()?;
+        let size = file.metadata().ok()?.len();
+        let mut trailer = [0; frame::TRAILER];
+        file.read_exact_at(&mut trailer, size.checked_sub(frame::TRAILER as u64)?)
+            .ok()?;
+        if trailer[8..] != frame::END {
+            return None;
+        }
+        let at = u64::from_le_bytes(trailer[..8].try_into().ok()?);
+        let length = size
+            .checked_sub(at)?
+            .checked_sub((FRAME_HEADER + frame::TRAILER) as u64)?;
+        if length > frame::LONGEST as u64 {
+            return None;
+        }
+        let mut bytes = vec![0; FRAME_HEADER + length as usize];
+        file.read_exact_at(&mut bytes, at).ok()?;
+        let (header, payload) = bytes.split_at(FRAME_HEADER);
+        let told = u32::from_le_bytes(header[8..].try_into().ok()?);
+        if header[0] != INDEX || frame::checksum(&header[..8], payload) != told {
+            return None;
+        }
+        payload
+            .chunks(frame::INDEX_ENTRY)
+            .map(IndexEntry::of)
+            .collect()
+    }
+}
+
+impl TraceReader for Reader {
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+        batch.clear();
+        while self.decoder.left() == 0 && !self.ended {
+            self.go_to_block()?;
+        }
+        if self.decoder.left() > 0 {
+            batch.set_common_place(byte_offset(self.block_at));
+            if self.decoder.next(batch).is_none() {
+                batch.clear();
+                let error = self.nonsense();
+                self.decoder = BlockDecoder::default();
+                if !self.lenient {
+                    return Err(error);
+                }
+                skipped(&mut self.metadata, &error);
+                return self.next_batch(batch);
+            }
+        }
+        Ok(batch.len())
+    }
+
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn skip_before(&mut self, start: Nanos) -> Result<(), TraceError> {
+        self.skip_before = start.get();
+        let Some(index) = self.index() else {
+            return Ok(());
+        };
+        let first = index.iter().find(|entry| entry.max >= start.get());
+        let Some(entry) = first.or(index.last()) else {
+            return Ok(());
+        };
+        if let Some(mut file) = self.file.take()
+            && entry.offset > self.block_at
+        {
+            file.seek(SeekFrom::Start(entry.offset))
+                .map_err(|e| read_error(&self.path, e))?;
+            self.input = Box::new(BufReader::with_capacity(1 << 18, file));
+            self.offset = entry.offset;
+            self.decoder = BlockDecoder::default();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! Writing.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::block::BlockColumns;
+use super::frame::{self, DATA, INDEX, IndexEntry, METADATA};
+use crate::whole_file::Output;
+use crate::{Batch, Metadata, Sink, TraceError, TraceWriter};
+
+pub(super) struct Writer {
+    output: Box<dyn Output>,
+    path: PathBuf,
+    offset: u64,
+    block: BlockColumns,
+    bytes: Vec<u8>,
+    index: Vec<IndexEntry>,
+    /// What the file says about itself already.
+    told: Metadata,
+    metadata: Metadata,
+}
+
+impl Writer {
+    pub(super) fn new(sink: Sink, metadata: &Metadata) -> Result<Self, TraceError> {
+        let mut writer = Self {
+            output: sink.output,
+            path: sink.path,
+            offset: 0,
+            block: BlockColumns::default(),
+            bytes: Vec::new(),
+            index: Vec::new(),
+            told: metadata.clone(),
+            metadata: metadata.clone(),
+        };
+        let mut header = frame::MAGIC.to_vec();
+        header.extend_from_slice(&frame::MAJOR.to_le_bytes());
+        header.extend_from_slice(&frame::MINOR.to_le_bytes());
+        header.extend_from_slice(&[0; 4]);
+        writer.put(&header)?;
+        writer.tell()?;
+        Ok(writer)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), TraceError> {
+        self.offset += bytes.len() as u64;
+        self.output
+            .write_all(bytes)
+            .map_err(|source| TraceError::Io {
+                path: self.path.clone(),
+                action: "write",
+                source,
+            })
+    }
+
+    fn frame(&mut self, kind: u8, payload: &[u8]) -> Result<(), TraceError> {
+        self.put(&frame::header(kind, payload))?;
+        self.put(payload)
+    }
+
+    fn tell(&mut self) -> Result<(), TraceError> {
+        // Texts and numbers always become JSON.
+        let json = serde_json::to_vec(&self.metadata).unwrap_or_else(|_| b"{}".to_vec());
+        self.told = self.metadata.clone();
+        self.frame(METADATA, &json)
+    }
+
+    fn end_block(&mut self) -> Result<(), TraceError> {
+        if self.block.len() == 0 {
+            return Ok(());
+        }
+        let (min, max) = self.block.span();
+        self.index.push(IndexEntry {
+            offset: self.offset,
+            count: self.block.len() as u32,
+            min,
+            max,
+        });
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        self.block.encode(&mut bytes);
+        self.block.clear();
+        let outcome = self.frame(DATA, &bytes);
+        self.bytes = bytes;
+        outcome
+    }
+}
+
+impl TraceWriter for Writer {
+    fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
+        let mut from = 0;
+        while from < batch.len() {
+            let room = BlockColumns::MOST - self.block.len();
+            let to = batch.len().min(from + room);
+            self.block.extend(batch, from, to);
+            from = to;
+            if self.block.len() == BlockColumns::MOST {
+                self.end_block()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, metadata: &Metadata) {
+        self.metadata = metadata.clone();
+        self.metadata.remarks.clear();
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), TraceError> {
+        self.end_block()?;
+        self.told.remarks.clear();
+        if self.told != self.metadata {
+            self.tell()?;
+        }
+        let mut index = Vec::with_capacity(self.index.len() * frame::INDEX_ENTRY);
+        self.index.iter().for_each(|entry| entry.put(&mut index));
+        let at = self.offset;
+        // An index of more than two million blocks does without: frames can be followed one by one.
+        if index.len() > frame::LONGEST {
+            index.clear();
+        }
+        self.frame(INDEX, &index)?;
+        let mut trailer = at.to_le_bytes().to_vec();
+        trailer.extend_from_slice(&frame::END);
+        self.put(&trailer)?;
+        let Self { output, path, .. } = *self;
+        output.close().map_err(|source| TraceError::Io {
+            path,
+            action: "complete",
+            source,
+        })
+    }
+}

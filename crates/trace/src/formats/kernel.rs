@@ -1,0 +1,17 @@
+//! Events of the kernel's block layer, and the requests that they make.
+//!
+//! Three formats tell of the same events: the binary files of `blktrace`, the text of `blkparse`, and the
+//! text of the tracepoints. [`pairing`] makes requests of them.
+
+mod blkparse;
+mod blktrace;
+mod event;
+mod format_string;
+mod pairing;
+mod pending;
+mod text_events;
+mod tracepoints;
+
+pub(crate) use blkparse::Blkparse;
+pub(crate) use blktrace::{Blktrace, open_set, set_of};
+pub(crate) use tracepoints::Tracepoints;

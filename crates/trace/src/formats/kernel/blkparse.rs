@@ -1,0 +1,130 @@
+//! The text of `blkparse`: its default output, and `-f` output with a format that the user names.
+//!
+//! `8,0  3  11  0.009507758  697  C  W 223490 + 8 [0]`: device, processor, sequence, seconds, process,
+//! action, operation, then `sector + sectors`; a flush has neither.
+
+use super::event::{Action, Event, errno_of, op_of_event};
+use super::format_string::FormatString;
+use super::pairing::Paired;
+use super::text_events::{EventLines, TextEvents, device, error_in_brackets};
+use crate::text::{Line, first_lines, whole, words};
+use crate::{Format, ReadOptions, Source, TraceError, TraceReader};
+
+/// The text of `blkparse`.
+pub(crate) struct Blkparse;
+
+const SHAPE: &str = "'8,0  3  11  0.009507758  697  C  W 223490 + 8 [0]'";
+
+impl Format for Blkparse {
+    fn name(&self) -> &'static str {
+        "blkparse"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn description(&self) -> &'static str {
+        "blkparse text, its default output or (with --blkparse-format) that of -f"
+    }
+
+    fn columns(&self) -> &'static str {
+        "device, cpu, sequence, time (s), pid, action, op with flags, sector + sectors, error; paired into \
+         requests by --start-event"
+    }
+
+    fn recognises(&self, head: &[u8]) -> bool {
+        first_lines(head).any(|line| {
+            let mut fields = words(line);
+            let mut next = || fields.next().unwrap_or_default();
+            let (dev, cpu, seq, time, pid) = (next(), next(), next(), next(), next());
+            let mut numbers = dev.split(|&b| b == b',');
+            numbers.next().is_some_and(|n| whole(n).is_some())
+                && numbers.next().is_some_and(|n| whole(n).is_some())
+                && [cpu, seq, pid].iter().all(|f| whole(f).is_some())
+                && time.contains(&b'.')
+        })
+    }
+
+    fn reader(
+        &self,
+        source: Source,
+        options: &ReadOptions,
+    ) -> Result<Box<dyn TraceReader>, TraceError> {
+        Ok(match &options.blkparse_format {
+            None => Box::new(Paired::new(
+                TextEvents::new(source, Plain, options.lenient, SHAPE),
+                options,
+            )),
+            Some(format) => Box::new(Paired::new(
+                TextEvents::new(
+                    source,
+                    FormatString::new(format)?,
+                    options.lenient,
+                    "lines as the format of --blkparse-format describes them",
+                ),
+                options,
+            )),
+        })
+    }
+}
+
+/// The default output.
+struct Plain;
+
+impl EventLines for Plain {
+    fn event(&mut self, line: &Line<'_>) -> Result<Option<Event>, TraceError> {
+        let mut fields = words(line.bytes);
+        let mut next = || fields.next().unwrap_or_default();
+        let dev = next();
+        // Anything that does not begin with a device is a summary or a message.
+        if !dev.contains(&b',') || !dev.first().is_some_and(u8::is_ascii_digit) {
+            return Ok(None);
+        }
+        let (_cpu, _sequence, time, _pid, action) = (next(), next(), next(), next(), next());
+        let letters = next();
+        let rest = [next(), next(), next()];
+        if action.is_empty() {
+            return Err(line.missing("action", SHAPE));
+        }
+        let Some(action) = Action::of_letter(action) else {
+            return Ok(None);
+        };
+        let (sector, sectors) = match rest {
+            [sector, b"+", sectors] => (
+                if action == Action::Complete && sector.len() == 20 {
+                    whole(sector).unwrap_or_default()
+                } else {
+                    line.sector("sector", sector)?
+                },
+                line.sectors("sectors", sectors)?,
+            ),
+            // A command to the drive, with its bytes.
+            [first, ..] if first.starts_with(b"(") => return Ok(None),
+            [_, second, _] if second.starts_with(b"(") => return Ok(None),
+            _ => (0, 0),
+        };
+        let Some((op, flags)) = op_of_event(letters, sectors) else {
+            return Ok(None);
+        };
+        let error = words(line.bytes).last().and_then(error_in_brackets);
+        Ok(Some(Event {
+            time: line.time("time", time, 1_000_000_000)?.get(),
+            action,
+            device: device(line, dev)?,
+            sector,
+            sectors,
+            op,
+            flags,
+            errno: match action {
+                Action::Complete => errno_of(error.unwrap_or_default()),
+                _ => 0,
+            },
+            place: line.number,
+        }))
+    }
+
+    fn counts_from_beginning(&self) -> bool {
+        true
+    }
+}

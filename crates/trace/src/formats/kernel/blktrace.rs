@@ -1,0 +1,480 @@
+//! The binary files of `blktrace`: one per processor, merged by time.
+//!
+//! A record of version 7 has 48 bytes, one of version 8 has 64, in the byte order of the recording
+//! machine, and a payload behind it.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::event::{Action, Event, Events, errno_of};
+use super::pairing::Paired;
+use crate::decompress::read_error;
+use crate::error::{Place, byte_offset};
+use crate::text::skipped;
+use crate::{Flags, Format, Metadata, Op, ReadOptions, Source, TraceError, TraceReader};
+
+/// The binary files of `blktrace`.
+pub(crate) struct Blktrace;
+
+const MAGIC: u32 = 0x6561_7400;
+
+impl Format for Blktrace {
+    fn name(&self) -> &'static str {
+        "blktrace"
+    }
+
+    fn description(&self) -> &'static str {
+        "blktrace binary, one file per processor, given as a prefix, a folder or one of the files"
+    }
+
+    fn columns(&self) -> &'static str {
+        "events with time (ns), sector, bytes, action, device; paired into requests by --start-event"
+    }
+
+    fn recognises(&self, head: &[u8]) -> bool {
+        head.first_chunk::<4>()
+            .is_some_and(|magic| Order::of(*magic).is_some())
+    }
+
+    fn reader(
+        &self,
+        source: Source,
+        options: &ReadOptions,
+    ) -> Result<Box<dyn TraceReader>, TraceError> {
+        Ok(open_set(vec![source], options))
+    }
+}
+
+/// Reads several files as one recording.
+pub(crate) fn open_set(sources: Vec<Source>, options: &ReadOptions) -> Box<dyn TraceReader> {
+    let merged = Merged::new(sources, options.lenient);
+    Box::new(Paired::new(merged, options))
+}
+
+/// The files of the set that `path` names: a prefix, a folder, or one of the files. Empty if there is
+/// none.
+pub(crate) fn set_of(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_one = |name: &str| processor_of(name).is_some();
+    if path.is_dir() {
+        return files_in(path, |name| is_one(name));
+    }
+    let Some(name) = path.file_name().and_then(|n| n.to_str()) else {
+        return Ok(Vec::new());
+    };
+    let prefix = match processor_of(name) {
+        Some(prefix) => prefix,
+        None if !path.exists() => name,
+        None => return Ok(Vec::new()),
+    };
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    files_in(folder, |name| processor_of(name) == Some(prefix))
+}
+
+fn files_in(folder: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|n| n.to_str());
+        if name.is_some_and(&fits) && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The prefix of `PREFIX.blktrace.N`, perhaps with a compression's ending.
+fn processor_of(name: &str) -> Option<&str> {
+    let plain = [".gz", ".zst", ".xz", ".bz2"]
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(name);
+    let (prefix, number) = plain.rsplit_once(".blktrace.")?;
+    (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())).then_some(prefix)
+}
+
+/// Byte order and version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Order {
+    big: bool,
+    version: u8,
+}
+
+impl Order {
+    fn of(magic: [u8; 4]) -> Option<Self> {
+        [false, true].into_iter().find_map(|big| {
+            let number = if big {
+                u32::from_be_bytes(magic)
+            } else {
+                u32::from_le_bytes(magic)
+            };
+            let version = (number & 0xff) as u8;
+            (number & !0xff == MAGIC && matches!(version, 7 | 8)).then_some(Self { big, version })
+        })
+    }
+
+    fn u16(self, bytes: &[u8]) -> u16 {
+        self.number(bytes, 2) as u16
+    }
+
+    fn u32(self, bytes: &[u8]) -> u32 {
+        self.number(bytes, 4) as u32
+    }
+
+    fn u64(self, bytes: &[u8]) -> u64 {
+        self.number(bytes, 8)
+    }
+
+    fn number(self, bytes: &[u8], width: usize) -> u64 {
+        let bytes = &bytes[..width];
+        let join = |n: u64, b: &u8| n << 8 | u64::from(*b);
+        if self.big {
+            bytes.iter().fold(0, join)
+        } else {
+            bytes.iter().rev().fold(0, join)
+        }
+    }
+
+    fn header(self) -> usize {
+        if self.version == 7 { 48 } else { 64 }
+    }
+}
+
+/// The fields of a record that matter.
+struct Raw {
+    time: u64,
+    sector: u64,
+    bytes: u32,
+    action: u64,
+    device: u32,
+    error: u16,
+    payload: usize,
+}
+
+impl Raw {
+    fn of(order: Order, h: &[u8]) -> Self {
+        let seven = order.version == 7;
+        let (action, device, error) = if seven { (28, 36, 44) } else { (32, 40, 48) };
+        Self {
+            time: order.u64(&h[8..]),
+            sector: order.u64(&h[16..]),
+            bytes: order.u32(&h[24..]),
+            action: if seven {
+                u64::from(order.u32(&h[action..]))
+            } else {
+                order.u64(&h[action..])
+            },
+            device: order.u32(&h[device..]),
+            error: order.u16(&h[error..]),
+            payload: usize::from(order.u16(&h[error + 2..])),
+        }
+    }
+
+    fn has(&self, category: u32) -> bool {
+        self.action >> (16 + category) & 1 == 1
+    }
+
+    /// The event of this record, if it has to do with data.
+    fn event(&self, place: u64) -> Option<Event> {
+        let action = match self.action & 0xff {
+            1 => Action::Queue,
+            2 => Action::BackMerge,
+            3 => Action::FrontMerge,
+            4 => Action::Get,
+            7 => Action::Issue,
+            8 => Action::Complete,
+            12 => Action::Insert,
+            _ => return None,
+        };
+        // A command to the drive, not of a file system.
+        if self.has(PC) {
+            return None;
+        }
+        let mut flags = Flags::NONE;
+        for (category, flag) in [
+            (SYNC, Flags::SYNC),
+            (META, Flags::META),
+            (AHEAD, Flags::READ_AHEAD),
+        ] {
+            if self.has(category) {
+                flags = flags.with(flag);
+            }
+        }
+        let sectors = self.bytes / 512;
+        let op = if self.has(DISCARD) {
+            Op::Discard
+        } else if self.has(WRITE_ZEROES) {
+            Op::WriteZeroes
+        } else if self.has(FLUSH) && sectors == 0 {
+            Op::Flush
+        } else if self.has(WRITE) {
+            Op::Write
+        } else {
+            Op::Read
+        };
+        if sectors == 0 && op != Op::Flush {
+            return None;
+        }
+        if op == Op::Write && (self.has(FLUSH) || self.has(FUA)) {
+            flags = flags.with(Flags::FUA);
+        }
+        Some(Event {
+            time: self.time,
+            action,
+            device: (self.device >> 20, self.device & 0xf_ffff),
+            sector: self.sector,
+            sectors,
+            op,
+            flags,
+            errno: errno_of(i64::from(self.error)),
+            place,
+        })
+    }
+}
+
+const WRITE: u32 = 1;
+const FLUSH: u32 = 2;
+const SYNC: u32 = 3;
+const PC: u32 = 9;
+const NOTIFY: u32 = 10;
+const AHEAD: u32 = 11;
+const META: u32 = 12;
+const DISCARD: u32 = 13;
+const FUA: u32 = 15;
+const WRITE_ZEROES: u32 = 22;
+/// The low bits of a notification that tells the time.
+const TIMESTAMP: u64 = 1;
+/// The payload begins with the number of a control group.
+const CGROUP: u64 = 1 << 8;
+
+/// The records of one file.
+struct FileEvents {
+    input: io::BufReader<Box<dyn Read + Send>>,
+    path: PathBuf,
+    offset: u64,
+    payload: Vec<u8>,
+    wall_clock: Option<(u64, u64)>,
+}
+
+impl FileEvents {
+    fn damaged(&self, problem: String) -> TraceError {
+        TraceError::Damaged {
+            place: Place::of(&self.path, byte_offset(self.offset)),
+            problem,
+        }
+    }
+
+    /// Fills as much of `bytes` as there is.
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<usize, TraceError> {
+        let mut n = 0;
+        while n < bytes.len() {
+            match self.input.read(&mut bytes[n..]) {
+                Ok(0) => break,
+                Ok(more) => n += more,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(read_error(&self.path, e)),
+            }
+        }
+        Ok(n)
+    }
+
+    /// The next event; `None` at the end.
+    fn next(
+        &mut self,
+        metadata: &mut Metadata,
+        lenient: bool,
+    ) -> Result<Option<Event>, TraceError> {
+        loop {
+            match self.record(metadata) {
+                Ok(Next::Event(event)) => return Ok(Some(event)),
+                Ok(Next::Other) => {}
+                Ok(Next::End) => return Ok(None),
+                Err(error) if lenient => {
+                    skipped(metadata, &error);
+                    if !matches!(error, TraceError::Damaged { .. }) {
+                        return Ok(None);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn record(&mut self, metadata: &mut Metadata) -> Result<Next, TraceError> {
+        let mut header = [0; 64];
+        let n = self.fill(&mut header[..4])?;
+        if n == 0 {
+            return Ok(Next::End);
+        }
+        let order = if n == 4 {
+            Order::of([header[0], header[1], header[2], header[3]])
+        } else {
+            None
+        };
+        let Some(order) = order else {
+            let seen: String = header[..n].iter().map(|b| format!("{b:02x} ")).collect();
+            let error = self.damaged(format!(
+                "field 'magic' is '{}', expected 07 74 61 65 or 08 74 61 65 (or the other way round) at the \
+                 beginning of a record: the file is damaged here, or being written; --lenient looks for the \
+                 next record",
+                seen.trim()
+            ));
+            self.offset += n as u64;
+            return Err(error);
+        };
+        let rest = order.header() - 4;
+        let n = self.fill(&mut header[4..][..rest])?;
+        let raw = Raw::of(order, &header);
+        let (wanted, mut got) = (rest + raw.payload, n);
+        if n == rest {
+            let mut payload = std::mem::take(&mut self.payload);
+            payload.resize(raw.payload, 0);
+            got += self.fill(&mut payload)?;
+            self.payload = payload;
+        }
+        if got < wanted {
+            let error = self.damaged(format!(
+                "the file ends after {} of the {} bytes of a record: it is cut off, or being written; \
+                 --lenient takes what is whole",
+                got + 4,
+                wanted + 4
+            ));
+            self.offset += 4 + got as u64;
+            return Err(error);
+        }
+        let place = byte_offset(self.offset);
+        self.offset += 4 + wanted as u64;
+        if raw.has(NOTIFY) {
+            let skip = if raw.action & CGROUP == 0 { 0 } else { 8 };
+            let payload = self.payload.get(skip..).unwrap_or_default();
+            if raw.action & 0xff == TIMESTAMP && payload.len() >= 8 {
+                let (s, ns) = (order.u32(payload), order.u32(&payload[4..]));
+                let wall = u64::from(s) * 1_000_000_000 + u64::from(ns);
+                self.wall_clock = Some((raw.time, wall));
+            }
+            return Ok(Next::Other);
+        }
+        let event = raw.event(place);
+        if event.is_none() && raw.has(PC) && raw.action & 0xff == 8 {
+            metadata.remark(
+                "commands to the drive that move no data were left out",
+                || format!("byte {}", self.offset),
+            );
+        }
+        Ok(event.map_or(Next::Other, Next::Event))
+    }
+}
+
+enum Next {
+    Event(Event),
+    /// A record that is of no matter here.
+    Other,
+    End,
+}
+
+/// So many events of each file are sorted: processors write theirs nearly in order.
+const REORDERED: usize = 1024;
+
+/// The events of several files, by time.
+struct Merged {
+    files: Vec<FileEvents>,
+    heap: BinaryHeap<Reverse<Waiting>>,
+    number: u64,
+    metadata: Metadata,
+    lenient: bool,
+    filled: bool,
+}
+
+/// An event with its place in the order: by time, then file, then as written.
+struct Waiting(u64, usize, u64, Event);
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        (self.0, self.1, self.2) == (other.0, other.1, other.2)
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.0, self.1, self.2).cmp(&(other.0, other.1, other.2))
+    }
+}
+
+impl Merged {
+    fn new(sources: Vec<Source>, lenient: bool) -> Self {
+        let files: Vec<FileEvents> = sources
+            .into_iter()
+            .map(|source| FileEvents {
+                input: io::BufReader::with_capacity(1 << 18, source.input),
+                path: source.path,
+                offset: 0,
+                payload: Vec::new(),
+                wall_clock: None,
+            })
+            .collect();
+        let mut merged = Self {
+            files,
+            heap: BinaryHeap::new(),
+            number: 0,
+            metadata: Metadata::default(),
+            lenient,
+            filled: false,
+        };
+        merged
+            .metadata
+            .about
+            .insert("files".to_owned(), merged.files.len().to_string());
+        merged
+    }
+
+    fn pull(&mut self, file: usize) -> Result<(), TraceError> {
+        if let Some(event) = self.files[file].next(&mut self.metadata, self.lenient)? {
+            self.number += 1;
+            self.heap
+                .push(Reverse(Waiting(event.time, file, self.number, event)));
+        }
+        Ok(())
+    }
+}
+
+impl Events for Merged {
+    fn next_event(&mut self) -> Result<Option<Event>, TraceError> {
+        if !self.filled {
+            self.filled = true;
+            for file in 0..self.files.len() {
+                for _ in 0..REORDERED {
+                    self.pull(file)?;
+                }
+            }
+        }
+        let Some(Reverse(Waiting(_, file, _, event))) = self.heap.pop() else {
+            return Ok(None);
+        };
+        self.pull(file)?;
+        Ok(Some(event))
+    }
+
+    fn metadata(&mut self) -> &mut Metadata {
+        &mut self.metadata
+    }
+
+    fn wall_clock(&self) -> Option<(u64, u64)> {
+        self.files.iter().find_map(|file| file.wall_clock)
+    }
+}

@@ -1,0 +1,214 @@
+//! The `-f` format of `blkparse`, used the other way round: to read what it wrote.
+
+use super::event::{Action, Event, errno_of, op_of_event};
+use super::text_events::{EventLines, device};
+use crate::TraceError;
+use crate::text::{Line, decimal, whole};
+
+/// A part of a format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    /// These bytes; blanks stand for any number of blanks.
+    Text(Vec<u8>),
+    /// The value of this letter.
+    Value(u8),
+}
+
+/// A format, taken apart.
+#[derive(Clone, Debug)]
+pub(super) struct FormatString {
+    parts: Vec<Part>,
+}
+
+impl FormatString {
+    /// # Errors
+    /// If the format does not print what a request needs.
+    pub(super) fn new(text: &str) -> Result<Self, TraceError> {
+        let mut parts = Vec::new();
+        let mut literal = Vec::new();
+        let mut bytes = text.bytes().peekable();
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b'%' => {
+                    while bytes
+                        .next_if(|b| matches!(b, b'0'..=b'9' | b'-' | b'.'))
+                        .is_some()
+                    {}
+                    match bytes.next() {
+                        Some(b'%') => literal.push(b'%'),
+                        Some(letter) if letter.is_ascii_alphabetic() => {
+                            if !literal.is_empty() {
+                                parts.push(Part::Text(std::mem::take(&mut literal)));
+                            }
+                            parts.push(Part::Value(letter));
+                        }
+                        _ => return Err(incomplete(text, "a letter behind each %")),
+                    }
+                }
+                b'\\' => match bytes.next() {
+                    Some(b't') => literal.push(b'\t'),
+                    // Line ends are where lines end.
+                    Some(b'n' | b'r') => {}
+                    Some(other) => literal.push(other),
+                    None => {}
+                },
+                _ => literal.push(byte),
+            }
+        }
+        if !literal.is_empty() {
+            parts.push(Part::Text(literal));
+        }
+        let has = |letter: u8| parts.contains(&Part::Value(letter));
+        for (there, what) in [
+            (has(b'a'), "%a (action)"),
+            (has(b'T') && has(b't'), "%T.%t (seconds and nanoseconds)"),
+            (has(b'S'), "%S (sector)"),
+            (has(b'n') || has(b'N'), "%n (sectors) or %N (bytes)"),
+            (has(b'd'), "%d (operation)"),
+        ] {
+            if !there {
+                return Err(incomplete(text, what));
+            }
+        }
+        Ok(Self { parts })
+    }
+
+    /// The value of each letter in a line; `None` if the line is not of this format.
+    fn values<'a>(&self, line: &'a [u8]) -> Option<Vec<(u8, &'a [u8])>> {
+        let mut rest = line.trim_ascii_start();
+        let mut values = Vec::with_capacity(self.parts.len());
+        for (i, part) in self.parts.iter().enumerate() {
+            match part {
+                Part::Text(text) => {
+                    for &byte in text {
+                        if matches!(byte, b' ' | b'\t') {
+                            rest = rest.trim_ascii_start();
+                        } else {
+                            rest = rest.trim_ascii_start().strip_prefix(&[byte])?;
+                        }
+                    }
+                }
+                Part::Value(letter) => {
+                    rest = rest.trim_ascii_start();
+                    // The value ends at a blank, or at what stands behind it.
+                    let stop = match self.parts.get(i + 1) {
+                        Some(Part::Text(text)) => text[0],
+                        _ => b' ',
+                    };
+                    let number = matches!(
+                        letter,
+                        b't' | b'T' | b'S' | b'n' | b'N' | b'e' | b's' | b'p' | b'c'
+                    );
+                    let end = rest
+                        .iter()
+                        .position(|&b| {
+                            b == stop
+                                || matches!(b, b' ' | b'\t')
+                                || number && !(b.is_ascii_digit() || b == b'-')
+                        })
+                        .unwrap_or(rest.len());
+                    values.push((*letter, &rest[..end]));
+                    rest = &rest[end..];
+                }
+            }
+        }
+        Some(values)
+    }
+}
+
+fn incomplete(format: &str, what: &str) -> TraceError {
+    TraceError::Option(format!(
+        "--blkparse-format '{format}': expected {what}; a format that does is '%D %a %T.%t %S %n %d %e\\n'"
+    ))
+}
+
+impl EventLines for FormatString {
+    fn event(&mut self, line: &Line<'_>) -> Result<Option<Event>, TraceError> {
+        let Some(values) = self.values(line.bytes) else {
+            return Ok(None);
+        };
+        let value = |letter: u8| {
+            let found = values.iter().find(|(l, _)| *l == letter);
+            found.map_or(&[][..], |(_, value)| value)
+        };
+        let Some(action) = Action::of_letter(value(b'a')) else {
+            return Ok(None);
+        };
+        let seconds = line.time("%T", value(b'T'), 1_000_000_000)?.get();
+        // Nanoseconds with leading zeros, cut or not: a fraction.
+        let fraction = [b"0.", value(b't')].concat();
+        let nanos = decimal(&fraction, 1_000_000_000)
+            .ok_or_else(|| line.wrong("%t", value(b't'), "nanoseconds"))?;
+        let sectors = if value(b'n').is_empty() {
+            line.length_bytes("%N", value(b'N'))? / 512
+        } else {
+            u64::from(line.sectors("%n", value(b'n'))?)
+        } as u32;
+        let Some((op, flags)) = op_of_event(value(b'd'), sectors) else {
+            return Ok(None);
+        };
+        let device = match value(b'D') {
+            b"" => (
+                whole(value(b'M')).unwrap_or_default() as u32,
+                whole(value(b'm')).unwrap_or_default() as u32,
+            ),
+            text => device(line, text)?,
+        };
+        let errno = match action {
+            Action::Complete => std::str::from_utf8(value(b'e'))
+                .ok()
+                .and_then(|e| e.parse().ok())
+                .map_or(0, errno_of),
+            _ => 0,
+        };
+        Ok(Some(Event {
+            time: seconds.saturating_add(nanos),
+            action,
+            device,
+            sector: if sectors == 0 {
+                0
+            } else {
+                line.sector("%S", value(b'S'))?
+            },
+            sectors,
+            op,
+            flags,
+            errno,
+            place: line.number,
+        }))
+    }
+
+    fn counts_from_beginning(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn lines_are_read_by_the_format_that_wrote_them() {
+        // The format of the peer's own conversion script.
+        let mut format =
+            FormatString::new("%a; %6T.%9t ; %12S ; %4n ; %3d ; 0.0 ; 0.0\\n").unwrap();
+        let line = |bytes: &'static [u8]| Line {
+            bytes,
+            number: 1,
+            path: Path::new("x"),
+        };
+        let event = format
+            .event(&line(
+                b"Q;      1.009507758 ;       223490 ;    8 ;  WS ; 0.0 ; 0.0",
+            ))
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (event.time, event.sector, event.sectors),
+            (1_009_507_758, 223_490, 8)
+        );
+        assert!(format.event(&line(b"CPU0 (8,0):")).unwrap().is_none());
+        assert!(FormatString::new("%a %T").is_err());
+    }
+}

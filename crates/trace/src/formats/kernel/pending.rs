@@ -1,0 +1,236 @@
+//! Requests between their first event and their completion.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use iosonar_units::{Nanos, Sector, Sectors};
+
+use super::event::Event;
+use crate::{Op, Record, Request, Status};
+
+/// A request that waits for its completion, or for those before it.
+pub(super) struct Slot {
+    pub(super) record: Record,
+    pub(super) place: u64,
+    /// Sectors that are not complete yet: a request may be split, or merged with others.
+    left: u32,
+    issued: Option<Nanos>,
+    done: bool,
+}
+
+#[derive(Default)]
+struct DeviceState {
+    /// By first sector, then in the order of their events.
+    by_sector: BTreeSet<(u64, u64)>,
+    flushes: VecDeque<u64>,
+    longest: u64,
+}
+
+/// Requests that wait for their completion; they come out in the order in which they began.
+#[derive(Default)]
+pub(super) struct Pending {
+    slots: VecDeque<Slot>,
+    /// The number of the first slot.
+    first: u64,
+    devices: HashMap<(u16, bool), DeviceState>,
+    split_at_issue: bool,
+}
+
+/// What a completion did.
+pub(super) enum Completed {
+    Something,
+    Nothing,
+}
+
+impl Pending {
+    pub(super) fn new(split_at_issue: bool) -> Self {
+        Self {
+            split_at_issue,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    fn state(&mut self, device: u16, op: Op) -> &mut DeviceState {
+        self.devices.entry((device, op == Op::Read)).or_default()
+    }
+
+    /// A request begins. Tells whether the same range is in flight already.
+    pub(super) fn begin(&mut self, event: &Event, start: Nanos, device: u16) -> bool {
+        let number = self.first + self.slots.len() as u64;
+        let state = self.state(device, event.op);
+        let mut twice = false;
+        if event.sectors == 0 {
+            state.flushes.push_back(number);
+        } else {
+            let same = (event.sector, 0)..=(event.sector, u64::MAX);
+            twice = state.by_sector.range(same).next().is_some();
+            state.by_sector.insert((event.sector, number));
+            state.longest = state.longest.max(u64::from(event.sectors));
+        }
+        self.slots.push_back(Slot {
+            record: Record {
+                request: Request {
+                    start,
+                    // The kernel's number for "nowhere" says nothing.
+                    sector: Sector::new(if event.sectors == 0 { 0 } else { event.sector }),
+                    sectors: Sectors::new(event.sectors),
+                    op: event.op,
+                    flags: event.flags,
+                    device,
+                    ..Request::default()
+                },
+                ..Record::default()
+            },
+            place: event.place,
+            left: event.sectors,
+            issued: None,
+            done: false,
+        });
+        twice
+    }
+
+    fn slot(&mut self, number: u64) -> &mut Slot {
+        &mut self.slots[(number - self.first) as usize]
+    }
+
+    /// The requests that [from, to) covers: of equal ranges the first, otherwise side by side.
+    fn covered(&mut self, device: u16, op: Op, from: u64, to: u64) -> Vec<(u64, u64)> {
+        let first = self.first;
+        let slots = &self.slots;
+        let Some(state) = self.devices.get(&(device, op == Op::Read)) else {
+            return Vec::new();
+        };
+        let mut covered = Vec::new();
+        let mut at = from;
+        let low = from.saturating_sub(state.longest);
+        for &(sector, number) in state.by_sector.range((low, 0)..(to, 0)) {
+            let slot = &slots[(number - first) as usize];
+            let end = slot.record.request.end().get();
+            if end <= at || sector < at && !covered.is_empty() {
+                continue;
+            }
+            let overlap = end.min(to) - sector.max(at);
+            covered.push((number, overlap));
+            at = end.min(to);
+            if at == to {
+                break;
+            }
+        }
+        covered
+    }
+
+    /// A range was issued to the driver.
+    pub(super) fn issue(&mut self, event: &Event, now: Nanos, device: u16) {
+        let to = event.sector.saturating_add(u64::from(event.sectors));
+        for (number, _) in self.covered(device, event.op, event.sector, to) {
+            let slot = self.slot(number);
+            slot.issued = Some(now);
+        }
+    }
+
+    /// A bio joins a request in front of it or behind it.
+    pub(super) fn merge(&mut self, event: &Event, device: u16, front: bool) {
+        let end = event.sector.saturating_add(u64::from(event.sectors));
+        let first = self.first;
+        let low = event
+            .sector
+            .saturating_sub(self.state(device, event.op).longest);
+        let slots = &self.slots;
+        let Some(state) = self.devices.get_mut(&(device, event.op == Op::Read)) else {
+            return;
+        };
+        let range = if front {
+            (end, 0)..=(end, u64::MAX)
+        } else {
+            (low, 0)..=(event.sector, u64::MAX)
+        };
+        let joined = state.by_sector.range(range).copied().find(|(_, number)| {
+            let request = &slots[(number - first) as usize].record.request;
+            front || request.end().get() == event.sector
+        });
+        let Some((sector, number)) = joined else {
+            return;
+        };
+        let request = &mut self.slots[(number - first) as usize];
+        let Some(length) = request
+            .record
+            .request
+            .sectors
+            .get()
+            .checked_add(event.sectors)
+        else {
+            return;
+        };
+        request.record.request.sectors = Sectors::new(length);
+        request.left += event.sectors;
+        state.longest = state.longest.max(u64::from(length));
+        if front {
+            state.by_sector.remove(&(sector, number));
+            state.by_sector.insert((event.sector, number));
+            request.record.request.sector = Sector::new(event.sector);
+        }
+    }
+
+    /// A range, or a flush, is complete.
+    pub(super) fn complete(&mut self, event: &Event, now: Nanos, device: u16) -> Completed {
+        if event.sectors == 0 {
+            let Some(number) = self.state(device, event.op).flushes.pop_front() else {
+                return Completed::Nothing;
+            };
+            self.end(number, now, event.errno);
+            return Completed::Something;
+        }
+        let to = event.sector.saturating_add(u64::from(event.sectors));
+        let covered = self.covered(device, event.op, event.sector, to);
+        if covered.is_empty() {
+            return Completed::Nothing;
+        }
+        for (number, overlap) in covered {
+            let slot = self.slot(number);
+            slot.left -= overlap.min(u64::from(slot.left)) as u32;
+            let sector = slot.record.request.sector.get();
+            if slot.left == 0 || event.errno != 0 {
+                self.end(number, now, event.errno);
+                self.state(device, event.op)
+                    .by_sector
+                    .remove(&(sector, number));
+            }
+        }
+        Completed::Something
+    }
+
+    fn end(&mut self, number: u64, now: Nanos, errno: u16) {
+        let split = self.split_at_issue;
+        let slot = self.slot(number);
+        let start = slot.record.request.start;
+        let handed_over = slot.issued.filter(|_| split).unwrap_or(start);
+        let outcome = &mut slot.record.outcome;
+        outcome.delay = Some(handed_over.saturating_sub(start));
+        outcome.latency = Some(now.saturating_sub(handed_over));
+        if errno != 0 {
+            outcome.status = Status::Error(errno);
+        }
+        slot.done = true;
+    }
+
+    /// The next request in the order of beginnings, if it is complete, or `anyway`. Tells whether it is.
+    pub(super) fn pop(&mut self, anyway: bool) -> Option<(Slot, bool)> {
+        if !self.slots.front()?.done && !anyway {
+            return None;
+        }
+        let slot = self.slots.pop_front()?;
+        let number = self.first;
+        self.first += 1;
+        let done = slot.done;
+        if !done {
+            let request = slot.record.request;
+            let state = self.state(request.device, request.op);
+            state.by_sector.remove(&(request.sector.get(), number));
+            state.flushes.retain(|n| *n != number);
+        }
+        Some((slot, done))
+    }
+}

@@ -1,0 +1,88 @@
+//! Events that stand in lines of text.
+
+use super::event::{Event, Events};
+use crate::text::{Line, Lines, skipped};
+use crate::{Metadata, Source, TraceError};
+
+/// What makes events of lines.
+pub(super) trait EventLines: Send {
+    /// The event of a line; `None` if it is of no matter.
+    fn event(&mut self, line: &Line<'_>) -> Result<Option<Event>, TraceError>;
+
+    /// Whether times count from the recording's beginning.
+    fn counts_from_beginning(&self) -> bool;
+}
+
+/// Reads events from lines.
+pub(super) struct TextEvents<P> {
+    lines: Lines,
+    parser: P,
+    lenient: bool,
+    metadata: Metadata,
+    any: bool,
+    shape: &'static str,
+}
+
+impl<P: EventLines> TextEvents<P> {
+    pub(super) fn new(source: Source, parser: P, lenient: bool, shape: &'static str) -> Self {
+        Self {
+            lines: Lines::new(source),
+            parser,
+            lenient,
+            metadata: Metadata::default(),
+            any: false,
+            shape,
+        }
+    }
+}
+
+impl<P: EventLines> Events for TextEvents<P> {
+    fn next_event(&mut self) -> Result<Option<Event>, TraceError> {
+        while self.lines.advance()? {
+            let line = self.lines.line();
+            match self.parser.event(&line) {
+                Ok(Some(event)) => {
+                    self.any = true;
+                    return Ok(Some(event));
+                }
+                Ok(None) => {}
+                Err(e) if self.lenient => skipped(&mut self.metadata, &e),
+                Err(e) => return Err(e),
+            }
+        }
+        if !self.any && !self.lenient {
+            return Err(TraceError::UnknownFormat {
+                path: self.lines.path().to_owned(),
+                reason: "there is no event of a request in it".to_owned(),
+                readable: self.shape.to_owned(),
+            });
+        }
+        Ok(None)
+    }
+
+    fn metadata(&mut self) -> &mut Metadata {
+        &mut self.metadata
+    }
+
+    fn counts_from_beginning(&self) -> bool {
+        self.parser.counts_from_beginning()
+    }
+}
+
+/// Major and minor number, as `8,0` or `8:0`.
+pub(super) fn device(line: &Line<'_>, text: &[u8]) -> Result<(u32, u32), TraceError> {
+    let mut parts = text.split(|b| matches!(b, b',' | b':')).map(|part| {
+        let part = part.trim_ascii();
+        crate::text::whole(part).and_then(|n| u32::try_from(n).ok())
+    });
+    match (parts.next().flatten(), parts.next().flatten(), parts.next()) {
+        (Some(major), Some(minor), None) => Ok((major, minor)),
+        _ => Err(line.wrong("device", text, "a device as major,minor")),
+    }
+}
+
+/// A signed number in brackets, such as `[0]` or `[-5]`.
+pub(super) fn error_in_brackets(text: &[u8]) -> Option<i64> {
+    let inner = text.strip_prefix(b"[")?.strip_suffix(b"]")?;
+    std::str::from_utf8(inner).ok()?.parse().ok()
+}

@@ -1,0 +1,137 @@
+//! The text of the kernel's block tracepoints: tracefs, `perf script`, `trace-cmd report`.
+//!
+//! `... 19654.923352: block_rq_issue: 8,0 R 4096 () 53758080 + 8 [fio]`: whatever stands before the time
+//! differs, the time is in seconds (or, of a raw clock, in nanoseconds), and from the event's name on all
+//! are alike. Newer kernels print the I/O priority behind the length.
+
+use super::event::{Action, Event, errno_of, op_of_event};
+use super::pairing::Paired;
+use super::text_events::{EventLines, TextEvents, device, error_in_brackets};
+use crate::text::{Line, first_lines, whole, words};
+use crate::{Format, ReadOptions, Source, TraceError, TraceReader};
+
+/// The text of the block tracepoints.
+pub(crate) struct Tracepoints;
+
+const SHAPE: &str = "'... 19654.923352: block_rq_issue: 8,0 R 4096 () 53758080 + 8 [fio]'";
+
+impl Format for Tracepoints {
+    fn name(&self) -> &'static str {
+        "tracepoints"
+    }
+
+    fn description(&self) -> &'static str {
+        "block tracepoints as text: tracefs, perf script, trace-cmd report"
+    }
+
+    fn columns(&self) -> &'static str {
+        "time (s, or ns), event, device, op with flags, sector + sectors, error; paired into requests by \
+         --start-event"
+    }
+
+    fn recognises(&self, head: &[u8]) -> bool {
+        // Headers of tracefs may be long.
+        first_lines(head).any(|line| line.starts_with(b"# tracer:"))
+            || head
+                .split(|&b| b == b'\n')
+                .take(200)
+                .any(|line| name(line).is_some())
+    }
+
+    fn reader(
+        &self,
+        source: Source,
+        options: &ReadOptions,
+    ) -> Result<Box<dyn TraceReader>, TraceError> {
+        Ok(Box::new(Paired::new(
+            TextEvents::new(source, Tracing, options.lenient, SHAPE),
+            options,
+        )))
+    }
+}
+
+const EVENTS: [(&[u8], Action); 8] = [
+    (b"block_bio_queue", Action::Queue),
+    (b"block_getrq", Action::Get),
+    (b"block_rq_insert", Action::Insert),
+    (b"block_rq_issue", Action::Issue),
+    (b"block_rq_complete", Action::Complete),
+    (b"block_bio_complete", Action::Complete),
+    (b"block_bio_backmerge", Action::BackMerge),
+    (b"block_bio_frontmerge", Action::FrontMerge),
+];
+
+/// Where the name of one of the events stands in a line, what it is, and where its text begins.
+fn name(line: &[u8]) -> Option<(usize, Action, usize)> {
+    let at = memchr::memmem::find_iter(line, b"block_")
+        .find(|&at| at > 0 && matches!(line[at - 1], b' ' | b'\t' | b':'))?;
+    let (event, action) = EVENTS.iter().find(|(name, _)| {
+        line[at..].starts_with(name) && line.get(at + name.len()) == Some(&b':')
+    })?;
+    Some((at, *action, at + event.len() + 1))
+}
+
+struct Tracing;
+
+impl EventLines for Tracing {
+    fn event(&mut self, line: &Line<'_>) -> Result<Option<Event>, TraceError> {
+        if line.bytes.starts_with(b"#") {
+            return Ok(None);
+        }
+        let Some((at, action, text_at)) = name(line.bytes) else {
+            return Ok(None);
+        };
+        // perf writes the subsystem in front of the event.
+        let before = line.bytes[..at].trim_ascii_end();
+        let before = before.strip_suffix(b"block:").unwrap_or(before);
+        let time = words(before).last().unwrap_or_default();
+        let time = time.strip_suffix(b":").unwrap_or(time);
+        let unit = if time.contains(&b'.') {
+            1_000_000_000
+        } else {
+            1
+        };
+        let time = line.time("time", time, unit)?.get();
+        let text = &line.bytes[text_at..];
+        let mut fields = words(text);
+        let dev = fields.next().unwrap_or_default();
+        let letters = fields.next().unwrap_or_default();
+        if letters.is_empty() {
+            return Err(line.missing("operation", SHAPE));
+        }
+        let Some(plus) = memchr::memmem::find(text, b" + ") else {
+            return Err(line.missing("sector + sectors", SHAPE));
+        };
+        let sector_text = words(&text[..plus]).last().unwrap_or_default();
+        let behind = &text[plus + 3..];
+        let sectors_text = words(behind).next().unwrap_or_default();
+        let sectors = line.sectors("sectors", sectors_text)?;
+        let sector = if sectors == 0 {
+            whole(sector_text).unwrap_or_default()
+        } else {
+            line.sector("sector", sector_text)?
+        };
+        let Some((op, flags)) = op_of_event(letters, sectors) else {
+            return Ok(None);
+        };
+        let error = words(behind).last().and_then(error_in_brackets);
+        Ok(Some(Event {
+            time,
+            action,
+            device: device(line, dev)?,
+            sector,
+            sectors,
+            op,
+            flags,
+            errno: match action {
+                Action::Complete => errno_of(error.unwrap_or_default()),
+                _ => 0,
+            },
+            place: line.number,
+        }))
+    }
+
+    fn counts_from_beginning(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,306 @@
+//! CSV with a header of our field names, or with columns that the user maps to them.
+
+use std::path::PathBuf;
+
+use iosonar_units::Nanos;
+
+use super::{Building, COLUMNS, Field, LOSES, WRITTEN, device_text, texts};
+use crate::text::{Context, Line, first_lines, skipped};
+use crate::whole_file::Output;
+use crate::{
+    Batch, Format, Metadata, ReadOptions, Record, Sink, Source, TraceError, TraceReader,
+    TraceWriter, WriteOptions,
+};
+
+/// CSV.
+pub(crate) struct Csv;
+
+impl Format for Csv {
+    fn name(&self) -> &'static str {
+        "csv"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["csv", "tsv"]
+    }
+
+    fn description(&self) -> &'static str {
+        "CSV with a header of field names; --columns maps others"
+    }
+
+    fn columns(&self) -> &'static str {
+        COLUMNS
+    }
+
+    fn loses(&self) -> Option<&'static str> {
+        Some(LOSES)
+    }
+
+    fn recognises(&self, head: &[u8]) -> bool {
+        first_lines(head).next().is_some_and(|line| {
+            let names = line.split(|&b| b == delimiter_of(line));
+            names
+                .filter(|name| {
+                    let name = name.trim_ascii();
+                    std::str::from_utf8(name)
+                        .is_ok_and(|n| Field::of(n.trim_matches('"')).is_some())
+                })
+                .count()
+                >= 2
+        })
+    }
+
+    fn reader(
+        &self,
+        source: Source,
+        options: &ReadOptions,
+    ) -> Result<Box<dyn TraceReader>, TraceError> {
+        Ok(Box::new(Reader::new(source, options)?))
+    }
+
+    fn writer(
+        &self,
+        sink: Sink,
+        metadata: &Metadata,
+        _: &WriteOptions,
+    ) -> Result<Box<dyn TraceWriter>, TraceError> {
+        Ok(Box::new(Writer::new(sink, metadata)?))
+    }
+}
+
+/// The delimiter of a header: the most frequent of the usual ones.
+fn delimiter_of(line: &[u8]) -> u8 {
+    let count = |d: u8| memchr::memchr_iter(d, line).count();
+    [b',', b';', b'\t', b'|']
+        .into_iter()
+        .rev()
+        .max_by_key(|&d| count(d))
+        .unwrap_or(b',')
+}
+
+struct Reader {
+    csv: csv::Reader<Box<dyn std::io::Read + Send>>,
+    path: PathBuf,
+    fields: Vec<Option<(Field, String)>>,
+    row: csv::ByteRecord,
+    context: Context,
+    lenient: bool,
+}
+
+impl Reader {
+    fn new(source: Source, options: &ReadOptions) -> Result<Self, TraceError> {
+        let path = source.path;
+        let (head, input) = crate::decompress::peek(source.input, 64 * 1024)
+            .map_err(|e| crate::decompress::read_error(&path, e))?;
+        let header = first_lines(&head).next().unwrap_or_default();
+        let delimiter = options.delimiter.unwrap_or_else(|| delimiter_of(header));
+        let input: Box<dyn std::io::Read + Send> = if head.starts_with("\u{feff}".as_bytes()) {
+            let mut input = input;
+            std::io::Read::read_exact(&mut input, &mut [0; 3])
+                .map_err(|e| crate::decompress::read_error(&path, e))?;
+            input
+        } else {
+            input
+        };
+        let mut csv = csv::ReaderBuilder::new()
+            .delimiter(delimiter)
+            .flexible(true)
+            .from_reader(input);
+        let names = csv.byte_headers().map_err(|e| csv_error(&path, e))?.clone();
+        let line = Line {
+            bytes: header,
+            number: 1,
+            path: &path,
+        };
+        let fields = names
+            .iter()
+            .map(|name| {
+                let name = String::from_utf8_lossy(name.trim_ascii()).into_owned();
+                // What the user says of a column goes before what its name says.
+                let mapped = options.columns.iter().find(|(_, theirs)| *theirs == name);
+                let ours = mapped.map_or(name.as_str(), |(ours, _)| ours.as_str());
+                match Field::of(ours) {
+                    Some(field) => Ok(Some((field, name))),
+                    None if mapped.is_some() => Err(TraceError::Option(format!(
+                        "--columns: '{ours}' is no field of ours, expected one of: {COLUMNS}"
+                    ))),
+                    None => Ok(None),
+                }
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        for (ours, theirs) in &options.columns {
+            if !names
+                .iter()
+                .any(|name| name.trim_ascii() == theirs.as_bytes())
+            {
+                return Err(line.wrong(
+                    "header",
+                    header,
+                    format!("a column '{theirs}', which --columns takes for {ours}"),
+                ));
+            }
+        }
+        let has = |wanted: fn(&Field) -> bool| fields.iter().flatten().any(|(f, _)| wanted(f));
+        for (there, name) in [
+            (
+                has(|f| matches!(f, Field::Start(_))),
+                "time_ns, time_us, time_ms or time_s",
+            ),
+            (
+                has(|f| matches!(f, Field::Sector | Field::OffsetBytes)),
+                "sector or offset_bytes",
+            ),
+            (
+                has(|f| matches!(f, Field::Sectors | Field::LengthBytes)),
+                "sectors or length_bytes",
+            ),
+            (has(|f| matches!(f, Field::Op)), "op"),
+        ] {
+            if !there {
+                return Err(line.wrong(
+                    "header",
+                    header,
+                    format!(
+                        "a column {name}; other names are mapped with --columns, such as \
+                         --columns time_s=Timestamp,offset_bytes=Offset,length_bytes=Size,op=Type"
+                    ),
+                ));
+            }
+        }
+        let context = Context::new(options);
+        Ok(Self {
+            csv,
+            path,
+            fields,
+            row: csv::ByteRecord::new(),
+            context,
+            lenient: options.lenient,
+        })
+    }
+
+    fn record(&mut self) -> Result<(Record, Option<Nanos>), TraceError> {
+        let line = Line {
+            bytes: &[],
+            number: self.row.position().map_or(0, csv::Position::line),
+            path: &self.path,
+        };
+        let mut building = Building::default();
+        for (text, field) in self.row.iter().zip(&self.fields) {
+            if let Some((field, name)) = field {
+                let line = Line {
+                    bytes: text,
+                    ..line
+                };
+                building
+                    .take(*field, name, text, &line, &mut self.context)
+                    .map_err(without_column)?;
+            }
+        }
+        building
+            .done(&line, &mut self.context)
+            .map_err(without_column)
+    }
+}
+
+/// Columns in bytes mean nothing where fields may be quoted.
+fn without_column(mut error: TraceError) -> TraceError {
+    if let TraceError::Field { place, .. } | TraceError::MissingField { place, .. } = &mut error {
+        place.column = 0;
+    }
+    error
+}
+
+fn csv_error(path: &std::path::Path, error: csv::Error) -> TraceError {
+    let line = error.position().map_or(0, csv::Position::line);
+    match error.into_kind() {
+        csv::ErrorKind::Io(e) => crate::decompress::read_error(path, e),
+        kind => TraceError::Damaged {
+            place: crate::error::Place::of(path, line),
+            problem: format!("this is no CSV: {kind:?}"),
+        },
+    }
+}
+
+impl TraceReader for Reader {
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+        batch.clear();
+        while batch.len() < Batch::ROWS {
+            let more = self.csv.read_byte_record(&mut self.row);
+            if !more.map_err(|e| csv_error(&self.path, e))? {
+                break;
+            }
+            match self.record() {
+                Ok((record, think)) => {
+                    let place = self.row.position().map_or(0, csv::Position::line);
+                    batch.push_at(&record, place);
+                    batch.set_think(batch.len() - 1, think);
+                }
+                Err(e) if self.lenient => skipped(&mut self.context.metadata, &e),
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(batch.len())
+    }
+
+    fn metadata(&self) -> &Metadata {
+        &self.context.metadata
+    }
+}
+
+struct Writer {
+    csv: csv::Writer<Box<dyn Output>>,
+    path: PathBuf,
+    devices: Vec<String>,
+}
+
+impl Writer {
+    fn new(sink: Sink, metadata: &Metadata) -> Result<Self, TraceError> {
+        let mut csv = csv::WriterBuilder::new()
+            .delimiter(if has_ending(&sink.path, "tsv") {
+                b'\t'
+            } else {
+                b','
+            })
+            .from_writer(sink.output);
+        csv.write_record(WRITTEN)
+            .map_err(|e| csv_error(&sink.path, e))?;
+        Ok(Self {
+            csv,
+            path: sink.path,
+            devices: metadata.devices.clone(),
+        })
+    }
+}
+
+fn has_ending(path: &std::path::Path, ending: &str) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.split('.').any(|part| part == ending)
+}
+
+impl TraceWriter for Writer {
+    fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
+        for row in 0..batch.len() {
+            let texts = texts(batch, row, |number| device_text(&self.devices, number));
+            let written = self.csv.write_record(&texts);
+            written.map_err(|e| csv_error(&self.path, e))?;
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, metadata: &Metadata) {
+        self.devices.clone_from(&metadata.devices);
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), TraceError> {
+        let Self { csv, path, .. } = *self;
+        let error = |action, source| TraceError::Io {
+            path,
+            action,
+            source,
+        };
+        match csv.into_inner() {
+            Ok(output) => output.close().map_err(|e| error("complete", e)),
+            Err(e) => Err(error("write", e.into_error())),
+        }
+    }
+}

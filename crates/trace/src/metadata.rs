@@ -1,0 +1,80 @@
+//! What a trace says about itself besides its rows.
+
+use std::collections::BTreeMap;
+
+use iosonar_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// What a trace says about itself besides its rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Metadata {
+    /// Lines of comment above the first row (a licence, the origin), without line ends.
+    pub notices: Vec<String>,
+    /// When time zero of the trace was, in nanoseconds since 1970 (UTC); `None` if that is not known.
+    pub origin_ns: Option<u64>,
+    /// The names of the devices, at the index that requests carry; empty if there is one without a
+    /// name.
+    pub devices: Vec<String>,
+    /// Whatever else is known (host, kernel, tool, what times mean), by name.
+    pub about: BTreeMap<String, String>,
+    /// What happened while reading that the reader should know of: skipped rows, rounded offsets.
+    #[serde(skip)]
+    pub remarks: Vec<Remark>,
+}
+
+/// Something that happened to some rows while they were read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// What happened, as the end of a sentence that begins with a number of rows.
+    pub what: String,
+    /// To how many.
+    pub count: u64,
+    /// The first case.
+    pub example: String,
+}
+
+/// Remarks of more kinds than this are not told apart: damage can have any number of forms.
+const MOST_REMARKS: usize = 64;
+
+impl Metadata {
+    /// Counts a case of `what`; `example` is kept of the first one.
+    pub fn remark(&mut self, what: &str, example: impl FnOnce() -> String) {
+        if let Some(remark) = self.remarks.iter_mut().find(|r| r.what == what) {
+            remark.count += 1;
+        } else if self.remarks.len() < MOST_REMARKS {
+            self.remarks.push(Remark {
+                what: what.to_owned(),
+                count: 1,
+                example: example(),
+            });
+        }
+    }
+
+    /// Adds the cases that `other` counted.
+    pub fn add_remarks(&mut self, other: &Self) {
+        for remark in &other.remarks {
+            match self.remarks.iter_mut().find(|r| r.what == remark.what) {
+                Some(mine) => mine.count += remark.count,
+                None => self.remarks.push(remark.clone()),
+            }
+        }
+    }
+
+    /// How many cases of `what` there were.
+    pub fn count_of(&self, what: &str) -> u64 {
+        let remark = self.remarks.iter().find(|r| r.what == what);
+        remark.map_or(0, |r| r.count)
+    }
+
+    /// The name of device `number`: its own, or the number.
+    pub fn device_name(&self, number: u16) -> String {
+        let name = self.devices.get(usize::from(number));
+        name.map_or_else(|| number.to_string(), Clone::clone)
+    }
+
+    /// When time zero of the trace was.
+    pub fn origin(&self) -> Option<Nanos> {
+        self.origin_ns.map(Nanos::new)
+    }
+}

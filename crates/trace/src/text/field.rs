@@ -1,0 +1,311 @@
+//! A line, its fields, and the numbers in them.
+
+use std::path::Path;
+
+use iosonar_units::{Nanos, SECTOR_BYTES};
+
+use crate::error::{Place, excerpt};
+use crate::{Op, TraceError};
+
+/// A line with its place, for errors that name both.
+#[derive(Clone, Copy)]
+pub(crate) struct Line<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) number: u64,
+    pub(crate) path: &'a Path,
+}
+
+impl<'a> Line<'a> {
+    /// The place of the byte at `at`.
+    pub(crate) fn place(&self, at: usize) -> Place {
+        Place {
+            column: at + 1,
+            ..Place::of(self.path, self.number)
+        }
+    }
+
+    /// Where `part`, a piece of the line, begins in it.
+    fn offset(&self, part: &[u8]) -> usize {
+        let offset = (part.as_ptr() as usize).wrapping_sub(self.bytes.as_ptr() as usize);
+        offset.min(self.bytes.len())
+    }
+
+    /// An error about `part`, a piece of this line that holds the field `field`.
+    #[cold]
+    pub(crate) fn wrong(
+        &self,
+        field: &str,
+        part: &[u8],
+        expected: impl Into<String>,
+    ) -> TraceError {
+        TraceError::Field {
+            place: self.place(self.offset(part)),
+            field: field.to_owned(),
+            seen: excerpt(part),
+            expected: expected.into(),
+        }
+    }
+
+    /// An error about a field that the line ends before.
+    #[cold]
+    pub(crate) fn missing(&self, field: &str, expected: &str) -> TraceError {
+        TraceError::MissingField {
+            place: self.place(self.bytes.len()),
+            field: field.to_owned(),
+            expected: expected.to_owned(),
+        }
+    }
+
+    /// The fields between `delimiter`s, blanks around them cut off: exactly `N`, named in `shape`.
+    pub(crate) fn separated<const N: usize>(
+        &self,
+        delimiter: u8,
+        shape: &'static str,
+    ) -> Result<[&'a [u8]; N], TraceError> {
+        let parts = self
+            .bytes
+            .split(|&b| b == delimiter)
+            .map(<[u8]>::trim_ascii);
+        self.exactly(parts, shape)
+    }
+
+    /// The fields between blanks: exactly `N`, named in `shape`.
+    pub(crate) fn words<const N: usize>(
+        &self,
+        shape: &'static str,
+    ) -> Result<[&'a [u8]; N], TraceError> {
+        self.exactly(words(self.bytes), shape)
+    }
+
+    fn exactly<const N: usize>(
+        &self,
+        mut parts: impl Iterator<Item = &'a [u8]>,
+        shape: &'static str,
+    ) -> Result<[&'a [u8]; N], TraceError> {
+        let mut fields = [&[][..]; N];
+        for (i, field) in fields.iter_mut().enumerate() {
+            *field = parts
+                .next()
+                .ok_or_else(|| self.missing(&format!("number {}", i + 1), shape))?;
+        }
+        match parts.next() {
+            None => Ok(fields),
+            Some(more) => Err(self.wrong("end of line", more, format!("nothing more: {shape}"))),
+        }
+    }
+
+    /// A whole number.
+    #[inline]
+    pub(crate) fn number(&self, field: &str, part: &[u8]) -> Result<u64, TraceError> {
+        whole(part).ok_or_else(|| self.wrong(field, part, "a whole number, not negative"))
+    }
+
+    /// A whole number of at most `most`.
+    pub(crate) fn number_up_to(
+        &self,
+        field: &str,
+        part: &[u8],
+        most: u64,
+    ) -> Result<u64, TraceError> {
+        match whole(part) {
+            Some(n) if n <= most => Ok(n),
+            _ => Err(self.wrong(field, part, format!("a whole number from 0 to {most}"))),
+        }
+    }
+
+    /// A time: a decimal number of units of `unit_ns` nanoseconds, below 2^63 ns, not negative.
+    #[inline]
+    pub(crate) fn time(&self, field: &str, part: &[u8], unit_ns: u64) -> Result<Nanos, TraceError> {
+        match decimal(part, unit_ns) {
+            Some(ns) if ns < 1 << 63 => Ok(Nanos::new(ns)),
+            _ => Err(self.wrong(
+                field,
+                part,
+                format!("a time in {}, not negative, below 292 years", unit(unit_ns)),
+            )),
+        }
+    }
+
+    /// A first sector, in sectors.
+    pub(crate) fn sector(&self, field: &str, part: &[u8]) -> Result<u64, TraceError> {
+        match whole(part) {
+            Some(n) if n < 1 << 63 => Ok(n),
+            _ => Err(self.wrong(
+                field,
+                part,
+                "a sector number of 512 B sectors, 0 to 2^63 - 1",
+            )),
+        }
+    }
+
+    /// A length in sectors.
+    pub(crate) fn sectors(&self, field: &str, part: &[u8]) -> Result<u32, TraceError> {
+        match whole(part).map(u32::try_from) {
+            Some(Ok(n)) => Ok(n),
+            _ => Err(self.wrong(field, part, "a length in sectors, 0 to 2^32 - 1")),
+        }
+    }
+
+    /// An operation: read or write, as a word or its first letter.
+    pub(crate) fn direction(&self, field: &str, part: &[u8]) -> Result<Op, TraceError> {
+        super::direction(part).ok_or_else(|| self.wrong(field, part, "R (read) or W (write)"))
+    }
+
+    /// An offset in bytes of a sector with a number.
+    pub(crate) fn offset_bytes(&self, field: &str, part: &[u8]) -> Result<u64, TraceError> {
+        self.number(field, part)
+    }
+
+    /// A length in bytes of up to 2^32 - 1 sectors.
+    pub(crate) fn length_bytes(&self, field: &str, part: &[u8]) -> Result<u64, TraceError> {
+        match whole(part) {
+            Some(n) if n <= u64::from(u32::MAX) * SECTOR_BYTES => Ok(n),
+            _ => Err(self.wrong(field, part, "a length in bytes, at most 2^32 - 1 sectors")),
+        }
+    }
+}
+
+fn unit(unit_ns: u64) -> &'static str {
+    match unit_ns {
+        1 => "nanoseconds",
+        100 => "units of 100 ns",
+        1_000 => "microseconds",
+        1_000_000 => "milliseconds",
+        _ => "seconds",
+    }
+}
+
+/// The words of a line.
+pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|b| matches!(b, b' ' | b'\t'))
+        .filter(|word| !word.is_empty())
+}
+
+/// A whole number; `None` if it is none, or beyond 64 bits.
+#[inline]
+pub(crate) fn whole(text: &[u8]) -> Option<u64> {
+    if text.is_empty() || text.len() > 20 {
+        return None;
+    }
+    let mut value = 0_u64;
+    for byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+    }
+    Some(value)
+}
+
+/// A decimal number times `scale`, rounded to the nearest whole number: `0.0095`, `.5`, `1e-05`. `None` if
+/// it is negative, no number, or beyond 64 bits.
+pub(crate) fn decimal(text: &[u8], scale: u64) -> Option<u64> {
+    let (mantissa, exponent) = match text.iter().position(|b| matches!(b, b'e' | b'E')) {
+        None => (text, 0),
+        Some(at) => {
+            let digits = std::str::from_utf8(&text[at + 1..]).ok()?;
+            (&text[..at], digits.parse::<i32>().ok()?)
+        }
+    };
+    // The number is digits * 10^(exponent - decimals); digits beyond the 19th only round.
+    let (mut digits, mut decimals, mut seen, mut kept) = (0_u128, 0_i32, false, 0);
+    let mut point = false;
+    for &byte in mantissa.strip_prefix(b"+").unwrap_or(mantissa) {
+        match byte {
+            b'.' if !point => point = true,
+            b'0'..=b'9' => {
+                seen = true;
+                if kept < 24 {
+                    digits = digits * 10 + u128::from(byte - b'0');
+                    kept += i32::from(digits > 0);
+                    decimals += i32::from(point);
+                } else {
+                    decimals -= i32::from(!point);
+                }
+            }
+            _ => return None,
+        }
+    }
+    if !seen {
+        return None;
+    }
+    if digits == 0 {
+        return Some(0);
+    }
+    let shift = exponent.checked_sub(decimals)?;
+    let value = if shift >= 0 {
+        if shift > 20 {
+            return None;
+        }
+        digits
+            .checked_mul(10_u128.pow(shift as u32))?
+            .checked_mul(u128::from(scale))?
+    } else {
+        let product = digits.checked_mul(u128::from(scale))?;
+        match shift.unsigned_abs() {
+            // Less than half a unit, however it ends.
+            39.. => 0,
+            n => {
+                let divisor = 10_u128.pow(n);
+                // Half of the divisor cannot be added where that overflows.
+                let (quotient, rest) = (product / divisor, product % divisor);
+                quotient + u128::from(rest >= divisor - rest)
+            }
+        }
+    };
+    u64::try_from(value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn decimals_are_read_exactly() {
+        for (text, ns) in [
+            ("0.5", Some(500_000_000)),
+            (".5", Some(500_000_000)),
+            ("1e-05", Some(10_000)),
+            ("1.5E+2", Some(150_000_000_000)),
+            ("0.00000000049999", Some(0)),
+            ("0.0000000005", Some(1)),
+            ("12345678901.123456789", None),
+            ("9223372036.854775807", Some(9_223_372_036_854_775_807)),
+            (
+                "0.1234567894999999999999999999999999999999",
+                Some(123_456_789),
+            ),
+            ("1e-400", Some(0)),
+            ("1e400", None),
+            ("1e99999999999", None),
+            ("-1", None),
+            ("1.2.3", None),
+            ("", None),
+            (".", None),
+            ("nan", None),
+        ] {
+            let expected = if text == "12345678901.123456789" {
+                Some(12_345_678_901_123_456_789)
+            } else {
+                ns
+            };
+            assert_eq!(decimal(text.as_bytes(), 1_000_000_000), expected, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nine_decimals_come_back(ns in 0..u64::MAX) {
+            let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
+            prop_assert_eq!(decimal(text.as_bytes(), 1_000_000_000), Some(ns));
+        }
+
+        #[test]
+        fn nothing_panics(text in prop::collection::vec(prop::sample::select(b"0123456789.eE+-".as_slice()), 0..60)) {
+            let _ = decimal(&text, 1_000_000_000);
+            let _ = whole(&text);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Lines out of a growing buffer.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::Line;
+use crate::decompress::read_error;
+use crate::error::Place;
+use crate::{Source, TraceError};
+
+const BUFFER: usize = 256 * 1024;
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+/// No line of any text format is longer, comments included; more is another kind of file.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// The lines of a text.
+pub(crate) struct Lines {
+    input: Box<dyn Read + Send>,
+    path: PathBuf,
+    buffer: Vec<u8>,
+    from: usize,
+    to: usize,
+    ended: bool,
+    number: u64,
+    /// Where the current line lies in the buffer.
+    line: (usize, usize),
+    given_back: bool,
+}
+
+impl Lines {
+    pub(crate) fn new(source: Source) -> Self {
+        Self {
+            input: source.input,
+            path: source.path,
+            buffer: vec![0; BUFFER],
+            from: 0,
+            to: 0,
+            ended: false,
+            number: 0,
+            line: (0, 0),
+            given_back: false,
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The number of the current line, counted from 1.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Steps to the next line; `false` at the end of the input.
+    #[inline]
+    pub(crate) fn advance(&mut self) -> Result<bool, TraceError> {
+        if self.given_back {
+            self.given_back = false;
+            return Ok(true);
+        }
+        loop {
+            if let Some(length) = memchr::memchr(b'\n', &self.buffer[self.from..self.to]) {
+                self.take(self.from + length, 1);
+                return Ok(true);
+            }
+            if self.ended {
+                let there_is = self.to > self.from;
+                if there_is {
+                    self.take(self.to, 0);
+                }
+                return Ok(there_is);
+            }
+            self.refill()?;
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, mut to: usize, end: usize) {
+        let mut from = self.from;
+        self.from = to + end;
+        self.number += 1;
+        if to > from && self.buffer[to - 1] == b'\r' {
+            to -= 1;
+        }
+        if self.number == 1 && self.buffer[from..to].starts_with(BYTE_ORDER_MARK) {
+            from += BYTE_ORDER_MARK.len();
+        }
+        self.line = (from, to);
+    }
+
+    /// The current line comes once more.
+    pub(crate) fn give_back(&mut self) {
+        self.given_back = true;
+    }
+
+    /// The current line, without its end.
+    #[inline]
+    pub(crate) fn line(&self) -> Line<'_> {
+        Line {
+            bytes: &self.buffer[self.line.0..self.line.1],
+            number: self.number,
+            path: &self.path,
+        }
+    }
+
+    #[cold]
+    fn refill(&mut self) -> Result<(), TraceError> {
+        self.buffer.copy_within(self.from..self.to, 0);
+        (self.from, self.to) = (0, self.to - self.from);
+        if self.to == self.buffer.len() {
+            if self.to >= LONGEST_LINE {
+                return Err(TraceError::Field {
+                    place: Place::of(&self.path, self.number + 1),
+                    field: "line".to_owned(),
+                    seen: format!("more than {LONGEST_LINE} bytes without a line end"),
+                    expected: "lines of text".to_owned(),
+                });
+            }
+            self.buffer.resize(2 * self.to, 0);
+        }
+        loop {
+            match self.input.read(&mut self.buffer[self.to..]) {
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(read_error(&self.path, e)),
+                Ok(n) => {
+                    self.to += n;
+                    self.ended = n == 0;
+                    return Ok(());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Absolute clocks start at zero with the first event.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+use iosonar_units::Nanos;
+
+use super::rows::skipped;
+use crate::error::Place;
+use crate::{Batch, Metadata, TraceError, TraceReader};
+
+/// What the times of a format count from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Axis {
+    /// Zero of the clock lies `ns` nanoseconds after 1970.
+    Unix {
+        /// Nanoseconds; negative before 1970.
+        ns: i128,
+    },
+    /// Something that has no meaning outside the machine, such as its start.
+    Arbitrary,
+}
+
+/// So many batches are looked at to find the earliest event: what comes later may not be earlier.
+const AHEAD: usize = 16;
+/// Times beyond this (1990) are taken for those of a calendar, where the clock may have been either.
+const CALENDAR_NS: u64 = 631_152_000_000_000_000;
+
+/// A trace with the earliest of its first 65 536 rows at time zero.
+pub(crate) struct Rebased<R> {
+    inner: R,
+    path: PathBuf,
+    axis: Axis,
+    lenient: bool,
+    ahead: VecDeque<Batch>,
+    zero: Option<Nanos>,
+    metadata: Metadata,
+    /// Only its remarks: rows that came too early.
+    early: Metadata,
+}
+
+impl<R: TraceReader> Rebased<R> {
+    pub(crate) fn new(inner: R, path: PathBuf, axis: Axis, lenient: bool) -> Self {
+        Self {
+            metadata: inner.metadata().clone(),
+            inner,
+            path,
+            axis,
+            lenient,
+            ahead: VecDeque::new(),
+            zero: None,
+            early: Metadata::default(),
+        }
+    }
+
+    fn look_ahead(&mut self) -> Result<Nanos, TraceError> {
+        let mut zero = Nanos::MAX;
+        while self.ahead.len() < AHEAD {
+            let mut batch = Batch::default();
+            if self.inner.next_batch(&mut batch)? == 0 {
+                break;
+            }
+            zero = batch.starts().iter().copied().fold(zero, Nanos::min);
+            self.ahead.push_back(batch);
+        }
+        if zero == Nanos::MAX {
+            zero = Nanos::ZERO;
+        }
+        match self.axis {
+            // A clock that already counts from the trace's beginning stays as it is.
+            Axis::Unix { ns: 0 } if zero.get() < CALENDAR_NS => zero = Nanos::ZERO,
+            Axis::Unix { ns } => {
+                self.metadata.origin_ns = u64::try_from(i128::from(zero.get()) + ns).ok();
+            }
+            Axis::Arbitrary => {}
+        }
+        Ok(zero)
+    }
+}
+
+impl<R: TraceReader> TraceReader for Rebased<R> {
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+        let zero = if let Some(zero) = self.zero {
+            zero
+        } else {
+            let zero = self.look_ahead()?;
+            self.zero = Some(zero);
+            zero
+        };
+        let mut early = false;
+        loop {
+            match self.ahead.pop_front() {
+                Some(ahead) => *batch = ahead,
+                None => {
+                    self.inner.next_batch(batch)?;
+                }
+            }
+            if batch.is_empty() {
+                break;
+            }
+            for row in 0..batch.len() {
+                let start = batch.starts()[row];
+                if let Some(from_zero) = start.checked_sub(zero) {
+                    batch.starts_mut()[row] = from_zero;
+                    continue;
+                }
+                let error = TraceError::Damaged {
+                    place: Place::of(&self.path, batch.place(row)),
+                    problem: format!(
+                        "this request is {:.9} s earlier than all of the first {} requests, which time zero \
+                         was taken from; sort the file by its times first, or skip such rows with --lenient",
+                        (zero - start).as_secs_f64(),
+                        AHEAD * Batch::ROWS
+                    ),
+                };
+                if !self.lenient {
+                    return Err(error);
+                }
+                skipped(&mut self.early, &error);
+                batch.starts_mut()[row] = Nanos::MAX;
+                early = true;
+            }
+            if early {
+                batch.retain(|r| r.request.start != Nanos::MAX);
+                early = false;
+            }
+            if !batch.is_empty() {
+                break;
+            }
+        }
+        let inner = self.inner.metadata();
+        if self.metadata.devices.len() != inner.devices.len() {
+            self.metadata.devices.clone_from(&inner.devices);
+        }
+        self.metadata.remarks.clone_from(&inner.remarks);
+        self.metadata.add_remarks(&self.early);
+        Ok(batch.len())
+    }
+
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+}

@@ -1,0 +1,177 @@
+//! Formats of one request a line.
+
+use std::collections::HashMap;
+
+use iosonar_units::{Nanos, SECTOR_BYTES, Sector, Sectors};
+
+use super::{Line, Lines};
+use crate::{Batch, Metadata, Op, ReadOptions, Record, Request, Source, TraceError, TraceReader};
+
+/// What a format makes of a line.
+pub(crate) trait Rows: Send {
+    /// The record of a line; `None` if it is a header, a comment or blank.
+    fn row(&mut self, line: &Line<'_>, context: &mut Context)
+    -> Result<Option<Record>, TraceError>;
+
+    /// How long the user thought behind the record that came last.
+    fn think(&self) -> Option<Nanos> {
+        None
+    }
+}
+
+/// What a reader knows besides the line at hand.
+pub(crate) struct Context {
+    pub(crate) metadata: Metadata,
+    pub(crate) round_out: bool,
+    numbers: HashMap<Vec<u8>, u16>,
+    last: Option<(Vec<u8>, u16)>,
+}
+
+impl Context {
+    pub(crate) fn new(options: &ReadOptions) -> Self {
+        Self {
+            metadata: Metadata::default(),
+            round_out: options.round_out,
+            numbers: HashMap::new(),
+            last: None,
+        }
+    }
+
+    /// The number of the device called `name`, in the order in which names turn up.
+    #[inline]
+    pub(crate) fn device(&mut self, line: &Line<'_>, name: &[u8]) -> Result<u16, TraceError> {
+        if let Some((last, number)) = &self.last
+            && last == name
+        {
+            return Ok(*number);
+        }
+        let number = if let Some(&number) = self.numbers.get(name) {
+            number
+        } else {
+            let Ok(number) = u16::try_from(self.metadata.devices.len()) else {
+                return Err(line.wrong("device", name, "at most 65536 devices in a trace"));
+            };
+            self.numbers.insert(name.to_owned(), number);
+            let readable = String::from_utf8_lossy(name).into_owned();
+            self.metadata.devices.push(readable);
+            number
+        };
+        self.last = Some((name.to_owned(), number));
+        Ok(number)
+    }
+
+    /// The sectors of a range of bytes that was given in two fields.
+    pub(crate) fn range(
+        &mut self,
+        line: &Line<'_>,
+        (offset_name, offset): (&str, &[u8]),
+        (length_name, length): (&str, &[u8]),
+    ) -> Result<(Sector, Sectors), TraceError> {
+        let from = line.offset_bytes(offset_name, offset)?;
+        let bytes = line.length_bytes(length_name, length)?;
+        let to = from
+            .checked_add(bytes)
+            .ok_or_else(|| line.wrong(length_name, length, "a range that ends below 2^64 bytes"))?;
+        if from % SECTOR_BYTES != 0 || bytes % SECTOR_BYTES != 0 {
+            if !self.round_out {
+                let (name, part) = if from % SECTOR_BYTES == 0 {
+                    (length_name, length)
+                } else {
+                    (offset_name, offset)
+                };
+                return Err(line.wrong(
+                    name,
+                    part,
+                    "whole sectors, a multiple of 512 bytes ('--round out' widens such ranges, and counts \
+                     them)",
+                ));
+            }
+            self.metadata.remark(
+                "rows had byte ranges that are no whole sectors, and were widened",
+                || format!("line {}", line.number),
+            );
+        }
+        let first = from / SECTOR_BYTES;
+        let sectors = to.div_ceil(SECTOR_BYTES) - first;
+        match u32::try_from(sectors) {
+            Ok(sectors) => Ok((Sector::new(first), Sectors::new(sectors))),
+            Err(_) => Err(line.wrong(length_name, length, "at most 2^32 - 1 sectors")),
+        }
+    }
+}
+
+/// A request that can be: no length of zero, but of a flush.
+pub(crate) fn possible(
+    line: &Line<'_>,
+    request: &Request,
+    length: &[u8],
+) -> Result<(), TraceError> {
+    if request.sectors.get() == 0 && request.op != Op::Flush {
+        return Err(line.wrong("length", length, "a length of at least 1 sector"));
+    }
+    Ok(())
+}
+
+/// Reads a format of one request a line.
+pub(crate) struct RowReader<R> {
+    lines: Lines,
+    rows: R,
+    context: Context,
+    lenient: bool,
+    any: bool,
+    shape: &'static str,
+}
+
+impl<R: Rows> RowReader<R> {
+    /// `shape` is what a row looks like, for messages.
+    pub(crate) fn new(source: Source, options: &ReadOptions, rows: R, shape: &'static str) -> Self {
+        Self {
+            lines: Lines::new(source),
+            rows,
+            context: Context::new(options),
+            lenient: options.lenient,
+            any: false,
+            shape,
+        }
+    }
+}
+
+impl<R: Rows> TraceReader for RowReader<R> {
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+        batch.clear();
+        while batch.len() < Batch::ROWS && self.lines.advance()? {
+            let line = self.lines.line();
+            match self.rows.row(&line, &mut self.context) {
+                Ok(Some(record)) => {
+                    batch.push_at(&record, self.lines.number());
+                    if let Some(think) = self.rows.think() {
+                        batch.set_think(batch.len() - 1, Some(think));
+                    }
+                }
+                Ok(None) => {}
+                Err(e) if self.lenient => skipped(&mut self.context.metadata, &e),
+                Err(e) => return Err(e),
+            }
+        }
+        self.any |= !batch.is_empty();
+        if !self.any && !self.lenient {
+            return Err(TraceError::UnknownFormat {
+                path: self.lines.path().to_owned(),
+                reason: "there is no request in it".to_owned(),
+                readable: self.shape.to_owned(),
+            });
+        }
+        Ok(batch.len())
+    }
+
+    fn metadata(&self) -> &Metadata {
+        &self.context.metadata
+    }
+}
+
+/// Counts what is skipped because of `error`.
+pub(crate) fn skipped(metadata: &mut Metadata, error: &TraceError) {
+    metadata.remark(SKIPPED, || error.to_string());
+}
+
+pub(crate) const SKIPPED: &str = "rows could not be read, and were skipped";

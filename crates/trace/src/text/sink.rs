@@ -1,0 +1,101 @@
+//! Text on its way to a file.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use iosonar_units::Nanos;
+
+use crate::error::Place;
+use crate::whole_file::Output;
+use crate::{Request, Sink, TraceError};
+
+const FLUSH_AT: usize = 64 * 1024;
+
+/// A buffer of text before an output.
+pub(crate) struct TextSink {
+    /// What is to be written next.
+    pub(crate) text: Vec<u8>,
+    output: Box<dyn Output>,
+    path: PathBuf,
+}
+
+impl TextSink {
+    pub(crate) fn new(sink: Sink) -> Self {
+        Self {
+            text: Vec::with_capacity(2 * FLUSH_AT),
+            output: sink.output,
+            path: sink.path,
+        }
+    }
+
+    fn error(&self, action: &'static str, source: std::io::Error) -> TraceError {
+        TraceError::Io {
+            path: self.path.clone(),
+            action,
+            source,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn flush_if_full(&mut self) -> Result<(), TraceError> {
+        if self.text.len() >= FLUSH_AT {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), TraceError> {
+        let outcome = self.output.write_all(&self.text);
+        outcome.map_err(|e| self.error("write", e))?;
+        self.text.clear();
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> Result<(), TraceError> {
+        self.flush()?;
+        let Self { output, path, .. } = self;
+        output.close().map_err(|source| TraceError::Io {
+            path,
+            action: "complete",
+            source,
+        })
+    }
+
+    /// The error for a request that `format` has no form for.
+    pub(crate) fn cannot_hold(&self, format: &str, request: &Request) -> TraceError {
+        TraceError::Request {
+            place: Place::of(&self.path, 0),
+            problem: format!(
+                "the {format} format cannot hold the {} at sector {}: write another format, or leave such \
+                 requests out with --lossy",
+                request.op.name(),
+                request.sector
+            ),
+        }
+    }
+}
+
+/// A time in seconds with nine decimals, the seconds at least `width` wide.
+pub(crate) fn seconds(text: &mut Vec<u8>, t: Nanos, width: usize) {
+    number(text, t.get() / 1_000_000_000, width, b' ');
+    text.push(b'.');
+    number(text, t.get() % 1_000_000_000, 9, b'0');
+}
+
+/// A number of at least `width` digits, filled up with `fill`.
+#[inline]
+pub(crate) fn number(text: &mut Vec<u8>, mut value: u64, width: usize, fill: u8) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    let digits = &digits[at..];
+    text.resize(text.len() + width.saturating_sub(digits.len()), fill);
+    text.extend_from_slice(digits);
+}

@@ -1,0 +1,175 @@
+//! The text of a load through a shell command.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
+
+use crate::formats::by_format_name;
+use crate::whole_file::Output;
+use crate::{
+    Batch, Metadata, ReadOptions, Sink, Source, TraceError, TraceReader, TraceWriter, WriteOptions,
+};
+
+/// What a command makes of a load.
+pub(super) struct Piped {
+    output: Option<Box<dyn TraceReader>>,
+    stdout: Option<Box<dyn Read + Send>>,
+    child: Child,
+    command: String,
+    feeder: Option<JoinHandle<Result<(), TraceError>>>,
+    metadata: Metadata,
+}
+
+struct Stdin(std::io::BufWriter<std::process::ChildStdin>);
+
+impl Write for Stdin {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Output for Stdin {
+    fn close(mut self: Box<Self>) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Starts `command` and pipes the blkreplay text of `inner` through it.
+pub(super) fn piped(
+    mut inner: Box<dyn TraceReader>,
+    path: &Path,
+    command: &str,
+) -> Result<Piped, TraceError> {
+    let io = |source| TraceError::Io {
+        path: command.into(),
+        action: "run the command",
+        source,
+    };
+    let mut child = Command::new("sh")
+        .args(["-c", command])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(io)?;
+    let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(io(std::io::ErrorKind::BrokenPipe.into()));
+    };
+    let metadata = inner.metadata().clone();
+    // The command sees rows only: it need not know of headers and notices.
+    let format = by_format_name("blkreplay")?;
+    let sink = Sink {
+        output: Box::new(Stdin(std::io::BufWriter::with_capacity(1 << 16, stdin))),
+        path: path.to_owned(),
+    };
+    let mut writer: Box<dyn TraceWriter> =
+        format.writer(sink, &Metadata::default(), &WriteOptions::default())?;
+    let feeder = std::thread::spawn(move || {
+        let mut batch = Batch::default();
+        while inner.next_batch(&mut batch)? > 0 {
+            match writer.write(&batch) {
+                // A command such as head has enough.
+                Err(TraceError::Io { source, .. })
+                    if source.kind() == std::io::ErrorKind::BrokenPipe =>
+                {
+                    return Ok(());
+                }
+                other => other?,
+            }
+        }
+        match writer.finish() {
+            Err(TraceError::Io { source, .. })
+                if source.kind() == std::io::ErrorKind::BrokenPipe =>
+            {
+                Ok(())
+            }
+            other => other,
+        }
+    });
+    Ok(Piped {
+        output: None,
+        stdout: Some(Box::new(stdout)),
+        child,
+        command: command.to_owned(),
+        feeder: Some(feeder),
+        metadata,
+    })
+}
+
+impl Piped {
+    fn end(&mut self) -> Result<(), TraceError> {
+        if let Some(feeder) = self.feeder.take() {
+            match feeder.join() {
+                Ok(outcome) => outcome?,
+                Err(_) => {
+                    return Err(TraceError::Option(format!(
+                        "--cmd '{}': the load could not be written to it",
+                        self.command
+                    )));
+                }
+            }
+            let status = self.child.wait().map_err(|source| TraceError::Io {
+                path: self.command.clone().into(),
+                action: "wait for the command",
+                source,
+            })?;
+            if !status.success() {
+                return Err(TraceError::Option(format!(
+                    "--cmd '{}' ended with {status}, expected success",
+                    self.command
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl TraceReader for Piped {
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+        batch.clear();
+        if let Some(stdout) = self.stdout.take() {
+            let source = Source {
+                input: stdout,
+                path: format!("output of --cmd '{}'", self.command).into(),
+                file: None,
+            };
+            let reader = by_format_name("blkreplay")?.reader(source, &ReadOptions::default());
+            self.output = Some(reader?);
+        }
+        let Some(output) = &mut self.output else {
+            return Ok(0);
+        };
+        match output.next_batch(batch) {
+            Ok(0) => {
+                self.output = None;
+                self.end()?;
+                Ok(0)
+            }
+            // Where the command failed, that is what is to be told.
+            Err(error) => {
+                self.output = None;
+                self.end()?;
+                Err(error)
+            }
+            more => more,
+        }
+    }
+
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+}
+
+impl Drop for Piped {
+    fn drop(&mut self) {
+        if self.feeder.is_some() {
+            // Whoever reads has enough: the command is not waited for.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}

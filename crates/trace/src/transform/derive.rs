@@ -1,0 +1,161 @@
+//! New loads from the heaviest pieces of others.
+
+use std::path::Path;
+
+use iosonar_units::Nanos;
+
+use super::Spill;
+use super::spool::Spool;
+use crate::formats::ios::BlockDecoder;
+use crate::{Batch, Metadata, SortedByStart, TraceError, TraceReader};
+
+/// A piece of a load: some rows behind each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Piece {
+    first_row: u64,
+    rows: u64,
+}
+
+/// The outputs of [`derive`], to be read one by one.
+pub struct Derived {
+    spool: Spool,
+    outputs: Vec<Vec<Piece>>,
+    /// The number of the first row of each block.
+    first_rows: Vec<u64>,
+    metadata: Metadata,
+    pieces: usize,
+}
+
+/// Cuts a load into pieces `[k W, (k+1) W)` from time 0, sorts them by their number of requests, heaviest
+/// first (of equal ones the earlier), and deals them round-robin to `outputs` loads. In an output the times
+/// of a piece count from its first request, and the next piece starts at the time of the last request of the
+/// one before; outcomes are cleared. The incomplete last piece is dropped.
+///
+/// # Errors
+/// If the load cannot be read, or is not sorted.
+pub fn derive(
+    reader: Box<dyn TraceReader>,
+    path: &Path,
+    piece: Nanos,
+    outputs: usize,
+    spill: &Spill,
+) -> Result<Derived, TraceError> {
+    let mut reader = SortedByStart::new(reader, path.to_owned());
+    let mut spool = Spool::new(spill);
+    let mut batch = Batch::default();
+    let (mut pieces, mut current, mut number, mut row) = (Vec::new(), Piece::default(), 0, 0);
+    while reader.next_batch(&mut batch)? > 0 {
+        for start in batch.starts() {
+            let of = start.get() / piece.get().max(1);
+            if of != number {
+                pieces.push(current);
+                number = of;
+                current = Piece {
+                    first_row: row,
+                    rows: 0,
+                };
+            }
+            current.rows += 1;
+            row += 1;
+        }
+        spool.push(&batch)?;
+    }
+    spool.end_block()?;
+    // The last one was not followed by another, so it is not known to be whole.
+    pieces.retain(|piece| piece.rows > 0);
+    pieces.sort_by_key(|piece| std::cmp::Reverse(piece.rows));
+    let mut dealt = vec![Vec::new(); outputs.max(1)];
+    for (i, piece) in pieces.iter().enumerate() {
+        dealt[i % outputs.max(1)].push(*piece);
+    }
+    let mut first_rows = Vec::with_capacity(spool.blocks());
+    let mut first = 0;
+    for block in 0..spool.blocks() {
+        first_rows.push(first);
+        first += u64::from(spool.rows_of(block));
+    }
+    Ok(Derived {
+        spool,
+        outputs: dealt,
+        first_rows,
+        metadata: reader.metadata().clone(),
+        pieces: pieces.len(),
+    })
+}
+
+impl Derived {
+    /// How many pieces there are in all outputs.
+    pub fn pieces(&self) -> usize {
+        self.pieces
+    }
+
+    /// What the load said about itself.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Writes the rows of output `number` to `write`, batch by batch.
+    ///
+    /// # Errors
+    /// If the load cannot be read again, and what `write` fails with.
+    pub fn output(
+        &self,
+        number: usize,
+        mut write: impl FnMut(&Batch) -> Result<(), TraceError>,
+    ) -> Result<u64, TraceError> {
+        let (mut begin, mut last, mut rows) = (Nanos::ZERO, Nanos::ZERO, 0);
+        let mut out = Batch::default();
+        for piece in &self.outputs[number] {
+            let mut first = None;
+            self.rows_of(*piece, |batch, row| {
+                let start = batch.starts()[row];
+                let from = *first.get_or_insert(start);
+                out.push_row(batch, row);
+                last = begin.saturating_add(start - from);
+                if let Some(time) = out.starts_mut().last_mut() {
+                    *time = last;
+                }
+                rows += 1;
+                if out.len() == Batch::ROWS {
+                    out.clear_outcomes();
+                    write(&out)?;
+                    out.clear();
+                }
+                Ok(())
+            })?;
+            begin = last;
+        }
+        out.clear_outcomes();
+        write(&out)?;
+        Ok(rows)
+    }
+
+    fn rows_of(
+        &self,
+        piece: Piece,
+        mut take: impl FnMut(&Batch, usize) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        let (mut decoder, mut batch) = (BlockDecoder::default(), Batch::default());
+        let end = piece.first_row + piece.rows;
+        let mut block = self
+            .first_rows
+            .partition_point(|first| *first <= piece.first_row)
+            - 1;
+        while block < self.first_rows.len() && self.first_rows[block] < end {
+            self.spool.read(block, &mut decoder)?;
+            let mut row_number = self.first_rows[block];
+            while decoder.left() > 0 {
+                batch.clear();
+                decoder.next(&mut batch);
+                for row in 0..batch.len() {
+                    if (piece.first_row..end).contains(&row_number) {
+                        take(&batch, row)?;
+                    }
+                    row_number += 1;
+                }
+            }
+            block += 1;
+        }
+        Ok(())
+    }
+}

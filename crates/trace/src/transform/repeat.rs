@@ -1,0 +1,148 @@
+//! The load several times, one round behind the other.
+
+use std::str::FromStr;
+
+use iosonar_units::{Nanos, Sector};
+
+use super::Spill;
+use super::spool::{Cursor, Spool};
+use crate::{Batch, Metadata, TraceError, TraceReader};
+
+/// How often a load is said: round r has `t + r (t_last - t_first)` and `sector + r * offset`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeat {
+    /// How many rounds.
+    pub rounds: Rounds,
+    /// So many sectors further each round.
+    pub offset: u64,
+}
+
+/// How many rounds a load is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounds {
+    /// So many.
+    Times(u64),
+    /// Until starts reach this time.
+    Until(Nanos),
+}
+
+impl FromStr for Rounds {
+    type Err = String;
+
+    /// A whole number of rounds, or a time with its unit.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse::<u64>() {
+            Ok(0) => Err("expected at least 1 round".to_owned()),
+            Ok(n) => Ok(Self::Times(n)),
+            Err(_) => match text.parse::<Nanos>() {
+                Ok(t) if t > Nanos::ZERO => Ok(Self::Until(t)),
+                _ => {
+                    Err("expected a number of rounds, or a time with a unit such as 2h".to_owned())
+                }
+            },
+        }
+    }
+}
+
+pub(super) struct Repeated {
+    inner: Box<dyn TraceReader>,
+    repeat: Repeat,
+    spool: Spool,
+    round: u64,
+    cursor: Cursor,
+    first: Option<Nanos>,
+    last: Nanos,
+    ended: bool,
+}
+
+impl Repeated {
+    pub(super) fn new(inner: Box<dyn TraceReader>, repeat: Repeat, spill: &Spill) -> Self {
+        Self {
+            inner,
+            repeat,
+            spool: Spool::new(spill),
+            round: 0,
+            cursor: Cursor::default(),
+            first: None,
+            last: Nanos::ZERO,
+            ended: false,
+        }
+    }
+
+    /// The next rows as they are in the load.
+    fn raw(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
+        if self.round == 0 {
+            if self.inner.next_batch(batch)? > 0 {
+                self.spool.push(batch)?;
+                self.first = self.first.or(batch.starts().first().copied());
+                self.last = batch.starts()[batch.len() - 1];
+                return Ok(());
+            }
+            self.spool.end_block()?;
+            self.next_round();
+        }
+        while !self.ended {
+            self.cursor.next_batch(&self.spool, batch)?;
+            if !batch.is_empty() {
+                return Ok(());
+            }
+            self.next_round();
+        }
+        Ok(())
+    }
+
+    fn next_round(&mut self) {
+        self.round += 1;
+        self.cursor = Cursor::over(0, self.spool.blocks());
+        let times = match self.repeat.rounds {
+            Rounds::Times(n) => n,
+            // A load of one moment never reaches a time.
+            Rounds::Until(_) if Some(self.last) == self.first => 1,
+            Rounds::Until(_) => u64::MAX,
+        };
+        self.ended = self.round >= times || self.spool.rows() == 0;
+    }
+}
+
+impl TraceReader for Repeated {
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+        batch.clear();
+        if self.ended {
+            return Ok(0);
+        }
+        self.raw(batch)?;
+        let round = self.round;
+        let span = self
+            .last
+            .saturating_sub(self.first.unwrap_or_default())
+            .get();
+        if round > 0 {
+            let by = Nanos::new(span.saturating_mul(round));
+            for start in batch.starts_mut() {
+                *start = start.saturating_add(by);
+            }
+            let offset = self.repeat.offset.saturating_mul(round);
+            for sector in batch.sector_column_mut() {
+                let moved = sector.get().saturating_add(offset);
+                if moved >= 1 << 63 {
+                    return Err(TraceError::Option(format!(
+                        "round {round} of --repeat would move the request at sector {sector} beyond sector 2^63 \
+                         - 1: take a smaller --repeat-offset"
+                    )));
+                }
+                *sector = Sector::new(moved);
+            }
+        }
+        if let Rounds::Until(until) = self.repeat.rounds
+            && batch.starts().iter().any(|start| *start >= until)
+        {
+            batch.retain(|r| r.request.start < until);
+            self.ended |= round > 0 || batch.is_empty();
+        }
+        Ok(batch.len())
+    }
+
+    fn metadata(&self) -> &Metadata {
+        self.inner.metadata()
+    }
+}

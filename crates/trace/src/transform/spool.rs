@@ -1,0 +1,179 @@
+//! A load that is kept: packed in memory up to a limit, in a temporary file beyond it.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use super::Spill;
+use crate::formats::ios::{BlockColumns, BlockDecoder};
+use crate::{Batch, TraceError};
+
+/// Where a block is.
+#[derive(Clone, Copy, Debug)]
+enum Home {
+    Memory(usize),
+    File { offset: u64, length: usize },
+}
+
+/// Records that can be read again, from any block on.
+pub(super) struct Spool {
+    spill: Spill,
+    block: BlockColumns,
+    rows_a_block: usize,
+    blocks: Vec<(Home, u32)>,
+    memory: Vec<Vec<u8>>,
+    in_memory: usize,
+    file: Option<(File, u64)>,
+    rows: u64,
+}
+
+impl Spool {
+    pub(super) fn new(spill: &Spill) -> Self {
+        Self::with_blocks_of(spill, BlockColumns::MOST)
+    }
+
+    /// Small blocks are for many readers at once.
+    pub(super) fn with_blocks_of(spill: &Spill, rows: usize) -> Self {
+        Self {
+            spill: spill.clone(),
+            block: BlockColumns::default(),
+            rows_a_block: rows,
+            blocks: Vec::new(),
+            memory: Vec::new(),
+            in_memory: 0,
+            file: None,
+            rows: 0,
+        }
+    }
+
+    fn dir(&self) -> PathBuf {
+        self.spill.dir.clone().unwrap_or_else(std::env::temp_dir)
+    }
+
+    fn error(&self, source: std::io::Error) -> TraceError {
+        TraceError::Io {
+            path: self.dir(),
+            action: "keep the load in a temporary file (--spill-dir names another folder)",
+            source,
+        }
+    }
+
+    pub(super) fn push(&mut self, batch: &Batch) -> Result<(), TraceError> {
+        let mut from = 0;
+        while from < batch.len() {
+            let to = batch.len().min(from + self.rows_a_block - self.block.len());
+            self.block.extend(batch, from, to);
+            from = to;
+            if self.block.len() == self.rows_a_block {
+                self.end_block()?;
+            }
+        }
+        self.rows += batch.len() as u64;
+        Ok(())
+    }
+
+    /// Ends the block at hand. To be called before reading.
+    pub(super) fn end_block(&mut self) -> Result<(), TraceError> {
+        if self.block.len() == 0 {
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        self.block.encode(&mut bytes);
+        let count = self.block.len() as u32;
+        self.block.clear();
+        if self.in_memory + bytes.len() <= self.spill.memory {
+            self.in_memory += bytes.len();
+            self.blocks.push((Home::Memory(self.memory.len()), count));
+            self.memory.push(bytes);
+            return Ok(());
+        }
+        if self.file.is_none() {
+            let file = tempfile::tempfile_in(self.dir()).map_err(|e| self.error(e))?;
+            self.file = Some((file, 0));
+        }
+        if let Some((file, end)) = &mut self.file {
+            let home = Home::File {
+                offset: *end,
+                length: bytes.len(),
+            };
+            match file.write_all(&bytes) {
+                Ok(()) => *end += bytes.len() as u64,
+                Err(e) => return Err(self.error(e)),
+            }
+            self.blocks.push((home, count));
+        }
+        Ok(())
+    }
+
+    /// How many blocks.
+    pub(super) fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// How many records.
+    pub(super) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// How many records block `number` has.
+    pub(super) fn rows_of(&self, number: usize) -> u32 {
+        self.blocks[number].1
+    }
+
+    /// Begins to read block `number`.
+    pub(super) fn read(&self, number: usize, decoder: &mut BlockDecoder) -> Result<(), TraceError> {
+        let bytes = decoder.bytes_mut();
+        bytes.clear();
+        match self.blocks[number].0 {
+            Home::Memory(i) => bytes.extend_from_slice(&self.memory[i]),
+            Home::File { offset, length } => {
+                bytes.resize(length, 0);
+                if let Some((file, _)) = &self.file {
+                    file.read_exact_at(bytes, offset)
+                        .map_err(|e| self.error(e))?;
+                }
+            }
+        }
+        if decoder.begin() {
+            Ok(())
+        } else {
+            Err(self.error(std::io::ErrorKind::InvalidData.into()))
+        }
+    }
+}
+
+/// Goes through a spool from block `next` to block `end`.
+#[derive(Debug, Default)]
+pub(super) struct Cursor {
+    pub(super) next: usize,
+    pub(super) end: usize,
+    decoder: BlockDecoder,
+}
+
+impl Cursor {
+    pub(super) fn over(next: usize, end: usize) -> Self {
+        Self {
+            next,
+            end,
+            decoder: BlockDecoder::default(),
+        }
+    }
+
+    /// Empties `batch` and fills it with the next rows; none at the end.
+    pub(super) fn next_batch(
+        &mut self,
+        spool: &Spool,
+        batch: &mut Batch,
+    ) -> Result<(), TraceError> {
+        batch.clear();
+        while self.decoder.left() == 0 && self.next < self.end {
+            spool.read(self.next, &mut self.decoder)?;
+            self.next += 1;
+        }
+        if self.decoder.left() > 0 {
+            self.decoder.next(batch);
+        }
+        Ok(())
+    }
+}

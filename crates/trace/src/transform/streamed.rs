@@ -1,0 +1,70 @@
+//! Changes that need no more than the batch at hand.
+
+use crate::{Batch, Metadata, TraceError, TraceReader};
+
+/// A change to a trace, batch by batch.
+pub(super) trait Stream: Send {
+    /// Changes the rows of `batch`, and notes in `metadata` what the user should know. Returns whether
+    /// later rows can still pass.
+    ///
+    /// # Errors
+    /// If a row cannot be changed so.
+    fn apply(&mut self, batch: &mut Batch, metadata: &mut Metadata) -> Result<bool, TraceError>;
+
+    /// Whether rows that start before some time are dropped first of all.
+    fn skips_before(&self) -> Option<iosonar_units::Nanos> {
+        None
+    }
+}
+
+/// A trace with a change.
+pub(super) struct Streamed<S> {
+    inner: Box<dyn TraceReader>,
+    change: S,
+    metadata: Metadata,
+    /// Only its remarks.
+    own: Metadata,
+    begun: bool,
+    ended: bool,
+}
+
+impl<S: Stream> Streamed<S> {
+    pub(super) fn new(inner: Box<dyn TraceReader>, change: S) -> Self {
+        Self {
+            metadata: inner.metadata().clone(),
+            inner,
+            change,
+            own: Metadata::default(),
+            begun: false,
+            ended: false,
+        }
+    }
+}
+
+impl<S: Stream> TraceReader for Streamed<S> {
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+        if !std::mem::replace(&mut self.begun, true)
+            && let Some(from) = self.change.skips_before()
+        {
+            self.inner.skip_before(from)?;
+        }
+        batch.clear();
+        while !self.ended {
+            if self.inner.next_batch(batch)? == 0 {
+                self.ended = true;
+                break;
+            }
+            self.ended = !self.change.apply(batch, &mut self.own)?;
+            if !batch.is_empty() {
+                break;
+            }
+        }
+        self.metadata.clone_from(self.inner.metadata());
+        self.metadata.add_remarks(&self.own);
+        Ok(batch.len())
+    }
+
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+}
