@@ -24,6 +24,7 @@
 //! | [`plot`] | charts from numbers |
 //! | [`report`] | which charts and numbers a set of records gets |
 
+pub use iosonar_analysis as analysis;
 pub use iosonar_cli as cli;
 pub use iosonar_device as device;
 pub use iosonar_disk_model as disk_model;

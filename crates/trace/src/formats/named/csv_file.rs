@@ -38,15 +38,12 @@ impl Format for Csv {
 
     fn recognises(&self, head: &[u8]) -> bool {
         first_lines(head).next().is_some_and(|line| {
-            let names = line.split(|&b| b == delimiter_of(line));
-            names
-                .filter(|name| {
-                    let name = name.trim_ascii();
-                    std::str::from_utf8(name)
-                        .is_ok_and(|n| Field::of(n.trim_matches('"')).is_some())
-                })
-                .count()
-                >= 2
+            let mut names = line.split(|&b| b == delimiter_of(line));
+            // A time is named with its unit, as in no other format.
+            names.any(|name| {
+                let name = std::str::from_utf8(name.trim_ascii()).unwrap_or_default();
+                matches!(Field::of(name.trim_matches('"')), Some(Field::Start(_)))
+            })
         })
     }
 

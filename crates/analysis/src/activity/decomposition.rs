@@ -1,0 +1,161 @@
+//! A request's time as overhead and I/O: `I/O = Total(2B) - Total(B)`, `Overhead = Total(B) - I/O`.
+
+use iosonar_stats::Histogram;
+use iosonar_units::Nanos;
+
+use super::Directions;
+
+/// Response times by number of blocks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Totals {
+    reads: OneDirection,
+    writes: OneDirection,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OneDirection {
+    one: Histogram,
+    two: Histogram,
+    sums: Sums,
+}
+
+/// Sums for a straight line by least squares.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sums {
+    n: f64,
+    x: f64,
+    y: f64,
+    xx: f64,
+    xy: f64,
+    yy: f64,
+}
+
+impl Sums {
+    pub(crate) fn push(&mut self, x: f64, y: f64) {
+        self.n += 1.0;
+        self.x += x;
+        self.y += y;
+        self.xx += x * x;
+        self.xy += x * y;
+        self.yy += y * y;
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.n += other.n;
+        self.x += other.x;
+        self.y += other.y;
+        self.xx += other.xx;
+        self.xy += other.xy;
+        self.yy += other.yy;
+    }
+
+    /// `None` with fewer than three requests, or all of one size.
+    pub(crate) fn fit(&self) -> Option<Fit> {
+        let sxx = self.xx - self.x * self.x / self.n;
+        // Of whole numbers of blocks: less than this is rounding.
+        if self.n < 3.0 || sxx < 1e-6 {
+            return None;
+        }
+        let sxy = self.xy - self.x * self.y / self.n;
+        let syy = self.yy - self.y * self.y / self.n;
+        let io = sxy / sxx;
+        let overhead = (self.y - io * self.x) / self.n;
+        let residual = ((syy - io * sxy) / (self.n - 2.0)).max(0.0);
+        Some(Fit {
+            io_ms: io,
+            io_stderr_ms: (residual / sxx).sqrt(),
+            overhead_ms: overhead,
+            overhead_stderr_ms: (residual * self.xx / (self.n * sxx)).sqrt(),
+            requests: self.n as u64,
+        })
+    }
+}
+
+/// A straight line through the response times of all sizes, by number of blocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// The time of a block.
+    pub io_ms: f64,
+    /// Its standard error; the 95 % interval is 1.96 of it to either side.
+    pub io_stderr_ms: f64,
+    /// The time that does not depend on the number of blocks.
+    pub overhead_ms: f64,
+    /// Its standard error.
+    pub overhead_stderr_ms: f64,
+    /// How many requests it rests on.
+    pub requests: u64,
+}
+
+/// Overhead and I/O of a direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Decomposition {
+    /// How many requests of one block, and the median of their response times, in milliseconds.
+    pub one: (u64, f64),
+    /// The same of two blocks.
+    pub two: (u64, f64),
+    /// By least squares over all sizes.
+    pub fit: Option<Fit>,
+}
+
+impl Decomposition {
+    /// `Total(2B) - Total(B)`, in milliseconds; NaN where requests of one or two blocks are missing.
+    pub fn io_ms(&self) -> f64 {
+        self.two.1 - self.one.1
+    }
+
+    /// `Total(B) - I/O`, in milliseconds; NaN where requests of one or two blocks are missing.
+    pub fn overhead_ms(&self) -> f64 {
+        self.one.1 - self.io_ms()
+    }
+}
+
+impl OneDirection {
+    fn merge(&mut self, other: &Self) {
+        self.one.merge(&other.one);
+        self.two.merge(&other.two);
+        self.sums.merge(&other.sums);
+    }
+
+    fn decomposition(&self) -> Decomposition {
+        let median = |h: &Histogram| {
+            let median = h.quantile(0.5);
+            (h.count(), median.map_or(f64::NAN, Nanos::as_millis_f64))
+        };
+        Decomposition {
+            one: median(&self.one),
+            two: median(&self.two),
+            fit: self.sums.fit(),
+        }
+    }
+}
+
+impl Totals {
+    pub(crate) fn push(&mut self, blocks: u64, total: Nanos, is_read: bool) {
+        let of = if is_read {
+            &mut self.reads
+        } else {
+            &mut self.writes
+        };
+        match blocks {
+            1 => of.one.push(total),
+            2 => of.two.push(total),
+            _ => {}
+        }
+        of.sums.push(blocks as f64, total.as_millis_f64());
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.reads.merge(&other.reads);
+        self.writes.merge(&other.writes);
+    }
+
+    pub(crate) fn decompositions(&self) -> Directions<Decomposition> {
+        let mut all = self.reads.clone();
+        all.merge(&self.writes);
+        Directions {
+            all: all.decomposition(),
+            reads: self.reads.decomposition(),
+            writes: self.writes.decomposition(),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Metrics over traces.
+//!
+//! - [`LoadMetrics`]: of a load, whatever became of it: rates, sizes, positions, sequentiality, burstiness,
+//!   working set, repetition, reuse distance, overlaps.
+//! - [`OutcomeMetrics`]: of what became of it: delays, latencies, concurrency, throughput, damaged I/O, and the
+//!   metrics of disk activity.
+//! - [`Summary`]: what can be told of a trace at a glance.
+//!
+//! All run in one pass over a trace of any length, in bounded memory. What is no longer exact then says
+//! how far it may be off.
+
+mod activity;
+mod burstiness;
+mod load;
+mod outcome;
+mod overlap;
+mod pages;
+mod reuse;
+mod series;
+mod summary;
+mod sweep;
+mod working_set;
+
+pub use activity::{
+    Activity, ActivityGroup, ActivityOptions, Decomposition, DeviceUse, Directions, Fit, Peak,
+    SizeClass,
+};
+pub use burstiness::{Burstiness, Hurst};
+pub use load::{
+    Amount, Frequencies, Hot, LoadMetrics, LoadOptions, LoadSummary, WORKING_SET_WINDOWS,
+};
+pub use outcome::{OutcomeMetrics, OutcomePoint, OutcomeSummary, Outcomes};
+pub use overlap::{CloseOverlaps, Damaged, GAPS};
+pub use reuse::MissRatioCurve;
+pub use series::LoadPoint;
+pub use summary::{Columns, Summary};

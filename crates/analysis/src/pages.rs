@@ -1,0 +1,364 @@
+//! Which pages a load touches, when it did so last, and how often: one table for the working set, the
+//! repetition frequency and the reuse distance.
+//!
+//! The table is exact up to a number of pages. Beyond it, it keeps a sample: the pages whose hash lies
+//! below a threshold, which is halved each time the table is full (Waldspurger, Park, Garthwaite, Ahmad,
+//! "Efficient MRC Construction with SHARDS", FAST 2015, fixed-size variant). Everything that is told is
+//! scaled by the sampling rate then, and its standard error told with it.
+
+use iosonar_trace::Request;
+
+use crate::reuse::Reuse;
+use crate::working_set::Windows;
+
+/// Sectors of a page of 4 KiB.
+pub(crate) const PAGE: u64 = 8;
+
+/// A page of the table. Empty if it was never touched.
+#[derive(Clone, Copy, Debug, Default)]
+struct Page {
+    /// The number of the page, with the device in the highest bits.
+    key: u64,
+    /// Of each sector, the moment of the last touch plus one; zero for never.
+    touched: [u32; PAGE as usize],
+    /// The position of the last access in the order of all accesses.
+    last: u32,
+    /// How many accesses.
+    count: u32,
+}
+
+/// The last touches of a page's sectors.
+pub(crate) type Touched = [u32; PAGE as usize];
+
+/// The table, by open addressing.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    slots: Vec<Page>,
+    used: usize,
+    most: usize,
+    /// Pages with a hash from here on are left out; zero for none.
+    threshold: u64,
+    pub(crate) windows: Windows,
+    pub(crate) reuse: Reuse,
+    /// Accesses to pages, of all, sampled or not.
+    accesses: u64,
+}
+
+/// A 64-bit finaliser (murmur3): near numbers get far hashes.
+#[inline]
+fn hash(key: u64) -> u64 {
+    let mut h = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    h ^ (h >> 33)
+}
+
+impl Pages {
+    /// A table of at most `most` pages.
+    pub(crate) fn new(most: usize, windows: Windows) -> Self {
+        Self {
+            slots: vec![Page::default(); 1 << 10],
+            used: 0,
+            most: most.max(512),
+            threshold: 0,
+            windows,
+            reuse: Reuse::default(),
+            accesses: 0,
+        }
+    }
+
+    /// The share of pages that is looked at.
+    pub(crate) fn rate(&self) -> f64 {
+        match self.threshold {
+            0 => 1.0,
+            t => t as f64 / 2_f64.powi(64),
+        }
+    }
+
+    pub(crate) fn accesses(&self) -> u64 {
+        self.accesses
+    }
+
+    /// How many pages the table holds.
+    pub(crate) fn len(&self) -> usize {
+        self.used
+    }
+
+    /// Notes the sectors of a request, at the current moment of the windows.
+    pub(crate) fn touch(&mut self, request: &Request) {
+        let (from, to) = (request.sector.get(), request.end().get());
+        if from >= to {
+            return;
+        }
+        let device = u64::from(request.device) << 48;
+        let (first, last) = (from / PAGE, (to - 1) / PAGE);
+        self.accesses += last - first + 1;
+        for page in first..=last {
+            let key = (page ^ device.rotate_left(7)).wrapping_add(1);
+            let hash = hash(key);
+            if self.threshold != 0 && hash >= self.threshold {
+                continue;
+            }
+            let low = from.max(page * PAGE) - page * PAGE;
+            let high = to.min((page + 1) * PAGE) - page * PAGE;
+            self.touch_page(key, hash, low as usize, high as usize);
+        }
+    }
+
+    #[inline]
+    fn touch_page(&mut self, key: u64, hash: u64, low: usize, high: usize) {
+        let mask = self.slots.len() - 1;
+        let mut at = (hash >> 20) as usize & mask;
+        while self.slots[at].count > 0 && self.slots[at].key != key {
+            at = (at + 1) & mask;
+        }
+        let page = &mut self.slots[at];
+        let is_new = page.count == 0;
+        page.key = key;
+        page.count = page.count.saturating_add(1);
+        self.windows.touch(&mut page.touched, low, high);
+        let before = (!is_new).then_some(page.last);
+        page.last = self.reuse.access(before);
+        if self.reuse.is_full() {
+            self.renumber();
+        }
+        if is_new {
+            self.used += 1;
+            if self.used > self.most {
+                self.halve();
+            } else if self.used * 4 > self.slots.len() * 3 {
+                self.grow(self.slots.len() * 2);
+            }
+        }
+        if self.windows.must_coarsen() {
+            self.windows.coarsen();
+            let windows = &self.windows;
+            for page in self.slots.iter_mut().filter(|p| p.count > 0) {
+                page.touched
+                    .iter_mut()
+                    .for_each(|t| *t = windows.coarser(*t));
+            }
+        }
+    }
+
+    /// Gives the last accesses new positions without gaps.
+    fn renumber(&mut self) {
+        let pages = self.slots.iter_mut().filter(|p| p.count > 0);
+        let mut in_order: Vec<&mut Page> = pages.collect();
+        in_order.sort_unstable_by_key(|page| page.last);
+        for (position, page) in in_order.iter_mut().enumerate() {
+            page.last = position as u32;
+        }
+        let pages = in_order.len();
+        self.reuse.restart(pages);
+    }
+
+    fn grow(&mut self, size: usize) {
+        let old = std::mem::replace(&mut self.slots, vec![Page::default(); size]);
+        let mask = size - 1;
+        for page in old.into_iter().filter(|page| page.count > 0) {
+            let mut at = (hash(page.key) >> 20) as usize & mask;
+            while self.slots[at].count > 0 {
+                at = (at + 1) & mask;
+            }
+            self.slots[at] = page;
+        }
+    }
+
+    /// Leaves out half of the pages, and all that was counted of them.
+    fn halve(&mut self) {
+        let before = self.rate();
+        self.threshold = if self.threshold == 0 {
+            1 << 63
+        } else {
+            self.threshold / 2
+        };
+        for page in &mut self.slots {
+            if page.count > 0 && hash(page.key) >= self.threshold {
+                self.windows.forget(&page.touched);
+                *page = Page::default();
+                self.used -= 1;
+            }
+        }
+        let size = self.slots.len();
+        self.grow(size);
+        self.reuse.lower_rate(self.rate() / before, self.rate());
+        self.renumber();
+    }
+
+    /// How often each page was accessed, most often first.
+    pub(crate) fn frequencies(&self) -> Vec<u32> {
+        let pages = self.slots.iter().filter(|p| p.count > 0);
+        let mut counts: Vec<u32> = pages.map(|page| page.count).collect();
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeSet, HashMap};
+
+    use iosonar_units::{Nanos, Sector, Sectors};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::working_set::Spans;
+
+    fn request(start: u64, sector: u64, sectors: u32) -> Request {
+        Request {
+            start: Nanos::new(start),
+            sector: Sector::new(sector),
+            sectors: Sectors::new(sectors),
+            ..Request::default()
+        }
+    }
+
+    fn loads() -> impl Strategy<Value = Vec<Request>> {
+        prop::collection::vec((0..30_u64, 0..120_u64, 1..40_u32), 1..80).prop_map(|steps| {
+            let mut now = 0;
+            let step = |(gap, sector, sectors)| {
+                now += gap;
+                request(now, sector, sectors)
+            };
+            steps.into_iter().map(step).collect()
+        })
+    }
+
+    /// Distinct sectors of the requests with `until - length < start <= until`, and their span.
+    fn by_hand(load: &[Request], until: u64, length: u64) -> (u64, u64) {
+        let within = load
+            .iter()
+            .filter(|r| r.start.get() <= until && until < r.start.get() + length);
+        let sectors: BTreeSet<u64> = within.flat_map(|r| r.sector.get()..r.end().get()).collect();
+        let span = sectors
+            .last()
+            .map_or(0, |last| last + 1 - sectors.first().unwrap());
+        (sectors.len() as u64, span)
+    }
+
+    proptest! {
+        #[test]
+        fn working_sets_are_those_of_the_definition(load in loads(), extra in 0..50_u64) {
+            let lengths = [7, 40, 200];
+            let windows = lengths.map(Nanos::new);
+            let mut pages = Pages::new(10_000, Windows::new(&windows));
+            let mut spans = Spans::new(&windows);
+            for (i, request) in load.iter().enumerate() {
+                pages.windows.begin(request.start);
+                pages.touch(request);
+                spans.push(request.start, request.sector.get(), request.end().get());
+                let next = load.get(i + 1).map_or(u64::MAX, |r| r.start.get());
+                for until in [request.start.get(), request.start.get() + extra] {
+                    if until < next {
+                        pages.windows.advance(Nanos::new(until));
+                        spans.advance(Nanos::new(until));
+                        let expected = lengths.map(|length| by_hand(&load[..=i], until, length));
+                        prop_assert_eq!(pages.windows.sizes(), &expected.map(|e| e.0));
+                        prop_assert_eq!(spans.spans().collect::<Vec<_>>(), expected.map(|e| e.1));
+                    }
+                }
+            }
+            prop_assert_eq!(pages.windows.all(), by_hand(&load, u64::MAX - 1, u64::MAX / 2).0.max(pages.windows.all()));
+        }
+
+        /// With moments taken together a window may be longer, by at most what is told.
+        #[test]
+        fn coarse_working_sets_lie_between_those_of_the_window_and_a_longer_one(load in loads()) {
+            let lengths = [40];
+            let windows = Windows::new(&lengths.map(Nanos::new)).with_most(4);
+            let mut pages = Pages::new(10_000, windows);
+            for (i, request) in load.iter().enumerate() {
+                pages.windows.begin(request.start);
+                pages.touch(request);
+                let until = request.start.get();
+                let told = pages.windows.sizes()[0];
+                let least = by_hand(&load[..=i], until, 40).0;
+                let most = by_hand(&load[..=i], until, 40 + pages.windows.widest().get()).0;
+                prop_assert!((least..=most).contains(&told), "{} <= {} <= {}", least, told, most);
+            }
+        }
+
+        #[test]
+        fn miss_ratios_are_those_of_an_lru_cache(load in loads(), cache in 1..30_usize) {
+            let mut pages = Pages::new(10_000, Windows::new(&[]));
+            let (mut lru, mut misses, mut accesses): (Vec<u64>, u64, u64) = (Vec::new(), 0, 0);
+            let mut counts: HashMap<u64, u32> = HashMap::new();
+            for request in &load {
+                pages.windows.begin(request.start);
+                pages.touch(request);
+                for page in request.sector.get() / 8..request.end().get().div_ceil(8) {
+                    accesses += 1;
+                    *counts.entry(page).or_default() += 1;
+                    match lru.iter().position(|p| *p == page) {
+                        Some(at) => drop(lru.remove(at)),
+                        None => misses += 1,
+                    }
+                    lru.insert(0, page);
+                    lru.truncate(cache);
+                }
+            }
+            prop_assert_eq!(pages.accesses(), accesses);
+            let told = pages.reuse.curve(accesses).miss_ratio(cache as u64);
+            prop_assert!((told - misses as f64 / accesses as f64).abs() < 1e-12);
+            let mut expected: Vec<u32> = counts.into_values().collect();
+            expected.sort_unstable_by(|a, b| b.cmp(a));
+            prop_assert_eq!(pages.frequencies(), expected);
+        }
+    }
+
+    /// A load with hot and cold pages, from a fixed recurrence.
+    fn skewed(n: u64) -> impl Iterator<Item = Request> {
+        let mut state = 1_u64;
+        (0..n).map(move |i| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let u = (state >> 11) as f64 / (1_u64 << 53) as f64;
+            request(i * 1000, (u.powi(4) * 400_000.0) as u64 * 8, 8)
+        })
+    }
+
+    #[test]
+    fn a_sampled_table_tells_nearly_the_same() {
+        let measure = |most| {
+            let mut pages = Pages::new(most, Windows::new(&[Nanos::from_millis(20)]));
+            for request in skewed(400_000) {
+                pages.windows.begin(request.start);
+                pages.touch(&request);
+            }
+            pages
+        };
+        let (exact, sampled) = (measure(1 << 22), measure(20_000));
+        assert_eq!(exact.rate(), 1.0);
+        assert!(
+            sampled.rate() < 0.3 && sampled.len() <= 20_000,
+            "{}",
+            sampled.rate()
+        );
+        // Whole pages: each has eight sectors, all in or out. Three standard errors of the sampling.
+        let estimate = sampled.windows.all() as f64 / sampled.rate();
+        let error = (8.0 * (1.0 - sampled.rate()) / sampled.windows.all() as f64).sqrt();
+        let truth = exact.windows.all() as f64;
+        assert!(
+            (estimate / truth - 1.0).abs() < 3.0 * error,
+            "{estimate} {truth}"
+        );
+        let window = sampled.windows.sizes()[0] as f64 / sampled.rate();
+        let truth = exact.windows.sizes()[0] as f64;
+        let error = (8.0 / sampled.windows.sizes()[0] as f64).sqrt();
+        assert!(
+            (window / truth - 1.0).abs() < 3.0 * error,
+            "{window} {truth}"
+        );
+        let (a, b) = (
+            exact.reuse.curve(exact.accesses()),
+            sampled.reuse.curve(sampled.accesses()),
+        );
+        for size in [100, 1_000, 10_000, 50_000, 100_000] {
+            let (exact, sampled) = (a.miss_ratio(size), b.miss_ratio(size));
+            // The paper's bound for samples of 8 K pages and more.
+            assert!((exact - sampled).abs() < 0.01, "{size}: {exact} {sampled}");
+        }
+    }
+}

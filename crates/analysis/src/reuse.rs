@@ -1,0 +1,242 @@
+//! Reuse distance: how many other pages were accessed since the last access to a page, and with it the
+//! miss ratio of an LRU cache of any size (Mattson, Gecsei, Slutz, Traiger 1970).
+
+/// Positions of last accesses in a Fenwick tree, and what distances there were.
+#[derive(Debug)]
+pub(crate) struct Reuse {
+    /// Of positions from 1: how many last accesses lie in the range that ends here.
+    tree: Vec<u32>,
+    next: u32,
+    live: u32,
+    counts: Counts,
+    cold: f64,
+    rate: f64,
+    sampled: u64,
+}
+
+/// How often each distance was seen.
+#[derive(Clone, Debug)]
+enum Counts {
+    /// By distance.
+    Exact(Vec<u64>),
+    /// By bin of [`bin_of`], scaled by the sampling rate.
+    Scaled(Vec<f64>),
+}
+
+const SMALLEST_TREE: usize = 1 << 12;
+const SUB_BITS: u32 = 9;
+
+/// Exact below 1024, then 512 bins for each power of two.
+fn bin_of(distance: u64) -> usize {
+    if distance < 1 << SUB_BITS {
+        return distance as usize;
+    }
+    let shift = distance.ilog2() - SUB_BITS;
+    ((u64::from(shift) << SUB_BITS) + (distance >> shift)) as usize
+}
+
+/// The smallest distance of a bin.
+fn lowest_of(bin: usize) -> u64 {
+    let bin = bin as u64;
+    if bin < 2 << SUB_BITS {
+        return bin;
+    }
+    let shift = (bin >> SUB_BITS) - 1;
+    (bin - (shift << SUB_BITS)) << shift
+}
+
+impl Default for Reuse {
+    fn default() -> Self {
+        Self {
+            tree: vec![0; SMALLEST_TREE + 1],
+            next: 0,
+            live: 0,
+            counts: Counts::Exact(Vec::new()),
+            cold: 0.0,
+            rate: 1.0,
+            sampled: 0,
+        }
+    }
+}
+
+impl Reuse {
+    /// A page is accessed whose last access was at position `before`, if there was one. Returns the new
+    /// position.
+    #[inline]
+    pub(crate) fn access(&mut self, before: Option<u32>) -> u32 {
+        self.sampled += 1;
+        if let Some(before) = before {
+            let distance = self.live - self.up_to(before);
+            self.count(u64::from(distance));
+            self.add(before, -1);
+        } else {
+            self.cold += 1.0;
+            self.live += 1;
+        }
+        let position = self.next;
+        self.next += 1;
+        self.add(position, 1);
+        position
+    }
+
+    /// Whether positions must be given anew, by [`restart`](Self::restart).
+    pub(crate) fn is_full(&self) -> bool {
+        self.next as usize + 1 >= self.tree.len()
+    }
+
+    /// The `pages` last accesses have the positions from 0 on.
+    pub(crate) fn restart(&mut self, pages: usize) {
+        let size = (4 * pages).next_power_of_two().max(SMALLEST_TREE);
+        self.tree.clear();
+        self.tree.resize(size + 1, 0);
+        for i in 1..=size {
+            self.tree[i] += u32::from(i <= pages);
+            let parent = i + (i & i.wrapping_neg());
+            if parent <= size {
+                self.tree[parent] += self.tree[i];
+            }
+        }
+        self.next = pages as u32;
+        self.live = pages as u32;
+    }
+
+    #[inline]
+    fn add(&mut self, position: u32, by: i32) {
+        let mut i = position as usize + 1;
+        while let Some(count) = self.tree.get_mut(i) {
+            *count = count.wrapping_add_signed(by);
+            i += i & i.wrapping_neg();
+        }
+    }
+
+    /// How many last accesses lie at `position` or before.
+    #[inline]
+    fn up_to(&self, position: u32) -> u32 {
+        let (mut i, mut sum) = (position as usize + 1, 0);
+        while i > 0 {
+            sum += self.tree[i];
+            i &= i - 1;
+        }
+        sum
+    }
+
+    #[inline]
+    fn count(&mut self, distance: u64) {
+        match &mut self.counts {
+            Counts::Exact(counts) => {
+                let index = distance as usize;
+                if index >= counts.len() {
+                    counts.resize((index + 1).next_power_of_two(), 0);
+                }
+                counts[index] += 1;
+            }
+            Counts::Scaled(counts) => {
+                let bin = bin_of((distance as f64 / self.rate) as u64);
+                if bin >= counts.len() {
+                    counts.resize(bin + 1, 0.0);
+                }
+                counts[bin] += 1.0;
+            }
+        }
+    }
+
+    /// The sampling rate becomes `rate`, `factor` of what it was.
+    pub(crate) fn lower_rate(&mut self, factor: f64, rate: f64) {
+        if let Counts::Exact(exact) = &self.counts {
+            let mut scaled = vec![0.0; bin_of(exact.len() as u64) + 1];
+            for (distance, count) in exact.iter().enumerate() {
+                scaled[bin_of(distance as u64)] += *count as f64;
+            }
+            self.counts = Counts::Scaled(scaled);
+        }
+        if let Counts::Scaled(counts) = &mut self.counts {
+            counts.iter_mut().for_each(|count| *count *= factor);
+        }
+        self.cold *= factor;
+        self.rate = rate;
+    }
+
+    /// What there is to be told, of so many accesses in all.
+    pub(crate) fn curve(&self, accesses: u64) -> MissRatioCurve {
+        let (mut points, mut hits): (Vec<(u64, f64)>, f64) = (Vec::new(), 0.0);
+        let mut add = |distance: u64, count: f64| {
+            if count > 0.0 {
+                points.push((distance, count));
+                hits += count;
+            }
+        };
+        match &self.counts {
+            Counts::Exact(counts) => {
+                for (distance, count) in counts.iter().enumerate() {
+                    add(distance as u64, *count as f64);
+                }
+            }
+            Counts::Scaled(counts) => {
+                for (bin, count) in counts.iter().enumerate() {
+                    add(lowest_of(bin), *count);
+                }
+                // SHARDS-adj: a sample that has more or fewer accesses than it should, by chance, has
+                // them in the hottest pages.
+                let expected = accesses as f64 * self.rate;
+                if let Some((_, first)) = points.first_mut() {
+                    *first = (*first + expected - (hits + self.cold)).max(0.0);
+                }
+                hits = points.iter().map(|(_, count)| count).sum();
+            }
+        }
+        MissRatioCurve {
+            total: hits + self.cold,
+            cold: self.cold,
+            points,
+            rate: self.rate,
+        }
+    }
+}
+
+/// The miss ratio of an LRU cache of whole pages, by its size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MissRatioCurve {
+    /// Ascending distances, and how many accesses had them.
+    points: Vec<(u64, f64)>,
+    cold: f64,
+    total: f64,
+    rate: f64,
+}
+
+impl MissRatioCurve {
+    /// The share of accesses that miss a cache of so many pages: first accesses, and those with as many
+    /// other pages in between. NaN without accesses.
+    pub fn miss_ratio(&self, pages: u64) -> f64 {
+        let below = self
+            .points
+            .partition_point(|(distance, _)| *distance < pages);
+        let hits: f64 = self.points[..below].iter().map(|(_, count)| count).sum();
+        (self.total - hits) / self.total
+    }
+
+    /// The share of accesses that are the first to their page.
+    pub fn cold_share(&self) -> f64 {
+        self.cold / self.total
+    }
+
+    /// The smallest distance with at least a share `p` of all reuses at or below it; `None` without reuses.
+    pub fn distance_quantile(&self, p: f64) -> Option<u64> {
+        let reuses = self.total - self.cold;
+        let mut below = 0.0;
+        let found = self.points.iter().find(|(_, count)| {
+            below += count;
+            below >= p * reuses
+        });
+        found.or(self.points.last()).map(|(distance, _)| *distance)
+    }
+
+    /// The sampling rate; 1 if the curve is exact.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// The largest distance.
+    pub fn longest(&self) -> u64 {
+        self.points.last().map_or(0, |(distance, _)| *distance)
+    }
+}
