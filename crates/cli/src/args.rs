@@ -1,5 +1,6 @@
 //! What a user can type.
 
+pub(crate) mod generate;
 mod reading;
 mod traces;
 
@@ -11,8 +12,9 @@ use iosonar_replay::EngineKind;
 use iosonar_report::Quantity;
 use iosonar_units::{Bytes, Nanos};
 
+pub(crate) use generate::Generate;
 pub(crate) use reading::ReadArgs;
-pub(crate) use traces::{Convert, Formats, Split};
+pub(crate) use traces::{Analyze, Convert, Formats, Info, Split};
 
 /// The command line as it is typed.
 #[derive(Debug, Parser)]
@@ -44,6 +46,12 @@ pub(crate) enum Command {
     Plot(Plot),
     /// Write traces in another form: any format, changed, merged, split
     Convert(Convert),
+    /// Tell at a glance what is in a trace
+    Info(Info),
+    /// Measure a trace: the load, and what became of it
+    Analyze(Analyze),
+    /// Make a load that nobody recorded
+    Generate(Generate),
     /// List the trace formats
     Formats(Formats),
     /// Measure how fast this tool is on this machine

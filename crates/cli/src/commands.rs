@@ -1,9 +1,12 @@
 //! The commands, one file each.
 
+pub(crate) mod analyze;
 pub(crate) mod bench;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod formats;
+pub(crate) mod generate;
+pub(crate) mod info;
 pub(crate) mod plot;
 pub(crate) mod replay;
 pub(crate) mod sim;

@@ -46,6 +46,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::Replay(args) => commands::replay::run(&args),
         Command::Plot(args) => commands::plot::run(&args),
         Command::Convert(args) => commands::convert::run(&args),
+        Command::Info(args) => commands::info::run(&args),
+        Command::Analyze(args) => commands::analyze::run(&args),
+        Command::Generate(args) => commands::generate::run(&args),
         Command::Formats(args) => commands::formats::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
     };

@@ -13,6 +13,18 @@ pub(crate) struct Table {
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
 impl Table {
+    /// A table with these columns.
+    pub(crate) fn new(header: &[&str]) -> Self {
+        Self {
+            rows: vec![header.iter().map(|&h| h.to_owned()).collect()],
+        }
+    }
+
+    /// Adds a row.
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
     /// A table of distributions of times.
     pub(crate) fn of_times(title: &str) -> Self {
         let mut header = vec![title.to_owned(), "n".to_owned(), "mean".to_owned()];

@@ -367,6 +367,16 @@ fn explain_shape(text: &mut String, workload: &Workload) {
         }
         Addresses::Sequential { run } => format!("{{ sequential_run = {} }}", float(run)),
         Addresses::Zipf { theta } => format!("{{ zipf = {} }}", float(theta)),
+        Addresses::Mixed {
+            follow,
+            theta,
+            used,
+        } => format!(
+            "{{ mixed = {{ follow = {}, zipf = {}, used = {} }} }}",
+            float(follow),
+            float(theta),
+            float(used)
+        ),
         Addresses::Hot { space, requests } => format!(
             "{{ hot = {{ space = {}, requests = {} }} }}",
             float(space),

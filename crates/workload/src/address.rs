@@ -21,6 +21,15 @@ pub enum Addresses {
         /// The exponent, above 0.
         theta: f64,
     },
+    /// A request follows on the one before with some probability, and goes where Zipf's law says otherwise.
+    Mixed {
+        /// The probability that it follows.
+        follow: f64,
+        /// The exponent; 0 where all are alike.
+        theta: f64,
+        /// The share of the blocks that are ever gone to, above 0, at most 1; they are scattered.
+        used: f64,
+    },
     /// A share of the requests goes to the first part of the space, the others to the rest.
     Hot {
         /// How large the hot region is, as a share of the space.
@@ -51,6 +60,10 @@ impl Placer {
             next: None,
             zipf: match addresses {
                 Addresses::Zipf { theta } => Some((Zipf::new(space, *theta), Scatter::new(space))),
+                Addresses::Mixed { theta, used, .. } if *theta > 0.0 || *used < 1.0 => {
+                    let used = ((space as f64 * used) as u64).clamp(1, space);
+                    Some((Zipf::new(used, *theta), Scatter::new(space)))
+                }
                 _ => None,
             },
         }
@@ -73,12 +86,16 @@ impl Placer {
                 self.next = Some(at + blocks);
                 at
             }
-            Addresses::Zipf { .. } => {
-                let place = match &self.zipf {
-                    Some((zipf, scatter)) => scatter.place(zipf.draw(&mut self.stream) - 1),
-                    None => 0,
+            Addresses::Zipf { .. } => self.popular(places),
+            Addresses::Mixed { follow, .. } => {
+                let follows = self.stream.chance(follow);
+                let at = match self.next {
+                    Some(next) if follows && next < places => next,
+                    _ if self.zipf.is_some() => self.popular(places),
+                    _ => self.stream.below(places),
                 };
-                place.min(places - 1)
+                self.next = Some(at + blocks);
+                at
             }
             Addresses::Hot { space, requests } => {
                 let hot = ((self.space as f64 * space) as u64).clamp(1, places);
@@ -90,6 +107,15 @@ impl Placer {
             }
         };
         Sector::new(at * u64::from(block))
+    }
+
+    /// A place by its popularity.
+    fn popular(&mut self, places: u64) -> u64 {
+        let place = match &self.zipf {
+            Some((zipf, scatter)) => scatter.place(zipf.draw(&mut self.stream) - 1),
+            None => 0,
+        };
+        place.min(places - 1)
     }
 }
 

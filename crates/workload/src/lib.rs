@@ -24,7 +24,9 @@
 
 mod address;
 mod arrival;
+mod artificial;
 mod bursts;
+mod like;
 mod noise;
 mod size;
 mod span;
@@ -37,6 +39,8 @@ use iosonar_units::{Nanos, Sectors};
 pub use address::Addresses;
 use address::Placer;
 pub use arrival::{ArrivalLaw, Batch, LoadPhase};
+pub use artificial::{Artificial, ArtificialLoad, ArtificialShape};
+pub use like::Likeness;
 pub use size::Size;
 
 /// The laws of a class of requests.

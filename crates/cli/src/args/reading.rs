@@ -130,13 +130,13 @@ struct ChangeArgs {
 }
 
 /// From and until.
-type Window = (Nanos, Nanos);
+pub(super) type Window = (Nanos, Nanos);
 
 /// Some operations.
 #[derive(Clone, Debug)]
 struct Ops(Vec<Op>);
 
-fn window(text: &str) -> Result<Window, String> {
+pub(super) fn window(text: &str) -> Result<Window, String> {
     let expected = || "expected A..B, such as 10s..2min; either may be missing".to_owned();
     let (from, until) = text.split_once("..").ok_or_else(expected)?;
     let time = |text: &str, missing| match text.trim() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use iosonar_trace::WriteOptions;
-use iosonar_units::Nanos;
+use iosonar_units::{Bytes, Nanos};
 
 use super::ReadArgs;
 
@@ -97,4 +97,77 @@ pub(crate) struct Formats {
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Info {
+    /// The traces, - for standard input
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Print results for programs, as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but errors and results
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Analyze {
+    /// The traces, each measured for itself, - for standard input
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Measure the inputs as one, merged by time
+    #[arg(long)]
+    pub(crate) merge: bool,
+    /// The width of the windows that rates are averaged over
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = above_zero)]
+    pub(crate) window: Nanos,
+    /// Disk activity: the width of a group of intervals
+    #[arg(long, value_name = "TIME", default_value = "20min", value_parser = above_zero)]
+    pub(crate) group: Nanos,
+    /// Disk activity: the width of an interval, in which active requests are concurrent
+    #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = above_zero)]
+    pub(crate) interval: Nanos,
+    /// Disk activity: the size of an I/O's block
+    #[arg(long, value_name = "SIZE", default_value = "8KiB", value_parser = whole_sectors)]
+    pub(crate) block: Bytes,
+    /// Disk activity: the peak hours [default: the four busiest groups in a row]
+    #[arg(long, value_name = "A..B", value_parser = super::reading::window)]
+    pub(crate) peak: Option<(Nanos, Nanos)>,
+    /// A table by device, operation or size as well
+    #[arg(long, value_name = "BY", value_parser = ["device", "op", "size"])]
+    pub(crate) by: Option<String>,
+    /// How much memory tables of pages may take before they become samples
+    #[arg(long, value_name = "SIZE", default_value = "256MiB")]
+    pub(crate) memory: Bytes,
+    /// Write time series and distributions as CSV files into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Print results for programs, as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but errors and results
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
+}
+
+fn above_zero(text: &str) -> Result<Nanos, String> {
+    match text.parse::<Nanos>() {
+        Ok(t) if t > Nanos::ZERO => Ok(t),
+        Ok(_) => Err("expected a time above zero".to_owned()),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+pub(super) fn whole_sectors(text: &str) -> Result<Bytes, String> {
+    match text.parse::<Bytes>() {
+        Ok(size) if size.get() > 0 && size.get().is_multiple_of(512) => Ok(size),
+        Ok(_) => Err("expected a multiple of 512 bytes, above zero".to_owned()),
+        Err(e) => Err(e.to_string()),
+    }
 }

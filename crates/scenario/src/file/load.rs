@@ -165,8 +165,27 @@ pub enum AddressesFile {
     SequentialRun(f64),
     /// Zipf's law with this exponent over the blocks.
     Zipf(f64),
+    /// Some requests follow on the one before, the others go where Zipf's law says.
+    Mixed(MixedFile),
     /// A hot region at the beginning.
     Hot(HotFile),
+}
+
+/// `mixed = { follow = 0.3, zipf = 0.9 }`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MixedFile {
+    /// The share of the requests that follow.
+    pub follow: f64,
+    /// The exponent of the others; 0 where all places are alike.
+    pub zipf: f64,
+    /// The share of the blocks that are ever gone to.
+    #[serde(default = "everything")]
+    pub used: f64,
+}
+
+fn everything() -> f64 {
+    1.0
 }
 
 /// `hot = { space = 0.1, requests = 0.9 }`.

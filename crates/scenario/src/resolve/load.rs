@@ -10,8 +10,8 @@ use toml::Spanned;
 use super::check::Checker;
 use super::{Overrides, Warmup};
 use crate::file::{
-    AddressesFile, ArrivalsFile, BatchFile, ClassFile, HotFile, LoadFile, PhaseFile, ScenarioFile,
-    SizeFile, SizeRowFile,
+    AddressesFile, ArrivalsFile, BatchFile, ClassFile, HotFile, LoadFile, MixedFile, PhaseFile,
+    ScenarioFile, SizeFile, SizeRowFile,
 };
 use crate::{ArrayModel, ScenarioError};
 
@@ -451,6 +451,21 @@ fn addresses(
         {
             return Ok(Addresses::Hot { space, requests });
         }
+        AddressesFile::Mixed(MixedFile { follow, zipf, used })
+            if (0.0..=1.0).contains(&follow)
+                && (0.0..=10.0).contains(&zipf)
+                && used > 0.0
+                && used <= 1.0 =>
+        {
+            return Ok(Addresses::Mixed {
+                follow,
+                theta: zipf,
+                used,
+            });
+        }
+        AddressesFile::Mixed(MixedFile { follow, zipf, used }) => {
+            format!("mixed = {{ follow = {follow}, zipf = {zipf}, used = {used} }}")
+        }
         AddressesFile::SequentialRun(run) => format!("sequential_run = {run}"),
         AddressesFile::Zipf(theta) => format!("zipf = {theta}"),
         AddressesFile::Hot(HotFile { space, requests }) => {
@@ -462,6 +477,7 @@ fn addresses(
         "load.addresses",
         seen,
         "{ sequential_run = 16.0 } (at least 1, or inf), { zipf = 0.9 } (above 0, at most 10) or \
-         { hot = { space = 0.1, requests = 0.9 } } (shares)",
+         { mixed = { follow = 0.3, zipf = 0.9 } } (a share; 0 to 10) or { hot = { space = 0.1, requests = 0.9 } } \
+         (shares)",
     ))
 }

@@ -1,0 +1,158 @@
+//! `iosonar analyze`: a load measured, and what became of it.
+
+mod by;
+mod figures;
+mod series;
+mod tables;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use iosonar_analysis::{
+    ActivityOptions, LoadMetrics, LoadOptions, LoadSummary, OutcomeMetrics, OutcomeSummary,
+};
+use iosonar_report::grouped;
+use iosonar_trace::input::Combine;
+use iosonar_trace::transform::{Change, OnBackstep};
+use iosonar_trace::{Batch, Metadata, Reading, SortedByStart, TraceError, TraceReader, input};
+use serde_json::json;
+
+use self::by::ByKey;
+use crate::args::Analyze;
+use crate::exit::{Ending, note, print};
+use crate::json::Output;
+use crate::{progress, remarks};
+
+/// What was measured of a trace.
+struct Measured {
+    name: String,
+    load: LoadSummary,
+    outcome: Option<OutcomeSummary>,
+    by: Option<ByKey>,
+    metadata: Metadata,
+}
+
+pub(crate) fn run(args: &Analyze) -> anyhow::Result<Ending> {
+    let inputs: Vec<Vec<PathBuf>> = if args.merge {
+        vec![args.inputs.clone()]
+    } else {
+        args.inputs.iter().map(|path| vec![path.clone()]).collect()
+    };
+    let mut output = Output::new("analyze");
+    let several = inputs.len() > 1;
+    for (i, paths) in inputs.iter().enumerate() {
+        let begin = Instant::now();
+        let reading = args.reading.reading()?;
+        let measured = progress::while_reading(reading, args.quiet, |reading| {
+            measure_in_order(args, paths, reading)
+        })?;
+        remarks::tell(&measured.metadata, args.quiet);
+        if let Some(dir) = &args.csv {
+            let dir = if several {
+                dir.join(format!("{}-{}", i + 1, stem(&paths[0])))
+            } else {
+                dir.clone()
+            };
+            series::write(&dir, &measured)?;
+        }
+        if args.json {
+            figures::add(&mut output, &measured, several);
+            output.append("traces", json!({ "file": measured.name }));
+        } else {
+            print(&tables::text(&measured))?;
+        }
+        if !args.quiet {
+            let seconds = begin.elapsed().as_secs_f64();
+            let rate = measured.load.requests() as f64 / seconds.max(1e-9);
+            note(&format!(
+                "measured in {seconds:.2} s ({} requests/s)",
+                grouped(rate as u64)
+            ));
+        }
+    }
+    if args.json {
+        print(&output.text())?;
+    }
+    Ok(Ending::Done)
+}
+
+fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.split('.').next().unwrap_or("trace").to_owned()
+}
+
+/// Measures a trace; one that turns out not to be sorted is read again, and sorted.
+fn measure_in_order(
+    args: &Analyze,
+    paths: &[PathBuf],
+    reading: &Reading,
+) -> anyhow::Result<Measured> {
+    let open = |reading: &Reading| -> Result<Box<dyn TraceReader>, TraceError> {
+        let reader = input::open_several(paths, Combine::Merge, reading)?;
+        Ok(Box::new(SortedByStart::new(reader, paths[0].clone())))
+    };
+    match measure(args, paths, open(reading)?) {
+        Err(TraceError::Unsorted { .. })
+            if paths.len() == 1
+                && std::fs::metadata(&paths[0]).is_ok_and(|m| m.is_file() || m.is_dir()) =>
+        {
+            let mut sorted = reading.clone();
+            sorted.changes.push(Change::OnBackstep(OnBackstep::Sort));
+            Ok(measure(args, paths, open(&sorted)?)?)
+        }
+        other => Ok(other?),
+    }
+}
+
+fn measure(
+    args: &Analyze,
+    paths: &[PathBuf],
+    mut reader: Box<dyn TraceReader>,
+) -> Result<Measured, TraceError> {
+    let mut load = LoadMetrics::new(LoadOptions {
+        window: args.window,
+        memory: args.memory.get() as usize,
+    });
+    let mut outcome = OutcomeMetrics::new(
+        args.window,
+        ActivityOptions {
+            interval: args.interval,
+            group: args.group,
+            block: args.block,
+            peak: args.peak,
+        },
+    );
+    let mut by = args.by.as_deref().map(ByKey::new);
+    let mut batch = Batch::default();
+    // What nobody measured costs nothing.
+    let mut has_outcomes = false;
+    while reader.next_batch(&mut batch)? > 0 {
+        for record in batch.records() {
+            load.push(&record.request);
+            if has_outcomes || record.outcome.latency.is_some() {
+                has_outcomes = true;
+                outcome.push(&record);
+            }
+            if let Some(by) = &mut by {
+                by.push(&record);
+            }
+        }
+    }
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let Some(load) = load.finish() else {
+        return Err(TraceError::Option(format!(
+            "{}: there is no request in what was selected",
+            names.join(", ")
+        )));
+    };
+    Ok(Measured {
+        name: names.join(", "),
+        load,
+        outcome: outcome.finish(),
+        by,
+        metadata: reader.metadata().clone(),
+    })
+}

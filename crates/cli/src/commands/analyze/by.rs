@@ -1,0 +1,81 @@
+//! A table by device, operation or size.
+
+use std::collections::BTreeMap;
+
+use iosonar_stats::Distribution;
+use iosonar_trace::{Metadata, Op, Record};
+
+/// What is counted of each key.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OfKey {
+    pub(super) requests: u64,
+    pub(super) reads: u64,
+    pub(super) sectors: u64,
+    pub(super) latency: Distribution,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Device,
+    Op,
+    Size,
+}
+
+/// Requests by a key.
+#[derive(Clone, Debug)]
+pub(super) struct ByKey {
+    by: By,
+    keys: BTreeMap<u64, OfKey>,
+}
+
+impl ByKey {
+    pub(super) fn new(name: &str) -> Self {
+        Self {
+            by: match name {
+                "device" => By::Device,
+                "op" => By::Op,
+                _ => By::Size,
+            },
+            keys: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn push(&mut self, record: &Record) {
+        let request = &record.request;
+        let key = match self.by {
+            By::Device => u64::from(request.device),
+            By::Op => request.op as u64,
+            By::Size => u64::from(request.sectors.get()).next_power_of_two(),
+        };
+        let of = self.keys.entry(key).or_default();
+        of.requests += 1;
+        of.reads += u64::from(request.op == Op::Read);
+        of.sectors += u64::from(request.sectors.get());
+        if let Some(latency) = record.outcome.latency {
+            of.latency.push(latency);
+        }
+    }
+
+    pub(super) fn title(&self) -> &'static str {
+        match self.by {
+            By::Device => "device",
+            By::Op => "op",
+            By::Size => "size",
+        }
+    }
+
+    /// The keys' names, with what was counted.
+    pub(super) fn rows<'a>(
+        &'a self,
+        metadata: &'a Metadata,
+    ) -> impl Iterator<Item = (String, &'a OfKey)> {
+        self.keys.iter().map(|(key, of)| {
+            let name = match self.by {
+                By::Device => metadata.device_name(*key as u16),
+                By::Op => Op::ALL[*key as usize].name().to_owned(),
+                By::Size => format!("up to {key} sectors"),
+            };
+            (name, of)
+        })
+    }
+}

@@ -1,0 +1,480 @@
+//! What was measured, for people.
+
+use iosonar_analysis::{Activity, Decomposition, GAPS, LoadSummary, OutcomeSummary};
+use iosonar_report::grouped;
+use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
+
+use super::Measured;
+use crate::commands::info::{lines, percent, sectors};
+use crate::table::Table;
+
+pub(super) fn text(measured: &Measured) -> String {
+    let mut text = format!("{}\n\n", measured.name);
+    text += &load(&measured.load);
+    if let Some(by) = &measured.by {
+        let mut table = Table::new(&[
+            by.title(),
+            "requests",
+            "share",
+            "reads",
+            "sectors",
+            "latency p50",
+            "p99",
+        ]);
+        for (name, of) in by.rows(&measured.metadata) {
+            let quantile = |p| {
+                of.latency
+                    .histogram
+                    .quantile(p)
+                    .map_or_else(String::new, |t: Nanos| t.to_string())
+            };
+            table.row(vec![
+                name,
+                grouped(of.requests),
+                percent(of.requests, measured.load.requests()),
+                percent(of.reads, of.requests),
+                grouped(of.sectors),
+                quantile(0.5),
+                quantile(0.99),
+            ]);
+        }
+        text += &format!("\nBy {}\n{}", by.title(), table.text());
+    }
+    match &measured.outcome {
+        Some(outcome) => {
+            text += "\n";
+            text += &outcomes(outcome);
+            text += "\n";
+            text += &activity(&outcome.activity);
+        }
+        None => text += "\nNothing was measured of what became of the requests.\n",
+    }
+    text.push('\n');
+    text
+}
+
+fn quantiles_of_distance(load: &LoadSummary) -> String {
+    let quantile = |p| load.distance.quantile(p).map_or(0, Nanos::get);
+    format!(
+        "mean {} sectors; p50 {}, p90 {}",
+        grouped(load.mean_distance as u64),
+        grouped(quantile(0.5)),
+        grouped(quantile(0.9))
+    )
+}
+
+#[allow(clippy::too_many_lines)] // A row a line.
+fn load(load: &LoadSummary) -> String {
+    let b = &load.burstiness;
+    let seconds = (load.last - load.first).as_secs_f64();
+    let amount = |a: iosonar_analysis::Amount| {
+        if a.requests == 0 {
+            return String::new();
+        }
+        format!(
+            "{} ({}), {}",
+            grouped(a.requests),
+            percent(a.requests, load.requests()),
+            sectors(a.sectors)
+        )
+    };
+    let dispersions: Vec<String> = b
+        .dispersions
+        .iter()
+        .step_by(3)
+        .map(|(slot, value)| format!("{value:.2} at {slot}"))
+        .collect();
+    let gap = |p| b.interarrival.quantile(p).unwrap_or_default();
+    let mut text = lines(
+        "Load",
+        &[
+            (
+                "requests",
+                format!(
+                    "{} in {}, {:.1}/s, {:.1} sectors/s",
+                    grouped(load.requests()),
+                    load.last - load.first,
+                    load.requests_per_s,
+                    (load.reads.sectors + load.writes.sectors) as f64 / seconds
+                ),
+            ),
+            ("reads", amount(load.reads)),
+            ("writes", amount(load.writes)),
+            ("others", amount(load.other)),
+            (
+                "length",
+                format!("{} to {} sectors", load.shortest, load.longest),
+            ),
+            (
+                "end",
+                format!(
+                    "sector {} ({})",
+                    grouped(load.end_sector),
+                    Bytes::new(load.end_sector.saturating_mul(SECTOR_BYTES))
+                ),
+            ),
+            (
+                "turns",
+                format!(
+                    "{} ({}) start below their predecessor",
+                    grouped(load.turns),
+                    percent(load.turns, load.successors)
+                ),
+            ),
+            (
+                "sequential",
+                format!(
+                    "{} ({}) start where their predecessor ended",
+                    grouped(load.sequential),
+                    percent(load.sequential, load.successors)
+                ),
+            ),
+            ("distance", quantiles_of_distance(load)),
+            (
+                "interarrival",
+                format!(
+                    "p50 {}, p99 {}; coefficient of variation {:.2}",
+                    gap(0.5),
+                    gap(0.99),
+                    b.interarrival_cv
+                ),
+            ),
+            (
+                "burstiness",
+                format!(
+                    "at most {} in a second, {:.1} times the mean; dispersion {:.2} at 1 s (Poisson: 1)",
+                    b.most_per_s, b.peak_to_mean, b.dispersion
+                ),
+            ),
+            ("", dispersions.join(", ")),
+            (
+                "Hurst",
+                b.hurst.map_or_else(
+                    || "unknown: the load is too short".to_owned(),
+                    |h| {
+                        format!(
+                            "{:.2} (standard error of the fit {:.2}; independent arrivals: 0.5)",
+                            h.value, h.stderr
+                        )
+                    },
+                ),
+            ),
+            (
+                "overlaps",
+                GAPS.iter()
+                    .zip(load.close_overlaps)
+                    .map(|(gap, n)| format!("{} within {gap}", percent(n, load.requests())))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+                    + " of a request that they overlap (not read on read)",
+            ),
+        ],
+    );
+    text += "\n";
+    text += &working_set(load);
+    text
+}
+
+fn working_set(load: &LoadSummary) -> String {
+    let exact = load.sampling_rate >= 1.0;
+    let mut text = lines(
+        "Working set",
+        &[
+            (
+                "distinct",
+                format!(
+                    "{}; {} pages of 4 KiB",
+                    sectors(load.distinct_sectors),
+                    grouped(load.distinct_pages)
+                ),
+            ),
+            (
+                "exactness",
+                if exact {
+                    String::new()
+                } else {
+                    format!(
+                        "a sample of {:.3} % of the pages: standard error at most {:.2} %",
+                        100.0 * load.sampling_rate,
+                        100.0 * load.working_set_stderr
+                    )
+                },
+            ),
+            (
+                "windows",
+                if load.window_excess == Nanos::ZERO {
+                    String::new()
+                } else {
+                    format!(
+                        "up to {} longer than told, to save memory",
+                        load.window_excess
+                    )
+                },
+            ),
+        ],
+    );
+    let mut table = Table::new(&["window", "mean", "max", "mean span", "mean span / set"]);
+    for (i, name) in ["1 s", "6 s", "60 s", "600 s", "all"].iter().enumerate() {
+        let whole =
+            |t: Nanos| i == 4 || t.get() >= load.first.get() + [1, 6, 60, 600][i] * 1_000_000_000;
+        let points: Vec<_> = load.series.iter().filter(|(t, _)| whole(*t)).collect();
+        if points.is_empty() {
+            continue;
+        }
+        let n = points.len() as f64;
+        let mean = |f: &dyn Fn(&iosonar_analysis::LoadPoint) -> f64| {
+            points.iter().map(|(_, p)| f(p)).sum::<f64>() / n
+        };
+        let set = mean(&|p| p.working_set[i] as f64);
+        let span = mean(&|p| p.span[i] as f64);
+        let most = points
+            .iter()
+            .map(|(_, p)| p.working_set[i])
+            .max()
+            .unwrap_or(0);
+        table.row(vec![
+            (*name).to_owned(),
+            grouped(set.round() as u64),
+            grouped(most),
+            grouped(span.round() as u64),
+            format!("{:.1}", span / set),
+        ]);
+    }
+    text += &table.text();
+    text += "  (sectors, at the ends of the windows of rates)\n\n";
+    let f = &load.frequencies;
+    text += &lines(
+        "Reuse of pages of 4 KiB",
+        &[
+            (
+                "accesses",
+                format!(
+                    "{}; a page: {:.1} in the mean, p50 {}, p90 {}, p99 {}, most {}",
+                    grouped(load.page_accesses),
+                    f.mean,
+                    f.median,
+                    f.p90,
+                    f.p99,
+                    f.most
+                ),
+            ),
+            (
+                "hottest",
+                load.hot
+                    .iter()
+                    .take(load.hot.len() - 1)
+                    .rev()
+                    .map(|h| format!("{:.2} % hold {:.1} %", 100.0 * h.share, 100.0 * h.accesses))
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            ),
+            ("miss ratio", miss_ratios(load)),
+        ],
+    );
+    text
+}
+
+/// The sizes of caches that are told of: 1 MiB and its powers of four.
+pub(super) fn cache_sizes(load: &LoadSummary) -> Vec<u64> {
+    let mut sizes = Vec::new();
+    let mut pages = 256;
+    while pages < 4 * load.distinct_pages && pages < 1 << 50 {
+        sizes.push(pages);
+        pages *= 4;
+    }
+    sizes
+}
+
+fn miss_ratios(load: &LoadSummary) -> String {
+    let of = |pages: &u64| {
+        let size = Bytes::new(pages * 4096);
+        format!("{size}: {:.1} %", 100.0 * load.curve.miss_ratio(*pages))
+    };
+    let curve: Vec<String> = cache_sizes(load).iter().map(of).collect();
+    format!(
+        "of an LRU cache of {}; first accesses {:.1} %",
+        curve.join(", "),
+        100.0 * load.curve.cold_share()
+    )
+}
+
+fn outcomes(outcome: &OutcomeSummary) -> String {
+    let mut text = String::from("Outcome\n");
+    for (title, of) in [("response time", 0), ("latency", 1), ("delay", 2)] {
+        let mut table = Table::of_times(title);
+        for (name, outcomes) in [
+            ("reads", &outcome.reads),
+            ("writes and others", &outcome.writes),
+        ] {
+            let distribution = match of {
+                0 => &outcomes.response_time,
+                1 => &outcomes.latency,
+                _ => &outcomes.delay,
+            };
+            if distribution.count() > 0 {
+                table.times(name, distribution);
+            }
+        }
+        text += &table.text();
+    }
+    let mut table = Table::of_times("latency by size");
+    for (class, [reads, writes]) in &outcome.by_size {
+        for (name, distribution) in [("reads", reads), ("writes", writes)] {
+            if distribution.count() > 0 {
+                table.times(&format!("{name} up to {class} sectors"), distribution);
+            }
+        }
+    }
+    text += &table.text();
+    let timed = outcome.reads.latency.count() + outcome.writes.latency.count();
+    let [all, mixed, writes] = outcome.damaged;
+    let rows = lines(
+        "",
+        &[
+            (
+                "in flight",
+                format!(
+                    "{:.2} in the mean, at most {}",
+                    outcome.in_flight, outcome.most_in_flight
+                ),
+            ),
+            (
+                "duration",
+                format!(
+                    "demanded {}, actual {}, ratio {:.4}",
+                    outcome.demanded,
+                    outcome.actual,
+                    outcome.actual.get() as f64 / outcome.demanded.get() as f64
+                ),
+            ),
+            (
+                "damaged I/O",
+                format!(
+                    "{} overlap with a request in flight; {} where either writes, {} where both do",
+                    percent(all, timed),
+                    percent(mixed, timed),
+                    percent(writes, timed)
+                ),
+            ),
+            (
+                "not measured",
+                if outcome.untimed == 0 {
+                    String::new()
+                } else {
+                    grouped(outcome.untimed)
+                },
+            ),
+            (
+                "not done",
+                if outcome.not_done == 0 {
+                    String::new()
+                } else {
+                    grouped(outcome.not_done)
+                },
+            ),
+        ],
+    );
+    text += rows.trim_start_matches('\n');
+    text
+}
+
+fn decomposition(name: &'static str, of: &Decomposition) -> Option<(&'static str, String)> {
+    if of.io_ms().is_nan() {
+        return None;
+    }
+    let mut text = format!(
+        "1 block {:.3} ms, 2 blocks {:.3} ms: I/O {:.3} ms, overhead {:.3} ms",
+        of.one.1,
+        of.two.1,
+        of.io_ms(),
+        of.overhead_ms()
+    );
+    if let Some(fit) = of.fit {
+        text += &format!(
+            "; all sizes: I/O {:.3} ± {:.3} ms, overhead {:.3} ± {:.3} ms (95 %)",
+            fit.io_ms,
+            1.96 * fit.io_stderr_ms,
+            fit.overhead_ms,
+            1.96 * fit.overhead_stderr_ms
+        );
+    }
+    Some((name, text))
+}
+
+fn activity(activity: &Activity) -> String {
+    let options = &activity.options;
+    let mut text = format!(
+        "Disk activity (intervals of {}, groups of {}, blocks of {})\n",
+        options.interval, options.group, options.block
+    );
+    let mut table = Table::new(&[
+        "from",
+        "requests",
+        "concurrent p50",
+        "p75",
+        "in flight p50",
+        "p75",
+        "utilisation",
+        "reads",
+        "writes",
+        "busy",
+        "response p50",
+        "p95",
+    ]);
+    let share = |s: f64| format!("{:.1} %", 100.0 * s);
+    for group in &activity.groups {
+        let quantile = |i: usize| {
+            let of = group.response_time.all;
+            of.map_or_else(String::new, |q| q[i].to_string())
+        };
+        table.row(vec![
+            group.begin.to_string(),
+            grouped(group.requests.all),
+            group.concurrency[0].to_string(),
+            group.concurrency[1].to_string(),
+            group.in_flight[0].to_string(),
+            group.in_flight[1].to_string(),
+            share(group.utilisation.all),
+            share(group.utilisation.reads),
+            share(group.utilisation.writes),
+            share(group.busy),
+            quantile(0),
+            quantile(2),
+        ]);
+    }
+    text += &table.text();
+    if activity.is_too_fast() {
+        text += &format!(
+            "  The median response time is below the interval of {}: 'concurrent' and 'utilisation' count requests \
+             per interval here; 'in flight' and 'busy' are what they say.\n",
+            options.interval
+        );
+    }
+    let mut rows: Vec<(&'static str, String)> = [
+        ("reads", &activity.decomposition.reads),
+        ("writes", &activity.decomposition.writes),
+    ]
+    .into_iter()
+    .filter_map(|(name, of)| decomposition(name, of))
+    .collect();
+    if let Some(peak) = &activity.peak {
+        rows.extend(decomposition("reads at peak", &peak.decomposition.reads));
+        rows.extend(decomposition("writes at peak", &peak.decomposition.writes));
+        rows.push(("peak", format!("from {} until {}", peak.from, peak.until)));
+    }
+    if let Some((slope, error)) = activity.first_io_trend
+        && slope.abs() > 3.0 * error
+    {
+        rows.push((
+            "first I/O",
+            format!(
+                "its time depends on the size: {slope:.3} ± {:.3} ms a block; it should not",
+                1.96 * error
+            ),
+        ));
+    }
+    if rows.len() > usize::from(activity.peak.is_some()) {
+        text += &lines("  A request's time as overhead and I/O", &rows);
+    }
+    text
+}

@@ -1,0 +1,284 @@
+//! `iosonar generate`: loads that nobody recorded.
+
+mod like;
+
+use std::path::Path;
+use std::time::Instant;
+
+use iosonar_report::grouped;
+use iosonar_sim_core::Seed;
+use iosonar_trace::{Batch as Rows, Metadata, Record, Request, WriteOptions, output};
+use iosonar_units::{Nanos, Sectors};
+use iosonar_workload::{
+    Addresses, ArrivalLaw, Artificial, ArtificialLoad, ArtificialShape, Batch, Size, SyntheticLoad,
+    Workload,
+};
+
+use crate::args::Generate;
+use crate::args::generate::{ArtificialArgs, Kind, Shape};
+use crate::exit::{Ending, Usage, note};
+
+pub(crate) fn run(args: &Generate) -> anyhow::Result<Ending> {
+    match &args.kind {
+        Kind::Poisson(a) => laws(&a.shape, ArrivalLaw::Poisson { per_s: a.rate }),
+        Kind::Constant(a) => laws(&a.shape, ArrivalLaw::Constant { per_s: a.rate }),
+        Kind::OnOff(a) => laws(
+            &a.shape,
+            ArrivalLaw::OnOff {
+                per_s: a.rate,
+                on_s: positive(a.on, "--on")?,
+                off_s: positive(a.off, "--off")?,
+                shape: a.pareto,
+            },
+        ),
+        Kind::BModel(a) => laws(
+            &a.shape,
+            ArrivalLaw::BModel {
+                per_s: a.rate,
+                bias: a.bias,
+                window_s: positive(a.window, "--window")?,
+                levels: a.levels,
+            },
+        ),
+        Kind::Noise(a) => laws(
+            &a.shape,
+            ArrivalLaw::Noise {
+                per_s: a.rate,
+                hurst: a.hurst,
+                variation: a.variation,
+                bin_s: positive(a.bin, "--bin")?,
+            },
+        ),
+        Kind::Bursts(a) => artificial(
+            &a.shape,
+            Artificial::Bursts {
+                slope: a.slope,
+                spacing: a.spacing,
+                seconds: a.seconds,
+            },
+        ),
+        Kind::Sweep(a) => {
+            let space = a.shape.space.get() / 512;
+            let length = a.shape.size.get() / 512;
+            let step = a.step.map_or(space / 1000, |step| step.get() / 512);
+            let align = (a.shape.align.get() / 512).max(1);
+            artificial(
+                &a.shape,
+                Artificial::Sweep {
+                    per_s: a.rate,
+                    step: step.max(length).next_multiple_of(align),
+                    ways: a.ways,
+                },
+            )
+        }
+        Kind::Impulse(a) => artificial(
+            &a.shape,
+            Artificial::Impulse {
+                requests: a.burst,
+                period: a.period,
+                impulses: a.impulses,
+            },
+        ),
+        Kind::Like(a) => like::run(a),
+    }
+}
+
+fn positive(time: Nanos, option: &str) -> Result<f64, Usage> {
+    if time == Nanos::ZERO {
+        return Err(Usage(format!("{option} must be above zero")));
+    }
+    Ok(time.as_secs_f64())
+}
+
+/// The load of laws.
+fn laws(shape: &Shape, arrivals: ArrivalLaw) -> anyhow::Result<Ending> {
+    let workload = Workload {
+        arrivals,
+        batch: batch(&shape.batch)?,
+        size: size(&shape.size)?,
+        block: Sectors::new(short(shape.block.get() / 512, "--block")?),
+        read_share: shape.read_share,
+        addresses: addresses(&shape.addresses)?,
+        address_space: shape.space.get() / 512,
+    };
+    let needed = u64::from(workload.block.get());
+    if workload.address_space < needed {
+        return Err(Usage(format!(
+            "--space {} holds no block of {}",
+            shape.space, shape.block
+        ))
+        .into());
+    }
+    let load = SyntheticLoad::new(vec![workload], &Seed::new(shape.seed));
+    let until = match (shape.requests, shape.duration) {
+        (Some(_), _) => Nanos::MAX,
+        (None, Some(duration)) => duration,
+        (None, None) => Nanos::from_secs(60),
+    };
+    let requests = load
+        .take(shape.requests.map_or(usize::MAX, |n| n as usize))
+        .take_while(|r| r.start < until);
+    write(
+        requests,
+        &shape.out,
+        shape.seed,
+        &shape.writing.options(),
+        shape.quiet,
+    )
+}
+
+fn artificial(args: &ArtificialArgs, plan: Artificial) -> anyhow::Result<Ending> {
+    let shape = ArtificialShape {
+        sectors: Sectors::new(short(args.size.get() / 512, "--size")?),
+        read_share: args.read_share,
+        space: args.space.get() / 512,
+        align: args.align.get() / 512,
+    };
+    if shape.space < u64::from(shape.sectors.get()) {
+        return Err(Usage(format!(
+            "--space {} holds no request of {}",
+            args.space, args.size
+        ))
+        .into());
+    }
+    let load = ArtificialLoad::new(plan, shape, &Seed::new(args.seed));
+    write(
+        load,
+        &args.out,
+        args.seed,
+        &args.writing.options(),
+        args.quiet,
+    )
+}
+
+fn short(n: u64, option: &str) -> Result<u32, Usage> {
+    u32::try_from(n).map_err(|_| Usage(format!("{option} is too large: at most 2 TiB")))
+}
+
+/// Writes requests as a load.
+fn write(
+    requests: impl Iterator<Item = Request>,
+    path: &Path,
+    seed: u64,
+    options: &WriteOptions,
+    quiet: bool,
+) -> anyhow::Result<Ending> {
+    let begin = Instant::now();
+    let typed: Vec<String> = std::env::args().skip(1).collect();
+    let metadata = Metadata {
+        notices: vec![format!(
+            "# iosonar {}: a synthetic load, seed {seed}: {}",
+            env!("CARGO_PKG_VERSION"),
+            typed.join(" ")
+        )],
+        ..Metadata::default()
+    };
+    let mut writer = output::create_with(path, &metadata, options)?;
+    let (mut rows, mut written) = (Rows::default(), 0_u64);
+    for request in requests {
+        rows.push(&Record {
+            request,
+            ..Record::default()
+        });
+        if rows.len() == Rows::ROWS {
+            written += rows.len() as u64;
+            writer.write(&rows)?;
+            rows.clear();
+        }
+    }
+    written += rows.len() as u64;
+    writer.write(&rows)?;
+    writer.finish()?;
+    if !quiet {
+        let seconds = begin.elapsed().as_secs_f64();
+        note(&format!(
+            "{} requests written to {} in {seconds:.2} s ({} requests/s)",
+            grouped(written),
+            path.display(),
+            grouped((written as f64 / seconds.max(1e-9)) as u64)
+        ));
+    }
+    Ok(Ending::Done)
+}
+
+fn size(text: &str) -> Result<Size, Usage> {
+    let wrong = || {
+        Usage(format!(
+            "--size '{text}': expected a number of blocks from 1 to a million, geometric=MEAN, or a table such as \
+             1:0.7,8:0.3 whose shares sum to 1"
+        ))
+    };
+    if let Some(mean) = text.strip_prefix("geometric=") {
+        return match mean.parse() {
+            Ok(mean) if (1.0..=1e6).contains(&mean) => Ok(Size::GeometricBlocks { mean }),
+            _ => Err(wrong()),
+        };
+    }
+    if text.contains(':') {
+        let row = |row: &str| -> Option<(f64, u32)> {
+            let (blocks, share) = row.split_once(':')?;
+            let (blocks, share) = (blocks.trim().parse().ok()?, share.trim().parse().ok()?);
+            ((1..=1_000_000).contains(&blocks) && (0.0..=1.0).contains(&share))
+                .then_some((share, blocks))
+        };
+        let table: Option<Vec<(f64, u32)>> = text.split(',').map(row).collect();
+        let table = table.ok_or_else(wrong)?;
+        let sum: f64 = table.iter().map(|(share, _)| share).sum();
+        return if (sum - 1.0).abs() < 1e-9 {
+            Ok(Size::Table(table))
+        } else {
+            Err(wrong())
+        };
+    }
+    match text.parse() {
+        Ok(n) if (1..=1_000_000).contains(&n) => Ok(Size::Blocks(n)),
+        _ => Err(wrong()),
+    }
+}
+
+fn batch(text: &str) -> Result<Batch, Usage> {
+    let wrong = || {
+        Usage(format!(
+            "--batch '{text}': expected a number from 1 to a million, or geometric=MEAN"
+        ))
+    };
+    if let Some(mean) = text.strip_prefix("geometric=") {
+        return match mean.parse() {
+            Ok(mean) if (1.0..=1e6).contains(&mean) => Ok(Batch::Geometric { mean }),
+            _ => Err(wrong()),
+        };
+    }
+    match text.parse() {
+        Ok(1) => Ok(Batch::One),
+        Ok(n) if (2..=1_000_000).contains(&n) => Ok(Batch::Requests(n)),
+        _ => Err(wrong()),
+    }
+}
+
+fn addresses(text: &str) -> Result<Addresses, Usage> {
+    let (law, values) = text.split_once('=').unwrap_or((text, ""));
+    let values: Vec<f64> = values.split(':').filter_map(|v| v.parse().ok()).collect();
+    let share = |s: f64| (0.0..=1.0).contains(&s);
+    Ok(match (law, values.as_slice()) {
+        ("uniform", []) => Addresses::Uniform,
+        ("sequential", []) => Addresses::Sequential { run: f64::INFINITY },
+        ("sequential", &[run]) if run >= 1.0 => Addresses::Sequential { run },
+        ("zipf", &[theta]) if theta > 0.0 && theta <= 10.0 => Addresses::Zipf { theta },
+        ("hot", &[space, requests]) if share(space) && space > 0.0 && share(requests) => {
+            Addresses::Hot { space, requests }
+        }
+        ("mixed", &[follow, theta]) if share(follow) && (0.0..=10.0).contains(&theta) => {
+            Addresses::Mixed {
+                follow,
+                theta,
+                used: 1.0,
+            }
+        }
+        _ => {
+            return Err(Usage(format!(
+                "--addresses '{text}': expected uniform, sequential, sequential=RUN (at least 1), zipf=EXPONENT \
+                 (above 0, at most 10), hot=SPACE:REQUESTS (shares), or mixed=FOLLOW:EXPONENT"
+            )));
+        }
+    })
+}

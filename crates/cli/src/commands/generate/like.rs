@@ -1,0 +1,283 @@
+//! `iosonar generate like`: a load that is like a real one, and how alike they are.
+
+use iosonar_analysis::{LoadMetrics, LoadOptions, LoadSummary};
+use iosonar_sim_core::Seed;
+use iosonar_trace::{Batch, Request, TraceReader, input};
+use iosonar_units::Nanos;
+use iosonar_workload::{Addresses, ArrivalLaw, Likeness, SyntheticLoad, Workload};
+use serde_json::json;
+
+use super::write;
+use crate::args::generate::Like;
+use crate::exit::{Ending, Usage, print};
+use crate::json::Output;
+use crate::table::Table;
+use crate::{files, progress};
+
+pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
+    files::refuse_same(&args.trace, &args.out)?;
+    let reading = args.reading.reading()?;
+    let (likeness, real) = progress::while_reading(reading, args.quiet, |reading| {
+        let mut reader = input::open_load(&args.trace, reading)?;
+        let (mut likeness, mut metrics) = (
+            Likeness::default(),
+            LoadMetrics::new(LoadOptions::default()),
+        );
+        let mut batch = Batch::default();
+        while reader.next_batch(&mut batch)? > 0 {
+            for request in batch.requests() {
+                likeness.push(&request);
+                metrics.push(&request);
+            }
+        }
+        anyhow::Ok((likeness, metrics.finish()))
+    })?;
+    let workloads = likeness.workloads();
+    let Some(real) = real.filter(|_| !workloads.is_empty()) else {
+        return Err(Usage(format!(
+            "{}: there are too few requests to fit a load to: at least 16 reads or writes, over some time",
+            args.trace.display()
+        ))
+        .into());
+    };
+    let length = args.length.unwrap_or(likeness.span());
+    let make = || {
+        let begin = likeness.first();
+        SyntheticLoad::new(workloads.clone(), &Seed::new(args.seed))
+            .take_while(move |r| r.start <= length)
+            .map(move |r| Request {
+                start: r.start.saturating_add(begin),
+                class: 0,
+                ..r
+            })
+    };
+    let ending = write(
+        make(),
+        &args.out,
+        args.seed,
+        &args.writing.options(),
+        args.quiet,
+    )?;
+    let mut metrics = LoadMetrics::new(LoadOptions::default());
+    make().for_each(|request| metrics.push(&request));
+    let Some(made) = metrics.finish() else {
+        return Err(
+            Usage("the load that was made is empty: take a longer --length".to_owned()).into(),
+        );
+    };
+    let rows = compare(&real, &made);
+    if args.json {
+        let mut output = Output::new("generate");
+        output.set("seed", json!(args.seed));
+        output.set(
+            "laws",
+            json!(workloads.iter().map(describe).collect::<Vec<_>>()),
+        );
+        for row in &rows {
+            for (load, value) in [("real", row.real), ("made", row.made)] {
+                output.figure(row.name, &json!({ "load": load }), row.unit, value);
+            }
+        }
+        print(&output.text())?;
+    } else if !args.quiet {
+        let mut text = String::from("Laws\n");
+        for workload in &workloads {
+            text += &format!("  {}\n", describe(workload));
+        }
+        text += "\nHow alike they are\n";
+        let mut table = Table::new(&["metric", "real", "made", "made / real"]);
+        for row in &rows {
+            table.row(vec![
+                row.title.to_owned(),
+                short(row.real),
+                short(row.made),
+                if row.is_distance {
+                    String::new()
+                } else {
+                    format!("{:.2}", row.made / row.real)
+                },
+            ]);
+        }
+        print(&(text + &table.text()))?;
+    }
+    Ok(ending)
+}
+
+fn short(value: f64) -> String {
+    if value == 0.0 {
+        "0".to_owned()
+    } else if value.abs() >= 1000.0 {
+        iosonar_report::grouped(value.round() as u64)
+    } else {
+        let decimals = (2 - value.abs().log10().floor() as i32).clamp(0, 6);
+        format!("{value:.*}", decimals as usize)
+    }
+}
+
+struct Row {
+    name: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    real: f64,
+    made: f64,
+    /// Zero means alike; a ratio says nothing.
+    is_distance: bool,
+}
+
+fn mean_working_set(load: &LoadSummary, window: usize) -> f64 {
+    let n = load.series.len().max(1) as f64;
+    load.series
+        .iter()
+        .map(|(_, p)| p.working_set[window] as f64)
+        .sum::<f64>()
+        / n
+}
+
+fn compare(real: &LoadSummary, made: &LoadSummary) -> Vec<Row> {
+    let row = |name, title, unit, of: &dyn Fn(&LoadSummary) -> f64| Row {
+        name,
+        title,
+        unit,
+        real: of(real),
+        made: of(made),
+        is_distance: false,
+    };
+    let level = |load: &LoadSummary, i: usize| {
+        load.burstiness
+            .dispersions
+            .get(i)
+            .map_or(f64::NAN, |(_, value)| *value)
+    };
+    let n = |load: &LoadSummary| load.requests() as f64;
+    let sectors = |load: &LoadSummary| (load.reads.sectors + load.writes.sectors) as f64;
+    let pages = |size: u64| size / 4096;
+    vec![
+        row("requests_per_second", "requests/s", "1/s", &|l| {
+            l.requests_per_s
+        }),
+        row(
+            "read_share",
+            "share of reads",
+            "1",
+            &LoadSummary::read_share,
+        ),
+        row("mean_length", "mean length [sectors]", "sector", &|l| {
+            sectors(l) / n(l)
+        }),
+        Row {
+            name: "length_ks",
+            title: "lengths: KS distance (0: alike)",
+            unit: "1",
+            real: 0.0,
+            made: length_distance(real, made),
+            is_distance: true,
+        },
+        row(
+            "interarrival_cv",
+            "interarrival: coefficient of variation",
+            "1",
+            &|l| l.burstiness.interarrival_cv,
+        ),
+        row("dispersion_10ms", "dispersion at 10 ms", "1", &|l| {
+            level(l, 0)
+        }),
+        row("dispersion_160ms", "dispersion at 160 ms", "1", &|l| {
+            level(l, 4)
+        }),
+        row("dispersion_1s", "dispersion at 1 s", "1", &|l| {
+            l.burstiness.dispersion
+        }),
+        row("dispersion_10s", "dispersion at 10.24 s", "1", &|l| {
+            level(l, 10)
+        }),
+        row("most_per_second", "most requests in a second", "1", &|l| {
+            l.burstiness.most_per_s as f64
+        }),
+        row("sequential", "share sequential", "1", &|l| {
+            l.sequential as f64 / n(l)
+        }),
+        row("turns", "share of turns", "1", &|l| l.turns as f64 / n(l)),
+        row("distinct_pages", "distinct pages", "1", &|l| {
+            l.distinct_pages as f64
+        }),
+        row(
+            "hot_share",
+            "share of pages with half of the accesses",
+            "1",
+            &|l| {
+                l.hot
+                    .iter()
+                    .find(|h| h.accesses == 0.5)
+                    .map_or(f64::NAN, |h| h.share)
+            },
+        ),
+        row(
+            "working_set_60s",
+            "working set of 60 s, mean [sectors]",
+            "sector",
+            &|l| mean_working_set(l, 2),
+        ),
+        row(
+            "miss_ratio_64mib",
+            "miss ratio of an LRU cache of 64 MiB",
+            "1",
+            &|l| l.curve.miss_ratio(pages(64 << 20)),
+        ),
+    ]
+}
+
+/// The largest difference between the distribution functions of lengths.
+fn length_distance(a: &LoadSummary, b: &LoadSummary) -> f64 {
+    let total = |load: &LoadSummary| load.sizes.iter().map(|(_, r, w)| r + w).sum::<u64>() as f64;
+    let (of_a, of_b) = (total(a), total(b));
+    let mut steps: Vec<(u32, f64)> = Vec::new();
+    steps.extend(a.sizes.iter().map(|(l, r, w)| (*l, (r + w) as f64 / of_a)));
+    steps.extend(
+        b.sizes
+            .iter()
+            .map(|(l, r, w)| (*l, -((r + w) as f64) / of_b)),
+    );
+    steps.sort_by_key(|(length, _)| *length);
+    let (mut difference, mut most) = (0.0, 0.0_f64);
+    for same in steps.chunk_by(|a, b| a.0 == b.0) {
+        difference += same.iter().map(|(_, step)| step).sum::<f64>();
+        most = most.max(f64::abs(difference));
+    }
+    most
+}
+
+fn describe(workload: &Workload) -> String {
+    let kind = if workload.read_share == 1.0 {
+        "reads"
+    } else {
+        "writes"
+    };
+    let arrivals = match &workload.arrivals {
+        ArrivalLaw::OnOff {
+            per_s, on_s, off_s, ..
+        } => format!(
+            "on for {}, off for {} in the mean, {per_s:.1}/s while on",
+            Nanos::from_secs_f64(*on_s),
+            Nanos::from_secs_f64(*off_s)
+        ),
+        law => format!("Poisson, {:.2}/s", law.per_s()),
+    };
+    let addresses = match workload.addresses {
+        Addresses::Mixed {
+            follow,
+            theta,
+            used,
+        } => format!(
+            "{:.1} % follow on the one before, the others by Zipf's law with exponent {theta:.2} over {} places",
+            100.0 * follow,
+            iosonar_report::grouped(
+                (used * workload.address_space as f64 / f64::from(workload.block.get())) as u64
+            )
+        ),
+        _ => "anywhere".to_owned(),
+    };
+    format!(
+        "{kind}: {arrivals}; {:.1} sectors in the mean; {addresses}",
+        workload.size.mean() * f64::from(workload.block.get())
+    )
+}

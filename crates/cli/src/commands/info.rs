@@ -1,0 +1,311 @@
+//! `iosonar info`: what is in a trace, at a glance.
+
+use std::path::Path;
+use std::time::Instant;
+
+use iosonar_analysis::Summary;
+use iosonar_report::grouped;
+use iosonar_trace::{Batch, Metadata, Op, input};
+use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
+use serde_json::{Value, json};
+
+use crate::args::Info;
+use crate::exit::{Ending, note, print};
+use crate::json::Output;
+use crate::{progress, remarks};
+
+pub(crate) fn run(args: &Info) -> anyhow::Result<Ending> {
+    let mut output = Output::new("info");
+    for path in &args.inputs {
+        let begin = Instant::now();
+        let reading = args.reading.reading()?;
+        let (summary, metadata) = progress::while_reading(reading, args.quiet, |reading| {
+            let mut reader = input::open_changed(path, reading)?;
+            let (mut summary, mut batch) = (Summary::default(), Batch::default());
+            while reader.next_batch(&mut batch)? > 0 {
+                summary.push(&batch);
+            }
+            anyhow::Ok((summary, reader.metadata().clone()))
+        })?;
+        remarks::tell(&metadata, args.quiet);
+        if args.json {
+            output.append("traces", json(path, &summary, &metadata));
+        } else {
+            print(&text(path, &summary, &metadata))?;
+            if !args.quiet {
+                let seconds = begin.elapsed().as_secs_f64();
+                note(&format!(
+                    "read in {seconds:.2} s ({} records/s)",
+                    grouped((summary.records as f64 / seconds.max(1e-9)) as u64)
+                ));
+            }
+        }
+    }
+    if args.json {
+        print(&output.text())?;
+    }
+    Ok(Ending::Done)
+}
+
+/// A column of names, a column of values.
+pub(super) fn lines(title: &str, rows: &[(&str, String)]) -> String {
+    let width = rows
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut text = format!("{title}\n");
+    for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
+        text += &format!("  {name:width$}  {value}\n");
+    }
+    text
+}
+
+pub(super) fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "0 %".to_owned();
+    }
+    format!("{:.1} %", 100.0 * part as f64 / whole as f64)
+}
+
+pub(super) fn sectors(n: u64) -> String {
+    format!(
+        "{} sectors ({})",
+        grouped(n),
+        Bytes::new(n.saturating_mul(SECTOR_BYTES))
+    )
+}
+
+#[allow(clippy::too_many_lines)] // A row a line.
+fn text(path: &Path, summary: &Summary, metadata: &Metadata) -> String {
+    let s = summary;
+    let span = s.span().as_secs_f64();
+    let rate = |n: u64| {
+        if span > 0.0 {
+            format!(", {:.1}/s", n as f64 / span)
+        } else {
+            String::new()
+        }
+    };
+    let amount = |op: Op| {
+        let n = s.count_of(op);
+        if n == 0 {
+            return String::new();
+        }
+        format!(
+            "{} ({}), {}",
+            grouped(n),
+            percent(n, s.records),
+            sectors(s.sectors[op as usize])
+        )
+    };
+    let usual: Vec<String> = s
+        .usual_lengths()
+        .iter()
+        .map(|(length, n)| format!("{length} ({})", percent(*n, s.records)))
+        .collect();
+    let measured = |n: u64, name: &str| match n {
+        0 => None,
+        n if n == s.records => Some(name.to_owned()),
+        n => Some(format!("{name} ({})", percent(n, s.records))),
+    };
+    let c = s.columns;
+    let columns: Vec<String> = [
+        (c.delay, "delay"),
+        (c.latency, "latency"),
+        (c.think, "think time"),
+        (c.flags, "flags"),
+        (c.group, "group"),
+        (c.class, "class"),
+        (c.pushed_back, "pushed back"),
+    ]
+    .into_iter()
+    .filter_map(|(n, name)| measured(n, name))
+    .collect();
+    let devices: Vec<String> = s
+        .devices
+        .iter()
+        .take(8)
+        .map(|(number, n)| format!("{} ({})", metadata.device_name(*number), grouped(*n)))
+        .collect();
+    let more = s.devices.len().saturating_sub(8);
+    let about: Vec<String> = metadata
+        .about
+        .iter()
+        .map(|(k, v)| format!("{k}: {v}"))
+        .collect();
+    let mut rows = vec![
+        (
+            "records",
+            format!("{}{}", grouped(s.records), rate(s.records)),
+        ),
+        (
+            "time",
+            s.first.map_or_else(String::new, |first| {
+                format!("from {first} to {}, span {}", s.last, s.span())
+            }),
+        ),
+        (
+            "time zero",
+            metadata.origin().map_or_else(String::new, wall_clock),
+        ),
+        (
+            "order",
+            match s.backsteps {
+                0 => "sorted by start".to_owned(),
+                n => format!(
+                    "NOT sorted by start: {} steps back (--on-backstep sort, or convert --sort)",
+                    grouped(n)
+                ),
+            },
+        ),
+        ("reads", amount(Op::Read)),
+        ("writes", amount(Op::Write)),
+        ("discards", amount(Op::Discard)),
+        ("flushes", amount(Op::Flush)),
+        ("write-zeroes", amount(Op::WriteZeroes)),
+    ];
+    if s.longest > 0 {
+        rows.extend([
+            (
+                "length",
+                format!(
+                    "{} to {} sectors; most often {}",
+                    s.shortest,
+                    s.longest,
+                    usual.join(", ")
+                ),
+            ),
+            (
+                "place",
+                format!(
+                    "sectors {} to {} ({}); {} not aligned to 4 KiB",
+                    grouped(s.lowest),
+                    grouped(s.end),
+                    Bytes::new((s.end - s.lowest).saturating_mul(SECTOR_BYTES)),
+                    percent(s.unaligned, s.records)
+                ),
+            ),
+        ]);
+    }
+    rows.extend([
+        (
+            "longest gap",
+            format!("{} from {}", s.longest_gap.0, s.longest_gap.1),
+        ),
+        (
+            "devices",
+            if s.devices.len() < 2 && metadata.devices.is_empty() {
+                String::new()
+            } else if more > 0 {
+                format!("{}, and {more} more", devices.join(", "))
+            } else {
+                devices.join(", ")
+            },
+        ),
+        (
+            "measured",
+            if columns.is_empty() {
+                "requests only, no outcome".to_owned()
+            } else {
+                columns.join(", ")
+            },
+        ),
+        (
+            "not done",
+            if s.not_done == 0 {
+                String::new()
+            } else {
+                format!(
+                    "{} (failed, dropped, skipped, missed or cancelled)",
+                    grouped(s.not_done)
+                )
+            },
+        ),
+        ("about", about.join("; ")),
+    ]);
+    lines(&path.display().to_string(), &rows)
+}
+
+/// Seconds since 1970 as a date (proleptic Gregorian, UTC).
+fn wall_clock(origin: Nanos) -> String {
+    let seconds = origin.get() / 1_000_000_000;
+    let (days, of_day) = (seconds / 86_400, seconds % 86_400);
+    // Howard Hinnant's algorithm: years that begin in March, in eras of 400 years.
+    let z = days + 719_468;
+    let (era, of_era) = (z / 146_097, z % 146_097);
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * march + 2) / 5 + 1;
+    let month = if march < 10 { march + 3 } else { march - 9 };
+    let year = year + era * 400 + u64::from(month <= 2);
+    format!(
+        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}.{:09} UTC",
+        of_day / 3600,
+        of_day / 60 % 60,
+        of_day % 60,
+        origin.get() % 1_000_000_000
+    )
+}
+
+fn json(path: &Path, s: &Summary, metadata: &Metadata) -> Value {
+    let by_op: serde_json::Map<String, Value> = Op::ALL
+        .into_iter()
+        .map(|op| {
+            let amount = json!({ "requests": s.count_of(op), "sectors": s.sectors[op as usize] });
+            (op.name().to_owned(), amount)
+        })
+        .collect();
+    let devices: serde_json::Map<String, Value> = s
+        .devices
+        .iter()
+        .map(|(number, n)| (metadata.device_name(*number), json!(n)))
+        .collect();
+    let c = s.columns;
+    let remarks: Vec<Value> = metadata
+        .remarks
+        .iter()
+        .map(|r| json!({ "what": r.what, "count": r.count, "example": r.example }))
+        .collect();
+    json!({
+        "file": path.display().to_string(),
+        "records": s.records,
+        "ops": by_op,
+        "first_start_ns": s.first.map(Nanos::get),
+        "last_start_ns": s.last.get(),
+        "origin_ns": metadata.origin_ns,
+        "sorted": s.backsteps == 0,
+        "backsteps": s.backsteps,
+        "longest_gap_ns": s.longest_gap.0.get(),
+        "shortest_sectors": s.shortest,
+        "longest_sectors": s.longest,
+        "lowest_sector": s.lowest,
+        "end_sector": s.end,
+        "unaligned": s.unaligned,
+        "devices": devices,
+        "measured": {
+            "delay": c.delay, "latency": c.latency, "think": c.think, "flags": c.flags, "group": c.group,
+            "class": c.class, "pushed_back": c.pushed_back,
+        },
+        "not_done": s.not_done,
+        "about": metadata.about,
+        "remarks": remarks,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_told_as_dates() {
+        for (seconds, date) in [
+            (0, "1970-01-01 00:00:00.000000000 UTC"),
+            (951_782_400, "2000-02-29 00:00:00.000000000 UTC"),
+            (1_795_219_199, "2026-11-20 23:59:59.000000000 UTC"),
+        ] {
+            assert_eq!(wall_clock(Nanos::from_secs(seconds)), date);
+        }
+    }
+}
