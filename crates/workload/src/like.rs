@@ -88,9 +88,15 @@ impl ClassLikeness {
     fn dispersions(&self, span: Nanos) -> Vec<(f64, f64, f64)> {
         let of = |(level, slots): (usize, &Slots)| {
             let width = FINEST.get() << level;
-            let n = (span.get() / width + 1) as f64;
-            let squares = slots.squares + (slots.count as f64).powi(2);
-            let mean = self.requests as f64 / n;
+            // The last slot is not whole.
+            let n = (span.get() / width) as f64;
+            let last = if slots.current as f64 >= n {
+                slots.count
+            } else {
+                0
+            };
+            let squares = slots.squares + ((slots.count - last) as f64).powi(2);
+            let mean = (self.requests - last) as f64 / n;
             (n >= 16.0).then_some((width as f64 / 1e9, squares / n / mean - mean, n))
         };
         self.slots.iter().enumerate().filter_map(of).collect()
