@@ -78,13 +78,34 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn TraceRead
     })
 }
 
+/// Reads a trace from anything; `name` is for messages, and where the content does not tell the format.
+///
+/// # Errors
+/// As [`open`].
+pub fn read_from(
+    input: Box<dyn Read + Send>,
+    name: &Path,
+    options: &ReadOptions,
+) -> Result<Box<dyn TraceReader>, TraceError> {
+    let (head, source) = unpacked(input, name, None)?;
+    reader_of(&head, source, options)
+}
+
 fn open_one(path: &Path, options: &ReadOptions) -> Result<Box<dyn TraceReader>, TraceError> {
     let (head, source) = opened(path, options)?;
+    reader_of(&head, source, options)
+}
+
+fn reader_of(
+    head: &[u8],
+    source: Source,
+    options: &ReadOptions,
+) -> Result<Box<dyn TraceReader>, TraceError> {
     let format = match &options.format {
         Some(name) => by_format_name(name)?,
         None if options.blkparse_format.is_some() => by_format_name("blkparse")?,
         None if !options.columns.is_empty() && !head.starts_with(b"{") => by_format_name("csv")?,
-        None => format_of(&head, path)?,
+        None => format_of(head, &source.path)?,
     };
     format.reader(source, options)
 }
@@ -124,6 +145,14 @@ fn opened(path: &Path, options: &ReadOptions) -> Result<(Vec<u8>, Source), Trace
             progress: Arc::clone(progress),
         }),
     };
+    unpacked(raw, path, plain_file)
+}
+
+fn unpacked(
+    raw: Box<dyn Read + Send>,
+    path: &Path,
+    plain_file: Option<File>,
+) -> Result<(Vec<u8>, Source), TraceError> {
     let (packed, plain) = decompressed(raw).map_err(|e| read_error(path, e))?;
     let (head, plain) = peek(plain, HEAD).map_err(|e| read_error(path, e))?;
     let source = Source {

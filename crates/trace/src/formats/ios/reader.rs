@@ -20,6 +20,8 @@ pub(super) struct Reader {
     path: PathBuf,
     /// Where the next byte of the input stands in the file.
     offset: u64,
+    /// The header of a frame that has not been read yet.
+    header: Option<[u8; FRAME_HEADER]>,
     decoder: BlockDecoder,
     block_at: u64,
     metadata: Metadata,
@@ -35,6 +37,7 @@ impl Reader {
             file: source.file,
             path: source.path,
             offset: 0,
+            header: None,
             decoder: BlockDecoder::default(),
             block_at: 0,
             metadata: Metadata::default(),
@@ -73,7 +76,7 @@ impl Reader {
                 ),
             ));
         }
-        reader.go_to_block()?;
+        reader.read_metadata()?;
         Ok(reader)
     }
 
@@ -98,29 +101,43 @@ impl Reader {
         Ok(n)
     }
 
-    /// Goes on to the next block that is whole and wanted, or to the end.
-    fn go_to_block(&mut self) -> Result<(), TraceError> {
+    /// Reads what stands before the first block: what the trace says about itself.
+    fn read_metadata(&mut self) -> Result<(), TraceError> {
         while !self.ended {
-            match self.next_frame() {
-                Ok(true) => return Ok(()),
-                Ok(false) => {}
-                Err(e) if self.lenient => {
-                    self.metadata
-                        .remark("blocks were damaged or cut off, and were left out", || {
-                            e.to_string()
-                        });
-                    if !matches!(e, TraceError::Damaged { .. }) {
-                        self.ended = true;
-                    }
+            let outcome = self.next_header().and_then(|header| {
+                let is_metadata = header[0] == METADATA;
+                self.header = Some(header);
+                if is_metadata {
+                    self.next_frame()?;
                 }
+                Ok(is_metadata)
+            });
+            match outcome {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(e) if self.lenient => self.leave_out(&e),
                 Err(e) => return Err(e),
             }
         }
         Ok(())
     }
 
-    /// Takes the next frame. Tells whether it is a block to be read.
-    fn next_frame(&mut self) -> Result<bool, TraceError> {
+    /// Goes on after damage.
+    fn leave_out(&mut self, error: &TraceError) {
+        self.metadata
+            .remark("blocks were damaged or cut off, and were left out", || {
+                error.to_string()
+            });
+        if !matches!(error, TraceError::Damaged { .. }) {
+            self.ended = true;
+        }
+    }
+
+    /// The header of the next frame.
+    fn next_header(&mut self) -> Result<[u8; FRAME_HEADER], TraceError> {
+        if let Some(header) = self.header.take() {
+            return Ok(header);
+        }
         let at = self.offset;
         let mut header = [0; FRAME_HEADER];
         let n = self.fill(&mut header)?;
@@ -133,6 +150,26 @@ impl Reader {
                     .to_owned(),
             ));
         }
+        Ok(header)
+    }
+
+    /// Goes on to the next block that is whole and wanted, or to the end.
+    fn go_to_block(&mut self) -> Result<(), TraceError> {
+        while !self.ended {
+            match self.next_frame() {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(e) if self.lenient => self.leave_out(&e),
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the next frame. Tells whether it is a block to be read.
+    fn next_frame(&mut self) -> Result<bool, TraceError> {
+        let header = self.next_header()?;
+        let at = self.offset - FRAME_HEADER as u64;
         let length = u32::from_le_bytes([header[4], header[5], header[6], header[7]]) as usize;
         if length > frame::LONGEST || header[1..4] != [0; 3] {
             self.ended = true;
@@ -284,13 +321,14 @@ impl TraceReader for Reader {
             return Ok(());
         };
         if let Some(mut file) = self.file.take()
-            && entry.offset > self.block_at
+            && self.decoder.left() == 0
+            && entry.offset > self.offset
         {
             file.seek(SeekFrom::Start(entry.offset))
                 .map_err(|e| read_error(&self.path, e))?;
             self.input = Box::new(BufReader::with_capacity(1 << 18, file));
             self.offset = entry.offset;
-            self.decoder = BlockDecoder::default();
+            self.header = None;
         }
         Ok(())
     }

@@ -78,7 +78,7 @@ pub(super) fn op_of_event(letters: &[u8], sectors: u32) -> Option<(Op, Flags)> {
     match (op, sectors) {
         (Op::Flush, _) => Some((Op::Flush, flags)),
         // An empty write that carries a flush is a flush.
-        (_, 0) if flags.contains(Flags::FUA) => Some((Op::Flush, flags)),
+        (_, 0) if flags.contains(Flags::FUA) => Some((Op::Flush, flags.without(Flags::FUA))),
         (_, 0) => None,
         (op, _) => Some((op, flags)),
     }

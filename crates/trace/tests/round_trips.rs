@@ -1,0 +1,278 @@
+//! What is written is read back, up to what the format cannot hold.
+
+mod common;
+
+use std::path::Path;
+
+use common::{Row, all_of, any_row, batch_of, ios_bytes};
+use iosonar_trace::{
+    Flags, Metadata, Op, Outcome, ReadOptions, TraceError, WriteOptions, formats, input, output,
+};
+use iosonar_units::{Nanos, Sector, Sectors};
+use proptest::prelude::*;
+
+fn devices() -> Metadata {
+    Metadata {
+        notices: vec!["a notice".to_owned()],
+        origin_ns: Some(1_700_000_000_123_456_789),
+        devices: ["sda", "sdb", "nvme0n1", "d3", "d4"]
+            .map(str::to_owned)
+            .to_vec(),
+        about: [("host".to_owned(), "h".to_owned())].into(),
+        ..Metadata::default()
+    }
+}
+
+/// Writes and reads again.
+fn there_and_back(
+    rows: &[Row],
+    name: &str,
+    options: &WriteOptions,
+) -> Result<(Vec<Row>, Metadata), TraceError> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(name);
+    let mut writer = output::create_with(&path, &devices(), options)?;
+    for part in rows.chunks(7) {
+        writer.write(&batch_of(part))?;
+    }
+    writer.finish()?;
+    let mut reader = input::open(&path)?;
+    let back = all_of(&mut *reader)?;
+    Ok((back, reader.metadata().clone()))
+}
+
+/// Names instead of numbers: formats number devices in the order in which they turn up.
+fn named(rows: &[Row], metadata: &Metadata) -> Vec<(Row, String)> {
+    let name = |row: &Row| metadata.device_name(row.record.request.device);
+    let without = |row: &Row| {
+        let mut row = *row;
+        row.record.request.device = 0;
+        row
+    };
+    rows.iter().map(|row| (without(row), name(row))).collect()
+}
+
+proptest! {
+    #[test]
+    fn the_binary_format_loses_nothing(rows in prop::collection::vec(any_row(u64::MAX), 1..300), packed in 0..3_usize) {
+        let (back, metadata) = there_and_back(&rows, ["x.ios", "x.ios.gz", "x.ios.zst"][packed], &WriteOptions::default()).unwrap();
+        prop_assert_eq!(back, rows);
+        prop_assert_eq!(metadata, devices());
+    }
+
+    #[test]
+    fn csv_and_json_lines_lose_only_what_is_not_of_a_row(rows in prop::collection::vec(any_row(1 << 62), 1..60)) {
+        for name in ["x.csv", "x.tsv", "x.jsonl"] {
+            let (back, metadata) = there_and_back(&rows, name, &WriteOptions::default()).unwrap();
+            prop_assert_eq!(named(&back, &metadata), named(&rows, &devices()), "{}", name);
+        }
+    }
+
+    #[test]
+    fn logs_of_fio_keep_requests_to_the_microsecond(mut rows in prop::collection::vec(any_row(1 << 50), 1..60), v2: bool) {
+        for row in &mut rows {
+            let request = &mut row.record.request;
+            request.sector = Sector::new(request.sector.get() >> 12);
+            request.sectors = Sectors::new(request.sectors.get() >> 1 | 1);
+        }
+        rows.retain(|row| row.record.request.op != Op::WriteZeroes);
+        rows.sort_by_key(|row| row.record.request.start);
+        prop_assume!(!rows.is_empty());
+        let options = WriteOptions { fio_v2: v2, ..WriteOptions::default() };
+        let (back, metadata) = there_and_back(&rows, "x.fio", &options).unwrap();
+        let expected: Vec<(Row, String)> = named(&rows, &devices())
+            .into_iter()
+            .map(|(mut row, name)| {
+                let request = &mut row.record.request;
+                request.start = Nanos::from_micros((request.start.get() + 500) / 1000);
+                (request.flags, request.class, request.group) = (Flags::NONE, 0, 0);
+                if request.op == Op::Flush {
+                    (request.sector, request.sectors) = (Sector::new(0), Sectors::new(0));
+                }
+                row.record.outcome = Outcome::default();
+                row.think = None;
+                (row, name)
+            })
+            .collect();
+        prop_assert_eq!(named(&back, &metadata), expected);
+    }
+}
+
+#[test]
+fn what_a_format_cannot_hold_is_refused_or_counted() {
+    let mut row = Row {
+        record: iosonar_trace::Record::default(),
+        think: None,
+    };
+    row.record.request.sectors = Sectors::new(8);
+    let rows = [row, {
+        let mut zeroes = row;
+        zeroes.record.request.op = Op::WriteZeroes;
+        zeroes
+    }];
+    for name in ["x.load", "x.fio"] {
+        let message = there_and_back(&rows, name, &WriteOptions::default())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.contains("write-zeroes") && message.contains("--lossy"),
+            "{message}"
+        );
+        let lossy = WriteOptions {
+            lossy: true,
+            ..WriteOptions::default()
+        };
+        assert_eq!(there_and_back(&rows, name, &lossy).unwrap().0.len(), 1);
+    }
+    let message = output::create_with(
+        Path::new("x.csv"),
+        &Metadata::default(),
+        &WriteOptions {
+            format: Some("msr".to_owned()),
+            ..WriteOptions::default()
+        },
+    )
+    .err()
+    .unwrap()
+    .to_string();
+    assert!(message.contains("can be read, not written"), "{message}");
+}
+
+fn read_bytes(bytes: &[u8], lenient: bool) -> Result<Vec<Row>, TraceError> {
+    let options = ReadOptions {
+        lenient,
+        ..ReadOptions::default()
+    };
+    let input = Box::new(std::io::Cursor::new(bytes.to_vec()));
+    all_of(&mut *input::read_from(input, Path::new("x.ios"), &options)?)
+}
+
+#[test]
+fn a_binary_file_cut_off_anywhere_gives_its_whole_blocks() {
+    let whole = ios_bytes(200_000);
+    let all = read_bytes(&whole, false).unwrap();
+    assert_eq!(all.len(), 200_000);
+    let mut seen = std::collections::BTreeSet::new();
+    let step = whole.len() / 400;
+    for cut in (0..whole.len() - 1)
+        .step_by(step)
+        .chain(0..64)
+        .chain(whole.len() - 64..whole.len() - 16)
+    {
+        assert!(read_bytes(&whole[..cut], false).is_err(), "cut at {cut}");
+        if cut < 16 {
+            continue;
+        }
+        let rows = read_bytes(&whole[..cut], true).unwrap();
+        assert!(
+            rows.len().is_multiple_of(65_536) || rows.len() == 200_000,
+            "{}",
+            rows.len()
+        );
+        assert_eq!(rows, all[..rows.len()]);
+        seen.insert(rows.len());
+    }
+    assert_eq!(
+        seen.into_iter().collect::<Vec<_>>(),
+        [0, 65_536, 131_072, 196_608, 200_000]
+    );
+}
+
+#[test]
+fn a_flipped_bit_is_found_and_costs_its_block_only() {
+    let whole = ios_bytes(200_000);
+    for at in (16..whole.len() - 16).step_by(whole.len() / 97) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        let message = read_bytes(&bytes, false).unwrap_err().to_string();
+        assert!(message.contains("x.ios: byte "), "{message}");
+        // At most one of four blocks is lost, unless it is the length of a frame that is damaged.
+        assert!(
+            read_bytes(&bytes, true).unwrap().len() >= 200_000 - 65_536
+                || message.contains("frame"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn the_index_jumps_to_a_time_and_nothing_is_missed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.ios");
+    std::fs::write(&path, ios_bytes(300_000)).unwrap();
+    let all = all_of(&mut *input::open(&path).unwrap()).unwrap();
+    for from in [
+        0,
+        1,
+        65_536_000,
+        131_072_005,
+        250_000_000,
+        299_999_000,
+        400_000_000,
+    ] {
+        let reading = iosonar_trace::Reading::window(Nanos::new(from), Nanos::MAX);
+        let rows = all_of(&mut *input::open_changed(&path, &reading).unwrap()).unwrap();
+        let expected: Vec<Row> = all
+            .iter()
+            .copied()
+            .filter(|row| row.record.request.start.get() >= from)
+            .collect();
+        assert_eq!(rows, expected, "from {from}");
+    }
+    // Blocks that are jumped over are not read: damage in them does no harm.
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[5_000] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let reading = iosonar_trace::Reading::window(Nanos::new(250_000_000), Nanos::MAX);
+    assert_eq!(
+        all_of(&mut *input::open_changed(&path, &reading).unwrap())
+            .unwrap()
+            .len(),
+        50_000
+    );
+}
+
+#[test]
+fn compressed_files_of_all_kinds_are_read() {
+    use std::io::Write;
+    let text = b"0 ; 1 ; 8 ; R\n1 ; 2 ; 8 ; W\n";
+    let dir = tempfile::tempdir().unwrap();
+    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 6);
+    xz.write_all(text).unwrap();
+    let mut bz = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    bz.write_all(text).unwrap();
+    for (name, bytes) in [
+        ("x.xz", xz.finish().unwrap()),
+        ("x.bz2", bz.finish().unwrap()),
+    ] {
+        let path = dir.path().join(name);
+        // Of several members, too.
+        std::fs::write(&path, [&bytes[..], &bytes].concat()).unwrap();
+        assert_eq!(
+            all_of(&mut *input::open(&path).unwrap()).unwrap().len(),
+            4,
+            "{name}"
+        );
+        std::fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
+        let message = input::open(&path)
+            .and_then(|mut r| all_of(&mut *r))
+            .unwrap_err()
+            .to_string();
+        assert!(message.contains("damaged or cut off"), "{message}");
+    }
+}
+
+#[test]
+fn every_format_tells_what_it_is() {
+    let mut names = std::collections::BTreeSet::new();
+    for format in formats::ALL {
+        assert!(names.insert(format.name()), "{} twice", format.name());
+        assert!(!format.description().is_empty() && !format.columns().is_empty());
+    }
+    let writable: Vec<&str> = formats::ALL
+        .iter()
+        .filter(|f| f.loses().is_some())
+        .map(|f| f.name())
+        .collect();
+    assert_eq!(writable, ["ios", "fio", "csv", "jsonl", "blkreplay"]);
+}
