@@ -3,12 +3,10 @@
 //! - the event calendar, under the hold model (pop one, schedule one), at 16 to a million events;
 //! - the queueing-network layer: M/M/1 and a fork-join of four;
 //! - a simulated request on RAID 5 and RAID 0;
-//! - a line of a trace, read and written;
 //! - a point of a sonar diagram.
 //!
 //! The figures of peers stand beside ours in `docs/src/performance.md`.
 
-use std::hint::black_box;
 use std::path::Path;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -16,7 +14,6 @@ use iosonar::plot::{Kind, Series, Size, Sonar, render};
 use iosonar::scenario::{Overrides, Simulation};
 use iosonar::sim_core::network::{Arrivals, Builder, Queue, Until};
 use iosonar::sim_core::{Calendar, Law, Seed};
-use iosonar::trace::{Batch, Metadata, TraceReader, input, output};
 use iosonar::units::Nanos;
 
 fn hold(c: &mut Criterion) {
@@ -106,47 +103,6 @@ fn simulation(c: &mut Criterion) {
     group.finish();
 }
 
-fn trace(c: &mut Criterion) {
-    let dir = tempfile::tempdir().expect("a folder for the trace");
-    let text: String = (0..200_000_u64)
-        .map(|i| {
-            let (t, sector) = (Nanos::from_micros(i * 137), i * 7919 % 60_000_000);
-            format!(
-                "{:14.9} ; {sector:12} ; {:4} ; R ; 0.0 ; 0.0\n",
-                t.as_secs_f64(),
-                8 << (i % 5)
-            )
-        })
-        .collect();
-    let path = dir.path().join("bench.load");
-    std::fs::write(&path, &text).expect("the trace can be written");
-    let mut group = c.benchmark_group("blkreplay text");
-    group.throughput(Throughput::Bytes(text.len() as u64));
-    group.bench_function("read", |b| {
-        b.iter(|| {
-            let mut reader = input::open(&path).expect("it opens");
-            let (mut batch, mut rows) = (Batch::default(), 0);
-            while reader.next_batch(&mut batch).expect("it is whole") > 0 {
-                rows += batch.len();
-            }
-            black_box(rows)
-        });
-    });
-    group.bench_function("read and write", |b| {
-        let out = dir.path().join("out.load");
-        b.iter(|| {
-            let mut reader = input::open(&path).expect("it opens");
-            let mut writer = output::create(&out, &Metadata::default()).expect("it can be made");
-            let mut batch = Batch::default();
-            while reader.next_batch(&mut batch).expect("it is whole") > 0 {
-                writer.write(&batch).expect("it can be written");
-            }
-            writer.finish().expect("it can be completed");
-        });
-    });
-    group.finish();
-}
-
 fn sonar(c: &mut Criterion) {
     const POINTS: u32 = 1_000_000;
     let mut group = c.benchmark_group("sonar diagram");
@@ -170,5 +126,5 @@ fn sonar(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, hold, networks, simulation, trace, sonar);
+criterion_group!(benches, hold, networks, simulation, sonar);
 criterion_main!(benches);

@@ -13,7 +13,8 @@
 //! |---|---|
 //! | [`units`] | nanoseconds, sectors, bytes |
 //! | [`stats`] | moments, histograms, confidence intervals |
-//! | [`trace`] | requests, records, trace formats |
+//! | [`trace`] | requests, records, trace formats, transformations |
+//! | [`analysis`] | metrics over traces |
 //! | [`sim_core`] | event calendar, random streams, queueing networks |
 //! | [`device`] | what an array sees of a device |
 //! | [`disk_model`] | zoned disks |
