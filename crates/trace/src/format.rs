@@ -34,6 +34,11 @@ pub trait Format: Sync {
         None
     }
 
+    /// Whether requests to several devices can be told apart when they are read again.
+    fn holds_devices(&self) -> bool {
+        true
+    }
+
     /// Whether `head`, the first kilobytes of a file, looks like this format.
     fn recognises(&self, head: &[u8]) -> bool;
 
@@ -166,8 +171,6 @@ pub struct WriteOptions {
     pub lossy: bool,
     /// fio: the file that requests go to; else the device's name, or `target`.
     pub fio_file: Option<String>,
-    /// fio: write version 2 of the log, for fio before 3.31.
-    pub fio_v2: bool,
 }
 
 /// A source of batches.

@@ -219,6 +219,32 @@ fn events_of_the_kernel_become_requests() {
             "900000 64+1 write sync 252,2 0 1000000 Error(5)",
         ]
     );
+    // What is issued again is one request; with -t a flush tells its duration.
+    assert_eq!(
+        read("requeued.txt"),
+        [
+            "0 100+8 write 8,0 0 900000",
+            "200000 0+0 flush sync 8,0 0 500000"
+        ]
+    );
+    let again = ReadOptions {
+        start_event: StartEvent::Issue,
+        ..ReadOptions::default()
+    };
+    let rows = read_with("requeued.txt", &again).unwrap().0;
+    assert_eq!(rows[1], "300000 100+8 write 8,0 0 600000");
+    assert_eq!(rows.len(), 2);
+    let at_issue = ReadOptions {
+        start_at_issue: true,
+        ..ReadOptions::default()
+    };
+    assert_eq!(
+        read_with("requeued.txt", &at_issue).unwrap().0,
+        [
+            "0 100+8 write 8,0 300000 600000",
+            "200000 0+0 flush sync 8,0 50000 450000"
+        ]
+    );
     assert_eq!(
         read("perf-script.txt"),
         ["0 7322849+16 read 254,16 0 4154000"]

@@ -69,7 +69,7 @@ proptest! {
     }
 
     #[test]
-    fn logs_of_fio_keep_requests_to_the_microsecond(mut rows in prop::collection::vec(any_row(1 << 50), 1..60), v2: bool) {
+    fn logs_of_fio_keep_requests_to_the_microsecond(mut rows in prop::collection::vec(any_row(1 << 50), 1..60)) {
         for row in &mut rows {
             let request = &mut row.record.request;
             request.sector = Sector::new(request.sector.get() >> 12);
@@ -78,8 +78,7 @@ proptest! {
         rows.retain(|row| row.record.request.op != Op::WriteZeroes);
         rows.sort_by_key(|row| row.record.request.start);
         prop_assume!(!rows.is_empty());
-        let options = WriteOptions { fio_v2: v2, ..WriteOptions::default() };
-        let (back, metadata) = there_and_back(&rows, "x.fio", &options).unwrap();
+        let (back, metadata) = there_and_back(&rows, "x.fio", &WriteOptions::default()).unwrap();
         let expected: Vec<(Row, String)> = named(&rows, &devices())
             .into_iter()
             .map(|(mut row, name)| {

@@ -76,9 +76,6 @@ pub(crate) struct WriteArgs {
     /// fio: the file that all requests go to [default: the device's name]
     #[arg(long, value_name = "NAME")]
     fio_file: Option<String>,
-    /// fio: write version 2 of the log, for fio before 3.31
-    #[arg(long)]
-    fio_v2: bool,
 }
 
 impl WriteArgs {
@@ -87,7 +84,6 @@ impl WriteArgs {
             format: self.to.clone(),
             lossy: self.lossy,
             fio_file: self.fio_file.clone(),
-            fio_v2: self.fio_v2,
         }
     }
 }

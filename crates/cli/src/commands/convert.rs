@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use iosonar_report::grouped;
+use iosonar_trace::formats::by_format_name;
 use iosonar_trace::input::Combine;
 use iosonar_trace::transform::derive;
 use iosonar_trace::{
@@ -54,6 +55,19 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
         }
     })?;
     remarks::tell(&done.metadata, args.quiet);
+    if done.metadata.devices.len() > 1 && args.split.is_none() {
+        let format = match &options.format {
+            Some(name) => by_format_name(name)?,
+            None => output::format_for(&args.out)?,
+        };
+        if !format.holds_devices() {
+            note(&format!(
+                "{} devices became one: the format does not tell them apart (--device, --split device and \
+                 --adjacent keep them apart)",
+                done.metadata.devices.len()
+            ));
+        }
+    }
     if done.left_out > 0 {
         note(&format!(
             "{} requests were left out: the format cannot hold them",

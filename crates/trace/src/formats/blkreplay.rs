@@ -49,6 +49,10 @@ impl Format for Blkreplay {
         "start (s, 9 decimals), sector, sectors, op with flags, delay (s), latency (s)"
     }
 
+    fn holds_devices(&self) -> bool {
+        false
+    }
+
     fn loses(&self) -> Option<&'static str> {
         Some(
             "device, class, group and think time; write-zeroes; the difference between times of zero and \

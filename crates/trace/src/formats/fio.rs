@@ -2,7 +2,8 @@
 //!
 //! Version 3: `time_us file action [offset length]`, microseconds from the start. Version 2: `file add`,
 //! `file open`, `file close`, `file action offset length`, and `file wait US 0`, where each wait counts
-//! from the one before. Offsets and lengths are in bytes; actions are read, write, trim, sync, datasync.
+//! from the one before (so fio's manual; its code takes them for milliseconds since its own start, which is
+//! why version 2 is not written). Offsets and lengths are in bytes; actions are read, write, trim, sync, datasync.
 
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
@@ -28,7 +29,7 @@ impl Format for Fio {
     }
 
     fn description(&self) -> &'static str {
-        "fio I/O logs, version 2 and 3 (written for fio --read_iolog)"
+        "fio I/O logs, version 2 and 3 (written: 3, for fio --read_iolog from 3.31 on)"
     }
 
     fn columns(&self) -> &'static str {
@@ -170,8 +171,7 @@ struct Writer {
 impl Writer {
     fn new(sink: Sink, metadata: &Metadata, options: &WriteOptions) -> Result<Self, TraceError> {
         let mut sink = TextSink::new(sink);
-        sink.text
-            .extend_from_slice(if options.fio_v2 { V2 } else { V3 });
+        sink.text.extend_from_slice(V3);
         sink.text.push(b'\n');
         let devices = &metadata.devices;
         if let Some(name) = devices
@@ -223,10 +223,8 @@ impl Writer {
 
     fn line(&mut self, us: u64, name: &str, action: &str, range: Option<(u64, u64)>) {
         let text = &mut self.sink.text;
-        if !self.options.fio_v2 {
-            number(text, us, 0, b' ');
-            text.push(b' ');
-        }
+        number(text, us, 0, b' ');
+        text.push(b' ');
         text.extend_from_slice(name.as_bytes());
         text.push(b' ');
         text.extend_from_slice(action.as_bytes());
@@ -260,11 +258,6 @@ impl TraceWriter for Writer {
             let us = (request.start.get() + 500) / 1_000;
             let name = self.name(request.device);
             self.introduce(request.device, &name, us);
-            if self.options.fio_v2 && us > self.last_us {
-                let wait = us - self.last_us;
-                self.line(us, &name, "wait", Some((wait, 0)));
-            }
-            // Version 2 has no way back: what starts earlier starts at once.
             self.last_us = self.last_us.max(us);
             let length = request.sectors.bytes().get();
             self.line(us, &name, action, Some((offset, length)));

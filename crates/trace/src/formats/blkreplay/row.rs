@@ -11,7 +11,7 @@ const WHOLE_ROW: &str = "'start ; sector ; sectors ; op', then optionally '; del
 const NAMES: [&str; 6] = ["start", "sector", "sectors", "op", "delay", "latency"];
 /// How the header calls the columns; blkreplay's own words, and ours.
 const HEADER_NAMES: [&[&str]; 6] = [
-    &["start"],
+    &["start", "orig_start"],
     &["sector"],
     &["length", "sectors"],
     &["op"],
@@ -44,12 +44,14 @@ pub(super) fn is_info(line: &[u8]) -> bool {
     line.starts_with(b"INFO: ")
 }
 
-/// Whether the line names columns: the first field is a single word of letters, and there are at
-/// least three more.
+/// Whether the line names columns: the first field is a single word of letters (`start`, or the peer's
+/// `orig_start`), and there are at least three more.
 pub(super) fn is_header(line: &[u8]) -> bool {
     let mut fields = line.split(|&b| b == b';');
     let first = fields.next().unwrap_or_default().trim_ascii();
-    let word = |field: &[u8]| !field.is_empty() && field.iter().all(u8::is_ascii_alphabetic);
+    let word = |field: &[u8]| {
+        !field.is_empty() && field.iter().all(|b| b.is_ascii_alphabetic() || *b == b'_')
+    };
     word(first) && fields.count() >= 3
 }
 

@@ -100,8 +100,11 @@ impl EventLines for Plain {
                 line.sectors("sectors", sectors)?,
             ),
             // A command to the drive, with its bytes.
-            [first, ..] if first.starts_with(b"(") => return Ok(None),
-            [_, second, _] if second.starts_with(b"(") => return Ok(None),
+            [first, ..] if first.starts_with(b"(") && !letters.contains(&b'F') => return Ok(None),
+            // With -t, a flush has its duration there.
+            [_, second, _] if second.starts_with(b"(") && !letters.contains(&b'F') => {
+                return Ok(None);
+            }
             _ => (0, 0),
         };
         let Some((op, flags)) = op_of_event(letters, sectors) else {

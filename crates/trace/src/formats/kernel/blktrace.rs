@@ -189,6 +189,7 @@ impl Raw {
             2 => Action::BackMerge,
             3 => Action::FrontMerge,
             4 => Action::Get,
+            6 => Action::Requeue,
             7 => Action::Issue,
             8 => Action::Complete,
             12 => Action::Insert,

@@ -12,6 +12,8 @@ pub(super) enum Action {
     Get,
     Insert,
     Issue,
+    /// The driver gave it back: it will be issued again.
+    Requeue,
     Complete,
 }
 
@@ -59,6 +61,7 @@ impl Action {
             b"G" => Self::Get,
             b"I" => Self::Insert,
             b"D" => Self::Issue,
+            b"R" => Self::Requeue,
             b"C" => Self::Complete,
             _ => return None,
         })

@@ -62,7 +62,20 @@ impl<E: Events> Paired<E> {
         if !self.events.counts_from_beginning() {
             self.zero = self.ahead.iter().map(|e| e.time).min().unwrap_or_default();
         }
-        let count = |action| self.ahead.iter().filter(|e| e.action == action).count();
+        // The kernel's own flushes, and what it issues again, are no requests.
+        let requeued = self
+            .ahead
+            .iter()
+            .filter(|e| e.action == Action::Requeue)
+            .count();
+        let count = |action| {
+            let of = self
+                .ahead
+                .iter()
+                .filter(|e| e.action == action && e.sectors > 0);
+            of.count()
+                .saturating_sub(if action == Action::Issue { requeued } else { 0 })
+        };
         let begins = match self.wanted {
             StartEvent::Queue => Action::Queue,
             StartEvent::Get => Action::Get,
@@ -124,6 +137,7 @@ impl<E: Events> Paired<E> {
         }
         match event.action {
             Action::Issue => self.pending.issue(event, time, device),
+            Action::Requeue => self.pending.requeue(event, device, begins == Action::Issue),
             Action::BackMerge | Action::FrontMerge if begins != Action::Queue => {
                 self.pending
                     .merge(event, device, event.action == Action::FrontMerge);
@@ -148,6 +162,9 @@ impl<E: Events> Paired<E> {
             let Some((slot, done)) = self.pending.pop(anyway) else {
                 return;
             };
+            if slot.withdrawn {
+                continue;
+            }
             if !done {
                 let request = slot.record.request;
                 self.metadata.remark(

@@ -15,6 +15,8 @@ pub(super) struct Slot {
     left: u32,
     issued: Option<Nanos>,
     done: bool,
+    /// It was given back, and is no request.
+    pub(super) withdrawn: bool,
 }
 
 #[derive(Default)]
@@ -88,6 +90,7 @@ impl Pending {
             left: event.sectors,
             issued: None,
             done: false,
+            withdrawn: false,
         });
         twice
     }
@@ -122,13 +125,57 @@ impl Pending {
         covered
     }
 
-    /// A range was issued to the driver.
+    /// A range, or a flush, was issued to the driver: the first time counts.
     pub(super) fn issue(&mut self, event: &Event, now: Nanos, device: u16) {
-        let to = event.sector.saturating_add(u64::from(event.sectors));
-        for (number, _) in self.covered(device, event.op, event.sector, to) {
-            let slot = self.slot(number);
-            slot.issued = Some(now);
+        for number in self.meant(event, device, false) {
+            self.slot(number).issued = Some(now);
         }
+    }
+
+    /// The driver gave a request back. Where requests begin with their issue, it has not begun.
+    pub(super) fn requeue(&mut self, event: &Event, device: u16, begins_with_issue: bool) {
+        for number in self.meant(event, device, !begins_with_issue) {
+            let slot = self.slot(number);
+            slot.issued = None;
+            if begins_with_issue {
+                slot.withdrawn = true;
+                slot.done = true;
+                let request = slot.record.request;
+                let state = self.state(request.device, request.op);
+                state.by_sector.remove(&(request.sector.get(), number));
+                state.flushes.retain(|n| *n != number);
+            }
+        }
+    }
+
+    /// The requests that an event is about which have been issued, or have not.
+    fn meant(&mut self, event: &Event, device: u16, issued: bool) -> Vec<u64> {
+        let first = self.first;
+        let slots = &self.slots;
+        let is = |number: u64| slots[(number - first) as usize].issued.is_some() == issued;
+        let Some(state) = self.devices.get(&(device, event.op == Op::Read)) else {
+            return Vec::new();
+        };
+        if event.sectors == 0 {
+            return state
+                .flushes
+                .iter()
+                .copied()
+                .find(|n| is(*n))
+                .into_iter()
+                .collect();
+        }
+        let to = event.sector.saturating_add(u64::from(event.sectors));
+        let low = event.sector.saturating_sub(state.longest);
+        let (mut meant, mut at) = (Vec::new(), event.sector);
+        for &(sector, number) in state.by_sector.range((low, 0)..(to, 0)) {
+            let end = slots[(number - first) as usize].record.request.end().get();
+            if is(number) && end > at && (sector >= at || meant.is_empty()) {
+                meant.push(number);
+                at = end;
+            }
+        }
+        meant
     }
 
     /// A bio joins a request in front of it or behind it.

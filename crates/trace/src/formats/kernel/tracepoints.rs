@@ -50,11 +50,12 @@ impl Format for Tracepoints {
     }
 }
 
-const EVENTS: [(&[u8], Action); 8] = [
+const EVENTS: [(&[u8], Action); 9] = [
     (b"block_bio_queue", Action::Queue),
     (b"block_getrq", Action::Get),
     (b"block_rq_insert", Action::Insert),
     (b"block_rq_issue", Action::Issue),
+    (b"block_rq_requeue", Action::Requeue),
     (b"block_rq_complete", Action::Complete),
     (b"block_bio_complete", Action::Complete),
     (b"block_bio_backmerge", Action::BackMerge),
