@@ -114,36 +114,42 @@ impl Change {
         Ok(match self {
             Self::Select { from, until } => Box::new(Streamed::new(
                 inner,
+                path,
                 select::Window {
                     from: *from,
                     until: *until,
                     sorted,
                 },
             )),
-            Self::Ops(ops) => Box::new(Streamed::new(inner, select::OnlyOps(ops.clone()))),
-            Self::Sample { share } => Box::new(Streamed::new(inner, select::Sample::new(*share))),
+            Self::Ops(ops) => Box::new(Streamed::new(inner, path, select::OnlyOps(ops.clone()))),
+            Self::Sample { share } => {
+                Box::new(Streamed::new(inner, path, select::Sample::new(*share)))
+            }
             Self::Repeat(repeat) => Box::new(repeat::Repeated::new(inner, *repeat, spill)),
             Self::OnBackstep(OnBackstep::Error) => {
                 Box::new(SortedByStart::new(inner, path.to_owned()))
             }
             Self::OnBackstep(OnBackstep::Shift) => {
-                Box::new(Streamed::new(inner, order::ShiftBacksteps::default()))
+                Box::new(Streamed::new(inner, path, order::ShiftBacksteps::default()))
             }
             Self::OnBackstep(OnBackstep::Sort) => Box::new(order::Sorted::new(inner, spill)),
-            Self::Slip(slip) => Box::new(Streamed::new(inner, place::Slipping::new(*slip))),
+            Self::Slip(slip) => Box::new(Streamed::new(inner, path, place::Slipping::new(*slip))),
             Self::Substitute { from, to } => Box::new(Streamed::new(
                 inner,
+                path,
                 place::Substitute {
                     from: *from,
                     to: *to,
                 },
             )),
-            Self::Spread(spread) => Box::new(Streamed::new(inner, *spread)),
-            Self::Resize(resize) => Box::new(Streamed::new(inner, *resize)),
+            Self::Spread(spread) => Box::new(Streamed::new(inner, path, *spread)),
+            Self::Resize(resize) => Box::new(Streamed::new(inner, path, *resize)),
             Self::Reverse => Box::new(reverse::Reversed::new(inner, spill)),
-            Self::Speed(ratio) => Box::new(Streamed::new(inner, time::Speed(*ratio))),
-            Self::Shift(by) => Box::new(Streamed::new(inner, time::Shift(*by))),
-            Self::RampLoad { per_s2 } => Box::new(Streamed::new(inner, time::Ramp::new(*per_s2))),
+            Self::Speed(ratio) => Box::new(Streamed::new(inner, path, time::Speed(*ratio))),
+            Self::Shift(by) => Box::new(Streamed::new(inner, path, time::Shift(*by))),
+            Self::RampLoad { per_s2 } => {
+                Box::new(Streamed::new(inner, path, time::Ramp::new(*per_s2)))
+            }
             Self::Command(command) => Box::new(command::piped(inner, path, command)?),
         })
     }

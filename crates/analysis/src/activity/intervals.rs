@@ -78,6 +78,9 @@ pub(super) struct Measured {
     pub(super) intervals: u64,
 }
 
+/// So many groups in which nothing changes are one.
+const LONG: u64 = 10_000;
+
 /// Counts active requests, interval by interval.
 pub(super) struct Intervals {
     width: Nanos,
@@ -169,7 +172,14 @@ impl Intervals {
         while next < interval {
             // So many alike, within a group.
             self.enter_group(self.group_of(next), next);
-            let end = (self.current_group + 1)
+            // Where nothing changes for long, all that time is one group.
+            let groups = self.group_of(interval) - self.current_group;
+            let last = if groups > LONG {
+                self.group_of(interval)
+            } else {
+                self.current_group + 1
+            };
+            let end = last
                 .saturating_mul(self.group.get())
                 .div_ceil(self.width.get());
             let n = end.max(next + 1).min(interval) - next;

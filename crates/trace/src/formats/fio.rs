@@ -151,6 +151,10 @@ impl Rows for Log {
             _ => self.now,
         };
         let fields = [next(), next(), next(), next()];
+        let more = next();
+        if !more.is_empty() {
+            return Err(line.wrong("end of line", more, "nothing more behind the length"));
+        }
         if fields[1].is_empty() {
             return Err(line.missing("action", "'time_us file action offset length'"));
         }

@@ -93,6 +93,18 @@ impl Field {
     }
 }
 
+impl Field {
+    /// Whether both say the same of a request, perhaps in other units.
+    fn means_the_same(self, other: Self) -> bool {
+        let kind = |field| match field {
+            Self::OffsetBytes => std::mem::discriminant(&Self::Sector),
+            Self::LengthBytes => std::mem::discriminant(&Self::Sectors),
+            field => std::mem::discriminant(&field),
+        };
+        kind(self) == kind(other)
+    }
+}
+
 /// A record that comes into being field by field.
 #[derive(Default)]
 struct Building {
@@ -212,7 +224,11 @@ impl Building {
             )?;
             (request.sector, request.sectors) = (sector, sectors);
         }
-        possible(line, &self.record.request, line.bytes)?;
+        let zero = Line {
+            bytes: b"0",
+            ..*line
+        };
+        possible(&zero, &self.record.request, zero.bytes)?;
         Ok((self.record, self.think))
     }
 }

@@ -6,6 +6,7 @@ use iosonar_units::{Nanos, Sector};
 
 use super::Spill;
 use super::spool::{Cursor, Spool};
+use super::time::possible;
 use crate::{Batch, Metadata, TraceError, TraceReader};
 
 /// How often a load is said: round r has `t + r (t_last - t_first)` and `sector + r * offset`.
@@ -119,7 +120,7 @@ impl TraceReader for Repeated {
         if round > 0 {
             let by = Nanos::new(span.saturating_mul(round));
             for start in batch.starts_mut() {
-                *start = start.saturating_add(by);
+                *start = possible(start.get().checked_add(by.get()), "--repeat")?;
             }
             let offset = self.repeat.offset.saturating_mul(round);
             for sector in batch.sector_column_mut() {

@@ -1,6 +1,8 @@
 //! Changes that need no more than the batch at hand.
 
-use crate::{Batch, Metadata, TraceError, TraceReader};
+use std::path::{Path, PathBuf};
+
+use crate::{Batch, Metadata, Place, TraceError, TraceReader};
 
 /// A change to a trace, batch by batch.
 pub(super) trait Stream: Send {
@@ -20,6 +22,7 @@ pub(super) trait Stream: Send {
 /// A trace with a change.
 pub(super) struct Streamed<S> {
     inner: Box<dyn TraceReader>,
+    path: PathBuf,
     change: S,
     metadata: Metadata,
     /// Only its remarks.
@@ -29,10 +32,11 @@ pub(super) struct Streamed<S> {
 }
 
 impl<S: Stream> Streamed<S> {
-    pub(super) fn new(inner: Box<dyn TraceReader>, change: S) -> Self {
+    pub(super) fn new(inner: Box<dyn TraceReader>, path: &Path, change: S) -> Self {
         Self {
             metadata: inner.metadata().clone(),
             inner,
+            path: path.to_owned(),
             change,
             own: Metadata::default(),
             begun: false,
@@ -54,7 +58,14 @@ impl<S: Stream> TraceReader for Streamed<S> {
                 self.ended = true;
                 break;
             }
-            self.ended = !self.change.apply(batch, &mut self.own)?;
+            let outcome = self.change.apply(batch, &mut self.own);
+            self.ended = !outcome.map_err(|error| match error {
+                TraceError::Option(problem) => TraceError::Request {
+                    place: Place::of(&self.path, 0),
+                    problem,
+                },
+                other => other,
+            })?;
             if !batch.is_empty() {
                 break;
             }

@@ -6,12 +6,22 @@ use super::Ratio;
 use super::streamed::Stream;
 use crate::{Batch, Metadata, TraceError};
 
+/// A time that files can hold: below 2^63 ns.
+pub(super) fn possible(time: Option<u64>, option: &str) -> Result<Nanos, TraceError> {
+    match time {
+        Some(ns) if ns < 1 << 63 => Ok(Nanos::new(ns)),
+        _ => Err(TraceError::Option(format!(
+            "{option} moves a request beyond 292 years: use a part of the load, or a smaller number"
+        ))),
+    }
+}
+
 pub(super) struct Speed(pub(super) Ratio);
 
 impl Stream for Speed {
     fn apply(&mut self, batch: &mut Batch, _: &mut Metadata) -> Result<bool, TraceError> {
         for start in batch.starts_mut() {
-            *start = self.0.divide(start.get()).map_or(Nanos::MAX, Nanos::new);
+            *start = possible(self.0.divide(start.get()), "--speed")?;
         }
         Ok(true)
     }
@@ -22,7 +32,7 @@ pub(super) struct Shift(pub(super) Nanos);
 impl Stream for Shift {
     fn apply(&mut self, batch: &mut Batch, _: &mut Metadata) -> Result<bool, TraceError> {
         for start in batch.starts_mut() {
-            *start = start.saturating_add(self.0);
+            *start = possible(start.get().checked_add(self.0.get()), "--shift")?;
         }
         Ok(true)
     }

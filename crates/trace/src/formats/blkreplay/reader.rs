@@ -3,8 +3,13 @@
 use iosonar_units::Nanos;
 
 use super::row::{self, Row};
+use crate::error::excerpt;
 use crate::text::{Lines, skipped};
 use crate::{Batch, Metadata, ReadOptions, Record, Source, TraceError, TraceReader};
+
+const ROWS: &str = "rows 'start ; sector ; sectors ; op', times in seconds";
+/// No licence is longer.
+const MOST_NOTICES: usize = 1 << 22;
 
 pub(super) struct Reader {
     lines: Lines,
@@ -26,8 +31,17 @@ impl Reader {
             last_start: Nanos::ZERO,
             metadata: Metadata::default(),
         };
+        let mut bytes = 0;
         while reader.lines.advance()? {
             let line = reader.lines.line();
+            bytes += line.bytes.len() + 1;
+            if bytes > MOST_NOTICES {
+                return Err(TraceError::UnknownFormat {
+                    path: reader.lines.path().to_owned(),
+                    reason: format!("there is no request in the first {MOST_NOTICES} bytes"),
+                    readable: ROWS.to_owned(),
+                });
+            }
             if row::is_data(line.bytes) || row::is_info(line.bytes) {
                 reader.lines.give_back();
                 break;
@@ -44,6 +58,17 @@ impl Reader {
             }
         }
         Ok(reader)
+    }
+
+    /// Counts a line behind the first row that is no row: it may have been meant to be one.
+    fn comment(&mut self) {
+        let line = self.lines.line();
+        if !line.bytes.trim_ascii().is_empty() && !row::is_header(line.bytes) {
+            self.metadata.remark(
+                "lines between rows are no rows, and were taken for comments",
+                || format!("line {}: {}", line.number, excerpt(line.bytes)),
+            );
+        }
     }
 
     /// What the current line holds; `None` for a comment.
@@ -75,7 +100,7 @@ impl TraceReader for Reader {
                     self.last_start = record.request.start;
                     batch.push_at(&record, self.lines.number());
                 }
-                Ok(None) => {}
+                Ok(None) => self.comment(),
                 Err(e) if self.lenient => skipped(&mut self.metadata, &e),
                 Err(e) => return Err(e),
             }
@@ -86,7 +111,7 @@ impl TraceReader for Reader {
             return Err(TraceError::UnknownFormat {
                 path: self.lines.path().to_owned(),
                 reason: "there is no request in it".to_owned(),
-                readable: "rows 'start ; sector ; sectors ; op', times in seconds".to_owned(),
+                readable: ROWS.to_owned(),
             });
         }
         Ok(batch.len())

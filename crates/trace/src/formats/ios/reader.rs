@@ -196,8 +196,8 @@ impl Reader {
             return Err(self.damaged(
                 at,
                 format!(
-                    "the file ends after {got} of the {length} bytes of a block: it is cut off, or being written; \
-                     --lenient takes the whole blocks"
+                    "the file ends after {got} of the {length} bytes of a block: it is cut off, being written, or \
+                     this length is damaged; --lenient takes the whole blocks before"
                 ),
             ));
         }
@@ -237,12 +237,42 @@ impl Reader {
                 }
             }
             INDEX => {
-                self.ended = true;
+                self.behind_index()?;
                 Ok(false)
             }
             // Kinds of later minor versions.
             _ => Ok(false),
         }
+    }
+
+    /// Behind the index stands the end mark, and then nothing, or another file (`cat a.ios b.ios`).
+    fn behind_index(&mut self) -> Result<(), TraceError> {
+        let at = self.offset;
+        let mut trailer = [0; frame::TRAILER];
+        let n = self.fill(&mut trailer)?;
+        if n < trailer.len() || trailer[8..] != frame::END {
+            self.ended = true;
+            return Err(self.damaged(
+                at,
+                "the end mark is missing: the file is cut off or damaged".to_owned(),
+            ));
+        }
+        let mut header = [0; frame::FILE_HEADER];
+        let n = self.fill(&mut header)?;
+        if n == 0 {
+            self.ended = true;
+        } else if n < header.len()
+            || header[..8] != frame::MAGIC
+            || header[8..10] != frame::MAJOR.to_le_bytes()
+        {
+            self.ended = true;
+            return Err(self.damaged(
+                at + frame::TRAILER as u64,
+                "something stands behind the end of the trace that is no .ios file: --lenient leaves it aside"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
     }
 
     fn nonsense(&self) -> TraceError {

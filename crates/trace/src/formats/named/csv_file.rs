@@ -65,6 +65,59 @@ impl Format for Csv {
     }
 }
 
+/// Refuses a header in which something is missing, or stands twice.
+fn check_columns(
+    line: &Line<'_>,
+    header: &[u8],
+    fields: &[Option<(Field, String)>],
+) -> Result<(), TraceError> {
+    for (i, (field, name)) in fields
+        .iter()
+        .enumerate()
+        .filter_map(|(i, f)| Some((i, f.as_ref()?)))
+    {
+        let meant_too = fields[..i]
+            .iter()
+            .flatten()
+            .find(|(other, _)| other.means_the_same(*field));
+        if let Some((_, other)) = meant_too {
+            return Err(line.wrong(
+                "header",
+                header,
+                format!("one column for each thing: '{other}' and '{name}' are the same"),
+            ));
+        }
+    }
+    let has = |wanted: fn(&Field) -> bool| fields.iter().flatten().any(|(f, _)| wanted(f));
+    for (there, name) in [
+        (
+            has(|f| matches!(f, Field::Start(_))),
+            "time_ns, time_us, time_ms or time_s",
+        ),
+        (
+            has(|f| matches!(f, Field::Sector | Field::OffsetBytes)),
+            "sector or offset_bytes",
+        ),
+        (
+            has(|f| matches!(f, Field::Sectors | Field::LengthBytes)),
+            "sectors or length_bytes",
+        ),
+        (has(|f| matches!(f, Field::Op)), "op"),
+    ] {
+        if !there {
+            return Err(line.wrong(
+                "header",
+                header,
+                format!(
+                    "a column {name}; other names are mapped with --columns, such as \
+                         --columns time_s=Timestamp,offset_bytes=Offset,length_bytes=Size,op=Type"
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// The delimiter of a header: the most frequent of the usual ones.
 fn delimiter_of(line: &[u8]) -> u8 {
     let count = |d: u8| memchr::memchr_iter(d, line).count();
@@ -99,6 +152,7 @@ impl Reader {
         } else {
             input
         };
+        let input: Box<dyn std::io::Read + Send> = Box::new(LimitedLines { input, length: 0 });
         let mut csv = csv::ReaderBuilder::new()
             .delimiter(delimiter)
             .flexible(true)
@@ -137,33 +191,7 @@ impl Reader {
                 ));
             }
         }
-        let has = |wanted: fn(&Field) -> bool| fields.iter().flatten().any(|(f, _)| wanted(f));
-        for (there, name) in [
-            (
-                has(|f| matches!(f, Field::Start(_))),
-                "time_ns, time_us, time_ms or time_s",
-            ),
-            (
-                has(|f| matches!(f, Field::Sector | Field::OffsetBytes)),
-                "sector or offset_bytes",
-            ),
-            (
-                has(|f| matches!(f, Field::Sectors | Field::LengthBytes)),
-                "sectors or length_bytes",
-            ),
-            (has(|f| matches!(f, Field::Op)), "op"),
-        ] {
-            if !there {
-                return Err(line.wrong(
-                    "header",
-                    header,
-                    format!(
-                        "a column {name}; other names are mapped with --columns, such as \
-                         --columns time_s=Timestamp,offset_bytes=Offset,length_bytes=Size,op=Type"
-                    ),
-                ));
-            }
-        }
+        check_columns(&line, header, &fields)?;
         let context = Context::new(options);
         Ok(Self {
             csv,
@@ -181,6 +209,16 @@ impl Reader {
             number: self.row.position().map_or(0, csv::Position::line),
             path: &self.path,
         };
+        if self.row.len() != self.fields.len() {
+            return Err(TraceError::Damaged {
+                place: crate::error::Place::of(&self.path, line.number),
+                problem: format!(
+                    "the row has {} fields, expected {} as in the header",
+                    self.row.len(),
+                    self.fields.len()
+                ),
+            });
+        }
         let mut building = Building::default();
         for (text, field) in self.row.iter().zip(&self.fields) {
             if let Some((field, name)) = field {
@@ -196,6 +234,29 @@ impl Reader {
         building
             .done(&line, &mut self.context)
             .map_err(without_column)
+    }
+}
+
+/// Fails at a line that is no line of text: more than a mebibyte without an end.
+struct LimitedLines<R> {
+    input: R,
+    length: usize,
+}
+
+impl<R: std::io::Read> std::io::Read for LimitedLines<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.input.read(buffer)?;
+        self.length = match memchr::memrchr(b'\n', &buffer[..n]) {
+            Some(end) => n - end,
+            None => self.length + n,
+        };
+        if self.length > 1 << 20 {
+            return Err(std::io::Error::new(
+                std::io::ErrorKind::InvalidData,
+                "a line of more than 1048576 bytes, expected lines of text",
+            ));
+        }
+        Ok(n)
     }
 }
 
