@@ -1,0 +1,2 @@
+#![no_main]
+iosonar_fuzz::reader!("disksim-validation");

@@ -1,0 +1,37 @@
+//! What the fuzz targets share: each forces one format upon arbitrary bytes.
+//!
+//! `cargo +nightly fuzz run msr -- -max_total_time=60`; good seeds are the files in `fixtures/traces`.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use iosonar_trace::{Batch, ReadOptions, TraceReader, input};
+
+pub use libfuzzer_sys;
+
+/// Reads `bytes` to the end as a trace of `format`, strictly or leniently as the first byte says.
+pub fn read(format: &str, bytes: &[u8]) {
+    let Some((&mode, bytes)) = bytes.split_first() else {
+        return;
+    };
+    let options = ReadOptions {
+        format: Some(format.to_owned()),
+        lenient: mode & 1 == 1,
+        round_out: mode & 2 == 2,
+        start_at_issue: mode & 4 == 4,
+        ..ReadOptions::default()
+    };
+    let input = Box::new(Cursor::new(bytes.to_vec()));
+    if let Ok(mut reader) = input::read_from(input, Path::new("fuzz"), &options) {
+        let mut batch = Batch::default();
+        while reader.next_batch(&mut batch).is_ok_and(|n| n > 0) {}
+    }
+}
+
+/// A target for the reader of a format.
+#[macro_export]
+macro_rules! reader {
+    ($format:literal) => {
+        $crate::libfuzzer_sys::fuzz_target!(|bytes: &[u8]| $crate::read($format, bytes));
+    };
+}
