@@ -1,11 +1,10 @@
 //! Reuse distance: how many other pages were accessed since the last access to a page, and with it the
 //! miss ratio of an LRU cache of any size (Mattson, Gecsei, Slutz, Traiger 1970).
 
-/// Positions of last accesses in a Fenwick tree, and what distances there were.
+/// Positions of last accesses, and what distances there were.
 #[derive(Debug)]
 pub(crate) struct Reuse {
-    /// Of positions from 1: how many last accesses lie in the range that ends here.
-    tree: Vec<u32>,
+    positions: Positions,
     next: u32,
     live: u32,
     counts: Counts,
@@ -23,7 +22,7 @@ enum Counts {
     Scaled(Vec<f64>),
 }
 
-const SMALLEST_TREE: usize = 1 << 12;
+const FEWEST: usize = 1 << 12;
 const SUB_BITS: u32 = 9;
 
 /// Exact below 1024, then 512 bins for each power of two.
@@ -45,10 +44,72 @@ fn lowest_of(bin: usize) -> u64 {
     (bin - (shift << SUB_BITS)) << shift
 }
 
+/// A set of positions that can tell how many lie up to one: a bit for each, and counts of blocks of bits and
+/// of blocks of blocks. Sums over neighbours are faster here than the jumps of a Fenwick tree.
+#[derive(Debug)]
+struct Positions {
+    bits: Vec<u64>,
+    /// Of each block of positions.
+    blocks: Vec<u32>,
+    /// Of each so many blocks.
+    large: Vec<u32>,
+}
+
+/// Positions of a block, and blocks of a large one.
+const BLOCK: u32 = 512;
+/// Words of a block.
+const WORDS: u32 = BLOCK / 64;
+
+impl Positions {
+    /// Room for `size` positions, a multiple of [`BLOCK`], of which the first `taken` are in it.
+    fn new(size: usize, taken: usize) -> Self {
+        let blocks = size / BLOCK as usize;
+        let mut positions = Self {
+            bits: vec![0; size / 64],
+            blocks: vec![0; blocks],
+            large: vec![0; blocks / BLOCK as usize + 1],
+        };
+        (0..taken).for_each(|position| positions.insert(position as u32));
+        positions
+    }
+
+    fn len(&self) -> usize {
+        64 * self.bits.len()
+    }
+
+    #[inline]
+    fn insert(&mut self, position: u32) {
+        self.bits[(position / 64) as usize] |= 1 << (position % 64);
+        self.blocks[(position / BLOCK) as usize] += 1;
+        self.large[(position / BLOCK / BLOCK) as usize] += 1;
+    }
+
+    #[inline]
+    fn remove(&mut self, position: u32) {
+        self.bits[(position / 64) as usize] &= !(1 << (position % 64));
+        self.blocks[(position / BLOCK) as usize] -= 1;
+        self.large[(position / BLOCK / BLOCK) as usize] -= 1;
+    }
+
+    /// How many lie at `position` or before.
+    #[inline]
+    fn up_to(&self, position: u32) -> u32 {
+        let (word, block, large) = (position / 64, position / BLOCK, position / BLOCK / BLOCK);
+        let larges: u32 = self.large[..large as usize].iter().sum();
+        let blocks: u32 = self.blocks[(large * BLOCK) as usize..block as usize]
+            .iter()
+            .sum();
+        let words = &self.bits[(block * WORDS) as usize..word as usize];
+        let words: u32 = words.iter().map(|w| w.count_ones()).sum();
+        let within = self.bits[word as usize] & (u64::MAX >> (63 - position % 64));
+        larges + blocks + words + within.count_ones()
+    }
+}
+
 impl Default for Reuse {
     fn default() -> Self {
         Self {
-            tree: vec![0; SMALLEST_TREE + 1],
+            positions: Positions::new(FEWEST, 0),
             next: 0,
             live: 0,
             counts: Counts::Exact(Vec::new()),
@@ -66,58 +127,30 @@ impl Reuse {
     pub(crate) fn access(&mut self, before: Option<u32>) -> u32 {
         self.sampled += 1;
         if let Some(before) = before {
-            let distance = self.live - self.up_to(before);
+            let distance = self.live - self.positions.up_to(before);
             self.count(u64::from(distance));
-            self.add(before, -1);
+            self.positions.remove(before);
         } else {
             self.cold += 1.0;
             self.live += 1;
         }
         let position = self.next;
         self.next += 1;
-        self.add(position, 1);
+        self.positions.insert(position);
         position
     }
 
     /// Whether positions must be given anew, by [`restart`](Self::restart).
     pub(crate) fn is_full(&self) -> bool {
-        self.next as usize + 1 >= self.tree.len()
+        self.next as usize >= self.positions.len()
     }
 
     /// The `pages` last accesses have the positions from 0 on.
     pub(crate) fn restart(&mut self, pages: usize) {
-        let size = (4 * pages).next_power_of_two().max(SMALLEST_TREE);
-        self.tree.clear();
-        self.tree.resize(size + 1, 0);
-        for i in 1..=size {
-            self.tree[i] += u32::from(i <= pages);
-            let parent = i + (i & i.wrapping_neg());
-            if parent <= size {
-                self.tree[parent] += self.tree[i];
-            }
-        }
+        let size = (3 * pages).next_multiple_of(BLOCK as usize).max(FEWEST);
+        self.positions = Positions::new(size, pages);
         self.next = pages as u32;
         self.live = pages as u32;
-    }
-
-    #[inline]
-    fn add(&mut self, position: u32, by: i32) {
-        let mut i = position as usize + 1;
-        while let Some(count) = self.tree.get_mut(i) {
-            *count = count.wrapping_add_signed(by);
-            i += i & i.wrapping_neg();
-        }
-    }
-
-    /// How many last accesses lie at `position` or before.
-    #[inline]
-    fn up_to(&self, position: u32) -> u32 {
-        let (mut i, mut sum) = (position as usize + 1, 0);
-        while i > 0 {
-            sum += self.tree[i];
-            i &= i - 1;
-        }
-        sum
     }
 
     #[inline]
