@@ -31,11 +31,11 @@ pub struct LoadOptions {
 }
 
 impl Default for LoadOptions {
-    /// Windows of a second, 256 MiB.
+    /// Windows of a second, 100 MiB: half a million pages, or 2 GiB of data, are exact.
     fn default() -> Self {
         Self {
             window: Nanos::SECOND,
-            memory: 256 << 20,
+            memory: 100 << 20,
         }
     }
 }
@@ -110,9 +110,9 @@ impl Positions {
     }
 }
 
-/// Bytes of a page in the table, with the room that its hashing needs, its positions in the order of
+/// Bytes of a page in the table, with the room that its hashing and its growing need, its positions in the order of
 /// accesses, and its share of the distances.
-const PAGE_BYTES: usize = 56 * 2 + 16 + 8;
+const PAGE_BYTES: usize = 56 * 3 + 16 + 16;
 
 impl LoadMetrics {
     /// Nothing measured yet.

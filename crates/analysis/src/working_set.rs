@@ -7,7 +7,7 @@ use iosonar_units::Nanos;
 use crate::pages::Touched;
 
 /// So many moments are told apart before neighbours are taken together.
-const MOST_MOMENTS: usize = 1 << 22;
+const MOST_MOMENTS: usize = 1 << 20;
 
 /// Sliding windows over the touches of sectors, and one over all of them.
 ///
@@ -252,7 +252,7 @@ impl Spans {
             lows: vec![VecDeque::new(); lengths.len()],
             highs: vec![VecDeque::new(); lengths.len()],
             all: None,
-            most: 1 << 18,
+            most: 1 << 16,
         }
     }
 

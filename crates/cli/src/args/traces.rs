@@ -137,7 +137,7 @@ pub(crate) struct Analyze {
     #[arg(long, value_name = "BY", value_parser = ["device", "op", "size"])]
     pub(crate) by: Option<String>,
     /// How much memory tables of pages may take before they become samples
-    #[arg(long, value_name = "SIZE", default_value = "256MiB")]
+    #[arg(long, value_name = "SIZE", default_value = "100MiB")]
     pub(crate) memory: Bytes,
     /// Write time series and distributions as CSV files into this folder
     #[arg(long, value_name = "DIR")]
