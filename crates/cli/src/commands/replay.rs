@@ -132,7 +132,7 @@ pub(crate) fn carry_out(
     quiet: bool,
 ) -> anyhow::Result<Summary> {
     let records = out
-        .map(|path| output::create(path, &provenance(load, target)?))
+        .map(|path| output::create(path, &provenance(load, target, options)?))
         .transpose()?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -197,8 +197,24 @@ impl<F: Fn()> Drop for AtEnd<F> {
 
 /// What is written above the records: the load's own notices, where the records come from, and why
 /// they may not be of the storage.
-fn provenance(load: &Path, target: &Target) -> Result<Metadata, TraceError> {
-    let mut metadata = input::open(load)?.metadata().clone();
+fn provenance(load: &Path, target: &Target, options: &Options) -> Result<Metadata, TraceError> {
+    let mut metadata = input::open_with(load, &options.reading.options)?
+        .metadata()
+        .clone();
+    let of_system = |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}"));
+    for (name, value) in [
+        ("tool", Ok(format!("iosonar {}", env!("CARGO_PKG_VERSION")))),
+        ("replayed", Ok(load.display().to_string())),
+        ("target", Ok(target.path().display().to_string())),
+        ("host", of_system("hostname")),
+        ("kernel", of_system("osrelease")),
+    ] {
+        // What the system does not tell is not told.
+        if let Ok(value) = value {
+            let value = value.trim().to_owned();
+            metadata.about.insert(name.to_owned(), value);
+        }
+    }
     metadata.notices.push(format!(
         "# iosonar {}: {} replayed on {}",
         env!("CARGO_PKG_VERSION"),

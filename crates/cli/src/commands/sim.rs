@@ -284,9 +284,18 @@ fn watched<T>(
 /// What is written above the records: the load's own notices, and where the records come from.
 fn provenance(simulation: &Simulation) -> Result<Metadata, TraceError> {
     let mut metadata = match &simulation.load {
-        Load::Trace { path, .. } => input::open(path)?.metadata().clone(),
+        Load::Trace { path, reading } => {
+            input::open_with(path, &reading.options)?.metadata().clone()
+        }
         Load::Synthetic { .. } | Load::Closed { .. } => Metadata::default(),
     };
+    for (name, value) in [
+        ("tool", format!("iosonar {}", env!("CARGO_PKG_VERSION"))),
+        ("simulated", headline(simulation)),
+        ("seed", simulation.seed.to_string()),
+    ] {
+        metadata.about.insert(name.to_owned(), value);
+    }
     metadata.notices.push(format!(
         "# iosonar {}: simulated, seed {}: {}",
         env!("CARGO_PKG_VERSION"),

@@ -16,7 +16,7 @@ struct Piece {
     rows: u64,
 }
 
-/// The outputs of [`derive`], to be read one by one.
+/// The outputs of [`derive()`], to be read one by one.
 pub struct Derived {
     spool: Spool,
     outputs: Vec<Vec<Piece>>,

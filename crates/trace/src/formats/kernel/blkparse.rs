@@ -3,10 +3,10 @@
 //! `8,0  3  11  0.009507758  697  C  W 223490 + 8 [0]`: device, processor, sequence, seconds, process,
 //! action, operation, then `sector + sectors`; a flush has neither.
 
-use super::event::{Action, Event, errno_of, op_of_event};
+use super::event::{Action, Event};
 use super::format_string::FormatString;
 use super::pairing::Paired;
-use super::text_events::{EventLines, TextEvents, device, error_in_brackets};
+use super::text_events::{EventFields, EventLines, TextEvents, error_in_brackets};
 use crate::text::{Line, first_lines, whole, words};
 use crate::{Format, ReadOptions, Source, TraceError, TraceReader};
 
@@ -107,24 +107,17 @@ impl EventLines for Plain {
             }
             _ => (0, 0),
         };
-        let Some((op, flags)) = op_of_event(letters, sectors) else {
-            return Ok(None);
-        };
         let error = words(line.bytes).last().and_then(error_in_brackets);
-        Ok(Some(Event {
+        let fields = EventFields {
             time: line.time("time", time, 1_000_000_000)?.get(),
             action,
-            device: device(line, dev)?,
+            device: dev,
+            letters,
             sector,
             sectors,
-            op,
-            flags,
-            errno: match action {
-                Action::Complete => errno_of(error.unwrap_or_default()),
-                _ => 0,
-            },
-            place: line.number,
-        }))
+            error,
+        };
+        fields.event(line)
     }
 
     fn counts_from_beginning(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Events that stand in lines of text.
 
-use super::event::{Event, Events};
+use super::event::{Action, Event, Events, errno_of, op_of_event};
 use crate::text::{Line, Lines, skipped};
 use crate::{Metadata, Source, TraceError};
 
@@ -66,6 +66,43 @@ impl<P: EventLines> Events for TextEvents<P> {
 
     fn counts_from_beginning(&self) -> bool {
         self.parser.counts_from_beginning()
+    }
+}
+
+/// The fields of a line that has to do with a request.
+pub(super) struct EventFields<'a> {
+    /// In nanoseconds.
+    pub(super) time: u64,
+    pub(super) action: Action,
+    /// Major and minor number.
+    pub(super) device: &'a [u8],
+    pub(super) letters: &'a [u8],
+    pub(super) sector: u64,
+    pub(super) sectors: u32,
+    /// Of a completion.
+    pub(super) error: Option<i64>,
+}
+
+impl EventFields<'_> {
+    /// The event; `None` if it moves no data.
+    pub(super) fn event(&self, line: &Line<'_>) -> Result<Option<Event>, TraceError> {
+        let Some((op, flags)) = op_of_event(self.letters, self.sectors) else {
+            return Ok(None);
+        };
+        Ok(Some(Event {
+            time: self.time,
+            action: self.action,
+            device: device(line, self.device)?,
+            sector: self.sector,
+            sectors: self.sectors,
+            op,
+            flags,
+            errno: match self.action {
+                Action::Complete => errno_of(self.error.unwrap_or_default()),
+                _ => 0,
+            },
+            place: line.number,
+        }))
     }
 }
 

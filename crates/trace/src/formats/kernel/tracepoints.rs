@@ -4,9 +4,9 @@
 //! differs, the time is in seconds (or, of a raw clock, in nanoseconds), and from the event's name on all
 //! are alike. Newer kernels print the I/O priority behind the length.
 
-use super::event::{Action, Event, errno_of, op_of_event};
+use super::event::{Action, Event};
 use super::pairing::Paired;
-use super::text_events::{EventLines, TextEvents, device, error_in_brackets};
+use super::text_events::{EventFields, EventLines, TextEvents, error_in_brackets};
 use crate::text::{Line, first_lines, whole, words};
 use crate::{Format, ReadOptions, Source, TraceError, TraceReader};
 
@@ -112,24 +112,17 @@ impl EventLines for Tracing {
         } else {
             line.sector("sector", sector_text)?
         };
-        let Some((op, flags)) = op_of_event(letters, sectors) else {
-            return Ok(None);
-        };
         let error = words(behind).last().and_then(error_in_brackets);
-        Ok(Some(Event {
+        let fields = EventFields {
             time,
             action,
-            device: device(line, dev)?,
+            device: dev,
+            letters,
             sector,
             sectors,
-            op,
-            flags,
-            errno: match action {
-                Action::Complete => errno_of(error.unwrap_or_default()),
-                _ => 0,
-            },
-            place: line.number,
-        }))
+            error,
+        };
+        fields.event(line)
     }
 
     fn counts_from_beginning(&self) -> bool {
