@@ -27,8 +27,8 @@ pub enum At {
 const BYTE: u64 = 1 << 63;
 
 impl Place {
-    /// The place of a row, as a [`Batch`](crate::Batch) keeps it: a line number, or a byte offset marked
-    /// by [`byte_offset`].
+    /// The place of a row, as a [`Batch`](crate::Batch) keeps it: a line number, or a byte offset
+    /// with its highest bit set.
     pub fn of(file: &Path, number: u64) -> Self {
         Self {
             file: file.to_owned(),
