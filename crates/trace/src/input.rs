@@ -104,7 +104,11 @@ fn reader_of(
     let format = match &options.format {
         Some(name) => by_format_name(name)?,
         None if options.blkparse_format.is_some() => by_format_name("blkparse")?,
-        None if !options.columns.is_empty() && !head.starts_with(b"{") => by_format_name("csv")?,
+        None if options.delimiter.is_some()
+            || !options.columns.is_empty() && !head.starts_with(b"{") =>
+        {
+            by_format_name("csv")?
+        }
         None => format_of(head, &source.path)?,
     };
     format.reader(source, options)

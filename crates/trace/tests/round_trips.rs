@@ -6,7 +6,8 @@ use std::path::Path;
 
 use common::{Row, all_of, any_row, batch_of, ios_bytes};
 use iosonar_trace::{
-    Flags, Metadata, Op, Outcome, ReadOptions, TraceError, WriteOptions, formats, input, output,
+    Flags, Metadata, Op, Outcome, ReadOptions, TraceError, TraceReader, WriteOptions, formats,
+    input, output,
 };
 use iosonar_units::{Nanos, Sector, Sectors};
 use proptest::prelude::*;
@@ -274,4 +275,56 @@ fn every_format_tells_what_it_is() {
         .map(|f| f.name())
         .collect();
     assert_eq!(writable, ["ios", "fio", "csv", "jsonl", "blkreplay"]);
+}
+
+#[test]
+fn devices_of_a_binary_file_are_known_before_their_records() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.ios");
+    let mut writer = output::create(&path, &Metadata::default()).unwrap();
+    // As a conversion does: names turn up with the records.
+    let mut known = Metadata::default();
+    for device in 0..3_u16 {
+        known.devices.push(format!("disk-{device}"));
+        writer.update(&known);
+        let mut row = Row {
+            record: iosonar_trace::Record::default(),
+            think: None,
+        };
+        row.record.request.sectors = Sectors::new(8);
+        row.record.request.device = device;
+        let rows: Vec<Row> = (0..70_000)
+            .map(|i| {
+                row.record.request.start = Nanos::new(u64::from(device) * 1_000_000 + i);
+                row
+            })
+            .collect();
+        for part in rows.chunks(4096) {
+            writer.write(&batch_of(part)).unwrap();
+        }
+    }
+    writer.finish().unwrap();
+    let mut reader = input::open(&path).unwrap();
+    let mut batch = iosonar_trace::Batch::default();
+    while reader.next_batch(&mut batch).unwrap() > 0 {
+        for request in batch.requests() {
+            let name = format!("disk-{}", request.device);
+            assert_eq!(reader.metadata().device_name(request.device), name);
+        }
+    }
+    // After a jump, too.
+    let mut reader = input::open(&path).unwrap();
+    reader.skip_before(Nanos::new(2_000_000)).unwrap();
+    reader.next_batch(&mut batch).unwrap();
+    assert_eq!(reader.metadata().devices.len(), 3);
+    let options = ReadOptions {
+        devices: vec!["disk-2".to_owned()],
+        ..ReadOptions::default()
+    };
+    assert_eq!(
+        all_of(&mut *input::open_with(&path, &options).unwrap())
+            .unwrap()
+            .len(),
+        70_000
+    );
 }

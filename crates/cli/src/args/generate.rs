@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Poisson(Rate),
     /// Arrivals at constant distances
     Constant(Rate),
-    /// Poisson arrivals that are on and off in turn: exponential times, or heavy-tailed with --shape
+    /// Poisson arrivals that are on and off in turn: exponential times, or heavy-tailed with --pareto
     OnOff(OnOff),
     /// Self-similar arrivals: a biased cascade
     BModel(BModel),

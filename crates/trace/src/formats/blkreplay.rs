@@ -42,7 +42,7 @@ impl Format for Blkreplay {
 
     fn recognises(&self, head: &[u8]) -> bool {
         head.split(|&b| b == b'\n')
-            .any(|line| row::is_data(line) || row::is_header(line))
+            .any(|line| row::is_data(line) || row::is_our_header(line))
     }
 
     fn columns(&self) -> &'static str {

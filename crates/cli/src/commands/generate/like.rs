@@ -91,7 +91,7 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
                 row.title.to_owned(),
                 short(row.real),
                 short(row.made),
-                if row.is_distance {
+                if row.is_distance || (row.made / row.real).is_nan() {
                     String::new()
                 } else {
                     format!("{:.2}", row.made / row.real)
@@ -104,7 +104,9 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
 }
 
 fn short(value: f64) -> String {
-    if value == 0.0 {
+    if value.is_nan() {
+        "-".to_owned()
+    } else if value == 0.0 {
         "0".to_owned()
     } else if value.abs() >= 1000.0 {
         iosonar_report::grouped(value.round() as u64)

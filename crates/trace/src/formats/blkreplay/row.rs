@@ -55,6 +55,15 @@ pub(super) fn is_header(line: &[u8]) -> bool {
     word(first) && fields.count() >= 3
 }
 
+/// Whether the line is a header that begins as ours and the peer's do.
+pub(super) fn is_our_header(line: &[u8]) -> bool {
+    let first = line.trim_ascii_start();
+    is_header(line)
+        && HEADER_NAMES[0]
+            .iter()
+            .any(|name| first.starts_with(name.as_bytes()))
+}
+
 /// A row's line.
 #[derive(Clone, Copy)]
 pub(super) struct Row<'a>(pub(super) Line<'a>);

@@ -284,6 +284,25 @@ impl Reader {
         )
     }
 
+    /// The metadata frame at `offset` of a file in which one can jump.
+    fn metadata_at(&self, offset: u64) -> Option<Metadata> {
+        let file = self.file.as_ref()?;
+        let mut header = [0; FRAME_HEADER];
+        file.read_exact_at(&mut header, offset).ok()?;
+        let length = u32::from_le_bytes(header[4..8].try_into().ok()?) as usize;
+        if header[0] != METADATA || length > frame::LONGEST {
+            return None;
+        }
+        let mut payload = vec![0; length];
+        file.read_exact_at(&mut payload, offset + FRAME_HEADER as u64)
+            .ok()?;
+        let told = u32::from_le_bytes(header[8..].try_into().ok()?);
+        if frame::checksum(&header[..8], &payload) != told {
+            return None;
+        }
+        serde_json::from_slice(&payload).ok()
+    }
+
     /// The index of a file in which one can jump; `None` if it is not whole.
     fn index(&self) -> Option<Vec<IndexEntry>> {
         let file = self.file.as_ref()?;
@@ -346,10 +365,17 @@ impl TraceReader for Reader {
         let Some(index) = self.index() else {
             return Ok(());
         };
-        let first = index.iter().find(|entry| entry.max >= start.get());
-        let Some(entry) = first.or(index.last()) else {
+        let mut blocks = index.iter().filter(|entry| entry.count > 0);
+        let first = blocks.clone().find(|entry| entry.max >= start.get());
+        let Some(entry) = first.or(blocks.next_back()) else {
             return Ok(());
         };
+        // What is known of the trace at its end is known of the whole.
+        if let Some(last) = index.iter().rev().find(|entry| entry.count == 0)
+            && let Some(metadata) = self.metadata_at(last.offset)
+        {
+            self.metadata = metadata;
+        }
         if let Some(mut file) = self.file.take()
             && self.decoder.left() == 0
             && entry.offset > self.offset

@@ -29,9 +29,11 @@ impl Writer {
             block: BlockColumns::default(),
             bytes: Vec::new(),
             index: Vec::new(),
-            told: metadata.clone(),
+            told: Metadata::default(),
             metadata: metadata.clone(),
         };
+        // Of this reading, not of the trace.
+        writer.metadata.remarks.clear();
         let mut header = frame::MAGIC.to_vec();
         header.extend_from_slice(&frame::MAJOR.to_le_bytes());
         header.extend_from_slice(&frame::MINOR.to_le_bytes());
@@ -61,13 +63,29 @@ impl Writer {
         // Texts and numbers always become JSON.
         let json = serde_json::to_vec(&self.metadata).unwrap_or_else(|_| b"{}".to_vec());
         self.told = self.metadata.clone();
+        self.index.push(IndexEntry {
+            offset: self.offset,
+            count: 0,
+            min: 0,
+            max: 0,
+        });
         self.frame(METADATA, &json)
+    }
+
+    /// Says what has become known since it was said last.
+    fn tell_if_new(&mut self) -> Result<(), TraceError> {
+        if self.told == self.metadata {
+            return Ok(());
+        }
+        self.tell()
     }
 
     fn end_block(&mut self) -> Result<(), TraceError> {
         if self.block.len() == 0 {
             return Ok(());
         }
+        // Whoever reads the block must know its devices.
+        self.tell_if_new()?;
         let (min, max) = self.block.span();
         self.index.push(IndexEntry {
             offset: self.offset,
@@ -107,10 +125,7 @@ impl TraceWriter for Writer {
 
     fn finish(mut self: Box<Self>) -> Result<(), TraceError> {
         self.end_block()?;
-        self.told.remarks.clear();
-        if self.told != self.metadata {
-            self.tell()?;
-        }
+        self.tell_if_new()?;
         let mut index = Vec::with_capacity(self.index.len() * frame::INDEX_ENTRY);
         self.index.iter().for_each(|entry| entry.put(&mut index));
         let at = self.offset;
