@@ -28,6 +28,7 @@ pub struct OutcomePoint {
 struct Group {
     logical: Logical,
     last_row: u64,
+    last_start: Nanos,
     ends: [Nanos; 2],
 }
 
@@ -57,6 +58,8 @@ pub struct OutcomeMetrics {
     damaged: Damaged,
     activity: ActivityMeter,
     groups: BTreeMap<u32, Group>,
+    /// The width of a group of time.
+    group_length: Nanos,
     rows: u64,
     /// Which request each flight belongs to, for damage.
     flying: std::collections::HashMap<u64, iosonar_trace::Request>,
@@ -105,6 +108,7 @@ impl OutcomeMetrics {
             damaged: Damaged::default(),
             activity: ActivityMeter::new(activity),
             groups: BTreeMap::new(),
+            group_length: activity.group,
             rows: 0,
             flying: std::collections::HashMap::new(),
         }
@@ -114,6 +118,13 @@ impl OutcomeMetrics {
     pub fn push(&mut self, record: &Record) {
         let Record { request, outcome } = record;
         self.rows += 1;
+        let group_of_time = |t: Nanos| t.get() / self.group_length.get().max(1);
+        if !self.groups.is_empty()
+            && (self.rows.is_multiple_of(1024)
+                || group_of_time(request.start) != group_of_time(self.last_start))
+        {
+            self.end_old_groups(request.start);
+        }
         self.first_start.get_or_insert(request.start);
         self.last_start = request.start;
         self.proceed(request.start);
@@ -203,12 +214,14 @@ impl OutcomeMetrics {
                 ..single
             },
             last_row: rows,
+            last_start: request.start,
             ends: [until, Nanos::ZERO],
         });
         let logical = &mut group.logical;
         logical.ios += 1;
         logical.sectors += single.sectors;
         group.last_row = rows;
+        group.last_start = request.start;
         if until < group.ends[0] {
             group.ends[0] = until;
         }
@@ -216,18 +229,16 @@ impl OutcomeMetrics {
         if logical.ios == 2 {
             logical.second = Some(until.saturating_sub(from));
         }
-        if self.rows.is_multiple_of(GROUP_ROWS) {
-            let old = |g: &Group| g.last_row + GROUP_ROWS < rows;
-            let complete: Vec<u32> = self
-                .groups
-                .iter()
-                .filter(|(_, g)| old(g))
-                .map(|(key, _)| *key)
-                .collect();
-            for key in complete {
-                self.end_group(key);
-            }
-        }
+    }
+
+    /// Ends the groups that have had no record for long: so many rows, or a group of time.
+    fn end_old_groups(&mut self, now: Nanos) {
+        let (rows, length) = (self.rows, self.group_length);
+        let old =
+            |g: &Group| g.last_row + GROUP_ROWS < rows || now.saturating_sub(g.last_start) > length;
+        let of = |(key, group): (&u32, &Group)| old(group).then_some(*key);
+        let complete: Vec<u32> = self.groups.iter().filter_map(of).collect();
+        complete.into_iter().for_each(|key| self.end_group(key));
     }
 
     fn end_group(&mut self, key: u32) {

@@ -53,6 +53,17 @@ fn hash(key: u64) -> u64 {
     h ^ (h >> 33)
 }
 
+/// Page and device in one number. No disk has so many pages that they do not fit; if one had, different
+/// pages would get the same number with a probability of 2^-64.
+#[inline]
+fn key_of(page: u64, device: u16) -> u64 {
+    if page < 1 << 48 {
+        u64::from(device) << 48 | page
+    } else {
+        hash(page ^ hash(u64::from(device)))
+    }
+}
+
 impl Pages {
     /// A table of at most `most` pages.
     pub(crate) fn new(most: usize, windows: Windows) -> Self {
@@ -90,11 +101,10 @@ impl Pages {
         if from >= to {
             return;
         }
-        let device = u64::from(request.device) << 48;
         let (first, last) = (from / PAGE, (to - 1) / PAGE);
         self.accesses += last - first + 1;
         for page in first..=last {
-            let key = (page ^ device.rotate_left(7)).wrapping_add(1);
+            let key = key_of(page, request.device);
             let hash = hash(key);
             if self.threshold != 0 && hash >= self.threshold {
                 continue;
@@ -265,17 +275,18 @@ mod tests {
         /// With moments taken together a window may be longer, by at most what is told.
         #[test]
         fn coarse_working_sets_lie_between_those_of_the_window_and_a_longer_one(load in loads()) {
-            let lengths = [40];
+            let lengths = [40, 9];
             let windows = Windows::new(&lengths.map(Nanos::new)).with_most(4);
             let mut pages = Pages::new(10_000, windows);
             for (i, request) in load.iter().enumerate() {
                 pages.windows.begin(request.start);
                 pages.touch(request);
                 let until = request.start.get();
-                let told = pages.windows.sizes()[0];
-                let least = by_hand(&load[..=i], until, 40).0;
-                let most = by_hand(&load[..=i], until, 40 + pages.windows.widest().get()).0;
-                prop_assert!((least..=most).contains(&told), "{} <= {} <= {}", least, told, most);
+                for (length, told) in lengths.iter().zip(pages.windows.sizes()) {
+                    let least = by_hand(&load[..=i], until, *length).0;
+                    let most = by_hand(&load[..=i], until, length + pages.windows.widest().get()).0;
+                    prop_assert!((least..=most).contains(told), "{} <= {} <= {}", least, told, most);
+                }
             }
         }
 
@@ -305,6 +316,18 @@ mod tests {
             expected.sort_unstable_by(|a, b| b.cmp(a));
             prop_assert_eq!(pages.frequencies(), expected);
         }
+    }
+
+    #[test]
+    fn devices_have_pages_of_their_own() {
+        let mut pages = Pages::new(10_000, Windows::new(&[]));
+        for device in 0..600 {
+            let mut r = request(0, if device == 0 { 8 } else { 0 }, 8);
+            r.device = device;
+            pages.windows.begin(r.start);
+            pages.touch(&r);
+        }
+        assert_eq!((pages.len(), pages.windows.all()), (600, 4_800));
     }
 
     /// A load with hot and cold pages, from a fixed recurrence.
@@ -355,10 +378,12 @@ mod tests {
             exact.reuse.curve(exact.accesses()),
             sampled.reuse.curve(sampled.accesses()),
         );
-        for size in [100, 1_000, 10_000, 50_000, 100_000] {
-            let (exact, sampled) = (a.miss_ratio(size), b.miss_ratio(size));
-            // The paper's bound for samples of 8 K pages and more.
-            assert!((exact - sampled).abs() < 0.01, "{size}: {exact} {sampled}");
-        }
+        // The paper's measure and figure: the mean absolute error over sizes, below 0.01 for samples of 8 K pages.
+        let sizes: Vec<u64> = (1..=100).map(|i| i * 2_000).collect();
+        let errors = sizes
+            .iter()
+            .map(|size| (a.miss_ratio(*size) - b.miss_ratio(*size)).abs());
+        let mean = errors.sum::<f64>() / sizes.len() as f64;
+        assert!(mean < 0.01, "{mean}");
     }
 }

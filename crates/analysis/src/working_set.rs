@@ -73,6 +73,12 @@ impl Windows {
     pub(crate) fn begin(&mut self, time: Nanos) {
         self.advance(time);
         self.now = (self.requests + self.offset) >> self.together;
+        // A moment that has left a window must not come back.
+        if self.begins.iter().any(|begin| *begin > self.now) {
+            let within = (self.requests + self.offset) & ((1 << self.together) - 1);
+            self.offset += (1 << self.together) - within;
+            self.now += 1;
+        }
         self.requests += 1;
         if self.first + self.log.len() as u64 > self.now {
             if let Some(moment) = self.log.back_mut() {

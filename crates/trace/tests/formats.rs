@@ -227,6 +227,14 @@ fn events_of_the_kernel_become_requests() {
             "200000 0+0 flush sync 8,0 0 500000"
         ]
     );
+    // A completion is of the very same range before one that it merely lies in.
+    assert_eq!(
+        read("overlapping.txt"),
+        [
+            "0 0+16 read 8,0 0 3000000",
+            "1000000 8+8 read 8,0 0 1000000"
+        ]
+    );
     let again = ReadOptions {
         start_event: StartEvent::Issue,
         ..ReadOptions::default()
@@ -366,6 +374,27 @@ fn binary_recordings_are_read_in_either_byte_order_and_version() {
                 "{big} {version} {name}"
             );
         }
+        // Damage in the middle costs what is damaged, whatever the distance to the next record.
+        let mut hurt = blktrace_file(&first, big, version);
+        hurt.remove(70);
+        std::fs::write(path("hurt.blktrace.0"), &hurt).unwrap();
+        let lenient = ReadOptions {
+            lenient: true,
+            ..ReadOptions::default()
+        };
+        let mut reader = input::open_with(&path("hurt.blktrace.0"), &lenient).unwrap();
+        all_of(&mut *reader).unwrap();
+        let lost = reader
+            .metadata()
+            .remarks
+            .iter()
+            .filter(|r| r.what.contains("skipped"));
+        assert_eq!(
+            lost.map(|r| r.count).sum::<u64>(),
+            1,
+            "{:?}",
+            reader.metadata().remarks
+        );
         // A record that is cut off is an error that says where; what is whole can be had.
         let mut cut = blktrace_file(&first, big, version);
         cut.truncate(cut.len() - 5);

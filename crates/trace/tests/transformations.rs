@@ -234,6 +234,25 @@ fn a_load_that_grows_has_the_times_of_the_definition() {
 }
 
 #[test]
+fn repeating_until_a_time_ends() {
+    let mut rows = common_rows(10);
+    rows.swap(0, 9);
+    let repeat = |rounds| Change::Repeat(Repeat { rounds, offset: 0 });
+    let until = changed(&rows, &[repeat(Rounds::Until(Nanos::from_millis(200)))]);
+    let all = changed(&rows, &[repeat(Rounds::Times(5))]);
+    let expected: Vec<Row> = all
+        .into_iter()
+        .filter(|row| start(row) < 200_000_000)
+        .collect();
+    assert_eq!(until, expected);
+    let moment = vec![rows[0]; 3];
+    assert_eq!(
+        changed(&moment, &[repeat(Rounds::Until(Nanos::SECOND))]),
+        moment
+    );
+}
+
+#[test]
 fn a_command_changes_the_text_of_a_load() {
     let rows = common_rows(1000);
     let kept = changed(&rows, &[Change::Command("grep -v '; W ;'".to_owned())]);

@@ -157,7 +157,12 @@ fn split(
                     Split::Op => request.op.name().to_owned(),
                     Split::Range(_) => key.to_string(),
                 };
-                let path = named(&args.out, &name);
+                // Names that differ in special characters only would be the same file.
+                let taken = |path: &PathBuf| parts.values().any(|part: &Part| part.path == *path);
+                let path = std::iter::once(named(&args.out, &name))
+                    .chain((2..=MOST_OUTPUTS + 1).map(|n| named(&args.out, &format!("{name}-{n}"))))
+                    .find(|path| !taken(path))
+                    .unwrap_or_else(|| args.out.clone());
                 for input in &args.inputs {
                     files::refuse_same(input, &path)?;
                 }
@@ -223,6 +228,7 @@ fn derived(args: &Convert, reading: &Reading, options: &WriteOptions) -> anyhow:
         let mut writer = output::create_with(&path, derived.metadata(), options)?;
         done.records += derived.output(part, |batch| writer.write(batch))?;
         done.left_out += writer.left_out();
+        done.records -= writer.left_out();
         writer.finish()?;
         done.outputs.push(path.display().to_string());
     }

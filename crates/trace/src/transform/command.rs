@@ -17,7 +17,8 @@ pub(super) struct Piped {
     stdout: Option<Box<dyn Read + Send>>,
     child: Child,
     command: String,
-    feeder: Option<JoinHandle<Result<(), TraceError>>>,
+    /// Ends with what was remarked while the load was read.
+    feeder: Option<JoinHandle<Result<Metadata, TraceError>>>,
     metadata: Metadata,
 }
 
@@ -59,7 +60,12 @@ pub(super) fn piped(
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io(std::io::ErrorKind::BrokenPipe.into()));
     };
-    let metadata = inner.metadata().clone();
+    // The text does not tell devices apart.
+    let metadata = Metadata {
+        devices: Vec::new(),
+        remarks: Vec::new(),
+        ..inner.metadata().clone()
+    };
     // The command sees rows only: it need not know of headers and notices.
     let format = by_format_name("blkreplay")?;
     let sink = Sink {
@@ -76,7 +82,7 @@ pub(super) fn piped(
                 Err(TraceError::Io { source, .. })
                     if source.kind() == std::io::ErrorKind::BrokenPipe =>
                 {
-                    return Ok(());
+                    return Ok(inner.metadata().clone());
                 }
                 other => other?,
             }
@@ -85,9 +91,9 @@ pub(super) fn piped(
             Err(TraceError::Io { source, .. })
                 if source.kind() == std::io::ErrorKind::BrokenPipe =>
             {
-                Ok(())
+                Ok(inner.metadata().clone())
             }
-            other => other,
+            other => other.map(|()| inner.metadata().clone()),
         }
     });
     Ok(Piped {
@@ -103,8 +109,15 @@ pub(super) fn piped(
 impl Piped {
     fn end(&mut self) -> Result<(), TraceError> {
         if let Some(feeder) = self.feeder.take() {
-            match feeder.join() {
-                Ok(outcome) => outcome?,
+            let fed = feeder.join();
+            // It is waited for whatever happened.
+            let status = self.child.wait().map_err(|source| TraceError::Io {
+                path: self.command.clone().into(),
+                action: "wait for the command",
+                source,
+            })?;
+            match fed {
+                Ok(outcome) => self.metadata.add_remarks(&outcome?),
                 Err(_) => {
                     return Err(TraceError::Option(format!(
                         "--cmd '{}': the load could not be written to it",
@@ -112,11 +125,6 @@ impl Piped {
                     )));
                 }
             }
-            let status = self.child.wait().map_err(|source| TraceError::Io {
-                path: self.command.clone().into(),
-                action: "wait for the command",
-                source,
-            })?;
             if !status.success() {
                 return Err(TraceError::Option(format!(
                     "--cmd '{}' ended with {status}, expected success",
@@ -149,10 +157,14 @@ impl TraceReader for Piped {
                 self.end()?;
                 Ok(0)
             }
-            // Where the command failed, that is what is to be told.
+            // A command without output has failed: that is what is to be told. Otherwise it ends because
+            // nobody reads it any more.
             Err(error) => {
                 self.output = None;
-                self.end()?;
+                let ended = self.end();
+                if matches!(error, TraceError::UnknownFormat { .. }) {
+                    ended?;
+                }
                 Err(error)
             }
             more => more,

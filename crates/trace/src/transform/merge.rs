@@ -40,13 +40,20 @@ pub fn extent_of(reader: &mut dyn TraceReader) -> Result<Option<Extent>, TraceEr
 struct Devices {
     names: Vec<String>,
     numbers: HashMap<String, u16>,
+    any_without_name: bool,
 }
 
 impl Devices {
     /// Gives the rows of `batch`, which come from a trace with these metadata, the numbers of the whole.
     fn renumber(&mut self, batch: &mut Batch, metadata: &Metadata) {
-        if metadata.devices.is_empty() {
+        if metadata.devices.is_empty() && self.names.is_empty() {
+            self.any_without_name |= !batch.is_empty();
             return;
+        }
+        if self.names.is_empty() && self.any_without_name {
+            // What had no name so far is a device of its own.
+            self.numbers.insert("0".to_owned(), 0);
+            self.names.push("0".to_owned());
         }
         for row in 0..batch.len() {
             let mut record = batch.record(row);

@@ -51,6 +51,7 @@ pub(super) struct Repeated {
     spool: Spool,
     round: u64,
     cursor: Cursor,
+    /// The earliest and the latest start.
     first: Option<Nanos>,
     last: Nanos,
     ended: bool,
@@ -75,8 +76,10 @@ impl Repeated {
         if self.round == 0 {
             if self.inner.next_batch(batch)? > 0 {
                 self.spool.push(batch)?;
-                self.first = self.first.or(batch.starts().first().copied());
-                self.last = batch.starts()[batch.len() - 1];
+                for start in batch.starts() {
+                    self.first = Some(self.first.map_or(*start, |first| first.min(*start)));
+                    self.last = self.last.max(*start);
+                }
                 return Ok(());
             }
             self.spool.end_block()?;
@@ -95,50 +98,66 @@ impl Repeated {
     fn next_round(&mut self) {
         self.round += 1;
         self.cursor = Cursor::over(0, self.spool.blocks());
-        let times = match self.repeat.rounds {
-            Rounds::Times(n) => n,
+        let first = self.first.unwrap_or_default();
+        let begin = first.saturating_add(Nanos::new(self.span().saturating_mul(self.round)));
+        let is_over = match self.repeat.rounds {
+            Rounds::Times(n) => self.round >= n,
             // A load of one moment never reaches a time.
-            Rounds::Until(_) if Some(self.last) == self.first => 1,
-            Rounds::Until(_) => u64::MAX,
+            Rounds::Until(until) => begin >= until || self.span() == 0,
         };
-        self.ended = self.round >= times || self.spool.rows() == 0;
+        self.ended = is_over || self.spool.rows() == 0;
+    }
+
+    fn span(&self) -> u64 {
+        self.last
+            .saturating_sub(self.first.unwrap_or_default())
+            .get()
+    }
+}
+
+impl Repeated {
+    /// Moves rows to where they are in the round at hand.
+    fn move_on(&self, batch: &mut Batch) -> Result<(), TraceError> {
+        let round = self.round;
+        if round == 0 {
+            return Ok(());
+        }
+        let by = self.span().saturating_mul(round);
+        for start in batch.starts_mut() {
+            *start = possible(start.get().checked_add(by), "--repeat")?;
+        }
+        let offset = self.repeat.offset.saturating_mul(round);
+        for sector in batch.sector_column_mut() {
+            let moved = sector.get().saturating_add(offset);
+            if moved >= 1 << 63 {
+                return Err(TraceError::Option(format!(
+                    "round {round} of --repeat would move the request at sector {sector} beyond sector 2^63 \
+                     - 1: take a smaller --repeat-offset"
+                )));
+            }
+            *sector = Sector::new(moved);
+        }
+        Ok(())
     }
 }
 
 impl TraceReader for Repeated {
     fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
         batch.clear();
-        if self.ended {
-            return Ok(0);
-        }
-        self.raw(batch)?;
-        let round = self.round;
-        let span = self
-            .last
-            .saturating_sub(self.first.unwrap_or_default())
-            .get();
-        if round > 0 {
-            let by = Nanos::new(span.saturating_mul(round));
-            for start in batch.starts_mut() {
-                *start = possible(start.get().checked_add(by.get()), "--repeat")?;
+        while !self.ended {
+            self.raw(batch)?;
+            if batch.is_empty() {
+                break;
             }
-            let offset = self.repeat.offset.saturating_mul(round);
-            for sector in batch.sector_column_mut() {
-                let moved = sector.get().saturating_add(offset);
-                if moved >= 1 << 63 {
-                    return Err(TraceError::Option(format!(
-                        "round {round} of --repeat would move the request at sector {sector} beyond sector 2^63 \
-                         - 1: take a smaller --repeat-offset"
-                    )));
-                }
-                *sector = Sector::new(moved);
+            self.move_on(batch)?;
+            if let Rounds::Until(until) = self.repeat.rounds
+                && batch.starts().iter().any(|start| *start >= until)
+            {
+                batch.retain(|r| r.request.start < until);
             }
-        }
-        if let Rounds::Until(until) = self.repeat.rounds
-            && batch.starts().iter().any(|start| *start >= until)
-        {
-            batch.retain(|r| r.request.start < until);
-            self.ended |= round > 0 || batch.is_empty();
+            if !batch.is_empty() {
+                break;
+            }
         }
         Ok(batch.len())
     }

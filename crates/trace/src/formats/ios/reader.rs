@@ -202,12 +202,6 @@ impl Reader {
             ));
         }
         let bytes = self.decoder.bytes_mut();
-        if header[0] == DATA
-            && let Some((_, _, max)) = block_header(bytes)
-            && max < self.skip_before
-        {
-            return Ok(false);
-        }
         let told = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
         let found = frame::checksum(&header[..8], bytes);
         if told != found {
@@ -226,6 +220,11 @@ impl Reader {
                     self.damaged(at, format!("the metadata are no JSON of this format: {e}"))
                 })?;
                 self.metadata.remarks = remarks;
+                Ok(false)
+            }
+            DATA if block_header(self.decoder.bytes_mut())
+                .is_some_and(|(_, _, max)| max < self.skip_before) =>
+            {
                 Ok(false)
             }
             DATA => {
@@ -337,21 +336,24 @@ impl Reader {
 impl TraceReader for Reader {
     fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
         batch.clear();
-        while self.decoder.left() == 0 && !self.ended {
-            self.go_to_block()?;
-        }
-        if self.decoder.left() > 0 {
-            batch.set_common_place(byte_offset(self.block_at));
-            if self.decoder.next(batch).is_none() {
-                batch.clear();
-                let error = self.nonsense();
-                self.decoder = BlockDecoder::default();
-                if !self.lenient {
-                    return Err(error);
-                }
-                skipped(&mut self.metadata, &error);
-                return self.next_batch(batch);
+        loop {
+            while self.decoder.left() == 0 && !self.ended {
+                self.go_to_block()?;
             }
+            if self.decoder.left() == 0 {
+                break;
+            }
+            batch.set_common_place(byte_offset(self.block_at));
+            if self.decoder.next(batch).is_some() {
+                break;
+            }
+            batch.clear();
+            let error = self.nonsense();
+            self.decoder = BlockDecoder::default();
+            if !self.lenient {
+                return Err(error);
+            }
+            skipped(&mut self.metadata, &error);
         }
         Ok(batch.len())
     }

@@ -262,6 +262,8 @@ struct FileEvents {
     path: PathBuf,
     offset: u64,
     payload: Vec<u8>,
+    /// The beginning of a record that was found while looking for one.
+    found: Option<[u8; 4]>,
     wall_clock: Option<(u64, u64)>,
 }
 
@@ -309,9 +311,32 @@ impl FileEvents {
         }
     }
 
+    /// Goes on byte by byte, from four bytes that begin no record, to where one begins.
+    fn look_for_record(&mut self, mut window: [u8; 4]) -> Result<(), TraceError> {
+        loop {
+            let mut byte = [0];
+            self.offset += 1;
+            if self.fill(&mut byte)? == 0 {
+                return Ok(());
+            }
+            window.rotate_left(1);
+            window[3] = byte[0];
+            if Order::of(window).is_some() {
+                self.found = Some(window);
+                return Ok(());
+            }
+        }
+    }
+
     fn record(&mut self, metadata: &mut Metadata) -> Result<Next, TraceError> {
         let mut header = [0; 64];
-        let n = self.fill(&mut header[..4])?;
+        let n = match self.found.take() {
+            Some(magic) => {
+                header[..4].copy_from_slice(&magic);
+                4
+            }
+            None => self.fill(&mut header[..4])?,
+        };
         if n == 0 {
             return Ok(Next::End);
         }
@@ -328,7 +353,9 @@ impl FileEvents {
                  next record",
                 seen.trim()
             ));
-            self.offset += n as u64;
+            if n == 4 {
+                self.look_for_record([header[0], header[1], header[2], header[3]])?;
+            }
             return Err(error);
         };
         let rest = order.header() - 4;
@@ -426,6 +453,7 @@ impl Merged {
                 path: source.path,
                 offset: 0,
                 payload: Vec::new(),
+                found: None,
                 wall_clock: None,
             })
             .collect();

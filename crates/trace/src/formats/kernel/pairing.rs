@@ -89,6 +89,8 @@ impl<E: Events> Paired<E> {
                 .unwrap_or(Action::Complete),
         };
         self.metadata = self.events.metadata().clone();
+        // They are taken over batch by batch.
+        self.metadata.remarks.clear();
         let about = &mut self.metadata.about;
         let name = match begins {
             Action::Queue => "queue (Q)",
@@ -138,7 +140,9 @@ impl<E: Events> Paired<E> {
         match event.action {
             Action::Issue => self.pending.issue(event, time, device),
             Action::Requeue => self.pending.requeue(event, device, begins == Action::Issue),
-            Action::BackMerge | Action::FrontMerge if begins != Action::Queue => {
+            Action::BackMerge | Action::FrontMerge
+                if matches!(begins, Action::Get | Action::Insert) =>
+            {
                 self.pending
                     .merge(event, device, event.action == Action::FrontMerge);
             }

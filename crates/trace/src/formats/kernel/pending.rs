@@ -106,6 +106,14 @@ impl Pending {
         let Some(state) = self.devices.get(&(device, op == Op::Read)) else {
             return Vec::new();
         };
+        // The very same range, in the order of beginnings, before anything that merely overlaps.
+        let same = state.by_sector.range((from, 0)..=(from, u64::MAX));
+        let exact = same
+            .copied()
+            .find(|(_, number)| slots[(number - first) as usize].record.request.end().get() == to);
+        if let Some((_, number)) = exact {
+            return vec![(number, to - from)];
+        }
         let mut covered = Vec::new();
         let mut at = from;
         let low = from.saturating_sub(state.longest);
@@ -167,6 +175,16 @@ impl Pending {
         }
         let to = event.sector.saturating_add(u64::from(event.sectors));
         let low = event.sector.saturating_sub(state.longest);
+        let same = state
+            .by_sector
+            .range((event.sector, 0)..=(event.sector, u64::MAX));
+        let exact = same.copied().find(|(_, number)| {
+            let end = slots[(number - first) as usize].record.request.end().get();
+            is(*number) && end == to
+        });
+        if let Some((_, number)) = exact {
+            return vec![number];
+        }
         let (mut meant, mut at) = (Vec::new(), event.sector);
         for &(sector, number) in state.by_sector.range((low, 0)..(to, 0)) {
             let end = slots[(number - first) as usize].record.request.end().get();
@@ -195,8 +213,9 @@ impl Pending {
             (low, 0)..=(event.sector, u64::MAX)
         };
         let joined = state.by_sector.range(range).copied().find(|(_, number)| {
-            let request = &slots[(number - first) as usize].record.request;
-            front || request.end().get() == event.sector
+            let slot = &slots[(number - first) as usize];
+            // Nothing joins what is at the driver already.
+            slot.issued.is_none() && (front || slot.record.request.end().get() == event.sector)
         });
         let Some((sector, number)) = joined else {
             return;
