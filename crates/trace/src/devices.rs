@@ -39,7 +39,9 @@ impl TraceReader for OnlyDevices {
                 }
                 *passes[index].get_or_insert_with(|| {
                     let name = metadata.device_name(number);
-                    wanted.contains(&name)
+                    // A number means the number where it is no name.
+                    let is_numbered = name.parse::<u64>().is_err();
+                    wanted.contains(&name) || is_numbered && wanted.contains(&number.to_string())
                 })
             });
             if !batch.is_empty() {

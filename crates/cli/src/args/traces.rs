@@ -17,8 +17,6 @@ pub(crate) struct Convert {
     /// output. Several outputs get their part's name before the ending
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
-    #[command(flatten)]
-    pub(crate) writing: WriteArgs,
     /// Put the inputs one behind the other, instead of merging them
     #[arg(long, conflicts_with = "adjacent")]
     pub(crate) paste: bool,
@@ -40,6 +38,8 @@ pub(crate) struct Convert {
     /// Print nothing but errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) writing: WriteArgs,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
 }
