@@ -9,10 +9,7 @@
 use iosonar_trace::Request;
 
 use crate::reuse::Reuse;
-use crate::working_set::Windows;
-
-/// Sectors of a page of 4 KiB.
-pub(crate) const PAGE: u64 = 8;
+use crate::working_set::{PAGE, Touched, Windows};
 
 /// A page of the table. Empty if it was never touched.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,15 +17,12 @@ struct Page {
     /// The number of the page, with the device in the highest bits.
     key: u64,
     /// Of each sector, the moment of the last touch plus one; zero for never.
-    touched: [u32; PAGE as usize],
+    touched: Touched,
     /// The position of the last access in the order of all accesses.
     last: u32,
     /// How many accesses.
     count: u32,
 }
-
-/// The last touches of a page's sectors.
-pub(crate) type Touched = [u32; PAGE as usize];
 
 /// The table, by open addressing.
 #[derive(Debug)]

@@ -4,7 +4,11 @@ use std::collections::VecDeque;
 
 use iosonar_units::Nanos;
 
-use crate::pages::Touched;
+/// Sectors of a page of 4 KiB.
+pub(crate) const PAGE: u64 = 8;
+
+/// Of a page's sectors, the moment of the last touch plus one; zero for never.
+pub(crate) type Touched = [u32; PAGE as usize];
 
 /// So many moments are told apart before neighbours are taken together.
 const MOST_MOMENTS: usize = 1 << 20;

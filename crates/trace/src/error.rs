@@ -144,12 +144,14 @@ pub enum TraceError {
         endings: String,
     },
     /// The format can be read, not written.
-    #[error("{}: the format '{format}' can be read, not written; writable are: {}", path.display(), crate::formats::writable())]
+    #[error("{}: the format '{format}' can be read, not written; writable are: {writable}", path.display())]
     NotWritable {
         /// The output.
         path: PathBuf,
         /// The format's name.
         format: &'static str,
+        /// The names of those that can be written.
+        writable: String,
     },
     /// An option of reading or writing that does not fit.
     #[error("{0}")]

@@ -66,6 +66,7 @@ pub trait Format: Sync {
         Err(TraceError::NotWritable {
             path: sink.path,
             format: self.name(),
+            writable: "those that tell what they lose".to_owned(),
         })
     }
 }

@@ -61,6 +61,7 @@ pub fn create_with(
         return Err(TraceError::NotWritable {
             path: path.to_owned(),
             format: format.name(),
+            writable: formats::writable(),
         });
     }
     let output = whole_file::open(path).map_err(|source| TraceError::Io {
