@@ -66,6 +66,10 @@ fn changes_apply_in_the_order_in_which_they_are_typed() {
         ["2000 1008 write", "2000 2008 write"]
     );
     assert_eq!(rows(&scratch, "--duration 1s --from 3s"), ["3000 0 write"]);
+    assert_eq!(
+        rows(&scratch, "--from 2s --until 4s --zero first"),
+        ["0 100 read", "1000 0 write"]
+    );
     assert_eq!(rows(&scratch, "--reverse --select 0..1"), ["0 8 read"]);
 }
 

@@ -65,6 +65,8 @@ pub enum Change {
     Speed(Ratio),
     /// Adds to all times.
     Shift(Nanos),
+    /// Subtracts the first request's start from all times: the load begins at zero.
+    ZeroFirst,
     /// Replaces times by those of a load that grows: `t0 = 0, t(i+1) = t(i) + 1 / max(1, R t(i))`.
     RampLoad {
         /// R, in requests per second per second.
@@ -147,6 +149,7 @@ impl Change {
             Self::Reverse => Box::new(reverse::Reversed::new(inner, spill)),
             Self::Speed(ratio) => Box::new(Streamed::new(inner, path, time::Speed(*ratio))),
             Self::Shift(by) => Box::new(Streamed::new(inner, path, time::Shift(*by))),
+            Self::ZeroFirst => Box::new(Streamed::new(inner, path, time::ZeroFirst::default())),
             Self::RampLoad { per_s2 } => {
                 Box::new(Streamed::new(inner, path, time::Ramp::new(*per_s2)))
             }
@@ -163,7 +166,7 @@ pub fn beginning(changes: &[Change]) -> Nanos {
             Change::Select { from, .. } => zero.max(*from),
             Change::Speed(ratio) => ratio.divide(zero.get()).map_or(Nanos::MAX, Nanos::new),
             Change::Shift(by) => zero.saturating_add(*by),
-            Change::RampLoad { .. } => Nanos::ZERO,
+            Change::RampLoad { .. } | Change::ZeroFirst => Nanos::ZERO,
             _ => zero,
         })
 }

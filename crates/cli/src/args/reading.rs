@@ -91,6 +91,9 @@ struct ChangeArgs {
     /// Add to all times
     #[arg(long, value_name = "TIME")]
     shift: Vec<Nanos>,
+    /// Let the load begin at zero with its first request
+    #[arg(long, value_name = "WHERE", value_parser = ["first"])]
+    zero: Option<String>,
     /// Say the load so many times, or until this time (with a unit)
     #[arg(long, value_name = "N|TIME")]
     repeat: Vec<Rounds>,
@@ -348,6 +351,9 @@ fn ordered(typed: &ChangeArgs, matches: &ArgMatches) -> Result<Vec<Change>, clap
     );
     if typed.sort {
         add("sort", vec![Change::OnBackstep(OnBackstep::Sort)]);
+    }
+    if typed.zero.is_some() {
+        add("zero", vec![Change::ZeroFirst]);
     }
     if typed.reverse {
         add("reverse", vec![Change::Reverse]);

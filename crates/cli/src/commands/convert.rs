@@ -68,6 +68,9 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
             ));
         }
     }
+    if done.records == 0 {
+        note("there is no request in what was selected: the output is empty");
+    }
     if done.left_out > 0 {
         note(&format!(
             "{} requests were left out: the format cannot hold them",

@@ -38,6 +38,27 @@ impl Stream for Shift {
     }
 }
 
+/// Takes the first start off all times.
+#[derive(Default)]
+pub(super) struct ZeroFirst {
+    first: Option<Nanos>,
+}
+
+impl Stream for ZeroFirst {
+    fn apply(&mut self, batch: &mut Batch, _: &mut Metadata) -> Result<bool, TraceError> {
+        for start in batch.starts_mut() {
+            let first = *self.first.get_or_insert(*start);
+            *start = start.checked_sub(first).ok_or_else(|| {
+                TraceError::Option(format!(
+                    "--zero first: a request at {start} is earlier than the first one at {first}: sort the load \
+                     first (--sort --zero first)"
+                ))
+            })?;
+        }
+        Ok(true)
+    }
+}
+
 /// The times of a load that grows.
 pub(super) struct Ramp {
     per_s2: f64,

@@ -7,7 +7,7 @@ use super::event::{Action, Event};
 use super::format_string::FormatString;
 use super::pairing::Paired;
 use super::text_events::{EventFields, EventLines, TextEvents, error_in_brackets};
-use crate::text::{Line, first_lines, whole, words};
+use crate::text::{Line, whole, words};
 use crate::{Format, ReadOptions, Source, TraceError, TraceReader};
 
 /// The text of `blkparse`.
@@ -34,7 +34,8 @@ impl Format for Blkparse {
     }
 
     fn recognises(&self, head: &[u8]) -> bool {
-        first_lines(head).any(|line| {
+        // A line for each processor's file may stand before the events.
+        head.split(|&b| b == b'\n').take(1000).any(|line| {
             let mut fields = words(line);
             let mut next = || fields.next().unwrap_or_default();
             let (dev, cpu, seq, time, pid) = (next(), next(), next(), next(), next());
