@@ -349,14 +349,14 @@ fn ordered(typed: &ChangeArgs, matches: &ArgMatches) -> Result<Vec<Change>, clap
             .map(|&share| Change::Sample { share })
             .collect(),
     );
-    if typed.sort {
-        add("sort", vec![Change::OnBackstep(OnBackstep::Sort)]);
-    }
-    if typed.zero.is_some() {
-        add("zero", vec![Change::ZeroFirst]);
-    }
-    if typed.reverse {
-        add("reverse", vec![Change::Reverse]);
+    for (given, id, change) in [
+        (typed.sort, "sort", Change::OnBackstep(OnBackstep::Sort)),
+        (typed.zero.is_some(), "zero", Change::ZeroFirst),
+        (typed.reverse, "reverse", Change::Reverse),
+    ] {
+        if given {
+            add(id, vec![change]);
+        }
     }
     changes.sort_by_key(|(place, _)| *place);
     Ok(changes.into_iter().map(|(_, change)| change).collect())
