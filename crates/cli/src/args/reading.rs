@@ -256,6 +256,7 @@ fn cut_by(typed: &ChangeArgs) -> Result<Change, clap::Error> {
 }
 
 /// The changes that were typed, each with its place on the command line.
+#[allow(clippy::too_many_lines)] // An option a line.
 fn ordered(typed: &ChangeArgs, matches: &ArgMatches) -> Result<Vec<Change>, clap::Error> {
     let mut changes: Vec<(usize, Change)> = Vec::new();
     let places = |id: &str| -> Vec<usize> {
