@@ -72,7 +72,7 @@ impl Simulation {
                     }
                     let rate = format!("{:.6} requests/s on average", class.requests_per_s());
                     line(text, "arrivals", arrivals(&class.arrivals), &rate);
-                    match class.batch {
+                    match &class.batch {
                         Batch::One => line(text, "batch", "{ requests = 1 }", "at each arrival"),
                         Batch::Requests(n) => {
                             line(
@@ -83,7 +83,15 @@ impl Simulation {
                             );
                         }
                         Batch::Geometric { mean } => {
-                            let law = format!("{{ geometric_mean = {} }}", float(mean));
+                            let law = format!("{{ geometric_mean = {} }}", float(*mean));
+                            line(text, "batch", law, "at each arrival");
+                        }
+                        Batch::Table(table) => {
+                            let row = |(share, n): &(f64, u32)| {
+                                format!("{{ requests = {n}, share = {} }}", float(*share))
+                            };
+                            let rows: Vec<String> = table.iter().map(row).collect();
+                            let law = format!("{{ table = [{}] }}", rows.join(", "));
                             line(text, "batch", law, "at each arrival");
                         }
                     }

@@ -1,5 +1,7 @@
 //! When jobs come from outside.
 
+use std::sync::Arc;
+
 use iosonar_units::Nanos;
 
 use crate::network::Class;
@@ -45,12 +47,34 @@ impl Clone for Box<dyn ArrivalProcess> {
 }
 
 /// How many jobs come at once.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum BatchSize {
     /// Always as many.
     Constant(u32),
     /// Geometric on 1, 2, ... with this mean.
     Geometric(f64),
+    /// One of these, each with its share; the shares sum to 1.
+    Table(Arc<[(f64, u32)]>),
+}
+
+impl BatchSize {
+    /// How many jobs come now.
+    #[inline]
+    pub fn draw(&self, stream: &mut Stream) -> u32 {
+        match self {
+            Self::Constant(jobs) => *jobs,
+            Self::Geometric(mean) => u32::try_from(stream.geometric(*mean)).unwrap_or(u32::MAX),
+            Self::Table(table) => {
+                let mut left = stream.uniform();
+                let drawn = table.iter().find(|(share, _)| {
+                    left -= share;
+                    left < 0.0
+                });
+                // What rounding leaves over is of the last row.
+                drawn.or(table.last()).map_or(1, |(_, jobs)| *jobs)
+            }
+        }
+    }
 }
 
 /// A phase of a modulated Poisson process.
@@ -243,12 +267,7 @@ impl Iterator for Source {
         if self.clock == Nanos::MAX {
             return None;
         }
-        let jobs = match self.arrivals.batch {
-            BatchSize::Constant(jobs) => jobs,
-            BatchSize::Geometric(mean) => {
-                u32::try_from(self.batches.geometric(mean)).unwrap_or(u32::MAX)
-            }
-        };
+        let jobs = self.arrivals.batch.draw(&mut self.batches);
         Some(Arrival {
             at: self.clock,
             class: self.arrivals.class,

@@ -348,7 +348,7 @@ fn batches_arrive_as_burke_says() {
         (BatchSize::Constant(4), exponential(1.0), 0.15, 6.25),
     ] {
         all.extend(rows(&format!("{batch:?}"), 60, [exact], |seed| {
-            let arrivals = poisson(rate).in_batches(batch);
+            let arrivals = poisson(rate).in_batches(batch.clone());
             let queue = Queue::fcfs(1, law.clone());
             let (network, _, sink) = single(seed, arrivals, queue, WARMUP, JOBS);
             [mean(&network, sink)]

@@ -1,5 +1,7 @@
 //! When requests come.
 
+use std::sync::Arc;
+
 use iosonar_sim_core::arrivals::{Arrivals, BatchSize, Phase};
 use iosonar_sim_core::{Law, Seed};
 use iosonar_units::Nanos;
@@ -89,7 +91,7 @@ impl ArrivalLaw {
     }
 
     /// The process behind it.
-    pub(crate) fn process(&self, batch: Batch, component: &str, seed: &Seed) -> Arrivals {
+    pub(crate) fn process(&self, batch: &Batch, component: &str, seed: &Seed) -> Arrivals {
         let distance = |per_s: f64| Nanos::from_secs_f64(1.0 / per_s);
         let own = |purpose| seed.stream(component, purpose);
         let arrivals = match self {
@@ -131,7 +133,7 @@ impl ArrivalLaw {
                     *bias,
                     *window_s,
                     *levels,
-                    batch,
+                    batch.size(),
                     [own("cascade"), own("arrival"), own("batch")],
                 );
                 return Arrivals::from_process(bursts);
@@ -147,7 +149,7 @@ impl ArrivalLaw {
                     *hurst,
                     *variation,
                     *bin_s,
-                    batch,
+                    batch.size(),
                     [own("noise"), own("arrival"), own("batch")],
                 );
                 return Arrivals::from_process(noise);
@@ -155,14 +157,13 @@ impl ArrivalLaw {
         };
         match batch {
             Batch::One => arrivals,
-            Batch::Requests(n) => arrivals.in_batches(BatchSize::Constant(n)),
-            Batch::Geometric { mean } => arrivals.in_batches(BatchSize::Geometric(mean)),
+            batch => arrivals.in_batches(batch.size()),
         }
     }
 }
 
 /// How many requests come at each arrival.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Batch {
     /// One.
     One,
@@ -173,23 +174,28 @@ pub enum Batch {
         /// The mean, at least 1.
         mean: f64,
     },
+    /// One of these numbers, each with its share; the shares sum to 1.
+    Table(Arc<[(f64, u32)]>),
 }
 
 impl Batch {
     /// The mean number of requests at an arrival.
     pub fn mean(&self) -> f64 {
-        match *self {
+        match self {
             Self::One => 1.0,
-            Self::Requests(n) => f64::from(n),
-            Self::Geometric { mean } => mean,
+            Self::Requests(n) => f64::from(*n),
+            Self::Geometric { mean } => *mean,
+            Self::Table(table) => table.iter().map(|(p, n)| p * f64::from(*n)).sum(),
         }
     }
 
-    pub(crate) fn draw(self, stream: &mut iosonar_sim_core::Stream) -> u32 {
+    /// As the arrivals of the kernel know it.
+    pub(crate) fn size(&self) -> BatchSize {
         match self {
-            Self::One => 1,
-            Self::Requests(n) => n,
-            Self::Geometric { mean } => u32::try_from(stream.geometric(mean)).unwrap_or(u32::MAX),
+            Self::One => BatchSize::Constant(1),
+            Self::Requests(n) => BatchSize::Constant(*n),
+            Self::Geometric { mean } => BatchSize::Geometric(*mean),
+            Self::Table(table) => BatchSize::Table(Arc::clone(table)),
         }
     }
 }

@@ -1,11 +1,10 @@
 //! The b-model: a biased cascade.
 
 use iosonar_sim_core::Stream;
-use iosonar_sim_core::arrivals::Arrival;
+use iosonar_sim_core::arrivals::{Arrival, BatchSize};
 use iosonar_sim_core::network::Class;
 use iosonar_units::Nanos;
 
-use crate::Batch;
 use crate::span::Span;
 
 /// A part of a window that has not been taken apart yet.
@@ -29,7 +28,7 @@ pub(crate) struct Bursts {
     bias: f64,
     window_s: f64,
     levels: u32,
-    batch: Batch,
+    batch: BatchSize,
     next_window: u64,
     /// The parts to come, the next one last: as many as there are levels.
     parts: Vec<Part>,
@@ -47,7 +46,7 @@ impl Bursts {
         bias: f64,
         window_s: f64,
         levels: u32,
-        batch: Batch,
+        batch: BatchSize,
         [cascade, within, batches]: [Stream; 3],
     ) -> Self {
         Self {

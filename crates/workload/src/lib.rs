@@ -160,7 +160,7 @@ impl SyntheticLoad {
         let class = |(i, workload): (usize, Workload)| {
             let component = component(i);
             let shape = Shape::new(&workload, &component, i as u16, seed);
-            let arrivals = workload.arrivals.process(workload.batch, &component, seed);
+            let arrivals = workload.arrivals.process(&workload.batch, &component, seed);
             let mut source = Source::new(
                 arrivals,
                 seed.stream(&component, "arrival"),
@@ -304,6 +304,31 @@ mod tests {
         // n requests make n / 3 batches; their number varies by sqrt(n q / mean^2), q = 2/3.
         let sd = (n as f64 * 2.0 / 3.0 / 9.0).sqrt();
         assert!((count - n as f64 / 3.0).abs() < 3.0 * sd, "{count}");
+    }
+
+    #[test]
+    fn batches_of_a_table_come_with_their_shares() {
+        let batches = Workload {
+            batch: Batch::Table([(0.7, 1), (0.3, 8)].into()),
+            ..workload()
+        };
+        assert!((batches.requests_per_s() / 100.0 - 3.1).abs() < 1e-12);
+        let all: Vec<_> = load(batches).take(62_000).collect();
+        let sizes = all
+            .chunk_by(|a, b| a.start == b.start)
+            .map(<[Request]>::len);
+        let (ones, eights) = sizes.fold((0, 0), |(a, b), n| match n {
+            1 => (a + 1, b),
+            8 => (a, b + 1),
+            // The last one may be cut.
+            _ => (a, b),
+        });
+        let n = f64::from(ones + eights);
+        let sd = (0.21 / n).sqrt();
+        assert!(
+            (f64::from(eights) / n - 0.3).abs() < 3.0 * sd,
+            "{ones} {eights}"
+        );
     }
 
     #[test]

@@ -4,11 +4,10 @@ use std::collections::VecDeque;
 use std::f64::consts::PI;
 
 use iosonar_sim_core::Stream;
-use iosonar_sim_core::arrivals::Arrival;
+use iosonar_sim_core::arrivals::{Arrival, BatchSize};
 use iosonar_sim_core::network::Class;
 use iosonar_units::Nanos;
 
-use crate::Batch;
 use crate::span::Span;
 
 /// Bins of a block. The noise of one block is exact; the next block is independent of it.
@@ -20,7 +19,7 @@ pub(crate) struct NoisyRate {
     per_s: f64,
     variation: f64,
     bin_s: f64,
-    batch: Batch,
+    batch: BatchSize,
     /// The square roots of the spectrum of the covariance, on a circle of twice the block.
     spectrum: Vec<f64>,
     /// The noise of the bins to come.
@@ -40,7 +39,7 @@ impl NoisyRate {
         hurst: f64,
         variation: f64,
         bin_s: f64,
-        batch: Batch,
+        batch: BatchSize,
         [gauss, within, batches]: [Stream; 3],
     ) -> Self {
         Self {
@@ -179,7 +178,7 @@ mod tests {
     fn cutting_negative_rates_off_does_not_change_the_mean() {
         let stream = |purpose| Seed::new(1).stream("load", purpose);
         let streams = [stream("noise"), stream("arrival"), stream("batch")];
-        let noisy = NoisyRate::new(100.0, 0.5, 1.0, 0.1, Batch::One, streams);
+        let noisy = NoisyRate::new(100.0, 0.5, 1.0, 0.1, BatchSize::Constant(1), streams);
         let n = 400_000;
         let end = noisy
             .take(n)
@@ -194,7 +193,7 @@ mod tests {
         for hurst in [0.5, 0.75, 0.9] {
             let stream = |purpose| Seed::new(1).stream("load", purpose);
             let streams = [stream("noise"), stream("arrival"), stream("batch")];
-            let mut noisy = NoisyRate::new(1.0, hurst, 1.0, 1.0, Batch::One, streams);
+            let mut noisy = NoisyRate::new(1.0, hurst, 1.0, 1.0, BatchSize::Constant(1), streams);
             let (blocks, lags) = (60, [0, 1, 2, 10]);
             let mut sums = [0.0; 4];
             for _ in 0..blocks {

@@ -57,7 +57,7 @@ pub(crate) struct Shape {
     /// The probability of a read
     #[arg(long, value_name = "SHARE", default_value_t = 0.7, value_parser = probability)]
     pub(crate) read_share: f64,
-    /// Requests that come together: a number, or geometric=MEAN
+    /// Requests that come together: a number, geometric=MEAN, or a table such as 1:0.7,8:0.3
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) batch: String,
     /// Where: uniform, sequential=RUN, zipf=EXPONENT, hot=SPACE:REQUESTS, mixed=FOLLOW:EXPONENT

@@ -201,6 +201,19 @@ fn write(
     Ok(Ending::Done)
 }
 
+/// Numbers with their shares, `1:0.7,8:0.3`; the shares sum to 1.
+fn table(text: &str) -> Option<Vec<(f64, u32)>> {
+    let row = |row: &str| -> Option<(f64, u32)> {
+        let (number, share) = row.split_once(':')?;
+        let (number, share) = (number.trim().parse().ok()?, share.trim().parse().ok()?);
+        ((1..=1_000_000).contains(&number) && (0.0..=1.0).contains(&share))
+            .then_some((share, number))
+    };
+    let table: Vec<(f64, u32)> = text.split(',').map(row).collect::<Option<_>>()?;
+    let sum: f64 = table.iter().map(|(share, _)| share).sum();
+    ((sum - 1.0).abs() < 1e-9).then_some(table)
+}
+
 fn size(text: &str) -> Result<Size, Usage> {
     let wrong = || {
         Usage(format!(
@@ -215,20 +228,7 @@ fn size(text: &str) -> Result<Size, Usage> {
         };
     }
     if text.contains(':') {
-        let row = |row: &str| -> Option<(f64, u32)> {
-            let (blocks, share) = row.split_once(':')?;
-            let (blocks, share) = (blocks.trim().parse().ok()?, share.trim().parse().ok()?);
-            ((1..=1_000_000).contains(&blocks) && (0.0..=1.0).contains(&share))
-                .then_some((share, blocks))
-        };
-        let table: Option<Vec<(f64, u32)>> = text.split(',').map(row).collect();
-        let table = table.ok_or_else(wrong)?;
-        let sum: f64 = table.iter().map(|(share, _)| share).sum();
-        return if (sum - 1.0).abs() < 1e-9 {
-            Ok(Size::Table(table))
-        } else {
-            Err(wrong())
-        };
+        return table(text).map(Size::Table).ok_or_else(wrong);
     }
     match text.parse() {
         Ok(n) if (1..=1_000_000).contains(&n) => Ok(Size::Blocks(n)),
@@ -239,9 +239,14 @@ fn size(text: &str) -> Result<Size, Usage> {
 fn batch(text: &str) -> Result<Batch, Usage> {
     let wrong = || {
         Usage(format!(
-            "--batch '{text}': expected a number from 1 to a million, or geometric=MEAN"
+            "--batch '{text}': expected a number from 1 to a million, geometric=MEAN, or a table such as \
+             1:0.7,8:0.3 whose shares sum to 1"
         ))
     };
+    if text.contains(':') {
+        let table = table(text).ok_or_else(wrong)?;
+        return Ok(Batch::Table(table.into()));
+    }
     if let Some(mean) = text.strip_prefix("geometric=") {
         return match mean.parse() {
             Ok(mean) if (1.0..=1e6).contains(&mean) => Ok(Batch::Geometric { mean }),

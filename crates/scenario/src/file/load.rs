@@ -126,13 +126,25 @@ pub struct ClosedFile {
 }
 
 /// `batch = { geometric_mean = 3.0 }`: one of the laws.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchFile {
     /// Always this many requests at each arrival.
     Requests(u32),
     /// Geometric with this mean, at least 1.
     GeometricMean(f64),
+    /// One of these numbers.
+    Table(Vec<BatchRowFile>),
+}
+
+/// A row of the table of batches.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BatchRowFile {
+    /// How many requests come at once.
+    pub requests: u32,
+    /// The share of the arrivals that bring as many.
+    pub share: f64,
 }
 
 /// `size = { blocks = 4 }`: one of the laws. A block is a stripe unit.

@@ -10,8 +10,8 @@ use toml::Spanned;
 use super::check::Checker;
 use super::{Overrides, Warmup};
 use crate::file::{
-    AddressesFile, ArrivalsFile, BatchFile, ClassFile, HotFile, LoadFile, MixedFile, PhaseFile,
-    ScenarioFile, SizeFile, SizeRowFile,
+    AddressesFile, ArrivalsFile, BatchFile, BatchRowFile, ClassFile, HotFile, LoadFile, MixedFile,
+    PhaseFile, ScenarioFile, SizeFile, SizeRowFile,
 };
 use crate::{ArrayModel, ScenarioError};
 
@@ -377,9 +377,23 @@ fn arrivals_law(
 
 fn batch_law(check: &Checker<'_>, batch: &Spanned<BatchFile>) -> Result<Batch, ScenarioError> {
     let fits = |requests: f64| (1.0..=1e6).contains(&requests);
-    let seen = match *batch.get_ref() {
-        BatchFile::Requests(n) if fits(f64::from(n)) => return Ok(Batch::Requests(n)),
-        BatchFile::GeometricMean(mean) if fits(mean) => return Ok(Batch::Geometric { mean }),
+    let seen = match batch.get_ref() {
+        BatchFile::Requests(n) if fits(f64::from(*n)) => return Ok(Batch::Requests(*n)),
+        BatchFile::GeometricMean(mean) if fits(*mean) => {
+            return Ok(Batch::Geometric { mean: *mean });
+        }
+        BatchFile::Table(rows) => {
+            let sum: f64 = rows.iter().map(|row| row.share).sum();
+            let shares = rows.iter().all(|row| (0.0..=1.0).contains(&row.share));
+            if let Some(row) = rows.iter().find(|row| !fits(f64::from(row.requests))) {
+                format!("requests = {}", row.requests)
+            } else if shares && (sum - 1.0).abs() < 1e-6 {
+                let row = |row: &BatchRowFile| (row.share / sum, row.requests);
+                return Ok(Batch::Table(rows.iter().map(row).collect()));
+            } else {
+                format!("a table whose shares sum to {sum}")
+            }
+        }
         BatchFile::Requests(n) => n.to_string(),
         BatchFile::GeometricMean(mean) => mean.to_string(),
     };
@@ -387,7 +401,8 @@ fn batch_law(check: &Checker<'_>, batch: &Spanned<BatchFile>) -> Result<Batch, S
         batch,
         "load.batch",
         seen,
-        "{ requests = 3 } or { geometric_mean = 3.0 }, 1 to a million",
+        "{ requests = 3 }, { geometric_mean = 3.0 } or { table = [{ requests = 1, share = 1.0 }] }, 1 to a \
+         million, shares that sum to 1",
     ))
 }
 
