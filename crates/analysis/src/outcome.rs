@@ -43,7 +43,6 @@ pub struct OutcomeMetrics {
     reads: Outcomes,
     writes: Outcomes,
     by_size: BTreeMap<u32, [Distribution; 2]>,
-    by_device: BTreeMap<u16, Distribution>,
     untimed: u64,
     not_done: u64,
     sweep: Sweep,
@@ -61,8 +60,6 @@ pub struct OutcomeMetrics {
     /// The width of a group of time.
     group_length: Nanos,
     rows: u64,
-    /// Which request each flight belongs to, for damage.
-    flying: std::collections::HashMap<u64, iosonar_trace::Request>,
 }
 
 /// Of one direction.
@@ -93,7 +90,6 @@ impl OutcomeMetrics {
             reads: Outcomes::default(),
             writes: Outcomes::default(),
             by_size: BTreeMap::new(),
-            by_device: BTreeMap::new(),
             untimed: 0,
             not_done: 0,
             sweep: Sweep::default(),
@@ -110,7 +106,6 @@ impl OutcomeMetrics {
             groups: BTreeMap::new(),
             group_length: activity.group,
             rows: 0,
-            flying: std::collections::HashMap::new(),
         }
     }
 
@@ -153,21 +148,15 @@ impl OutcomeMetrics {
             .checked_next_power_of_two()
             .unwrap_or(u32::MAX);
         self.by_size.entry(class).or_default()[usize::from(!is_read)].push(latency);
-        self.by_device
-            .entry(request.device)
-            .or_default()
-            .push(latency);
         let from = request.start.saturating_add(delay);
         let until = from.saturating_add(latency);
         let point = self.point(until);
         point.completed += 1;
         point.completed_sectors += sectors;
-        self.flying.insert(self.rows, *request);
         self.sweep.push(Flight {
             from,
             until,
-            is_read,
-            device: request.device,
+            request: *request,
             number: self.rows,
         });
         self.group(record, from, until);
@@ -262,9 +251,8 @@ impl OutcomeMetrics {
                     self.begun.get_or_insert(flight.from);
                     self.in_flight += 1;
                     self.most_in_flight = self.most_in_flight.max(self.in_flight);
-                    if let Some(request) = self.flying.remove(&flight.number) {
-                        self.damaged.push(&request, flight.from, flight.until);
-                    }
+                    self.damaged
+                        .push(&flight.request, flight.from, flight.until);
                 }
                 Event::End(_) => self.in_flight -= 1,
             }
@@ -284,7 +272,6 @@ impl OutcomeMetrics {
             reads: self.reads,
             writes: self.writes,
             by_size: self.by_size.into_iter().collect(),
-            by_device: self.by_device.into_iter().collect(),
             untimed: self.untimed,
             not_done: self.not_done,
             in_flight: self.weighted / duration.get() as f64,
@@ -312,8 +299,6 @@ pub struct OutcomeSummary {
     pub writes: Outcomes,
     /// Latencies by length: up to so many sectors (more than half of that), of reads and of others.
     pub by_size: Vec<(u32, [Distribution; 2])>,
-    /// Latencies by device.
-    pub by_device: Vec<(u16, Distribution)>,
     /// Records without a latency.
     pub untimed: u64,
     /// Records that did not end well, or never ran.

@@ -1,21 +1,45 @@
 //! Requests in flight, in the order of time.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+use iosonar_trace::{Op, Request};
 use iosonar_units::Nanos;
 
-/// A request as it is in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A request as it is in flight. Flights are ordered by their beginnings; of equal ones by [`Flight::key`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flight {
     /// When it was handed over.
     pub(crate) from: Nanos,
     /// When it was complete.
     pub(crate) until: Nanos,
-    pub(crate) is_read: bool,
-    pub(crate) device: u16,
+    pub(crate) request: Request,
     /// Which record it is.
     pub(crate) number: u64,
+}
+
+impl Flight {
+    pub(crate) fn is_read(&self) -> bool {
+        self.request.op == Op::Read
+    }
+
+    /// No two flights have the same.
+    fn key(&self) -> (Nanos, Nanos, bool, u16, u64) {
+        let device = self.request.device;
+        (self.from, self.until, self.is_read(), device, self.number)
+    }
+}
+
+impl PartialOrd for Flight {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Flight {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
 }
 
 /// Something that happens to a flight.

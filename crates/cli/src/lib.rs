@@ -11,6 +11,7 @@ mod json;
 mod picture;
 mod progress;
 mod remarks;
+mod requests;
 mod table;
 
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! How far the reading of traces has come: a bar on a terminal, with rate and time left.
+//! Progress bars on a terminal, with rate and time left, for work that takes more than a second.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -8,20 +8,18 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use iosonar_trace::{ReadProgress, Reading};
 
-/// Does `work` with a reading that is watched; the bar appears when it takes more than a second.
-pub(crate) fn while_reading<T>(
-    mut reading: Reading,
+/// Does `work`, while `update` brings the bar up to date ten times a second.
+pub(crate) fn watched<T>(
     quiet: bool,
-    work: impl FnOnce(&Reading) -> T,
+    length: Option<u64>,
+    template: &str,
+    update: impl Fn(&ProgressBar) + Send,
+    work: impl FnOnce() -> T,
 ) -> T {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr());
     if quiet || bar.is_hidden() {
-        return work(&reading);
+        return work();
     }
-    let progress = Arc::new(ReadProgress::default());
-    reading.options.progress = Some(Arc::clone(&progress));
-    let template =
-        "{wide_bar} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left";
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
@@ -32,13 +30,29 @@ pub(crate) fn while_reading<T>(
             let mut wait = Duration::from_secs(1);
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(wait) {
                 wait = Duration::from_millis(100);
-                bar.set_length(progress.total.load(Relaxed));
-                bar.set_position(progress.read.load(Relaxed));
+                update(bar);
             }
             bar.finish_and_clear();
         });
-        let result = work(&reading);
+        let result = work();
         drop(stop);
         result
     })
+}
+
+/// Does `work` with a reading whose files are watched.
+pub(crate) fn while_reading<T>(
+    mut reading: Reading,
+    quiet: bool,
+    work: impl FnOnce(&Reading) -> T,
+) -> T {
+    let progress = Arc::new(ReadProgress::default());
+    reading.options.progress = Some(Arc::clone(&progress));
+    let update = |bar: &ProgressBar| {
+        bar.set_length(progress.total.load(Relaxed));
+        bar.set_position(progress.read.load(Relaxed));
+    };
+    let template =
+        "{wide_bar} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left";
+    watched(quiet, None, template, update, || work(&reading))
 }

@@ -51,6 +51,25 @@ impl Metadata {
         }
     }
 
+    /// Becomes what a reader below knows by now, with the remarks of `own` on top. Hardly anything changes
+    /// from batch to batch, so that nothing is copied that is there already.
+    pub(crate) fn follow(&mut self, below: &Self, own: &Self) {
+        if self.devices.len() != below.devices.len() {
+            self.devices.clone_from(&below.devices);
+        }
+        if self.notices.len() != below.notices.len() {
+            self.notices.clone_from(&below.notices);
+        }
+        if self.about.len() != below.about.len() {
+            self.about.clone_from(&below.about);
+        }
+        if below.origin_ns.is_some() {
+            self.origin_ns = below.origin_ns;
+        }
+        self.remarks.clone_from(&below.remarks);
+        self.add_remarks(own);
+    }
+
     /// Adds the cases that `other` counted.
     pub fn add_remarks(&mut self, other: &Self) {
         for remark in &other.remarks {

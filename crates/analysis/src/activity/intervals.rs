@@ -147,7 +147,7 @@ impl Intervals {
             self.busy += time.saturating_sub(self.since).get();
         }
         self.since = time;
-        let direction = if flight.is_read { 1 } else { 2 };
+        let direction = if flight.is_read() { 1 } else { 2 };
         for active in [0, direction] {
             let active = &mut self.active[active];
             match event {
@@ -256,7 +256,7 @@ impl Covered {
         }
         let first = flight.from.get() / width.get();
         let end = (flight.until.get() - 1) / width.get() + 1;
-        let (covered, next) = self.devices.entry(flight.device).or_default();
+        let (covered, next) = self.devices.entry(flight.request.device).or_default();
         *covered += end.saturating_sub(first.max(*next));
         *next = (*next).max(end);
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use iosonar_report::grouped;
 use iosonar_sim_core::Seed;
-use iosonar_trace::{Batch as Rows, Metadata, Record, Request, WriteOptions, output};
+use iosonar_trace::{Request, WriteOptions};
 use iosonar_units::{Nanos, Sectors};
 use iosonar_workload::{
     Addresses, ArrivalLaw, Artificial, ArtificialLoad, ArtificialShape, Batch, Size, SyntheticLoad,
@@ -17,6 +17,7 @@ use iosonar_workload::{
 use crate::args::Generate;
 use crate::args::generate::{ArtificialArgs, Kind, Shape};
 use crate::exit::{Ending, Usage, note};
+use crate::requests;
 
 pub(crate) fn run(args: &Generate) -> anyhow::Result<Ending> {
     match &args.kind {
@@ -165,30 +166,12 @@ fn write(
 ) -> anyhow::Result<Ending> {
     let begin = Instant::now();
     let typed: Vec<String> = std::env::args().skip(1).collect();
-    let metadata = Metadata {
-        notices: vec![format!(
-            "# iosonar {}: a synthetic load, seed {seed}: {}",
-            env!("CARGO_PKG_VERSION"),
-            typed.join(" ")
-        )],
-        ..Metadata::default()
-    };
-    let mut writer = output::create_with(path, &metadata, options)?;
-    let (mut rows, mut written) = (Rows::default(), 0_u64);
-    for request in requests {
-        rows.push(&Record {
-            request,
-            ..Record::default()
-        });
-        if rows.len() == Rows::ROWS {
-            written += rows.len() as u64;
-            writer.write(&rows)?;
-            rows.clear();
-        }
-    }
-    written += rows.len() as u64;
-    writer.write(&rows)?;
-    writer.finish()?;
+    let notice = format!(
+        "# iosonar {}: a synthetic load, seed {seed}: {}",
+        env!("CARGO_PKG_VERSION"),
+        typed.join(" ")
+    );
+    let written = requests::write(requests, path, notice, options)?;
     if !quiet {
         let seconds = begin.elapsed().as_secs_f64();
         note(&format!(

@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::available_parallelism;
-use std::time::Duration;
 
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use iosonar_plot::Size;
 use iosonar_report::{Quantity, cdf_chart, curve_with_band};
 use iosonar_scenario::{
@@ -238,7 +237,7 @@ pub(crate) fn simulate(
     })
 }
 
-/// Does `work` with a progress bar on a terminal, which appears when it takes more than a second.
+/// Does `work` with a progress bar of completed requests.
 fn watched<T>(
     simulation: &Simulation,
     completed: &AtomicU64,
@@ -253,32 +252,12 @@ fn watched<T>(
         ) => Some((requests + warmup).saturating_mul(u64::from(simulation.replications))),
     };
     let known = requests.filter(|_| simulation.precision.is_none());
-    let bar = ProgressBar::with_draw_target(known, ProgressDrawTarget::stderr());
-    if bar.is_hidden() || !progress {
-        return work();
-    }
     let template = match known {
         Some(_) => "{wide_bar} {percent} % of {human_len} requests, {eta} to go",
         None => "{spinner} {human_pos} requests",
     };
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    let (stop, stopped) = std::sync::mpsc::channel::<()>();
-    std::thread::scope(|scope| {
-        let bar = &bar;
-        scope.spawn(move || {
-            let mut wait = Duration::from_secs(1);
-            while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) = stopped.recv_timeout(wait) {
-                wait = Duration::from_millis(100);
-                bar.set_position(completed.load(Relaxed));
-            }
-            bar.finish_and_clear();
-        });
-        let result = work();
-        drop(stop);
-        result
-    })
+    let update = |bar: &ProgressBar| bar.set_position(completed.load(Relaxed));
+    crate::progress::watched(!progress, known, template, update, work)
 }
 
 /// What is written above the records: the load's own notices, and where the records come from.

@@ -128,12 +128,7 @@ impl<R: TraceReader> TraceReader for Rebased<R> {
                 break;
             }
         }
-        let inner = self.inner.metadata();
-        if self.metadata.devices.len() != inner.devices.len() {
-            self.metadata.devices.clone_from(&inner.devices);
-        }
-        self.metadata.remarks.clone_from(&inner.remarks);
-        self.metadata.add_remarks(&self.early);
+        self.metadata.follow(self.inner.metadata(), &self.early);
         Ok(batch.len())
     }
 

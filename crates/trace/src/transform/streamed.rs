@@ -70,8 +70,7 @@ impl<S: Stream> TraceReader for Streamed<S> {
                 break;
             }
         }
-        self.metadata.clone_from(self.inner.metadata());
-        self.metadata.add_remarks(&self.own);
+        self.metadata.follow(self.inner.metadata(), &self.own);
         Ok(batch.len())
     }
 

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use iosonar_scenario::{Load, Simulation, Warmup};
 use iosonar_sim_core::Seed;
-use iosonar_trace::{Batch, Metadata, Record, output};
+use iosonar_trace::WriteOptions;
 use iosonar_workload::SyntheticLoad;
 
 use super::headline;
 use crate::exit::Usage;
+use crate::requests;
 
 /// Writes the requests of the first run, its warm-up included.
 pub(super) fn write(simulation: &Simulation, path: &Path) -> anyhow::Result<()> {
@@ -29,29 +30,14 @@ pub(super) fn write(simulation: &Simulation, path: &Path) -> anyhow::Result<()> 
         )
         .into());
     };
-    let metadata = Metadata {
-        notices: vec![format!(
-            "# iosonar {}: a synthetic load, seed {}: made for {}",
-            env!("CARGO_PKG_VERSION"),
-            simulation.seed,
-            headline(simulation)
-        )],
-        ..Metadata::default()
-    };
-    let mut writer = output::create(path, &metadata)?;
-    let mut batch = Batch::default();
+    let notice = format!(
+        "# iosonar {}: a synthetic load, seed {}: made for {}",
+        env!("CARGO_PKG_VERSION"),
+        simulation.seed,
+        headline(simulation)
+    );
     let load = SyntheticLoad::new(classes.clone(), &Seed::new(simulation.seed));
-    for request in load.take(warmup.saturating_add(*requests) as usize) {
-        batch.push(&Record {
-            request,
-            ..Record::default()
-        });
-        if batch.len() == Batch::ROWS {
-            writer.write(&batch)?;
-            batch.clear();
-        }
-    }
-    writer.write(&batch)?;
-    writer.finish()?;
+    let first_run = load.take(warmup.saturating_add(*requests) as usize);
+    requests::write(first_run, path, notice, &WriteOptions::default())?;
     Ok(())
 }

@@ -283,47 +283,40 @@ impl Reader {
         )
     }
 
-    /// The metadata frame at `offset` of a file in which one can jump.
-    fn metadata_at(&self, offset: u64) -> Option<Metadata> {
+    /// The payload of the frame at `offset` of a file in which one can jump; `None` unless it is whole and
+    /// of this kind.
+    fn frame_at(&self, offset: u64, kind: u8) -> Option<Vec<u8>> {
         let file = self.file.as_ref()?;
         let mut header = [0; FRAME_HEADER];
         file.read_exact_at(&mut header, offset).ok()?;
         let length = u32::from_le_bytes(header[4..8].try_into().ok()?) as usize;
-        if header[0] != METADATA || length > frame::LONGEST {
+        if header[0] != kind || length > frame::LONGEST {
             return None;
         }
         let mut payload = vec![0; length];
         file.read_exact_at(&mut payload, offset + FRAME_HEADER as u64)
             .ok()?;
         let told = u32::from_le_bytes(header[8..].try_into().ok()?);
-        if frame::checksum(&header[..8], &payload) != told {
-            return None;
-        }
-        serde_json::from_slice(&payload).ok()
+        (frame::checksum(&header[..8], &payload) == told).then_some(payload)
     }
 
     /// The index of a file in which one can jump; `None` if it is not whole.
     fn index(&self) -> Option<Vec<IndexEntry>> {
         let file = self.file.as_ref()?;
         let size = file.metadata().ok()?.len();
+        let end = size.checked_sub(frame::TRAILER as u64)?;
         let mut trailer = [0; frame::TRAILER];
-        file.read_exact_at(&mut trailer, size.checked_sub(frame::TRAILER as u64)?)
-            .ok()?;
+        file.read_exact_at(&mut trailer, end).ok()?;
         if trailer[8..] != frame::END {
             return None;
         }
         let at = u64::from_le_bytes(trailer[..8].try_into().ok()?);
-        let length = size
-            .checked_sub(at)?
-            .checked_sub((FRAME_HEADER + frame::TRAILER) as u64)?;
-        if length > frame::LONGEST as u64 {
+        // Of files one behind the other, the last one's offsets are not those of the whole.
+        if at >= end {
             return None;
         }
-        let mut bytes = vec![0; FRAME_HEADER + length as usize];
-        file.read_exact_at(&mut bytes, at).ok()?;
-        let (header, payload) = bytes.split_at(FRAME_HEADER);
-        let told = u32::from_le_bytes(header[8..].try_into().ok()?);
-        if header[0] != INDEX || frame::checksum(&header[..8], payload) != told {
+        let payload = self.frame_at(at, INDEX)?;
+        if at + (FRAME_HEADER + payload.len()) as u64 != end {
             return None;
         }
         payload
@@ -374,7 +367,8 @@ impl TraceReader for Reader {
         };
         // What is known of the trace at its end is known of the whole.
         if let Some(last) = index.iter().rev().find(|entry| entry.count == 0)
-            && let Some(metadata) = self.metadata_at(last.offset)
+            && let Some(payload) = self.frame_at(last.offset, METADATA)
+            && let Ok(metadata) = serde_json::from_slice(&payload)
         {
             self.metadata = metadata;
         }

@@ -119,7 +119,7 @@ impl TraceWriter for Writer {
     }
 
     fn update(&mut self, metadata: &Metadata) {
-        self.metadata = metadata.clone();
+        self.metadata.follow(metadata, &Metadata::default());
         self.metadata.remarks.clear();
     }
 

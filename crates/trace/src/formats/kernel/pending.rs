@@ -99,18 +99,23 @@ impl Pending {
         &mut self.slots[(number - self.first) as usize]
     }
 
-    /// The requests that [from, to) covers: of equal ranges the first, otherwise side by side.
-    fn covered(&mut self, device: u16, op: Op, from: u64, to: u64) -> Vec<(u64, u64)> {
-        let first = self.first;
-        let slots = &self.slots;
-        let Some(state) = self.devices.get(&(device, op == Op::Read)) else {
+    /// The requests that the event's range covers, of those that `fit`, each with the sectors that it covers:
+    /// of equal ranges the first, otherwise side by side.
+    fn covered(&self, event: &Event, device: u16, fits: impl Fn(&Slot) -> bool) -> Vec<(u64, u64)> {
+        let Some(state) = self.devices.get(&(device, event.op == Op::Read)) else {
             return Vec::new();
         };
+        let (from, to) = (
+            event.sector,
+            event.sector.saturating_add(u64::from(event.sectors)),
+        );
+        let slot = |number: u64| &self.slots[(number - self.first) as usize];
+        let end_of = |number: u64| slot(number).record.request.end().get();
         // The very same range, in the order of beginnings, before anything that merely overlaps.
         let same = state.by_sector.range((from, 0)..=(from, u64::MAX));
         let exact = same
             .copied()
-            .find(|(_, number)| slots[(number - first) as usize].record.request.end().get() == to);
+            .find(|(_, n)| end_of(*n) == to && fits(slot(*n)));
         if let Some((_, number)) = exact {
             return vec![(number, to - from)];
         }
@@ -118,14 +123,12 @@ impl Pending {
         let mut at = from;
         let low = from.saturating_sub(state.longest);
         for &(sector, number) in state.by_sector.range((low, 0)..(to, 0)) {
-            let slot = &slots[(number - first) as usize];
-            let end = slot.record.request.end().get();
-            if end <= at || sector < at && !covered.is_empty() {
+            let end = end_of(number).min(to);
+            if end <= at || sector < at && !covered.is_empty() || !fits(slot(number)) {
                 continue;
             }
-            let overlap = end.min(to) - sector.max(at);
-            covered.push((number, overlap));
-            at = end.min(to);
+            covered.push((number, end - sector.max(at)));
+            at = end;
             if at == to {
                 break;
             }
@@ -149,51 +152,33 @@ impl Pending {
                 slot.withdrawn = true;
                 slot.done = true;
                 let request = slot.record.request;
-                let state = self.state(request.device, request.op);
-                state.by_sector.remove(&(request.sector.get(), number));
-                state.flushes.retain(|n| *n != number);
+                self.forget(number, &request);
             }
         }
     }
 
     /// The requests that an event is about which have been issued, or have not.
-    fn meant(&mut self, event: &Event, device: u16, issued: bool) -> Vec<u64> {
-        let first = self.first;
-        let slots = &self.slots;
-        let is = |number: u64| slots[(number - first) as usize].issued.is_some() == issued;
-        let Some(state) = self.devices.get(&(device, event.op == Op::Read)) else {
-            return Vec::new();
-        };
-        if event.sectors == 0 {
-            return state
-                .flushes
-                .iter()
-                .copied()
-                .find(|n| is(*n))
-                .into_iter()
-                .collect();
+    fn meant(&self, event: &Event, device: u16, issued: bool) -> Vec<u64> {
+        let fits = |slot: &Slot| slot.issued.is_some() == issued;
+        if event.sectors > 0 {
+            let covered = self.covered(event, device, fits);
+            return covered.into_iter().map(|(number, _)| number).collect();
         }
-        let to = event.sector.saturating_add(u64::from(event.sectors));
-        let low = event.sector.saturating_sub(state.longest);
-        let same = state
-            .by_sector
-            .range((event.sector, 0)..=(event.sector, u64::MAX));
-        let exact = same.copied().find(|(_, number)| {
-            let end = slots[(number - first) as usize].record.request.end().get();
-            is(*number) && end == to
-        });
-        if let Some((_, number)) = exact {
-            return vec![number];
-        }
-        let (mut meant, mut at) = (Vec::new(), event.sector);
-        for &(sector, number) in state.by_sector.range((low, 0)..(to, 0)) {
-            let end = slots[(number - first) as usize].record.request.end().get();
-            if is(number) && end > at && (sector >= at || meant.is_empty()) {
-                meant.push(number);
-                at = end;
-            }
-        }
-        meant
+        let state = self.devices.get(&(device, event.op == Op::Read));
+        let flushes = state.into_iter().flat_map(|state| &state.flushes).copied();
+        let slot = |number: u64| &self.slots[(number - self.first) as usize];
+        flushes
+            .into_iter()
+            .find(|n| fits(slot(*n)))
+            .into_iter()
+            .collect()
+    }
+
+    /// No completion is for this request any more.
+    fn forget(&mut self, number: u64, request: &Request) {
+        let state = self.state(request.device, request.op);
+        state.by_sector.remove(&(request.sector.get(), number));
+        state.flushes.retain(|n| *n != number);
     }
 
     /// A bio joins a request in front of it or behind it.
@@ -249,8 +234,7 @@ impl Pending {
             self.end(number, now, event.errno);
             return Completed::Something;
         }
-        let to = event.sector.saturating_add(u64::from(event.sectors));
-        let covered = self.covered(device, event.op, event.sector, to);
+        let covered = self.covered(event, device, |_| true);
         if covered.is_empty() {
             return Completed::Nothing;
         }
@@ -292,10 +276,7 @@ impl Pending {
         self.first += 1;
         let done = slot.done;
         if !done {
-            let request = slot.record.request;
-            let state = self.state(request.device, request.op);
-            state.by_sector.remove(&(request.sector.get(), number));
-            state.flushes.retain(|n| *n != number);
+            self.forget(number, &slot.record.request);
         }
         Some((slot, done))
     }
