@@ -221,7 +221,6 @@ impl Reuse {
             total: hits + self.cold,
             cold: self.cold,
             points,
-            rate: self.rate,
         }
     }
 }
@@ -233,7 +232,6 @@ pub struct MissRatioCurve {
     points: Vec<(u64, f64)>,
     cold: f64,
     total: f64,
-    rate: f64,
 }
 
 impl MissRatioCurve {
@@ -250,22 +248,6 @@ impl MissRatioCurve {
     /// The share of accesses that are the first to their page.
     pub fn cold_share(&self) -> f64 {
         self.cold / self.total
-    }
-
-    /// The smallest distance with at least a share `p` of all reuses at or below it; `None` without reuses.
-    pub fn distance_quantile(&self, p: f64) -> Option<u64> {
-        let reuses = self.total - self.cold;
-        let mut below = 0.0;
-        let found = self.points.iter().find(|(_, count)| {
-            below += count;
-            below >= p * reuses
-        });
-        found.or(self.points.last()).map(|(distance, _)| *distance)
-    }
-
-    /// The sampling rate; 1 if the curve is exact.
-    pub fn rate(&self) -> f64 {
-        self.rate
     }
 
     /// The largest distance.

@@ -80,12 +80,6 @@ impl Metadata {
         }
     }
 
-    /// How many cases of `what` there were.
-    pub fn count_of(&self, what: &str) -> u64 {
-        let remark = self.remarks.iter().find(|r| r.what == what);
-        remark.map_or(0, |r| r.count)
-    }
-
     /// The name of device `number`: its own, or the number.
     pub fn device_name(&self, number: u16) -> String {
         let name = self.devices.get(usize::from(number));
