@@ -2,18 +2,19 @@
 
 pub(crate) mod generate;
 mod reading;
+mod replay;
 mod traces;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_plot::Size;
-use iosonar_replay::EngineKind;
 use iosonar_report::Quantity;
-use iosonar_units::{Bytes, Nanos};
+use iosonar_units::Nanos;
 
 pub(crate) use generate::Generate;
 pub(crate) use reading::ReadArgs;
+pub(crate) use replay::{Replay, TargetArgs};
 pub(crate) use traces::{Analyze, Convert, Formats, Info, Split};
 
 /// The command line as it is typed.
@@ -41,7 +42,7 @@ pub(crate) enum Command {
     /// Simulate what scenario files describe
     Sim(Sim),
     /// Replay a load on a block device or file, at its original timing
-    Replay(Replay),
+    Replay(Box<Replay>),
     /// Draw records: sonar diagrams and distribution functions
     Plot(Plot),
     /// Write traces in another form: any format, changed, merged, split
@@ -161,88 +162,6 @@ pub(crate) struct Sim {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-#[allow(clippy::doc_markdown)] // The text of the help.
-pub(crate) enum EngineName {
-    /// io_uring where the kernel permits it, else threads
-    Auto,
-    /// io_uring alone
-    IoUring,
-    /// A pool of threads with pread and pwrite
-    Threads,
-}
-
-impl From<EngineName> for EngineKind {
-    fn from(name: EngineName) -> Self {
-        match name {
-            EngineName::Auto => Self::Auto,
-            EngineName::IoUring => Self::IoUring,
-            EngineName::Threads => Self::Threads,
-        }
-    }
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct Replay {
-    /// The load
-    #[arg(value_name = "TRACE")]
-    pub(crate) trace: PathBuf,
-    /// The block device or file to replay it on
-    #[arg(long, value_name = "DEV")]
-    pub(crate) target: PathBuf,
-    /// Do the load's writes: what is on the target is lost
-    #[arg(long, conflicts_with = "skip_writes")]
-    pub(crate) write: bool,
-    /// Leave out the load's writes
-    #[arg(long)]
-    pub(crate) skip_writes: bool,
-    /// With --write: the content of this target may be destroyed
-    #[arg(long, value_name = "DEV")]
-    pub(crate) destroy: Vec<PathBuf>,
-    /// Make a new file of this size as the target, filled with random data
-    #[arg(long, value_name = "SIZE", value_parser = file_size)]
-    pub(crate) create: Option<Bytes>,
-    /// Go through the page cache: results are fake, and marked so
-    #[arg(long)]
-    pub(crate) no_direct: bool,
-    /// The most requests at the device at once
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=16384))]
-    pub(crate) in_flight: u32,
-    /// How requests are handed to the kernel
-    #[arg(long, value_name = "NAME", default_value = "auto")]
-    pub(crate) engine: EngineName,
-    /// How long before each start sleeping ends and spinning begins
-    #[arg(long, value_name = "TIME", default_value = "20us")]
-    pub(crate) spin: Nanos,
-    /// How many failed requests are borne; one more ends the replay
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) max_errors: u64,
-    /// Write every request with its delay and latency as a trace
-    #[arg(short, long, value_name = "OUT")]
-    pub(crate) out: Option<PathBuf>,
-    /// Print results for programs, as one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print nothing but errors
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    #[command(flatten)]
-    pub(crate) reading: ReadArgs,
-}
-
-/// A size of a file, rounded up to whole blocks of 4096 bytes.
-fn file_size(text: &str) -> Result<Bytes, String> {
-    const BLOCK: u64 = 4096;
-    let size: Bytes = text
-        .parse()
-        .map_err(|e: iosonar_units::ParseUnitError| e.to_string())?;
-    match size.get() {
-        0 => Err("a file of no bytes is no target".to_owned()),
-        n if n > 1 << 50 => Err("that is more than any file holds".to_owned()),
-        n => Ok(Bytes::new(n.next_multiple_of(BLOCK))),
-    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

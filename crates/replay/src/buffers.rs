@@ -5,6 +5,8 @@
 use std::io;
 use std::ptr::NonNull;
 
+use crate::engine::Region;
+
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 /// Pages are the largest alignment that any device asks for.
@@ -38,6 +40,9 @@ pub(crate) struct Buffers {
     /// How much of each buffer is random already.
     filled: Vec<usize>,
 }
+
+// SAFETY: the mapping belongs to whoever has the buffers.
+unsafe impl Send for Buffers {}
 
 impl Buffers {
     /// `count` buffers of at least `bytes` each.
@@ -75,9 +80,33 @@ impl Buffers {
         unsafe { self.base.as_ptr().add(slot as usize * self.stride) }
     }
 
+    /// The memory that all buffers lie in.
+    pub(crate) fn region(&self) -> Region {
+        Region {
+            start: self.base,
+            bytes: self.stride * self.count,
+        }
+    }
+
+    /// The first `bytes` of buffer `slot`, which no request uses.
+    pub(crate) fn bytes_mut(&mut self, slot: u32, bytes: usize) -> &mut [u8] {
+        assert!(bytes <= self.stride);
+        // SAFETY: the buffer is within the mapping, and whoever calls knows that the kernel does not
+        // write to it now.
+        unsafe { std::slice::from_raw_parts_mut(self.address(slot), bytes) }
+    }
+
     /// Makes `bytes` of buffer `slot` data that no storage can compress, nor find twice: random,
     /// and each page stamped with the request's number.
-    pub(crate) fn make_unique(&mut self, slot: u32, bytes: usize, number: u64) {
+    ///
+    /// `compressible_percent` of each page are zeros.
+    pub(crate) fn make_unique(
+        &mut self,
+        slot: u32,
+        bytes: usize,
+        number: u64,
+        compressible_percent: u8,
+    ) {
         assert!(bytes <= self.stride);
         let address = self.address(slot);
         // SAFETY: the buffer is within the mapping, and the slot is free: no request uses it.
@@ -86,7 +115,14 @@ impl Buffers {
         let filled = &mut self.filled[slot as usize];
         if *filled < bytes {
             let seed = 0x9e37_79b9 ^ u64::from(slot) << 20 ^ *filled as u64;
-            Noise::new(seed).fill(&mut buffer[*filled..bytes]);
+            // Whole pages: their zeros are at a fixed place.
+            let from = *filled / PAGE * PAGE;
+            Noise::new(seed).fill(&mut buffer[from..bytes]);
+            for page in buffer[from..bytes].chunks_mut(PAGE) {
+                let zeros = page.len() * usize::from(compressible_percent.min(100)) / 100;
+                let random = page.len() - zeros;
+                page[random..].fill(0);
+            }
             *filled = bytes;
         }
         for (page, data) in buffer[..bytes].chunks_mut(PAGE).enumerate() {
@@ -111,9 +147,9 @@ mod tests {
     #[test]
     fn a_small_write_makes_no_large_buffer_random() {
         let mut buffers = Buffers::new(1, 1 << 30).unwrap();
-        buffers.make_unique(0, 4096, 1);
+        buffers.make_unique(0, 4096, 1, 0);
         assert_eq!(buffers.filled, [4096]);
-        buffers.make_unique(0, 8192, 2);
+        buffers.make_unique(0, 8192, 2, 0);
         assert_eq!(buffers.filled, [8192]);
     }
 
@@ -126,7 +162,7 @@ mod tests {
     fn what_is_written_is_never_the_same_twice() {
         let mut buffers = Buffers::new(2, 8192).unwrap();
         let mut content = |slot, number| {
-            buffers.make_unique(slot, 8192, number);
+            buffers.make_unique(slot, 8192, number, 0);
             // SAFETY: the buffer is within the mapping and nobody writes to it now.
             unsafe { std::slice::from_raw_parts(buffers.address(slot), 8192) }.to_vec()
         };

@@ -5,48 +5,103 @@
 
 use std::fs::File;
 use std::io;
+use std::ptr::NonNull;
 
 use iosonar_units::Nanos;
 
+mod dry;
+mod perform;
+mod simulate;
+mod sync;
 mod threads;
 mod uring;
 
+pub(crate) use dry::Dry;
+pub(crate) use simulate::Simulated;
+pub use simulate::{ConstantLatency, SimulatedDevice};
+pub(crate) use sync::Synchronous;
 pub(crate) use threads::ThreadPool;
 pub(crate) use uring::Uring;
+pub use uring::{RingOptions, TaskWork};
 
 /// Which engine a replay uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineKind {
-    /// `io_uring` where the kernel permits it, else the thread pool.
+    /// Synchronous calls where the device answers within microseconds and the ring would need kernel
+    /// workers; else `io_uring` where the kernel permits it, else the thread pool.
     #[default]
     Auto,
     /// `io_uring`.
     IoUring,
+    /// One thread with pread and pwrite, one request at a time.
+    Sync,
     /// A pool of threads with pread and pwrite.
     Threads,
+    /// Nothing is handed over; everything is complete at once.
+    Dry,
+    /// A model of a device completes requests, in real time.
+    Simulate,
+}
+
+impl EngineKind {
+    /// All of them, with their names.
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Self::Auto, "auto"),
+        (Self::IoUring, "io_uring"),
+        (Self::Sync, "sync"),
+        (Self::Threads, "threads"),
+        (Self::Dry, "dry"),
+        (Self::Simulate, "simulate"),
+    ];
+
+    /// Whether a target is really accessed.
+    pub const fn is_real(self) -> bool {
+        !matches!(self, Self::Dry | Self::Simulate)
+    }
 }
 
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AccessKind {
+pub enum AccessKind {
+    /// Data from the device.
     Read,
-    /// Durable: complete only when the data are on the medium (force unit access).
+    /// Data to the device.
     Write {
+        /// Complete only when the data are on the medium (force unit access).
         durable: bool,
     },
+    /// Everything written before is on the medium when it completes.
     Flush,
+    /// The device may forget the range.
+    Discard,
+    /// The range reads as zeros from now on.
+    WriteZeroes,
 }
 
-/// One access to the target.
+/// One access to a target.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
     pub(crate) kind: AccessKind,
+    /// Which of the targets.
+    pub(crate) target: u32,
     /// In bytes.
     pub(crate) offset: u64,
     /// Memory for `length` bytes that stays untouched until the access is done.
     pub(crate) buffer: *mut u8,
+    /// Which of the engine's [`Region`]s the buffer lies in.
+    pub(crate) region: u16,
     pub(crate) length: u32,
 }
+
+/// Memory that all buffers of a kind lie in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Region {
+    pub(crate) start: NonNull<u8>,
+    pub(crate) bytes: usize,
+}
+
+// SAFETY: it only tells where memory is.
+unsafe impl Send for Region {}
 
 /// An access that is done.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +118,11 @@ pub(crate) trait Engine {
     /// What it is called.
     fn name(&self) -> &'static str;
 
+    /// How many accesses may be handed over together.
+    fn together(&self) -> usize {
+        64
+    }
+
     /// Prepares an access; it begins with the next [`submit`](Self::submit).
     fn prepare(&mut self, slot: u32, access: Access) -> io::Result<()>;
 
@@ -74,34 +134,82 @@ pub(crate) trait Engine {
 
     /// Waits until something is done, at most `timeout`. May return early.
     fn wait(&mut self, timeout: Nanos) -> io::Result<()>;
+
+    /// Asks the kernel to give up what is in flight. It may not.
+    fn cancel(&mut self) {}
+
+    /// What the user should know about how it went.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The engine that was chosen.
 pub(crate) enum Chosen {
-    Uring(Uring),
+    Uring(Box<Uring>),
+    Sync(Synchronous),
     Threads(ThreadPool),
+    Dry(Dry),
+    Simulated(Simulated),
 }
 
-/// Sets an engine up on `file`, for at most `in_flight` accesses at once. If it is not the one that
-/// was hoped for, the second value says why.
+/// What an engine is set up for.
+pub(crate) struct Setup<'a> {
+    /// The targets' files; none for engines that do not access them.
+    pub(crate) files: Vec<&'a File>,
+    /// The most accesses at once, of all targets.
+    pub(crate) in_flight: u32,
+    pub(crate) ring: RingOptions,
+    pub(crate) sync: Durability,
+    /// Where the buffers lie.
+    pub(crate) regions: Vec<Region>,
+}
+
+/// Whether writes wait until the data are on the medium.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// Only those that ask for it (FUA).
+    #[default]
+    None,
+    /// The data of every write (`O_DSYNC`).
+    Data,
+    /// Data and metadata of every write (`O_SYNC`).
+    Full,
+}
+
+/// Sets an engine up. If it is not the one that was hoped for, the second value says why.
 pub(crate) fn choose(
     kind: EngineKind,
-    file: &File,
-    in_flight: u32,
+    setup: &Setup<'_>,
+    devices: Vec<Box<dyn SimulatedDevice>>,
 ) -> io::Result<(Chosen, Option<String>)> {
-    let threads = || ThreadPool::new(file, in_flight).map(Chosen::Threads);
+    let threads = || ThreadPool::new(setup).map(Chosen::Threads);
+    let ring = || Uring::new(setup).map(|ring| Chosen::Uring(Box::new(ring)));
     match kind {
         EngineKind::Threads => Ok((threads()?, None)),
-        EngineKind::IoUring => Ok((Chosen::Uring(Uring::new(file, in_flight)?), None)),
-        EngineKind::Auto => match Uring::new(file, in_flight) {
-            Ok(uring) => Ok((Chosen::Uring(uring), None)),
-            Err(e) => Ok((
-                threads()?,
-                Some(format!(
-                    "io_uring is not available here ({e}); a pool of threads takes its place, \
-                     which costs more CPU time per request"
+        EngineKind::IoUring => Ok((ring()?, None)),
+        EngineKind::Sync => Ok((Chosen::Sync(Synchronous::new(setup)?), None)),
+        EngineKind::Dry => Ok((Chosen::Dry(Dry::default()), None)),
+        EngineKind::Simulate => Ok((Chosen::Simulated(Simulated::new(devices)), None)),
+        EngineKind::Auto => {
+            if let Some(reason) = sync::is_better(&setup.files) {
+                return Ok((Chosen::Sync(Synchronous::new(setup)?), Some(reason)));
+            }
+            match ring() {
+                Ok(uring) => Ok((uring, None)),
+                Err(e) => Ok((
+                    threads()?,
+                    Some(format!(
+                        "io_uring is not available here ({e}); a pool of threads takes its place, \
+                         which costs more CPU time per request"
+                    )),
                 )),
-            )),
-        },
+            }
+        }
     }
+}
+
+/// The targets' files, open as long as the engine lives.
+fn clones(files: &[&File]) -> io::Result<Vec<File>> {
+    files.iter().map(|file| file.try_clone()).collect()
 }

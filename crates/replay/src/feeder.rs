@@ -1,15 +1,22 @@
-//! Reading the load on a thread of its own, some batches ahead of the session.
+//! Reading the load on a thread of its own, some batches ahead of the session, and making it fit.
 
 use std::path::Path;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use iosonar_trace::{Batch, Reading, TraceError, TraceReader, input};
+use iosonar_trace::{
+    Batch, Op, Outcome, Place, Reading, Record, Request, Status, TraceError, TraceReader, input,
+};
+use iosonar_units::Sectors;
 
-/// 16 batches of 4 096 requests: at 100 000 requests/s more than half a second.
-const BATCHES_AHEAD: usize = 16;
+use crate::fit::{Fitted, Fitter};
+use crate::{Scan, Writes};
+
+/// 64 batches of 4 096 requests: at 500 000 requests/s half a second, and some 10 MB.
+const BATCHES_AHEAD: usize = 64;
 
 /// The session's end of the feeder.
 pub(crate) struct Feed {
+    /// Requests that are left out are marked as skipped.
     pub(crate) batches: Receiver<Result<Batch, TraceError>>,
     /// Batches go back here to be filled again.
     pub(crate) used: Sender<Batch>,
@@ -33,24 +40,148 @@ pub(crate) fn feeder() -> (Feeder, Feed) {
     )
 }
 
+/// What is made of each request before the session sees it.
+pub(crate) struct Preparation<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) reading: &'a Reading,
+    pub(crate) scan: &'a Scan,
+    pub(crate) writes: Writes,
+    pub(crate) fitter: Fitter,
+    /// The longest request that there is a buffer for.
+    pub(crate) longest: Sectors,
+    /// The target's, in sectors.
+    pub(crate) block: u64,
+}
+
 impl Feeder {
-    /// Reads until the end, an error, or until nobody listens any more.
-    pub(crate) fn run(self, path: &Path, reading: &Reading) {
-        let mut reader = match input::open_load(path, reading) {
+    /// Reads until the end, an error, or until nobody listens any more. Tells what was changed to fit. Where there
+    /// are several targets, requests get the number of theirs.
+    pub(crate) fn run(self, mut preparation: Preparation<'_>, device: Option<u16>) -> Fitted {
+        let mut reader = match input::open_load(preparation.path, preparation.reading) {
             Ok(reader) => reader,
-            Err(e) => return drop(self.batches.send(Err(e))),
+            Err(e) => {
+                drop(self.batches.send(Err(e)));
+                return Fitted::default();
+            }
         };
+        let mut fed = 0;
         loop {
             let mut batch = self.used.try_recv().unwrap_or_default();
             let message = match reader.next_batch(&mut batch) {
-                Ok(0) => return,
-                Ok(_) => Ok(batch),
+                Ok(0) => break,
+                Ok(rows) => {
+                    fed += rows as u64;
+                    if let Some(device) = device {
+                        batch.set_devices(device);
+                    }
+                    preparation.apply(&mut batch, fed).map(|()| batch)
+                }
                 Err(e) => Err(e),
             };
             let failed = message.is_err();
             if self.batches.send(message).is_err() || failed {
-                return;
+                break;
             }
         }
+        preparation.fitter.fitted
+    }
+}
+
+impl Preparation<'_> {
+    /// Checks the rows of `batch`, with which `fed` have come, against what was scanned (a file may
+    /// change), and makes them fit.
+    fn apply(&mut self, batch: &mut Batch, fed: u64) -> Result<(), TraceError> {
+        batch.clear_outcomes();
+        let idle = self.fitter.is_idle();
+        for row in 0..batch.len() {
+            let mut request = batch.request(row);
+            let left_out = !request.op.is_harmless() && self.writes == Writes::Skip;
+            if left_out {
+                batch.set(row, &skipped(request));
+                continue;
+            }
+            if let Some(problem) = self.misfit(&request, fed) {
+                return Err(TraceError::Request {
+                    place: Place::of(self.path, batch.place(row)),
+                    problem,
+                });
+            }
+            if idle && request.op != Op::Flush {
+                continue;
+            }
+            match self.fitter.apply(&mut request) {
+                true => batch.set(
+                    row,
+                    &Record {
+                        request,
+                        outcome: Outcome::default(),
+                    },
+                ),
+                false => batch.set(row, &skipped(request)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Why a request must not be there.
+    fn misfit(&self, request: &Request, fed: u64) -> Option<String> {
+        let changed = || {
+            Some(
+                "this request was not there when the load was checked: the file has changed meanwhile"
+                    .to_owned(),
+            )
+        };
+        if self.scan.is_known {
+            // The scan knew of no writes, so there are no buffers for them.
+            let new_write = !request.op.is_harmless() && self.scan.harmless == self.scan.requests;
+            return match fed > self.scan.requests
+                || new_write
+                || request.end() > self.scan.end && request.op != Op::Flush
+                || request.sectors > self.scan.longest
+            {
+                true => changed(),
+                false => None,
+            };
+        }
+        if !request.op.is_harmless() && self.writes == Writes::Refuse {
+            return Some(
+                "this request writes, and a replay only reads unless told otherwise: say --skip-writes or \
+                 --write"
+                    .to_owned(),
+            );
+        }
+        let mut fitted = *request;
+        let mut trial = self.fitter;
+        if !trial.apply(&mut fitted) {
+            return None;
+        }
+        if fitted.sectors > self.longest {
+            return Some(format!(
+                "the request of {} sectors is longer than the {} for which there are buffers, as the load \
+                 could not be read beforehand; give it as a file",
+                fitted.sectors, self.longest
+            ));
+        }
+        if fitted.end().get() > trial.target_sectors() {
+            return Some(format!(
+                "the request ends at sector {}, the target at {}; --wrap, --clip or a larger target",
+                fitted.end(),
+                trial.target_sectors()
+            ));
+        }
+        let bits = fitted.sector.get() | u64::from(fitted.sectors.get());
+        (bits & (self.block - 1) != 0).then(|| {
+            format!(
+                "the request is not aligned to the target's blocks of {} sectors; --align widens it",
+                self.block
+            )
+        })
+    }
+}
+
+fn skipped(request: Request) -> Record {
+    Record {
+        request,
+        outcome: Outcome::untimed(Status::Skipped),
     }
 }

@@ -1,15 +1,17 @@
-//! Replays of a load on a real block device or file, at its original timing.
+//! Replays of a load on real block devices or files, at its original timing.
 //!
 //! ```text
-//!  trace ──► feeder ──► session ──► engine ──► device        recorder ──► records, summary
-//!  (file)   (thread)   (pacing, in-flight table)   │              ▲ (thread)
-//!                          ▲─── completions ◄──────┘              │
-//!                          └──────────── records ─────────────────┘
+//!  trace ──► feeder ──► lane ─────► engine ──► device     collector ──► records, summary
+//!  (file)   (thread)   (conflicts, buffers,      │            ▲ (thread)
+//!                       verification)            │            │
+//!                ▲ ─ session: pacing ◄───────────┘            │
+//!                └───────────────── records ──────────────────┘
 //! ```
 //!
 //! The session starts each request as close to its intended time as the device allows, never
-//! early, and in the order of the load. It alone touches the clock, the in-flight table and the
-//! engine; reading and parsing, and everything about results, happen on other threads.
+//! early, and in the order of the load. It alone touches the clock, the tables and the engine;
+//! reading and parsing, and everything about results, happen on other threads. Each target has a
+//! lane of its own; all lanes share the clock, the thread and the engine.
 //!
 //! For each request are measured:
 //!
@@ -20,27 +22,38 @@
 //! ([`Scan`]). A replay never touches a device that is mounted or otherwise in use, and only reads
 //! unless it is told to write.
 
+mod accepted;
 mod buffers;
+mod conflicts;
 mod engine;
 mod error;
 mod feeder;
-mod in_flight;
+mod fit;
+mod lane;
 mod options;
 mod pacing;
-mod recorder;
 mod replay;
+mod results;
 pub mod safety;
 mod scan;
 mod session;
 mod summary;
 mod target;
-mod verdict;
+pub mod verify;
+mod watch;
 
-pub use engine::EngineKind;
+pub use conflicts::{Conflicts, Strong};
+pub use engine::{
+    AccessKind, ConstantLatency, Durability, EngineKind, RingOptions, SimulatedDevice, TaskWork,
+};
 pub use error::ReplayError;
-pub use options::{Intent, Options, Writes};
-pub use replay::{Progress, replay};
+pub use fit::{Beyond, Fit, Fitted};
+pub use options::{Data, Intent, Options, Writes};
+pub use pacing::{Pacing, Style};
+pub use replay::{Load, replay};
+pub use results::Progress;
 pub use scan::Scan;
-pub use summary::{Summary, Times};
+pub use session::{EndedEarly, Stop};
+pub use summary::{Summary, TargetSummary, Times};
 pub use target::{Target, create_file};
-pub use verdict::Verdict;
+pub use watch::{Episode, Verdict};

@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
-use iosonar_trace::Reading;
-use iosonar_units::Nanos;
+use iosonar_units::{Bytes, Nanos};
 
-use crate::EngineKind;
+use crate::conflicts::{Conflicts, Strong};
+use crate::engine::{Durability, RingOptions};
+use crate::fit::Fit;
+use crate::verify::Verification;
+use crate::{EngineKind, Pacing};
 
 /// What happens to the requests of a load that would change the target's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,19 +33,66 @@ pub struct Intent {
     pub buffered: bool,
 }
 
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// Random data, no two pages the same, of which so many percent compress to nothing.
+    Random {
+        /// 0 to 100.
+        compressible_percent: u8,
+    },
+    /// Zeros, as blkreplay writes them: thin volumes, compression and deduplication fake results then.
+    Zero,
+}
+
+impl Default for Data {
+    fn default() -> Self {
+        Self::Random {
+            compressible_percent: 0,
+        }
+    }
+}
+
 /// How a load is replayed.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// What happens to writes.
     pub writes: Writes,
-    /// Which part of the load, and how fast. Time zero of the replay is the window's beginning.
-    pub reading: Reading,
-    /// The most requests at the device at once.
+    /// What happens to requests that do not fit the target.
+    pub fit: Fit,
+    /// The most ordinary requests at a device at once; as many that were pushed back may be there too.
     pub in_flight: u32,
+    /// The most requests of both kinds at a device at once.
+    pub in_flight_total: Option<u32>,
+    /// The most requests of a device that are accepted and not complete, those pushed back included
+    /// [default: eight times `in_flight`].
+    pub bottleneck: Option<u32>,
+    /// The most memory for the requests' data: fewer are in flight if the longest do not fit.
+    pub buffer_memory: Bytes,
     /// How requests are handed over.
     pub engine: EngineKind,
-    /// How long before a deadline sleeping ends and spinning begins.
-    pub spin: Nanos,
+    /// How a ring is set up.
+    pub ring: RingOptions,
+    /// How the time of a start is waited for.
+    pub pacing: Pacing,
+    /// Time between the first requests' arrival from the file and time zero, to fill the queues.
+    pub start_grace: Nanos,
+    /// A replay that lasts longer is ended; what is left is missed.
+    pub max_runtime: Option<Nanos>,
+    /// Requests that should start before this time of the replay are in no statistic.
+    pub warmup: Nanos,
+    /// What happens to overlapping requests in flight.
+    pub conflicts: Conflicts,
+    /// Which overlaps count.
+    pub strong: Strong,
+    /// The share of requests that may be dropped before the replay is flagged.
+    pub max_dropped: f64,
+    /// What is written.
+    pub data: Data,
+    /// Whether writes wait for the medium.
+    pub sync: Durability,
+    /// What is checked of the target's contents.
+    pub verification: Verification,
     /// How many failed requests are borne; one more ends the run.
     pub max_errors: u64,
 }
@@ -51,10 +101,23 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             writes: Writes::Refuse,
-            reading: Reading::default(),
+            fit: Fit::default(),
             in_flight: 1024,
+            in_flight_total: None,
+            bottleneck: None,
+            buffer_memory: Bytes::new(1 << 30),
             engine: EngineKind::Auto,
-            spin: Nanos::from_micros(20),
+            ring: RingOptions::default(),
+            pacing: Pacing::default(),
+            start_grace: Nanos::from_millis(200),
+            max_runtime: None,
+            warmup: Nanos::ZERO,
+            conflicts: Conflicts::default(),
+            strong: Strong::default(),
+            max_dropped: 0.05,
+            data: Data::default(),
+            sync: Durability::None,
+            verification: Verification::default(),
             max_errors: 0,
         }
     }

@@ -3,8 +3,86 @@
 use std::num::NonZeroU64;
 
 use iosonar_units::Nanos;
-use rustix::thread::set_current_timer_slack;
+use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 use rustix::time::{ClockId, clock_gettime};
+
+/// How the time of a start is waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pacing {
+    /// Sleep until shortly before, then spin; or only one of both.
+    pub style: Style,
+    /// How long before a start sleeping ends at the latest; it is learnt how much more is needed.
+    pub spin: Nanos,
+    /// The processors that the pacing thread may run on; all if empty.
+    pub cpus: Vec<usize>,
+    /// Ahead of everything that is not real-time (`SCHED_FIFO`).
+    pub fifo: bool,
+}
+
+impl Default for Pacing {
+    fn default() -> Self {
+        Self {
+            style: Style::SleepThenSpin,
+            spin: Nanos::from_micros(20),
+            cpus: Vec::new(),
+            fifo: false,
+        }
+    }
+}
+
+/// Ways of waiting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// Sleep until shortly before the time, then spin.
+    #[default]
+    SleepThenSpin,
+    /// Spin all the time: a processor is taken.
+    Spin,
+    /// Sleep only: starts are as late as this machine wakes threads.
+    Sleep,
+}
+
+impl Pacing {
+    /// Prepares the calling thread. What the system refuses costs accuracy, which the replay measures;
+    /// it is returned to be told.
+    pub(crate) fn prepare_thread(&self) -> Vec<String> {
+        let mut refused = Vec::new();
+        // By default a thread may be woken 50 us later than it asked for.
+        let _ = set_current_timer_slack(NonZeroU64::new(1));
+        if !self.cpus.is_empty() {
+            let mut set = CpuSet::new();
+            for &cpu in &self.cpus {
+                if cpu < CpuSet::MAX_CPU {
+                    set.set(cpu);
+                }
+            }
+            if let Err(e) = sched_setaffinity(None, &set) {
+                refused.push(format!(
+                    "the thread cannot be pinned to processors {:?}: {e}",
+                    self.cpus
+                ));
+            }
+        }
+        if self.fifo
+            && let Err(e) = schedule_fifo()
+        {
+            refused.push(format!(
+                "SCHED_FIFO is refused: {e} (it needs CAP_SYS_NICE, or ulimit -r)"
+            ));
+        }
+        refused
+    }
+}
+
+/// The lowest of the real-time priorities is above everything that is none.
+fn schedule_fifo() -> std::io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the structure is read, and lives during the call; 0 is the calling thread.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
 
 /// Time since the replay's epoch, on the monotonic clock.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +94,12 @@ pub(crate) struct Clock {
 #[inline]
 pub(crate) fn monotonic() -> Nanos {
     let t = clock_gettime(ClockId::Monotonic);
+    Nanos::new(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+}
+
+/// How much processor time the calling thread has used.
+pub(crate) fn processor_time() -> Nanos {
+    let t = clock_gettime(ClockId::ThreadCPUTime);
     Nanos::new(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
 }
 
@@ -96,12 +180,6 @@ impl SpinMargin {
         let margin = Nanos::new((self.margin.get() as f64 * factor) as u64);
         self.margin = margin.clamp(self.least, Self::MOST.max(self.least));
     }
-}
-
-/// Asks the kernel to wake this thread when it asked to be woken: by default it may come 50 us
-/// late. A refusal costs accuracy, which the replay measures and reports.
-pub(crate) fn sharpen_timers() {
-    let _ = set_current_timer_slack(NonZeroU64::new(1));
 }
 
 #[cfg(test)]

@@ -1,138 +1,396 @@
 //! Setting a replay up, and putting together what it found out.
 
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::path::{Path, PathBuf};
 use std::thread;
 
-use iosonar_trace::TraceWriter;
 use iosonar_trace::transform::beginning;
-use iosonar_units::Nanos;
+use iosonar_trace::{Reading, TraceWriter};
+use iosonar_units::SECTOR_BYTES;
 
-use crate::engine::{self, Chosen, ThreadPool};
-use crate::feeder::feeder;
-use crate::recorder::{Counts, recorder};
-use crate::session::{Ended, Failure, Session};
-use crate::{EngineKind, Options, ReplayError, Scan, Summary, Target};
+use crate::engine::{self, Chosen, Setup, SimulatedDevice, ThreadPool};
+use crate::feeder::{Preparation, feeder};
+use crate::fit::{Fitted, Fitter};
+use crate::lane::{Bounds, Lane, MOST_LANES, MOST_PLACES, Parts};
+use crate::results::{Counts, results};
+use crate::session::{Ended, Failure, Session, Stop};
+use crate::summary::TargetSummary;
+use crate::verify::{Findings, TableLog, Verifier, new_run};
+use crate::{EngineKind, Options, Progress, ReplayError, Scan, Summary, Target, Writes};
 
-/// What others may see of a replay while it runs.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Requests that are complete or were left out.
-    pub done: AtomicU64,
-    /// Requests at the device.
-    pub in_flight: AtomicU64,
-    /// Requests that failed.
-    pub errors: AtomicU64,
+/// What one target is given to do.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// The trace.
+    pub path: PathBuf,
+    /// How it is read and changed. Time zero of the replay is the beginning of its window.
+    pub reading: Reading,
+    /// What is in it.
+    pub scan: Scan,
 }
 
-/// Replays the load at `path`, which [`scan.fits`](Scan::fits) has found fit for `target`. Records go to `records`
-/// in the order of completion. The replay ends early when `stop` becomes true: what is in flight
-/// is waited for, and everything measured is kept.
+impl Load {
+    /// Reads the load at `path` once, to find out what is in it.
+    ///
+    /// # Errors
+    /// As [`Scan::of`].
+    pub fn scanned(path: &Path, reading: &Reading, writes: Writes) -> Result<Self, ReplayError> {
+        Ok(Self {
+            path: path.to_owned(),
+            reading: reading.clone(),
+            scan: Scan::of(path, reading, writes)?,
+        })
+    }
+}
+
+/// Replays each of `loads` on the target with the same index, all against one clock. [`Scan::fits`] has
+/// found each fit. Records go to `records` in the order of completion, with the target's index as their device. `devices` are
+/// those that [`EngineKind::Simulate`] asks, one for each target. The replay ends early when `stop` is
+/// asked: what is in flight is waited for, and everything measured is kept.
 ///
 /// # Errors
-/// If the engine cannot be set up or fails, the load changed since it was scanned, or the records
-/// cannot be written. What was measured until then has been written if it could be.
+/// If the engine cannot be set up or fails, a load changed since it was scanned, or tables cannot be
+/// kept. What was measured until then has been written if it could be.
 pub fn replay(
-    path: &Path,
-    scan: &Scan,
-    target: &Target,
+    loads: &[Load],
+    targets: &[Target],
+    devices: Vec<Box<dyn SimulatedDevice>>,
     options: &Options,
     records: Option<Box<dyn TraceWriter>>,
-    stop: &AtomicBool,
+    stop: &Stop,
     progress: &Progress,
 ) -> Result<Summary, ReplayError> {
+    check_counts(loads, targets, devices.len(), options)?;
+    let first = targets.first().map_or(Path::new(""), Target::path);
     let io_error = |action| {
         move |source| ReplayError::Io {
-            path: target.path().to_owned(),
+            path: first.to_owned(),
             action,
             source,
         }
     };
-    let most = |kind| match kind {
-        EngineKind::Threads => options.in_flight.min(ThreadPool::MOST_THREADS),
-        _ => options.in_flight,
+    let (mut feeders, mut lanes) = (Vec::new(), Vec::new());
+    let (collector, sender) = results();
+    let run = new_run();
+    let mut notes = Vec::new();
+    for (number, (load, target)) in loads.iter().zip(targets).enumerate() {
+        let (feeder, feed) = feeder();
+        let preparation = preparation(load, target, options);
+        let longest = preparation.longest.bytes().get() as usize;
+        let bounds = bounds(options, longest, loads.len(), &mut notes);
+        let verifier = verifier(target, options, run, number)?;
+        let parts = Parts {
+            number: number as u32,
+            options,
+            zero: beginning(&load.reading.changes),
+            bounds,
+            feed,
+            longest,
+            writes: options.writes == Writes::Do && load.scan.harmless < load.scan.requests
+                || !load.scan.is_known,
+            verifier,
+        };
+        let lane = Lane::new(parts).map_err(io_error("allocate memory for the requests' data"))?;
+        lanes.push((lane, bounds));
+        feeders.push((feeder, preparation));
+    }
+    let setup = Setup {
+        files: targets.iter().filter_map(Target::file).collect(),
+        in_flight: lanes.iter().map(|(_, bounds)| bounds.total).sum(),
+        ring: options.ring,
+        sync: options.sync,
+        regions: lanes.iter().flat_map(|(lane, _)| lane.regions()).collect(),
     };
-    let (engine, engine_note) = engine::choose(options.engine, target.file(), most(options.engine))
-        .map_err(io_error("set up the engine"))?;
-    let in_flight = most(match &engine {
-        Chosen::Threads(_) => EngineKind::Threads,
-        Chosen::Uring(_) => EngineKind::IoUring,
-    });
-    let zero = beginning(&options.reading.changes);
+    let places: Vec<u32> = lanes.iter().map(|(_, bounds)| bounds.in_flight).collect();
+    let lanes = lanes.into_iter().map(|(lane, _)| lane).collect();
 
-    let (feeder, feed) = feeder();
-    let (recorder, sender) = recorder();
-    let (outcome, counts, written) = thread::scope(|scope| {
+    let measured_from = beginning(&loads[0].reading.changes) + options.warmup;
+    let (outcome, counts, written, fitted) = thread::scope(|scope| {
         let thread = |name: &str| thread::Builder::new().name(name.to_owned());
         let no_thread = io_error("start a thread");
-        thread("feeder")
-            .spawn_scoped(scope, move || feeder.run(path, &options.reading))
+        let several = loads.len() > 1;
+        let feeding = feeders
+            .into_iter()
+            .enumerate()
+            .map(|(number, (feeder, preparation))| {
+                let device = several.then_some(number as u16);
+                thread("feeder").spawn_scoped(scope, move || feeder.run(preparation, device))
+            })
+            .collect::<Result<Vec<_>, _>>()
             .map_err(&no_thread)?;
-        let recording = thread("recorder")
-            .spawn_scoped(scope, move || recorder.run(records))
+        let collecting = thread("collector")
+            .spawn_scoped(scope, move || {
+                collector.run(records, measured_from, progress)
+            })
             .map_err(&no_thread)?;
-        let outcome = Session::new(path, scan, options, in_flight, zero, feed, sender)
-            .map_err(io_error("allocate memory for the requests' data"))
-            .map(|session| match engine {
-                Chosen::Uring(engine) => session.run(engine, stop, progress),
-                Chosen::Threads(engine) => session.run(engine, stop, progress),
-            });
-        let (counts, written) = recording
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok::<_, ReplayError>((outcome, counts, written))
+        let session = Session::new(options, lanes, sender);
+        // Pinning and real-time scheduling are for this thread alone, and a ring is for the thread
+        // that made it.
+        let running = thread("replay")
+            .spawn_scoped(scope, move || {
+                let (engine, note) = engine::choose(options.engine, &setup, devices)?;
+                let (outcome, mut ended) = match engine {
+                    Chosen::Uring(engine) => session.run(*engine, stop, progress),
+                    Chosen::Sync(engine) => session.run(engine, stop, progress),
+                    Chosen::Threads(engine) => session.run(engine, stop, progress),
+                    Chosen::Dry(engine) => session.run(engine, stop, progress),
+                    Chosen::Simulated(engine) => session.run(engine, stop, progress),
+                };
+                ended.remarks.extend(note);
+                // Without their receivers, the feeders end.
+                ended.lanes.iter_mut().for_each(Lane::hang_up);
+                Ok::<_, std::io::Error>((outcome, ended))
+            })
+            .map_err(&no_thread)?;
+        let outcome = joined(running.join());
+        let (counts, written) = joined(collecting.join());
+        let fitted: Vec<Fitted> = feeding.into_iter().map(|f| joined(f.join())).collect();
+        Ok::<_, ReplayError>((outcome, counts, written, fitted))
     })?;
-    let (outcome, ended) = outcome?;
+    let (outcome, ended) = outcome.map_err(io_error("set up the engine"))?;
     match outcome {
         Err(Failure::Engine(e)) => return Err(io_error("go on with the replay")(e)),
+        Err(Failure::Verify(e)) => return Err(io_error("keep tables of what was written to")(e)),
         Err(Failure::Load(e)) => return Err(e.into()),
         Ok(()) => {}
     }
-    let mut summary = summarise(scan, counts, ended, in_flight, zero);
-    summary.engine_note = engine_note;
-    summary.fakes = target.fakes().to_vec();
+    let mut summary = summarise(loads, targets, counts, ended, &places, &fitted);
+    summary.notes.splice(0..0, notes);
     summary.records_error = written.err().map(|e| e.to_string());
+    summary.is_verified = options.verification.is_tagging();
+    summary.max_dropped = options.max_dropped;
+    if !options.engine.is_real() {
+        let fake = format!("no target was accessed (engine {})", summary.engine);
+        summary.fakes.insert(0, fake);
+    }
     Ok(summary)
 }
 
-fn summarise(scan: &Scan, counts: Counts, ended: Ended, in_flight: u32, zero: Nanos) -> Summary {
+/// What a thread returned; its panic is ours.
+fn joined<T>(outcome: thread::Result<T>) -> T {
+    outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn check_counts(
+    loads: &[Load],
+    targets: &[Target],
+    devices: usize,
+    options: &Options,
+) -> Result<(), ReplayError> {
+    let refuse = |reason: &str| Err(ReplayError::Refused(reason.to_owned()));
+    if loads.is_empty() || loads.len() != targets.len() {
+        return refuse("a replay needs a target for each load, and at least one");
+    }
+    if loads.len() > MOST_LANES as usize {
+        return Err(ReplayError::Refused(format!(
+            "{} targets are more than the {MOST_LANES} that are possible at once",
+            loads.len()
+        )));
+    }
+    if options.engine == EngineKind::Simulate && devices != targets.len() {
+        return refuse("a simulated replay needs a device for each target");
+    }
+    if options.engine.is_real() && targets.iter().any(|target| target.file().is_none()) {
+        return refuse("only the engines 'dry' and 'simulate' do without a target");
+    }
+    Ok(())
+}
+
+fn preparation<'a>(load: &'a Load, target: &Target, options: &Options) -> Preparation<'a> {
+    let block = (target.block().get() / SECTOR_BYTES).max(1);
+    let fitter = Fitter::new(
+        options.fit,
+        target.size().get() / SECTOR_BYTES,
+        block,
+        if load.scan.is_known {
+            load.scan.end.get()
+        } else {
+            u64::MAX
+        },
+    );
+    Preparation {
+        path: &load.path,
+        reading: &load.reading,
+        scan: &load.scan,
+        writes: options.writes,
+        longest: fitter.longest(load.scan.longest),
+        fitter,
+        block,
+    }
+}
+
+/// How many requests may be where, so that the buffers keep to their bound.
+fn bounds(options: &Options, longest: usize, lanes: usize, notes: &mut Vec<String>) -> Bounds {
+    let most = match options.engine {
+        EngineKind::Threads => options.in_flight.min(ThreadPool::MOST_THREADS),
+        _ => options.in_flight,
+    };
+    let total = options
+        .in_flight_total
+        .unwrap_or(most.saturating_mul(2))
+        .clamp(1, 1 << 16);
+    let each = longest.next_multiple_of(4096).max(4096) as u64;
+    let fit =
+        (options.buffer_memory.get() / lanes as u64 / each).clamp(1, u64::from(u32::MAX)) as u32;
+    // Half of the places are for requests that were pushed back.
+    let in_flight = most.min(total).min((fit / 2).max(1));
+    if in_flight < most.min(total) {
+        notes.push(format!(
+            "at most {in_flight} requests are in flight instead of {most}: the longest takes {each} bytes, \
+             and --buffer-memory is {}",
+            options.buffer_memory
+        ));
+    }
+    let total = total.min(fit).max(in_flight);
+    let accepted = options
+        .bottleneck
+        .unwrap_or(in_flight.saturating_mul(8))
+        .clamp(1, MOST_PLACES);
+    Bounds {
+        in_flight: in_flight.min(accepted),
+        total,
+        accepted: accepted.max(1),
+    }
+}
+
+fn verifier(
+    target: &Target,
+    options: &Options,
+    run: u64,
+    number: usize,
+) -> Result<Option<Verifier>, ReplayError> {
+    let verification = &options.verification;
+    if !verification.is_tagging() {
+        return Ok(None);
+    }
+    let log = match &verification.keep_tables {
+        None => None,
+        Some(path) => {
+            // Several targets have a log each.
+            let path = match number {
+                0 => path.clone(),
+                n => PathBuf::from(format!("{}.{n}", path.display())),
+            };
+            let sectors = target.size().get() / SECTOR_BYTES;
+            let log = TableLog::create(&path, run, sectors, verification.durable_tables);
+            Some(log.map_err(|source| ReplayError::Io {
+                path,
+                action: "begin a log of tables (which must not be there yet)",
+                source,
+            })?)
+        }
+    };
+    let write_through = target.is_write_through();
+    Ok(Some(Verifier::new(verification, run, log, write_through)))
+}
+
+fn summarise(
+    loads: &[Load],
+    targets: &[Target],
+    counts: Counts,
+    ended: Ended<'_>,
+    places: &[u32],
+    fitted: &[Fitted],
+) -> Summary {
     let Ended {
         engine,
-        mut watch,
+        remarks,
+        lanes,
         at,
-        interrupted,
-        too_many_errors,
+        early,
+        abandoned,
         record_stalls,
+        processor_time,
     } = ended;
-    let completed = [&counts.reads, &counts.writes, &counts.flushes]
-        .map(|times| times.latency.count())
-        .iter()
-        .sum::<u64>();
-    let not_missed = completed + counts.skipped + counts.errors + counts.short;
-    Summary {
+    let recorded = counts.completed
+        + counts.skipped
+        + counts.dropped
+        + counts.cancelled
+        + counts.errors
+        + counts.short;
+    let known = loads.iter().all(|load| load.scan.is_known);
+    let requests = match known {
+        true => loads.iter().map(|load| load.scan.requests).sum(),
+        false => recorded + counts.missed,
+    };
+    let mut summary = Summary {
         engine,
-        engine_note: None,
-        fakes: Vec::new(),
-        requests: scan.requests,
-        completed,
+        requests,
+        completed: counts.completed,
         skipped: counts.skipped,
+        dropped: counts.dropped,
+        cancelled: counts.cancelled,
+        missed: requests.saturating_sub(recorded),
+        verify_failed: counts.verify_failed,
+        warming_up: counts.warming_up,
         errors: counts.errors,
         first_errno: counts.first_errno,
         short: counts.short,
-        missed: scan.requests.saturating_sub(not_missed),
-        interrupted,
-        too_many_errors,
-        records_error: None,
+        early,
+        abandoned,
         record_stalls,
+        processor_time,
         on_time: counts.on_time,
-        elapsed: watch.last_completion,
-        intended: scan.last_start.saturating_sub(zero),
+        intended: loads
+            .iter()
+            .map(|load| {
+                load.scan
+                    .last_start
+                    .saturating_sub(beginning(&load.reading.changes))
+            })
+            .max()
+            .unwrap_or_default(),
         sectors: counts.sectors,
-        most_in_flight: watch.most_in_flight,
-        verdict: watch.verdict(at, in_flight as usize),
-        own_lateness: watch.own_lateness,
         reads: counts.reads,
         writes: counts.writes,
         flushes: counts.flushes,
+        others: counts.others,
+        notes: remarks,
+        ..Summary::default()
+    };
+    for (i, mut lane) in lanes.into_iter().enumerate() {
+        let verdict = lane.watch.verdict(at, places[i] as usize);
+        let watch = &lane.watch;
+        summary.verdict = summary.verdict.or(verdict);
+        summary.pushed_back += watch.pushed_back;
+        summary.ordered_waits += watch.ordered_waits;
+        summary.elapsed = summary.elapsed.max(watch.last_completion);
+        summary.own_lateness.merge(&watch.own_lateness);
+        summary
+            .fakes
+            .extend(target_fakes(&targets[i], targets.len()));
+        let mut target = TargetSummary {
+            path: targets[i].path().to_owned(),
+            verdict,
+            most_in_flight: watch.most_in_flight,
+            most_pushed_back: watch.most_pushed_back,
+            episodes: watch.episodes.clone(),
+            overload_rate: watch.overload_rate(),
+            fitted: fitted[i],
+            findings: Findings::default(),
+            tables: None,
+            run: 0,
+        };
+        if let Some(verifier) = lane.take_verifier() {
+            let final_pass = verifier.has_final_pass();
+            let (tables, findings, run, log_error) = verifier.into_parts();
+            if let Some(e) = log_error {
+                summary
+                    .notes
+                    .push(format!("the log of tables is not complete: {e}"));
+                summary.tables_lost = true;
+            }
+            (target.findings, target.run) = (findings, run);
+            target.tables = final_pass.then_some(tables);
+        }
+        summary.targets.push(target);
     }
+    summary
+}
+
+fn target_fakes(target: &Target, targets: usize) -> Vec<String> {
+    let named = |fake: &String| match targets {
+        1 => fake.clone(),
+        _ => format!("{}: {fake}", target.path().display()),
+    };
+    target.fakes().iter().map(named).collect()
 }

@@ -14,10 +14,12 @@
 //! What the kernel knows is read from `/proc` and `/sys`; [`Host`] can be given other roots, so
 //! that tests can tell of devices that a machine does not have.
 
+mod advice;
 mod host;
 mod signature;
 
-pub use host::{Host, Use};
+pub use advice::advice;
+pub use host::{Host, QueueCounters, Use};
 pub use signature::signature;
 
 use std::fs::{File, Metadata};

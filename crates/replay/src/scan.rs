@@ -2,13 +2,17 @@
 
 use std::path::Path;
 
-use iosonar_trace::{Batch, Op, Place, Request, TraceError, TraceReader, input};
+use iosonar_trace::{Batch, Op, Place, Reading, Request, TraceError, TraceReader, input};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES, Sector, Sectors};
 
-use crate::{Options, ReplayError, Target, Writes};
+use crate::fit::{Beyond, Fit};
+use crate::{ReplayError, Target, Writes};
 
 /// Linux moves at most 2^31 - 4096 bytes a request (`MAX_RW_COUNT`).
-const LONGEST_REQUEST: Sectors = Sectors::new(((1 << 31) - 4096) / 512);
+pub(crate) const LONGEST_REQUEST: Sectors = Sectors::new(((1 << 31) - 4096) / 512);
+
+/// Longer requests of a load that cannot be read beforehand end the replay.
+const LONGEST_UNKNOWN: Sectors = Sectors::new(8192);
 
 /// Blocks of devices are 2^0 to 2^7 sectors.
 const BLOCK_SIZES: usize = 8;
@@ -20,8 +24,11 @@ pub struct Scan {
     pub requests: u64,
     /// Those that leave the target as it is: reads and flushes.
     pub harmless: u64,
-    /// Those that cannot be replayed yet: discards and write-zeroes.
-    pub unsupported: u64,
+    /// Whether the load could be read beforehand; all else is unknown if not.
+    pub is_known: bool,
+    /// The devices of the trace that requests are to, as far as the trace tells them apart.
+    pub devices: std::collections::BTreeSet<u16>,
+    last_device: Option<u16>,
     /// Where the highest request ends.
     pub end: Sector,
     /// The longest request.
@@ -37,25 +44,28 @@ impl Scan {
     ///
     /// # Errors
     /// [`ReplayError::Trace`] if the load is damaged or unsorted; [`ReplayError::Refused`] if it is
-    /// empty, or holds what `options` do not allow.
-    pub fn of(path: &Path, options: &Options) -> Result<Self, ReplayError> {
-        if !std::fs::metadata(path).is_ok_and(|m| m.is_file()) && path.exists()
-            || path == Path::new("-")
-        {
-            return Err(ReplayError::Refused(format!(
-                "a replay reads its load twice, first to check it: {} must be a file",
-                path.display()
-            )));
+    /// empty, or holds writes that are not allowed.
+    pub fn of(path: &Path, reading: &Reading, writes: Writes) -> Result<Self, ReplayError> {
+        let is_stream = path == Path::new("-")
+            || std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
+        if is_stream {
+            return Ok(Self {
+                longest: LONGEST_UNKNOWN,
+                ..Self::default()
+            });
         }
-        let mut reader = input::open_load(path, &options.reading)?;
-        let mut scan = Self::default();
+        let mut reader = input::open_load(path, reading)?;
+        let mut scan = Self {
+            is_known: true,
+            ..Self::default()
+        };
         let mut batch = Batch::default();
         while reader.next_batch(&mut batch)? > 0 {
             for row in 0..batch.len() {
-                scan.add(&batch, row, path, options)?;
+                scan.add(&batch, row, path, writes)?;
             }
         }
-        scan.check(options)?;
+        scan.check(writes)?;
         Ok(scan)
     }
 
@@ -64,14 +74,19 @@ impl Scan {
         batch: &Batch,
         row: usize,
         path: &Path,
-        options: &Options,
+        writes: Writes,
     ) -> Result<(), ReplayError> {
         let request = batch.request(row);
         self.requests += 1;
         self.last_start = request.start;
+        if self.last_device != Some(request.device) {
+            self.last_device = Some(request.device);
+            self.devices.insert(request.device);
+        }
         self.harmless += u64::from(request.op.is_harmless());
-        self.unsupported += u64::from(matches!(request.op, Op::Discard | Op::WriteZeroes));
-        if !request.op.is_harmless() && options.writes == Writes::Skip {
+        let left_out = !request.op.is_harmless() && writes == Writes::Skip;
+        // A flush means the whole device, wherever it is said to be.
+        if left_out || request.op == Op::Flush {
             return Ok(());
         }
         if request.sectors > LONGEST_REQUEST {
@@ -95,25 +110,18 @@ impl Scan {
         Ok(())
     }
 
-    fn check(&self, options: &Options) -> Result<(), ReplayError> {
+    fn check(&self, wanted: Writes) -> Result<(), ReplayError> {
         let refuse = |reason: String| Err(ReplayError::Refused(reason));
         let writes = self.requests - self.harmless;
         if self.requests == 0 {
             return refuse("the load has no request in the chosen window".to_owned());
         }
-        if writes > 0 && options.writes == Writes::Refuse {
+        if writes > 0 && wanted == Writes::Refuse {
             return refuse(format!(
                 "{writes} of the {} requests write, and a replay only reads unless told otherwise: \
                  say --skip-writes to leave them out, or --write to do them and lose what is on the \
                  target",
                 self.requests,
-            ));
-        }
-        if self.unsupported > 0 && options.writes == Writes::Do {
-            return refuse(format!(
-                "{} requests are discards or write-zeroes, which cannot be replayed yet; \
-                 --skip-writes leaves them out together with the writes",
-                self.unsupported
             ));
         }
         Ok(())
@@ -123,18 +131,23 @@ impl Scan {
     ///
     /// # Errors
     /// [`ReplayError::Refused`] if the load reaches beyond its end.
-    pub fn fits_size(&self, size: Bytes, path: &Path) -> Result<(), ReplayError> {
+    pub fn fits_size(&self, size: Bytes, path: &Path, fit: Fit) -> Result<(), ReplayError> {
         let target_sectors = size.get() / SECTOR_BYTES;
-        if self.end.get() <= target_sectors {
+        if self.end.get() <= target_sectors || fit.beyond != Beyond::Refuse {
             return Ok(());
         }
         Err(ReplayError::Refused(format!(
             "the load reaches to sector {}, the end of {} is at sector {target_sectors} ({size}): take \
-             a target of at least {} bytes",
+             a target of at least {} bytes, or say --wrap, --clip or --fit",
             self.end,
             path.display(),
             u128::from(self.end.get()) * u128::from(SECTOR_BYTES)
         )))
+    }
+
+    /// How many times the load's span the target is passed, where requests beyond its end wrap.
+    pub fn wraparound_factor(&self, size: Bytes) -> f64 {
+        self.end.get() as f64 / (size.get() / SECTOR_BYTES).max(1) as f64
     }
 
     /// Checks that the load can be replayed on `target`.
@@ -142,17 +155,18 @@ impl Scan {
     /// # Errors
     /// [`ReplayError::Refused`] if it reaches beyond the target's end, [`ReplayError::Trace`] if a
     /// request is not aligned to the target's blocks.
-    pub fn fits(&self, target: &Target) -> Result<(), ReplayError> {
-        self.fits_size(target.size(), target.path())?;
+    pub fn fits(&self, target: &Target, fit: Fit) -> Result<(), ReplayError> {
+        self.fits_size(target.size(), target.path(), fit)?;
         let block_sectors = target.block().get() / SECTOR_BYTES;
         let power = block_sectors.next_power_of_two().trailing_zeros() as usize;
         match self.misaligned.get(power) {
             Some(None) => Ok(()),
+            Some(Some(_)) if fit.align => Ok(()),
             Some(Some((place, request))) => Err(ReplayError::Trace(TraceError::Request {
                 place: place.clone(),
                 problem: format!(
                     "the request of {} sectors at sector {} is not aligned to the target's blocks \
-                     of {}; take a target with smaller blocks",
+                     of {}; --align widens such requests to whole blocks",
                     request.sectors,
                     request.sector,
                     target.block()
@@ -164,33 +178,5 @@ impl Scan {
                 target.block()
             ))),
         }
-    }
-
-    /// Checks that the rows of `batch`, with which `fed` have come, are not beyond what was scanned:
-    /// a file may change.
-    pub(crate) fn still_holds(
-        &self,
-        batch: &Batch,
-        fed: u64,
-        path: &Path,
-        options: &Options,
-    ) -> Result<(), TraceError> {
-        for row in 0..batch.len() {
-            let request = batch.request(row);
-            let left_out = !request.op.is_harmless() && options.writes == Writes::Skip;
-            let new = fed > self.requests
-                || request.end() > self.end
-                || request.sectors > self.longest
-                || matches!(request.op, Op::Discard | Op::WriteZeroes);
-            if !left_out && new {
-                return Err(TraceError::Request {
-                    place: Place::of(path, batch.place(row)),
-                    problem: "this request was not there when the load was checked: the file has \
-                              changed meanwhile"
-                        .to_owned(),
-                });
-            }
-        }
-        Ok(())
     }
 }

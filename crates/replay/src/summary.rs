@@ -1,27 +1,40 @@
 //! What a replay found out, and whether it can be trusted.
 
+use std::path::PathBuf;
+
 use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
 
-pub use crate::recorder::Times;
-use crate::verdict::Verdict;
+pub use crate::results::Times;
+use crate::session::EndedEarly;
+use crate::verify::{Findings, Kind, PassProgress, Survival, Tables, check_again};
+use crate::watch::Episode;
+use crate::{Fitted, Target, Verdict};
 
 /// The outcome of a replay.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub struct Summary {
-    /// `io_uring` or `threads`.
+    /// What the engine is called that was used.
     pub engine: &'static str,
-    /// Why it is not the engine that was hoped for.
-    pub engine_note: Option<String>,
+    /// What the user should know: why it is not the engine that was hoped for, what the system refused.
+    pub notes: Vec<String>,
     /// Why the results may not be those of the storage.
     pub fakes: Vec<String>,
     /// All requests of the load's window.
     pub requests: u64,
     /// Those that were done.
     pub completed: u64,
-    /// Writes that were left out.
+    /// Those that were left out on purpose: writes, and what lies beyond the target's end.
     pub skipped: u64,
-    /// Those that failed, with the first `errno`.
+    /// Those that were left out because they conflicted with others in flight.
+    pub dropped: u64,
+    /// Those that waited for others that overlap them.
+    pub pushed_back: u64,
+    /// How often everything waited for a conflict to end.
+    pub ordered_waits: u64,
+    /// Those that were given up at the device.
+    pub cancelled: u64,
+    /// Those that failed.
     pub errors: u64,
     /// The first failure's `errno`.
     pub first_errno: Option<u16>,
@@ -29,20 +42,28 @@ pub struct Summary {
     pub short: u64,
     /// Those that were never started.
     pub missed: u64,
-    /// Whether the user ended the replay.
-    pub interrupted: bool,
-    /// Whether failed requests ended the replay.
-    pub too_many_errors: bool,
+    /// Completed requests whose content was wrong.
+    pub verify_failed: u64,
+    /// Completed requests that are in no statistic because they should start before the warm-up ended.
+    pub warming_up: u64,
+    /// Why the replay ended before the load did.
+    pub early: Option<EndedEarly>,
+    /// Whether requests were still at the device when it ended.
+    pub abandoned: bool,
     /// Why the records could not be written; what was written before is in a `.part` file.
     pub records_error: Option<String>,
     /// How often the session had to wait for whoever writes the records.
     pub record_stalls: u64,
+    /// Processor time of the thread that hands over.
+    pub processor_time: Nanos,
     /// The times of the reads.
     pub reads: Times,
     /// The times of the writes.
     pub writes: Times,
     /// The times of the flushes.
     pub flushes: Times,
+    /// The times of discards and write-zeroes.
+    pub others: Times,
     /// Completed requests handed over less than 100 us, 1 ms, 10 ms late.
     pub on_time: [u64; 3],
     /// How late requests were handed over when nothing was in the way.
@@ -53,17 +74,102 @@ pub struct Summary {
     pub intended: Nanos,
     /// Sectors moved.
     pub sectors: u64,
-    /// The most requests at the device at once.
-    pub most_in_flight: usize,
     /// Whether the load was followed.
     pub verdict: Verdict,
+    /// What there is to say about each target.
+    pub targets: Vec<TargetSummary>,
+    /// Whether contents were verified, or at least tagged, which costs time.
+    pub is_verified: bool,
+    /// Whether the log of tables could not be written in full.
+    pub tables_lost: bool,
+    /// The share of requests that may be dropped.
+    pub max_dropped: f64,
+}
+
+/// What there is to say about one target.
+#[derive(Debug)]
+pub struct TargetSummary {
+    /// Which.
+    pub path: PathBuf,
+    /// Whether its load was followed.
+    pub verdict: Verdict,
+    /// The most requests at the device at once.
+    pub most_in_flight: usize,
+    /// The most requests that were pushed back at once.
+    pub most_pushed_back: u32,
+    /// When requests were handed over more than a second late.
+    pub episodes: Vec<Episode>,
+    /// Requests per second from the first that was so late to the last.
+    pub overload_rate: Option<f64>,
+    /// What was changed in the load to fit the target.
+    pub fitted: Fitted,
+    /// What is wrong with its contents.
+    pub findings: Findings,
+    /// What the final pass compares the target with, if one is wanted.
+    pub tables: Option<Tables>,
+    /// The run's number in the tags.
+    pub run: u64,
+}
+
+impl TargetSummary {
+    /// Reads again what was written to `target`, and adds to the findings. `progress` ends it with
+    /// `false`.
+    ///
+    /// # Errors
+    /// If there is no memory for a buffer.
+    pub fn final_pass(
+        &mut self,
+        target: &Target,
+        progress: impl FnMut(PassProgress) -> bool,
+    ) -> std::io::Result<Survival> {
+        match self.tables.take() {
+            None => Ok(Survival::default()),
+            Some(tables) => check_again(
+                target,
+                self.run,
+                &tables,
+                false,
+                &mut self.findings,
+                progress,
+            ),
+        }
+    }
 }
 
 impl Summary {
     /// Whether something makes the results questionable: the exit code is 3 then.
     pub fn is_flagged(&self) -> bool {
-        self.errors + self.short + self.record_stalls > 0
-            || self.missed > 0 && !self.interrupted
+        self.errors + self.short + self.record_stalls + self.faults() > 0
+            || self.missed > 0 && self.early != Some(EndedEarly::Interrupted)
+            || self.tables_lost
+            || self.has_dropped_too_many()
             || matches!(self.verdict, Verdict::ReplayerLimited { .. })
+    }
+
+    /// Whether more was dropped than is borne.
+    pub fn has_dropped_too_many(&self) -> bool {
+        self.dropped as f64 > self.max_dropped * self.requests as f64
+    }
+
+    /// How often a sector was found wrong.
+    pub fn faults(&self) -> u64 {
+        self.targets.iter().map(|t| t.findings.faults()).sum()
+    }
+
+    /// How often a sector was found wrong in this way.
+    pub fn faults_of(&self, kind: Kind) -> u64 {
+        let counts = self.targets.iter().map(|t| t.findings.counts.get(&kind));
+        counts.flatten().sum()
+    }
+
+    /// The most requests at one device at once.
+    pub fn most_in_flight(&self) -> usize {
+        let most = self.targets.iter().map(|t| t.most_in_flight).max();
+        most.unwrap_or_default()
+    }
+
+    /// Completed requests per second of the time they took.
+    pub fn throughput(&self) -> f64 {
+        self.completed as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 }

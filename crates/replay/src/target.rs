@@ -16,10 +16,14 @@ use crate::{Intent, ReplayError};
 #[derive(Debug)]
 pub struct Target {
     path: PathBuf,
-    file: File,
+    /// None for a target that is never accessed.
+    file: Option<File>,
     size: Bytes,
     block: Bytes,
     fakes: Vec<String>,
+    write_through: bool,
+    /// Of a block device.
+    number: Option<u64>,
 }
 
 impl Target {
@@ -94,23 +98,26 @@ impl Target {
             size: Bytes::new(size),
             block: Bytes::new(SECTOR_BYTES),
             fakes: Vec::new(),
-            file,
+            write_through: is_device && host.is_write_through(metadata.rdev()),
+            number: is_device.then(|| metadata.rdev()),
+            file: None,
         };
-        target.block = target.alignment(is_device, intent, host);
-        target.find_fakes(&metadata, is_device, intent, host);
+        target.block = target.alignment(&file, is_device, intent, host);
+        target.find_fakes(&file, &metadata, is_device, intent, host);
+        target.file = Some(file);
         Ok(target)
     }
 
     /// What every offset and length must be a multiple of. Notes if the kernel says that the file
     /// cannot bypass the page cache although it let us open it so.
-    fn alignment(&mut self, is_device: bool, intent: &Intent, host: &Host) -> Bytes {
+    fn alignment(&mut self, file: &File, is_device: bool, intent: &Intent, host: &Host) -> Bytes {
         let block = if intent.buffered {
             SECTOR_BYTES
         } else if is_device {
-            rustix::fs::ioctl_blksszget(&self.file).map_or(SECTOR_BYTES, u64::from)
+            rustix::fs::ioctl_blksszget(file).map_or(SECTOR_BYTES, u64::from)
         } else {
             let wanted = StatxFlags::DIOALIGN;
-            let told = rustix::fs::statx(&self.file, c"", AtFlags::EMPTY_PATH, wanted)
+            let told = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, wanted)
                 .ok()
                 .filter(|s| StatxFlags::from_bits_retain(s.stx_mask).contains(wanted));
             match told.map(|s| u64::from(s.stx_dio_offset_align)) {
@@ -121,8 +128,7 @@ impl Target {
                 }
                 Some(block) => block,
                 // Kernels before 6.1 do not tell: the device below does.
-                None => self
-                    .file
+                None => file
                     .metadata()
                     .ok()
                     .and_then(|m| host.logical_block(m.dev()))
@@ -135,6 +141,7 @@ impl Target {
     /// Finds out why latencies might not be those of the storage.
     fn find_fakes(
         &mut self,
+        file: &File,
         metadata: &std::fs::Metadata,
         is_device: bool,
         intent: &Intent,
@@ -146,9 +153,7 @@ impl Target {
             self.fakes
                 .push("the page cache is used (--no-direct)".to_owned());
         }
-        if rustix::fs::fstatfs(&self.file)
-            .is_ok_and(|s| !is_device && IN_MEMORY.contains(&s.f_type))
-        {
+        if rustix::fs::fstatfs(file).is_ok_and(|s| !is_device && IN_MEMORY.contains(&s.f_type)) {
             self.fakes.push("the file system is in memory".to_owned());
         }
         let sparse = |m: &std::fs::Metadata| m.blocks() * 512 < m.len();
@@ -196,8 +201,31 @@ impl Target {
         &self.fakes
     }
 
-    pub(crate) fn file(&self) -> &File {
-        &self.file
+    /// A target that is never accessed, for the engines 'dry' and 'simulate'.
+    pub fn imaginary(size: Bytes, block: Bytes) -> Self {
+        Self {
+            path: PathBuf::from("(none)"),
+            file: None,
+            size,
+            block,
+            fakes: Vec::new(),
+            write_through: false,
+            number: None,
+        }
+    }
+
+    /// The number of a block device; `None` for anything else.
+    pub fn device_number(&self) -> Option<u64> {
+        self.number
+    }
+
+    /// Whether every write is on the medium when it completes, as far as the kernel knows.
+    pub fn is_write_through(&self) -> bool {
+        self.write_through
+    }
+
+    pub(crate) fn file(&self) -> Option<&File> {
+        self.file.as_ref()
     }
 }
 

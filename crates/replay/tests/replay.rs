@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use iosonar_replay::safety::Host;
 use iosonar_replay::{
-    EngineKind, Intent, Options, Progress, ReplayError, Scan, Summary, Target, Verdict, Writes,
-    create_file, replay,
+    EndedEarly, EngineKind, Intent, Load, Options, Progress, ReplayError, Stop, Summary, Target,
+    Verdict, Writes, create_file, replay,
 };
 use iosonar_trace::transform::Change;
 use iosonar_trace::{
@@ -63,6 +62,16 @@ fn run(
     target: &Path,
     options: &Options,
 ) -> Result<(Summary, Vec<Record>), ReplayError> {
+    run_part(scratch, load, &Reading::default(), target, options)
+}
+
+fn run_part(
+    scratch: &Scratch,
+    load: &Path,
+    reading: &Reading,
+    target: &Path,
+    options: &Options,
+) -> Result<(Summary, Vec<Record>), ReplayError> {
     let write = options.writes == Writes::Do;
     let destroy = if write {
         vec![target.to_owned()]
@@ -77,17 +86,17 @@ fn run(
             buffered: false,
         },
     )?;
-    let scan = Scan::of(load, options)?;
-    scan.fits(&target)?;
-    let out = scratch.path("out.replay");
+    let load = Load::scanned(load, reading, options.writes)?;
+    load.scan.fits(&target, options.fit)?;
+    let out = scratch.path("out.ios");
     let writer = output::create(&out, &Metadata::default())?;
     let summary = replay(
-        load,
-        &scan,
-        &target,
+        &[load],
+        &[target],
+        Vec::new(),
         options,
         Some(writer),
-        &AtomicBool::new(false),
+        &Stop::default(),
         &Progress::default(),
     )?;
     let mut reader = input::open(&out)?;
@@ -96,6 +105,26 @@ fn run(
         records.extend(batch.records());
     }
     Ok((summary, records))
+}
+
+/// One load on one target.
+fn go(
+    load: Load,
+    target: Target,
+    options: &Options,
+    records: Option<Box<dyn TraceWriter>>,
+    stop: &Stop,
+    progress: &Progress,
+) -> Result<Summary, ReplayError> {
+    replay(
+        &[load],
+        &[target],
+        Vec::new(),
+        options,
+        records,
+        stop,
+        progress,
+    )
 }
 
 /// Reads of 8 sectors, `n` of them, `distance_us` apart, all over 1 024 sectors.
@@ -137,20 +166,18 @@ fn every_request_is_done_once_with_its_times_on_either_engine() {
 fn speed_and_window_set_the_pace() {
     let scratch = Scratch::new();
     let (load, target) = (scratch.load(&reads(1000, 1000)), scratch.target(1024));
-    let options = Options {
-        reading: Reading {
-            changes: vec![
-                Change::Select {
-                    from: Nanos::from_millis(500),
-                    until: Nanos::from_millis(900),
-                },
-                Change::Speed("4".parse().unwrap()),
-            ],
-            ..Reading::default()
-        },
-        ..Options::default()
+    let reading = Reading {
+        changes: vec![
+            Change::Select {
+                from: Nanos::from_millis(500),
+                until: Nanos::from_millis(900),
+            },
+            Change::Speed("4".parse().unwrap()),
+        ],
+        ..Reading::default()
     };
-    let (summary, records) = run(&scratch, &load, &target, &options).unwrap();
+    let (summary, records) =
+        run_part(&scratch, &load, &reading, &target, &Options::default()).unwrap();
     assert_eq!(records.len(), 400);
     // The window's beginning is the replay's zero: 399 ms, four times as fast.
     assert_eq!(summary.intended, Nanos::from_micros(99_750));
@@ -259,16 +286,16 @@ fn a_failing_device_ends_the_run_and_the_rest_is_missed() {
     let (load, path) = (scratch.load(&reads(2000, 500)), scratch.target(1024));
     let options = Options::default();
     let target = open(&path, Intent::default()).unwrap();
-    let scan = Scan::of(&load, &options).unwrap();
-    scan.fits(&target).unwrap();
+    let load = Load::scanned(&load, &Reading::default(), options.writes).unwrap();
+    load.scan.fits(&target, options.fit).unwrap();
     fs::File::options()
         .write(true)
         .open(&path)
         .unwrap()
         .set_len(0)
         .unwrap();
-    let (stop, progress) = (AtomicBool::new(false), Progress::default());
-    let summary = replay(&load, &scan, &target, &options, None, &stop, &progress).unwrap();
+    let (stop, progress) = (Stop::default(), Progress::default());
+    let summary = go(load, target, &options, None, &stop, &progress).unwrap();
     assert!(summary.short > 0 && summary.missed > 1000, "{summary:?}");
     assert_eq!(summary.completed + summary.short + summary.missed, 2000);
     assert!(summary.is_flagged());
@@ -280,17 +307,17 @@ fn a_stopped_replay_keeps_what_it_measured() {
     let (load, path) = (scratch.load(&reads(20_000, 1000)), scratch.target(1024));
     let options = Options::default();
     let target = open(&path, Intent::default()).unwrap();
-    let scan = Scan::of(&load, &options).unwrap();
-    scan.fits(&target).unwrap();
-    let (stop, progress) = (AtomicBool::new(false), Progress::default());
+    let load = Load::scanned(&load, &Reading::default(), options.writes).unwrap();
+    load.scan.fits(&target, options.fit).unwrap();
+    let (stop, progress) = (Stop::default(), Progress::default());
     let summary = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(std::time::Duration::from_millis(400));
-            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            stop.ask();
         });
-        replay(&load, &scan, &target, &options, None, &stop, &progress).unwrap()
+        go(load, target, &options, None, &stop, &progress).unwrap()
     });
-    assert!(summary.interrupted);
+    assert_eq!(summary.early, Some(EndedEarly::Interrupted));
     assert!(summary.completed > 0 && summary.missed > 0);
     assert_eq!(summary.completed + summary.missed, 20_000);
 }
@@ -318,15 +345,14 @@ fn records_that_cannot_be_written_cost_no_measurement() {
     let (load, path) = (scratch.load(&reads(100, 100)), scratch.target(1024));
     let options = Options::default();
     let target = open(&path, Intent::default()).unwrap();
-    let scan = Scan::of(&load, &options).unwrap();
-    let (stop, progress) = (AtomicBool::new(false), Progress::default());
+    let load = Load::scanned(&load, &Reading::default(), options.writes).unwrap();
+    let (stop, progress) = (Stop::default(), Progress::default());
     let writer = Box::new(Full);
-    let summary = replay(
-        &load,
-        &scan,
-        &target,
+    let summary = go(
+        load,
+        target,
         &options,
-        Some(writer),
+        Some(writer as Box<dyn TraceWriter>),
         &stop,
         &progress,
     )
@@ -353,10 +379,10 @@ fn a_load_that_changes_after_it_was_checked_ends_the_replay() {
                 ..Options::default()
             };
             let target = open(&path, Intent::default()).unwrap();
-            let scan = Scan::of(&load, &options).unwrap();
+            let load = Load::scanned(&load, &Reading::default(), options.writes).unwrap();
             scratch.load(&changed);
-            let (stop, progress) = (AtomicBool::new(false), Progress::default());
-            let outcome = replay(&load, &scan, &target, &options, None, &stop, &progress);
+            let (stop, progress) = (Stop::default(), Progress::default());
+            let outcome = go(load, target, &options, None, &stop, &progress);
             assert!(matches!(outcome, Err(ReplayError::Trace(_))), "{outcome:?}");
         }
     }
@@ -388,7 +414,7 @@ fn more_requests_than_places_wait_and_start_in_order() {
         ..Options::default()
     };
     let (summary, records) = run(&scratch, &load, &target, &options).unwrap();
-    assert_eq!((summary.completed, summary.most_in_flight), (3000, 1));
+    assert_eq!((summary.completed, summary.most_in_flight()), (3000, 1));
     // One at a time: they complete in the order in which they start.
     let sectors: Vec<u64> = records.iter().map(|r| r.request.sector.get()).collect();
     let expected: Vec<u64> = (0..3000).map(|i| i * 37 % 128 * 8).collect();

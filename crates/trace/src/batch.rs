@@ -255,6 +255,12 @@ impl Batch {
         self.pushed_back.clear();
     }
 
+    /// Whether the request of `row` is marked as left out.
+    #[inline]
+    pub fn is_skipped(&self, row: usize) -> bool {
+        self.status.get(row) == Status::Skipped
+    }
+
     /// Puts all rows on device `number`.
     pub fn set_devices(&mut self, number: u16) {
         self.device.clear();

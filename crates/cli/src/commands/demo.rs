@@ -10,7 +10,7 @@ use std::thread::available_parallelism;
 use anyhow::Context;
 use iosonar_plot::{Chart, Size};
 use iosonar_replay::safety::Host;
-use iosonar_replay::{Intent, Options, ReplayError, Scan, Summary, Target, Writes};
+use iosonar_replay::{Intent, Load, Options, ReplayError, Summary, Target, Writes};
 use iosonar_report::{Look, Quantity, cdf_chart, curve, grouped};
 use iosonar_scenario::{Overrides, Simulation};
 use iosonar_stats::ks_distance;
@@ -19,7 +19,7 @@ use iosonar_units::{Bytes, Nanos};
 
 use crate::Assets;
 use crate::args::Demo;
-use crate::commands::replay::{carry_out, create, ending};
+use crate::commands::replay::{Plan, Results, carry_out, create, ending};
 use crate::commands::sim;
 use crate::exit::{Ending, Usage, note, print};
 use crate::picture;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Demo, assets: &Assets) -> anyhow::Result<Ending> {
     let replayed = in_dir("replayed.ios");
     let part = Reading::window(REPLAY_FROM, REPLAY_FROM.saturating_add(args.duration));
     let summary = replay(args, &load, &part, &in_dir("scratch"), &replayed)?;
-    if summary.interrupted || summary.completed == 0 {
+    if summary.early.is_some() || summary.completed == 0 {
         return Ok(ending(&summary));
     }
     say(args, "3. drawing");
@@ -212,7 +212,6 @@ fn replay_on_scratch(
     create(scratch, SCRATCH_SIZE, quiet)?;
     let options = Options {
         writes: Writes::Do,
-        reading: reading.clone(),
         ..Options::default()
     };
     let mut intent = Intent {
@@ -229,9 +228,14 @@ fn replay_on_scratch(
         }
         other => Err(other),
     })?;
-    let scan = Scan::of(load, &options)?;
-    scan.fits(&target)?;
-    let summary = carry_out(load, &scan, &target, &options, Some(out), quiet)?;
+    let load = Load::scanned(load, reading, options.writes)?;
+    load.scan.fits(&target, options.fit)?;
+    let results = Results {
+        out: Some(out),
+        out_from: None,
+        quiet,
+    };
+    let summary = carry_out(&Plan::new(vec![load], vec![target], options), &results)?;
     drop(removed);
     Ok(summary)
 }

@@ -6,15 +6,14 @@
 
 use std::fs::File;
 use std::io;
-use std::mem::ManuallyDrop;
-use std::os::fd::{AsRawFd, FromRawFd, RawFd};
-use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use iosonar_units::Nanos;
 
-use super::{Access, AccessKind, Done, Engine};
+use super::perform::perform;
+use super::{Access, Done, Durability, Engine, Setup};
 use crate::pacing;
 
 pub(crate) struct ThreadPool {
@@ -37,17 +36,28 @@ impl ThreadPool {
     /// More threads than this only wait for processors.
     pub(crate) const MOST_THREADS: u32 = 128;
 
-    pub(crate) fn new(file: &File, in_flight: u32) -> io::Result<Self> {
+    pub(crate) fn new(setup: &Setup<'_>) -> io::Result<Self> {
+        let files = super::clones(&setup.files)?;
+        Self::with(&files, setup.sync, setup.in_flight)
+    }
+
+    pub(super) fn with(files: &[File], sync: Durability, threads: u32) -> io::Result<Self> {
         let (accesses, tasks) = unbounded::<Task>();
         let (sender, completions) = unbounded();
-        let fd = file.as_raw_fd();
-        let threads = (0..in_flight.clamp(1, Self::MOST_THREADS))
+        let files: Arc<Vec<File>> = Arc::new(
+            files
+                .iter()
+                .map(File::try_clone)
+                .collect::<io::Result<_>>()?,
+        );
+        let threads = (0..threads.clamp(1, Self::MOST_THREADS))
             .map(|i| {
                 let (tasks, sender) = (tasks.clone(), sender.clone());
+                let files = Arc::clone(&files);
                 thread::Builder::new()
                     .name(format!("replay-{i}"))
                     .stack_size(64 * 1024)
-                    .spawn(move || work(fd, &tasks, &sender))
+                    .spawn(move || work(&files, sync, &tasks, &sender))
             })
             .collect::<io::Result<_>>()?;
         Ok(Self {
@@ -60,48 +70,14 @@ impl ThreadPool {
     }
 }
 
-fn work(fd: RawFd, tasks: &Receiver<Task>, completions: &Sender<Done>) {
-    // SAFETY: the session keeps the target open until the pool has been joined; it is never closed
-    // here.
-    let file = ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
+fn work(files: &[File], sync: Durability, tasks: &Receiver<Task>, completions: &Sender<Done>) {
     for Task { slot, access } in tasks {
-        let result = perform(&file, &access);
-        let done = Done {
-            slot,
-            result: match result {
-                Ok(bytes) => bytes as i32,
-                Err(e) => -e.raw_os_error().unwrap_or(5),
-            },
-            at: pacing::monotonic(),
-        };
-        if completions.send(done).is_err() {
+        let result = perform(&files[access.target as usize], &access, sync);
+        let at = pacing::monotonic();
+        if completions.send(Done { slot, result, at }).is_err() {
             return;
         }
     }
-}
-
-fn perform(file: &File, access: &Access) -> io::Result<usize> {
-    let length = access.length as usize;
-    // SAFETY: the session keeps this memory untouched until the access is reaped.
-    let buffer = || unsafe { std::slice::from_raw_parts_mut(access.buffer, length) };
-    loop {
-        let outcome = match access.kind {
-            AccessKind::Read => file.read_at(buffer(), access.offset),
-            AccessKind::Write { durable: false } => file.write_at(buffer(), access.offset),
-            AccessKind::Write { durable: true } => write_durably(file, buffer(), access.offset),
-            AccessKind::Flush => file.sync_all().map(|()| 0),
-        };
-        match outcome {
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            outcome => return outcome,
-        }
-    }
-}
-
-fn write_durably(file: &File, data: &[u8], offset: u64) -> io::Result<usize> {
-    let data = [io::IoSlice::new(data)];
-    let flags = rustix::io::ReadWriteFlags::DSYNC;
-    Ok(rustix::io::pwritev2(file, &data, offset, flags)?)
 }
 
 impl Engine for ThreadPool {

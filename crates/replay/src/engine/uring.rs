@@ -1,51 +1,215 @@
 //! `io_uring`: one ring, one thread.
 //!
-//! The ring is set up without deferred task work: completions are posted while this thread spins,
-//! so that each can be stamped close to when it happened.
+//! The targets are registered files, and the buffers registered memory where the kernel lets us
+//! lock so much. Which set-up is best was measured; the table is in the manual (replay).
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileTypeExt;
 
-use io_uring::types::{Fixed, SubmitArgs, Timespec};
+use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 use iosonar_units::Nanos;
 
-use super::{Access, AccessKind, Done, Engine};
+use super::perform::{write_flags, zero_range};
+use super::{Access, AccessKind, Done, Durability, Engine, Region, Setup, ThreadPool};
 use crate::pacing;
 
-/// The target is the only registered file.
-const TARGET: Fixed = Fixed(0);
+/// How a ring is set up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RingOptions {
+    /// A kernel thread submits (SQPOLL): it needs a processor of its own.
+    pub submission_thread: bool,
+    /// Completions are polled for at the device (IOPOLL), which needs poll queues there.
+    pub poll_completions: bool,
+    /// When the kernel does its part of a completion.
+    pub task_work: TaskWork,
+    /// Buffers are not registered.
+    pub plain_buffers: bool,
+}
+
+/// When the kernel does its part of a completion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TaskWork {
+    /// At once, interrupting the thread.
+    Interrupt,
+    /// When the thread enters the kernel, which it does as soon as a flag says that there is
+    /// something (`COOP_TASKRUN`).
+    #[default]
+    Cooperative,
+    /// When the thread asks for completions (`DEFER_TASKRUN`).
+    Deferred,
+}
+
 /// The kernel's own limit is 32 768.
 const MOST_ENTRIES: u32 = 4096;
+/// Registering touches and locks all of a region, so a large one is not.
+const MOST_REGISTERED: usize = 64 << 20;
+/// The most bytes of one registered region.
+const LARGEST_REGION: usize = 1 << 30;
 
 pub(crate) struct Uring {
     ring: IoUring,
     prepared: bool,
+    registered: bool,
+    /// Completions wait until we ask for them.
+    must_ask: bool,
+    polled: bool,
+    sync: Durability,
+    files: Vec<File>,
+    /// The ring knows no discard of block devices.
+    side: Option<ThreadPool>,
+    at_the_side: usize,
+    remarks: Vec<String>,
 }
 
 impl Uring {
-    pub(crate) fn new(file: &File, in_flight: u32) -> io::Result<Self> {
-        let entries = in_flight.clamp(2, MOST_ENTRIES).next_power_of_two();
+    pub(crate) fn new(setup: &Setup<'_>) -> io::Result<Self> {
+        let entries = setup.in_flight.clamp(2, MOST_ENTRIES).next_power_of_two();
         // No completion is ever lost: there is a place for each request in flight.
-        let completions = in_flight.next_power_of_two().max(2 * entries);
-        let ring = IoUring::builder()
-            .setup_cqsize(completions)
-            .setup_single_issuer()
-            .build(entries)
-            // Kernels before 6.0 do not know single issuers.
-            .or_else(|_| IoUring::builder().setup_cqsize(completions).build(entries))?;
+        let completions = setup.in_flight.next_power_of_two().max(2 * entries);
+        let build = |single_issuer: bool, task_work| {
+            let mut builder = IoUring::builder();
+            builder.setup_cqsize(completions);
+            if single_issuer {
+                builder.setup_single_issuer();
+            }
+            if setup.ring.submission_thread {
+                builder.setup_sqpoll(1000);
+            }
+            if setup.ring.poll_completions {
+                builder.setup_iopoll();
+            }
+            match task_work {
+                TaskWork::Interrupt => {}
+                TaskWork::Cooperative => {
+                    builder.setup_coop_taskrun().setup_taskrun_flag();
+                }
+                TaskWork::Deferred => {
+                    builder.setup_defer_taskrun().setup_taskrun_flag();
+                }
+            }
+            builder.build(entries)
+        };
+        // Kernels before 6.0 do not know single issuers, those before 5.19 no cooperation.
+        let task_work = setup.ring.task_work;
+        let (ring, task_work) = match build(true, task_work) {
+            Ok(ring) => (ring, task_work),
+            Err(e) if task_work == TaskWork::Deferred => return Err(e),
+            Err(_) => match build(false, task_work) {
+                Ok(ring) => (ring, task_work),
+                Err(_) => (build(false, TaskWork::Interrupt)?, TaskWork::Interrupt),
+            },
+        };
         if !ring.params().is_feature_ext_arg() {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
                 "the kernel is older than 5.11",
             ));
         }
-        ring.submitter().register_files(&[file.as_raw_fd()])?;
+        let descriptors: Vec<_> = setup.files.iter().map(|file| file.as_raw_fd()).collect();
+        ring.submitter().register_files(&descriptors)?;
+        let mut remarks = Vec::new();
+        let registered = !setup.ring.plain_buffers && register(&ring, &setup.regions, &mut remarks);
         Ok(Self {
             ring,
             prepared: false,
+            registered,
+            must_ask: task_work != TaskWork::Interrupt,
+            polled: setup.ring.poll_completions,
+            sync: setup.sync,
+            files: super::clones(&setup.files)?,
+            side: None,
+            at_the_side: 0,
+            remarks,
         })
+    }
+
+    /// Whether the ring has to leave this to others.
+    fn is_for_the_side(&self, access: &Access) -> bool {
+        access.kind == AccessKind::Discard
+            && self.files[access.target as usize]
+                .metadata()
+                .is_ok_and(|m| m.file_type().is_block_device())
+    }
+
+    fn entry(&self, slot: u32, access: &Access) -> squeue::Entry {
+        let Access {
+            kind,
+            target,
+            offset,
+            buffer,
+            region,
+            length,
+        } = *access;
+        let target = Fixed(target);
+        let registered = self.registered && length > 0;
+        let entry = match kind {
+            AccessKind::Read if registered => {
+                opcode::ReadFixed::new(target, buffer, length, region)
+                    .offset(offset)
+                    .build()
+            }
+            AccessKind::Read => opcode::Read::new(target, buffer, length)
+                .offset(offset)
+                .build(),
+            AccessKind::Write { durable } => {
+                let flags = write_flags(durable, self.sync).bits() as i32;
+                if registered {
+                    opcode::WriteFixed::new(target, buffer, length, region)
+                        .offset(offset)
+                        .rw_flags(flags)
+                        .build()
+                } else {
+                    opcode::Write::new(target, buffer, length)
+                        .offset(offset)
+                        .rw_flags(flags)
+                        .build()
+                }
+            }
+            AccessKind::Flush => opcode::Fsync::new(target).build(),
+            AccessKind::Discard | AccessKind::WriteZeroes => {
+                let mode = match kind {
+                    AccessKind::Discard => PUNCH_HOLE_KEEP_SIZE,
+                    _ => zero_range().bits() as i32,
+                };
+                opcode::Fallocate::new(target, u64::from(length))
+                    .offset(offset)
+                    .mode(mode)
+                    .build()
+            }
+        };
+        entry.user_data(u64::from(slot))
+    }
+}
+
+/// `FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE` of `linux/falloc.h`.
+const PUNCH_HOLE_KEEP_SIZE: i32 = 3;
+
+/// Registers the memory of the buffers, if it may be locked.
+fn register(ring: &IoUring, regions: &[Region], remarks: &mut Vec<String>) -> bool {
+    let all: usize = regions.iter().map(|region| region.bytes).sum();
+    if all > MOST_REGISTERED || regions.iter().any(|r| r.bytes > LARGEST_REGION) {
+        return false;
+    }
+    let vectors: Vec<libc::iovec> = regions
+        .iter()
+        .map(|region| libc::iovec {
+            iov_base: region.start.as_ptr().cast(),
+            iov_len: region.bytes,
+        })
+        .collect();
+    // SAFETY: the regions stay mapped until the session is over, and the ring is gone before.
+    match unsafe { ring.submitter().register_buffers(&vectors) } {
+        Ok(()) => true,
+        Err(e) => {
+            remarks.push(format!(
+                "the kernel does not lock {all} bytes of buffers for us ({e}; ulimit -l), which costs \
+                 some CPU time per request"
+            ));
+            false
+        }
     }
 }
 
@@ -57,26 +221,6 @@ impl Drop for Uring {
     }
 }
 
-fn entry(slot: u32, access: &Access) -> squeue::Entry {
-    let Access {
-        kind,
-        offset,
-        buffer,
-        length,
-    } = *access;
-    let entry = match kind {
-        AccessKind::Read => opcode::Read::new(TARGET, buffer, length)
-            .offset(offset)
-            .build(),
-        AccessKind::Write { durable } => opcode::Write::new(TARGET, buffer, length)
-            .offset(offset)
-            .rw_flags(if durable { RWF_DSYNC } else { 0 })
-            .build(),
-        AccessKind::Flush => opcode::Fsync::new(TARGET).build(),
-    };
-    entry.user_data(u64::from(slot))
-}
-
 impl Engine for Uring {
     fn name(&self) -> &'static str {
         "io_uring"
@@ -84,18 +228,32 @@ impl Engine for Uring {
 
     #[inline]
     fn prepare(&mut self, slot: u32, access: Access) -> io::Result<()> {
+        if self.is_for_the_side(&access) {
+            if self.side.is_none() {
+                self.side = Some(ThreadPool::with(&self.files, self.sync, SIDE_THREADS)?);
+            }
+            self.at_the_side += 1;
+            return match &mut self.side {
+                Some(side) => side.prepare(slot, access),
+                None => Ok(()),
+            };
+        }
         if self.ring.submission().is_full() {
             self.submit()?;
         }
         self.prepared = true;
+        let entry = self.entry(slot, &access);
         // SAFETY: the session keeps the slot's buffer untouched until the access is reaped, and
         // the file open as long as the ring lives.
-        unsafe { self.ring.submission().push(&entry(slot, &access)) }
+        unsafe { self.ring.submission().push(&entry) }
             .map_err(|_| io::Error::other("the submission queue is full although it was flushed"))
     }
 
     #[inline]
     fn submit(&mut self) -> io::Result<()> {
+        if let Some(side) = &mut self.side {
+            side.submit()?;
+        }
         while self.prepared {
             match self.ring.submit() {
                 Ok(_) => self.prepared = !self.ring.submission().is_empty(),
@@ -110,6 +268,17 @@ impl Engine for Uring {
 
     #[inline]
     fn reap(&mut self, done: &mut Vec<Done>) {
+        if self.at_the_side > 0
+            && let Some(side) = &mut self.side
+        {
+            let before = done.len();
+            side.reap(done);
+            self.at_the_side -= done.len() - before;
+        }
+        if self.must_ask && self.ring.submission().taskrun() || self.polled {
+            // A failure shows at the next submission.
+            let _ = self.ring.submit();
+        }
         let completions = self.ring.completion();
         if completions.is_empty() {
             return;
@@ -123,19 +292,57 @@ impl Engine for Uring {
     }
 
     fn wait(&mut self, timeout: Nanos) -> io::Result<()> {
+        let timeout = if self.at_the_side > 0 {
+            timeout.min(SIDE_INTERVAL)
+        } else {
+            timeout
+        };
         let time = Timespec::new()
             .sec(timeout.get() / 1_000_000_000)
             .nsec((timeout.get() % 1_000_000_000) as u32);
         let until = SubmitArgs::new().timespec(&time);
         match self.ring.submitter().submit_with_args(1, &until) {
             Err(e) if !is_passing(&e) && e.raw_os_error() != Some(ETIME) => Err(e),
-            _ => Ok(()),
+            _ => {
+                self.prepared = !self.ring.submission().is_empty();
+                Ok(())
+            }
         }
+    }
+
+    fn cancel(&mut self) {
+        let second = Some(Timespec::new().sec(1));
+        // The kernel may refuse; then it is waited for.
+        let all = CancelBuilder::any();
+        let _ = self.ring.submitter().register_sync_cancel(second, all);
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.remarks.clone();
+        let workers = kernel_workers();
+        if workers > 0 {
+            remarks.push(format!(
+                "the device's driver would have had to wait when it was asked, so requests went through \
+                 {workers} kernel workers: latencies hold the way there and back (see --engine sync)"
+            ));
+        }
+        remarks
     }
 }
 
-/// `RWF_DSYNC` of `linux/fs.h`.
-const RWF_DSYNC: i32 = 2;
+/// How many threads the kernel has made to work for our rings.
+fn kernel_workers() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten();
+    tasks
+        .flatten()
+        .filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok())
+        .filter(|name| name.starts_with("iou-wrk"))
+        .count()
+}
+
+const SIDE_THREADS: u32 = 4;
+/// How often the side is looked at.
+const SIDE_INTERVAL: Nanos = Nanos::from_micros(50);
 const ETIME: i32 = 62;
 const EINTR: i32 = 4;
 const EAGAIN: i32 = 11;

@@ -21,6 +21,15 @@ impl Default for Host {
     }
 }
 
+/// What a device has done since it was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounters {
+    /// Reads and writes.
+    pub requests: u64,
+    /// Requests that were merged into others.
+    pub merges: u64,
+}
+
 /// Who uses a device or file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Use {
@@ -108,6 +117,7 @@ impl Host {
         family
             .iter()
             .find_map(|device| self.mount_of(device))
+            .or_else(|| Self::root_on(&family))
             .or_else(|| self.swap_on(&family))
             .or_else(|| family.iter().find_map(|device| self.holder_of(device)))
             .or_else(|| self.loop_on(me, |backing| is_device_of(backing, &family)))
@@ -156,11 +166,61 @@ impl Host {
 
     /// The block size of the device with this number, or of the disk that it is a partition of.
     pub fn logical_block(&self, dev: u64) -> Option<u64> {
-        let directory = fs::canonicalize(self.device_directory(&number(dev))).ok()?;
+        self.queue_attribute(dev, "logical_block_size")?
+            .parse()
+            .ok()
+    }
+
+    /// A file below `queue` of the device with this number, or of the disk that it is a partition of.
+    pub fn queue_file(&self, rdev: u64, name: &str) -> Option<PathBuf> {
+        let directory = fs::canonicalize(self.device_directory(&number(rdev))).ok()?;
         [directory.as_path(), directory.parent()?]
             .iter()
-            .find_map(|d| fs::read_to_string(d.join("queue/logical_block_size")).ok())
-            .and_then(|text| text.trim().parse().ok())
+            .map(|d| d.join("queue").join(name))
+            .find(|file| file.exists())
+    }
+
+    /// What such a file says.
+    pub fn queue_attribute(&self, rdev: u64, name: &str) -> Option<String> {
+        let text = fs::read_to_string(self.queue_file(rdev, name)?).ok()?;
+        Some(text.trim().to_owned())
+    }
+
+    /// How many requests the device has done, and how many were merged into them (the kernel's
+    /// `Documentation/block/stat.rst`).
+    pub fn queue_counters(&self, rdev: u64) -> Option<QueueCounters> {
+        let text = fs::read_to_string(self.device_directory(&number(rdev)).join("stat")).ok()?;
+        let fields: Vec<u64> = text
+            .split_whitespace()
+            .map_while(|field| field.parse().ok())
+            .collect();
+        Some(QueueCounters {
+            requests: fields.first()? + fields.get(4)?,
+            merges: fields.get(1)? + fields.get(5)?,
+        })
+    }
+
+    /// How the processor's frequency is governed; `None` if the kernel does not tell.
+    pub fn frequency_governor(&self) -> Option<String> {
+        let file = self
+            .sys
+            .join("devices/system/cpu/cpu0/cpufreq/scaling_governor");
+        Some(fs::read_to_string(file).ok()?.trim().to_owned())
+    }
+
+    /// Whether the device with this number, a partition of it, or the disk that it is a partition
+    /// of, holds the file system of `path` (or of the folder where it will be).
+    pub fn holds(&self, rdev: u64, path: &Path) -> bool {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+        let device = fs::metadata(path)
+            .or_else(|_| fs::metadata(folder.unwrap_or(Path::new("."))))
+            .map(|metadata| metadata.dev());
+        device.is_ok_and(|device| self.family(rdev).contains(&number(device)))
+    }
+
+    /// Whether the kernel says that the device has no volatile cache.
+    pub fn is_write_through(&self, rdev: u64) -> bool {
+        self.queue_attribute(rdev, "write_cache").as_deref() == Some("write through")
     }
 
     fn device_directory(&self, number: &str) -> PathBuf {
@@ -203,6 +263,15 @@ impl Host {
                 device: source.clone(),
                 at: unescaped(at),
             })
+        })
+    }
+
+    /// The running root, where the kernel's table does not show it (in a container).
+    fn root_on(family: &[String]) -> Option<Use> {
+        let device = number(fs::metadata("/").ok()?.dev());
+        family.contains(&device).then(|| Use::Mounted {
+            device,
+            at: "/".to_owned(),
         })
     }
 

@@ -1,11 +1,14 @@
 //! What becomes of the records: statistics and the output file, on a thread of its own.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use iosonar_stats::Distribution;
 use iosonar_trace::{Batch, Op, Record, Status, TraceError, TraceWriter};
 use iosonar_units::Nanos;
 
-/// The session's end of the recorder. Records wait here, bounded.
+/// The session's end of the collector. Records wait here, bounded.
 pub(crate) struct Records {
     batch: Batch,
     full: Sender<Message>,
@@ -20,19 +23,19 @@ enum Message {
     End,
 }
 
-/// The recorder's work, to be run on a thread.
-pub(crate) struct Recorder {
+/// The collector's work, to be run on a thread.
+pub(crate) struct Collector {
     full: Receiver<Message>,
     empty: Sender<Batch>,
 }
 
 const BATCHES_BEHIND: usize = 64;
 
-pub(crate) fn recorder() -> (Recorder, Records) {
+pub(crate) fn results() -> (Collector, Records) {
     let (full, from_session) = bounded(BATCHES_BEHIND);
     let (to_session, empty) = bounded(BATCHES_BEHIND);
     (
-        Recorder {
+        Collector {
             full: from_session,
             empty: to_session,
         },
@@ -54,7 +57,7 @@ impl Records {
         }
     }
 
-    /// Hands what there is to the recorder. If it is so far behind that the queue is full, waits,
+    /// Hands what there is to the collector. If it is so far behind that the queue is full, waits,
     /// and counts that: completions are seen late meanwhile.
     fn flush(&mut self) {
         let empty = self.empty.try_recv().unwrap_or_default();
@@ -63,23 +66,113 @@ impl Records {
             Ok(()) => {}
             Err(TrySendError::Full(message)) => {
                 self.stalls += 1;
-                // The recorder ends only when this end is dropped.
+                // The collector ends only when this end is dropped.
                 let _ = self.full.send(message);
             }
             Err(TrySendError::Disconnected(_)) => {
-                unreachable!("the recorder ends after the session")
+                unreachable!("the collector ends after the session")
             }
         }
     }
 
     /// Hands over the last records and says that they are the last, if they are worth a file. Returns
-    /// how often the recorder was too slow.
+    /// how often the collector was too slow.
     pub(crate) fn end(mut self, worth_a_file: bool) -> u64 {
         self.flush();
         if worth_a_file {
             let _ = self.full.send(Message::End);
         }
         self.stalls
+    }
+}
+
+/// What others may see of a replay while it runs.
+#[derive(Debug, Default)]
+pub struct Progress {
+    done: AtomicU64,
+    in_flight: AtomicU64,
+    errors: AtomicU64,
+    /// Quantiles of delay and latency in the last half second or so, in nanoseconds.
+    delay: [AtomicU64; 2],
+    latency: [AtomicU64; 2],
+}
+
+impl Progress {
+    /// Requests that are complete or were left out.
+    pub fn done(&self) -> u64 {
+        self.done.load(Relaxed)
+    }
+
+    /// Requests at the device.
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight.load(Relaxed)
+    }
+
+    /// Requests that failed.
+    pub fn errors(&self) -> u64 {
+        self.errors.load(Relaxed)
+    }
+
+    /// Median and 99 % quantile of the delays lately.
+    pub fn delay(&self) -> [Nanos; 2] {
+        [0, 1].map(|i: usize| Nanos::new(self.delay[i].load(Relaxed)))
+    }
+
+    /// Median and 99 % quantile of the latencies lately.
+    pub fn latency(&self) -> [Nanos; 2] {
+        [0, 1].map(|i: usize| Nanos::new(self.latency[i].load(Relaxed)))
+    }
+
+    #[inline]
+    pub(crate) fn add_done(&self, n: u64) {
+        self.done.fetch_add(n, Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn add_errors(&self, n: u64) {
+        if n > 0 {
+            self.errors.fetch_add(n, Relaxed);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn set_in_flight(&self, n: u64) {
+        self.in_flight.store(n, Relaxed);
+    }
+}
+
+/// The times of the last half second.
+#[derive(Default)]
+struct Live {
+    delay: Distribution,
+    latency: Distribution,
+    since: Option<Instant>,
+}
+
+impl Live {
+    #[inline]
+    fn add(&mut self, record: &Record) {
+        if let (Some(delay), Some(latency)) = (record.outcome.delay, record.outcome.latency) {
+            self.delay.push(delay);
+            self.latency.push(latency);
+        }
+    }
+
+    fn tell(&mut self, progress: &Progress) {
+        let since = *self.since.get_or_insert_with(Instant::now);
+        if since.elapsed() < Duration::from_millis(500) {
+            return;
+        }
+        for (shown, of) in [
+            (&progress.delay, &self.delay),
+            (&progress.latency, &self.latency),
+        ] {
+            for (shown, p) in shown.iter().zip([0.5, 0.99]) {
+                let quantile = of.histogram.quantile(p).unwrap_or_default();
+                shown.store(quantile.get(), Relaxed);
+            }
+        }
+        *self = Self::default();
     }
 }
 
@@ -94,15 +187,22 @@ pub struct Times {
     pub response_time: Distribution,
 }
 
-/// What the recorder counted.
+/// What the collector counted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) reads: Times,
     pub(crate) writes: Times,
     pub(crate) flushes: Times,
+    pub(crate) others: Times,
     /// Completed requests handed over less than 100 us, 1 ms, 10 ms late.
     pub(crate) on_time: [u64; 3],
+    pub(crate) completed: u64,
     pub(crate) skipped: u64,
+    pub(crate) dropped: u64,
+    pub(crate) cancelled: u64,
+    pub(crate) missed: u64,
+    pub(crate) verify_failed: u64,
+    pub(crate) warming_up: u64,
     pub(crate) errors: u64,
     pub(crate) short: u64,
     pub(crate) first_errno: Option<u16>,
@@ -117,27 +217,38 @@ const LATE: [Nanos; 3] = [
 ];
 
 impl Counts {
-    fn add(&mut self, record: &Record) {
+    fn add(&mut self, record: &Record, measured_from: Nanos) {
         let outcome = &record.outcome;
         match outcome.status {
-            Status::Done => {}
+            Status::Done => self.completed += 1,
             Status::Skipped => self.skipped += 1,
             Status::Short => self.short += 1,
+            Status::Dropped => self.dropped += 1,
+            Status::Cancelled => self.cancelled += 1,
+            Status::Missed => self.missed += 1,
+            Status::VerifyFailed => {
+                self.completed += 1;
+                self.verify_failed += 1;
+            }
             Status::Error(errno) => {
                 self.errors += 1;
                 self.first_errno.get_or_insert(errno);
             }
-            _ => {}
         }
-        let (Status::Done, Some(delay), Some(latency)) =
+        let (Status::Done | Status::VerifyFailed, Some(delay), Some(latency)) =
             (outcome.status, outcome.delay, outcome.latency)
         else {
             return;
         };
+        if record.request.start < measured_from {
+            self.warming_up += 1;
+            return;
+        }
         let times = match record.request.op {
             Op::Read => &mut self.reads,
             Op::Flush => &mut self.flushes,
-            _ => &mut self.writes,
+            Op::Write => &mut self.writes,
+            Op::Discard | Op::WriteZeroes => &mut self.others,
         };
         times.delay.push(delay);
         times.latency.push(latency);
@@ -149,21 +260,28 @@ impl Counts {
     }
 }
 
-impl Recorder {
+impl Collector {
     /// Counts and writes until the session is done. What cannot be written is counted all the same.
     pub(crate) fn run(
         self,
         mut writer: Option<Box<dyn TraceWriter>>,
+        measured_from: Nanos,
+        progress: &Progress,
     ) -> (Counts, Result<(), TraceError>) {
         let mut counts = Counts::default();
         let mut outcome = Ok(());
         let mut ended = false;
+        let mut live = Live::default();
         for message in self.full {
             let Message::Records(mut batch) = message else {
                 ended = true;
                 continue;
             };
-            batch.records().for_each(|record| counts.add(&record));
+            for record in batch.records() {
+                counts.add(&record, measured_from);
+                live.add(&record);
+            }
+            live.tell(progress);
             if let Some(writing) = &mut writer
                 && let Err(e) = writing.write(&batch)
             {

@@ -1,0 +1,382 @@
+//! What a user can say about a replay.
+
+#![allow(clippy::doc_markdown)] // The texts of the help.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use iosonar_replay::verify::{Verification, Verify};
+use iosonar_replay::{
+    Beyond, Conflicts, Data, Durability, EngineKind, Fit, Options, Pacing, RingOptions, Strong,
+    Style, TaskWork, Writes,
+};
+use iosonar_units::{Bytes, Nanos};
+
+use super::ReadArgs;
+
+#[derive(Args, Debug)]
+pub(crate) struct Replay {
+    /// The load; several are dealt to the targets in turn ('-' is standard input)
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) traces: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) targets: TargetArgs,
+    #[command(flatten)]
+    pub(crate) pace: PaceArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) conflicts: ConflictArgs,
+    #[command(flatten)]
+    pub(crate) verify: VerifyArgs,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    /// Write every request with its delay and latency as a trace
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: Option<PathBuf>,
+    /// The start of the window in the output's times [default: as in the load]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) out_from: Option<Nanos>,
+    /// Leave requests that should start earlier than this in the replay out of the statistics
+    #[arg(long, value_name = "TIME", default_value = "0")]
+    pub(crate) warmup: Nanos,
+    /// Print results for programs, as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Targets")]
+pub(crate) struct TargetArgs {
+    /// The block device or file to replay on; several are driven at once
+    #[arg(long, value_name = "DEV")]
+    pub(crate) target: Vec<PathBuf>,
+    /// Requests to this device of the trace (name or number) go to this target
+    #[arg(long, value_name = "NAME=DEV", value_parser = super::key_and_value, conflicts_with_all = ["target", "device"])]
+    pub(crate) map: Vec<(String, String)>,
+    /// Use at most so many of the targets
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_targets: Option<u32>,
+    /// Each further target begins so much later in its load, so that peaks do not coincide
+    #[arg(long, value_name = "TIME")]
+    pub(crate) delta: Option<Nanos>,
+    /// Do the load's writes: what is on the target is lost
+    #[arg(long, conflicts_with = "skip_writes")]
+    pub(crate) write: bool,
+    /// Leave out the load's writes
+    #[arg(long)]
+    pub(crate) skip_writes: bool,
+    /// With --write: the content of this target may be destroyed
+    #[arg(long, value_name = "DEV")]
+    pub(crate) destroy: Vec<PathBuf>,
+    /// Make a new file of this size as the target, filled with random data
+    #[arg(long, value_name = "SIZE", value_parser = file_size)]
+    pub(crate) create: Option<Bytes>,
+    /// Go through the page cache: results are fake, and marked so
+    #[arg(long)]
+    pub(crate) no_direct: bool,
+    /// Beyond the target's end: begin again at its beginning
+    #[arg(long, group = "beyond")]
+    pub(crate) wrap: bool,
+    /// Beyond the target's end: cut off, or leave out
+    #[arg(long, group = "beyond")]
+    pub(crate) clip: bool,
+    /// Beyond the target's end: scale all positions so that the load fills it
+    #[arg(long, group = "beyond")]
+    pub(crate) fit: bool,
+    /// Widen requests to whole blocks of the target
+    #[arg(long)]
+    pub(crate) align: bool,
+    /// What is written: random, random:PERCENT of which so much compresses, or zero
+    #[arg(long, value_name = "WHAT", default_value = "random", value_parser = data)]
+    pub(crate) data: Data,
+    /// Whether writes wait for the medium: none (only those with FUA), dsync, sync
+    #[arg(long, value_name = "HOW", default_value = "none", value_parser = ["none", "dsync", "sync"])]
+    pub(crate) sync: String,
+    /// Use this I/O scheduler during the replay, and restore the old one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scheduler: Option<String>,
+    /// Whether the kernel may merge requests that are submitted together (forbid is restored at the end)
+    #[arg(long, value_name = "HOW", default_value = "allow", value_parser = ["allow", "forbid"])]
+    pub(crate) merges: String,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Pacing")]
+pub(crate) struct PaceArgs {
+    /// How starts are waited for
+    #[arg(long, value_name = "HOW", default_value = "sleep-then-spin")]
+    pub(crate) pacing: PacingName,
+    /// How long before each start sleeping ends at the latest and spinning begins
+    #[arg(long, value_name = "TIME", default_value = "20us")]
+    pub(crate) spin: Nanos,
+    /// Run the pacing thread on these processors only, such as 1 or 0,2-3
+    #[arg(long, value_name = "LIST", value_parser = processors)]
+    pub(crate) cpu: Option<Processors>,
+    /// Run the pacing thread ahead of everything that is not real-time (SCHED_FIFO)
+    #[arg(long)]
+    pub(crate) fifo: bool,
+    /// Time to read ahead and fill the queues before time zero
+    #[arg(long, value_name = "TIME", default_value = "200ms")]
+    pub(crate) start_grace: Nanos,
+    /// End the replay after this time; what is left of the load is missed
+    #[arg(long, value_name = "TIME")]
+    pub(crate) max_runtime: Option<Nanos>,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArgs {
+    /// The most requests at the device at once; as many that were pushed back have places of their own
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=16384))]
+    pub(crate) in_flight: u32,
+    /// The most requests of both kinds at the device at once [default: twice --in-flight]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32768))]
+    pub(crate) in_flight_total: Option<u32>,
+    /// The most requests that are accepted and not complete, pushed back or at the device [default: 8
+    /// times --in-flight]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    pub(crate) bottleneck: Option<u32>,
+    /// The most memory for the requests' data
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    pub(crate) buffer_memory: Bytes,
+    /// How many failed requests are borne; one more ends the replay
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) max_errors: u64,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Conflicts (requests in flight at once that overlap)")]
+pub(crate) struct ConflictArgs {
+    /// What becomes of a request that conflicts with one in flight: allow, drop, partial (it waits),
+    /// partial-loose (later ones may overtake it), order (everything waits); blkreplay's names, too
+    #[arg(long, value_name = "HOW", default_value = "partial")]
+    pub(crate) conflicts: Conflicts,
+    /// Which overlaps are conflicts: 0 write against write, 1 all but read against read, 2 every one
+    #[arg(long, value_name = "0..2", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub(crate) strong: u8,
+    /// Flag the results if more than so many percent are dropped
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
+    pub(crate) max_dropped: f64,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Verification")]
+pub(crate) struct VerifyArgs {
+    /// Check contents: off, reads (of what was written before), final (and everything at the end),
+    /// paranoid (and each write at once)
+    #[arg(long, value_name = "LEVEL", default_value = "off", value_parser = level)]
+    pub(crate) verify: Verify,
+    /// Tag what is written although nothing is checked
+    #[arg(long)]
+    pub(crate) tag: bool,
+    /// Keep a log of the writes in a new file, for 'iosonar verify' after a crash
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keep_tables: Option<PathBuf>,
+    /// With --keep-tables: the log is on its medium before a flush counts
+    #[arg(long, requires = "keep_tables")]
+    pub(crate) durable_tables: bool,
+    /// Where tables go that outgrow --table-memory [default: the system's folder for such files]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) table_dir: Option<PathBuf>,
+    /// How much memory the tables may take
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    pub(crate) table_memory: Bytes,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Engine")]
+pub(crate) struct EngineArgs {
+    /// How requests are handed over: auto, io_uring, sync (one at a time), threads, dry (not at all),
+    /// simulate (a model answers)
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = engine)]
+    pub(crate) engine: EngineKind,
+    /// With --engine simulate: how long every request takes
+    #[arg(long, value_name = "TIME", default_value = "100us")]
+    pub(crate) latency: Nanos,
+    /// io_uring: a kernel thread submits (SQPOLL)
+    #[arg(long)]
+    pub(crate) sqpoll: bool,
+    /// io_uring: poll the device for completions (IOPOLL)
+    #[arg(long)]
+    pub(crate) iopoll: bool,
+    /// io_uring: when the kernel does its part of a completion: interrupt, coop, defer
+    #[arg(long, value_name = "WHEN", default_value = "coop", value_parser = ["interrupt", "coop", "defer"])]
+    pub(crate) task_work: String,
+    /// io_uring: do not register buffers
+    #[arg(long)]
+    pub(crate) plain_buffers: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PacingName {
+    /// Sleep until shortly before a start, then spin
+    SleepThenSpin,
+    /// Spin all the time
+    Spin,
+    /// Sleep only
+    Sleep,
+}
+
+/// Some processors.
+#[derive(Clone, Debug)]
+pub(crate) struct Processors(Vec<usize>);
+
+impl Replay {
+    /// What the replay crate is told.
+    pub(crate) fn options(&self) -> Options {
+        let (targets, verify, engine) = (&self.targets, &self.verify, &self.engine);
+        Options {
+            writes: targets.writes(),
+            fit: targets.fit(),
+            in_flight: self.limits.in_flight,
+            in_flight_total: self.limits.in_flight_total,
+            bottleneck: self.limits.bottleneck,
+            buffer_memory: self.limits.buffer_memory,
+            max_errors: self.limits.max_errors,
+            engine: engine.engine,
+            ring: RingOptions {
+                submission_thread: engine.sqpoll,
+                poll_completions: engine.iopoll,
+                task_work: match engine.task_work.as_str() {
+                    "interrupt" => TaskWork::Interrupt,
+                    "defer" => TaskWork::Deferred,
+                    _ => TaskWork::Cooperative,
+                },
+                plain_buffers: engine.plain_buffers,
+            },
+            pacing: Pacing {
+                style: match self.pace.pacing {
+                    PacingName::SleepThenSpin => Style::SleepThenSpin,
+                    PacingName::Spin => Style::Spin,
+                    PacingName::Sleep => Style::Sleep,
+                },
+                spin: self.pace.spin,
+                cpus: self.pace.cpu.clone().map_or_else(Vec::new, |cpu| cpu.0),
+                fifo: self.pace.fifo,
+            },
+            start_grace: self.pace.start_grace,
+            max_runtime: self.pace.max_runtime,
+            warmup: self.warmup,
+            conflicts: self.conflicts.conflicts,
+            strong: match self.conflicts.strong {
+                0 => Strong::Writes,
+                1 => Strong::ButReads,
+                _ => Strong::Every,
+            },
+            max_dropped: self.conflicts.max_dropped / 100.0,
+            data: targets.data,
+            sync: match targets.sync.as_str() {
+                "dsync" => Durability::Data,
+                "sync" => Durability::Full,
+                _ => Durability::None,
+            },
+            verification: Verification {
+                level: verify.verify,
+                tag: verify.tag,
+                keep_tables: verify.keep_tables.clone(),
+                durable_tables: verify.durable_tables,
+                table_dir: verify.table_dir.clone().unwrap_or_else(std::env::temp_dir),
+                table_memory: verify.table_memory,
+            },
+        }
+    }
+}
+
+impl TargetArgs {
+    pub(crate) fn writes(&self) -> Writes {
+        match (self.write, self.skip_writes) {
+            (true, _) => Writes::Do,
+            (false, true) => Writes::Skip,
+            (false, false) => Writes::Refuse,
+        }
+    }
+
+    pub(crate) fn fit(&self) -> Fit {
+        let beyond = match (self.wrap, self.clip, self.fit) {
+            (true, ..) => Beyond::Wrap,
+            (_, true, _) => Beyond::Clip,
+            (.., true) => Beyond::Scale,
+            _ => Beyond::Refuse,
+        };
+        Fit {
+            beyond,
+            align: self.align,
+        }
+    }
+}
+
+fn named<T: Copy>(all: &[(T, &str)], text: &str) -> Result<T, String> {
+    let known = all.iter().find(|(_, name)| *name == text);
+    known.map(|(value, _)| *value).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|(_, name)| *name).collect();
+        format!("expected one of: {}", names.join(", "))
+    })
+}
+
+fn engine(text: &str) -> Result<EngineKind, String> {
+    named(
+        &EngineKind::ALL,
+        if text == "io-uring" { "io_uring" } else { text },
+    )
+}
+
+fn level(text: &str) -> Result<Verify, String> {
+    named(&Verify::ALL, text)
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(p) if (0.0..=100.0).contains(&p) => Ok(p),
+        _ => Err("expected a number from 0 to 100".to_owned()),
+    }
+}
+
+fn data(text: &str) -> Result<Data, String> {
+    let percent = match text.split_once(':') {
+        None if text == "zero" => return Ok(Data::Zero),
+        None if text == "random" => Some(0),
+        Some(("random", percent)) => percent.parse().ok().filter(|p| *p <= 100),
+        _ => None,
+    };
+    match percent {
+        Some(compressible_percent) => Ok(Data::Random {
+            compressible_percent,
+        }),
+        None => Err("expected random, random:PERCENT (0 to 100) or zero".to_owned()),
+    }
+}
+
+/// Such as 1 or 0,2-3.
+fn processors(text: &str) -> Result<Processors, String> {
+    let problem = || "expected numbers of processors, such as 1 or 0,2-3".to_owned();
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<usize>().map_err(|_| problem());
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last || last > 1023 {
+            return Err(problem());
+        }
+        all.extend(first..=last);
+    }
+    Ok(Processors(all))
+}
+
+/// A size of a file, rounded up to whole blocks of 4096 bytes.
+pub(super) fn file_size(text: &str) -> Result<Bytes, String> {
+    const BLOCK: u64 = 4096;
+    let size: Bytes = text
+        .parse()
+        .map_err(|e: iosonar_units::ParseUnitError| e.to_string())?;
+    match size.get() {
+        0 => Err("a file of no bytes is no target".to_owned()),
+        n if n > 1 << 50 => Err("that is more than any file holds".to_owned()),
+        n => Ok(Bytes::new(n.next_multiple_of(BLOCK))),
+    }
+}

@@ -1,0 +1,319 @@
+//! Which load goes to which target, and whether they fit.
+
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use iosonar_replay::safety::{Host, advice};
+use iosonar_replay::{
+    ConstantLatency, EngineKind, Intent, Load, Options, SimulatedDevice, Target, create_file,
+};
+use iosonar_report::grouped;
+use iosonar_trace::transform::Change;
+use iosonar_trace::{Reading, input};
+use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
+
+use super::{usage, warn};
+use crate::args::Replay;
+use crate::exit::note;
+
+/// All that is known before the start.
+pub(crate) struct Plan {
+    pub(crate) loads: Vec<Load>,
+    pub(crate) targets: Vec<Target>,
+    pub(crate) options: Options,
+    /// How long a simulated device takes.
+    pub(crate) latency: Nanos,
+    /// Whether the user destroys what is on the targets.
+    write: bool,
+}
+
+/// A load and the path of its target.
+struct Pair {
+    trace: PathBuf,
+    reading: Reading,
+    target: Option<PathBuf>,
+}
+
+impl Plan {
+    /// Reads the loads, and examines and opens the targets.
+    pub(crate) fn of(args: &Replay, host: &Host) -> anyhow::Result<Self> {
+        let options = args.options();
+        let pairs = pairs(args)?;
+        let mut loads = Vec::new();
+        for pair in &pairs {
+            let load = Load::scanned(&pair.trace, &pair.reading, options.writes)?;
+            refuse_several_devices(&load)?;
+            loads.push(load);
+        }
+        let mut intent = Intent {
+            write: args.targets.write,
+            destroy: args.targets.destroy.clone(),
+            buffered: args.targets.no_direct,
+        };
+        let mut targets: Vec<Target> = Vec::new();
+        for (pair, load) in pairs.iter().zip(&loads) {
+            let Some(path) = &pair.target else {
+                let size = Bytes::new(load.scan.end.get().max(1) * SECTOR_BYTES);
+                targets.push(Target::imaginary(size, Bytes::new(SECTOR_BYTES)));
+                continue;
+            };
+            if let Some(size) = args.targets.create {
+                load.scan.fits_size(size, path, options.fit)?;
+                create(path, size, args.quiet)?;
+                // What we made ourselves may be written to.
+                intent.destroy.push(path.clone());
+            }
+            let target = Target::open(path, &intent, host)?;
+            if let (Some(out), Some(number)) = (&args.out, target.device_number())
+                && host.holds(number, out)
+            {
+                return Err(usage(&format!(
+                    "{} would be written to {} itself: take another place for it",
+                    out.display(),
+                    path.display()
+                )));
+            }
+            load.scan.fits(&target, options.fit)?;
+            targets.push(target);
+        }
+        Ok(Self {
+            loads,
+            targets,
+            options,
+            latency: args.engine.latency,
+            write: args.targets.write,
+        })
+    }
+
+    /// The devices that a simulated replay asks.
+    pub(crate) fn devices(&self) -> Vec<Box<dyn SimulatedDevice>> {
+        if self.options.engine != EngineKind::Simulate {
+            return Vec::new();
+        }
+        let device = || Box::new(ConstantLatency::new(self.latency)) as Box<dyn SimulatedDevice>;
+        self.targets.iter().map(|_| device()).collect()
+    }
+
+    /// Says what is about to be done, and what to think of it.
+    pub(crate) fn announce(&self) {
+        for (load, target) in self.loads.iter().zip(&self.targets) {
+            let scan = &load.scan;
+            let writes = scan.requests - scan.harmless;
+            let what = match (writes, self.write) {
+                _ if !scan.is_known => "it is read as it comes".to_owned(),
+                (0, _) => "it only reads".to_owned(),
+                (n, true) => format!("{} of them WRITE to it", grouped(n)),
+                (n, false) => format!("{} writes are left out", grouped(n)),
+            };
+            note(&format!(
+                "replaying {} requests of {} on {} ({}, blocks of {}); {what}",
+                if scan.is_known {
+                    grouped(scan.requests)
+                } else {
+                    "the".to_owned()
+                },
+                load.path.display(),
+                target.path().display(),
+                target.size(),
+                target.block(),
+            ));
+            for fake in target.fakes() {
+                note(&format!("FAKE: {fake}"));
+            }
+            if self.options.engine.is_real() {
+                advice(scan, target, &self.options, &Host::default())
+                    .iter()
+                    .for_each(|text| warn(text));
+            }
+            if speed_is_changed(&load.reading) {
+                warn(
+                    "--speed on a natural load: whoever made it would have reacted to the storage, which \
+                     a faster or slower replay does not",
+                );
+            }
+        }
+        if self.options.pacing.fifo && self.options.pacing.style == iosonar_replay::Style::Spin {
+            warn(
+                "pure spinning with SCHED_FIFO meets the kernel's limit for real-time threads (950 ms of \
+                 each second): expect a stall of 50 ms a second",
+            );
+        }
+    }
+}
+
+fn speed_is_changed(reading: &Reading) -> bool {
+    let mut changes = reading.changes.iter();
+    changes.any(|change| matches!(change, Change::Speed(ratio) if ratio.divide(1_000_000) != Some(1_000_000)))
+}
+
+/// Deals the loads to the targets.
+fn pairs(args: &Replay) -> anyhow::Result<Vec<Pair>> {
+    let reading = args.reading.reading()?;
+    let pair = |trace: &PathBuf, reading: &Reading, target: Option<&Path>| Pair {
+        trace: trace.clone(),
+        reading: reading.clone(),
+        target: target.map(Path::to_owned),
+    };
+    if !args.targets.map.is_empty() {
+        let [trace] = &args.traces[..] else {
+            return Err(usage(
+                "--map takes the devices of one trace apart; give one",
+            ));
+        };
+        return Ok(args
+            .targets
+            .map
+            .iter()
+            .map(|(name, target)| {
+                let mut of_device = reading.clone();
+                of_device.options.devices = vec![name.clone()];
+                pair(trace, &of_device, Some(Path::new(target)))
+            })
+            .collect());
+    }
+    let targets = &args.targets.target;
+    if targets.is_empty() {
+        if args.engine.engine.is_real() {
+            return Err(usage(
+                "--target DEV is missing: which block device or file shall it be? 'iosonar targets' lists \
+                 them; --engine dry or simulate does without",
+            ));
+        }
+        let all = args.traces.iter().map(|trace| pair(trace, &reading, None));
+        return Ok(all.collect());
+    }
+    let used = args
+        .targets
+        .max_targets
+        .map_or(targets.len(), |most| targets.len().min(most as usize));
+    if args.traces.len() > used {
+        return Err(usage(&format!(
+            "{} traces for {used} targets: each target replays one at a time; 'iosonar convert --merge' \
+             makes one of several",
+            args.traces.len()
+        )));
+    }
+    refuse_twice(&targets[..used])?;
+    let delta = args.targets.delta;
+    if used > args.traces.len() && delta.is_none_or(|delta| delta == Nanos::ZERO) {
+        warn(
+            "the targets replay the same load at the same time: their peaks coincide (common mode); \
+             --delta TIME sets them apart",
+        );
+    }
+    Ok(targets[..used]
+        .iter()
+        .enumerate()
+        .map(|(i, target)| {
+            let trace = &args.traces[i % args.traces.len()];
+            let later = Nanos::new(delta.unwrap_or_default().get().saturating_mul(i as u64));
+            pair(trace, &set_apart(&reading, later), Some(target))
+        })
+        .collect())
+}
+
+fn refuse_twice(targets: &[PathBuf]) -> anyhow::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |path: &PathBuf| {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some((metadata.rdev(), metadata.dev(), metadata.ino()))
+    };
+    for (i, target) in targets.iter().enumerate() {
+        let same = |other: &&PathBuf| {
+            *other == target || identity(target).is_some() && identity(other) == identity(target)
+        };
+        if let Some(other) = targets[..i].iter().find(same) {
+            return Err(usage(&format!(
+                "{} and {} are the same target",
+                other.display(),
+                target.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The same part of the load, so much later in it.
+fn set_apart(reading: &Reading, later: Nanos) -> Reading {
+    let mut reading = reading.clone();
+    if later == Nanos::ZERO {
+        return reading;
+    }
+    let windows = reading
+        .changes
+        .iter_mut()
+        .filter_map(|change| match change {
+            Change::Select { from, until } => Some((from, until)),
+            _ => None,
+        });
+    let mut moved = false;
+    for (from, until) in windows {
+        *from = from.saturating_add(later);
+        *until = until.saturating_add(later);
+        moved = true;
+    }
+    if !moved {
+        let until = Nanos::MAX;
+        reading
+            .changes
+            .insert(0, Change::Select { from: later, until });
+    }
+    reading
+}
+
+/// The requests of several devices on one target would overlap where they never did.
+fn refuse_several_devices(load: &Load) -> anyhow::Result<()> {
+    if load.scan.devices.len() < 2 {
+        return Ok(());
+    }
+    let metadata = input::open_with(&load.path, &load.reading.options)?
+        .metadata()
+        .clone();
+    let names: Vec<String> = load
+        .scan
+        .devices
+        .iter()
+        .take(8)
+        .map(|number| metadata.device_name(*number))
+        .collect();
+    Err(usage(&format!(
+        "{} holds requests to {} devices ({}{}), which would overlap on one target: --device NAME takes \
+         one, --map NAME=DEV gives each a target, 'iosonar convert --adjacent' lays them side by side",
+        load.path.display(),
+        load.scan.devices.len(),
+        names.join(", "),
+        if load.scan.devices.len() > 8 {
+            ", ..."
+        } else {
+            ""
+        }
+    )))
+}
+
+/// Makes a target file, with a progress bar.
+pub(crate) fn create(path: &Path, size: Bytes, quiet: bool) -> anyhow::Result<()> {
+    let bar = if quiet {
+        ProgressBar::hidden()
+    } else {
+        ProgressBar::new(size.get())
+    };
+    bar.set_style(ProgressStyle::with_template(
+        "filling the target {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}",
+    )?);
+    let outcome = create_file(path, size, |written| bar.set_position(written));
+    bar.finish_and_clear();
+    Ok(outcome?)
+}
+
+impl Plan {
+    /// A plan that others made, such as the demo.
+    pub(crate) fn new(loads: Vec<Load>, targets: Vec<Target>, options: Options) -> Self {
+        Self {
+            loads,
+            targets,
+            options,
+            latency: Nanos::ZERO,
+            write: true,
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! What a replay found out, for people and for programs.
+
+use iosonar_replay::verify::{Findings, Kind};
+use iosonar_replay::{EndedEarly, Episode, Fitted, Summary, TargetSummary, Times, Verdict};
+use iosonar_report::grouped;
+use iosonar_units::{Nanos, SECTOR_BYTES};
+use serde_json::{Value, json};
+
+use crate::json::Output;
+use crate::table::Table;
+
+/// So many episodes of overload, or ranges of faults, are told one by one.
+const MOST_TOLD: usize = 10;
+
+/// The summary as a table and some lines.
+pub(super) fn text(summary: &Summary) -> String {
+    let mut table = Table::of_times("");
+    for (name, times) in kinds(summary) {
+        if times.latency.count() > 0 {
+            let Times {
+                delay,
+                latency,
+                response_time,
+            } = times;
+            table.times(&format!("{name}s latency"), latency);
+            table.times(&format!("{name}s delay"), delay);
+            table.times(&format!("{name}s response time"), response_time);
+        }
+    }
+    table.times("own lateness", &summary.own_lateness);
+    let mut text = table.text();
+    text += &line("requests", &counts(summary));
+    let seconds = summary.elapsed.as_secs_f64().max(1e-9);
+    let mib = (summary.sectors * SECTOR_BYTES) as f64 / f64::from(1 << 20);
+    text += &line(
+        "time",
+        &format!(
+            "{} for {} of load: {:.1} requests/s ({} wanted), {:.2} MiB/s, at most {} in flight",
+            summary.elapsed,
+            summary.intended,
+            summary.throughput(),
+            wanted_rate(summary),
+            mib / seconds,
+            grouped(summary.most_in_flight() as u64),
+        ),
+    );
+    let share = |n: u64| 100.0 * n as f64 / summary.completed.max(1) as f64;
+    let [a, b, c] = summary.on_time.map(share);
+    text += &line(
+        "on time",
+        &format!(
+            "{a:.2} % less than 100 µs late, {b:.2} % less than 1 ms, {c:.2} % less than 10 ms"
+        ),
+    );
+    let per_request = summary.processor_time.get() as f64 / 1e3 / summary.completed.max(1) as f64;
+    text += &line(
+        "engine",
+        &format!(
+            "{}, {per_request:.2} µs of processor time a request in the thread that hands over",
+            summary.engine
+        ),
+    );
+    for note in &summary.notes {
+        text += &line("", note);
+    }
+    for target in &summary.targets {
+        text += &of_target(target, summary.targets.len());
+    }
+    for fake in &summary.fakes {
+        text += &line("FAKE", fake);
+    }
+    if summary.is_verified {
+        text += &line(
+            "VERIFIED",
+            "contents were tagged or checked, which takes time: figures are not those of a plain replay",
+        );
+    }
+    if summary.record_stalls > 0 {
+        text += &line(
+            "SLOWED",
+            &format!(
+                "{} times the replay waited for its records to be written: latencies may be too long",
+                grouped(summary.record_stalls)
+            ),
+        );
+    }
+    if let Some(error) = &summary.records_error {
+        text += &line(
+            "RECORDS LOST",
+            &format!("{error}; what was written before is in the file that ends in .part"),
+        );
+    }
+    if summary.has_dropped_too_many() {
+        text += &line(
+            "DROPPED",
+            "more requests were dropped than --max-dropped allows",
+        );
+    }
+    if let Some(early) = summary.early {
+        text += &line("ENDED EARLY", why(early));
+    }
+    if summary.abandoned {
+        text += &line(
+            "ABANDONED",
+            "requests were still at the device when the replay was given up",
+        );
+    }
+    text += &line("verdict", &summary.verdict.to_string());
+    text
+}
+
+fn kinds(summary: &Summary) -> [(&'static str, &Times); 4] {
+    [
+        ("read", &summary.reads),
+        ("write", &summary.writes),
+        ("flush", &summary.flushes),
+        ("discard", &summary.others),
+    ]
+}
+
+fn line(name: &str, text: &str) -> String {
+    format!("  {name:<13} {text}\n")
+}
+
+fn wanted_rate(summary: &Summary) -> String {
+    let seconds = summary.intended.as_secs_f64();
+    if seconds > 0.0 {
+        format!(
+            "{:.1}",
+            (summary.requests - summary.skipped) as f64 / seconds
+        )
+    } else {
+        "all at once".to_owned()
+    }
+}
+
+fn why(early: EndedEarly) -> &'static str {
+    match early {
+        EndedEarly::Interrupted => "interrupted",
+        EndedEarly::Errors => "more requests failed than --max-errors allows",
+        EndedEarly::DeviceGone => "the device is not there any more",
+        EndedEarly::Runtime => "--max-runtime is over",
+    }
+}
+
+fn of_target(target: &TargetSummary, targets: usize) -> String {
+    let mut text = String::new();
+    if targets > 1 {
+        text += &line(
+            "target",
+            &format!(
+                "{}: {}, at most {} in flight",
+                target.path.display(),
+                target.verdict,
+                grouped(target.most_in_flight as u64)
+            ),
+        );
+    }
+    let fitted = fitted_text(&target.fitted);
+    if !fitted.is_empty() {
+        text += &line("fitted", &fitted);
+    }
+    for episode in target.episodes.iter().take(MOST_TOLD) {
+        text += &line("overload", &episode_text(episode));
+    }
+    if target.episodes.len() > MOST_TOLD {
+        text += &line(
+            "",
+            &format!("and {} more", target.episodes.len() - MOST_TOLD),
+        );
+    }
+    if let Some(rate) = target.overload_rate {
+        text += &line(
+            "overload rate",
+            &format!("{rate:.1} requests/s from the first that was a second late"),
+        );
+    }
+    text += &findings_text(&target.findings);
+    text
+}
+
+fn episode_text(episode: &Episode) -> String {
+    let until = match (episode.until, episode.drain_time()) {
+        (Some(until), Some(drain)) => format!("until {until}, {drain} after the worst"),
+        _ => "to the end".to_owned(),
+    };
+    format!(
+        "from {} {until}: delay up to {}, up to {} requests behind",
+        episode.from,
+        episode.longest_delay,
+        grouped(episode.largest_backlog)
+    )
+}
+
+fn fitted_text(fitted: &Fitted) -> String {
+    let parts: Vec<String> = [
+        (fitted.wrapped, "wrapped"),
+        (fitted.moved_back, "moved back from the end"),
+        (fitted.clipped, "cut off at the end"),
+        (fitted.left_out, "left out beyond the end"),
+        (fitted.scaled, "scaled"),
+        (fitted.aligned, "widened to whole blocks"),
+    ]
+    .into_iter()
+    .filter(|(n, _)| *n > 0)
+    .map(|(n, what)| format!("{} requests {what}", grouped(n)))
+    .collect();
+    parts.join(", ")
+}
+
+/// What a verification found, line by line.
+pub(crate) fn findings_text(findings: &Findings) -> String {
+    let mut text = String::new();
+    if findings.checked > 0 {
+        let faults = match findings.faults() {
+            0 => "all right".to_owned(),
+            n => format!("{} WRONG", grouped(n)),
+        };
+        text += &line(
+            "contents",
+            &format!("{} sectors checked, {faults}", grouped(findings.checked)),
+        );
+    }
+    for (kind, count) in &findings.counts {
+        text += &line("", &format!("{} sectors: {}", grouped(*count), kind.name()));
+    }
+    for finding in findings.ranges().take(MOST_TOLD) {
+        text += &line("", &finding.to_string());
+    }
+    let more = findings.ranges().count().saturating_sub(MOST_TOLD);
+    if more > 0 {
+        text += &line(
+            "",
+            &format!("and {} more ranges (--json)", grouped(more as u64)),
+        );
+    }
+    text
+}
+
+fn counts(summary: &Summary) -> String {
+    let mut parts = vec![
+        format!("{} in the load", grouped(summary.requests)),
+        format!("{} completed", grouped(summary.completed)),
+    ];
+    for (n, what) in [
+        (summary.warming_up, "of them while warming up"),
+        (summary.skipped, "left out"),
+        (summary.dropped, "dropped because of conflicts"),
+        (summary.pushed_back, "pushed back because of conflicts"),
+        (
+            summary.ordered_waits,
+            "times everything waited for a conflict",
+        ),
+        (summary.short, "moved too few bytes"),
+        (summary.cancelled, "cancelled"),
+        (summary.missed, "never started"),
+        (summary.verify_failed, "with wrong contents"),
+    ] {
+        if n > 0 {
+            parts.push(format!("{} {what}", grouped(n)));
+        }
+    }
+    if summary.errors > 0 {
+        let reason = std::io::Error::from_raw_os_error(summary.first_errno.unwrap_or(0).into());
+        parts.push(format!(
+            "{} failed (first: {reason})",
+            grouped(summary.errors)
+        ));
+    }
+    parts.join(", ")
+}
+
+/// The summary for programs.
+pub(super) fn json(summary: &Summary) -> Output {
+    let mut json = Output::new("replay");
+    let targets = summary.targets.iter().map(target_json).collect();
+    json.set("targets", Value::Array(targets));
+    if let Some(target) = summary.targets.first() {
+        json.set("target", json!(target.path.display().to_string()));
+    }
+    json.set("engine", json!(summary.engine));
+    json.set("notes", json!(summary.notes));
+    json.set("fakes", json!(summary.fakes));
+    json.set("verified", json!(summary.is_verified));
+    json.set("verdict", json!(summary.verdict.to_string()));
+    json.set("limited", json!(summary.verdict.name()));
+    json.set(
+        "interrupted",
+        json!(summary.early == Some(EndedEarly::Interrupted)),
+    );
+    json.set("ended_early", json!(summary.early.map(why)));
+    json.set("records_error", json!(summary.records_error));
+    for (op, times) in kinds(summary) {
+        let labels = json!({ "op": op });
+        json.times("latency", &labels, &times.latency, None);
+        json.times("delay", &labels, &times.delay, None);
+        json.times("response_time", &labels, &times.response_time, None);
+    }
+    let none = json!({});
+    json.times("own_lateness", &none, &summary.own_lateness, None);
+    for (name, value) in [
+        ("requests", summary.requests),
+        ("completed", summary.completed),
+        ("skipped", summary.skipped),
+        ("dropped", summary.dropped),
+        ("pushed_back", summary.pushed_back),
+        ("ordered_waits", summary.ordered_waits),
+        ("cancelled", summary.cancelled),
+        ("errors", summary.errors),
+        ("short", summary.short),
+        ("missed", summary.missed),
+        ("warming_up", summary.warming_up),
+        ("verify_failed", summary.verify_failed),
+        ("record_stalls", summary.record_stalls),
+        ("most_in_flight", summary.most_in_flight() as u64),
+    ] {
+        json.figure(name, &none, "1", value as f64);
+    }
+    for kind in Kind::ALL {
+        let labels = json!({ "kind": kind.name() });
+        json.figure(
+            "wrong_sectors",
+            &labels,
+            "1",
+            summary.faults_of(kind) as f64,
+        );
+    }
+    for (limit, n) in ["100us", "1ms", "10ms"].iter().zip(summary.on_time) {
+        let share = n as f64 / summary.completed.max(1) as f64;
+        json.figure("on_time", &json!({ "below": limit }), "1", share);
+    }
+    let seconds = summary.elapsed.as_secs_f64();
+    json.figure("elapsed", &none, "s", seconds);
+    json.figure("intended", &none, "s", summary.intended.as_secs_f64());
+    json.figure("throughput", &none, "1/s", summary.throughput());
+    let cpu = summary.processor_time.as_secs_f64();
+    json.figure("processor_time", &none, "s", cpu);
+    json
+}
+
+fn target_json(target: &TargetSummary) -> Value {
+    let episodes: Vec<Value> = target
+        .episodes
+        .iter()
+        .map(|e| {
+            json!({
+                "from_s": e.from.as_secs_f64(),
+                "until_s": e.until.map(Nanos::as_secs_f64),
+                "longest_delay_s": e.longest_delay.as_secs_f64(),
+                "drain_s": e.drain_time().map(Nanos::as_secs_f64),
+                "largest_backlog": e.largest_backlog,
+            })
+        })
+        .collect();
+    let limited_from = match target.verdict {
+        Verdict::DeviceLimited { from } => Some(from.as_secs_f64()),
+        _ => None,
+    };
+    json!({
+        "target": target.path.display().to_string(),
+        "verdict": target.verdict.name(),
+        "limited_from_s": limited_from,
+        "most_in_flight": target.most_in_flight,
+        "most_pushed_back": target.most_pushed_back,
+        "overload": episodes,
+        "overload_rate": target.overload_rate,
+        "fitted": {
+            "wrapped": target.fitted.wrapped,
+            "moved_back": target.fitted.moved_back,
+            "clipped": target.fitted.clipped,
+            "left_out": target.fitted.left_out,
+            "scaled": target.fitted.scaled,
+            "aligned": target.fitted.aligned,
+        },
+        "contents": findings_json(&target.findings),
+    })
+}
+
+/// What a verification found, for programs.
+pub(crate) fn findings_json(findings: &Findings) -> Value {
+    let ranges: Vec<Value> = findings
+        .ranges()
+        .map(|finding| {
+            json!({
+                "sector": finding.sector,
+                "sectors": finding.sectors,
+                "kind": finding.kind.name(),
+                "expected_write": finding.expected,
+                "found_write": finding.found,
+            })
+        })
+        .collect();
+    json!({
+        "checked": findings.checked,
+        "unknown": findings.unknown,
+        "wrong": findings.faults(),
+        "ranges": ranges,
+        "not_kept": findings.not_kept,
+    })
+}

@@ -1,0 +1,305 @@
+//! A replay under way: signals, live view, the file of records.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressStyle};
+use iosonar_replay::verify::PassProgress;
+use iosonar_replay::{Progress, Stop, Summary, Target, replay};
+use iosonar_report::{FAKE_NOTICE, grouped};
+use iosonar_trace::transform::beginning;
+use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, input, output};
+use iosonar_units::Nanos;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::Plan;
+
+/// Where results go.
+pub(crate) struct Results<'a> {
+    pub(crate) out: Option<&'a Path>,
+    /// The start of the window in the output's times.
+    pub(crate) out_from: Option<Nanos>,
+    pub(crate) quiet: bool,
+}
+
+/// The signal that came last.
+pub(super) static SIGNAL: LazyLock<Arc<AtomicUsize>> =
+    LazyLock::new(|| Arc::new(AtomicUsize::new(0)));
+
+/// How many signals have come.
+static SIGNALS: LazyLock<Arc<AtomicUsize>> = LazyLock::new(|| Arc::new(AtomicUsize::new(0)));
+
+/// Does something when it goes out of scope, in a panic too.
+struct AtEnd<F: Fn()>(F);
+
+impl<F: Fn()> Drop for AtEnd<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// The first signal asks the replay to stop, the second to give up what is in flight, the third ends
+/// the program.
+fn watch_for_signals() -> anyhow::Result<()> {
+    static ONCE: AtomicBool = AtomicBool::new(false);
+    if ONCE.swap(true, Relaxed) {
+        return Ok(());
+    }
+    let mut signals =
+        Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
+    let (number, count) = (Arc::clone(&SIGNAL), Arc::clone(&SIGNALS));
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            for signal in signals.forever() {
+                number.store(signal as usize, Relaxed);
+                if count.fetch_add(1, Relaxed) >= 2 {
+                    signal_hook::low_level::exit(128 + signal);
+                }
+            }
+        })
+        .context("cannot watch for signals")?;
+    Ok(())
+}
+
+/// Replays as planned, with a live view, and ends early at a signal.
+pub(crate) fn carry_out(plan: &Plan, results: &Results<'_>) -> anyhow::Result<Summary> {
+    let records = results
+        .out
+        .map(|path| records_to(path, plan, results.out_from))
+        .transpose()?;
+    watch_for_signals()?;
+    let progress = Progress::default();
+    let known = plan.loads.iter().all(|load| load.scan.is_known);
+    let requests = plan.loads.iter().map(|load| load.scan.requests).sum();
+    let bar = match (results.quiet, known) {
+        (true, _) => ProgressBar::hidden(),
+        (_, true) => ProgressBar::new(requests),
+        (_, false) => ProgressBar::new_spinner(),
+    };
+    bar.set_style(ProgressStyle::with_template(if known {
+        "{bar:20} {percent} %, {msg}, {eta} left"
+    } else {
+        "{spinner} {msg}"
+    })?);
+    let (stop, over) = (Stop::default(), AtomicBool::new(false));
+    let mut summary = thread::scope(|scope| {
+        // Where there is no thread for it, there is no live view, and signals are seen at the end.
+        let watcher = thread::Builder::new().spawn_scoped(scope, || {
+            let mut live = Live::default();
+            let mut passed_on = 0;
+            while !over.load(Relaxed) {
+                while passed_on < SIGNALS.load(Relaxed) {
+                    stop.ask();
+                    passed_on += 1;
+                }
+                live.show(&bar, &progress);
+                thread::park_timeout(Duration::from_millis(50));
+            }
+        });
+        // However the replay ends, the watcher ends with it.
+        let _ended = AtEnd(|| {
+            over.store(true, Relaxed);
+            if let Ok(watcher) = &watcher {
+                watcher.thread().unpark();
+            }
+        });
+        replay(
+            &plan.loads,
+            &plan.targets,
+            plan.devices(),
+            &plan.options,
+            records,
+            &stop,
+            &progress,
+        )
+    })?;
+    bar.finish_and_clear();
+    final_pass(&mut summary, &plan.targets, results.quiet)?;
+    Ok(summary)
+}
+
+/// What the live view shows, and what it must remember for it.
+#[derive(Default)]
+struct Live {
+    last: Option<(Instant, u64)>,
+    rate: f64,
+}
+
+impl Live {
+    fn show(&mut self, bar: &ProgressBar, progress: &Progress) {
+        if bar.is_hidden() {
+            return;
+        }
+        let done = progress.done();
+        let (since, before) = *self.last.get_or_insert((Instant::now(), done));
+        let passed = since.elapsed();
+        if passed >= Duration::from_millis(500) {
+            self.rate = (done - before) as f64 / passed.as_secs_f64();
+            self.last = Some((Instant::now(), done));
+        }
+        bar.set_position(done);
+        let ([delay, late], [latency, slow]) = (progress.delay(), progress.latency());
+        bar.set_message(format!(
+            "{} requests/s, {} in flight, delay {delay} / {late}, latency {latency} / {slow} (p50 / p99), \
+             {} failed",
+            grouped(self.rate as u64),
+            progress.in_flight(),
+            progress.errors()
+        ));
+    }
+}
+
+/// Reads what was written again, where that is wanted.
+fn final_pass(summary: &mut Summary, targets: &[Target], quiet: bool) -> anyhow::Result<()> {
+    for (told, target) in summary.targets.iter_mut().zip(targets) {
+        if told.tables.is_none() {
+            continue;
+        }
+        if SIGNALS.load(Relaxed) > 0 {
+            summary.notes.push(
+                "the final pass of the verification was left out, as the replay was interrupted"
+                    .to_owned(),
+            );
+            told.tables = None;
+            continue;
+        }
+        let bar = if quiet {
+            ProgressBar::hidden()
+        } else {
+            ProgressBar::new(0)
+        };
+        bar.set_style(ProgressStyle::with_template(
+            "verifying {bar:30} {pos} of {len} sectors, {eta} left",
+        )?);
+        let mut whole = true;
+        told.final_pass(target, |PassProgress { done, all }| {
+            bar.set_length(all);
+            bar.set_position(done);
+            whole = SIGNALS.load(Relaxed) == 0;
+            whole
+        })
+        .context("cannot verify")?;
+        bar.finish_and_clear();
+        if !whole {
+            summary
+                .notes
+                .push("the final pass of the verification was interrupted".to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn records_to(
+    path: &Path,
+    plan: &Plan,
+    out_from: Option<Nanos>,
+) -> Result<Box<dyn TraceWriter>, TraceError> {
+    let writer = output::create(path, &provenance(plan)?)?;
+    Ok(match (out_from, plan.loads.first()) {
+        (Some(to), Some(load)) => Box::new(Shifted {
+            writer,
+            from: beginning(&load.reading.changes),
+            to,
+            batch: Batch::default(),
+        }),
+        _ => writer,
+    })
+}
+
+/// Writes records with another beginning of time.
+struct Shifted {
+    writer: Box<dyn TraceWriter>,
+    from: Nanos,
+    to: Nanos,
+    batch: Batch,
+}
+
+impl TraceWriter for Shifted {
+    fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
+        self.batch.clone_from(batch);
+        for start in self.batch.starts_mut() {
+            *start = start.saturating_sub(self.from).saturating_add(self.to);
+        }
+        self.writer.write(&self.batch)
+    }
+
+    fn left_out(&self) -> u64 {
+        self.writer.left_out()
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), TraceError> {
+        self.writer.finish()
+    }
+}
+
+/// What is written above the records: the load's own notices, where the records come from, and why
+/// they may not be of the storage.
+fn provenance(plan: &Plan) -> Result<Metadata, TraceError> {
+    let Some(load) = plan.loads.first() else {
+        return Ok(Metadata::default());
+    };
+    let mut metadata = if load.scan.is_known {
+        input::open_with(&load.path, &load.reading.options)?
+            .metadata()
+            .clone()
+    } else {
+        Metadata::default()
+    };
+    let list = |paths: Vec<&Path>| {
+        let mut names: Vec<String> = paths.iter().map(|p| p.display().to_string()).collect();
+        names.dedup();
+        names.join(", ")
+    };
+    let loads = list(plan.loads.iter().map(|load| load.path.as_path()).collect());
+    let targets = list(plan.targets.iter().map(Target::path).collect());
+    let of_system = |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}"));
+    for (name, value) in [
+        ("tool", Ok(format!("iosonar {}", env!("CARGO_PKG_VERSION")))),
+        ("replayed", Ok(loads.clone())),
+        ("target", Ok(targets.clone())),
+        ("host", of_system("hostname")),
+        ("kernel", of_system("osrelease")),
+    ] {
+        // What the system does not tell is not told.
+        if let Ok(value) = value {
+            let value = value.trim().to_owned();
+            metadata.about.insert(name.to_owned(), value);
+        }
+    }
+    if plan.targets.len() > 1 {
+        metadata.devices = plan
+            .targets
+            .iter()
+            .map(|target| target.path().display().to_string())
+            .collect();
+    }
+    metadata.notices.push(format!(
+        "# iosonar {}: {loads} replayed on {targets}",
+        env!("CARGO_PKG_VERSION"),
+    ));
+    let mut fakes: Vec<String> = plan
+        .targets
+        .iter()
+        .flat_map(Target::fakes)
+        .cloned()
+        .collect();
+    if !plan.options.engine.is_real() {
+        fakes.push("no target was accessed".to_owned());
+    }
+    metadata
+        .notices
+        .extend(fakes.iter().map(|fake| format!("{FAKE_NOTICE}{fake}")));
+    if plan.options.verification.is_tagging() {
+        metadata.notices.push(
+            "# contents were verified or tagged during the replay, which takes time of its own"
+                .to_owned(),
+        );
+    }
+    Ok(metadata)
+}

@@ -1,0 +1,193 @@
+//! Ranges of sectors that may overlap, searched in logarithmic time.
+//!
+//! A treap (Seidel and Aragon 1996) in the order of (first sector, number), each node knowing the
+//! highest end and the lowest number below it (an interval tree, Cormen et al., section 14.3). The
+//! nodes are the slots of the requests: nothing is allocated after the beginning.
+
+const NIL: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Node {
+    from: u64,
+    until: u64,
+    number: u64,
+    highest_end: u64,
+    lowest_number: u64,
+    left: u32,
+    right: u32,
+    priority: u32,
+}
+
+const EMPTY: Node = Node {
+    from: 0,
+    until: 0,
+    number: 0,
+    highest_end: 0,
+    lowest_number: 0,
+    left: NIL,
+    right: NIL,
+    priority: 0,
+};
+
+pub(super) struct Intervals {
+    nodes: Vec<Node>,
+    root: u32,
+    random: u32,
+}
+
+impl Intervals {
+    pub(super) fn new(slots: u32) -> Self {
+        Self {
+            nodes: vec![EMPTY; slots as usize],
+            root: NIL,
+            random: 0x9e37_79b9,
+        }
+    }
+
+    /// Adds the range of `slot`, the `number`th of all.
+    pub(super) fn insert(&mut self, slot: u32, from: u64, until: u64, number: u64) {
+        // xorshift32 (Marsaglia 2003): the shape of the tree, nothing else.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 17;
+        self.random ^= self.random << 5;
+        self.nodes[slot as usize] = Node {
+            from,
+            until,
+            number,
+            highest_end: until,
+            lowest_number: number,
+            left: NIL,
+            right: NIL,
+            priority: self.random,
+        };
+        self.root = self.insert_below(self.root, slot);
+    }
+
+    /// Takes the range of `slot` out, which began at `from`.
+    pub(super) fn remove(&mut self, slot: u32, from: u64, number: u64) {
+        self.root = self.remove_below(self.root, slot, (from, number));
+    }
+
+    /// Among the ranges with a lower number than this one that overlap it, the one that begins last.
+    #[inline]
+    pub(super) fn overlapping(&self, from: u64, until: u64, number: u64) -> Option<u32> {
+        self.overlapping_below(self.root, from, until, number)
+    }
+
+    fn overlapping_below(&self, at: u32, from: u64, until: u64, number: u64) -> Option<u32> {
+        if at == NIL {
+            return None;
+        }
+        let node = &self.nodes[at as usize];
+        if node.highest_end <= from || node.lowest_number >= number {
+            return None;
+        }
+        if node.from < until {
+            let right = self.overlapping_below(node.right, from, until, number);
+            if right.is_some() {
+                return right;
+            }
+            if node.until > from && node.number < number {
+                return Some(at);
+            }
+        }
+        self.overlapping_below(node.left, from, until, number)
+    }
+
+    fn key(&self, at: u32) -> (u64, u64) {
+        let node = &self.nodes[at as usize];
+        (node.from, node.number)
+    }
+
+    fn insert_below(&mut self, at: u32, slot: u32) -> u32 {
+        if at == NIL {
+            return slot;
+        }
+        if self.nodes[slot as usize].priority > self.nodes[at as usize].priority {
+            let (left, right) = self.split(at, self.key(slot));
+            let node = &mut self.nodes[slot as usize];
+            (node.left, node.right) = (left, right);
+            self.refresh(slot);
+            return slot;
+        }
+        if self.key(slot) < self.key(at) {
+            let left = self.insert_below(self.nodes[at as usize].left, slot);
+            self.nodes[at as usize].left = left;
+        } else {
+            let right = self.insert_below(self.nodes[at as usize].right, slot);
+            self.nodes[at as usize].right = right;
+        }
+        self.refresh(at);
+        at
+    }
+
+    fn remove_below(&mut self, at: u32, slot: u32, key: (u64, u64)) -> u32 {
+        debug_assert!(at != NIL, "what is removed has been inserted");
+        if at == slot {
+            let Node { left, right, .. } = self.nodes[at as usize];
+            return self.merge(left, right);
+        }
+        if key < self.key(at) {
+            let left = self.remove_below(self.nodes[at as usize].left, slot, key);
+            self.nodes[at as usize].left = left;
+        } else {
+            let right = self.remove_below(self.nodes[at as usize].right, slot, key);
+            self.nodes[at as usize].right = right;
+        }
+        self.refresh(at);
+        at
+    }
+
+    /// What is below `key`, and the rest.
+    fn split(&mut self, at: u32, key: (u64, u64)) -> (u32, u32) {
+        if at == NIL {
+            return (NIL, NIL);
+        }
+        if self.key(at) < key {
+            let (left, right) = self.split(self.nodes[at as usize].right, key);
+            self.nodes[at as usize].right = left;
+            self.refresh(at);
+            (at, right)
+        } else {
+            let (left, right) = self.split(self.nodes[at as usize].left, key);
+            self.nodes[at as usize].left = right;
+            self.refresh(at);
+            (left, at)
+        }
+    }
+
+    /// One tree of two; all of `left` is below all of `right`.
+    fn merge(&mut self, left: u32, right: u32) -> u32 {
+        if left == NIL {
+            return right;
+        }
+        if right == NIL {
+            return left;
+        }
+        if self.nodes[left as usize].priority > self.nodes[right as usize].priority {
+            let below = self.merge(self.nodes[left as usize].right, right);
+            self.nodes[left as usize].right = below;
+            self.refresh(left);
+            left
+        } else {
+            let below = self.merge(left, self.nodes[right as usize].left);
+            self.nodes[right as usize].left = below;
+            self.refresh(right);
+            right
+        }
+    }
+
+    fn refresh(&mut self, at: u32) {
+        let node = self.nodes[at as usize];
+        let (mut end, mut number) = (node.until, node.number);
+        for child in [node.left, node.right] {
+            if child != NIL {
+                let child = &self.nodes[child as usize];
+                end = end.max(child.highest_end);
+                number = number.min(child.lowest_number);
+            }
+        }
+        let node = &mut self.nodes[at as usize];
+        (node.highest_end, node.lowest_number) = (end, number);
+    }
+}

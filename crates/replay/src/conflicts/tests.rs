@@ -1,0 +1,208 @@
+//! The gate against the definitions, on devices that complete in any order.
+
+use iosonar_units::{Sector, Sectors};
+use proptest::prelude::*;
+
+use super::*;
+
+fn request(op: Op, sector: u64, sectors: u32) -> Request {
+    Request {
+        op,
+        sector: Sector::new(sector),
+        sectors: Sectors::new(sectors),
+        ..Request::default()
+    }
+}
+
+fn requests() -> impl Strategy<Value = Vec<Request>> {
+    let op = prop_oneof![
+        4 => Just(Op::Read),
+        4 => Just(Op::Write),
+        1 => Just(Op::Discard),
+        1 => Just(Op::Flush)
+    ];
+    let one = (op, 0..60_u64, 1..12_u32).prop_map(|(op, sector, n)| match op {
+        Op::Flush => request(op, 0, 0),
+        _ => request(op, sector, n),
+    });
+    prop::collection::vec(one, 1..120)
+}
+
+/// What happens to a device whose requests complete in an order of chance.
+#[derive(Default)]
+struct World {
+    /// (request, its place in the load), at the device.
+    flying: Vec<(u32, usize)>,
+    /// Pushed back.
+    waiting: Vec<(u32, usize)>,
+    started: Vec<usize>,
+    dropped: Vec<usize>,
+}
+
+fn run(
+    load: &[Request],
+    mode: Conflicts,
+    strong: Strong,
+    choices: &[prop::sample::Index],
+) -> Result<World, TestCaseError> {
+    const SLOTS: u32 = 24;
+    let mut gate = Gate::new(mode, strong, SLOTS);
+    let mut free: Vec<u32> = (0..SLOTS).collect();
+    let mut in_slot = vec![usize::MAX; SLOTS as usize];
+    let mut world = World::default();
+    let mut next = 0;
+    let mut ready = VecDeque::new();
+    let check_start = |world: &World, i: usize| {
+        for (_, j) in &world.flying {
+            if mode != Conflicts::Allow {
+                prop_assert!(
+                    !do_conflict(strong, &load[i], &load[*j]),
+                    "{:?} starts while {:?} is in flight",
+                    load[i],
+                    load[*j]
+                );
+            }
+        }
+        Ok(())
+    };
+    let mut choice = choices.iter().cycle();
+    loop {
+        while let Some(slot) = ready.pop_front() {
+            let i = in_slot[slot as usize];
+            if !gate.restart(slot, &load[i]) {
+                continue;
+            }
+            check_start(&world, i)?;
+            if mode == Conflicts::Partial {
+                for (_, j) in world.waiting.iter().filter(|(_, j)| *j < i) {
+                    prop_assert!(!do_conflict(strong, &load[i], &load[*j]), "overtaken");
+                }
+            }
+            world.waiting.retain(|(s, _)| *s != slot);
+            world.flying.push((slot, i));
+            world.started.push(i);
+        }
+        let held = next < load.len() && {
+            let mut held = false;
+            while next < load.len() && !free.is_empty() {
+                let r = load[next];
+                let slot = free[free.len() - 1];
+                match gate.arrives(&r, !world.flying.is_empty()) {
+                    Admission::Start => {
+                        check_start(&world, next)?;
+                        if mode == Conflicts::Order {
+                            let last = world.started.last().copied();
+                            prop_assert!(last.is_none_or(|last| last + 1 == next));
+                        }
+                        if mode == Conflicts::Partial {
+                            for (_, j) in &world.waiting {
+                                prop_assert!(!do_conflict(strong, &r, &load[*j]), "overtaken");
+                            }
+                        }
+                        gate.start(slot, &r);
+                        world.flying.push((slot, next));
+                        world.started.push(next);
+                        in_slot[slot as usize] = next;
+                        free.pop();
+                    }
+                    Admission::PushBack(blocker) => {
+                        gate.push_back(slot, &r, blocker);
+                        world.waiting.push((slot, next));
+                        in_slot[slot as usize] = next;
+                        free.pop();
+                    }
+                    Admission::Drop => {
+                        let mut others = world.flying.iter().map(|(_, j)| &load[*j]);
+                        prop_assert!(others.any(|o| do_conflict(strong, &r, o)));
+                        world.dropped.push(next);
+                    }
+                    Admission::Hold => {
+                        held = true;
+                        break;
+                    }
+                }
+                next += 1;
+            }
+            held
+        };
+        if world.flying.is_empty() {
+            prop_assert!(!held, "held although nothing is in flight");
+            prop_assert!(world.waiting.is_empty(), "pushed back for ever");
+            prop_assert_eq!(next, load.len());
+            return Ok(world);
+        }
+        let which = choice.next().unwrap().index(world.flying.len());
+        let (slot, i) = world.flying.swap_remove(which);
+        let request_in = |slot: u32| load[in_slot[slot as usize]];
+        gate.completed(slot, &load[i], &mut ready, request_in);
+        free.push(slot);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn nothing_forbidden_is_in_flight_nothing_is_lost_and_nothing_waits_for_ever(
+        load in requests(),
+        mode in prop::sample::select(Conflicts::ALL.map(|(mode, ..)| mode).to_vec()),
+        strong in prop::sample::select(vec![Strong::Writes, Strong::ButReads, Strong::Every]),
+        choices in prop::collection::vec(any::<prop::sample::Index>(), 50),
+    ) {
+        let world = run(&load, mode, strong, &choices)?;
+        let mut all: Vec<usize> = world.started.iter().chain(&world.dropped).copied().collect();
+        all.sort_unstable();
+        prop_assert_eq!(all, (0..load.len()).collect::<Vec<_>>(), "each once");
+        if mode != Conflicts::Drop {
+            prop_assert!(world.dropped.is_empty());
+        }
+        // Those that overlap start in the order of the load, unless overtaking is allowed.
+        if matches!(mode, Conflicts::Partial | Conflicts::Order) {
+            let mut rank = vec![0; load.len()];
+            for (at, i) in world.started.iter().enumerate() {
+                rank[*i] = at;
+            }
+            for i in 0..load.len() {
+                for j in i + 1..load.len() {
+                    if do_conflict(strong, &load[i], &load[j]) {
+                        prop_assert!(rank[i] < rank[j], "{:?} overtook {:?}", load[j], load[i]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_thousand_writes_to_one_sector_wait_in_a_chain() {
+    let write = request(Op::Write, 8, 8);
+    let mut gate = Gate::new(Conflicts::Partial, Strong::ButReads, 1000);
+    gate.start(0, &write);
+    for slot in 1..1000 {
+        let Admission::PushBack(blocker) = gate.arrives(&write, true) else {
+            panic!("it conflicts")
+        };
+        assert_eq!(blocker, slot - 1, "each watches the one before it");
+        gate.push_back(slot, &write, blocker);
+    }
+    let mut ready = VecDeque::new();
+    for slot in 0..999 {
+        gate.completed(slot, &write, &mut ready, |_| write);
+        assert_eq!(ready.pop_front(), Some(slot + 1));
+        assert!(ready.is_empty());
+    }
+}
+
+#[test]
+fn a_flush_is_a_barrier_where_order_matters() {
+    let (read, flush) = (request(Op::Read, 0, 8), request(Op::Flush, 0, 0));
+    let mut gate = Gate::new(Conflicts::Order, Strong::ButReads, 4);
+    gate.start(0, &read);
+    assert_eq!(gate.arrives(&flush, true), Admission::Hold);
+    gate.completed(0, &read, &mut VecDeque::new(), |_| read);
+    assert_eq!(gate.arrives(&flush, false), Admission::Start);
+    gate.start(1, &flush);
+    assert_eq!(gate.arrives(&read, true), Admission::Hold);
+    gate.completed(1, &flush, &mut VecDeque::new(), |_| read);
+    assert_eq!(gate.arrives(&read, false), Admission::Start);
+}

@@ -1,0 +1,57 @@
+//! Nothing is handed over: what the replayer itself can do.
+
+use std::io;
+
+use iosonar_units::Nanos;
+
+use super::{Access, AccessKind, Done, Engine};
+use crate::pacing;
+
+/// Every access is complete when it is handed over.
+#[derive(Default)]
+pub(crate) struct Dry {
+    prepared: Vec<(u32, i32)>,
+    done: Vec<(u32, i32)>,
+}
+
+impl Engine for Dry {
+    fn name(&self) -> &'static str {
+        "dry"
+    }
+
+    #[inline]
+    fn prepare(&mut self, slot: u32, access: Access) -> io::Result<()> {
+        let moved = match access.kind {
+            AccessKind::Flush => 0,
+            _ => access.length as i32,
+        };
+        self.prepared.push((slot, moved));
+        Ok(())
+    }
+
+    #[inline]
+    fn submit(&mut self) -> io::Result<()> {
+        self.done.append(&mut self.prepared);
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self, done: &mut Vec<Done>) {
+        if self.done.is_empty() {
+            return;
+        }
+        let at = pacing::monotonic();
+        done.extend(
+            self.done
+                .drain(..)
+                .map(|(slot, result)| Done { slot, result, at }),
+        );
+    }
+
+    fn wait(&mut self, timeout: Nanos) -> io::Result<()> {
+        if self.done.is_empty() {
+            std::thread::sleep(timeout.into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,207 @@
+//! Requests that do not fit the target: beyond its end, or not aligned to its blocks.
+
+use iosonar_trace::{Op, Request};
+use iosonar_units::{Sector, Sectors};
+
+/// What happens to requests beyond the target's end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Beyond {
+    /// The load is refused.
+    #[default]
+    Refuse,
+    /// Sector modulo size; what would span the end then is moved back to the end.
+    Wrap,
+    /// They are cut off at the end, or left out.
+    Clip,
+    /// All positions are scaled so that the load fills the target.
+    Scale,
+}
+
+/// What happens to requests that do not fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fit {
+    /// Those beyond the target's end.
+    pub beyond: Beyond,
+    /// Whether requests that are not aligned to the target's blocks are widened to whole blocks;
+    /// otherwise the load is refused.
+    pub align: bool,
+}
+
+/// How often something was changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fitted {
+    /// Requests moved by the target's size, or a multiple.
+    pub wrapped: u64,
+    /// Of those, requests that spanned the end and were moved back.
+    pub moved_back: u64,
+    /// Requests cut off at the end.
+    pub clipped: u64,
+    /// Requests left out because they lie beyond the end.
+    pub left_out: u64,
+    /// Requests widened to whole blocks.
+    pub aligned: u64,
+    /// Requests whose position was scaled.
+    pub scaled: u64,
+}
+
+/// Makes requests fit a target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fitter {
+    fit: Fit,
+    /// The target's, in whole blocks.
+    sectors: u64,
+    /// A power of two.
+    block: u64,
+    /// Where the load ends.
+    load_end: u64,
+    pub(crate) fitted: Fitted,
+}
+
+impl Fitter {
+    /// For a target of so many sectors, in blocks of `block` sectors, and a load that ends at
+    /// `load_end`.
+    pub(crate) fn new(fit: Fit, sectors: u64, block: u64, load_end: u64) -> Self {
+        Self {
+            fit,
+            sectors: sectors & !(block - 1),
+            block,
+            load_end,
+            fitted: Fitted::default(),
+        }
+    }
+
+    /// The target's sectors, in whole blocks.
+    pub(crate) fn target_sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    /// Whether it changes nothing.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.fit.align && (self.fit.beyond == Beyond::Refuse || self.load_end <= self.sectors)
+    }
+
+    /// The longest that a request of `longest` can become.
+    pub(crate) fn longest(&self, longest: Sectors) -> Sectors {
+        match self.fit.align {
+            // One block more at either side, as far as they are not covered.
+            true => Sectors::new(longest.get().saturating_add(2 * self.block as u32 - 2))
+                .min(crate::scan::LONGEST_REQUEST),
+            false => longest,
+        }
+    }
+
+    /// Makes `request` fit; `false` if it is left out.
+    pub(crate) fn apply(&mut self, request: &mut Request) -> bool {
+        if request.op == Op::Flush {
+            // Wherever it is said to be, it means the whole device.
+            request.sector = Sector::new(0);
+            request.sectors = Sectors::new(0);
+            return true;
+        }
+        let (mut sector, mut sectors) = (request.sector.get(), u64::from(request.sectors.get()));
+        if self.fit.beyond == Beyond::Scale && self.load_end > self.sectors {
+            let scaled = u128::from(sector) * u128::from(self.sectors) / u128::from(self.load_end);
+            // The unit of the load's own alignment is kept where the target needs it.
+            sector = scaled as u64 & !(self.block - 1) | sector & (self.block - 1);
+            self.fitted.scaled += 1;
+        }
+        let mask = self.block - 1;
+        if self.fit.align && (sector | sectors) & mask != 0 {
+            let end = (sector + sectors + mask) & !mask;
+            sector &= !mask;
+            sectors = end - sector;
+            self.fitted.aligned += 1;
+        }
+        match self.fit.beyond {
+            _ if sector + sectors <= self.sectors => {}
+            Beyond::Refuse => {}
+            Beyond::Clip => {
+                if sector >= self.sectors {
+                    self.fitted.left_out += 1;
+                    return false;
+                }
+                sectors = self.sectors - sector;
+                self.fitted.clipped += 1;
+            }
+            Beyond::Wrap | Beyond::Scale => {
+                if sectors > self.sectors {
+                    self.fitted.left_out += 1;
+                    return false;
+                }
+                if sector >= self.sectors {
+                    self.fitted.wrapped += 1;
+                }
+                sector %= self.sectors;
+                if sector + sectors > self.sectors {
+                    sector = self.sectors - sectors;
+                    self.fitted.moved_back += 1;
+                }
+            }
+        }
+        request.sector = Sector::new(sector);
+        request.sectors = Sectors::new(sectors as u32);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fitted(fit: Fit, sector: u64, sectors: u32) -> Option<(u64, u32)> {
+        let mut fitter = Fitter::new(fit, 1003, 8, 4000);
+        let mut request = Request {
+            sector: Sector::new(sector),
+            sectors: Sectors::new(sectors),
+            ..Request::default()
+        };
+        fitter
+            .apply(&mut request)
+            .then(|| (request.sector.get(), request.sectors.get()))
+    }
+
+    #[test]
+    fn what_wraps_comes_back_from_the_beginning_and_never_spans_the_end() {
+        let fit = Fit {
+            beyond: Beyond::Wrap,
+            align: false,
+        };
+        assert_eq!(fitted(fit, 992, 8), Some((992, 8)));
+        assert_eq!(fitted(fit, 1000, 8), Some((0, 8)), "1000 whole sectors");
+        assert_eq!(fitted(fit, 2008, 8), Some((8, 8)));
+        assert_eq!(fitted(fit, 1992, 16), Some((984, 16)), "moved back");
+        assert_eq!(fitted(fit, 0, 1001), None);
+    }
+
+    #[test]
+    fn what_is_clipped_ends_at_the_end() {
+        let fit = Fit {
+            beyond: Beyond::Clip,
+            align: false,
+        };
+        assert_eq!(fitted(fit, 992, 24), Some((992, 8)));
+        assert_eq!(fitted(fit, 1000, 8), None);
+    }
+
+    #[test]
+    fn what_is_scaled_keeps_its_order_and_lies_within() {
+        let fit = Fit {
+            beyond: Beyond::Scale,
+            align: false,
+        };
+        assert_eq!(fitted(fit, 0, 8), Some((0, 8)));
+        assert_eq!(fitted(fit, 2000, 8), Some((496, 8)));
+        assert_eq!(fitted(fit, 3992, 8), Some((992, 8)));
+    }
+
+    #[test]
+    fn what_is_aligned_covers_what_was_asked_for() {
+        let fit = Fit {
+            beyond: Beyond::Refuse,
+            align: true,
+        };
+        assert_eq!(fitted(fit, 9, 1), Some((8, 8)));
+        assert_eq!(fitted(fit, 7, 2), Some((0, 16)));
+        assert_eq!(fitted(fit, 8, 8), Some((8, 8)));
+    }
+}

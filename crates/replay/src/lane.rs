@@ -1,0 +1,604 @@
+//! A lane: one target, and the requests that are on their way to it.
+//!
+//! ```text
+//!  feed ─► next request ─► gate ─┬─► place, buffer ─► engine ─► completion ─► record
+//!          (when it is due)      └─► pushed back ─────►┘
+//! ```
+
+use std::collections::VecDeque;
+use std::io;
+use std::mem::ManuallyDrop;
+
+use crossbeam_channel::{RecvTimeoutError, TryRecvError};
+use iosonar_trace::{Batch, Flags, Op, Outcome, Record, Request, Status, TraceError};
+use iosonar_units::Nanos;
+
+use crate::accepted::{Accepted, Entry, NO_BUFFER};
+use crate::buffers::Buffers;
+use crate::conflicts::{Admission, Gate};
+use crate::engine::{Access, AccessKind, Engine, Region};
+use crate::feeder::Feed;
+use crate::options::Data;
+use crate::pacing::Clock;
+use crate::results::Records;
+use crate::session::Failure;
+use crate::verify::Verifier;
+use crate::watch::Watch;
+use crate::{Options, Progress};
+
+/// Slots of lanes are told apart by the upper bits of the numbers that engines see.
+const SLOT_BITS: u32 = 22;
+/// The most places of a lane.
+pub(crate) const MOST_PLACES: u32 = 1 << SLOT_BITS;
+/// The most lanes.
+pub(crate) const MOST_LANES: u32 = 1 << (32 - SLOT_BITS);
+
+/// Which lane a number of the engine's belongs to, and which slot of it.
+#[inline]
+pub(crate) fn lane_and_slot(number: u32) -> (usize, u32) {
+    ((number >> SLOT_BITS) as usize, number & (MOST_PLACES - 1))
+}
+
+/// How often it is asked whether to give up.
+const GIVE_UP_INTERVAL: Nanos = Nanos::from_millis(50);
+
+/// How many requests of a lane may be where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Ordinary ones at the device, and as many that were pushed back.
+    pub(crate) in_flight: u32,
+    /// Both together.
+    pub(crate) total: u32,
+    /// Accepted and not complete.
+    pub(crate) accepted: u32,
+}
+
+/// What comes next in a lane.
+pub(crate) enum Next {
+    /// A request that is due at this time of the replay.
+    Due(Nanos),
+    /// It waits for a completion.
+    Blocked,
+    /// The load has not been read so far.
+    NotYet,
+    End,
+}
+
+pub(crate) struct Lane<'a> {
+    number: u32,
+    options: &'a Options,
+    /// The load's time that is time zero of the replay.
+    zero: Nanos,
+    bounds: Bounds,
+    /// None when the session is over.
+    feed: Option<Feed>,
+    batch: Batch,
+    row: usize,
+    table: Accepted,
+    gate: Gate,
+    /// Pushed back, and free to start.
+    ready: VecDeque<u32>,
+    ordinary: u32,
+    extra: u32,
+    /// How many were pushed back and have not started.
+    waiting: u32,
+    held: bool,
+    /// Freed only when nothing is in flight any more: the kernel may write to them until then, even
+    /// if this thread panics.
+    read_buffers: ManuallyDrop<Buffers>,
+    write_buffers: ManuallyDrop<Buffers>,
+    free_buffers: Vec<u32>,
+    stamp: u64,
+    verifier: Option<Verifier>,
+    pub(crate) watch: Watch,
+}
+
+/// What a lane is made of.
+pub(crate) struct Parts<'a> {
+    pub(crate) number: u32,
+    pub(crate) options: &'a Options,
+    pub(crate) zero: Nanos,
+    pub(crate) bounds: Bounds,
+    pub(crate) feed: Feed,
+    /// The longest request, in bytes.
+    pub(crate) longest: usize,
+    /// Whether there are requests that write.
+    pub(crate) writes: bool,
+    pub(crate) verifier: Option<Verifier>,
+}
+
+impl<'a> Lane<'a> {
+    /// Allocates all that is needed.
+    pub(crate) fn new(parts: Parts<'a>) -> io::Result<Self> {
+        let Parts {
+            number,
+            options,
+            zero,
+            bounds,
+            feed,
+            longest,
+            writes,
+            verifier,
+        } = parts;
+        let buffers =
+            |needed| Buffers::new(if needed { bounds.total as usize } else { 1 }, longest);
+        Ok(Self {
+            number,
+            options,
+            zero,
+            bounds,
+            feed: Some(feed),
+            batch: Batch::default(),
+            row: 0,
+            table: Accepted::new(bounds.accepted),
+            gate: Gate::new(options.conflicts, options.strong, bounds.accepted),
+            ready: VecDeque::with_capacity(bounds.accepted as usize),
+            ordinary: 0,
+            extra: 0,
+            waiting: 0,
+            held: false,
+            read_buffers: ManuallyDrop::new(buffers(true)?),
+            write_buffers: ManuallyDrop::new(buffers(writes)?),
+            free_buffers: (0..bounds.total).rev().collect(),
+            stamp: u64::from(number) << 40,
+            verifier,
+            watch: Watch::default(),
+        })
+    }
+
+    /// Where the buffers of this lane lie: of reads, of writes.
+    pub(crate) fn regions(&self) -> [Region; 2] {
+        [self.read_buffers.region(), self.write_buffers.region()]
+    }
+
+    /// Frees the buffers.
+    ///
+    /// # Safety
+    /// Nothing is in flight, nor will be.
+    pub(crate) unsafe fn free(&mut self) {
+        // SAFETY: nobody uses the buffers any more; they are freed once, as this is called once.
+        unsafe {
+            ManuallyDrop::drop(&mut self.read_buffers);
+            ManuallyDrop::drop(&mut self.write_buffers);
+        }
+    }
+
+    /// At the device.
+    #[inline]
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.ordinary + self.extra
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// A batch from the feeder.
+    pub(crate) fn take(&mut self, batch: Batch) {
+        let used = std::mem::replace(&mut self.batch, batch);
+        self.row = 0;
+        // If the feeder has enough empty batches, this one is not needed.
+        if let Some(feed) = &self.feed {
+            let _ = feed.used.try_send(used);
+        }
+    }
+
+    /// Waits for the next batch, at most so long.
+    pub(crate) fn await_batch(
+        &self,
+        timeout: Nanos,
+    ) -> Result<Result<Batch, TraceError>, RecvTimeoutError> {
+        match &self.feed {
+            Some(feed) => feed.batches.recv_timeout(timeout.into()),
+            None => Err(RecvTimeoutError::Disconnected),
+        }
+    }
+
+    /// The feeder is told that it is over.
+    pub(crate) fn hang_up(&mut self) {
+        self.feed = None;
+    }
+
+    pub(crate) fn take_verifier(&mut self) -> Option<Verifier> {
+        self.verifier.take()
+    }
+
+    /// Whether there is a row to be looked at.
+    #[inline]
+    fn has_row(&mut self) -> Result<Option<bool>, TraceError> {
+        while self.row == self.batch.len() {
+            let Some(feed) = &self.feed else {
+                return Ok(Some(false));
+            };
+            match feed.batches.try_recv() {
+                Ok(batch) => self.take(batch?),
+                Err(TryRecvError::Empty) => return Ok(None),
+                Err(TryRecvError::Disconnected) => return Ok(Some(false)),
+            }
+        }
+        Ok(Some(true))
+    }
+
+    /// Prepares what may start now, at most `most` requests: first what was pushed back and is free,
+    /// then what is due, in the order of the load. Their engine numbers go to `prepared`.
+    #[inline]
+    pub(crate) fn prepare<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        now: Option<Nanos>,
+        most: usize,
+        prepared: &mut Vec<u32>,
+        records: &mut Records,
+        progress: &Progress,
+    ) -> Result<Next, Failure> {
+        if !self.ready.is_empty() {
+            self.prepare_ready(engine, most, prepared)?;
+        }
+        loop {
+            match self.has_row().map_err(Failure::Load)? {
+                Some(true) => {}
+                Some(false) if self.waiting > 0 => return Ok(Next::Blocked),
+                Some(false) => return Ok(Next::End),
+                None => return Ok(Next::NotYet),
+            }
+            let planned = self.batch.starts()[self.row].saturating_sub(self.zero);
+            let Some(now) = now.filter(|now| planned <= *now && prepared.len() < most) else {
+                return Ok(Next::Due(planned));
+            };
+            if self.batch.is_skipped(self.row) {
+                records.push(&Record {
+                    request: self.request(),
+                    outcome: Outcome::untimed(Status::Skipped),
+                });
+                progress.add_done(1);
+                self.row += 1;
+                continue;
+            }
+            let has_room =
+                self.ordinary < self.bounds.in_flight && self.in_flight() < self.bounds.total;
+            let Some(place) = self.table.next_free().filter(|_| has_room) else {
+                self.watch.block(now);
+                return Ok(Next::Blocked);
+            };
+            let request = self.request();
+            match self.gate.arrives(&request, self.in_flight() > 0) {
+                Admission::Start => {}
+                Admission::Hold => {
+                    self.watch.ordered_waits += u64::from(!self.held);
+                    self.held = true;
+                    return Ok(Next::Blocked);
+                }
+                Admission::Drop => {
+                    self.row += 1;
+                    self.watch.dropped += 1;
+                    progress.add_done(1);
+                    records.push(&Record {
+                        request,
+                        outcome: Outcome::untimed(Status::Dropped),
+                    });
+                    continue;
+                }
+                Admission::PushBack(blocker) => {
+                    self.row += 1;
+                    self.table.claim(request, planned);
+                    self.table.get_mut(place).pushed_back = true;
+                    self.gate.push_back(place, &request, blocker);
+                    self.waiting += 1;
+                    self.watch.pushed_back(self.waiting);
+                    continue;
+                }
+            }
+            self.row += 1;
+            self.watch.unblock(now);
+            self.watch.release_hold(&mut self.held, now);
+            self.table.claim(request, planned);
+            self.gate.start(place, &request);
+            self.ordinary += 1;
+            self.hand_over(engine, place, prepared)?;
+        }
+    }
+
+    #[inline]
+    fn request(&self) -> Request {
+        self.batch.request(self.row)
+    }
+
+    fn prepare_ready<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        most: usize,
+        prepared: &mut Vec<u32>,
+    ) -> Result<(), Failure> {
+        while prepared.len() < most
+            && self.extra < self.bounds.in_flight
+            && self.in_flight() < self.bounds.total
+        {
+            let Some(slot) = self.ready.pop_front() else {
+                return Ok(());
+            };
+            let request = self.table.get(slot).request;
+            if !self.gate.restart(slot, &request) {
+                continue;
+            }
+            self.waiting -= 1;
+            self.extra += 1;
+            self.hand_over(engine, slot, prepared)?;
+        }
+        Ok(())
+    }
+
+    /// Prepares the request in `slot` for the engine.
+    #[inline]
+    fn hand_over<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        slot: u32,
+        prepared: &mut Vec<u32>,
+    ) -> Result<(), Failure> {
+        let request = self.table.get(slot).request;
+        let access = self.access(slot, &request).map_err(Failure::Verify)?;
+        let number = self.number << SLOT_BITS | slot;
+        prepared.push(number);
+        engine.prepare(number, access).map_err(Failure::Engine)
+    }
+
+    #[inline]
+    fn access(&mut self, slot: u32, request: &Request) -> io::Result<Access> {
+        let length = request.sectors.bytes().get() as u32;
+        // There are as many buffers as requests may be in flight.
+        let buffer = self.free_buffers.pop().unwrap_or(0);
+        let is_write = request.op == Op::Write;
+        let buffers = if is_write {
+            &mut self.write_buffers
+        } else {
+            &mut self.read_buffers
+        };
+        let kind = match request.op {
+            Op::Read => AccessKind::Read,
+            Op::Flush => AccessKind::Flush,
+            Op::Write => {
+                self.stamp += 1;
+                match self.options.data {
+                    Data::Zero => {}
+                    Data::Random {
+                        compressible_percent,
+                    } => {
+                        let stamp = self.stamp ^ request.start.get() << 20;
+                        buffers.make_unique(buffer, length as usize, stamp, compressible_percent);
+                    }
+                }
+                let durable = request.flags.contains(Flags::FUA);
+                AccessKind::Write { durable }
+            }
+            Op::Discard => AccessKind::Discard,
+            Op::WriteZeroes => AccessKind::WriteZeroes,
+        };
+        let entry = self.table.get_mut(slot);
+        entry.buffer = buffer;
+        if let Some(verifier) = &mut self.verifier {
+            let bytes = if is_write { length as usize } else { 0 };
+            let data = buffers.bytes_mut(buffer, bytes);
+            entry.number = verifier.starts(slot, request, data)?;
+        }
+        Ok(Access {
+            kind,
+            target: self.number,
+            offset: request.sector.offset().get(),
+            buffer: buffers.address(buffer),
+            region: (2 * self.number + u32::from(is_write)) as u16,
+            length,
+        })
+    }
+
+    /// The request in `slot` is handed over `now`.
+    #[inline]
+    pub(crate) fn handed_over(&mut self, slot: u32, now: Nanos) {
+        let entry = self.table.get_mut(slot);
+        if entry.reading_back.is_some() {
+            return;
+        }
+        entry.handed = now;
+        self.watch
+            .handed_over(entry.planned, now, entry.pushed_back);
+        self.watch.in_flight(self.in_flight() as usize);
+    }
+
+    /// The access of `slot` is done. Returns whether it went wrong, and what is to be read back.
+    #[inline]
+    pub(crate) fn complete<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        slot: u32,
+        result: i32,
+        at: Nanos,
+        records: &mut Records,
+        clock: Clock,
+    ) -> Result<Completed, Failure> {
+        let at = clock.at(at);
+        let entry = *self.table.get(slot);
+        let request = entry.request;
+        let status = status_of(&request, result);
+        let mut record = match entry.reading_back {
+            Some(record) => record,
+            None => Record {
+                request,
+                outcome: Outcome {
+                    status,
+                    pushed_back: entry.pushed_back,
+                    ..Outcome::done(
+                        entry.handed.saturating_sub(entry.planned),
+                        at.saturating_sub(entry.handed),
+                    )
+                },
+            },
+        };
+        self.watch.completed(at, engine.together() == 1);
+        if let Some(verifier) = &mut self.verifier {
+            let length = request.sectors.bytes().get() as usize;
+            let done = status == Status::Done;
+            if entry.reading_back.is_some() {
+                let data = self.read_buffers.bytes_mut(entry.buffer, length);
+                if !done || !verifier.check_back(entry.number, &request, data) {
+                    record.outcome.status = Status::VerifyFailed;
+                }
+            } else if request.op == Op::Read {
+                let data = self.read_buffers.bytes_mut(entry.buffer, length);
+                if done && !verifier.check_read(slot, &request, data) {
+                    record.outcome.status = Status::VerifyFailed;
+                }
+            } else {
+                let durable = request.flags.contains(Flags::FUA)
+                    || self.options.sync != crate::Durability::None;
+                verifier.ends(entry.number, &request, done, durable);
+                if done && request.op == Op::Write && verifier.reads_back() {
+                    self.table.get_mut(slot).reading_back = Some(record);
+                    self.read_back(engine, slot, &entry)?;
+                    return Ok(Completed::ReadsBack);
+                }
+            }
+        }
+        self.leave(slot);
+        records.push(&record);
+        let gone = matches!(
+            record.outcome.status,
+            Status::Error(ENODEV | ENXIO | ENOMEDIUM)
+        );
+        match record.outcome.status {
+            Status::Done | Status::VerifyFailed => Ok(Completed::Done),
+            _ => Ok(Completed::Failed { gone }),
+        }
+    }
+
+    fn read_back<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        slot: u32,
+        entry: &Entry,
+    ) -> Result<(), Failure> {
+        let access = Access {
+            kind: AccessKind::Read,
+            target: self.number,
+            offset: entry.request.sector.offset().get(),
+            buffer: self.read_buffers.address(entry.buffer),
+            region: (2 * self.number) as u16,
+            length: entry.request.sectors.bytes().get() as u32,
+        };
+        let number = self.number << SLOT_BITS | slot;
+        engine
+            .prepare(number, access)
+            .and_then(|()| engine.submit())
+            .map_err(Failure::Engine)
+    }
+
+    /// Takes a request that is complete out of all tables.
+    #[inline]
+    fn leave(&mut self, slot: u32) {
+        let entry = self.table.release(slot);
+        if entry.buffer != NO_BUFFER {
+            self.free_buffers.push(entry.buffer);
+        }
+        if entry.pushed_back {
+            self.extra -= 1;
+        } else {
+            self.ordinary -= 1;
+        }
+        let table = &self.table;
+        let request_in = |slot: u32| table.get(slot).request;
+        self.gate
+            .completed(slot, &entry.request, &mut self.ready, request_in);
+    }
+
+    /// What was accepted and will not be handed over any more is missed.
+    pub(crate) fn give_up_waiting(&mut self, records: &mut Records) {
+        for slot in self.table.taken() {
+            let entry = *self.table.get(slot);
+            if entry.buffer == NO_BUFFER {
+                self.table.release(slot);
+                self.waiting -= 1;
+                records.push(&Record {
+                    request: entry.request,
+                    outcome: Outcome {
+                        pushed_back: true,
+                        ..Outcome::untimed(Status::Missed)
+                    },
+                });
+            }
+        }
+        self.ready.clear();
+    }
+
+    /// What is at the device and was asked to be cancelled does not come back.
+    pub(crate) fn abandon(&mut self, records: &mut Records) {
+        for slot in self.table.taken() {
+            let entry = self.table.get(slot);
+            records.push(&Record {
+                request: entry.request,
+                outcome: Outcome {
+                    delay: Some(entry.handed.saturating_sub(entry.planned)),
+                    pushed_back: entry.pushed_back,
+                    ..Outcome::untimed(Status::Cancelled)
+                },
+            });
+        }
+    }
+
+    /// The rest of the load is missed. Returns when it has been read, or `give_up` says so.
+    pub(crate) fn miss_the_rest(&mut self, records: &mut Records, give_up: impl Fn() -> bool) {
+        while !give_up() {
+            while self.row < self.batch.len() {
+                records.push(&Record {
+                    request: self.request(),
+                    outcome: Outcome::untimed(Status::Missed),
+                });
+                self.row += 1;
+            }
+            match self.await_batch(GIVE_UP_INTERVAL) {
+                Ok(Ok(batch)) => self.take(batch),
+                Err(RecvTimeoutError::Timeout) => {}
+                _ => return,
+            }
+        }
+    }
+}
+
+/// What a completion means.
+pub(crate) enum Completed {
+    Done,
+    /// It was a write; what it wrote is being read.
+    ReadsBack,
+    Failed {
+        /// The device is not there any more.
+        gone: bool,
+    },
+}
+
+const ENXIO: u16 = 6;
+const ENODEV: u16 = 19;
+const ENOMEDIUM: u16 = 123;
+const ECANCELED: u16 = 125;
+
+fn status_of(request: &Request, result: i32) -> Status {
+    let wanted = match request.op {
+        Op::Read | Op::Write => request.sectors.bytes().get(),
+        // These tell success, not bytes.
+        _ => {
+            return if result < 0 {
+                failed(result)
+            } else {
+                Status::Done
+            };
+        }
+    };
+    match u64::try_from(result) {
+        Ok(moved) if moved == wanted => Status::Done,
+        Ok(_) => Status::Short,
+        Err(_) => failed(result),
+    }
+}
+
+fn failed(result: i32) -> Status {
+    match result.unsigned_abs() as u16 {
+        ECANCELED => Status::Cancelled,
+        errno => Status::Error(errno),
+    }
+}

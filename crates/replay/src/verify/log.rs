@@ -1,0 +1,282 @@
+//! A file that tells which writes began and ended, for a check after a crash.
+//!
+//! A header of 64 bytes, then records of 32 bytes, each with a checksum: a log that a crash cut off
+//! reads up to its last whole record. What it claims is true however much of its end is missing: it
+//! then only claims less. Little-endian.
+//!
+//! | header | |
+//! |---|---|
+//! | 0..8 | `iosonarV` |
+//! | 8..12 | version, 1 |
+//! | 16..24 | the run |
+//! | 24..32 | sectors of the target |
+//! | 60..64 | CRC-32 of all before |
+//!
+//! | record | |
+//! |---|---|
+//! | 0 | 1 began, 2 ended |
+//! | 1 | operation, as in `.ios` |
+//! | 2 | 1 done, 2 on the medium |
+//! | 4..8 | sectors |
+//! | 8..12 | number of the write; of a flush, how many writes were complete when it began |
+//! | 16..24 | sector |
+//! | 28..32 | CRC-32 of all before |
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Sender, bounded};
+use iosonar_trace::{Op, Request};
+use iosonar_units::{Sector, Sectors};
+
+use super::Tables;
+
+const MAGIC: [u8; 8] = *b"iosonarV";
+const VERSION: u32 = 1;
+const HEADER: usize = 64;
+const RECORD: usize = 32;
+const BEGAN: u8 = 1;
+const ENDED: u8 = 2;
+const DONE: u8 = 1;
+const DURABLE: u8 = 2;
+/// So many bytes go to the thread that writes at once.
+const PIECE: usize = 64 << 10;
+/// So many pieces may wait for it.
+const PIECES_BEHIND: usize = 64;
+
+/// The log that is being written.
+pub(crate) struct TableLog {
+    buffer: Vec<u8>,
+    pieces: Option<Sender<Piece>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+    /// What a flush covered is on the log's medium before the replay goes on counting.
+    durable: bool,
+}
+
+struct Piece {
+    bytes: Vec<u8>,
+    sync: bool,
+}
+
+impl TableLog {
+    /// Begins a log in a new file.
+    ///
+    /// # Errors
+    /// If the file exists or cannot be written.
+    pub(crate) fn create(path: &Path, run: u64, sectors: u64, durable: bool) -> io::Result<Self> {
+        let mut file = File::options().write(true).create_new(true).open(path)?;
+        let mut header = [0; HEADER];
+        header[..8].copy_from_slice(&MAGIC);
+        header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        header[16..24].copy_from_slice(&run.to_le_bytes());
+        header[24..32].copy_from_slice(&sectors.to_le_bytes());
+        seal(&mut header);
+        file.write_all(&header)?;
+        file.sync_all()?;
+        let (pieces, waiting) = bounded::<Piece>(PIECES_BEHIND);
+        let thread = std::thread::Builder::new()
+            .name("table-log".to_owned())
+            .spawn(move || {
+                for Piece { bytes, sync } in waiting {
+                    file.write_all(&bytes)?;
+                    if sync {
+                        file.sync_data()?;
+                    }
+                }
+                file.sync_all()
+            })?;
+        Ok(Self {
+            buffer: Vec::with_capacity(PIECE),
+            pieces: Some(pieces),
+            thread: Some(thread),
+            durable,
+        })
+    }
+
+    pub(crate) fn started(&mut self, number: u32, request: &Request) {
+        self.push(BEGAN, 0, number, request);
+    }
+
+    pub(crate) fn ended(&mut self, number: u32, request: &Request, done: bool, durable: bool) {
+        let bits = (u8::from(done) * DONE) | (u8::from(durable) * DURABLE);
+        self.push(ENDED, bits, number, request);
+        if request.op == Op::Flush || durable {
+            self.send(self.durable);
+        }
+    }
+
+    fn push(&mut self, what: u8, bits: u8, number: u32, request: &Request) {
+        let mut record = [0; RECORD];
+        record[0] = what;
+        record[1] = request.op as u8;
+        record[2] = bits;
+        record[4..8].copy_from_slice(&request.sectors.get().to_le_bytes());
+        record[8..12].copy_from_slice(&number.to_le_bytes());
+        record[16..24].copy_from_slice(&request.sector.get().to_le_bytes());
+        seal(&mut record);
+        self.buffer.extend_from_slice(&record);
+        if self.buffer.len() >= PIECE {
+            self.send(false);
+        }
+    }
+
+    fn send(&mut self, sync: bool) {
+        let bytes = std::mem::replace(&mut self.buffer, Vec::with_capacity(PIECE));
+        if let Some(pieces) = &self.pieces {
+            // A thread that has ended has failed; that is told at the end.
+            let _ = pieces.send(Piece { bytes, sync });
+        }
+    }
+
+    /// Writes what is left. Returns why not all could be written.
+    pub(crate) fn finish(mut self) -> Option<io::Error> {
+        self.send(false);
+        self.pieces = None;
+        match self.thread.take()?.join() {
+            Ok(outcome) => outcome.err(),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+fn seal(bytes: &mut [u8]) {
+    let at = bytes.len() - 4;
+    let sum = crc32fast::hash(&bytes[..at]).to_le_bytes();
+    bytes[at..].copy_from_slice(&sum);
+}
+
+fn is_sealed(bytes: &[u8]) -> bool {
+    let (all, sum) = bytes.split_at(bytes.len() - 4);
+    crc32fast::hash(all).to_le_bytes() == sum
+}
+
+/// What a log tells.
+pub struct KeptTables {
+    /// The tables as they were at its end.
+    pub tables: Tables,
+    /// The run whose tags are on the target.
+    pub run: u64,
+    /// The target's size, in sectors.
+    pub sectors: u64,
+    /// Writes in the log.
+    pub writes: u64,
+    /// Flushes that were done.
+    pub flushes: u64,
+    /// Bytes at the end that are no whole record: the log was cut off.
+    pub cut_off: u64,
+}
+
+/// Reads a log into `tables`.
+///
+/// # Errors
+/// If the file cannot be read, is no log, or damaged before its end; the message says where.
+pub fn read_log(path: &Path, tables: Tables) -> Result<KeptTables, String> {
+    let shown = path.display();
+    let told = |e: io::Error| format!("{shown}: {e}");
+    let mut file = io::BufReader::with_capacity(1 << 20, File::open(path).map_err(told)?);
+    let mut header = [0; HEADER];
+    let no_log = || {
+        format!("{shown} is no log of tables (expected 'iosonarV' and a header of {HEADER} bytes)")
+    };
+    file.read_exact(&mut header).map_err(|_| no_log())?;
+    if header[..8] != MAGIC || !is_sealed(&header) {
+        return Err(no_log());
+    }
+    let version = u64::from(word(&header, 8, 4) as u32);
+    if version != u64::from(VERSION) {
+        return Err(format!(
+            "{shown} is of version {version}; this program reads version {VERSION}"
+        ));
+    }
+    let mut kept = KeptTables {
+        tables,
+        run: word(&header, 16, 8),
+        sectors: word(&header, 24, 8),
+        writes: 0,
+        flushes: 0,
+        cut_off: 0,
+    };
+    let mut at = HEADER as u64;
+    let mut record = [0; RECORD];
+    loop {
+        let got = read_up_to(&mut file, &mut record).map_err(told)?;
+        if got < RECORD {
+            kept.cut_off = got as u64;
+            return Ok(kept);
+        }
+        if !is_sealed(&record) {
+            // A crash may leave a last piece of any content; what follows cannot be trusted.
+            let mut rest = Vec::new();
+            let more = file.read_to_end(&mut rest).map_err(told)?;
+            kept.cut_off = (RECORD + more) as u64;
+            return Ok(kept);
+        }
+        take(&mut kept, &record).map_err(|problem| format!("{shown}: byte {at}: {problem}"))?;
+        at += RECORD as u64;
+    }
+}
+
+fn word(bytes: &[u8], at: usize, length: usize) -> u64 {
+    let bytes = bytes[at..at + length].iter().rev();
+    bytes.fold(0, |value, &byte| value << 8 | u64::from(byte))
+}
+
+fn read_up_to(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut got = 0;
+    while got < buffer.len() {
+        match file.read(&mut buffer[got..]) {
+            Ok(0) => break,
+            Ok(n) => got += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(got)
+}
+
+fn take(kept: &mut KeptTables, record: &[u8; RECORD]) -> Result<(), String> {
+    let op = *Op::ALL
+        .get(usize::from(record[1]))
+        .ok_or_else(|| format!("operation {} is unknown", record[1]))?;
+    let request = Request {
+        op,
+        sector: Sector::new(word(record, 16, 8)),
+        sectors: Sectors::new(word(record, 4, 4) as u32),
+        ..Request::default()
+    };
+    let beyond = request.sector.get().checked_add(word(record, 4, 4));
+    if beyond.is_none_or(|end| end > kept.sectors) {
+        return Err(format!(
+            "the request of {} sectors at {} lies beyond the target's {} sectors",
+            request.sectors, request.sector, kept.sectors
+        ));
+    }
+    let number = word(record, 8, 4) as u32;
+    match (record[0], op) {
+        (BEGAN, Op::Flush) => {}
+        (BEGAN, _) => {
+            let next = kept
+                .tables
+                .write_starts(&request)
+                .map_err(|e| e.to_string())?;
+            if next != number {
+                return Err(format!("write {number} comes where {next} should"));
+            }
+            kept.writes += 1;
+        }
+        (ENDED, Op::Flush) => {
+            if record[2] & DONE != 0 {
+                kept.tables.flush_ends(number);
+                kept.flushes += 1;
+            }
+        }
+        (ENDED, _) => {
+            let (done, durable) = (record[2] & DONE != 0, record[2] & DURABLE != 0);
+            kept.tables.write_ends(number, &request, done, durable);
+        }
+        (other, _) => return Err(format!("records of kind {other} are unknown")),
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! Everything that was written is read again.
+
+use std::ops::RangeInclusive;
+
+use super::findings::kind_of;
+use super::tag::Found;
+use super::{Findings, Kind, Tables, found};
+use crate::Target;
+use crate::buffers::Buffers;
+
+/// The longest read, in sectors.
+const LARGE: u64 = 2048;
+
+/// How far a pass has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PassProgress {
+    /// Sectors checked.
+    pub done: u64,
+    /// Sectors to check.
+    pub all: u64,
+}
+
+/// What a check after a crash distinguishes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Survival {
+    /// Sectors that hold the last write that was complete, or a later one.
+    pub newest: u64,
+    /// Sectors that hold an older write which nothing made durable: no fault.
+    pub not_guaranteed: u64,
+}
+
+/// Reads every sector whose contents are known, in large reads of whole blocks of the target, and where
+/// one fails block by block. With `after_crash`, only what had been made durable must be there;
+/// otherwise everything that was complete. `progress` is told now and then.
+///
+/// # Errors
+/// If there is no memory for a buffer.
+pub fn check_again(
+    target: &Target,
+    run: u64,
+    tables: &Tables,
+    after_crash: bool,
+    findings: &mut Findings,
+    mut progress: impl FnMut(PassProgress) -> bool,
+) -> std::io::Result<Survival> {
+    let ranges = tables.known(LARGE);
+    let all = ranges.iter().map(|range| range.end - range.start).sum();
+    let mut state = PassProgress { done: 0, all };
+    let mut survival = Survival::default();
+    let block = (target.block().get() / 512).max(1);
+    let mut buffer = Buffers::new(1, ((LARGE + 2 * block) * 512) as usize)?;
+    for range in ranges {
+        let (first, last) = (
+            range.start / block * block,
+            range.end.next_multiple_of(block),
+        );
+        let mut examine = |from: u64, data: Option<&[u8]>, to: u64| {
+            let mut sectors = data.map(|data| data.chunks_exact(512));
+            tables.entries(from..to, |sector, entry| {
+                let data = sectors.as_mut().and_then(Iterator::next);
+                if !range.contains(&sector) || entry.floor == 0 {
+                    return;
+                }
+                let durable = tables.durable(&entry);
+                let Some(data) = data else {
+                    findings.checked += 1;
+                    findings.add(Kind::Unreadable, sector, entry.floor, None);
+                    return;
+                };
+                // A write that began after the log ended is not in it.
+                let newest = if after_crash { u32::MAX } else { entry.started };
+                let bounds = entry.floor..=newest;
+                if !after_crash || is_right(data, run, sector, &bounds) {
+                    if findings.examine(data, run, sector, &bounds) {
+                        survival.newest += 1;
+                    }
+                } else if durable == 0 {
+                    survival.not_guaranteed += 1;
+                    findings.checked += 1;
+                } else if findings.examine(data, run, sector, &(durable..=newest)) {
+                    survival.not_guaranteed += 1;
+                }
+            });
+            findings.end_of_read();
+        };
+        match read(target, &mut buffer, first, last) {
+            Some(data) => examine(first, Some(data), last),
+            None => {
+                for at in (first..last).step_by(block as usize) {
+                    let data = read(target, &mut buffer, at, at + block);
+                    examine(at, data, at + block);
+                }
+            }
+        }
+        state.done += range.end - range.start;
+        if !progress(state) {
+            break;
+        }
+    }
+    Ok(survival)
+}
+
+fn is_right(data: &[u8], run: u64, sector: u64, bounds: &RangeInclusive<u32>) -> bool {
+    let what: Found = found(data);
+    kind_of(what, run, sector, bounds).is_none()
+}
+
+/// The sectors from `first` to before `last`, if they can be read.
+fn read<'a>(target: &Target, buffer: &'a mut Buffers, first: u64, last: u64) -> Option<&'a [u8]> {
+    use std::os::unix::fs::FileExt;
+    let data = buffer.bytes_mut(0, ((last - first) * 512) as usize);
+    target.file()?.read_exact_at(data, first * 512).ok()?;
+    Some(data)
+}

@@ -1,0 +1,321 @@
+//! Which writes were started, and which must have arrived, by sector.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use iosonar_trace::{Op, Request};
+use iosonar_units::Bytes;
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+
+/// What is known of a sector; all zero if it was never written. Numbers count writes from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Entry {
+    /// The last write that was started.
+    pub(crate) started: u32,
+    /// The oldest write that the sector may hold now: the last one that is complete, or the first of
+    /// several that overlapped in time; 0 if nothing is sure.
+    pub(crate) floor: u32,
+    /// The write that must survive a loss of power; 0 if none must.
+    pub(crate) durable: u32,
+    /// When `floor` became so, counted in completed writes.
+    order: u32,
+    /// The first of the writes that are in flight together.
+    group: u32,
+    /// How many are in flight.
+    in_flight: u32,
+}
+
+const CHUNK_SECTORS: u64 = 1024;
+const CHUNK_BYTES: usize = CHUNK_SECTORS as usize * size_of::<Entry>();
+/// Memory comes in pieces of so many chunks: 48 MiB.
+const EXTENT_CHUNKS: usize = 2048;
+const EXTENT_BYTES: usize = EXTENT_CHUNKS * CHUNK_BYTES;
+
+/// Tables of the sectors that were touched: 24 bytes each, in memory up to a limit, then in a file.
+pub struct Tables {
+    chunks: HashMap<u64, usize>,
+    extents: Vec<Extent>,
+    used: usize,
+    memory: Bytes,
+    directory: PathBuf,
+    writes: u32,
+    completed: u32,
+    /// Writes completed up to here are on the medium.
+    flushed: u32,
+    disturbances: u64,
+}
+
+/// A piece of memory that is mapped.
+struct Extent {
+    start: *mut Entry,
+    _file: Option<File>,
+}
+
+// SAFETY: the mapping belongs to the tables alone.
+unsafe impl Send for Extent {}
+
+impl Drop for Extent {
+    fn drop(&mut self) {
+        // SAFETY: it is our mapping, of this length. A failure leaves it mapped.
+        let _ = unsafe { munmap(self.start.cast(), EXTENT_BYTES) };
+    }
+}
+
+impl Extent {
+    /// New zeros: in memory, or in a nameless file in this directory.
+    fn new(directory: Option<&PathBuf>) -> io::Result<Self> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let Some(directory) = directory else {
+            let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+            // SAFETY: an anonymous mapping at an address of the kernel's choice touches nothing of
+            // ours.
+            let start =
+                unsafe { mmap_anonymous(std::ptr::null_mut(), EXTENT_BYTES, access, flags) }?;
+            return Ok(Self {
+                start: start.cast(),
+                _file: None,
+            });
+        };
+        let file = nameless(directory)?;
+        // Space is taken now: a full file system would kill us at the first touch.
+        rustix::fs::fallocate(
+            &file,
+            rustix::fs::FallocateFlags::empty(),
+            0,
+            EXTENT_BYTES as u64,
+        )?;
+        // SAFETY: as above; nobody else has the file.
+        let start = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                EXTENT_BYTES,
+                access,
+                MapFlags::SHARED,
+                &file,
+                0,
+            )
+        }?;
+        Ok(Self {
+            start: start.cast(),
+            _file: Some(file),
+        })
+    }
+}
+
+fn nameless(directory: &PathBuf) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    if let Ok(file) = rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR) {
+        return Ok(file.into());
+    }
+    // File systems without nameless files.
+    let path = directory.join(format!(".iosonar-tables.{}", std::process::id()));
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}
+
+impl std::fmt::Debug for Tables {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tables")
+            .field("sectors", &self.sectors())
+            .field("writes", &self.writes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Tables {
+    /// Empty tables that take at most `memory`, and spill to nameless files in `directory`.
+    pub fn new(memory: Bytes, directory: PathBuf) -> Self {
+        Self {
+            chunks: HashMap::new(),
+            extents: Vec::new(),
+            used: 0,
+            memory,
+            directory,
+            writes: 0,
+            completed: 0,
+            flushed: 0,
+            disturbances: 0,
+        }
+    }
+
+    /// How often the contents of some sectors became unknown: a discard, or a write that failed.
+    pub(crate) fn disturbances(&self) -> u64 {
+        self.disturbances
+    }
+
+    /// How many sectors have a place in the tables.
+    pub fn sectors(&self) -> u64 {
+        self.used as u64 * CHUNK_SECTORS
+    }
+
+    fn chunk(&self, index: usize) -> *mut Entry {
+        let extent = &self.extents[index / EXTENT_CHUNKS];
+        // SAFETY: the offset is within the extent.
+        unsafe {
+            extent
+                .start
+                .add(index % EXTENT_CHUNKS * CHUNK_SECTORS as usize)
+        }
+    }
+
+    fn entries_of(&mut self, index: usize) -> &mut [Entry] {
+        // SAFETY: the chunk is mapped, all zeros are an entry, and `self` is borrowed.
+        unsafe { std::slice::from_raw_parts_mut(self.chunk(index), CHUNK_SECTORS as usize) }
+    }
+
+    /// Makes places for a range.
+    fn make(&mut self, range: &Range<u64>) -> io::Result<()> {
+        for chunk in range.start / CHUNK_SECTORS..range.end.div_ceil(CHUNK_SECTORS) {
+            if self.chunks.contains_key(&chunk) {
+                continue;
+            }
+            if self.used == self.extents.len() * EXTENT_CHUNKS {
+                let all = (self.extents.len() + 1) * EXTENT_BYTES;
+                let spilled = all as u64 > self.memory.get();
+                let extent = Extent::new(spilled.then_some(&self.directory))?;
+                self.extents.push(extent);
+            }
+            self.chunks.insert(chunk, self.used);
+            self.used += 1;
+        }
+        Ok(())
+    }
+
+    /// Looks at every sector of a range.
+    pub(crate) fn entries(&self, range: Range<u64>, mut look: impl FnMut(u64, Entry)) {
+        let mut sector = range.start;
+        while sector < range.end {
+            let chunk = sector / CHUNK_SECTORS;
+            let end = range.end.min((chunk + 1) * CHUNK_SECTORS);
+            let entries = self.chunks.get(&chunk).map(|index| self.chunk(*index));
+            for sector in sector..end {
+                look(
+                    sector,
+                    entries.map_or_else(Entry::default, |entries| {
+                        // SAFETY: within the chunk, which nobody changes while `self` is borrowed.
+                        unsafe { *entries.add((sector % CHUNK_SECTORS) as usize) }
+                    }),
+                );
+            }
+            sector = end;
+        }
+    }
+
+    fn change(&mut self, request: &Request, mut change: impl FnMut(&mut Entry)) {
+        let (mut sector, end) = (request.sector.get(), request.end().get());
+        while sector < end {
+            let chunk = sector / CHUNK_SECTORS;
+            let until = end.min((chunk + 1) * CHUNK_SECTORS);
+            if let Some(&index) = self.chunks.get(&chunk) {
+                let base = chunk * CHUNK_SECTORS;
+                let range = (sector - base) as usize..(until - base) as usize;
+                self.entries_of(index)[range]
+                    .iter_mut()
+                    .for_each(&mut change);
+            }
+            sector = until;
+        }
+    }
+
+    /// A write, discard or write-zeroes is handed over. Returns its number.
+    ///
+    /// # Errors
+    /// If there have been too many to count, or there is no more room for tables.
+    pub(crate) fn write_starts(&mut self, request: &Request) -> io::Result<u32> {
+        self.make(&(request.sector.get()..request.end().get()))?;
+        self.writes = self
+            .writes
+            .checked_add(1)
+            .ok_or_else(|| io::Error::other("verification counts at most 4 294 967 295 writes"))?;
+        let number = self.writes;
+        let is_write = request.op == Op::Write;
+        self.disturbances += u64::from(!is_write);
+        self.change(request, |entry| {
+            entry.started = number;
+            if entry.in_flight == 0 {
+                entry.group = number;
+            }
+            if !is_write {
+                (entry.floor, entry.group, entry.durable) = (0, 0, 0);
+            }
+            entry.in_flight += 1;
+        });
+        Ok(number)
+    }
+
+    /// It is over.
+    pub(crate) fn write_ends(&mut self, _: u32, request: &Request, done: bool, durable: bool) {
+        self.completed += 1;
+        let (now, flushed) = (self.completed, self.flushed);
+        let unknown = !done && request.op == Op::Write;
+        self.disturbances += u64::from(unknown);
+        self.change(request, |entry| {
+            if unknown {
+                (entry.floor, entry.group, entry.durable) = (0, 0, 0);
+            }
+            entry.in_flight = entry.in_flight.saturating_sub(1);
+            if entry.in_flight > 0 {
+                return;
+            }
+            if entry.floor > 0 && entry.order <= flushed {
+                entry.durable = entry.floor;
+            }
+            entry.floor = entry.group;
+            entry.order = now;
+            if durable {
+                entry.durable = entry.floor;
+            }
+        });
+    }
+
+    /// A flush is handed over: what is complete now is on the medium when it ends. Returns what it is
+    /// to be called then.
+    pub(crate) fn flush_starts(&self) -> u32 {
+        self.completed
+    }
+
+    /// It is done.
+    pub(crate) fn flush_ends(&mut self, began: u32) {
+        self.flushed = self.flushed.max(began);
+    }
+
+    /// What must survive a loss of power.
+    pub(crate) fn durable(&self, entry: &Entry) -> u32 {
+        match entry.floor > 0 && entry.order <= self.flushed {
+            true => entry.floor,
+            false => entry.durable,
+        }
+    }
+
+    /// The ranges of sectors whose contents are known, in order, each at most `most` long.
+    pub(crate) fn known(&self, most: u64) -> Vec<Range<u64>> {
+        let mut chunks: Vec<u64> = self.chunks.keys().copied().collect();
+        chunks.sort_unstable();
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for chunk in chunks {
+            let from = chunk * CHUNK_SECTORS;
+            self.entries(from..from + CHUNK_SECTORS, |sector, entry| {
+                if entry.floor == 0 {
+                    return;
+                }
+                match ranges.last_mut() {
+                    Some(last) if last.end == sector && last.end - last.start < most => {
+                        last.end += 1;
+                    }
+                    _ => ranges.push(sector..sector + 1),
+                }
+            });
+        }
+        ranges
+    }
+}

@@ -1,0 +1,198 @@
+//! Each kind of fault is found, and a good device has none.
+
+use iosonar_units::{Sector, Sectors};
+
+use super::*;
+
+const RUN: u64 = 77;
+
+fn request(op: Op, sector: u64, sectors: u32) -> Request {
+    Request {
+        op,
+        sector: Sector::new(sector),
+        sectors: Sectors::new(sectors),
+        ..Request::default()
+    }
+}
+
+fn verifier(level: Verify) -> Verifier {
+    let verification = Verification {
+        level,
+        ..Verification::default()
+    };
+    Verifier::new(&verification, RUN, None, false)
+}
+
+/// Writes the range and returns what a good device then holds.
+fn write(v: &mut Verifier, sector: u64, sectors: u32) -> Vec<u8> {
+    let request = request(Op::Write, sector, sectors);
+    let mut data = vec![0x5a; sectors as usize * 512];
+    let number = v.starts(0, &request, &mut data).unwrap();
+    v.ends(number, &request, true, false);
+    data
+}
+
+fn kinds(v: &mut Verifier, sector: u64, data: &[u8]) -> Vec<(Kind, u64, u64)> {
+    let read = request(Op::Read, sector, (data.len() / 512) as u32);
+    v.starts(1, &read, &mut []).unwrap();
+    let right = v.check_read(1, &read, data);
+    let found: Vec<_> = v
+        .findings
+        .ranges()
+        .map(|f| (f.kind, f.sector, f.sectors))
+        .collect();
+    assert_eq!(right, found.is_empty());
+    v.findings = Findings::default();
+    found
+}
+
+#[test]
+fn what_was_written_last_is_right_and_everything_else_is_told_apart() {
+    let mut v = verifier(Verify::Reads);
+    let old = write(&mut v, 8, 8);
+    let elsewhere = write(&mut v, 100, 8);
+    let new = write(&mut v, 8, 8);
+    assert_eq!(kinds(&mut v, 8, &new), []);
+    assert_eq!(kinds(&mut v, 8, &old), [(Kind::Older, 8, 8)]);
+    assert_eq!(kinds(&mut v, 8, &elsewhere), [(Kind::Misplaced, 8, 8)]);
+    assert_eq!(kinds(&mut v, 8, &[0; 4096]), [(Kind::Zeros, 8, 8)]);
+    assert_eq!(kinds(&mut v, 8, &[1; 4096]), [(Kind::Untagged, 8, 8)]);
+    let mut torn = new.clone();
+    torn[2048..].copy_from_slice(&old[2048..]);
+    assert_eq!(kinds(&mut v, 8, &torn), [(Kind::Torn, 12, 4)]);
+    let mut damaged = new.clone();
+    damaged[512 + 300] ^= 4;
+    assert_eq!(kinds(&mut v, 8, &damaged), [(Kind::Damaged, 9, 1)]);
+    let mut foreign = new.clone();
+    tag::write(&mut foreign, RUN + 1, 3, 8);
+    assert_eq!(kinds(&mut v, 8, &foreign), [(Kind::Foreign, 8, 8)]);
+    let mut future = new.clone();
+    tag::write(&mut future, RUN, 9, 8);
+    assert_eq!(kinds(&mut v, 8, &future), [(Kind::Future, 8, 8)]);
+    assert_eq!(kinds(&mut v, 300, &[9; 512]), [], "nobody wrote there");
+}
+
+#[test]
+fn a_write_in_flight_may_or_may_not_be_seen() {
+    let mut v = verifier(Verify::Reads);
+    let old = write(&mut v, 8, 8);
+    let (read, again) = (request(Op::Read, 8, 8), request(Op::Write, 8, 8));
+    v.starts(1, &read, &mut []).unwrap();
+    let mut new = vec![0; 4096];
+    let number = v.starts(0, &again, &mut new).unwrap();
+    v.ends(number, &again, true, false);
+    // The read began before the write and ends after it.
+    assert!(v.check_read(1, &read, &old));
+    assert!(v.check_read(1, &read, &new));
+    v.starts(1, &read, &mut []).unwrap();
+    assert!(!v.check_read(1, &read, &old), "now it is too old");
+}
+
+#[test]
+fn of_writes_that_overlap_in_time_either_may_be_last() {
+    let mut v = verifier(Verify::Reads);
+    let (a, b) = (request(Op::Write, 8, 8), request(Op::Write, 12, 8));
+    let (mut first, mut second) = (vec![0; 4096], vec![0; 4096]);
+    let one = v.starts(0, &a, &mut first).unwrap();
+    let two = v.starts(1, &b, &mut second).unwrap();
+    v.ends(two, &b, true, false);
+    v.ends(one, &a, true, false);
+    let mut both = first.clone();
+    assert_eq!(kinds(&mut v, 8, &both), []);
+    both[2048..].copy_from_slice(&second[..2048]);
+    assert_eq!(kinds(&mut v, 8, &both), []);
+}
+
+#[test]
+fn after_a_discard_or_a_failed_write_nothing_is_known_until_the_next_write() {
+    let mut v = verifier(Verify::Reads);
+    write(&mut v, 8, 8);
+    let discard = request(Op::Discard, 8, 4);
+    let number = v.starts(0, &discard, &mut []).unwrap();
+    v.ends(number, &discard, true, false);
+    assert_eq!(kinds(&mut v, 8, &[0; 4096]), [(Kind::Zeros, 12, 4)]);
+    let failed = request(Op::Write, 12, 4);
+    let number = v.starts(0, &failed, &mut [0; 2048]).unwrap();
+    v.ends(number, &failed, false, false);
+    assert_eq!(kinds(&mut v, 8, &[0; 4096]), []);
+    let data = write(&mut v, 8, 8);
+    assert_eq!(kinds(&mut v, 8, &data), []);
+    assert_eq!(kinds(&mut v, 8, &[0; 512]), [(Kind::Zeros, 8, 1)]);
+}
+
+fn durable_of(v: &Verifier, sector: u64) -> u32 {
+    let mut durable = 0;
+    v.tables
+        .entries(sector..sector + 1, |_, e| durable = v.tables.durable(&e));
+    durable
+}
+
+#[test]
+fn a_flush_makes_durable_what_was_complete_when_it_began() {
+    let mut v = verifier(Verify::Off);
+    let flush = request(Op::Flush, 0, 0);
+    write(&mut v, 8, 8);
+    let began = v.starts(2, &flush, &mut []).unwrap();
+    write(&mut v, 100, 8);
+    assert_eq!((durable_of(&v, 8), durable_of(&v, 100)), (0, 0));
+    v.ends(began, &flush, true, false);
+    assert_eq!((durable_of(&v, 8), durable_of(&v, 100)), (1, 0));
+    write(&mut v, 8, 8);
+    assert_eq!(durable_of(&v, 8), 1, "the newer one is not flushed");
+    let write = request(Op::Write, 8, 8);
+    let number = v.starts(0, &write, &mut [0; 4096]).unwrap();
+    v.ends(number, &write, true, true);
+    assert_eq!(durable_of(&v, 8), number, "force unit access");
+}
+
+#[test]
+fn a_log_tells_what_the_tables_knew_and_survives_being_cut_off() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.tables");
+    let log = TableLog::create(&path, RUN, 1000, false).unwrap();
+    let mut v = Verifier::new(&Verification::default(), RUN, Some(log), false);
+    let flush = request(Op::Flush, 0, 0);
+    write(&mut v, 8, 8);
+    let began = v.starts(2, &flush, &mut []).unwrap();
+    v.ends(began, &flush, true, false);
+    write(&mut v, 8, 4);
+    let (tables, _, _, failed) = v.into_parts();
+    assert!(failed.is_none());
+    let empty = || Tables::new(Bytes::new(1 << 30), std::env::temp_dir());
+    let kept = read_log(&path, empty()).unwrap();
+    assert_eq!(
+        (kept.run, kept.writes, kept.flushes, kept.cut_off),
+        (RUN, 2, 1, 0)
+    );
+    let all = |tables: &Tables| {
+        let mut all = Vec::new();
+        tables.entries(0..40, |_, entry| all.push((entry, tables.durable(&entry))));
+        all
+    };
+    assert_eq!(all(&kept.tables), all(&tables));
+    let whole = std::fs::read(&path).unwrap();
+    for length in 0..whole.len() {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        match read_log(&path, empty()) {
+            Err(problem) => assert!(length < 64, "{length}: {problem}"),
+            Ok(kept) => assert_eq!(kept.cut_off, (length as u64 - 64) % 32),
+        }
+    }
+}
+
+#[test]
+fn tables_spill_and_stay_what_they_were() {
+    let spilled = Tables::new(Bytes::new(0), std::env::temp_dir());
+    let mut tables = spilled;
+    for i in 0..50 {
+        let write = request(Op::Write, i * 100_000, 16);
+        let number = tables.write_starts(&write).unwrap();
+        tables.write_ends(number, &write, true, false);
+    }
+    for i in 0..50_u64 {
+        tables.entries(i * 100_000..i * 100_000 + 16, |_, entry| {
+            assert_eq!(u64::from(entry.floor), i + 1);
+        });
+    }
+    assert_eq!(tables.known(8).len(), 100);
+}
