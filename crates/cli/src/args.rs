@@ -1,5 +1,6 @@
 //! What a user can type.
 
+mod devices;
 pub(crate) mod generate;
 mod reading;
 mod replay;
@@ -12,6 +13,7 @@ use iosonar_plot::Size;
 use iosonar_report::Quantity;
 use iosonar_units::Nanos;
 
+pub(crate) use devices::{Check, Prepare, Record, Targets, Verify};
 pub(crate) use generate::Generate;
 pub(crate) use reading::ReadArgs;
 pub(crate) use replay::{Replay, TargetArgs};
@@ -43,6 +45,16 @@ pub(crate) enum Command {
     Sim(Sim),
     /// Replay a load on a block device or file, at its original timing
     Replay(Box<Replay>),
+    /// Record what block devices do, with the kernel's trace points
+    Record(Record),
+    /// Compare what was done with what was wanted, request by request
+    Check(Box<Check>),
+    /// Read again what a replay wrote, after a crash for instance
+    Verify(Verify),
+    /// List block devices, and what iosonar would do with each
+    Targets(Targets),
+    /// Fill a target with random data, or read it once
+    Prepare(Prepare),
     /// Draw records: sonar diagrams and distribution functions
     Plot(Plot),
     /// Write traces in another form: any format, changed, merged, split

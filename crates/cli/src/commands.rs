@@ -2,11 +2,16 @@
 
 pub(crate) mod analyze;
 pub(crate) mod bench;
+pub(crate) mod check;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod formats;
 pub(crate) mod generate;
 pub(crate) mod info;
 pub(crate) mod plot;
+pub(crate) mod prepare;
+pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod sim;
+pub(crate) mod targets;
+pub(crate) mod verify;

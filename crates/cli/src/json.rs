@@ -49,6 +49,11 @@ impl Output {
         }
     }
 
+    /// Adds a metric of a shape of its own.
+    pub(crate) fn metric(&mut self, metric: Value) {
+        self.metrics.push(metric);
+    }
+
     /// Adds a plain figure.
     pub(crate) fn figure(&mut self, name: &str, labels: &Value, unit: &str, value: f64) {
         self.estimate(name, labels, unit, value, f64::NAN);

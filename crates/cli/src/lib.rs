@@ -12,6 +12,7 @@ mod picture;
 mod progress;
 mod remarks;
 mod requests;
+mod signals;
 mod table;
 
 use std::ffi::OsString;
@@ -45,6 +46,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::Demo(args) => commands::demo::run(&args, assets),
         Command::Sim(args) => commands::sim::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
+        Command::Record(args) => commands::record::run(&args),
+        Command::Check(args) => commands::check::run(&args),
+        Command::Verify(args) => commands::verify::run(&args),
+        Command::Targets(args) => commands::targets::run(&args),
+        Command::Prepare(args) => commands::prepare::run(&args),
         Command::Plot(args) => commands::plot::run(&args),
         Command::Convert(args) => commands::convert::run(&args),
         Command::Info(args) => commands::info::run(&args),

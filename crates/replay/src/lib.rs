@@ -24,6 +24,7 @@
 
 mod accepted;
 mod buffers;
+pub mod check;
 mod conflicts;
 mod engine;
 mod error;
@@ -32,6 +33,8 @@ mod fit;
 mod lane;
 mod options;
 mod pacing;
+mod prepare;
+pub mod record;
 mod replay;
 mod results;
 pub mod safety;
@@ -50,6 +53,7 @@ pub use error::ReplayError;
 pub use fit::{Beyond, Fit, Fitted};
 pub use options::{Data, Intent, Options, Writes};
 pub use pacing::{Pacing, Style};
+pub use prepare::{Prepared, fill, slurp};
 pub use replay::{Load, replay};
 pub use results::Progress;
 pub use scan::Scan;

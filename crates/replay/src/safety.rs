@@ -15,11 +15,13 @@
 //! that tests can tell of devices that a machine does not have.
 
 mod advice;
+mod devices;
 mod host;
 mod signature;
 
 pub use advice::advice;
-pub use host::{Host, QueueCounters, Use};
+pub use devices::Listed;
+pub use host::{Host, Partition, QueueCounters, Use};
 pub use signature::signature;
 
 use std::fs::{File, Metadata};

@@ -5,8 +5,6 @@ mod queue;
 mod report;
 mod run;
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use iosonar_replay::safety::Host;
 use iosonar_replay::{EndedEarly, Summary};
 use iosonar_trace::output;
@@ -14,8 +12,10 @@ use iosonar_trace::output;
 use crate::args::Replay;
 use crate::exit::{Ending, Usage, note, print};
 use crate::files;
+use crate::signals;
 
 pub(crate) use plan::{Plan, create};
+pub(crate) use report::{findings_json, findings_text};
 pub(crate) use run::{Results, carry_out};
 
 pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
@@ -54,7 +54,7 @@ pub(crate) fn ending(summary: &Summary) -> Ending {
         _ if summary.records_error.is_some() => Ending::Failed,
         Some(EndedEarly::Errors | EndedEarly::DeviceGone) => Ending::Failed,
         Some(EndedEarly::Interrupted) => Ending::Interrupted {
-            signal: run::SIGNAL.load(Relaxed) as u8,
+            signal: signals::last(),
         },
         _ if summary.is_flagged() => Ending::Flagged,
         _ => Ending::Done,

@@ -6,14 +6,13 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
 use iosonar_units::Nanos;
 use rustix::io::{Errno, ReadWriteFlags};
 
 use super::perform::perform;
 use super::{Access, Done, Durability, Engine, Setup};
-use crate::buffers::Buffers;
 use crate::pacing;
 
 pub(crate) struct Synchronous {
@@ -73,56 +72,42 @@ impl Engine for Synchronous {
     }
 }
 
+/// Drivers that complete a request where it is submitted, by the names of their devices.
+const IN_MEMORY: [&str; 3] = ["zram", "pmem", "ram"];
+
 /// Why synchronous calls suit these targets better than a ring; `None` if they do not.
 pub(super) fn is_better(files: &[&File]) -> Option<String> {
-    /// Handing a request to another thread and back takes about as long.
-    const QUICK: Nanos = Nanos::from_micros(8);
-    let mut slowest = Nanos::ZERO;
-    for file in files {
-        let is_device = file
-            .metadata()
-            .is_ok_and(|m| m.file_type().is_block_device());
-        if !is_device || can_say_no(file) {
-            return None;
-        }
-        slowest = slowest.max(quick_read(file)?);
-    }
-    (slowest < QUICK && !files.is_empty()).then(|| {
-        format!(
-            "the device answers within {slowest} where it is asked, and its driver knows no NOWAIT, so \
-             io_uring would pass each request to a kernel worker first: synchronous calls instead \
-             (--engine io_uring if you want it all the same)"
-        )
+    let suits = |file: &&File| {
+        driver(file).is_some_and(|name| IN_MEMORY.iter().any(|memory| name.starts_with(memory)))
+            && !can_say_no(file)
+    };
+    (!files.is_empty() && files.iter().all(suits)).then(|| {
+        "the device answers where it is asked, and its driver knows no NOWAIT, so io_uring would pass each \
+         request to a kernel worker first: synchronous calls instead (--engine io_uring if you want it all \
+         the same)"
+            .to_owned()
     })
 }
 
-/// Whether the driver can refuse a request that it would have to wait for.
-pub(super) fn can_say_no(file: &File) -> bool {
-    let Ok(mut buffer) = Buffers::new(1, 4096) else {
-        return true;
-    };
-    let data = &mut [io::IoSliceMut::new(buffer.bytes_mut(0, 4096))];
-    let outcome = rustix::io::preadv2(file, data, 0, ReadWriteFlags::NOWAIT);
-    !matches!(outcome, Err(Errno::OPNOTSUPP))
+/// The kernel's name of a block device.
+fn driver(file: &File) -> Option<String> {
+    let metadata = file.metadata().ok()?;
+    if !metadata.file_type().is_block_device() {
+        return None;
+    }
+    let (major, minor) = (
+        rustix::fs::major(metadata.rdev()),
+        rustix::fs::minor(metadata.rdev()),
+    );
+    let link = std::fs::read_link(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+    Some(link.file_name()?.to_string_lossy().into_owned())
 }
 
-/// How long a read of a block takes; the lower quartile of some reads all over the device, as the
-/// first ones find everything cold.
-fn quick_read(file: &File) -> Option<Nanos> {
-    const READS: u64 = 33;
-    const BYTES: usize = 4096;
-    let size = rustix::fs::seek(file, rustix::fs::SeekFrom::End(0)).ok()?;
-    let blocks = size / BYTES as u64;
-    let mut buffer = Buffers::new(1, BYTES).ok()?;
-    let mut times = Vec::new();
-    for i in 0..READS.min(blocks) {
-        // Fibonacci hashing: all over, never in sequence.
-        let block = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % blocks;
-        let begin = pacing::monotonic();
-        let data = buffer.bytes_mut(0, BYTES);
-        rustix::io::pread(file, data, block * BYTES as u64).ok()?;
-        times.push(pacing::monotonic() - begin);
-    }
-    times.sort_unstable();
-    times.get(times.len() / 4).copied()
+/// Whether the driver can refuse a request that it would have to wait for. Nothing is read: the request
+/// is one that no device takes, of a single byte, and whether it could be refused is looked at first.
+fn can_say_no(file: &File) -> bool {
+    let mut byte = [0];
+    let data = &mut [io::IoSliceMut::new(&mut byte)];
+    let outcome = rustix::io::preadv2(file, data, 0, ReadWriteFlags::NOWAIT);
+    !matches!(outcome, Err(Errno::OPNOTSUPP))
 }

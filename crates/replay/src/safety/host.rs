@@ -30,6 +30,17 @@ pub struct QueueCounters {
     pub merges: u64,
 }
 
+/// A part of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// The number of the disk.
+    pub disk: u64,
+    /// Where it begins.
+    pub first_sector: u64,
+    /// How long it is.
+    pub sectors: u64,
+}
+
 /// Who uses a device or file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Use {
@@ -184,6 +195,39 @@ impl Host {
     pub fn queue_attribute(&self, rdev: u64, name: &str) -> Option<String> {
         let text = fs::read_to_string(self.queue_file(rdev, name)?).ok()?;
         Some(text.trim().to_owned())
+    }
+
+    /// Where the kernel lists block devices by name.
+    pub(super) fn class_block(&self) -> PathBuf {
+        self.sys.join("class/block")
+    }
+
+    /// The size of the device with this number.
+    pub(super) fn sectors(&self, rdev: u64) -> Option<u64> {
+        let text = fs::read_to_string(self.device_directory(&number(rdev)).join("size")).ok()?;
+        text.trim().parse().ok()
+    }
+
+    /// Which part of which disk the device with this number is; `None` if it is a whole one.
+    pub fn partition(&self, rdev: u64) -> Option<Partition> {
+        let directory = fs::canonicalize(self.device_directory(&number(rdev))).ok()?;
+        if !directory.join("partition").exists() {
+            return None;
+        }
+        let read = |path: PathBuf| fs::read_to_string(path).ok();
+        let value = |name: &str| read(directory.join(name))?.trim().parse().ok();
+        let disk = read(directory.parent()?.join("dev"))?;
+        let (major, minor) = disk.trim().split_once(':')?;
+        Some(Partition {
+            disk: rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?),
+            first_sector: value("start")?,
+            sectors: value("size")?,
+        })
+    }
+
+    /// Whether the driver of the disk with this number takes requests, and not bios.
+    pub fn is_request_based(&self, rdev: u64) -> bool {
+        self.device_directory(&number(rdev)).join("mq").is_dir()
     }
 
     /// How many requests the device has done, and how many were merged into them (the kernel's

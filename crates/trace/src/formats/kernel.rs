@@ -1,12 +1,13 @@
 //! Events of the kernel's block layer, and the requests that they make.
 //!
-//! Three formats tell of the same events: the binary files of `blktrace`, the text of `blkparse`, and the
+//! Three formats, and a recorder, tell of the same events: the binary files of `blktrace`, the text of `blkparse`, and the
 //! text of the tracepoints. [`pairing`] makes requests of them.
 
 mod blkparse;
 mod blktrace;
 mod event;
 mod format_string;
+mod live;
 mod pairing;
 mod pending;
 mod text_events;
@@ -14,4 +15,5 @@ mod tracepoints;
 
 pub(crate) use blkparse::Blkparse;
 pub(crate) use blktrace::{Blktrace, open_set, set_of};
+pub use live::{LiveAction, LiveEvent, live_reader};
 pub(crate) use tracepoints::Tracepoints;

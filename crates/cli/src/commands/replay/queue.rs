@@ -92,7 +92,8 @@ impl Settings {
                      (--merges forbid)",
                     grouped(merged)
                 ));
-            } else if self.counters.len() == 1 && done > summary.completed && summary.completed > 0
+            } else if self.counters.len() == 1
+                && done > summary.completed + summary.completed / 100 + 16
             {
                 summary.notes.push(format!(
                     "the device did {} requests for the {} of the load: the kernel split long ones, or \

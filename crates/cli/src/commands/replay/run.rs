@@ -1,8 +1,7 @@
 //! A replay under way: signals, live view, the file of records.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, LazyLock};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,10 +13,9 @@ use iosonar_report::{FAKE_NOTICE, grouped};
 use iosonar_trace::transform::beginning;
 use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, input, output};
 use iosonar_units::Nanos;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use super::Plan;
+use crate::signals;
 
 /// Where results go.
 pub(crate) struct Results<'a> {
@@ -26,13 +24,6 @@ pub(crate) struct Results<'a> {
     pub(crate) out_from: Option<Nanos>,
     pub(crate) quiet: bool,
 }
-
-/// The signal that came last.
-pub(super) static SIGNAL: LazyLock<Arc<AtomicUsize>> =
-    LazyLock::new(|| Arc::new(AtomicUsize::new(0)));
-
-/// How many signals have come.
-static SIGNALS: LazyLock<Arc<AtomicUsize>> = LazyLock::new(|| Arc::new(AtomicUsize::new(0)));
 
 /// Does something when it goes out of scope, in a panic too.
 struct AtEnd<F: Fn()>(F);
@@ -43,37 +34,13 @@ impl<F: Fn()> Drop for AtEnd<F> {
     }
 }
 
-/// The first signal asks the replay to stop, the second to give up what is in flight, the third ends
-/// the program.
-fn watch_for_signals() -> anyhow::Result<()> {
-    static ONCE: AtomicBool = AtomicBool::new(false);
-    if ONCE.swap(true, Relaxed) {
-        return Ok(());
-    }
-    let mut signals =
-        Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
-    let (number, count) = (Arc::clone(&SIGNAL), Arc::clone(&SIGNALS));
-    thread::Builder::new()
-        .name("signals".to_owned())
-        .spawn(move || {
-            for signal in signals.forever() {
-                number.store(signal as usize, Relaxed);
-                if count.fetch_add(1, Relaxed) >= 2 {
-                    signal_hook::low_level::exit(128 + signal);
-                }
-            }
-        })
-        .context("cannot watch for signals")?;
-    Ok(())
-}
-
 /// Replays as planned, with a live view, and ends early at a signal.
 pub(crate) fn carry_out(plan: &Plan, results: &Results<'_>) -> anyhow::Result<Summary> {
     let records = results
         .out
         .map(|path| records_to(path, plan, results.out_from))
         .transpose()?;
-    watch_for_signals()?;
+    signals::watch()?;
     let progress = Progress::default();
     let known = plan.loads.iter().all(|load| load.scan.is_known);
     let requests = plan.loads.iter().map(|load| load.scan.requests).sum();
@@ -94,7 +61,7 @@ pub(crate) fn carry_out(plan: &Plan, results: &Results<'_>) -> anyhow::Result<Su
             let mut live = Live::default();
             let mut passed_on = 0;
             while !over.load(Relaxed) {
-                while passed_on < SIGNALS.load(Relaxed) {
+                while passed_on < signals::count() {
                     stop.ask();
                     passed_on += 1;
                 }
@@ -161,7 +128,7 @@ fn final_pass(summary: &mut Summary, targets: &[Target], quiet: bool) -> anyhow:
         if told.tables.is_none() {
             continue;
         }
-        if SIGNALS.load(Relaxed) > 0 {
+        if signals::count() > 0 {
             summary.notes.push(
                 "the final pass of the verification was left out, as the replay was interrupted"
                     .to_owned(),
@@ -181,7 +148,7 @@ fn final_pass(summary: &mut Summary, targets: &[Target], quiet: bool) -> anyhow:
         told.final_pass(target, |PassProgress { done, all }| {
             bar.set_length(all);
             bar.set_position(done);
-            whole = SIGNALS.load(Relaxed) == 0;
+            whole = signals::count() == 0;
             whole
         })
         .context("cannot verify")?;

@@ -29,6 +29,7 @@ pub(super) struct Paired<E> {
     wanted: StartEvent,
     begins: Option<Action>,
     ahead: VecDeque<Event>,
+    most_ahead: usize,
     zero: u64,
     pending: Pending,
     devices: HashMap<(u32, u32), u16>,
@@ -43,6 +44,7 @@ impl<E: Events> Paired<E> {
             wanted: options.start_event,
             begins: None,
             ahead: VecDeque::new(),
+            most_ahead: AHEAD,
             zero: 0,
             pending: Pending::new(options.start_at_issue),
             devices: HashMap::new(),
@@ -51,9 +53,17 @@ impl<E: Events> Paired<E> {
         }
     }
 
+    /// For events that come while they happen: what begins a request is known, and they are in order.
+    pub(super) fn without_look_ahead(events: E, options: &ReadOptions) -> Self {
+        Self {
+            most_ahead: 1,
+            ..Self::new(events, options)
+        }
+    }
+
     /// Reads some events ahead, and decides what begins a request and when time zero was.
     fn look_ahead(&mut self) -> Result<Action, TraceError> {
-        while self.ahead.len() < AHEAD {
+        while self.ahead.len() < self.most_ahead {
             match self.events.next_event()? {
                 Some(event) => self.ahead.push_back(event),
                 None => break,

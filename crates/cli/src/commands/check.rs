@@ -1,0 +1,150 @@
+//! `iosonar check`: one trace against another, request by request.
+
+use iosonar_replay::check::{Check as Found, check};
+use iosonar_report::grouped;
+use iosonar_trace::{Request, input};
+use serde_json::{Value, json};
+
+use crate::args::Check;
+use crate::exit::{Ending, print};
+use crate::json::Output;
+use crate::table::Table;
+
+const QUANTILES: [(&str, f64); 7] = [
+    ("min", 0.0),
+    ("p1", 0.01),
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("max", 1.0),
+];
+
+pub(crate) fn run(args: &Check) -> anyhow::Result<Ending> {
+    let mut wanted = input::open_changed(&args.wanted, &args.reading.reading()?)?;
+    let mut done = input::open(&args.done)?;
+    let found = check(wanted.as_mut(), done.as_mut())?;
+    if args.json {
+        print(&to_json(&found).text())?;
+    } else if !args.quiet {
+        print(&describe(&found))?;
+    }
+    Ok(if found.is_same() {
+        Ending::Done
+    } else {
+        Ending::Flagged
+    })
+}
+
+fn describe(found: &Found) -> String {
+    let mut text = format!(
+        "  wanted        {} requests\n  done          {}\n  the same      {}\n",
+        grouped(found.expected),
+        grouped(found.seen),
+        grouped(found.matched),
+    );
+    for (n, what) in [
+        (found.split, "split on the way"),
+        (found.merged, "merged on the way"),
+        (found.regrouped, "done in other pieces"),
+        (found.missing, "MISSING: wanted and not done"),
+        (found.extra, "EXTRA: done and not wanted"),
+        (
+            found.left_out[0],
+            "not counted: WANTED says that they were never handed over",
+        ),
+        (
+            found.left_out[1],
+            "not counted: DONE says that they were left out on purpose",
+        ),
+    ] {
+        if n > 0 {
+            text += &format!("  {:<13} {what}\n", grouped(n));
+        }
+    }
+    if found.flushes != [0, 0] {
+        let [a, b] = found.flushes;
+        text += &format!(
+            "  flushes       {} wanted, {} done (not compared: the kernel adds and drops some)\n",
+            grouped(a),
+            grouped(b)
+        );
+    }
+    for (what, examples) in ["missing", "extra"].iter().zip(&found.examples) {
+        for example in examples {
+            text += &format!("  {what:<13} {}\n", described(example));
+        }
+    }
+    let mut header = vec!["differences"];
+    header.extend(QUANTILES.map(|(name, _)| name));
+    let mut table = Table::new(&header);
+    for (name, differences) in [
+        ("handing over", &found.start_differences),
+        ("latency", &found.latency_differences),
+    ] {
+        if !differences.is_empty() {
+            let mut row = vec![name.to_owned()];
+            row.extend(QUANTILES.map(|(_, p)| {
+                Found::quantile(differences, p).map_or_else(String::new, microseconds)
+            }));
+            table.row(row);
+        }
+    }
+    if found.matched > 0 {
+        text += &table.text();
+        text += "  (done - wanted; handing over less the median, as the clocks begin at different times)\n";
+    }
+    text
+}
+
+fn described(request: &Request) -> String {
+    format!(
+        "{} of {} sectors at {}, handed over at {}",
+        request.op.name(),
+        request.sectors,
+        request.sector,
+        request.start
+    )
+}
+
+fn microseconds(nanoseconds: i64) -> String {
+    format!("{:.2} µs", nanoseconds as f64 / 1e3)
+}
+
+fn to_json(found: &Found) -> Output {
+    let mut json = Output::new("check");
+    json.set("same", json!(found.is_same()));
+    let none = json!({});
+    for (name, value) in [
+        ("wanted", found.expected),
+        ("done", found.seen),
+        ("matched", found.matched),
+        ("split", found.split),
+        ("merged", found.merged),
+        ("regrouped", found.regrouped),
+        ("missing", found.missing),
+        ("extra", found.extra),
+        ("flushes_wanted", found.flushes[0]),
+        ("flushes_done", found.flushes[1]),
+        ("left_out_wanted", found.left_out[0]),
+        ("left_out_done", found.left_out[1]),
+    ] {
+        json.figure(name, &none, "1", value as f64);
+    }
+    for (name, differences) in [
+        ("start_difference", &found.start_differences),
+        ("latency_difference", &found.latency_differences),
+    ] {
+        let quantiles: serde_json::Map<String, Value> = QUANTILES
+            .iter()
+            .filter_map(|(_, p)| {
+                let value = Found::quantile(differences, *p)?;
+                Some((p.to_string(), json!(value as f64 / 1e6)))
+            })
+            .collect();
+        json.metric(
+            json!({ "name": name, "labels": {}, "unit": "ms", "n": differences.len(), "quantiles": quantiles }),
+        );
+    }
+    json
+}

@@ -1,0 +1,83 @@
+//! `iosonar prepare`: fill a target with data, or read it once.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use iosonar_replay::safety::Host;
+use iosonar_replay::{Intent, Target, fill, slurp};
+use iosonar_units::Bytes;
+use serde_json::json;
+
+use crate::args::Prepare;
+use crate::exit::{Ending, Usage, note, print};
+use crate::json::Output;
+use crate::signals;
+
+pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
+    let fills = args.what == "fill";
+    if fills && !args.write {
+        return Err(Usage(format!(
+            "filling {} loses what is on it: say --write if that is meant",
+            args.target.display()
+        ))
+        .into());
+    }
+    let intent = Intent {
+        write: fills,
+        destroy: args.destroy.clone(),
+        buffered: args.no_direct,
+    };
+    let target = Target::open(&args.target, &intent, &Host::default())?;
+    signals::watch()?;
+    if !args.quiet {
+        note(&format!(
+            "{} all {} of {}",
+            if fills { "OVERWRITING" } else { "reading" },
+            target.size(),
+            target.path().display()
+        ));
+    }
+    let bar = if args.quiet {
+        ProgressBar::hidden()
+    } else {
+        ProgressBar::new(target.size().get())
+    };
+    bar.set_style(ProgressStyle::with_template(
+        "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+    )?);
+    let progress = |done| {
+        bar.set_position(done);
+        signals::count() == 0
+    };
+    let prepared = if fills {
+        fill(&target, args.compressible, progress)
+    } else {
+        slurp(&target, progress)
+    }?;
+    bar.finish_and_clear();
+    let seconds = prepared.elapsed.as_secs_f64().max(1e-9);
+    let rate = prepared.bytes.get() as f64 / seconds;
+    if args.json {
+        let mut json = Output::new("prepare");
+        json.set("what", json!(args.what));
+        json.set("target", json!(args.target.display().to_string()));
+        json.set("whole", json!(prepared.is_whole));
+        let none = json!({});
+        json.figure("bytes", &none, "B", prepared.bytes.get() as f64);
+        json.figure("elapsed", &none, "s", seconds);
+        json.figure("rate", &none, "B/s", rate);
+        print(&json.text())?;
+    } else if !args.quiet {
+        print(&format!(
+            "{} {} in {}: {}/s\n",
+            if fills { "wrote" } else { "read" },
+            prepared.bytes,
+            prepared.elapsed,
+            Bytes::new(rate as u64)
+        ))?;
+    }
+    Ok(match prepared.is_whole {
+        true => Ending::Done,
+        false => Ending::Interrupted {
+            signal: signals::last(),
+        },
+    })
+}

@@ -1,0 +1,101 @@
+//! `iosonar record`: what a device does, from the kernel's trace points.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use iosonar_replay::record::{RecordOptions, RecordProgress, record};
+use iosonar_replay::safety::Host;
+use iosonar_report::grouped;
+use iosonar_trace::output;
+use serde_json::json;
+
+use crate::args::Record;
+use crate::exit::{Ending, Usage, note, print};
+use crate::json::Output;
+use crate::progress::watched;
+use crate::signals;
+
+pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
+    output::format_for(&args.out)?;
+    let host = Host::default();
+    for device in &args.devices {
+        use std::os::unix::fs::MetadataExt;
+        let number = std::fs::metadata(device).map_or(0, |m| m.rdev());
+        if host.holds(number, &args.out) {
+            let problem = format!(
+                "{} would be written to {} itself, and recorded with all else: take another place for it",
+                args.out.display(),
+                device.display()
+            );
+            return Err(Usage(problem).into());
+        }
+    }
+    let options = RecordOptions {
+        devices: args.devices.clone(),
+        duration: args.duration,
+        requests: args.requests,
+        size: args.size.map(|size| (args.out.clone(), size)),
+        buffer: args.buffer,
+    };
+    let (progress, stop) = (Arc::new(RecordProgress::default()), AtomicBool::new(false));
+    signals::watch()?;
+    let over = AtomicBool::new(false);
+    let recorded = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Relaxed) {
+                stop.store(signals::count() > 0, Relaxed);
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        });
+        let shown = Arc::clone(&progress);
+        let recorded = watched(
+            args.quiet,
+            None,
+            "{spinner} {msg}",
+            move |bar| {
+                bar.set_message(format!(
+                    "{} requests, {} events",
+                    grouped(shown.requests()),
+                    grouped(shown.events())
+                ));
+                bar.tick();
+            },
+            || {
+                let writer =
+                    |metadata: &iosonar_trace::Metadata| output::create(&args.out, metadata);
+                record(&options, &host, writer, &stop, &progress)
+            },
+        );
+        over.store(true, Relaxed);
+        recorded
+    })?;
+    if args.json {
+        let mut json = Output::new("record");
+        json.set("out", json!(args.out.display().to_string()));
+        json.set("remarks", json!(recorded.remarks));
+        let none = json!({});
+        json.figure("requests", &none, "1", recorded.requests as f64);
+        json.figure("events", &none, "1", recorded.events as f64);
+        json.figure("lost_events", &none, "1", recorded.lost as f64);
+        json.figure("elapsed", &none, "s", recorded.elapsed.as_secs_f64());
+        json.figure("processor_share", &none, "1", recorded.processor_share);
+        print(&json.text())?;
+    } else if !args.quiet {
+        print(&format!(
+            "{} requests ({} events, {} lost) in {}; recording took {:.2} % of a processor: {}\n",
+            grouped(recorded.requests),
+            grouped(recorded.events),
+            grouped(recorded.lost),
+            recorded.elapsed,
+            100.0 * recorded.processor_share,
+            args.out.display()
+        ))?;
+        recorded.remarks.iter().for_each(|remark| note(remark));
+    }
+    // Ctrl-C is how a recording without a limit is meant to end.
+    Ok(if recorded.lost > 0 {
+        Ending::Flagged
+    } else {
+        Ending::Done
+    })
+}

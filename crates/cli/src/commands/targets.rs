@@ -1,0 +1,108 @@
+//! `iosonar targets`: block devices, and what iosonar would do with each.
+
+use iosonar_replay::safety::{Host, Listed};
+use serde_json::{Value, json};
+
+use crate::args::Targets;
+use crate::exit::{Ending, print};
+use crate::json::Output;
+use crate::table::Table;
+
+pub(crate) fn run(args: &Targets) -> anyhow::Result<Ending> {
+    let host = Host::default();
+    let named = !args.devices.is_empty();
+    let paths = if named {
+        args.devices.clone()
+    } else {
+        host.block_devices()
+    };
+    let mut all = Vec::new();
+    for path in paths {
+        match host.look_at(&path) {
+            Ok(listed) => all.push(listed),
+            // A device may go while we look; one that was named must be there.
+            Err(_) if !named => {}
+            Err(e) => return Err(anyhow::anyhow!("{}: {e}", path.display())),
+        }
+    }
+    if args.json {
+        let mut json = Output::new("targets");
+        json.set("targets", all.iter().map(to_json).collect());
+        print(&json.text())?;
+    } else {
+        print(&describe(&all))?;
+    }
+    Ok(Ending::Done)
+}
+
+fn describe(all: &[Listed]) -> String {
+    let mut table = Table::new(&[
+        "device",
+        "size",
+        "block",
+        "medium",
+        "scheduler",
+        "write cache",
+        "reads",
+        "writes",
+    ]);
+    let unknown = || "unknown".to_owned();
+    for listed in all {
+        let medium = match listed.rotational {
+            Some(true) => "disk",
+            Some(false) => "flash or memory",
+            None => "unknown",
+        };
+        let allowed = |reason: &Option<String>| match reason {
+            None => "yes".to_owned(),
+            Some(_) => "no".to_owned(),
+        };
+        let writes = match (&listed.no_reads, &listed.no_writes) {
+            (None, Some(_)) => "--destroy".to_owned(),
+            (_, reason) => allowed(reason),
+        };
+        table.row(vec![
+            listed.path.display().to_string(),
+            listed.size.to_string(),
+            listed.block.to_string(),
+            medium.to_owned(),
+            listed.scheduler.clone().unwrap_or_else(unknown),
+            listed.write_cache.clone().unwrap_or_else(unknown),
+            allowed(&listed.no_reads),
+            writes,
+        ]);
+    }
+    let mut text = table.text();
+    for listed in all {
+        let reasons = match (&listed.no_reads, &listed.no_writes) {
+            (Some(reason), _) => Some(reason.clone()),
+            (None, Some(reason)) => Some(format!("{reason} (writes need --destroy)")),
+            (None, None) => None,
+        };
+        if let Some(reason) = reasons {
+            text += &format!("  {}: {reason}\n", listed.path.display());
+        }
+        for fake in &listed.fakes {
+            text += &format!("  {}: FAKE: {fake}\n", listed.path.display());
+        }
+    }
+    if all.is_empty() {
+        text += "  there are no block devices here; --create makes a file to replay on\n";
+    }
+    text
+}
+
+fn to_json(listed: &Listed) -> Value {
+    json!({
+        "device": listed.path.display().to_string(),
+        "size_bytes": listed.size.get(),
+        "block_bytes": listed.block.get(),
+        "kind": listed.kind,
+        "rotational": listed.rotational,
+        "scheduler": listed.scheduler,
+        "write_cache": listed.write_cache,
+        "no_reads": listed.no_reads,
+        "no_writes": listed.no_writes,
+        "fakes": listed.fakes,
+    })
+}

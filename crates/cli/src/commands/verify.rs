@@ -1,0 +1,133 @@
+//! `iosonar verify`: what a replay wrote, read again from the tables that it kept.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use iosonar_replay::safety::Host;
+use iosonar_replay::verify::{
+    Findings, KeptTables, PassProgress, Survival, Tables, check_again, read_log,
+};
+use iosonar_replay::{Intent, Target};
+use iosonar_report::grouped;
+use iosonar_units::SECTOR_BYTES;
+use serde_json::json;
+
+use super::replay::{findings_json, findings_text};
+use crate::args::Verify;
+use crate::exit::{Ending, Usage, note, print};
+use crate::json::Output;
+use crate::signals;
+
+pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
+    let directory = args.table_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let kept = read_log(&args.tables, Tables::new(args.table_memory, directory))
+        .map_err(|problem| anyhow::anyhow!(problem))?;
+    let intent = Intent {
+        buffered: args.no_direct,
+        ..Intent::default()
+    };
+    let target = Target::open(&args.target, &intent, &Host::default())?;
+    let sectors = target.size().get() / SECTOR_BYTES;
+    if sectors != kept.sectors {
+        return Err(Usage(format!(
+            "{} has {sectors} sectors, and the tables are of a target of {}: it is another one",
+            args.target.display(),
+            kept.sectors
+        ))
+        .into());
+    }
+    if !args.quiet {
+        tell(&kept);
+    }
+    signals::watch()?;
+    let bar = if args.quiet {
+        ProgressBar::hidden()
+    } else {
+        ProgressBar::new(0)
+    };
+    bar.set_style(ProgressStyle::with_template(
+        "verifying {bar:30} {pos} of {len} sectors, {eta} left",
+    )?);
+    let (mut findings, mut whole) = (Findings::default(), true);
+    let survival = check_again(
+        &target,
+        kept.run,
+        &kept.tables,
+        args.after_crash,
+        &mut findings,
+        |PassProgress { done, all }| {
+            bar.set_length(all);
+            bar.set_position(done);
+            whole = signals::count() == 0;
+            whole
+        },
+    )?;
+    bar.finish_and_clear();
+    if args.json {
+        print(&to_json(&kept, &findings, &survival, args).text())?;
+    } else if !args.quiet {
+        print(&describe(&findings, &survival, args.after_crash))?;
+    }
+    Ok(match (whole, findings.faults()) {
+        (false, _) => Ending::Interrupted {
+            signal: signals::last(),
+        },
+        (true, 0) => Ending::Done,
+        (true, _) => Ending::Flagged,
+    })
+}
+
+fn tell(kept: &KeptTables) {
+    note(&format!(
+        "the tables tell of {} writes and {} flushes",
+        grouped(kept.writes),
+        grouped(kept.flushes)
+    ));
+    if kept.cut_off > 0 {
+        note(&format!(
+            "their last {} bytes are no whole record: the log was cut off there, and what it does not tell \
+             is not asked for",
+            grouped(kept.cut_off)
+        ));
+    }
+}
+
+fn describe(findings: &Findings, survival: &Survival, after_crash: bool) -> String {
+    let mut text = findings_text(findings);
+    if findings.checked == 0 {
+        text += "  contents      nothing is known that could be checked\n";
+    }
+    text += &format!("  newest        {} sectors\n", grouped(survival.newest));
+    if after_crash {
+        text += &format!(
+            "  not guaranteed  {} sectors hold an older write than the last complete one, which no flush \
+             had made durable: no fault\n",
+            grouped(survival.not_guaranteed)
+        );
+        text += &match findings.faults() {
+            0 => "  verdict       nothing that was durable is lost\n".to_owned(),
+            n => format!(
+                "  verdict       {} sectors are LOST although they were durable\n",
+                grouped(n)
+            ),
+        };
+    }
+    text
+}
+
+fn to_json(kept: &KeptTables, findings: &Findings, survival: &Survival, args: &Verify) -> Output {
+    let mut json = Output::new("verify");
+    json.set("target", json!(args.target.display().to_string()));
+    json.set("after_crash", json!(args.after_crash));
+    json.set("contents", findings_json(findings));
+    let none = json!({});
+    for (name, value) in [
+        ("writes", kept.writes),
+        ("flushes", kept.flushes),
+        ("cut_off_bytes", kept.cut_off),
+        ("newest_sectors", survival.newest),
+        ("not_guaranteed_sectors", survival.not_guaranteed),
+        ("wrong_sectors", findings.faults()),
+    ] {
+        json.figure(name, &none, "1", value as f64);
+    }
+    json
+}

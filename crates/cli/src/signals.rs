@@ -1,0 +1,49 @@
+//! Signals that ask a command to end: what it has measured is kept.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock};
+use std::thread;
+
+use anyhow::Context;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// The signal that came last.
+static LAST: LazyLock<Arc<AtomicUsize>> = LazyLock::new(|| Arc::new(AtomicUsize::new(0)));
+
+/// How many have come.
+static COUNT: LazyLock<Arc<AtomicUsize>> = LazyLock::new(|| Arc::new(AtomicUsize::new(0)));
+
+/// The signal that came last.
+pub(crate) fn last() -> u8 {
+    LAST.load(Relaxed) as u8
+}
+
+/// How many have come.
+pub(crate) fn count() -> usize {
+    COUNT.load(Relaxed)
+}
+
+/// Counts signals from now on. The first asks to stop, the second to give up what is in flight, the
+/// third ends the program.
+pub(crate) fn watch() -> anyhow::Result<()> {
+    static ONCE: AtomicBool = AtomicBool::new(false);
+    if ONCE.swap(true, Relaxed) {
+        return Ok(());
+    }
+    let mut signals =
+        Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
+    let (last, count) = (Arc::clone(&LAST), Arc::clone(&COUNT));
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            for signal in signals.forever() {
+                last.store(signal as usize, Relaxed);
+                if count.fetch_add(1, Relaxed) >= 2 {
+                    signal_hook::low_level::exit(128 + signal);
+                }
+            }
+        })
+        .context("cannot watch for signals")?;
+    Ok(())
+}

@@ -1,0 +1,124 @@
+use iosonar_trace::{Metadata, Outcome};
+use iosonar_units::{Sector, Sectors};
+
+use super::*;
+
+struct Rows(Vec<Record>, Metadata);
+
+impl TraceReader for Rows {
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+        batch.clear();
+        let n = self.0.len().min(3);
+        for record in self.0.drain(..n) {
+            batch.push(&record);
+        }
+        Ok(n)
+    }
+
+    fn metadata(&self) -> &Metadata {
+        &self.1
+    }
+}
+
+fn row(start_us: u64, op: Op, sector: u64, sectors: u32) -> Record {
+    Record {
+        request: Request {
+            start: Nanos::from_micros(start_us),
+            op,
+            sector: Sector::new(sector),
+            sectors: Sectors::new(sectors),
+            ..Request::default()
+        },
+        outcome: Outcome::done(Nanos::ZERO, Nanos::from_micros(100)),
+    }
+}
+
+fn compare(first: Vec<Record>, second: Vec<Record>) -> Check {
+    let side = |rows| Rows(rows, Metadata::default());
+    check(&mut side(first), &mut side(second)).unwrap()
+}
+
+#[test]
+fn the_same_requests_in_another_order_are_the_same() {
+    let load: Vec<Record> = (0..20).map(|i| row(i, Op::Read, i % 5 * 8, 8)).collect();
+    let mut done = load.clone();
+    done.reverse();
+    let check = compare(load, done);
+    assert!(check.is_same());
+    assert_eq!((check.matched, check.expected, check.seen), (20, 20, 20));
+}
+
+#[test]
+fn what_is_missing_or_too_much_is_told_with_examples() {
+    let load = vec![
+        row(0, Op::Read, 0, 8),
+        row(1, Op::Write, 8, 8),
+        row(2, Op::Read, 8, 8),
+    ];
+    let done = vec![
+        row(0, Op::Read, 0, 8),
+        row(2, Op::Read, 8, 8),
+        row(3, Op::Read, 8, 8),
+    ];
+    let check = compare(load, done);
+    assert!(!check.is_same());
+    assert_eq!((check.matched, check.missing, check.extra), (2, 1, 1));
+    assert_eq!(check.examples[0][0].op, Op::Write);
+    assert_eq!(check.examples[1][0].sector, Sector::new(8));
+}
+
+#[test]
+fn splits_and_merges_are_recognised() {
+    let load = vec![
+        row(0, Op::Read, 0, 512),
+        row(1, Op::Write, 1000, 8),
+        row(1, Op::Write, 1008, 8),
+        row(2, Op::Read, 2000, 8),
+    ];
+    let done = vec![
+        row(0, Op::Read, 0, 256),
+        row(0, Op::Read, 256, 256),
+        row(1, Op::Write, 1000, 16),
+        row(2, Op::Read, 2000, 4),
+    ];
+    let check = compare(load, done);
+    assert_eq!((check.split, check.merged, check.regrouped), (1, 2, 0));
+    assert_eq!(
+        (check.missing, check.extra),
+        (1, 1),
+        "half is not the whole"
+    );
+}
+
+#[test]
+fn differences_are_those_of_handing_over_and_of_latency() {
+    let load: Vec<Record> = (0..100).map(|i| row(i * 10, Op::Read, i * 8, 8)).collect();
+    let mut done = load.clone();
+    for (i, record) in done.iter_mut().enumerate() {
+        // A clock that is a second ahead, and one request in ten that is 7 us late.
+        let late = if i % 10 == 0 { 7 } else { 0 };
+        record.request.start =
+            record.request.start + Nanos::from_secs(1) + Nanos::from_micros(late);
+        record.outcome.latency = Some(Nanos::from_micros(102));
+    }
+    let check = compare(load, done);
+    assert_eq!(check.shift, 1_000_000_000);
+    assert_eq!(Check::quantile(&check.start_differences, 1.0), Some(7_000));
+    assert_eq!(Check::quantile(&check.start_differences, 0.5), Some(0));
+    assert_eq!(
+        Check::quantile(&check.latency_differences, 0.0),
+        Some(2_000)
+    );
+}
+
+#[test]
+fn what_a_replay_left_out_is_no_difference_but_counted() {
+    let mut left_out = row(1, Op::Write, 8, 8);
+    left_out.outcome = Outcome::untimed(Status::Skipped);
+    let check = compare(
+        vec![row(0, Op::Read, 0, 8)],
+        vec![row(0, Op::Read, 0, 8), left_out],
+    );
+    assert!(check.is_same());
+    assert_eq!(check.left_out, [0, 1]);
+}

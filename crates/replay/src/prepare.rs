@@ -1,0 +1,100 @@
+//! Before a replay: a target whose every block holds data, or has been read once.
+
+use std::os::unix::fs::FileExt;
+
+use iosonar_units::{Bytes, Nanos};
+
+use crate::buffers::Buffers;
+use crate::pacing::monotonic;
+use crate::{ReplayError, Target};
+
+/// Pieces are of so many bytes.
+const PIECE: u64 = 1 << 20;
+
+/// What was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prepared {
+    /// Bytes written or read.
+    pub bytes: Bytes,
+    /// In this time.
+    pub elapsed: Nanos,
+    /// Whether it came to the end of the target.
+    pub is_whole: bool,
+}
+
+/// Writes random data all over `target`, `compressible_percent` of each page zeros, so that reads reach
+/// the storage: no holes, no blocks that a thin volume never got, nothing to compress or deduplicate.
+/// `progress` is told the bytes done, and ends it with `false`.
+///
+/// # Errors
+/// If something cannot be written.
+pub fn fill(
+    target: &Target,
+    compressible_percent: u8,
+    progress: impl FnMut(u64) -> bool,
+) -> Result<Prepared, ReplayError> {
+    let stamp = crate::verify::new_run();
+    let failed = |source| ReplayError::Io {
+        path: target.path().to_owned(),
+        action: "fill it",
+        source,
+    };
+    let prepared = each_piece(target, progress, |file, buffers, offset, bytes| {
+        let number = stamp.wrapping_add(offset);
+        buffers.make_unique(0, bytes, number, compressible_percent);
+        file.write_all_at(buffers.bytes_mut(0, bytes), offset)
+    })
+    .map_err(failed)?;
+    if let Some(file) = target.file() {
+        file.sync_all().map_err(failed)?;
+    }
+    Ok(prepared)
+}
+
+/// Reads all of `target` once, so that what maps, promotes or checks at the first access has done so.
+/// `progress` is told the bytes done, and ends it with `false`.
+///
+/// # Errors
+/// If something cannot be read.
+pub fn slurp(target: &Target, progress: impl FnMut(u64) -> bool) -> Result<Prepared, ReplayError> {
+    each_piece(target, progress, |file, buffers, offset, bytes| {
+        file.read_exact_at(buffers.bytes_mut(0, bytes), offset)
+    })
+    .map_err(|source| ReplayError::Io {
+        path: target.path().to_owned(),
+        action: "read all of it",
+        source,
+    })
+}
+
+fn each_piece(
+    target: &Target,
+    mut progress: impl FnMut(u64) -> bool,
+    mut work: impl FnMut(&std::fs::File, &mut Buffers, u64, usize) -> std::io::Result<()>,
+) -> std::io::Result<Prepared> {
+    let Some(file) = target.file() else {
+        return Err(std::io::Error::other("it is not open"));
+    };
+    let mut buffers = Buffers::new(1, PIECE as usize)?;
+    // Whole blocks: a file may end within one.
+    let size = target.size().get() / target.block().get() * target.block().get();
+    let begin = monotonic();
+    let mut done = 0;
+    let mut is_whole = true;
+    while done < size {
+        let bytes = PIECE.min(size - done);
+        work(file, &mut buffers, done, bytes as usize).map_err(|e| {
+            std::io::Error::new(e.kind(), format!("{bytes} bytes at byte {done}: {e}"))
+        })?;
+        done += bytes;
+        if !progress(done) {
+            is_whole = done == size;
+            break;
+        }
+    }
+    Ok(Prepared {
+        bytes: Bytes::new(done),
+        elapsed: monotonic() - begin,
+        is_whole,
+    })
+}

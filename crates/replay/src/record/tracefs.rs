@@ -1,0 +1,267 @@
+//! The kernel's tracing file system, and an instance of our own in it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use iosonar_trace::{LiveAction, LiveEvent};
+use iosonar_units::Bytes;
+use rustix::fs::{OFlags, major, minor};
+
+use super::layout::{Layout, id_of};
+use super::pages::PageLayout;
+use crate::ReplayError;
+use crate::safety::Host;
+
+/// The events of a device, or of a part of it.
+#[derive(Clone, Debug)]
+pub(super) struct Filter {
+    pub(super) path: PathBuf,
+    /// Of the whole disk, whose events they are.
+    pub(super) number: (u32, u32),
+    pub(super) number_text: String,
+    /// Where a partition lies on its disk.
+    pub(super) first_sector: u64,
+    sectors: u64,
+    /// Whether the driver takes requests (else bios, as zram and the device mapper do).
+    pub(super) request_based: bool,
+}
+
+impl Filter {
+    pub(super) fn of(path: &Path, host: &Host) -> Result<Self, ReplayError> {
+        let failed = |action| {
+            move |source| ReplayError::Io {
+                path: path.to_owned(),
+                action,
+                source,
+            }
+        };
+        let metadata = fs::metadata(path).map_err(failed("find the device"))?;
+        if !metadata.file_type().is_block_device() {
+            return Err(ReplayError::Refused(format!(
+                "{} is no block device: only what goes to one can be recorded",
+                path.display()
+            )));
+        }
+        let rdev = metadata.rdev();
+        let part = host.partition(rdev);
+        let disk = part.map_or(rdev, |part| part.disk);
+        let number = (major(disk), minor(disk));
+        Ok(Self {
+            path: path.to_owned(),
+            number,
+            number_text: format!("{},{}", number.0, number.1),
+            first_sector: part.map_or(0, |part| part.first_sector),
+            sectors: part.map_or(u64::MAX, |part| part.sectors),
+            request_based: host.is_request_based(disk),
+        })
+    }
+
+    /// Whether a sector of the disk is one of ours.
+    pub(super) fn holds(&self, sector: u64) -> bool {
+        sector
+            .checked_sub(self.first_sector)
+            .is_some_and(|sector| sector < self.sectors)
+    }
+}
+
+/// An instance of the tracer, removed when it is dropped.
+pub(super) struct Instance {
+    path: PathBuf,
+    processors: Vec<(PathBuf, File)>,
+    layouts: Vec<Layout>,
+    page: PageLayout,
+    buffer: Vec<u8>,
+    missed: u64,
+}
+
+const NAME: &str = "iosonar-";
+/// The kernel can be told to use larger pages than its own.
+const LARGEST_PAGE: usize = 1 << 20;
+
+impl Instance {
+    /// Makes an instance that traces these devices.
+    pub(super) fn create(filters: &[Filter], buffer: Bytes) -> Result<Self, ReplayError> {
+        let root = root()?;
+        remove_stale(&root);
+        let page = page_layout(&root)?;
+        let path = root
+            .join("instances")
+            .join(format!("{NAME}{}", std::process::id()));
+        let failed = |path: PathBuf, action: &'static str| {
+            move |source| ReplayError::Io {
+                path,
+                action,
+                source,
+            }
+        };
+        fs::create_dir(&path).map_err(failed(
+            path.clone(),
+            "make a trace instance (it needs root, and a kernel with tracing)",
+        ))?;
+        let mut instance = Self {
+            path,
+            processors: Vec::new(),
+            layouts: Vec::new(),
+            page,
+            buffer: vec![0; LARGEST_PAGE],
+            missed: 0,
+        };
+        instance
+            .set_up(filters, buffer)
+            .map_err(failed(instance.path.clone(), "set up the trace instance"))?;
+        Ok(instance)
+    }
+
+    fn write(&self, file: &str, text: &str) -> io::Result<()> {
+        fs::write(self.path.join(file), text)
+            .map_err(|e| io::Error::new(e.kind(), format!("{file}: {e}")))
+    }
+
+    fn set_up(&mut self, filters: &[Filter], buffer: Bytes) -> io::Result<()> {
+        self.write("trace_clock", "mono")?;
+        self.write("buffer_size_kb", &buffer.get().div_ceil(1024).to_string())?;
+        for entry in fs::read_dir(self.path.join("per_cpu"))? {
+            let directory = entry?.path();
+            let file = OpenOptions::new()
+                .read(true)
+                .custom_flags(OFlags::NONBLOCK.bits() as i32)
+                .open(directory.join("trace_pipe_raw"))?;
+            self.processors.push((directory, file));
+        }
+        let events = [
+            ("block_rq_issue", LiveAction::Issue, true),
+            ("block_rq_requeue", LiveAction::Requeue, true),
+            ("block_rq_complete", LiveAction::Complete, true),
+            ("block_bio_queue", LiveAction::Queue, false),
+            ("block_bio_complete", LiveAction::Complete, false),
+        ];
+        // A completion must not be enabled before what it completes could have been seen, so all
+        // begin together: the tracer is switched on last.
+        self.write("tracing_on", "0")?;
+        let by_requests = filters.iter().all(|f| f.request_based);
+        for (name, action, of_requests) in events {
+            let wanted: Vec<String> = filters
+                .iter()
+                .filter(|_| by_requests == of_requests)
+                .map(|f| format!("dev == {}", f.number.0 << 20 | f.number.1))
+                .collect();
+            if wanted.is_empty() {
+                continue;
+            }
+            let event = format!("events/block/{name}");
+            let text = fs::read_to_string(self.path.join(&event).join("format"))?;
+            let layout = Layout::parse(&text, action)
+                .map_err(|problem| io::Error::other(format!("{event}/format: {problem}")))?;
+            self.layouts.push(layout);
+            self.write(&format!("{event}/filter"), &wanted.join(" || "))?;
+            self.write(&format!("{event}/enable"), "1")?;
+        }
+        self.write("tracing_on", "1")
+    }
+
+    /// No further events are taken.
+    pub(super) fn stop(&self) {
+        // What comes meanwhile is left aside by time.
+        let _ = self.write("tracing_on", "0");
+    }
+
+    /// Tells of all events that are there, processor by processor. Returns how many are missing.
+    pub(super) fn read_all(&mut self, mut tell: impl FnMut(LiveEvent)) -> io::Result<u64> {
+        let mut missed = 0;
+        for (_, file) in &mut self.processors {
+            loop {
+                let got = match file.read(&mut self.buffer) {
+                    Ok(0) => break,
+                    Ok(got) => got,
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                    Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(e) => return Err(e),
+                };
+                let layouts = &self.layouts;
+                missed += self.page.events(&self.buffer[..got], |time, data| {
+                    let layout = id_of(data).and_then(|id| layouts.iter().find(|l| l.id == id));
+                    if let Some(event) = layout.and_then(|layout| layout.event(time, data)) {
+                        tell(event);
+                    }
+                });
+            }
+        }
+        self.missed += missed;
+        Ok(missed)
+    }
+
+    /// Events that were lost by the kernel's own count, beyond those that were seen to be missing.
+    pub(super) fn overruns(&self) -> u64 {
+        let count = |directory: &PathBuf| -> u64 {
+            let text = fs::read_to_string(directory.join("stats")).unwrap_or_default();
+            text.lines()
+                .filter_map(|line| line.split_once(": "))
+                .filter(|(name, _)| ["overrun", "dropped events", "commit overrun"].contains(name))
+                .filter_map(|(_, value)| value.trim().parse::<u64>().ok())
+                .sum()
+        };
+        let all: u64 = self.processors.iter().map(|(dir, _)| count(dir)).sum();
+        all.saturating_sub(self.missed)
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        self.processors.clear();
+        let _ = self.write("events/enable", "0");
+        // If it cannot be removed now, the next recorder finds it.
+        let _ = fs::remove_dir(&self.path);
+    }
+}
+
+/// Where tracefs is mounted.
+fn root() -> Result<PathBuf, ReplayError> {
+    const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+    PLACES
+        .iter()
+        .map(PathBuf::from)
+        .find(|path| path.join("instances").is_dir())
+        .ok_or_else(|| {
+            ReplayError::Refused(
+                "the kernel's tracing files are not there: mount -t tracefs nodev \
+                 /sys/kernel/tracing (as root, with a kernel that has CONFIG_FTRACE and CONFIG_BLK_DEV_IO_TRACE)"
+                    .to_owned(),
+            )
+        })
+}
+
+fn page_layout(root: &Path) -> Result<PageLayout, ReplayError> {
+    let path = root.join("events/header_page");
+    // The kernel gives this file in one piece only: what a first read leaves is gone.
+    let mut text = [0; 4096];
+    File::open(&path)
+        .and_then(|mut file| file.read(&mut text))
+        .map(|got| String::from_utf8_lossy(&text[..got]).into_owned())
+        .and_then(|text| {
+            PageLayout::parse(&text)
+                .ok_or_else(|| io::Error::other("it does not tell where the data are"))
+        })
+        .map_err(|source| ReplayError::Io {
+            path,
+            action: "find out how trace buffers are laid out",
+            source,
+        })
+}
+
+/// Removes the instances of recorders that are no more.
+fn remove_stale(root: &Path) {
+    let instances = fs::read_dir(root.join("instances"));
+    for entry in instances.into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let process = name
+            .strip_prefix(NAME)
+            .and_then(|id| id.parse::<u32>().ok());
+        if process.is_some_and(|id| !Path::new(&format!("/proc/{id}")).exists()) {
+            // Somebody else may have been quicker.
+            let _ = fs::write(entry.path().join("events/enable"), "0");
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Events as a recorder takes them from the kernel, while they happen.
+
+use super::event::{Action, Event, Events, errno_of, op_of_event};
+use super::pairing::Paired;
+use crate::{Metadata, ReadOptions, StartEvent, TraceError, TraceReader};
+
+/// What happened to a request in the block layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LiveAction {
+    /// A bio was queued (`block_bio_queue`).
+    Queue,
+    /// A request was handed to the driver (`block_rq_issue`).
+    Issue,
+    /// The driver gave it back (`block_rq_requeue`).
+    Requeue,
+    /// It, or a part of it, is complete (`block_rq_complete`, `block_bio_complete`).
+    Complete,
+}
+
+/// One event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveEvent {
+    /// When, in nanoseconds of the recorder's clock.
+    pub time: u64,
+    /// What happened.
+    pub action: LiveAction,
+    /// Major and minor number of the device.
+    pub device: (u32, u32),
+    /// The first sector.
+    pub sector: u64,
+    /// How many.
+    pub sectors: u32,
+    /// The kernel's letters for the operation and its flags (`rwbs`), filled up with zeros.
+    pub letters: [u8; 10],
+    /// The error of a completion, as the kernel gives it.
+    pub error: i64,
+}
+
+struct Live<I> {
+    events: I,
+    seen: u64,
+    metadata: Metadata,
+    clock: (u64, u64),
+}
+
+impl<I: Iterator<Item = LiveEvent> + Send> Events for Live<I> {
+    fn next_event(&mut self) -> Result<Option<Event>, TraceError> {
+        for live in self.events.by_ref() {
+            self.seen += 1;
+            let letters = live.letters.split(|&b| b == 0).next().unwrap_or_default();
+            // Commands that move no data are none of ours.
+            let Some((op, flags)) = op_of_event(letters, live.sectors) else {
+                continue;
+            };
+            return Ok(Some(Event {
+                time: live.time,
+                action: match live.action {
+                    LiveAction::Queue => Action::Queue,
+                    LiveAction::Issue => Action::Issue,
+                    LiveAction::Requeue => Action::Requeue,
+                    LiveAction::Complete => Action::Complete,
+                },
+                device: live.device,
+                sector: live.sector,
+                sectors: live.sectors,
+                op,
+                flags,
+                errno: errno_of(live.error),
+                place: self.seen,
+            }));
+        }
+        Ok(None)
+    }
+
+    fn metadata(&mut self) -> &mut Metadata {
+        &mut self.metadata
+    }
+
+    fn wall_clock(&self) -> Option<(u64, u64)> {
+        Some(self.clock)
+    }
+}
+
+/// Requests out of events that come in the order of their times. A request begins with a queue event
+/// where `begins` is [`StartEvent::Queue`], else with its issue. `clock` is a time of the events' clock, and
+/// the nanoseconds since 1970 at that moment.
+pub fn live_reader(
+    events: impl Iterator<Item = LiveEvent> + Send + 'static,
+    begins: StartEvent,
+    clock: (u64, u64),
+) -> Box<dyn TraceReader> {
+    let options = ReadOptions {
+        start_event: begins,
+        ..ReadOptions::default()
+    };
+    let live = Live {
+        events,
+        seen: 0,
+        metadata: Metadata::default(),
+        clock,
+    };
+    Box::new(Paired::without_look_ahead(live, &options))
+}
