@@ -2,10 +2,10 @@
 
 mod scratch;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use scratch::{Scratch, iosonar};
+use scratch::{Loop, Mounted, Scratch, iosonar};
 
 const READS: &str = "0 ; 0 ; 8 ; R\n0.001 ; 64 ; 16 ; R\n0.002 ; 8 ; 8 ; R\n";
 const MIXED: &str = "0 ; 0 ; 8 ; R\n0.001 ; 64 ; 16 ; W\n0.002 ; 8 ; 8 ; R\n";
@@ -137,46 +137,6 @@ fn bad_loads_have_exit_code_one() {
             .code(1);
         let stderr = stderr_of(&assert);
         assert!(stderr.contains(complaint), "{stderr}");
-    }
-}
-
-/// A loop device over a file, which goes away at the end.
-struct Loop(PathBuf);
-
-impl Loop {
-    fn over(file: &Path) -> Option<Self> {
-        let output = Command::new("losetup")
-            .args(["--find", "--show", "--direct-io=on"])
-            .arg(file)
-            .output()
-            .ok()?;
-        let path = String::from_utf8(output.stdout).ok()?;
-        output.status.success().then(|| Self(path.trim().into()))
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup")
-            .arg("--detach")
-            .arg(&self.0)
-            .status();
-    }
-}
-
-/// A mounted device, which is unmounted at the end, also if the test fails.
-struct Mounted(PathBuf);
-
-impl Mounted {
-    fn at(device: &Path, at: &Path) -> Option<Self> {
-        let status = Command::new("mount").args([device, at]).status();
-        status.is_ok_and(|s| s.success()).then(|| Self(at.into()))
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
     }
 }
 

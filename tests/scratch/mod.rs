@@ -3,7 +3,8 @@
 #![allow(dead_code, unreachable_pub)] // Each test binary uses a part of it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 pub struct Scratch(tempfile::TempDir);
 
@@ -34,4 +35,44 @@ pub fn iosonar() -> assert_cmd::Command {
     let mut command = assert_cmd::Command::cargo_bin("iosonar").unwrap();
     command.env("NO_COLOR", "1");
     command
+}
+
+/// A loop device over a file, which goes away at the end.
+pub struct Loop(pub PathBuf);
+
+impl Loop {
+    pub fn over(file: &Path) -> Option<Self> {
+        let output = Command::new("losetup")
+            .args(["--find", "--show", "--direct-io=on"])
+            .arg(file)
+            .output()
+            .ok()?;
+        let path = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| Self(path.trim().into()))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup")
+            .arg("--detach")
+            .arg(&self.0)
+            .status();
+    }
+}
+
+/// A mounted device, which is unmounted at the end, also if the test fails.
+pub struct Mounted(PathBuf);
+
+impl Mounted {
+    pub fn at(device: &Path, at: &Path) -> Option<Self> {
+        let status = Command::new("mount").args([device, at]).status();
+        status.is_ok_and(|s| s.success()).then(|| Self(at.into()))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
 }

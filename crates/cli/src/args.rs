@@ -76,6 +76,9 @@ pub(crate) struct Bench {
     /// What is measured
     #[arg(value_name = "KIND")]
     pub(crate) kind: BenchKind,
+    /// For replay: the block device or file that is read all over
+    #[arg(long, value_name = "DEV")]
+    pub(crate) target: Option<PathBuf>,
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -85,6 +88,8 @@ pub(crate) struct Bench {
 pub(crate) enum BenchKind {
     /// Calendar, queueing networks, arrays
     Sim,
+    /// Highest rate, start delays and processor time of replays, beside fio and blkreplay
+    Replay,
 }
 
 fn key_and_value(text: &str) -> Result<(String, String), String> {

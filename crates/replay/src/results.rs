@@ -14,6 +14,7 @@ pub(crate) struct Records {
     full: Sender<Message>,
     empty: Receiver<Batch>,
     stalls: u64,
+    handed_over: Nanos,
 }
 
 #[allow(clippy::large_enum_variant)] // Nearly every message is a batch.
@@ -44,6 +45,7 @@ pub(crate) fn results() -> (Collector, Records) {
             full,
             empty,
             stalls: 0,
+            handed_over: Nanos::ZERO,
         },
     )
 }
@@ -54,6 +56,15 @@ impl Records {
         self.batch.push(record);
         if self.batch.len() == Batch::ROWS {
             self.flush();
+        }
+    }
+
+    /// Hands over what has waited for long: whoever looks on should see it, and a crash lose little.
+    #[inline]
+    pub(crate) fn tick(&mut self, now: Nanos) {
+        if !self.batch.is_empty() && now.saturating_sub(self.handed_over) >= Nanos::SECOND {
+            self.flush();
+            self.handed_over = now;
         }
     }
 
@@ -272,6 +283,7 @@ impl Collector {
         let mut outcome = Ok(());
         let mut ended = false;
         let mut live = Live::default();
+        let mut written = Instant::now();
         for message in self.full {
             let Message::Records(mut batch) = message else {
                 ended = true;
@@ -287,6 +299,15 @@ impl Collector {
             {
                 outcome = Err(e);
                 writer = None;
+            }
+            if written.elapsed() >= Duration::from_secs(1)
+                && let Some(writing) = &mut writer
+            {
+                written = Instant::now();
+                if let Err(e) = writing.flush() {
+                    outcome = Err(e);
+                    writer = None;
+                }
             }
             batch.clear();
             // If the session has enough empty batches, this one is not needed.

@@ -247,6 +247,7 @@ impl<'a> Session<'a> {
             engine.reap(done);
             let idle = started == 0 && done.is_empty();
             self.complete(engine, done, progress)?;
+            self.records.tick(now);
             if ended {
                 return Ok(true);
             }

@@ -228,6 +228,15 @@ pub trait TraceWriter: Send {
         0
     }
 
+    /// Hands all rows so far to the system, so that a crash of this program loses none of them. They are
+    /// in the file under its temporary name until it is complete.
+    ///
+    /// # Errors
+    /// If the output cannot be written.
+    fn flush(&mut self) -> Result<(), TraceError> {
+        Ok(())
+    }
+
     /// Completes the file and gives it its name.
     ///
     /// # Errors

@@ -13,6 +13,7 @@ use iosonar_replay::{
 use iosonar_units::{Bytes, Nanos};
 
 use super::ReadArgs;
+use crate::commands::replay::Limit;
 
 #[derive(Args, Debug)]
 pub(crate) struct Replay {
@@ -31,6 +32,8 @@ pub(crate) struct Replay {
     pub(crate) verify: VerifyArgs,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) find: FindArgs,
     /// Write every request with its delay and latency as a trace
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
@@ -211,6 +214,18 @@ pub(crate) struct EngineArgs {
     /// io_uring: do not register buffers
     #[arg(long)]
     pub(crate) plain_buffers: bool,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Searching")]
+pub(crate) struct FindArgs {
+    /// Find the highest rate that the target sustains: the load is sped up until this does not hold any
+    /// more, such as 'latency p99<2ms' (also delay, response_time)
+    #[arg(long, value_name = "LIMIT")]
+    pub(crate) find_rate: Option<Limit>,
+    /// With --find-rate: how long each try lasts
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub(crate) find_time: Nanos,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -3,6 +3,7 @@
 mod arrays;
 mod hold;
 mod loops;
+mod replay;
 
 use std::time::{Duration, Instant};
 
@@ -39,7 +40,9 @@ impl Figure {
 }
 
 pub(crate) fn run(args: &Bench) -> anyhow::Result<Ending> {
-    let BenchKind::Sim = args.kind;
+    if let BenchKind::Replay = args.kind {
+        return replay::run(args);
+    }
     let mut figures = hold::measure();
     figures.extend(loops::measure());
     figures.extend(arrays::measure()?);

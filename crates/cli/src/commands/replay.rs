@@ -1,5 +1,6 @@
 //! `iosonar replay`: loads and targets in, records and a verdict out.
 
+mod find_rate;
 mod plan;
 mod queue;
 mod report;
@@ -14,6 +15,7 @@ use crate::exit::{Ending, Usage, note, print};
 use crate::files;
 use crate::signals;
 
+pub(crate) use find_rate::Limit;
 pub(crate) use plan::{Plan, create};
 pub(crate) use report::{findings_json, findings_text};
 pub(crate) use run::{Results, carry_out};
@@ -26,6 +28,10 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
         }
     }
     let host = Host::default();
+    if let Some(limit) = args.find.find_rate {
+        signals::watch()?;
+        return find_rate::run(args, limit, &host);
+    }
     let plan = Plan::of(args, &host)?;
     if !args.quiet {
         plan.announce();

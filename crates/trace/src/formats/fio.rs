@@ -278,6 +278,10 @@ impl TraceWriter for Writer {
         self.left_out
     }
 
+    fn flush(&mut self) -> Result<(), TraceError> {
+        self.sink.flush_all()
+    }
+
     fn finish(mut self: Box<Self>) -> Result<(), TraceError> {
         for index in 0..self.added.len() {
             if self.added[index] {

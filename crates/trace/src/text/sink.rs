@@ -51,6 +51,12 @@ impl TextSink {
         Ok(())
     }
 
+    /// Hands everything to the system.
+    pub(crate) fn flush_all(&mut self) -> Result<(), TraceError> {
+        self.flush()?;
+        self.output.flush().map_err(|e| self.error("write", e))
+    }
+
     pub(crate) fn finish(mut self) -> Result<(), TraceError> {
         self.flush()?;
         let Self { output, path, .. } = self;

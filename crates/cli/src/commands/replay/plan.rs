@@ -85,6 +85,31 @@ impl Plan {
         })
     }
 
+    /// The same target with another part of the load, or another speed.
+    pub(crate) fn again(
+        args: &Replay,
+        host: &Host,
+        path: &Path,
+        reading: &Reading,
+        options: &Options,
+    ) -> anyhow::Result<Self> {
+        let load = Load::scanned(path, reading, options.writes)?;
+        let Some(target) = args.targets.target.first() else {
+            return Err(usage("--find-rate needs a --target"));
+        };
+        let mut intent = Intent {
+            write: args.targets.write,
+            destroy: args.targets.destroy.clone(),
+            buffered: args.targets.no_direct,
+        };
+        if args.targets.create.is_some() {
+            intent.destroy.push(target.clone());
+        }
+        let target = Target::open(target, &intent, host)?;
+        load.scan.fits(&target, options.fit)?;
+        Ok(Self::new(vec![load], vec![target], options.clone()))
+    }
+
     /// The devices that a simulated replay asks.
     pub(crate) fn devices(&self) -> Vec<Box<dyn SimulatedDevice>> {
         if self.options.engine != EngineKind::Simulate {

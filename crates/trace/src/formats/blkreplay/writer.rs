@@ -55,6 +55,10 @@ impl TraceWriter for Writer {
         self.left_out
     }
 
+    fn flush(&mut self) -> Result<(), TraceError> {
+        self.text.flush_all()
+    }
+
     fn finish(self: Box<Self>) -> Result<(), TraceError> {
         self.text.finish()
     }

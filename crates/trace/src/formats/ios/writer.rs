@@ -123,6 +123,15 @@ impl TraceWriter for Writer {
         self.metadata.remarks.clear();
     }
 
+    fn flush(&mut self) -> Result<(), TraceError> {
+        self.end_block()?;
+        self.output.flush().map_err(|source| TraceError::Io {
+            path: self.path.clone(),
+            action: "write",
+            source,
+        })
+    }
+
     fn finish(mut self: Box<Self>) -> Result<(), TraceError> {
         self.end_block()?;
         self.tell_if_new()?;

@@ -349,6 +349,14 @@ impl TraceWriter for Writer {
         self.devices.clone_from(&metadata.devices);
     }
 
+    fn flush(&mut self) -> Result<(), TraceError> {
+        self.csv.flush().map_err(|source| TraceError::Io {
+            path: self.path.clone(),
+            action: "write",
+            source,
+        })
+    }
+
     fn finish(self: Box<Self>) -> Result<(), TraceError> {
         let Self { csv, path, .. } = *self;
         let error = |action, source| TraceError::Io {

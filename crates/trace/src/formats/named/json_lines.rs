@@ -174,6 +174,10 @@ impl TraceWriter for Writer {
         self.devices.clone_from(&metadata.devices);
     }
 
+    fn flush(&mut self) -> Result<(), TraceError> {
+        self.sink.flush_all()
+    }
+
     fn finish(self: Box<Self>) -> Result<(), TraceError> {
         self.sink.finish()
     }
