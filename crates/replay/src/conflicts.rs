@@ -95,6 +95,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy)]
 struct Waiter {
     first_watcher: u32,
+    last_watcher: u32,
     next_watcher: u32,
     /// The order of arrival.
     number: u64,
@@ -124,6 +125,7 @@ impl Gate {
             waiters: vec![
                 Waiter {
                     first_watcher: NONE,
+                    last_watcher: NONE,
                     next_watcher: NONE,
                     number: 0
                 };
@@ -225,9 +227,14 @@ impl Gate {
     }
 
     fn watch(&mut self, slot: u32, blocker: u32) {
-        let first = &mut self.waiters[blocker as usize].first_watcher;
-        let next = std::mem::replace(first, slot);
-        self.waiters[slot as usize].next_watcher = next;
+        self.waiters[slot as usize].next_watcher = NONE;
+        let watched = &mut self.waiters[blocker as usize];
+        let last = std::mem::replace(&mut watched.last_watcher, slot);
+        if watched.first_watcher == NONE {
+            watched.first_watcher = slot;
+        } else {
+            self.waiters[last as usize].next_watcher = slot;
+        }
     }
 
     #[inline]

@@ -90,7 +90,7 @@ pub(crate) struct Access {
     pub(crate) buffer: *mut u8,
     /// Which of the engine's [`Region`]s the buffer lies in.
     pub(crate) region: u16,
-    pub(crate) length: u32,
+    pub(crate) length: u64,
 }
 
 /// Memory that all buffers of a kind lie in.
@@ -163,6 +163,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) sync: Durability,
     /// Where the buffers lie.
     pub(crate) regions: Vec<Region>,
+    /// Whether there are discards, which a ring leaves to threads.
+    pub(crate) discards: bool,
 }
 
 /// Whether writes wait until the data are on the medium.
@@ -177,36 +179,39 @@ pub enum Durability {
     Full,
 }
 
-/// Sets an engine up. If it is not the one that was hoped for, the second value says why.
-pub(crate) fn choose(
+/// Which engine `auto` means for these targets, and why it is not the one that was hoped for.
+pub(crate) fn resolve(kind: EngineKind, files: &[&File]) -> (EngineKind, Option<String>) {
+    if kind != EngineKind::Auto {
+        return (kind, None);
+    }
+    if let Some(reason) = sync::is_better(files) {
+        return (EngineKind::Sync, Some(reason));
+    }
+    match Uring::is_permitted() {
+        Ok(()) => (EngineKind::IoUring, None),
+        Err(e) => (
+            EngineKind::Threads,
+            Some(format!(
+                "io_uring is not available here ({e}); a pool of threads takes its place, which costs \
+                 more CPU time per request"
+            )),
+        ),
+    }
+}
+
+/// Sets an engine up.
+pub(crate) fn set_up(
     kind: EngineKind,
     setup: &Setup<'_>,
     devices: Vec<Box<dyn SimulatedDevice>>,
-) -> io::Result<(Chosen, Option<String>)> {
-    let threads = || ThreadPool::new(setup).map(Chosen::Threads);
-    let ring = || Uring::new(setup).map(|ring| Chosen::Uring(Box::new(ring)));
-    match kind {
-        EngineKind::Threads => Ok((threads()?, None)),
-        EngineKind::IoUring => Ok((ring()?, None)),
-        EngineKind::Sync => Ok((Chosen::Sync(Synchronous::new(setup)?), None)),
-        EngineKind::Dry => Ok((Chosen::Dry(Dry::default()), None)),
-        EngineKind::Simulate => Ok((Chosen::Simulated(Simulated::new(devices)), None)),
-        EngineKind::Auto => {
-            if let Some(reason) = sync::is_better(&setup.files) {
-                return Ok((Chosen::Sync(Synchronous::new(setup)?), Some(reason)));
-            }
-            match ring() {
-                Ok(uring) => Ok((uring, None)),
-                Err(e) => Ok((
-                    threads()?,
-                    Some(format!(
-                        "io_uring is not available here ({e}); a pool of threads takes its place, \
-                         which costs more CPU time per request"
-                    )),
-                )),
-            }
-        }
-    }
+) -> io::Result<Chosen> {
+    Ok(match kind {
+        EngineKind::Threads => Chosen::Threads(ThreadPool::new(setup)?),
+        EngineKind::Auto | EngineKind::IoUring => Chosen::Uring(Box::new(Uring::new(setup)?)),
+        EngineKind::Sync => Chosen::Sync(Synchronous::new(setup)?),
+        EngineKind::Dry => Chosen::Dry(Dry::default()),
+        EngineKind::Simulate => Chosen::Simulated(Simulated::new(devices)),
+    })
 }
 
 /// The targets' files, open as long as the engine lives.

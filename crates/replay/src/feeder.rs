@@ -1,12 +1,12 @@
 //! Reading the load on a thread of its own, some batches ahead of the session, and making it fit.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use iosonar_trace::{
     Batch, Op, Outcome, Place, Reading, Record, Request, Status, TraceError, TraceReader, input,
 };
-use iosonar_units::Sectors;
+use iosonar_units::{Nanos, Sectors};
 
 use crate::fit::{Fitted, Fitter};
 use crate::{Scan, Writes};
@@ -41,23 +41,27 @@ pub(crate) fn feeder() -> (Feeder, Feed) {
 }
 
 /// What is made of each request before the session sees it.
-pub(crate) struct Preparation<'a> {
-    pub(crate) path: &'a Path,
-    pub(crate) reading: &'a Reading,
-    pub(crate) scan: &'a Scan,
+pub(crate) struct Preparation {
+    pub(crate) path: PathBuf,
+    pub(crate) reading: Reading,
+    pub(crate) scan: Scan,
     pub(crate) writes: Writes,
     pub(crate) fitter: Fitter,
     /// The longest request that there is a buffer for.
     pub(crate) longest: Sectors,
     /// The target's, in sectors.
     pub(crate) block: u64,
+    /// So much of the load's time goes off all starts.
+    pub(crate) later: Nanos,
+    /// The device of the first request of a load that is read as it comes.
+    pub(crate) device: Option<u16>,
 }
 
 impl Feeder {
     /// Reads until the end, an error, or until nobody listens any more. Tells what was changed to fit. Where there
     /// are several targets, requests get the number of theirs.
-    pub(crate) fn run(self, mut preparation: Preparation<'_>, device: Option<u16>) -> Fitted {
-        let mut reader = match input::open_load(preparation.path, preparation.reading) {
+    pub(crate) fn run(self, mut preparation: Preparation, device: Option<u16>) -> Fitted {
+        let mut reader = match input::open_load(&preparation.path, &preparation.reading) {
             Ok(reader) => reader,
             Err(e) => {
                 drop(self.batches.send(Err(e)));
@@ -71,10 +75,12 @@ impl Feeder {
                 Ok(0) => break,
                 Ok(rows) => {
                     fed += rows as u64;
-                    if let Some(device) = device {
-                        batch.set_devices(device);
-                    }
-                    preparation.apply(&mut batch, fed).map(|()| batch)
+                    preparation.apply(&mut batch, fed).map(|()| {
+                        if let Some(device) = device {
+                            batch.set_devices(device);
+                        }
+                        batch
+                    })
                 }
                 Err(e) => Err(e),
             };
@@ -87,14 +93,22 @@ impl Feeder {
     }
 }
 
-impl Preparation<'_> {
+impl Preparation {
     /// Checks the rows of `batch`, with which `fed` have come, against what was scanned (a file may
     /// change), and makes them fit.
     fn apply(&mut self, batch: &mut Batch, fed: u64) -> Result<(), TraceError> {
         batch.clear_outcomes();
+        if self.later > Nanos::ZERO {
+            for start in batch.starts_mut() {
+                *start = start.saturating_sub(self.later);
+            }
+        }
         let idle = self.fitter.is_idle();
         for row in 0..batch.len() {
             let mut request = batch.request(row);
+            if !self.scan.is_known {
+                self.device.get_or_insert(request.device);
+            }
             let left_out = !request.op.is_harmless() && self.writes == Writes::Skip;
             if left_out {
                 batch.set(row, &skipped(request));
@@ -102,7 +116,7 @@ impl Preparation<'_> {
             }
             if let Some(problem) = self.misfit(&request, fed) {
                 return Err(TraceError::Request {
-                    place: Place::of(self.path, batch.place(row)),
+                    place: Place::of(&self.path, batch.place(row)),
                     problem,
                 });
             }
@@ -136,8 +150,8 @@ impl Preparation<'_> {
             let new_write = !request.op.is_harmless() && self.scan.harmless == self.scan.requests;
             return match fed > self.scan.requests
                 || new_write
-                || request.end() > self.scan.end && request.op != Op::Flush
-                || request.sectors > self.scan.longest
+                || request.op != Op::Flush && request.end() > self.scan.end
+                || request.op.moves_data() && request.sectors > self.scan.longest
             {
                 true => changed(),
                 false => None,
@@ -155,7 +169,13 @@ impl Preparation<'_> {
         if !trial.apply(&mut fitted) {
             return None;
         }
-        if fitted.sectors > self.longest {
+        if self.device.is_some_and(|device| device != request.device) {
+            return Some(
+                "this request is to another device than those before: --device NAME takes one"
+                    .to_owned(),
+            );
+        }
+        if fitted.op.moves_data() && fitted.sectors > self.longest {
             return Some(format!(
                 "the request of {} sectors is longer than the {} for which there are buffers, as the load \
                  could not be read beforehand; give it as a file",

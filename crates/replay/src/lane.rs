@@ -336,15 +336,22 @@ impl<'a> Lane<'a> {
         prepared: &mut Vec<u32>,
     ) -> Result<(), Failure> {
         let request = self.table.get(slot).request;
-        let access = self.access(slot, &request).map_err(Failure::Verify)?;
         let number = self.number << SLOT_BITS | slot;
-        prepared.push(number);
-        engine.prepare(number, access).map_err(Failure::Engine)
+        let outcome = self
+            .access(slot, &request)
+            .map_err(Failure::Verify)
+            .and_then(|access| engine.prepare(number, access).map_err(Failure::Engine));
+        match outcome {
+            Ok(()) => prepared.push(number),
+            // It will never complete, so nobody must wait for it.
+            Err(_) => self.leave(slot),
+        }
+        outcome
     }
 
     #[inline]
     fn access(&mut self, slot: u32, request: &Request) -> io::Result<Access> {
-        let length = request.sectors.bytes().get() as u32;
+        let length = request.sectors.bytes().get();
         // There are as many buffers as requests may be in flight.
         let buffer = self.free_buffers.pop().unwrap_or(0);
         let is_write = request.op == Op::Write;
@@ -432,17 +439,15 @@ impl<'a> Lane<'a> {
                 },
             },
         };
-        self.watch.completed(at, engine.together() == 1);
+        self.watch.completed(at);
         if let Some(verifier) = &mut self.verifier {
             let length = request.sectors.bytes().get() as usize;
             let done = status == Status::Done;
-            if entry.reading_back.is_some() {
-                let data = self.read_buffers.bytes_mut(entry.buffer, length);
-                if !done || !verifier.check_back(entry.number, &request, data) {
-                    record.outcome.status = Status::VerifyFailed;
-                }
-            } else if request.op == Op::Read {
-                let data = self.read_buffers.bytes_mut(entry.buffer, length);
+            if request.op == Op::Read || entry.reading_back.is_some() {
+                // A read-back that fails is a failure of the request.
+                record.outcome.status = status;
+                let bytes = if done { length } else { 0 };
+                let data = self.read_buffers.bytes_mut(entry.buffer, bytes);
                 if done && !verifier.check_read(slot, &request, data) {
                     record.outcome.status = Status::VerifyFailed;
                 }
@@ -451,6 +456,7 @@ impl<'a> Lane<'a> {
                     || self.options.sync != crate::Durability::None;
                 verifier.ends(entry.number, &request, done, durable);
                 if done && request.op == Op::Write && verifier.reads_back() {
+                    verifier.remember(slot, &request);
                     self.table.get_mut(slot).reading_back = Some(record);
                     self.read_back(engine, slot, &entry)?;
                     return Ok(Completed::ReadsBack);
@@ -481,7 +487,7 @@ impl<'a> Lane<'a> {
             offset: entry.request.sector.offset().get(),
             buffer: self.read_buffers.address(entry.buffer),
             region: (2 * self.number) as u16,
-            length: entry.request.sectors.bytes().get() as u32,
+            length: entry.request.sectors.bytes().get(),
         };
         let number = self.number << SLOT_BITS | slot;
         engine

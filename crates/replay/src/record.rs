@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use iosonar_trace::{
-    Batch, LiveEvent, Metadata, StartEvent, TraceReader, TraceWriter, live_reader,
+    Batch, LiveEvent, LiveEvents, Metadata, StartEvent, TraceReader, TraceWriter, live_reader,
 };
 use iosonar_units::{Bytes, Nanos};
 
@@ -113,15 +113,12 @@ pub fn record(
     } else {
         StartEvent::Queue
     };
-    let counted = Arc::clone(progress);
     let events = Events {
         batches: events,
         row: 0,
         batch: Vec::new(),
-    }
-    .inspect(move |_| {
-        counted.events.fetch_add(1, Relaxed);
-    });
+        progress: Arc::clone(progress),
+    };
     let mut reader = live_reader(events, begins, wall);
     let mut metadata = Metadata {
         devices: filters
@@ -180,6 +177,7 @@ pub fn record(
         }
         over.store(true, Relaxed);
         let remarks = reader.metadata().remarks.clone();
+        let origin = reader.metadata().origin_ns;
         // The thread that empties ends when nobody listens.
         drop(reader);
         let lost = match emptying {
@@ -188,6 +186,7 @@ pub fn record(
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
             Err(e) => Err(e),
         };
+        metadata.origin_ns = origin;
         metadata.remarks.clone_from(&remarks);
         writer.update(&metadata);
         (
@@ -289,10 +288,13 @@ struct Events {
     batches: Receiver<Vec<LiveEvent>>,
     batch: Vec<LiveEvent>,
     row: usize,
+    progress: Arc<RecordProgress>,
 }
 
-impl Iterator for Events {
-    type Item = LiveEvent;
+impl LiveEvents for Events {
+    fn would_wait(&self) -> bool {
+        self.row == self.batch.len() && self.batches.is_empty()
+    }
 
     fn next(&mut self) -> Option<LiveEvent> {
         while self.row == self.batch.len() {
@@ -300,6 +302,7 @@ impl Iterator for Events {
             self.row = 0;
         }
         self.row += 1;
+        self.progress.events.fetch_add(1, Relaxed);
         Some(self.batch[self.row - 1])
     }
 }
@@ -335,13 +338,14 @@ fn empty(
 ) -> std::io::Result<u64> {
     let mut waiting = BinaryHeap::new();
     let mut read = 0;
-    let mut lost = 0;
+    let (mut lost, mut begun) = (0, 0);
     loop {
         let last = is_over();
         if last {
             instance.stop();
         }
-        let begun = monotonic().get();
+        // An event may have been begun and not be readable yet: it has a round's time.
+        let settled = std::mem::replace(&mut begun, monotonic().get());
         lost += instance.read_all(|event| {
             let ours = filters
                 .iter()
@@ -354,7 +358,7 @@ fn empty(
         let mut together = Vec::with_capacity(EVENTS_TOGETHER);
         while waiting
             .peek()
-            .is_some_and(|w: &Waiting| last || w.event.time < begun)
+            .is_some_and(|w: &Waiting| last || w.event.time < settled)
         {
             together.extend(waiting.pop().map(|w| w.event));
             if together.len() == EVENTS_TOGETHER {

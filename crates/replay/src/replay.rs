@@ -5,10 +5,10 @@ use std::thread;
 
 use iosonar_trace::transform::beginning;
 use iosonar_trace::{Reading, TraceWriter};
-use iosonar_units::SECTOR_BYTES;
+use iosonar_units::{Nanos, SECTOR_BYTES};
 
 use crate::engine::{self, Chosen, Setup, SimulatedDevice, ThreadPool};
-use crate::feeder::{Preparation, feeder};
+use crate::feeder::{Feeder, Preparation, feeder};
 use crate::fit::{Fitted, Fitter};
 use crate::lane::{Bounds, Lane, MOST_LANES, MOST_PLACES, Parts};
 use crate::results::{Counts, results};
@@ -68,33 +68,17 @@ pub fn replay(
             source,
         }
     };
-    let (mut feeders, mut lanes) = (Vec::new(), Vec::new());
+    let files: Vec<_> = targets.iter().filter_map(Target::file).collect();
+    let (engine, engine_note) = engine::resolve(options.engine, &files);
+    let zero = beginning(&loads[0].reading.changes);
     let (collector, sender) = results();
-    let run = new_run();
     let mut notes = Vec::new();
-    for (number, (load, target)) in loads.iter().zip(targets).enumerate() {
-        let (feeder, feed) = feeder();
-        let preparation = preparation(load, target, options);
-        let longest = preparation.longest.bytes().get() as usize;
-        let bounds = bounds(options, longest, loads.len(), &mut notes);
-        let verifier = verifier(target, options, run, number)?;
-        let parts = Parts {
-            number: number as u32,
-            options,
-            zero: beginning(&load.reading.changes),
-            bounds,
-            feed,
-            longest,
-            writes: options.writes == Writes::Do && load.scan.harmless < load.scan.requests
-                || !load.scan.is_known,
-            verifier,
-        };
-        let lane = Lane::new(parts).map_err(io_error("allocate memory for the requests' data"))?;
-        lanes.push((lane, bounds));
-        feeders.push((feeder, preparation));
-    }
+    let (lanes, feeders) = laid_out(loads, targets, options, engine, &mut notes)?;
     let setup = Setup {
-        files: targets.iter().filter_map(Target::file).collect(),
+        files,
+        discards: loads
+            .iter()
+            .any(|load| load.scan.discards > 0 || !load.scan.is_known),
         in_flight: lanes.iter().map(|(_, bounds)| bounds.total).sum(),
         ring: options.ring,
         sync: options.sync,
@@ -103,7 +87,7 @@ pub fn replay(
     let places: Vec<u32> = lanes.iter().map(|(_, bounds)| bounds.in_flight).collect();
     let lanes = lanes.into_iter().map(|(lane, _)| lane).collect();
 
-    let measured_from = beginning(&loads[0].reading.changes) + options.warmup;
+    let measured_from = zero.saturating_add(options.warmup);
     let (outcome, counts, written, fitted) = thread::scope(|scope| {
         let thread = |name: &str| thread::Builder::new().name(name.to_owned());
         let no_thread = io_error("start a thread");
@@ -113,7 +97,8 @@ pub fn replay(
             .enumerate()
             .map(|(number, (feeder, preparation))| {
                 let device = several.then_some(number as u16);
-                thread("feeder").spawn_scoped(scope, move || feeder.run(preparation, device))
+                // Who reads a stream may wait for it for ever, so nobody waits for him.
+                thread("feeder").spawn(move || feeder.run(preparation, device))
             })
             .collect::<Result<Vec<_>, _>>()
             .map_err(&no_thread)?;
@@ -127,15 +112,13 @@ pub fn replay(
         // that made it.
         let running = thread("replay")
             .spawn_scoped(scope, move || {
-                let (engine, note) = engine::choose(options.engine, &setup, devices)?;
-                let (outcome, mut ended) = match engine {
+                let (outcome, mut ended) = match engine::set_up(engine, &setup, devices)? {
                     Chosen::Uring(engine) => session.run(*engine, stop, progress),
                     Chosen::Sync(engine) => session.run(engine, stop, progress),
                     Chosen::Threads(engine) => session.run(engine, stop, progress),
                     Chosen::Dry(engine) => session.run(engine, stop, progress),
                     Chosen::Simulated(engine) => session.run(engine, stop, progress),
                 };
-                ended.remarks.extend(note);
                 // Without their receivers, the feeders end.
                 ended.lanes.iter_mut().for_each(Lane::hang_up);
                 Ok::<_, std::io::Error>((outcome, ended))
@@ -143,7 +126,17 @@ pub fn replay(
             .map_err(&no_thread)?;
         let outcome = joined(running.join());
         let (counts, written) = joined(collecting.join());
-        let fitted: Vec<Fitted> = feeding.into_iter().map(|f| joined(f.join())).collect();
+        let fitted: Vec<Fitted> = feeding
+            .into_iter()
+            .zip(loads)
+            .map(|(feeder, load)| {
+                if load.scan.is_known || feeder.is_finished() {
+                    joined(feeder.join())
+                } else {
+                    Fitted::default()
+                }
+            })
+            .collect();
         Ok::<_, ReplayError>((outcome, counts, written, fitted))
     })?;
     let (outcome, ended) = outcome.map_err(io_error("set up the engine"))?;
@@ -154,7 +147,9 @@ pub fn replay(
         Ok(()) => {}
     }
     let mut summary = summarise(loads, targets, counts, ended, &places, &fitted);
+    notes.extend(engine_note);
     summary.notes.splice(0..0, notes);
+    summary.warmup = options.warmup;
     summary.records_error = written.err().map(|e| e.to_string());
     summary.is_verified = options.verification.is_tagging();
     summary.max_dropped = options.max_dropped;
@@ -163,6 +158,51 @@ pub fn replay(
         summary.fakes.insert(0, fake);
     }
     Ok(summary)
+}
+
+/// The lanes of the targets, each with its bounds.
+type Lanes<'a> = Vec<(Lane<'a>, Bounds)>;
+
+/// What the threads that read the loads do.
+type Feeders = Vec<(Feeder, Preparation)>;
+
+/// A lane for each target, and who feeds it.
+fn laid_out<'a>(
+    loads: &[Load],
+    targets: &[Target],
+    options: &'a Options,
+    engine: EngineKind,
+    notes: &mut Vec<String>,
+) -> Result<(Lanes<'a>, Feeders), ReplayError> {
+    let (mut feeders, mut lanes) = (Vec::new(), Vec::new());
+    let zero = beginning(&loads[0].reading.changes);
+    let run = new_run();
+    for (number, (load, target)) in loads.iter().zip(targets).enumerate() {
+        let (feeder, feed) = feeder();
+        let preparation = preparation(load, target, options, zero);
+        let longest = preparation.longest.bytes().get() as usize;
+        let bounds = bounds(options, engine, longest, loads.len(), notes);
+        let verifier = verifier(target, options, run, number)?;
+        let parts = Parts {
+            number: number as u32,
+            options,
+            zero,
+            bounds,
+            feed,
+            longest,
+            writes: options.writes == Writes::Do && load.scan.harmless < load.scan.requests
+                || !load.scan.is_known,
+            verifier,
+        };
+        let lane = Lane::new(parts).map_err(|source| ReplayError::Io {
+            path: target.path().to_owned(),
+            action: "allocate memory for the requests' data",
+            source,
+        })?;
+        lanes.push((lane, bounds));
+        feeders.push((feeder, preparation));
+    }
+    Ok((lanes, feeders))
 }
 
 /// What a thread returned; its panic is ours.
@@ -195,7 +235,7 @@ fn check_counts(
     Ok(())
 }
 
-fn preparation<'a>(load: &'a Load, target: &Target, options: &Options) -> Preparation<'a> {
+fn preparation(load: &Load, target: &Target, options: &Options, zero: Nanos) -> Preparation {
     let block = (target.block().get() / SECTOR_BYTES).max(1);
     let fitter = Fitter::new(
         options.fit,
@@ -208,27 +248,40 @@ fn preparation<'a>(load: &'a Load, target: &Target, options: &Options) -> Prepar
         },
     );
     Preparation {
-        path: &load.path,
-        reading: &load.reading,
-        scan: &load.scan,
+        path: load.path.clone(),
+        reading: load.reading.clone(),
+        scan: load.scan.clone(),
         writes: options.writes,
         longest: fitter.longest(load.scan.longest),
         fitter,
         block,
+        // All targets have one clock, wherever in its load each begins.
+        later: beginning(&load.reading.changes).saturating_sub(zero),
+        device: None,
     }
 }
 
 /// How many requests may be where, so that the buffers keep to their bound.
-fn bounds(options: &Options, longest: usize, lanes: usize, notes: &mut Vec<String>) -> Bounds {
-    let most = match options.engine {
-        EngineKind::Threads => options.in_flight.min(ThreadPool::MOST_THREADS),
-        _ => options.in_flight,
+fn bounds(
+    options: &Options,
+    engine: EngineKind,
+    longest: usize,
+    lanes: usize,
+    notes: &mut Vec<String>,
+) -> Bounds {
+    // What waits for a thread would look like a slow device.
+    let places = match engine {
+        EngineKind::Threads => (ThreadPool::MOST_THREADS / lanes as u32).max(1),
+        _ => 1 << 16,
     };
+    let most = options.in_flight.min(places);
     let total = options
         .in_flight_total
         .unwrap_or(most.saturating_mul(2))
-        .clamp(1, 1 << 16);
-    let each = longest.next_multiple_of(4096).max(4096) as u64;
+        .clamp(1, places);
+    // Reads and writes have buffers of their own.
+    let kinds = if options.writes == Writes::Do { 2 } else { 1 };
+    let each = kinds * longest.next_multiple_of(4096).max(4096) as u64;
     let fit =
         (options.buffer_memory.get() / lanes as u64 / each).clamp(1, u64::from(u32::MAX)) as u32;
     // Half of the places are for requests that were pushed back.

@@ -15,6 +15,7 @@ pub(crate) struct Records {
     empty: Receiver<Batch>,
     stalls: u64,
     handed_over: Nanos,
+    at_leisure: bool,
 }
 
 #[allow(clippy::large_enum_variant)] // Nearly every message is a batch.
@@ -46,6 +47,7 @@ pub(crate) fn results() -> (Collector, Records) {
             empty,
             stalls: 0,
             handed_over: Nanos::ZERO,
+            at_leisure: false,
         },
     )
 }
@@ -57,6 +59,11 @@ impl Records {
         if self.batch.len() == Batch::ROWS {
             self.flush();
         }
+    }
+
+    /// From now on nothing is measured: waiting for the collector is no stall.
+    pub(crate) fn measures_no_more(&mut self) {
+        self.at_leisure = true;
     }
 
     /// Hands over what has waited for long: whoever looks on should see it, and a crash lose little.
@@ -76,7 +83,7 @@ impl Records {
         match self.full.try_send(Message::Records(batch)) {
             Ok(()) => {}
             Err(TrySendError::Full(message)) => {
-                self.stalls += 1;
+                self.stalls += u64::from(!self.at_leisure);
                 // The collector ends only when this end is dropped.
                 let _ = self.full.send(message);
             }

@@ -31,7 +31,9 @@ pub struct Scan {
     last_device: Option<u16>,
     /// Where the highest request ends.
     pub end: Sector,
-    /// The longest request.
+    /// Discards that are to be done.
+    pub discards: u64,
+    /// The longest read or write.
     pub longest: Sectors,
     /// The intended start of the last request.
     pub last_start: Nanos,
@@ -89,7 +91,8 @@ impl Scan {
         if left_out || request.op == Op::Flush {
             return Ok(());
         }
-        if request.sectors > LONGEST_REQUEST {
+        self.discards += u64::from(request.op == Op::Discard);
+        if request.op.moves_data() && request.sectors > LONGEST_REQUEST {
             return Err(ReplayError::Trace(TraceError::Request {
                 place: Place::of(path, batch.place(row)),
                 problem: format!(
@@ -100,7 +103,9 @@ impl Scan {
             }));
         }
         self.end = self.end.max(request.end());
-        self.longest = self.longest.max(request.sectors);
+        if request.op.moves_data() {
+            self.longest = self.longest.max(request.sectors);
+        }
         let bits = request.sector.get() | u64::from(request.sectors.get());
         for (i, first) in self.misaligned.iter_mut().enumerate() {
             if bits & ((1 << i) - 1) != 0 && first.is_none() {
@@ -156,6 +161,11 @@ impl Scan {
     /// [`ReplayError::Refused`] if it reaches beyond the target's end, [`ReplayError::Trace`] if a
     /// request is not aligned to the target's blocks.
     pub fn fits(&self, target: &Target, fit: Fit) -> Result<(), ReplayError> {
+        if fit.beyond == Beyond::Scale && !self.is_known {
+            return Err(ReplayError::Refused(
+                "--fit must know how far the load reaches: give it as a file".to_owned(),
+            ));
+        }
         self.fits_size(target.size(), target.path(), fit)?;
         let block_sectors = target.block().get() / SECTOR_BYTES;
         let power = block_sectors.next_power_of_two().trailing_zeros() as usize;

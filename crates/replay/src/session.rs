@@ -90,6 +90,8 @@ pub(crate) struct Session<'a> {
     margin: SpinMargin,
     errors: u64,
     gone: bool,
+    /// The lane that comes first in this round.
+    first: usize,
 }
 
 impl<'a> Session<'a> {
@@ -102,6 +104,7 @@ impl<'a> Session<'a> {
             margin: SpinMargin::at_least(options.pacing.spin),
             errors: 0,
             gone: false,
+            first: 0,
         }
     }
 
@@ -118,16 +121,19 @@ impl<'a> Session<'a> {
         let outcome = self
             .await_load(stop)
             .and_then(|()| self.start_all(&mut engine, stop, progress, &mut done));
-        let early = self.why_early(stop, outcome.as_ref().is_ok_and(|all| !all));
+        let not_all = outcome.as_ref().is_ok_and(|all| !all);
+        let ends_early = self.why_early(stop, not_all).is_some();
         let mut outcome = outcome.map(|_| ());
         for lane in &mut self.lanes {
-            if early.is_some() || outcome.is_err() {
+            if ends_early || outcome.is_err() {
                 lane.give_up_waiting(&mut self.records);
             }
         }
         if let Err(e) = self.drain(&mut engine, stop, progress, &mut done) {
             outcome = outcome.and(Err(e));
         }
+        // The last requests may be those that fail.
+        let early = self.why_early(stop, not_all);
         remarks.extend(engine.remarks());
         let at = self.clock.now();
         let processor_time = pacing::processor_time().saturating_sub(processor_time);
@@ -145,6 +151,8 @@ impl<'a> Session<'a> {
             }
         }
         if early.is_some() {
+            // How long that takes does not matter to any latency.
+            self.records.measures_no_more();
             for lane in &mut self.lanes {
                 lane.miss_the_rest(&mut self.records, || stop.is_urgent());
             }
@@ -212,7 +220,11 @@ impl<'a> Session<'a> {
             let has_started = now > Nanos::ZERO || self.clock.has_started();
             let (mut wake, mut ended, mut not_yet) = (None::<Nanos>, true, false);
             let mut failed = None;
-            for lane in &mut self.lanes {
+            // Each in turn is the first, so that none starves the others.
+            let lanes = self.lanes.len();
+            self.first = (self.first + 1) % lanes;
+            for i in 0..lanes {
+                let lane = &mut self.lanes[(self.first + i) % lanes];
                 let now = has_started.then_some(now);
                 let next = lane.prepare(
                     engine,
@@ -252,9 +264,11 @@ impl<'a> Session<'a> {
                 return Ok(true);
             }
             if idle {
+                let soon = self.clock.now().saturating_add(LOAD_INTERVAL);
                 match (wake, not_yet) {
                     (Some(at), false) => self.wait_for(at, engine)?,
-                    (_, true) => engine.wait(LOAD_INTERVAL).map_err(Failure::Engine)?,
+                    (Some(at), true) => self.wait_for(at.min(soon), engine)?,
+                    (None, true) => engine.wait(LOAD_INTERVAL).map_err(Failure::Engine)?,
                     (None, false) => engine.wait(LONGEST_SLEEP).map_err(Failure::Engine)?,
                 }
             }
@@ -321,16 +335,28 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let (mut completed, mut errors) = (0, 0);
+        let mut outcome = Ok(());
+        // Where only one at a time can be at a device, whatever was due meanwhile waited for it.
+        if engine.together() == 1
+            && let Some(last) = done.last()
+        {
+            let at = self.clock.at(last.at);
+            self.lanes
+                .iter_mut()
+                .for_each(|lane| lane.watch.not_late_before(at));
+        }
         for Done { slot, result, at } in done.drain(..) {
             let (lane, slot) = lane_and_slot(slot);
             let lane = &mut self.lanes[lane];
-            match lane.complete(engine, slot, result, at, &mut self.records, self.clock)? {
-                Completed::ReadsBack => continue,
-                Completed::Done => {}
-                Completed::Failed { gone } => {
+            match lane.complete(engine, slot, result, at, &mut self.records, self.clock) {
+                Ok(Completed::ReadsBack) => continue,
+                Ok(Completed::Done) => {}
+                Ok(Completed::Failed { gone }) => {
                     errors += 1;
                     self.gone |= gone;
                 }
+                // All others are completed all the same.
+                Err(e) => outcome = outcome.and(Err(e)),
             }
             completed += 1;
         }
@@ -339,6 +365,6 @@ impl<'a> Session<'a> {
         progress.add_errors(errors);
         let in_flight: u32 = self.lanes.iter().map(Lane::in_flight).sum();
         progress.set_in_flight(in_flight.into());
-        Ok(())
+        outcome
     }
 }

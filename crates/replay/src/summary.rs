@@ -7,7 +7,7 @@ use iosonar_units::Nanos;
 
 pub use crate::results::Times;
 use crate::session::EndedEarly;
-use crate::verify::{Findings, Kind, PassProgress, Survival, Tables, check_again};
+use crate::verify::{Expect, Findings, Kind, PassProgress, Survival, Tables, check_again};
 use crate::watch::Episode;
 use crate::{Fitted, Target, Verdict};
 
@@ -46,6 +46,8 @@ pub struct Summary {
     pub verify_failed: u64,
     /// Completed requests that are in no statistic because they should start before the warm-up ended.
     pub warming_up: u64,
+    /// How long the warm-up lasted.
+    pub warmup: Nanos,
     /// Why the replay ended before the load did.
     pub early: Option<EndedEarly>,
     /// Whether requests were still at the device when it ended.
@@ -80,6 +82,8 @@ pub struct Summary {
     pub targets: Vec<TargetSummary>,
     /// Whether contents were verified, or at least tagged, which costs time.
     pub is_verified: bool,
+    /// Whether the final pass of the verification was left out or broken off.
+    pub is_unverified: bool,
     /// Whether the log of tables could not be written in full.
     pub tables_lost: bool,
     /// The share of requests that may be dropped.
@@ -128,7 +132,10 @@ impl TargetSummary {
                 target,
                 self.run,
                 &tables,
-                false,
+                Expect {
+                    only_durable: false,
+                    all_known: true,
+                },
                 &mut self.findings,
                 progress,
             ),
@@ -139,7 +146,9 @@ impl TargetSummary {
 impl Summary {
     /// Whether something makes the results questionable: the exit code is 3 then.
     pub fn is_flagged(&self) -> bool {
-        self.errors + self.short + self.record_stalls + self.faults() > 0
+        self.errors + self.short + self.record_stalls + self.faults() + self.cancelled > 0
+            || self.abandoned
+            || self.is_unverified
             || self.missed > 0 && self.early != Some(EndedEarly::Interrupted)
             || self.tables_lost
             || self.has_dropped_too_many()

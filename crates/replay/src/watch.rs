@@ -197,14 +197,10 @@ impl Watch {
         self.most_pushed_back = self.most_pushed_back.max(waiting);
     }
 
-    /// One is complete. Where only one at a time can be at the device, whatever was due until now
-    /// waited for it.
+    /// One is complete.
     #[inline]
-    pub(crate) fn completed(&mut self, at: Nanos, one_at_a_time: bool) {
+    pub(crate) fn completed(&mut self, at: Nanos) {
         self.last_completion = self.last_completion.max(at);
-        if one_at_a_time {
-            self.not_late_before(at);
-        }
     }
 
     /// A due request finds no place.
@@ -235,7 +231,7 @@ impl Watch {
     }
 
     /// What was planned up to now waited, or stood behind one that did.
-    fn not_late_before(&mut self, now: Nanos) {
+    pub(crate) fn not_late_before(&mut self, now: Nanos) {
         self.blocked_until = now + Nanos::new(1);
     }
 

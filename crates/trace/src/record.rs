@@ -39,6 +39,11 @@ impl Op {
         }
     }
 
+    /// Whether data go to the device or come from it.
+    pub const fn moves_data(self) -> bool {
+        matches!(self, Self::Read | Self::Write)
+    }
+
     /// Whether the operation leaves the device's contents as they are.
     pub const fn is_harmless(self) -> bool {
         matches!(self, Self::Read | Self::Flush)

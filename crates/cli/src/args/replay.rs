@@ -60,7 +60,7 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "DEV")]
     pub(crate) target: Vec<PathBuf>,
     /// Requests to this device of the trace (name or number) go to this target
-    #[arg(long, value_name = "NAME=DEV", value_parser = super::key_and_value, conflicts_with_all = ["target", "device"])]
+    #[arg(long, value_name = "NAME=DEV", value_parser = super::key_and_value, conflicts_with_all = ["target", "device", "delta", "max_targets"])]
     pub(crate) map: Vec<(String, String)>,
     /// Use at most so many of the targets
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

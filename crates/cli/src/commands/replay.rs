@@ -23,7 +23,18 @@ pub(crate) use run::{Results, carry_out};
 pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
     if let Some(out) = &args.out {
         output::format_for(out)?;
-        for input in args.traces.iter().chain(&args.targets.target) {
+        let mapped: Vec<_> = args
+            .targets
+            .map
+            .iter()
+            .map(|(_, target)| target.into())
+            .collect();
+        for input in args
+            .traces
+            .iter()
+            .chain(&args.targets.target)
+            .chain(&mapped)
+        {
             files::refuse_same(input, out)?;
         }
     }
@@ -41,6 +52,7 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
         out_from: args.out_from,
         quiet: args.quiet,
     };
+    signals::watch()?;
     // Put back however the replay ends.
     let queues = queue::Settings::apply(&plan, &args.targets, &host)?;
     let mut summary = carry_out(&plan, &results)?;

@@ -3,7 +3,7 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use iosonar_replay::safety::Host;
 use iosonar_replay::verify::{
-    Findings, KeptTables, PassProgress, Survival, Tables, check_again, read_log,
+    Expect, Findings, KeptTables, PassProgress, Survival, Tables, check_again, read_log,
 };
 use iosonar_replay::{Intent, Target};
 use iosonar_report::grouped;
@@ -51,7 +51,10 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
         &target,
         kept.run,
         &kept.tables,
-        args.after_crash,
+        Expect {
+            only_durable: args.after_crash,
+            all_known: kept.is_complete,
+        },
         &mut findings,
         |PassProgress { done, all }| {
             bar.set_length(all);

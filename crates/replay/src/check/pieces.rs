@@ -17,66 +17,74 @@ pub(super) struct Regrouped {
     pub(super) right: Vec<(Key, Nanos)>,
 }
 
-/// Finds stretches of sectors that both sides cover in full, each sector once, in different pieces.
-/// Both sides are sorted.
+/// A request, and whether it is of the left side.
+type Sided = (Key, Nanos, bool);
+
+/// Finds groups of overlapping requests in which every sector is covered as often by the one side as by
+/// the other. Both sides are sorted.
 pub(super) fn regroup(left: Vec<(Key, Nanos)>, right: Vec<(Key, Nanos)>) -> Regrouped {
     let mut outcome = Regrouped::default();
-    let (left, right) = (stretches(left), stretches(right));
-    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
-    loop {
-        let (a, b) = match (left.peek(), right.peek()) {
-            (None, None) => return outcome,
-            (Some(_), None) => {
-                outcome.left.extend(left.by_ref().flatten());
-                continue;
+    let mut all: Vec<Sided> = left.into_iter().map(|(key, at)| (key, at, true)).collect();
+    all.extend(right.into_iter().map(|(key, at)| (key, at, false)));
+    all.sort_unstable_by_key(|(key, ..)| *key);
+    let mut group: Vec<Sided> = Vec::new();
+    // The operation and the end of the group so far.
+    let mut until = (0, 0);
+    for sided in all {
+        let (key, ..) = &sided;
+        if (key.op, key.sector) >= until {
+            outcome.take(std::mem::take(&mut group));
+            until = (key.op, 0);
+        }
+        until.1 = until.1.max(end(key));
+        group.push(sided);
+    }
+    outcome.take(group);
+    outcome
+}
+
+impl Regrouped {
+    /// What became of the requests of a group, which overlap no others.
+    fn take(&mut self, group: Vec<Sided>) {
+        let wanted = group.iter().filter(|(.., is_left)| *is_left).count() as u64;
+        let done = group.len() as u64 - wanted;
+        if wanted > 0 && done > 0 && is_even(&group) {
+            match wanted.cmp(&done) {
+                Ordering::Less => self.split += wanted,
+                Ordering::Greater => self.merged += wanted,
+                Ordering::Equal => self.otherwise += wanted,
             }
-            (None, Some(_)) => {
-                outcome.right.extend(right.by_ref().flatten());
-                continue;
-            }
-            (Some(a), Some(b)) => (span(a), span(b)),
-        };
-        match a.cmp(&b) {
-            Ordering::Less => outcome.left.extend(left.next().into_iter().flatten()),
-            Ordering::Greater => outcome.right.extend(right.next().into_iter().flatten()),
-            Ordering::Equal => {
-                let pieces = |stretch: Option<Vec<_>>| stretch.map_or(0, |s| s.len() as u64);
-                match (pieces(left.next()), pieces(right.next())) {
-                    (1, _) => outcome.split += 1,
-                    (n, 1) => outcome.merged += n,
-                    (n, _) => outcome.otherwise += n,
-                }
-            }
+            return;
+        }
+        for (key, at, is_left) in group {
+            let side = if is_left {
+                &mut self.left
+            } else {
+                &mut self.right
+            };
+            side.push((key, at));
         }
     }
 }
 
-/// Operation, first sector, end.
-fn span(stretch: &[(Key, Nanos)]) -> (u8, u64, u64) {
-    let end = stretch.last().map_or(0, |(key, _)| end(key));
-    stretch
-        .first()
-        .map_or((0, 0, 0), |(key, _)| (key.op, key.sector, end))
+/// Whether both sides cover every sector equally often.
+fn is_even(group: &[Sided]) -> bool {
+    let mut steps: Vec<(u64, i64)> = group
+        .iter()
+        .flat_map(|(key, _, is_left)| {
+            let step = if *is_left { 1 } else { -1 };
+            [(key.sector, step), (end(key), -step)]
+        })
+        .collect();
+    steps.sort_unstable();
+    let sums = steps.chunk_by(|(a, _), (b, _)| a == b);
+    let mut depth = 0;
+    sums.into_iter().all(|at| {
+        depth += at.iter().map(|(_, step)| step).sum::<i64>();
+        depth == 0
+    })
 }
 
 fn end(key: &Key) -> u64 {
     key.sector + u64::from(key.sectors)
-}
-
-/// Requests that follow each other without a gap belong together.
-fn stretches(requests: Vec<(Key, Nanos)>) -> Vec<Vec<(Key, Nanos)>> {
-    let mut all: Vec<Vec<(Key, Nanos)>> = Vec::new();
-    for (key, at) in requests {
-        match all.last_mut() {
-            Some(last)
-                if last
-                    .last()
-                    .is_some_and(|(l, _)| l.op == key.op && end(l) == key.sector) =>
-            {
-                last.push((key, at));
-            }
-            _ => all.push(vec![(key, at)]),
-        }
-    }
-    all
 }

@@ -91,6 +91,19 @@ fn splits_and_merges_are_recognised() {
 }
 
 #[test]
+fn a_range_that_is_split_again_and_again_is_no_difference() {
+    let pieces = |i: u64| [row(i, Op::Read, 0, 8), row(i, Op::Read, 8, 8)];
+    let load = vec![
+        row(0, Op::Read, 0, 16),
+        row(1, Op::Read, 0, 16),
+        // Its neighbour is missing, which is no matter of theirs.
+        row(2, Op::Read, 16, 8),
+    ];
+    let check = compare(load, [pieces(0), pieces(1)].concat());
+    assert_eq!((check.split, check.missing, check.extra), (2, 1, 0));
+}
+
+#[test]
 fn differences_are_those_of_handing_over_and_of_latency() {
     let load: Vec<Record> = (0..100).map(|i| row(i * 10, Op::Read, i * 8, 8)).collect();
     let mut done = load.clone();

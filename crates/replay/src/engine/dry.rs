@@ -22,8 +22,8 @@ impl Engine for Dry {
     #[inline]
     fn prepare(&mut self, slot: u32, access: Access) -> io::Result<()> {
         let moved = match access.kind {
-            AccessKind::Flush => 0,
-            _ => access.length as i32,
+            AccessKind::Read | AccessKind::Write { .. } => access.length as i32,
+            _ => 0,
         };
         self.prepared.push((slot, moved));
         Ok(())

@@ -53,10 +53,11 @@ fn once(file: &File, access: &Access, sync: Durability) -> io::Result<usize> {
             Ok(rustix::io::pwritev2(file, &data, offset, flags)?)
         }
         AccessKind::Flush => file.sync_all().map(|()| 0),
-        AccessKind::Discard => discard(file, offset, u64::from(access.length)).map(|()| length),
+        // How much was moved is told of reads and writes only.
+        AccessKind::Discard => discard(file, offset, access.length).map(|()| 0),
         AccessKind::WriteZeroes => {
-            rustix::fs::fallocate(file, zero_range(), offset, u64::from(access.length))?;
-            Ok(length)
+            rustix::fs::fallocate(file, zero_range(), offset, access.length)?;
+            Ok(0)
         }
     }
 }

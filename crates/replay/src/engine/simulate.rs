@@ -1,6 +1,6 @@
 //! A model of a device completes requests, in real time.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 
 use iosonar_units::{Nanos, Sector, Sectors};
@@ -69,8 +69,7 @@ impl SimulatedDevice for ConstantLatency {
 /// The engine around simulated devices, one for each target.
 pub(crate) struct Simulated {
     devices: Vec<Box<dyn SimulatedDevice>>,
-    /// By slot.
-    accesses: Vec<Option<Access>>,
+    accesses: HashMap<u32, Access>,
     prepared: Vec<u32>,
 }
 
@@ -78,7 +77,7 @@ impl Simulated {
     pub(crate) fn new(devices: Vec<Box<dyn SimulatedDevice>>) -> Self {
         Self {
             devices,
-            accesses: Vec::new(),
+            accesses: HashMap::new(),
             prepared: Vec::new(),
         }
     }
@@ -94,7 +93,7 @@ impl Simulated {
 fn place(access: &Access) -> (Sector, Sectors) {
     (
         Sector::new(access.offset / 512),
-        Sectors::new(access.length / 512),
+        Sectors::new((access.length / 512) as u32),
     )
 }
 
@@ -104,11 +103,7 @@ impl Engine for Simulated {
     }
 
     fn prepare(&mut self, slot: u32, access: Access) -> io::Result<()> {
-        let at = slot as usize;
-        if self.accesses.len() <= at {
-            self.accesses.resize(at + 1, None);
-        }
-        self.accesses[at] = Some(access);
+        self.accesses.insert(slot, access);
         self.prepared.push(slot);
         Ok(())
     }
@@ -116,7 +111,7 @@ impl Engine for Simulated {
     fn submit(&mut self) -> io::Result<()> {
         let now = pacing::monotonic();
         for slot in self.prepared.drain(..) {
-            let Some(access) = &self.accesses[slot as usize] else {
+            let Some(access) = self.accesses.get(&slot) else {
                 continue;
             };
             let (sector, sectors) = place(access);
@@ -130,13 +125,16 @@ impl Engine for Simulated {
         let now = pacing::monotonic();
         for device in &mut self.devices {
             while let Some((slot, at)) = device.complete(now) {
-                let Some(access) = self.accesses[slot as usize].take() else {
+                let Some(access) = self.accesses.remove(&slot) else {
                     continue;
                 };
-                // SAFETY: the session keeps this memory untouched until the access is reaped.
-                let data = unsafe {
-                    std::slice::from_raw_parts_mut(access.buffer, access.length as usize)
+                let bytes = match access.kind {
+                    AccessKind::Read | AccessKind::Write { .. } => access.length as usize,
+                    // There is no memory behind them.
+                    _ => 0,
                 };
+                // SAFETY: the session keeps this memory untouched until the access is reaped.
+                let data = unsafe { std::slice::from_raw_parts_mut(access.buffer, bytes) };
                 let result = device.data(slot, access.kind, place(&access).0, data);
                 done.push(Done { slot, result, at });
             }

@@ -22,6 +22,8 @@ pub(crate) struct ThreadPool {
     prepared: Vec<Task>,
     reaped: Vec<Done>,
     threads: Vec<JoinHandle<()>>,
+    /// Threads that do not come back are not waited for.
+    given_up: bool,
 }
 
 struct Task {
@@ -66,6 +68,7 @@ impl ThreadPool {
             prepared: Vec::new(),
             reaped: Vec::new(),
             threads,
+            given_up: false,
         })
     }
 }
@@ -107,6 +110,10 @@ impl Engine for ThreadPool {
         done.extend(self.completions.try_iter());
     }
 
+    fn cancel(&mut self) {
+        self.given_up = true;
+    }
+
     fn wait(&mut self, timeout: Nanos) -> io::Result<()> {
         self.submit()?;
         match self.completions.recv_timeout(timeout.into()) {
@@ -124,6 +131,9 @@ impl Drop for ThreadPool {
     fn drop(&mut self) {
         // Without a sender the threads finish what they have and end.
         self.accesses = None;
+        if self.given_up {
+            return;
+        }
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }

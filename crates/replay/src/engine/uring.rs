@@ -71,7 +71,7 @@ impl Uring {
         let completions = setup.in_flight.next_power_of_two().max(2 * entries);
         let build = |single_issuer: bool, task_work| {
             let mut builder = IoUring::builder();
-            builder.setup_cqsize(completions);
+            builder.setup_cqsize(completions).setup_clamp();
             if single_issuer {
                 builder.setup_single_issuer();
             }
@@ -110,8 +110,14 @@ impl Uring {
         }
         let descriptors: Vec<_> = setup.files.iter().map(|file| file.as_raw_fd()).collect();
         ring.submitter().register_files(&descriptors)?;
+        let files = super::clones(&setup.files)?;
         let mut remarks = Vec::new();
         let registered = !setup.ring.plain_buffers && register(&ring, &setup.regions, &mut remarks);
+        // Made here, before the thread is pinned or scheduled ahead of others: threads inherit that.
+        let side = setup
+            .discards
+            .then(|| ThreadPool::with(&files, setup.sync, SIDE_THREADS))
+            .transpose()?;
         Ok(Self {
             ring,
             prepared: false,
@@ -119,11 +125,23 @@ impl Uring {
             must_ask: task_work != TaskWork::Interrupt,
             polled: setup.ring.poll_completions,
             sync: setup.sync,
-            files: super::clones(&setup.files)?,
-            side: None,
+            files,
+            side,
             at_the_side: 0,
             remarks,
         })
+    }
+
+    /// Whether the kernel lets us have a ring, and a recent enough one.
+    pub(crate) fn is_permitted() -> io::Result<()> {
+        let ring = IoUring::new(2)?;
+        if ring.params().is_feature_ext_arg() {
+            return Ok(());
+        }
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "the kernel is older than 5.11",
+        ))
     }
 
     /// Whether the ring has to leave this to others.
@@ -141,8 +159,10 @@ impl Uring {
             offset,
             buffer,
             region,
-            length,
+            length: bytes,
         } = *access;
+        // Reads and writes are never longer than the kernel does at once.
+        let length = bytes as u32;
         let target = Fixed(target);
         let registered = self.registered && length > 0;
         let entry = match kind {
@@ -174,7 +194,7 @@ impl Uring {
                     AccessKind::Discard => PUNCH_HOLE_KEEP_SIZE,
                     _ => zero_range().bits() as i32,
                 };
-                opcode::Fallocate::new(target, u64::from(length))
+                opcode::Fallocate::new(target, bytes)
                     .offset(offset)
                     .mode(mode)
                     .build()
@@ -229,13 +249,10 @@ impl Engine for Uring {
     #[inline]
     fn prepare(&mut self, slot: u32, access: Access) -> io::Result<()> {
         if self.is_for_the_side(&access) {
-            if self.side.is_none() {
-                self.side = Some(ThreadPool::with(&self.files, self.sync, SIDE_THREADS)?);
-            }
             self.at_the_side += 1;
             return match &mut self.side {
                 Some(side) => side.prepare(slot, access),
-                None => Ok(()),
+                None => Err(io::Error::other("there was to be no discard")),
             };
         }
         if self.ring.submission().is_full() {
@@ -315,6 +332,9 @@ impl Engine for Uring {
         // The kernel may refuse; then it is waited for.
         let all = CancelBuilder::any();
         let _ = self.ring.submitter().register_sync_cancel(second, all);
+        if let Some(side) = &mut self.side {
+            side.cancel();
+        }
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -258,7 +258,9 @@ fn remove_stale(root: &Path) {
         let process = name
             .strip_prefix(NAME)
             .and_then(|id| id.parse::<u32>().ok());
-        if process.is_some_and(|id| !Path::new(&format!("/proc/{id}")).exists()) {
+        // One with our own number is of a process that had it before us.
+        let is_gone = |id| id == std::process::id() || !Path::new(&format!("/proc/{id}")).exists();
+        if process.is_some_and(is_gone) {
             // Somebody else may have been quicker.
             let _ = fs::write(entry.path().join("events/enable"), "0");
             let _ = fs::remove_dir(entry.path());

@@ -14,7 +14,7 @@
 //!
 //! | record | |
 //! |---|---|
-//! | 0 | 1 began, 2 ended |
+//! | 0 | 1 began, 2 ended, 3 the replay came to its end: no write is missing |
 //! | 1 | operation, as in `.ios` |
 //! | 2 | 1 done, 2 on the medium |
 //! | 4..8 | sectors |
@@ -39,6 +39,7 @@ const HEADER: usize = 64;
 const RECORD: usize = 32;
 const BEGAN: u8 = 1;
 const ENDED: u8 = 2;
+const CLOSED: u8 = 3;
 const DONE: u8 = 1;
 const DURABLE: u8 = 2;
 /// So many bytes go to the thread that writes at once.
@@ -58,6 +59,8 @@ pub(crate) struct TableLog {
 struct Piece {
     bytes: Vec<u8>,
     sync: bool,
+    /// Whom to tell when it is written.
+    then: Option<Sender<()>>,
 }
 
 impl TableLog {
@@ -79,10 +82,14 @@ impl TableLog {
         let thread = std::thread::Builder::new()
             .name("table-log".to_owned())
             .spawn(move || {
-                for Piece { bytes, sync } in waiting {
+                for Piece { bytes, sync, then } in waiting {
                     file.write_all(&bytes)?;
                     if sync {
                         file.sync_data()?;
+                    }
+                    if let Some(then) = then {
+                        // Whoever asked may have given up.
+                        let _ = then.send(());
                     }
                 }
                 file.sync_all()
@@ -97,13 +104,20 @@ impl TableLog {
 
     pub(crate) fn started(&mut self, number: u32, request: &Request) {
         self.push(BEGAN, 0, number, request);
+        if !matches!(request.op, Op::Write | Op::Flush) {
+            // A discard ends what was sure, so the log must know of it before the device does.
+            let (told, written) = bounded(1);
+            self.send(self.durable, Some(told));
+            // A thread that has ended has failed; that is told at the end.
+            let _ = written.recv();
+        }
     }
 
     pub(crate) fn ended(&mut self, number: u32, request: &Request, done: bool, durable: bool) {
         let bits = (u8::from(done) * DONE) | (u8::from(durable) * DURABLE);
         self.push(ENDED, bits, number, request);
         if request.op == Op::Flush || durable {
-            self.send(self.durable);
+            self.send(self.durable, None);
         }
     }
 
@@ -118,25 +132,39 @@ impl TableLog {
         seal(&mut record);
         self.buffer.extend_from_slice(&record);
         if self.buffer.len() >= PIECE {
-            self.send(false);
+            self.send(false, None);
         }
     }
 
-    fn send(&mut self, sync: bool) {
+    fn send(&mut self, sync: bool, then: Option<Sender<()>>) {
         let bytes = std::mem::replace(&mut self.buffer, Vec::with_capacity(PIECE));
         if let Some(pieces) = &self.pieces {
             // A thread that has ended has failed; that is told at the end.
-            let _ = pieces.send(Piece { bytes, sync });
+            let _ = pieces.send(Piece { bytes, sync, then });
         }
     }
 
     /// Writes what is left. Returns why not all could be written.
     pub(crate) fn finish(mut self) -> Option<io::Error> {
-        self.send(false);
+        self.push(CLOSED, 0, 0, &Request::default());
+        self.close()
+    }
+
+    fn close(&mut self) -> Option<io::Error> {
+        self.send(false, None);
         self.pieces = None;
         match self.thread.take()?.join() {
             Ok(outcome) => outcome.err(),
             Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+impl Drop for TableLog {
+    /// A replay that broke off keeps what it knows.
+    fn drop(&mut self) {
+        if self.thread.is_some() && !std::thread::panicking() {
+            let _ = self.close();
         }
     }
 }
@@ -164,6 +192,8 @@ pub struct KeptTables {
     pub writes: u64,
     /// Flushes that were done.
     pub flushes: u64,
+    /// Whether the log came to its end: all writes are in it.
+    pub is_complete: bool,
     /// Bytes at the end that are no whole record: the log was cut off.
     pub cut_off: u64,
 }
@@ -196,6 +226,7 @@ pub fn read_log(path: &Path, tables: Tables) -> Result<KeptTables, String> {
         sectors: word(&header, 24, 8),
         writes: 0,
         flushes: 0,
+        is_complete: false,
         cut_off: 0,
     };
     let mut at = HEADER as u64;
@@ -255,6 +286,7 @@ fn take(kept: &mut KeptTables, record: &[u8; RECORD]) -> Result<(), String> {
     }
     let number = word(record, 8, 4) as u32;
     match (record[0], op) {
+        (CLOSED, _) => kept.is_complete = true,
         (BEGAN, Op::Flush) => {}
         (BEGAN, _) => {
             let next = kept

@@ -20,6 +20,15 @@ pub struct PassProgress {
     pub all: u64,
 }
 
+/// What is expected of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expect {
+    /// Only what had been made durable must be there (after a crash), not everything that was complete.
+    pub only_durable: bool,
+    /// The tables know of every write that was started.
+    pub all_known: bool,
+}
+
 /// What a check after a crash distinguishes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survival {
@@ -30,8 +39,7 @@ pub struct Survival {
 }
 
 /// Reads every sector whose contents are known, in large reads of whole blocks of the target, and where
-/// one fails block by block. With `after_crash`, only what had been made durable must be there;
-/// otherwise everything that was complete. `progress` is told now and then.
+/// one fails block by block. `progress` is told now and then.
 ///
 /// # Errors
 /// If there is no memory for a buffer.
@@ -39,7 +47,7 @@ pub fn check_again(
     target: &Target,
     run: u64,
     tables: &Tables,
-    after_crash: bool,
+    expect: Expect,
     findings: &mut Findings,
     mut progress: impl FnMut(PassProgress) -> bool,
 ) -> std::io::Result<Survival> {
@@ -68,9 +76,13 @@ pub fn check_again(
                     return;
                 };
                 // A write that began after the log ended is not in it.
-                let newest = if after_crash { u32::MAX } else { entry.started };
+                let newest = if expect.all_known {
+                    entry.started
+                } else {
+                    u32::MAX
+                };
                 let bounds = entry.floor..=newest;
-                if !after_crash || is_right(data, run, sector, &bounds) {
+                if !expect.only_durable || is_right(data, run, sector, &bounds) {
                     if findings.examine(data, run, sector, &bounds) {
                         survival.newest += 1;
                     }

@@ -171,6 +171,7 @@ fn a_log_tells_what_the_tables_knew_and_survives_being_cut_off() {
     };
     assert_eq!(all(&kept.tables), all(&tables));
     let whole = std::fs::read(&path).unwrap();
+    assert!(kept.is_complete);
     for length in 0..whole.len() {
         std::fs::write(&path, &whole[..length]).unwrap();
         match read_log(&path, empty()) {

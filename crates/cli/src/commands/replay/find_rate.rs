@@ -140,8 +140,11 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
         options: plan.options.clone(),
         tries: Vec::new(),
     };
+    // Put back however the search ends.
+    let queues = super::queue::Settings::apply(&plan, &args.targets, host)?;
     drop(plan);
     let found = search.search()?;
+    drop(queues);
     if args.json {
         print(&search.json(found).text())?;
     } else {
@@ -170,6 +173,15 @@ impl Search<'_> {
     fn rate(&self) -> f64 {
         let span = self.base.scan.last_start - beginning(&self.base.reading.changes);
         self.base.scan.requests as f64 / span.as_secs_f64().max(1e-9)
+    }
+
+    /// What was wanted of the target at this factor: a try replays a part of the load, which may be
+    /// busier than the whole.
+    fn rate_at(&self, factor: f64) -> f64 {
+        let tries = self.tries.iter().rev();
+        { tries }
+            .find(|t| t.sustained && t.factor == factor)
+            .map_or(f64::NAN, |t| t.wanted)
     }
 
     /// The load, so many times as fast, for the time of a try.
@@ -290,12 +302,12 @@ impl Search<'_> {
             }
             high = low;
             low /= 1.0 + 2.0 * PRECISION;
-            if low < *FACTORS.start() {
-                return Ok(None);
-            }
-            if !self.attempt(low)? {
+            while !self.attempt(low)? {
                 high = low;
                 low /= 1.5;
+                if low < *FACTORS.start() || Self::is_over() {
+                    return Ok(None);
+                }
             }
         }
     }
@@ -322,7 +334,7 @@ impl Search<'_> {
         text += &match found {
             Some(factor) => format!(
                 "  highest rate  {:.1} requests/s with {} (the load {factor:.3} times as fast, within {:.0} %)\n",
-                factor * self.rate(),
+                self.rate_at(factor),
                 self.limit,
                 100.0 * PRECISION
             ),
@@ -350,7 +362,7 @@ impl Search<'_> {
             })
             .collect();
         json.set("tries", Value::Array(tries));
-        let rate = found.map_or(f64::NAN, |factor| factor * self.rate());
+        let rate = found.map_or(f64::NAN, |factor| self.rate_at(factor));
         json.figure("highest_rate", &json!({}), "1/s", rate);
         json
     }

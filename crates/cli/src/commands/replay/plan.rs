@@ -38,7 +38,14 @@ impl Plan {
     /// Reads the loads, and examines and opens the targets.
     pub(crate) fn of(args: &Replay, host: &Host) -> anyhow::Result<Self> {
         let options = args.options();
+        if !options.engine.is_real() && options.verification.is_tagging() {
+            return Err(usage(
+                "--verify, --tag and --keep-tables need a target that really holds data: not with --engine dry \
+                 or simulate",
+            ));
+        }
         let pairs = pairs(args)?;
+        refuse_shared_streams(&pairs)?;
         let mut loads = Vec::new();
         for pair in &pairs {
             let load = Load::scanned(&pair.trace, &pair.reading, options.writes)?;
@@ -53,7 +60,12 @@ impl Plan {
         let mut targets: Vec<Target> = Vec::new();
         for (pair, load) in pairs.iter().zip(&loads) {
             let Some(path) = &pair.target else {
-                let size = Bytes::new(load.scan.end.get().max(1) * SECTOR_BYTES);
+                let end = if load.scan.is_known {
+                    load.scan.end.get().max(1)
+                } else {
+                    u64::MAX / SECTOR_BYTES
+                };
+                let size = Bytes::new(end.saturating_mul(SECTOR_BYTES));
                 targets.push(Target::imaginary(size, Bytes::new(SECTOR_BYTES)));
                 continue;
             };
@@ -185,6 +197,9 @@ fn pairs(args: &Replay) -> anyhow::Result<Vec<Pair>> {
                 "--map takes the devices of one trace apart; give one",
             ));
         };
+        let targets: Vec<PathBuf> = args.targets.map.iter().map(|(_, t)| t.into()).collect();
+        refuse_twice(&targets)?;
+        tell_unmapped(args, trace, &reading);
         return Ok(args
             .targets
             .map
@@ -235,6 +250,37 @@ fn pairs(args: &Replay) -> anyhow::Result<Vec<Pair>> {
             pair(trace, &set_apart(&reading, later), Some(target))
         })
         .collect())
+}
+
+/// Only one can read a stream.
+fn refuse_shared_streams(pairs: &[Pair]) -> anyhow::Result<()> {
+    for (i, pair) in pairs.iter().enumerate() {
+        let is_file = std::fs::metadata(&pair.trace).is_ok_and(|m| m.is_file() || m.is_dir());
+        if !is_file && pairs[..i].iter().any(|other| other.trace == pair.trace) {
+            return Err(usage(&format!(
+                "{} can be read only once, and several targets need it: give it as a file",
+                pair.trace.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Requests to devices that nobody named are left out.
+fn tell_unmapped(args: &Replay, trace: &Path, reading: &Reading) {
+    let Ok(reader) = input::open_with(trace, &reading.options) else {
+        return;
+    };
+    let named = |name: &String| args.targets.map.iter().any(|(mapped, _)| mapped == name);
+    let devices = &reader.metadata().devices;
+    let others: Vec<&String> = devices.iter().filter(|name| !named(name)).collect();
+    if !others.is_empty() && others.len() < devices.len() {
+        warn(&format!(
+            "requests to {} of the {} devices of the trace are left out: --map does not name them",
+            others.len(),
+            devices.len()
+        ));
+    }
 }
 
 fn refuse_twice(targets: &[PathBuf]) -> anyhow::Result<()> {

@@ -30,7 +30,8 @@ pub(super) fn text(summary: &Summary) -> String {
     table.times("own lateness", &summary.own_lateness);
     let mut text = table.text();
     text += &line("requests", &counts(summary));
-    let seconds = summary.elapsed.as_secs_f64().max(1e-9);
+    let measured_for = summary.elapsed.saturating_sub(summary.warmup);
+    let seconds = measured_for.as_secs_f64().max(1e-9);
     let mib = (summary.sectors * SECTOR_BYTES) as f64 / f64::from(1 << 20);
     text += &line(
         "time",
@@ -44,7 +45,8 @@ pub(super) fn text(summary: &Summary) -> String {
             grouped(summary.most_in_flight() as u64),
         ),
     );
-    let share = |n: u64| 100.0 * n as f64 / summary.completed.max(1) as f64;
+    let measured = summary.completed.saturating_sub(summary.warming_up).max(1);
+    let share = |n: u64| 100.0 * n as f64 / measured as f64;
     let [a, b, c] = summary.on_time.map(share);
     text += &line(
         "on time",
@@ -326,7 +328,8 @@ pub(super) fn json(summary: &Summary) -> Output {
         );
     }
     for (limit, n) in ["100us", "1ms", "10ms"].iter().zip(summary.on_time) {
-        let share = n as f64 / summary.completed.max(1) as f64;
+        let measured = summary.completed.saturating_sub(summary.warming_up);
+        let share = n as f64 / measured.max(1) as f64;
         json.figure("on_time", &json!({ "below": limit }), "1", share);
     }
     let seconds = summary.elapsed.as_secs_f64();

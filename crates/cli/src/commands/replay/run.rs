@@ -134,6 +134,7 @@ fn final_pass(summary: &mut Summary, targets: &[Target], quiet: bool) -> anyhow:
                     .to_owned(),
             );
             told.tables = None;
+            summary.is_unverified = true;
             continue;
         }
         let bar = if quiet {
@@ -154,6 +155,7 @@ fn final_pass(summary: &mut Summary, targets: &[Target], quiet: bool) -> anyhow:
         .context("cannot verify")?;
         bar.finish_and_clear();
         if !whole {
+            summary.is_unverified = true;
             summary
                 .notes
                 .push("the final pass of the verification was interrupted".to_owned());
@@ -198,6 +200,10 @@ impl TraceWriter for Shifted {
 
     fn left_out(&self) -> u64 {
         self.writer.left_out()
+    }
+
+    fn flush(&mut self) -> Result<(), TraceError> {
+        self.writer.flush()
     }
 
     fn finish(self: Box<Self>) -> Result<(), TraceError> {

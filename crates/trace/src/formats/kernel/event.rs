@@ -38,6 +38,11 @@ pub(super) struct Event {
 pub(super) trait Events: Send {
     fn next_event(&mut self) -> Result<Option<Event>, TraceError>;
 
+    /// Whether the next event has not happened yet.
+    fn would_wait(&self) -> bool {
+        false
+    }
+
     /// Notices, remarks, and the wall clock of the time `origin.0`, in nanoseconds since 1970.
     fn metadata(&mut self) -> &mut Metadata;
 

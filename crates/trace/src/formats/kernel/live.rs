@@ -36,6 +36,15 @@ pub struct LiveEvent {
     pub error: i64,
 }
 
+/// A source of events, in the order of their times.
+pub trait LiveEvents: Send {
+    /// The next event, waited for; `None` at the end.
+    fn next(&mut self) -> Option<LiveEvent>;
+
+    /// Whether the next event has not come yet.
+    fn would_wait(&self) -> bool;
+}
+
 struct Live<I> {
     events: I,
     seen: u64,
@@ -43,9 +52,13 @@ struct Live<I> {
     clock: (u64, u64),
 }
 
-impl<I: Iterator<Item = LiveEvent> + Send> Events for Live<I> {
+impl<I: LiveEvents> Events for Live<I> {
+    fn would_wait(&self) -> bool {
+        self.events.would_wait()
+    }
+
     fn next_event(&mut self) -> Result<Option<Event>, TraceError> {
-        for live in self.events.by_ref() {
+        while let Some(live) = self.events.next() {
             self.seen += 1;
             let letters = live.letters.split(|&b| b == 0).next().unwrap_or_default();
             // Commands that move no data are none of ours.
@@ -85,7 +98,7 @@ impl<I: Iterator<Item = LiveEvent> + Send> Events for Live<I> {
 /// where `begins` is [`StartEvent::Queue`], else with its issue. `clock` is a time of the events' clock, and
 /// the nanoseconds since 1970 at that moment.
 pub fn live_reader(
-    events: impl Iterator<Item = LiveEvent> + Send + 'static,
+    events: impl LiveEvents + 'static,
     begins: StartEvent,
     clock: (u64, u64),
 ) -> Box<dyn TraceReader> {

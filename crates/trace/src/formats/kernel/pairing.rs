@@ -223,6 +223,10 @@ impl<E: Events> TraceReader for Paired<E> {
             if batch.len() >= Batch::ROWS || self.ended {
                 break;
             }
+            // Who looks on while it happens does not wait for a full batch.
+            if !batch.is_empty() && self.ahead.is_empty() && self.events.would_wait() {
+                break;
+            }
             let next = match self.ahead.pop_front() {
                 Some(event) => Some(event),
                 None => self.events.next_event()?,
