@@ -522,3 +522,65 @@ fn dry_and_simulated_replays_need_no_target_and_say_that_they_are_fake() {
     }
     iosonar().arg("replay").arg(&writes).assert().code(2);
 }
+
+/// Seconds of the drift test; five minutes take `IOSONAR_DRIFT_SECONDS=300`.
+fn drift_seconds() -> u64 {
+    std::env::var("IOSONAR_DRIFT_SECONDS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(10)
+}
+
+#[test]
+fn starts_do_not_drift() {
+    let scratch = Scratch::new();
+    let seconds = drift_seconds();
+    let (reads, out) = (scratch.path("x.ios"), scratch.path("out.csv"));
+    let duration = format!("{seconds}s");
+    iosonar()
+        .args([
+            "generate",
+            "constant",
+            "--rate",
+            "10000",
+            "--space",
+            "64MiB",
+            "--duration",
+        ])
+        .args([&duration, "-o", &text(&reads)])
+        .assert()
+        .success();
+    iosonar()
+        .args(["replay", "-q", "--engine", "dry", "--write", "-o"])
+        .args([&out, &reads])
+        .assert();
+    // Medians of the delays of each second: a relative delay would make each later than the one before.
+    let table = fs::read_to_string(&out).unwrap();
+    let mut lines = table.lines();
+    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let column = |name: &str| header.iter().position(|c| *c == name).unwrap();
+    let (start, delay) = (column("time_ns"), column("delay_ns"));
+    let mut delays = vec![Vec::new(); seconds as usize];
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        let number = |i: usize| cells[i].parse::<u64>().unwrap();
+        let second = (number(start) / 1_000_000_000) as usize;
+        if let Some(of) = delays.get_mut(second) {
+            of.push(number(delay));
+        }
+    }
+    let medians: Vec<u64> = delays
+        .iter_mut()
+        .map(|of| {
+            of.sort_unstable();
+            of[of.len() / 2]
+        })
+        .collect();
+    // fio is half a second late after ten.
+    let last = medians[medians.len() - 1];
+    assert!(last < 20_000_000, "{last} ns late at the end: {medians:?}");
+    assert_eq!(
+        delays.iter().map(Vec::len).sum::<usize>() as u64,
+        seconds * 10_000
+    );
+}

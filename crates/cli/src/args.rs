@@ -16,7 +16,7 @@ use iosonar_units::Nanos;
 pub(crate) use devices::{Check, Prepare, Record, Targets, Verify};
 pub(crate) use generate::Generate;
 pub(crate) use reading::ReadArgs;
-pub(crate) use replay::{Replay, TargetArgs};
+pub(crate) use replay::{EngineArgs, Replay, TargetArgs};
 pub(crate) use traces::{Analyze, Convert, Formats, Info, Split};
 
 /// The command line as it is typed.

@@ -202,6 +202,13 @@ pub(crate) struct EngineArgs {
     /// With --engine simulate: how long every request takes
     #[arg(long, value_name = "TIME", default_value = "100us")]
     pub(crate) latency: Nanos,
+    /// With --engine simulate: a disk answers instead, by the name of its profile or a .toml file (first
+    /// come, first served; places at random, as its laws say)
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) model: Option<String>,
+    /// With --model: where its randomness comes from
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
     /// io_uring: a kernel thread submits (SQPOLL)
     #[arg(long)]
     pub(crate) sqpoll: bool,

@@ -1,6 +1,7 @@
 //! `iosonar replay`: loads and targets in, records and a verdict out.
 
 mod find_rate;
+mod model;
 mod plan;
 mod queue;
 mod report;

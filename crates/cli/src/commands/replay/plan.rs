@@ -4,16 +4,14 @@ use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use iosonar_replay::safety::{Host, advice};
-use iosonar_replay::{
-    ConstantLatency, EngineKind, Intent, Load, Options, SimulatedDevice, Target, create_file,
-};
+use iosonar_replay::{EngineKind, Intent, Load, Options, SimulatedDevice, Target, create_file};
 use iosonar_report::grouped;
 use iosonar_trace::transform::Change;
 use iosonar_trace::{Reading, input};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
-use super::{usage, warn};
-use crate::args::Replay;
+use super::{model, usage, warn};
+use crate::args::{EngineArgs, Replay};
 use crate::exit::note;
 
 /// All that is known before the start.
@@ -21,8 +19,8 @@ pub(crate) struct Plan {
     pub(crate) loads: Vec<Load>,
     pub(crate) targets: Vec<Target>,
     pub(crate) options: Options,
-    /// How long a simulated device takes.
-    pub(crate) latency: Nanos,
+    /// What a simulated replay asks.
+    engine: Option<EngineArgs>,
     /// Whether the user destroys what is on the targets.
     write: bool,
 }
@@ -92,7 +90,7 @@ impl Plan {
             loads,
             targets,
             options,
-            latency: args.engine.latency,
+            engine: Some(args.engine.clone()),
             write: args.targets.write,
         })
     }
@@ -123,12 +121,14 @@ impl Plan {
     }
 
     /// The devices that a simulated replay asks.
-    pub(crate) fn devices(&self) -> Vec<Box<dyn SimulatedDevice>> {
-        if self.options.engine != EngineKind::Simulate {
-            return Vec::new();
+    pub(crate) fn devices(&self) -> anyhow::Result<Vec<Box<dyn SimulatedDevice>>> {
+        match &self.engine {
+            Some(args) if self.options.engine == EngineKind::Simulate => {
+                let targets = 0..self.targets.len();
+                targets.map(|number| model::device(args, number)).collect()
+            }
+            _ => Ok(Vec::new()),
         }
-        let device = || Box::new(ConstantLatency::new(self.latency)) as Box<dyn SimulatedDevice>;
-        self.targets.iter().map(|_| device()).collect()
     }
 
     /// Says what is about to be done, and what to think of it.
@@ -383,7 +383,7 @@ impl Plan {
             loads,
             targets,
             options,
-            latency: Nanos::ZERO,
+            engine: None,
             write: true,
         }
     }

@@ -41,6 +41,7 @@ pub(crate) fn carry_out(plan: &Plan, results: &Results<'_>) -> anyhow::Result<Su
         .map(|path| records_to(path, plan, results.out_from))
         .transpose()?;
     signals::watch()?;
+    let devices = plan.devices()?;
     let progress = Progress::default();
     let known = plan.loads.iter().all(|load| load.scan.is_known);
     let requests = plan.loads.iter().map(|load| load.scan.requests).sum();
@@ -79,7 +80,7 @@ pub(crate) fn carry_out(plan: &Plan, results: &Results<'_>) -> anyhow::Result<Su
         replay(
             &plan.loads,
             &plan.targets,
-            plan.devices(),
+            devices,
             &plan.options,
             records,
             &stop,

@@ -1,0 +1,146 @@
+//! Models of devices that answer in real time, for `--engine simulate`.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+
+use iosonar_device::{Access, Device, Job, PaceOf, Positioning, Priority, RequestId};
+use iosonar_disk_model::{DiskLaws, DiskProfile, DiskStation, SampledDisk, Scheduler};
+use iosonar_replay::{AccessKind, ConstantLatency, SimulatedDevice};
+use iosonar_sim_core::Seed;
+use iosonar_units::{Nanos, Sector, Sectors};
+
+use crate::args::EngineArgs;
+use crate::exit::Usage;
+
+/// The device that target `number` asks.
+pub(super) fn device(args: &EngineArgs, number: usize) -> anyhow::Result<Box<dyn SimulatedDevice>> {
+    let Some(name) = &args.model else {
+        return Ok(Box::new(ConstantLatency::new(args.latency)));
+    };
+    let profile =
+        DiskProfile::load(name, Path::new(".")).map_err(|e| Usage(format!("--model: {e}")))?;
+    let component = format!("disk/{number}");
+    let disk = SampledDisk::new(&DiskLaws::new(&profile), &Seed::new(args.seed), &component);
+    Ok(Box::new(InRealTime::new(DiskStation::new(
+        disk,
+        Scheduler::Fcfs,
+    ))))
+}
+
+/// A server of the simulator, asked as time goes by.
+struct InRealTime<D> {
+    server: D,
+    /// When the service under way ends.
+    end: Option<Nanos>,
+    /// What has been served and was not told yet.
+    done: VecDeque<(u32, Nanos)>,
+    names: HashMap<RequestId, u32>,
+    requests: u64,
+}
+
+impl<D: Device> InRealTime<D> {
+    fn new(server: D) -> Self {
+        Self {
+            server,
+            end: None,
+            done: VecDeque::new(),
+            names: HashMap::new(),
+            requests: 0,
+        }
+    }
+
+    /// All services that end until `now`.
+    fn advance(&mut self, now: Nanos) {
+        while let Some(end) = self.end.filter(|end| *end <= now) {
+            let served = self.server.complete(end);
+            if let Some(id) = self.names.remove(&served.job.request) {
+                self.done.push_back((id, end));
+            }
+            self.end = self.server.start_next(end);
+        }
+    }
+}
+
+impl<D: Device + Send> SimulatedDevice for InRealTime<D> {
+    fn submit(&mut self, id: u32, kind: AccessKind, sector: Sector, sectors: Sectors, now: Nanos) {
+        self.advance(now);
+        let access = match kind {
+            AccessKind::Read => Access::Read,
+            AccessKind::Write { .. } => Access::Write,
+            // No medium moves for these.
+            AccessKind::Flush | AccessKind::Discard | AccessKind::WriteZeroes => {
+                self.done.push_back((id, now));
+                return;
+            }
+        };
+        self.requests += 1;
+        let request = RequestId(self.requests);
+        self.names.insert(request, id);
+        self.server.submit(
+            Job {
+                request,
+                tag: 0,
+                access,
+                priority: Priority::Normal,
+                positioning: Positioning::Fresh,
+                pace: PaceOf::NewPlace,
+                sector,
+                sectors,
+            },
+            now,
+        );
+        if self.end.is_none() {
+            self.end = self.server.start_next(now);
+        }
+    }
+
+    fn next_completion(&self) -> Option<Nanos> {
+        self.done.front().map(|(_, at)| *at).or(self.end)
+    }
+
+    fn complete(&mut self, now: Nanos) -> Option<(u32, Nanos)> {
+        self.advance(now);
+        self.done.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_in_real_time_serves_one_after_the_other_whenever_it_is_asked() {
+        let profile = DiskProfile::load("seagate-st3500630ns", Path::new("."));
+        let Ok(profile) = profile else {
+            // The names of profiles are told by the error.
+            panic!("{}", profile.unwrap_err())
+        };
+        let laws = DiskLaws::new(&profile);
+        let disk = || {
+            let disk = SampledDisk::new(&laws, &Seed::new(1), "disk/0");
+            InRealTime::new(DiskStation::new(disk, Scheduler::Fcfs))
+        };
+        // Asked often, or only when all is over: the times are the same.
+        let run = |step: Nanos| {
+            let mut disk = disk();
+            let mut ends = Vec::new();
+            for id in 0..20 {
+                let sector = Sector::new(u64::from(id) * 1000);
+                disk.submit(id, AccessKind::Read, sector, Sectors::new(8), Nanos::ZERO);
+            }
+            let mut now = Nanos::ZERO;
+            while ends.len() < 20 {
+                now += step;
+                while let Some(done) = disk.complete(now) {
+                    ends.push(done);
+                }
+            }
+            ends
+        };
+        let (often, seldom) = (run(Nanos::from_micros(100)), run(Nanos::from_secs(10)));
+        assert_eq!(often, seldom);
+        assert!(often.is_sorted_by_key(|(_, at)| *at));
+        let mean_ms = often[19].1.as_secs_f64() * 1e3 / 20.0;
+        assert!((5.0..30.0).contains(&mean_ms), "{mean_ms}");
+    }
+}
