@@ -31,3 +31,10 @@ impl ReplayError {
         matches!(self, Self::Refused(_))
     }
 }
+
+/// Why a session broke off.
+pub(crate) enum Failure {
+    Engine(std::io::Error),
+    Load(TraceError),
+    Verify(std::io::Error),
+}

@@ -3,6 +3,9 @@
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Sector, Sectors};
 
+/// Linux moves at most 2^31 - 4096 bytes a request (`MAX_RW_COUNT`).
+pub(crate) const LONGEST_REQUEST: Sectors = Sectors::new(((1 << 31) - 4096) / 512);
+
 /// What happens to requests beyond the target's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Beyond {
@@ -85,7 +88,7 @@ impl Fitter {
         match self.fit.align {
             // One block more at either side, as far as they are not covered.
             true => Sectors::new(longest.get().saturating_add(2 * self.block as u32 - 2))
-                .min(crate::scan::LONGEST_REQUEST),
+                .min(LONGEST_REQUEST),
             false => longest,
         }
     }

@@ -8,11 +8,12 @@ use iosonar_trace::{Reading, TraceWriter};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
 use crate::engine::{self, Chosen, Setup, SimulatedDevice, ThreadPool};
+use crate::error::Failure;
 use crate::feeder::{Feeder, Preparation, feeder};
 use crate::fit::{Fitted, Fitter};
 use crate::lane::{Bounds, Lane, MOST_LANES, MOST_PLACES, Parts};
 use crate::results::{Counts, results};
-use crate::session::{Ended, Failure, Session, Stop};
+use crate::session::{Ended, Session, Stop};
 use crate::summary::TargetSummary;
 use crate::verify::{Findings, TableLog, Verifier, new_run};
 use crate::{EngineKind, Options, Progress, ReplayError, Scan, Summary, Target, Writes};

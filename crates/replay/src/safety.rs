@@ -29,6 +29,8 @@ use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::Path;
 
+use iosonar_units::Bytes;
+
 use crate::{Intent, ReplayError};
 
 /// Refuses what somebody uses, and what is no target at all. Nothing is opened for it.
@@ -92,6 +94,13 @@ pub fn examine(host: &Host, path: &Path, file: &File, intent: &Intent) -> Result
         ));
     }
     Ok(())
+}
+
+/// How much room there is for a file at `path`; `None` if nobody knows.
+pub fn free_space(path: &Path) -> Option<Bytes> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let told = rustix::fs::statvfs(folder.unwrap_or(Path::new("."))).ok()?;
+    Some(Bytes::new(told.f_bavail.saturating_mul(told.f_frsize)))
 }
 
 /// Whether the first or the last MiB of a device is anything but zeros: nobody's signature that we

@@ -4,14 +4,13 @@
 //! Requests that are due together are handed over together. Waiting is sleeping until shortly
 //! before the next deadline (a completion wakes it), then spinning.
 
-use std::io;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use crossbeam_channel::RecvTimeoutError;
-use iosonar_trace::TraceError;
 use iosonar_units::Nanos;
 
 use crate::engine::{Done, Engine};
+use crate::error::Failure;
 use crate::lane::{Completed, Lane, Next, lane_and_slot};
 use crate::pacing::{self, Clock, SpinMargin, Style};
 use crate::results::Records;
@@ -47,13 +46,6 @@ impl Stop {
     pub fn is_urgent(&self) -> bool {
         self.0.load(Relaxed) > 1
     }
-}
-
-/// Why a session broke off.
-pub(crate) enum Failure {
-    Engine(io::Error),
-    Load(TraceError),
-    Verify(io::Error),
 }
 
 /// Why a session came to its end before the load did.

@@ -7,9 +7,11 @@ mod queue;
 mod report;
 mod run;
 
-use iosonar_replay::safety::Host;
+use iosonar_replay::safety::{Host, free_space};
 use iosonar_replay::{EndedEarly, Summary};
+use iosonar_report::grouped;
 use iosonar_trace::output;
+use iosonar_units::Bytes;
 
 use crate::args::Replay;
 use crate::exit::{Ending, Usage, note, print};
@@ -45,6 +47,7 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
         return find_rate::run(args, limit, &host);
     }
     let plan = Plan::of(args, &host)?;
+    refuse_without_room(args, &plan)?;
     if !args.quiet {
         plan.announce();
     }
@@ -77,6 +80,29 @@ pub(crate) fn ending(summary: &Summary) -> Ending {
         },
         _ if summary.is_flagged() => Ending::Flagged,
         _ => Ending::Done,
+    }
+}
+
+/// Records that do not fit their disk would be lost at the end.
+fn refuse_without_room(args: &Replay, plan: &Plan) -> anyhow::Result<()> {
+    /// Of packed records, and of rows of text: on the safe side.
+    const BYTES: [u64; 2] = [16, 80];
+    let Some(out) = args.out.as_ref().filter(|out| out.as_os_str() != "-") else {
+        return Ok(());
+    };
+    let requests: u64 = plan.loads.iter().map(|load| load.scan.requests).sum();
+    let is_packed = out
+        .extension()
+        .is_none_or(|e| ["ios", "gz", "zst"].iter().any(|p| e == *p));
+    let needed = requests.saturating_mul(BYTES[usize::from(!is_packed)]);
+    match free_space(out) {
+        Some(free) if free.get() < needed => Err(usage(&format!(
+            "the records of {} requests may take {}, and there is room for {free} at {}: write elsewhere",
+            grouped(requests),
+            Bytes::new(needed),
+            out.display()
+        ))),
+        _ => Ok(()),
     }
 }
 
