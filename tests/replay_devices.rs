@@ -583,3 +583,35 @@ fn starts_do_not_drift() {
     let all = delays.iter().map(Vec::len).sum::<usize>() as u64;
     assert!(all + 1 >= seconds * 10_000, "{all}");
 }
+
+#[test]
+fn a_pipe_that_nobody_fills_does_not_hold_up_the_end() {
+    let scratch = Scratch::new();
+    let (pipe, target) = (
+        scratch.path("pipe"),
+        scratch.file("target", vec![7; 1 << 20]),
+    );
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    if !made.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no named pipe can be made here");
+        return;
+    }
+    let mut child = start(&[
+        "replay",
+        "-q",
+        "--no-direct",
+        "--target",
+        &text(&target),
+        &text(&pipe),
+    ]);
+    std::thread::sleep(Duration::from_millis(700));
+    signal(&child, "-TERM");
+    let ended = (0..100).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        child.try_wait().unwrap()
+    });
+    if ended.is_none() {
+        child.kill().unwrap();
+    }
+    assert_eq!(ended.and_then(|status| status.code()), Some(143));
+}

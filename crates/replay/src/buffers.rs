@@ -80,6 +80,18 @@ impl Buffers {
         unsafe { self.base.as_ptr().add(slot as usize * self.stride) }
     }
 
+    /// Brings the first buffers into memory, as many as fit into `bytes`, so that the first requests do
+    /// not wait for it; `random` makes them data that can be written.
+    pub(crate) fn warm_up(&mut self, bytes: usize, random: Option<u8>) {
+        let buffers = (bytes / self.stride).clamp(1, self.count);
+        for slot in 0..buffers {
+            match random {
+                Some(percent) => self.make_unique(slot as u32, self.stride, 0, percent),
+                None => self.bytes_mut(slot as u32, self.stride).fill(0),
+            }
+        }
+    }
+
     /// The memory that all buffers lie in.
     pub(crate) fn region(&self) -> Region {
         Region {

@@ -39,6 +39,9 @@ pub(crate) fn lane_and_slot(number: u32) -> (usize, u32) {
     ((number >> SLOT_BITS) as usize, number & (MOST_PLACES - 1))
 }
 
+/// So much memory of each kind is made ready before the start.
+const WARM_BYTES: usize = 64 << 20;
+
 /// How often it is asked whether to give up.
 const GIVE_UP_INTERVAL: Nanos = Nanos::from_millis(50);
 
@@ -90,6 +93,7 @@ pub(crate) struct Lane<'a> {
     free_buffers: Vec<u32>,
     stamp: u64,
     verifier: Option<Verifier>,
+    is_stream: bool,
     pub(crate) watch: Watch,
 }
 
@@ -105,6 +109,8 @@ pub(crate) struct Parts<'a> {
     /// Whether there are requests that write.
     pub(crate) writes: bool,
     pub(crate) verifier: Option<Verifier>,
+    /// Whether the load comes from a pipe, which may never end.
+    pub(crate) is_stream: bool,
 }
 
 impl<'a> Lane<'a> {
@@ -119,9 +125,23 @@ impl<'a> Lane<'a> {
             longest,
             writes,
             verifier,
+            is_stream,
         } = parts;
         let buffers =
             |needed| Buffers::new(if needed { bounds.total as usize } else { 1 }, longest);
+        let (mut read_buffers, mut write_buffers) = (buffers(true)?, buffers(writes)?);
+        if options.engine.is_real() {
+            read_buffers.warm_up(WARM_BYTES, None);
+            if let (
+                true,
+                Data::Random {
+                    compressible_percent,
+                },
+            ) = (writes, options.data)
+            {
+                write_buffers.warm_up(WARM_BYTES, Some(compressible_percent));
+            }
+        }
         Ok(Self {
             number,
             options,
@@ -137,11 +157,12 @@ impl<'a> Lane<'a> {
             extra: 0,
             waiting: 0,
             held: false,
-            read_buffers: ManuallyDrop::new(buffers(true)?),
-            write_buffers: ManuallyDrop::new(buffers(writes)?),
+            read_buffers: ManuallyDrop::new(read_buffers),
+            write_buffers: ManuallyDrop::new(write_buffers),
             free_buffers: (0..bounds.total).rev().collect(),
             stamp: u64::from(number) << 40,
             verifier,
+            is_stream,
             watch: Watch::default(),
         })
     }
@@ -557,6 +578,10 @@ impl<'a> Lane<'a> {
                     outcome: Outcome::untimed(Status::Missed),
                 });
                 self.row += 1;
+            }
+            // What a pipe would still have brought, nobody knows.
+            if self.is_stream {
+                return;
             }
             match self.await_batch(GIVE_UP_INTERVAL) {
                 Ok(Ok(batch)) => self.take(batch),

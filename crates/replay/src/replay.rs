@@ -16,7 +16,7 @@ use crate::results::{Counts, results};
 use crate::session::{Ended, Session, Stop};
 use crate::summary::TargetSummary;
 use crate::verify::{Findings, TableLog, Verifier, new_run};
-use crate::{EngineKind, Options, Progress, ReplayError, Scan, Summary, Target, Writes};
+use crate::{EngineKind, Options, Progress, ReplayError, Scan, Summary, Target, Verdict, Writes};
 
 /// What one target is given to do.
 #[derive(Clone, Debug)]
@@ -152,7 +152,11 @@ pub fn replay(
     summary.notes.splice(0..0, notes);
     summary.warmup = options.warmup;
     summary.records_error = written.err().map(|e| e.to_string());
-    summary.is_verified = options.verification.is_tagging();
+    let writes = |load: &Load| !load.scan.is_known || load.scan.harmless < load.scan.requests;
+    summary.is_verified = options.verification.is_tagging() && loads.iter().any(writes);
+    if summary.completed == 0 {
+        summary.verdict = Verdict::NotJudged;
+    }
     summary.max_dropped = options.max_dropped;
     if !options.engine.is_real() {
         let fake = format!("no target was accessed (engine {})", summary.engine);
@@ -194,6 +198,7 @@ fn laid_out<'a>(
             writes: options.writes == Writes::Do && load.scan.harmless < load.scan.requests
                 || !load.scan.is_known,
             verifier,
+            is_stream: !load.scan.is_known,
         };
         let lane = Lane::new(parts).map_err(|source| ReplayError::Io {
             path: target.path().to_owned(),

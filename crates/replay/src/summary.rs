@@ -148,6 +148,7 @@ impl Summary {
     pub fn is_flagged(&self) -> bool {
         self.errors + self.short + self.record_stalls + self.faults() + self.cancelled > 0
             || self.abandoned
+            || self.completed == 0 && self.early.is_none()
             || self.is_unverified
             || self.missed > 0 && self.early != Some(EndedEarly::Interrupted)
             || self.tables_lost

@@ -230,7 +230,8 @@ impl Target {
 }
 
 /// Makes a new file of `size` at `path` and fills it with random data, so that reads of it reach
-/// the storage and nothing below can compress them away. `progress` is told the bytes written.
+/// the storage and nothing below can compress them away. `progress` is told the bytes written, and ends it
+/// with `false`.
 ///
 /// # Errors
 /// [`ReplayError::Refused`] if there is such a file already, [`ReplayError::Io`] if it cannot be
@@ -238,7 +239,7 @@ impl Target {
 pub fn create_file(
     path: &Path,
     size: Bytes,
-    mut progress: impl FnMut(u64),
+    mut progress: impl FnMut(u64) -> bool,
 ) -> Result<(), ReplayError> {
     const CHUNK: usize = 1 << 20;
     let failed = |source| ReplayError::Io {
@@ -254,6 +255,12 @@ pub fn create_file(
     };
     if std::fs::symlink_metadata(path).is_ok() {
         return Err(exists());
+    }
+    if let Some(free) = safety::free_space(path).filter(|free| *free < size) {
+        return Err(ReplayError::Refused(format!(
+            "{} cannot be made: it would take {size}, and there is room for {free}",
+            path.display()
+        )));
     }
     // Under a name of its own until it is full: a file that a kill left behind is recognisable.
     let mut part = std::ffi::OsString::from(path);
@@ -273,7 +280,9 @@ pub fn create_file(
             noise.fill(&mut chunk[..n]);
             file.write_all(&chunk[..n])?;
             written += n as u64;
-            progress(written);
+            if !progress(written) {
+                return Err(std::io::ErrorKind::Interrupted.into());
+            }
         }
         file.sync_all()?;
         // Unlike a rename, a link replaces nothing that has appeared meanwhile.

@@ -9,6 +9,8 @@ pub enum Verdict {
     /// Requests were started when the load says.
     #[default]
     KeptUp,
+    /// No request was done, so there is nothing to judge.
+    NotJudged,
     /// The device could not keep up with the load: from this time on, requests waited for it.
     DeviceLimited {
         /// When it began, on the replay's clock.
@@ -28,6 +30,7 @@ impl Verdict {
     pub fn name(&self) -> &'static str {
         match self {
             Self::KeptUp => "kept up",
+            Self::NotJudged => "not judged",
             Self::DeviceLimited { .. } => "device-limited",
             Self::ReplayerLimited { .. } => "replayer-limited",
         }
@@ -49,7 +52,8 @@ impl Verdict {
             }
             (limited @ Self::DeviceLimited { .. }, _)
             | (_, limited @ Self::DeviceLimited { .. }) => limited,
-            (Self::KeptUp, Self::KeptUp) => Self::KeptUp,
+            (Self::NotJudged, Self::NotJudged) => Self::NotJudged,
+            (Self::KeptUp, _) | (_, Self::KeptUp) => Self::KeptUp,
         }
     }
 }
@@ -58,6 +62,7 @@ impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::KeptUp => f.write_str("kept up"),
+            Self::NotJudged => f.write_str("none, as no request was done"),
             Self::DeviceLimited { from } => write!(f, "device-limited from {from}"),
             Self::ReplayerLimited { late } => write!(
                 f,

@@ -37,7 +37,7 @@ impl Scratch {
 
     fn target(&self, sectors: u64) -> PathBuf {
         let path = self.path("target");
-        create_file(&path, Bytes::new(sectors * 512), |_| ()).unwrap();
+        create_file(&path, Bytes::new(sectors * 512), |_| true).unwrap();
         path
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct Replay {
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
     /// The start of the window in the output's times [default: as in the load]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", requires = "out")]
     pub(crate) out_from: Option<Nanos>,
     /// Leave requests that should start earlier than this in the replay out of the statistics
     #[arg(long, value_name = "TIME", default_value = "0")]

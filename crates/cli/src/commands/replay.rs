@@ -67,7 +67,11 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
     } else if !args.quiet {
         print(&report::text(&summary))?;
     }
-    Ok(ending(&summary))
+    let ending = ending(&summary);
+    if args.quiet && ending != Ending::Done {
+        note(&format!("iosonar: {}", report::why_not_done(&summary)));
+    }
+    Ok(ending)
 }
 
 /// How the command ends after a replay with this outcome.

@@ -59,7 +59,8 @@ fn describe(all: &[Listed]) -> String {
         };
         let writes = match (&listed.no_reads, &listed.no_writes) {
             (None, Some(_)) => "--destroy".to_owned(),
-            (_, reason) => allowed(reason),
+            (Some(_), _) => "no".to_owned(),
+            (None, reason) => allowed(reason),
         };
         table.row(vec![
             listed.path.display().to_string(),

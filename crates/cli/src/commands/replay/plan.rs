@@ -13,6 +13,7 @@ use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 use super::{model, usage, warn};
 use crate::args::{EngineArgs, Replay};
 use crate::exit::note;
+use crate::signals;
 
 /// All that is known before the start.
 pub(crate) struct Plan {
@@ -42,8 +43,15 @@ impl Plan {
                  or simulate",
             ));
         }
+        refuse_impossible(args)?;
         let pairs = pairs(args)?;
         refuse_shared_streams(&pairs)?;
+        for pair in &pairs {
+            if let Some(target) = &pair.target {
+                crate::files::refuse_same(&pair.trace, target)?;
+            }
+        }
+        refuse_stray_destroy(args, &pairs)?;
         let mut loads = Vec::new();
         for pair in &pairs {
             let load = Load::scanned(&pair.trace, &pair.reading, options.writes)?;
@@ -252,6 +260,50 @@ fn pairs(args: &Replay) -> anyhow::Result<Vec<Pair>> {
         .collect())
 }
 
+/// What the system would refuse later, and with fewer words.
+fn refuse_impossible(args: &Replay) -> anyhow::Result<()> {
+    if args.engine.sqpoll && args.engine.task_work == "defer" {
+        return Err(usage(
+            "--sqpoll does not go with --task-work defer: where a kernel thread submits, nothing is deferred",
+        ));
+    }
+    if args.engine.latency > Nanos::from_secs(3600) {
+        return Err(usage(
+            "--latency: a request that takes more than an hour is none",
+        ));
+    }
+    let processors = args.options().pacing.cpus;
+    let missing = |cpu: &&usize| {
+        !Path::new(&format!("/sys/devices/system/cpu/cpu{cpu}")).exists()
+            && Path::new("/sys/devices/system/cpu").exists()
+    };
+    match processors.iter().find(missing) {
+        Some(cpu) => Err(usage(&format!("--cpu: there is no processor {cpu} here"))),
+        None => Ok(()),
+    }
+}
+
+/// Whoever may lose its content is a target; anything else is a slip of the hand.
+fn refuse_stray_destroy(args: &Replay, pairs: &[Pair]) -> anyhow::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
+    for named in &args.targets.destroy {
+        let is_target = pairs
+            .iter()
+            .filter_map(|pair| pair.target.as_ref())
+            .any(|target| {
+                target == named || identity(named).is_some() && identity(named) == identity(target)
+            });
+        if !is_target {
+            return Err(usage(&format!(
+                "--destroy {} names no target of this replay",
+                named.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Only one can read a stream.
 fn refuse_shared_streams(pairs: &[Pair]) -> anyhow::Result<()> {
     for (i, pair) in pairs.iter().enumerate() {
@@ -371,7 +423,11 @@ pub(crate) fn create(path: &Path, size: Bytes, quiet: bool) -> anyhow::Result<()
     bar.set_style(ProgressStyle::with_template(
         "filling the target {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}",
     )?);
-    let outcome = create_file(path, size, |written| bar.set_position(written));
+    signals::watch()?;
+    let outcome = create_file(path, size, |written| {
+        bar.set_position(written);
+        signals::count() == 0
+    });
     bar.finish_and_clear();
     Ok(outcome?)
 }

@@ -22,9 +22,14 @@ pub(super) fn text(summary: &Summary) -> String {
                 latency,
                 response_time,
             } = times;
-            table.times(&format!("{name}s latency"), latency);
-            table.times(&format!("{name}s delay"), delay);
-            table.times(&format!("{name}s response time"), response_time);
+            let all = if name == "flush" {
+                "flushes".to_owned()
+            } else {
+                format!("{name}s")
+            };
+            table.times(&format!("{all} latency"), latency);
+            table.times(&format!("{all} delay"), delay);
+            table.times(&format!("{all} response time"), response_time);
         }
     }
     table.times("own lateness", &summary.own_lateness);
@@ -54,14 +59,14 @@ pub(super) fn text(summary: &Summary) -> String {
             "{a:.2} % less than 100 µs late, {b:.2} % less than 1 ms, {c:.2} % less than 10 ms"
         ),
     );
-    let per_request = summary.processor_time.get() as f64 / 1e3 / summary.completed.max(1) as f64;
-    text += &line(
-        "engine",
-        &format!(
-            "{}, {per_request:.2} µs of processor time a request in the thread that hands over",
-            summary.engine
-        ),
-    );
+    let mut engine = summary.engine.to_owned();
+    if summary.completed > 0 {
+        let per_request = summary.processor_time.get() as f64 / 1e3 / summary.completed as f64;
+        engine += &format!(
+            ", {per_request:.2} µs of processor time a request in the thread that hands over"
+        );
+    }
+    text += &line("engine", &engine);
     for note in &summary.notes {
         text += &line("", note);
     }
@@ -270,6 +275,18 @@ fn counts(summary: &Summary) -> String {
         ));
     }
     parts.join(", ")
+}
+
+/// In a line, why a replay did not end with all done as asked.
+pub(super) fn why_not_done(summary: &Summary) -> String {
+    let mut reasons = vec![counts(summary)];
+    reasons.extend(summary.early.map(|early| why(early).to_owned()));
+    reasons.extend(summary.records_error.clone());
+    if summary.faults() > 0 {
+        reasons.push(format!("{} sectors are wrong", grouped(summary.faults())));
+    }
+    reasons.push(format!("verdict: {}", summary.verdict));
+    reasons.join("; ")
 }
 
 /// The summary for programs.
