@@ -83,7 +83,8 @@ impl Buffers {
     /// Brings the first buffers into memory, as many as fit into `bytes`, so that the first requests do
     /// not wait for it; `random` makes them data that can be written.
     pub(crate) fn warm_up(&mut self, bytes: usize, random: Option<u8>) {
-        let buffers = (bytes / self.stride).clamp(1, self.count);
+        // None of a load with enormous requests, which are seldom many at once.
+        let buffers = (bytes / self.stride).min(self.count);
         for slot in 0..buffers {
             match random {
                 Some(percent) => self.make_unique(slot as u32, self.stride, 0, percent),
