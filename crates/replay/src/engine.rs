@@ -120,7 +120,7 @@ pub(crate) trait Engine {
 
     /// How many accesses may be handed over together.
     fn together(&self) -> usize {
-        64
+        16
     }
 
     /// Prepares an access; it begins with the next [`submit`](Self::submit).

@@ -21,7 +21,7 @@ pub(crate) struct Record {
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<Nanos>,
     /// End after so many requests
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) requests: Option<u64>,
     /// End when the output is about this large
     #[arg(long, value_name = "SIZE")]
