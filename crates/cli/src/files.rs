@@ -7,12 +7,17 @@ use crate::exit::Usage;
 
 /// Refuses an output that is one of the inputs, by whatever path.
 pub(crate) fn refuse_same(input: &Path, output: &Path) -> Result<(), Usage> {
-    let identity = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
-    match (identity(input), identity(output)) {
-        (Some(a), Some(b)) if a == b => Err(Usage(format!(
+    if is_same(input, output) {
+        return Err(Usage(format!(
             "{} would overwrite its own input: take another name for the output",
             output.display()
-        ))),
-        _ => Ok(()),
+        )));
     }
+    Ok(())
+}
+
+/// Whether both are there and one file, by whatever paths.
+pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
+    let identity = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
+    identity(a).is_some_and(|a| identity(b) == Some(a))
 }

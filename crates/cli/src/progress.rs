@@ -6,7 +6,38 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use iosonar_replay::verify::PassProgress;
 use iosonar_trace::{ReadProgress, Reading};
+
+use crate::signals;
+
+/// A bar that whoever does the work moves on himself; none is seen if it is to be quiet.
+pub(crate) fn bar(quiet: bool, length: u64, template: &str) -> anyhow::Result<ProgressBar> {
+    let bar = if quiet {
+        ProgressBar::hidden()
+    } else {
+        ProgressBar::new(length)
+    };
+    bar.set_style(ProgressStyle::with_template(template)?);
+    Ok(bar)
+}
+
+/// Does `work` of a verification with a bar; whether no signal ended it.
+pub(crate) fn verifying<T>(
+    quiet: bool,
+    work: impl FnOnce(&mut dyn FnMut(PassProgress) -> bool) -> T,
+) -> anyhow::Result<(T, bool)> {
+    let template = "verifying {bar:30} {pos} of {len} sectors, {eta} left";
+    let (bar, mut whole) = (bar(quiet, 0, template)?, true);
+    let result = work(&mut |PassProgress { done, all }| {
+        bar.set_length(all);
+        bar.set_position(done);
+        whole = signals::count() == 0;
+        whole
+    });
+    bar.finish_and_clear();
+    Ok((result, whole))
+}
 
 /// Does `work`, while `update` brings the bar up to date ten times a second.
 pub(crate) fn watched<T>(

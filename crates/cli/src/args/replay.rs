@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use iosonar_replay::verify::{Verification, Verify};
 use iosonar_replay::{
-    Beyond, Conflicts, Data, Durability, EngineKind, Fit, Options, Pacing, RingOptions, Strong,
-    Style, TaskWork, Writes,
+    Beyond, Conflicts, Data, Durability, EngineKind, Fit, Intent, Options, Pacing, RingOptions,
+    Strong, Style, TaskWork, Writes,
 };
 use iosonar_units::{Bytes, Nanos};
 
@@ -316,6 +316,15 @@ impl TargetArgs {
             (true, _) => Writes::Do,
             (false, true) => Writes::Skip,
             (false, false) => Writes::Refuse,
+        }
+    }
+
+    /// What may be done to the targets.
+    pub(crate) fn intent(&self) -> Intent {
+        Intent {
+            write: self.write,
+            destroy: self.destroy.clone(),
+            buffered: self.no_direct,
         }
     }
 

@@ -1,6 +1,5 @@
 //! `iosonar prepare`: fill a target with data, or read it once.
 
-use indicatif::{ProgressBar, ProgressStyle};
 use iosonar_replay::safety::Host;
 use iosonar_replay::{Intent, Target, fill, slurp};
 use iosonar_units::Bytes;
@@ -9,6 +8,7 @@ use serde_json::json;
 use crate::args::Prepare;
 use crate::exit::{Ending, Usage, note, print};
 use crate::json::Output;
+use crate::progress::bar;
 use crate::signals;
 
 pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
@@ -35,14 +35,11 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
             target.path().display()
         ));
     }
-    let bar = if args.quiet {
-        ProgressBar::hidden()
-    } else {
-        ProgressBar::new(target.size().get())
-    };
-    bar.set_style(ProgressStyle::with_template(
+    let bar = bar(
+        args.quiet,
+        target.size().get(),
         "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
-    )?);
+    )?;
     let progress = |done| {
         bar.set_position(done);
         signals::count() == 0

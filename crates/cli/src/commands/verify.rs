@@ -1,9 +1,8 @@
 //! `iosonar verify`: what a replay wrote, read again from the tables that it kept.
 
-use indicatif::{ProgressBar, ProgressStyle};
 use iosonar_replay::safety::Host;
 use iosonar_replay::verify::{
-    Expect, Findings, KeptTables, PassProgress, Survival, Tables, check_again, read_log,
+    Expect, Findings, KeptTables, Survival, Tables, check_again, read_log,
 };
 use iosonar_replay::{Intent, Target};
 use iosonar_report::grouped;
@@ -14,6 +13,7 @@ use super::replay::{findings_json, findings_text};
 use crate::args::Verify;
 use crate::exit::{Ending, Usage, note, print};
 use crate::json::Output;
+use crate::progress::verifying;
 use crate::signals;
 
 pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
@@ -38,32 +38,22 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
         tell(&kept);
     }
     signals::watch()?;
-    let bar = if args.quiet {
-        ProgressBar::hidden()
-    } else {
-        ProgressBar::new(0)
+    let mut findings = Findings::default();
+    let expect = Expect {
+        only_durable: args.after_crash,
+        all_known: kept.is_complete,
     };
-    bar.set_style(ProgressStyle::with_template(
-        "verifying {bar:30} {pos} of {len} sectors, {eta} left",
-    )?);
-    let (mut findings, mut whole) = (Findings::default(), true);
-    let survival = check_again(
-        &target,
-        kept.run,
-        &kept.tables,
-        Expect {
-            only_durable: args.after_crash,
-            all_known: kept.is_complete,
-        },
-        &mut findings,
-        |PassProgress { done, all }| {
-            bar.set_length(all);
-            bar.set_position(done);
-            whole = signals::count() == 0;
-            whole
-        },
-    )?;
-    bar.finish_and_clear();
+    let (survival, whole) = verifying(args.quiet, |progress| {
+        check_again(
+            &target,
+            kept.run,
+            &kept.tables,
+            expect,
+            &mut findings,
+            progress,
+        )
+    })?;
+    let survival = survival?;
     if args.json {
         print(&to_json(&kept, &findings, &survival, args).text())?;
     } else if !args.quiet {

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use iosonar_replay::safety::{Host, advice};
-use iosonar_replay::{EngineKind, Intent, Load, Options, SimulatedDevice, Target, create_file};
+use iosonar_replay::{EngineKind, Load, Options, SimulatedDevice, Target, create_file};
 use iosonar_report::grouped;
 use iosonar_trace::transform::Change;
 use iosonar_trace::{Reading, input};
@@ -13,6 +12,8 @@ use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 use super::{model, usage, warn};
 use crate::args::{EngineArgs, Replay};
 use crate::exit::note;
+use crate::files::is_same;
+use crate::progress::bar;
 use crate::signals;
 
 /// All that is known before the start.
@@ -58,11 +59,7 @@ impl Plan {
             refuse_several_devices(&load)?;
             loads.push(load);
         }
-        let mut intent = Intent {
-            write: args.targets.write,
-            destroy: args.targets.destroy.clone(),
-            buffered: args.targets.no_direct,
-        };
+        let mut intent = args.targets.intent();
         let mut targets: Vec<Target> = Vec::new();
         for (pair, load) in pairs.iter().zip(&loads) {
             let Some(path) = &pair.target else {
@@ -115,11 +112,7 @@ impl Plan {
         let Some(target) = args.targets.target.first() else {
             return Err(usage("--find-rate needs a --target"));
         };
-        let mut intent = Intent {
-            write: args.targets.write,
-            destroy: args.targets.destroy.clone(),
-            buffered: args.targets.no_direct,
-        };
+        let mut intent = args.targets.intent();
         if args.targets.create.is_some() {
             intent.destroy.push(target.clone());
         }
@@ -285,15 +278,11 @@ fn refuse_impossible(args: &Replay) -> anyhow::Result<()> {
 
 /// Whoever may lose its content is a target; anything else is a slip of the hand.
 fn refuse_stray_destroy(args: &Replay, pairs: &[Pair]) -> anyhow::Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    let identity = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
     for named in &args.targets.destroy {
         let is_target = pairs
             .iter()
             .filter_map(|pair| pair.target.as_ref())
-            .any(|target| {
-                target == named || identity(named).is_some() && identity(named) == identity(target)
-            });
+            .any(|target| target == named || is_same(named, target));
         if !is_target {
             return Err(usage(&format!(
                 "--destroy {} names no target of this replay",
@@ -336,15 +325,8 @@ fn tell_unmapped(args: &Replay, trace: &Path, reading: &Reading) {
 }
 
 fn refuse_twice(targets: &[PathBuf]) -> anyhow::Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    let identity = |path: &PathBuf| {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some((metadata.rdev(), metadata.dev(), metadata.ino()))
-    };
     for (i, target) in targets.iter().enumerate() {
-        let same = |other: &&PathBuf| {
-            *other == target || identity(target).is_some() && identity(other) == identity(target)
-        };
+        let same = |other: &&PathBuf| *other == target || is_same(other, target);
         if let Some(other) = targets[..i].iter().find(same) {
             return Err(usage(&format!(
                 "{} and {} are the same target",
@@ -415,14 +397,8 @@ fn refuse_several_devices(load: &Load) -> anyhow::Result<()> {
 
 /// Makes a target file, with a progress bar.
 pub(crate) fn create(path: &Path, size: Bytes, quiet: bool) -> anyhow::Result<()> {
-    let bar = if quiet {
-        ProgressBar::hidden()
-    } else {
-        ProgressBar::new(size.get())
-    };
-    bar.set_style(ProgressStyle::with_template(
-        "filling the target {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}",
-    )?);
+    let template = "filling the target {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}";
+    let bar = bar(quiet, size.get(), template)?;
     signals::watch()?;
     let outcome = create_file(path, size, |written| {
         bar.set_position(written);

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
-use iosonar_replay::verify::PassProgress;
 use iosonar_replay::{Progress, Stop, Summary, Target, replay};
 use iosonar_report::{FAKE_NOTICE, grouped};
 use iosonar_trace::transform::beginning;
@@ -15,6 +14,7 @@ use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, input, output};
 use iosonar_units::Nanos;
 
 use super::Plan;
+use crate::progress::verifying;
 use crate::signals;
 
 /// Where results go.
@@ -138,23 +138,8 @@ fn final_pass(summary: &mut Summary, targets: &[Target], quiet: bool) -> anyhow:
             summary.is_unverified = true;
             continue;
         }
-        let bar = if quiet {
-            ProgressBar::hidden()
-        } else {
-            ProgressBar::new(0)
-        };
-        bar.set_style(ProgressStyle::with_template(
-            "verifying {bar:30} {pos} of {len} sectors, {eta} left",
-        )?);
-        let mut whole = true;
-        told.final_pass(target, |PassProgress { done, all }| {
-            bar.set_length(all);
-            bar.set_position(done);
-            whole = signals::count() == 0;
-            whole
-        })
-        .context("cannot verify")?;
-        bar.finish_and_clear();
+        let (passed, whole) = verifying(quiet, |progress| told.final_pass(target, progress))?;
+        passed.context("cannot verify")?;
         if !whole {
             summary.is_unverified = true;
             summary

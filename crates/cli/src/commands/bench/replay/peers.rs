@@ -36,7 +36,11 @@ fn output_of(command: &mut Command) -> anyhow::Result<String> {
 /// A figure of fio's terse output, by its place (`HOWTO`, terse version 3).
 fn terse(text: &str, field: usize) -> Option<f64> {
     let line = text.lines().find(|line| line.starts_with("3;"))?;
-    line.split(';').nth(field)?.parse().ok()
+    line.split(';')
+        .nth(field)?
+        .trim_end_matches('%')
+        .parse()
+        .ok()
 }
 
 /// Reads per second of a job.
@@ -90,10 +94,7 @@ pub(super) fn highest_rates(
             let all: Vec<&str> = generated.iter().copied().chain(options.concat()).collect();
             let text = fio(target, &all)?;
             if let Some(rate) = terse(&text, READ_IOPS) {
-                let percent: f64 = PROCESSOR
-                    .iter()
-                    .filter_map(|f| field_percent(&text, *f))
-                    .sum();
+                let percent: f64 = PROCESSOR.iter().filter_map(|f| terse(&text, *f)).sum();
                 let note = format!(
                     "{:.2} µs of processor time a request",
                     percent * 1e4 / rate.max(1.0)
@@ -124,15 +125,6 @@ pub(super) fn highest_rates(
         }
     }
     Ok(figures)
-}
-
-fn field_percent(text: &str, field: usize) -> Option<f64> {
-    let line = text.lines().find(|line| line.starts_with("3;"))?;
-    line.split(';')
-        .nth(field)?
-        .trim_end_matches('%')
-        .parse()
-        .ok()
 }
 
 /// Replays with blkreplay; where its output is.
