@@ -2,15 +2,13 @@
 //!
 //! - the event calendar, under the hold model (pop one, schedule one), at 16 to a million events;
 //! - the queueing-network layer: M/M/1 and a fork-join of four;
-//! - a simulated request on RAID 5 and RAID 0;
-//! - a point of a sonar diagram.
+//! - a simulated request on RAID 5 and RAID 0.
 //!
 //! The figures of peers stand beside ours in `docs/src/performance.md`.
 
 use std::path::Path;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use iosonar::plot::{Kind, Series, Size, Sonar, render};
 use iosonar::scenario::{Overrides, Simulation};
 use iosonar::sim_core::network::{Arrivals, Builder, Queue, Until};
 use iosonar::sim_core::{Calendar, Law, Seed};
@@ -103,28 +101,5 @@ fn simulation(c: &mut Criterion) {
     group.finish();
 }
 
-fn sonar(c: &mut Criterion) {
-    const POINTS: u32 = 1_000_000;
-    let mut group = c.benchmark_group("sonar diagram");
-    group.sample_size(10);
-    group.throughput(Throughput::Elements(u64::from(POINTS)));
-    group.bench_function("of a million requests, as PNG", |b| {
-        b.iter(|| {
-            let mut sonar = Sonar::new("bench", "time [s]", "latency");
-            for i in 0..POINTS {
-                let series = if i % 3 == 0 {
-                    Series::Write
-                } else {
-                    Series::Read
-                };
-                let latency = 1e-4 * f64::from(1 + i.wrapping_mul(2_654_435_761) % 9973);
-                sonar.push(series, f64::from(i) * 1e-3, latency);
-            }
-            render(&sonar, Kind::Png, Size::default()).expect("it can be drawn")
-        });
-    });
-    group.finish();
-}
-
-criterion_group!(benches, hold, networks, simulation, sonar);
+criterion_group!(benches, hold, networks, simulation);
 criterion_main!(benches);

@@ -19,6 +19,8 @@ mod reuse;
 mod series;
 mod summary;
 mod sweep;
+mod timeline;
+mod tumbling;
 mod working_set;
 
 pub use activity::{
@@ -29,8 +31,11 @@ pub use burstiness::{Burstiness, Hurst};
 pub use load::{
     Amount, Frequencies, Hot, LoadMetrics, LoadOptions, LoadSummary, WORKING_SET_WINDOWS,
 };
-pub use outcome::{OutcomeMetrics, OutcomePoint, OutcomeSummary, Outcomes};
+pub use outcome::{OutcomeMetrics, OutcomeSummary, Outcomes};
 pub use overlap::{CloseOverlaps, Damaged, GAPS};
 pub use reuse::MissRatioCurve;
 pub use series::LoadPoint;
 pub use summary::{Columns, Summary};
+pub use sweep::{Flight, Watcher};
+pub use timeline::{Timeline, TimelinePoint};
+pub use tumbling::{Tumbling, TumblingPoint};

@@ -26,15 +26,19 @@ pub const WORKING_SET_WINDOWS: [Nanos; 4] = [
 pub struct LoadOptions {
     /// The width of the windows that rates are averaged over.
     pub window: Nanos,
+    /// The width of the ranges that positions are counted in, in sectors, a power of two; more than 65 536 are
+    /// joined.
+    pub position_sectors: u64,
     /// So many bytes of tables are exact; beyond, pages are sampled.
     pub memory: usize,
 }
 
 impl Default for LoadOptions {
-    /// Windows of a second, 100 MiB: half a million pages, or 2 GiB of data, are exact.
+    /// Windows of a second, positions by GiB, 100 MiB: half a million pages, or 2 GiB of data, are exact.
     fn default() -> Self {
         Self {
             window: Nanos::SECOND,
+            position_sectors: 1 << 21,
             memory: 100 << 20,
         }
     }
@@ -88,8 +92,6 @@ struct Positions {
     counts: BTreeMap<u64, (u64, u64)>,
 }
 
-/// Sectors of a GiB, as a power of two.
-const GIB: u32 = 21;
 const MOST_POSITIONS: usize = 1 << 16;
 /// So many different lengths are told apart.
 const MOST_SIZES: usize = 1 << 16;
@@ -136,7 +138,7 @@ impl LoadMetrics {
             distances: 0,
             sizes: BTreeMap::new(),
             positions: Positions {
-                shift: GIB,
+                shift: options.position_sectors.max(1).ilog2(),
                 counts: BTreeMap::new(),
             },
             pages: Pages::new(options.memory / PAGE_BYTES, windows),
@@ -303,6 +305,7 @@ impl LoadMetrics {
             curve: self.pages.reuse.curve(self.pages.accesses()),
             hot: hot(&frequencies),
             frequencies: Frequencies::of(&frequencies),
+            repetition: staircase(&frequencies),
             burstiness: Burstiness {
                 most_per_s: counts.most(),
                 peak_to_mean: counts.peak_to_mean(),
@@ -353,6 +356,17 @@ fn hot(frequencies: &[u32]) -> Vec<Hot> {
         });
     }
     table
+}
+
+/// A falling sequence as a staircase: where each step begins, from 1, and how high it is.
+fn staircase(descending: &[u32]) -> Vec<(u64, u32)> {
+    let mut steps: Vec<(u64, u32)> = Vec::new();
+    for (i, &count) in descending.iter().enumerate() {
+        if steps.last().is_none_or(|(_, last)| *last != count) {
+            steps.push((i as u64 + 1, count));
+        }
+    }
+    steps
 }
 
 /// How often pages are accessed.
@@ -445,6 +459,9 @@ pub struct LoadSummary {
     pub hot: Vec<Hot>,
     /// Accesses per page.
     pub frequencies: Frequencies,
+    /// Pages in falling order of their accesses, as a staircase: so many accesses have the pages from this rank
+    /// (from 1) on (of the sample, where pages are sampled).
+    pub repetition: Vec<(u64, u32)>,
     /// How uneven arrivals are.
     pub burstiness: Burstiness,
     /// Requests that overlap with one that began less than each of [`GAPS`](crate::GAPS) before.

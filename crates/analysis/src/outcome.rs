@@ -8,20 +8,8 @@ use iosonar_units::Nanos;
 
 use crate::activity::{Activity, ActivityMeter, ActivityOptions, Logical};
 use crate::overlap::Damaged;
-use crate::sweep::{Event, Flight, Sweep};
-
-/// Throughput demanded and reached within a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OutcomePoint {
-    /// Requests whose intended start lies in the window.
-    pub demanded: u64,
-    /// Their sectors.
-    pub demanded_sectors: u64,
-    /// Requests that were completed in it.
-    pub completed: u64,
-    /// Their sectors.
-    pub completed_sectors: u64,
-}
+use crate::sweep::{Event, Flight, Sweep, Watcher};
+use crate::timeline::Timeline;
 
 /// Requests that are made of several records.
 #[derive(Clone, Copy, Debug)]
@@ -34,12 +22,10 @@ struct Group {
 
 /// A group that had no record for so many rows is complete.
 const GROUP_ROWS: u64 = 1 << 16;
-const MOST_POINTS: usize = 1 << 20;
 
 /// Measures what became of a load, record by record.
 pub struct OutcomeMetrics {
-    window: Nanos,
-    points: BTreeMap<u64, OutcomePoint>,
+    timeline: Timeline,
     reads: Outcomes,
     writes: Outcomes,
     by_size: BTreeMap<u32, [Distribution; 2]>,
@@ -47,6 +33,7 @@ pub struct OutcomeMetrics {
     not_done: u64,
     sweep: Sweep,
     in_flight: u64,
+    completions: u64,
     most_in_flight: u64,
     since: Nanos,
     weighted: f64,
@@ -82,11 +69,10 @@ impl Outcomes {
 }
 
 impl OutcomeMetrics {
-    /// Nothing measured yet; throughput is averaged over `window`.
-    pub fn new(window: Nanos, activity: ActivityOptions) -> Self {
+    /// Nothing measured yet.
+    pub fn new(timeline: Timeline, activity: ActivityOptions) -> Self {
         Self {
-            window,
-            points: BTreeMap::new(),
+            timeline,
             reads: Outcomes::default(),
             writes: Outcomes::default(),
             by_size: BTreeMap::new(),
@@ -94,6 +80,7 @@ impl OutcomeMetrics {
             not_done: 0,
             sweep: Sweep::default(),
             in_flight: 0,
+            completions: 0,
             most_in_flight: 0,
             since: Nanos::ZERO,
             weighted: 0.0,
@@ -111,6 +98,11 @@ impl OutcomeMetrics {
 
     /// Adds a record. They come sorted by intended start.
     pub fn push(&mut self, record: &Record) {
+        self.push_watched(record, &mut ());
+    }
+
+    /// Adds a record, and tells what happens before it begins.
+    pub fn push_watched(&mut self, record: &Record, watcher: &mut impl Watcher) {
         let Record { request, outcome } = record;
         self.rows += 1;
         let group_of_time = |t: Nanos| t.get() / self.group_length.get().max(1);
@@ -122,17 +114,15 @@ impl OutcomeMetrics {
         }
         self.first_start.get_or_insert(request.start);
         self.last_start = request.start;
-        self.proceed(request.start);
-        let sectors = u64::from(request.sectors.get());
-        let point = self.point(request.start);
-        point.demanded += 1;
-        point.demanded_sectors += sectors;
+        self.proceed(request.start, watcher);
         self.not_done += u64::from(outcome.status != Status::Done);
         let Some(latency) = outcome.latency else {
             self.untimed += 1;
+            self.timeline.demanded(request, None);
             return;
         };
         let delay = outcome.delay.unwrap_or_default();
+        self.timeline.demanded(request, Some(delay));
         let is_read = request.op == Op::Read;
         let of = if is_read {
             &mut self.reads
@@ -150,31 +140,15 @@ impl OutcomeMetrics {
         self.by_size.entry(class).or_default()[usize::from(!is_read)].push(latency);
         let from = request.start.saturating_add(delay);
         let until = from.saturating_add(latency);
-        let point = self.point(until);
-        point.completed += 1;
-        point.completed_sectors += sectors;
         self.sweep.push(Flight {
             from,
             until,
             request: *request,
+            status: outcome.status,
+            pushed_back: outcome.pushed_back,
             number: self.rows,
         });
         self.group(record, from, until);
-    }
-
-    fn point(&mut self, time: Nanos) -> &mut OutcomePoint {
-        if self.points.len() > MOST_POINTS {
-            self.window = Nanos::new(self.window.get() * 2);
-            for (k, fine) in std::mem::take(&mut self.points) {
-                let coarse = self.points.entry(k / 2).or_default();
-                coarse.demanded += fine.demanded;
-                coarse.demanded_sectors += fine.demanded_sectors;
-                coarse.completed += fine.completed;
-                coarse.completed_sectors += fine.completed_sectors;
-            }
-        }
-        let k = time.get() / self.window.get().max(1);
-        self.points.entry(k).or_default()
     }
 
     /// What a record is to the request that it belongs to.
@@ -240,7 +214,7 @@ impl OutcomeMetrics {
     }
 
     /// Does what happens before `now`.
-    fn proceed(&mut self, now: Nanos) {
+    fn proceed(&mut self, now: Nanos, watcher: &mut impl Watcher) {
         while let Some(event) = self.sweep.next(now) {
             let time = event.time();
             self.weighted += self.in_flight as f64 * (time - self.since.min(time)).get() as f64;
@@ -253,16 +227,28 @@ impl OutcomeMetrics {
                     self.most_in_flight = self.most_in_flight.max(self.in_flight);
                     self.damaged
                         .push(&flight.request, flight.from, flight.until);
+                    self.timeline.begun(&flight);
+                    watcher.begun(&flight, self.in_flight);
                 }
-                Event::End(_) => self.in_flight -= 1,
+                Event::End(flight) => {
+                    self.in_flight -= 1;
+                    self.timeline.ended(&flight);
+                    watcher.ended(&flight, self.completions);
+                    self.completions += 1;
+                }
             }
             self.activity.event(&event);
         }
     }
 
     /// What has been measured; `None` if no record has a latency.
-    pub fn finish(mut self) -> Option<OutcomeSummary> {
-        self.proceed(Nanos::MAX);
+    pub fn finish(self) -> Option<OutcomeSummary> {
+        self.finish_watched(&mut ())
+    }
+
+    /// What has been measured, and tells what is still to happen.
+    pub fn finish_watched(mut self, watcher: &mut impl Watcher) -> Option<OutcomeSummary> {
+        self.proceed(Nanos::MAX, watcher);
         let open: Vec<u32> = self.groups.keys().copied().collect();
         open.into_iter().for_each(|key| self.end_group(key));
         let begun = self.begun?;
@@ -279,12 +265,7 @@ impl OutcomeMetrics {
             demanded: self.last_start.saturating_sub(first),
             actual: self.ended.saturating_sub(first),
             damaged: self.damaged.counts(),
-            window: self.window,
-            series: self
-                .points
-                .into_iter()
-                .map(|(k, point)| (Nanos::new(k.saturating_mul(self.window.get())), point))
-                .collect(),
+            timeline: self.timeline,
             activity: self.activity.finish(),
         })
     }
@@ -313,10 +294,8 @@ pub struct OutcomeSummary {
     pub actual: Nanos,
     /// Requests that overlap with one in flight: of any kind; where either writes; where both write.
     pub damaged: [u64; 3],
-    /// The width of the windows of `series`.
-    pub window: Nanos,
-    /// Throughput; each time is the beginning of a window.
-    pub series: Vec<(Nanos, OutcomePoint)>,
+    /// What happened over time.
+    pub timeline: Timeline,
     /// The metrics of disk activity.
     pub activity: Activity,
 }

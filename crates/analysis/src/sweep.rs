@@ -3,24 +3,41 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use iosonar_trace::{Op, Request};
+use iosonar_trace::{Op, Request, Status};
 use iosonar_units::Nanos;
 
-/// A request as it is in flight. Flights are ordered by their beginnings; of equal ones by [`Flight::key`].
+/// A request as it is in flight. Flights are ordered by their beginnings; of equal ones
+/// by their ends, directions, devices, numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Flight {
+pub struct Flight {
     /// When it was handed over.
-    pub(crate) from: Nanos,
+    pub from: Nanos,
     /// When it was complete.
-    pub(crate) until: Nanos,
-    pub(crate) request: Request,
+    pub until: Nanos,
+    /// What was asked.
+    pub request: Request,
+    /// How it ended.
+    pub status: Status,
+    /// Whether it waited for another that it overlaps.
+    pub pushed_back: bool,
     /// Which record it is.
     pub(crate) number: u64,
 }
 
 impl Flight {
-    pub(crate) fn is_read(&self) -> bool {
+    /// Whether it is a read.
+    pub fn is_read(&self) -> bool {
         self.request.op == Op::Read
+    }
+
+    /// How long it took.
+    pub fn latency(&self) -> Nanos {
+        self.until.saturating_sub(self.from)
+    }
+
+    /// How late it was handed over.
+    pub fn delay(&self) -> Nanos {
+        self.from.saturating_sub(self.request.start)
     }
 
     /// No two flights have the same.
@@ -40,6 +57,20 @@ impl Ord for Flight {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }
+}
+
+/// Whoever wants to know when requests begin and end, in the order of time.
+pub trait Watcher {
+    /// A request was handed over; so many are in flight now, itself included.
+    fn begun(&mut self, flight: &Flight, in_flight: u64);
+    /// A request is complete, as the `number`th, from zero.
+    fn ended(&mut self, flight: &Flight, number: u64);
+}
+
+/// Nobody.
+impl Watcher for () {
+    fn begun(&mut self, _: &Flight, _: u64) {}
+    fn ended(&mut self, _: &Flight, _: u64) {}
 }
 
 /// Something that happens to a flight.

@@ -1,6 +1,6 @@
 //! The metrics of disk activity against their definitions, written down as plainly as can be.
 
-use iosonar_analysis::{ActivityOptions, OutcomeMetrics, OutcomeSummary};
+use iosonar_analysis::{ActivityOptions, OutcomeMetrics, OutcomeSummary, Timeline};
 use iosonar_trace::{Op, Outcome, Record, Request};
 use iosonar_units::{Bytes, Nanos, Sector, Sectors};
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ fn record(start: u64, delay: u64, latency: u64, is_read: bool, sectors: u32) -> 
 }
 
 fn measured(records: &[Record], options: ActivityOptions) -> OutcomeSummary {
-    let mut metrics = OutcomeMetrics::new(Nanos::new(100), options);
+    let mut metrics = OutcomeMetrics::new(Timeline::of(Nanos::new(100)), options);
     records.iter().for_each(|r| metrics.push(r));
     metrics.finish().unwrap()
 }

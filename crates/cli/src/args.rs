@@ -2,6 +2,7 @@
 
 mod devices;
 pub(crate) mod generate;
+mod pictures;
 mod reading;
 mod replay;
 mod traces;
@@ -9,12 +10,11 @@ mod traces;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use iosonar_plot::Size;
-use iosonar_report::Quantity;
 use iosonar_units::Nanos;
 
 pub(crate) use devices::{Check, Prepare, Record, Targets, Verify};
 pub(crate) use generate::Generate;
+pub(crate) use pictures::{LookArgs, Plot, Report};
 pub(crate) use reading::ReadArgs;
 pub(crate) use replay::{EngineArgs, Replay, TargetArgs};
 pub(crate) use traces::{Analyze, Convert, Formats, Info, Split};
@@ -55,8 +55,10 @@ pub(crate) enum Command {
     Targets(Targets),
     /// Fill a target with random data, or read it once
     Prepare(Prepare),
-    /// Draw records: sonar diagrams and distribution functions
-    Plot(Plot),
+    /// Draw records: sonar diagrams, distributions and all else that there is to see
+    Plot(Box<Plot>),
+    /// Put everything that there is to see into one page that can be sent
+    Report(Box<Report>),
     /// Write traces in another form: any format, changed, merged, split
     Convert(Convert),
     /// Tell at a glance what is in a trace
@@ -90,6 +92,8 @@ pub(crate) enum BenchKind {
     Sim,
     /// Highest rate, start delays and processor time of replays, beside fio and blkreplay
     Replay,
+    /// The complete set of charts, and a sonar diagram of many requests
+    Plot,
 }
 
 fn key_and_value(text: &str) -> Result<(String, String), String> {
@@ -179,68 +183,4 @@ pub(crate) struct Sim {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ChartName {
-    /// Every request's time over time, on a logarithmic axis: reads blue, writes red
-    Sonar,
-    /// The distribution function, a curve per input
-    Cdf,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum QuantityName {
-    /// From handing over to completion
-    Latency,
-    /// From the intended start to handing over
-    Delay,
-    /// Both together
-    ResponseTime,
-}
-
-impl From<QuantityName> for Quantity {
-    fn from(name: QuantityName) -> Self {
-        match name {
-            QuantityName::Latency => Self::Latency,
-            QuantityName::Delay => Self::Delay,
-            QuantityName::ResponseTime => Self::ResponseTime,
-        }
-    }
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct Plot {
-    /// Which chart
-    pub(crate) chart: ChartName,
-    /// Records of recordings, simulations, replays; a sonar diagram shows all in one
-    #[arg(required = true, value_name = "INPUT")]
-    pub(crate) inputs: Vec<PathBuf>,
-    /// The picture to write, .png or .svg
-    #[arg(short, long, value_name = "OUT")]
-    pub(crate) out: PathBuf,
-    /// Which time of a request
-    #[arg(long, value_name = "NAME", default_value = "latency")]
-    pub(crate) quantity: QuantityName,
-    /// The size of the picture in pixels
-    #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = size)]
-    pub(crate) size: Size,
-    /// Print nothing but errors
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    #[command(flatten)]
-    pub(crate) reading: ReadArgs,
-}
-
-fn size(text: &str) -> Result<Size, String> {
-    let expected = || "expected WIDTHxHEIGHT in pixels, 640x400 to 8000x8000".to_owned();
-    let (width, height) = text.split_once('x').ok_or_else(expected)?;
-    let side = |text: &str, least| match text.parse::<u32>() {
-        Ok(n) if (least..=8000).contains(&n) => Ok(n),
-        _ => Err(expected()),
-    };
-    Ok(Size {
-        width: side(width, 640)?,
-        height: side(height, 400)?,
-    })
 }

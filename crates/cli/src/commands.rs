@@ -12,6 +12,7 @@ pub(crate) mod plot;
 pub(crate) mod prepare;
 pub(crate) mod record;
 pub(crate) mod replay;
+pub(crate) mod report;
 pub(crate) mod sim;
 pub(crate) mod targets;
 pub(crate) mod verify;

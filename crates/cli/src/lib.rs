@@ -7,13 +7,16 @@ mod args;
 mod commands;
 mod exit;
 mod files;
+mod in_order;
 mod json;
+mod looks;
 mod picture;
 mod progress;
 mod remarks;
 mod requests;
 mod signals;
 mod table;
+mod terminal;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -52,6 +55,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::Targets(args) => commands::targets::run(&args),
         Command::Prepare(args) => commands::prepare::run(&args),
         Command::Plot(args) => commands::plot::run(&args),
+        Command::Report(args) => commands::report::run(&args),
         Command::Convert(args) => commands::convert::run(&args),
         Command::Info(args) => commands::info::run(&args),
         Command::Analyze(args) => commands::analyze::run(&args),

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use anyhow::Context;
-use iosonar_plot::{Chart, Kind, Size, render};
+use iosonar_plot::{Chart, Format, Size, Theme, render};
 use iosonar_trace::output::WholeFile;
 
 use crate::exit::Usage;
 
 /// The kind of picture that the name of `path` asks for.
-pub(crate) fn kind_of(path: &Path) -> Result<Kind, Usage> {
+pub(crate) fn kind_of(path: &Path) -> Result<Format, Usage> {
     path.extension()
         .and_then(|e| e.to_str())
-        .and_then(Kind::from_extension)
+        .and_then(Format::from_extension)
         .ok_or_else(|| {
             Usage(format!(
                 "{}: a picture's name ends in .png or .svg",
@@ -21,9 +21,9 @@ pub(crate) fn kind_of(path: &Path) -> Result<Kind, Usage> {
         })
 }
 
-/// Draws `chart` into the file `path`, which is whole or absent.
-pub(crate) fn save(chart: &impl Chart, path: &Path, size: Size) -> anyhow::Result<()> {
-    let picture = render(chart, kind_of(path)?, size)?;
+/// Draws charts, one below the other, into the file `path`, which is whole or absent.
+pub(crate) fn save(charts: &[&Chart], path: &Path, size: Size, theme: Theme) -> anyhow::Result<()> {
+    let picture = render(charts, kind_of(path)?, size, theme)?;
     WholeFile::write_all(path, &picture)
         .with_context(|| format!("{}: cannot write the picture", path.display()))
 }

@@ -1,34 +1,39 @@
 //! Charts from numbers: this crate knows no trace and no device.
 //!
-//! - [`Sonar`]: latency over time, every request: points while they are few, density beyond, so
-//!   that any number of them stays legible in bounded memory.
-//! - [`CdfChart`]: distribution functions, several on one chart.
-//!
-//! A chart is drawn by [`render`] as PNG or SVG. The font is embedded: no system font or library
-//! is needed.
+//! A [`Chart`] is data: axes, and what is drawn on them ([`Mark`]): clouds of points, curves, bands,
+//! histograms, heat maps. It becomes a picture ([`render`]: PNG or SVG, light or dark; fonts are embedded),
+//! coloured text ([`Terminal`]), or numbers ([`Chart::csv`]). A [`Cloud`] takes any number of points in
+//! bounded memory: points while they are few, density beyond, with the slowest always visible.
 //!
 //! ```
-//! use iosonar_plot::{Kind, Series, Size, Sonar, render};
+//! use iosonar_plot::{Axis, Chart, Cloud, Colour, Format, Kind, Mark, Size, Theme, Unit, render};
 //!
-//! let mut sonar = Sonar::new("A burst", "time [s]", "latency");
+//! let (x, y) = (Axis::time("time"), Axis::log("latency", Unit::Seconds));
+//! let reads = Kind { label: "reads".to_owned(), colour: Colour::Read };
+//! let mut cloud = Cloud::new(x.grid(), y.grid(), vec![reads]);
 //! for i in 0..100 {
-//!     sonar.push(Series::Read, f64::from(i) * 0.01, 1e-3 * (1.0 + f64::from(i % 7)));
+//!     cloud.push(0, f64::from(i) * 0.01, 1e-3 * (1.0 + f64::from(i % 7)));
 //! }
-//! let png = render(&sonar, Kind::Png, Size::default()).unwrap();
+//! let title = "A burst".to_owned();
+//! let chart = Chart { title, x, y, marks: vec![Mark::Cloud(cloud)], ..Chart::default() };
+//! let png = render(&[&chart], Format::Png, Size::default(), Theme::Light).unwrap();
 //! assert!(png.starts_with(b"\x89PNG"));
 //! ```
 
-mod canvas;
-mod cdf;
-mod density;
-mod frame;
-mod raster;
+mod chart;
+mod cloud;
+mod csv;
+mod extent;
+mod picture;
 mod scale;
-mod sonar;
+mod terminal;
 mod theme;
 mod units;
 
-pub use canvas::{Area, Chart, Kind, PlotError, Size, render};
-pub use cdf::{CdfChart, Curve};
-pub use sonar::{Series, Sonar};
-pub use units::seconds;
+pub use chart::{Axis, Band, Bars, Chart, Heat, LegendEntry, Limit, Line, Mark, Shape, Table};
+pub use cloud::{Cell, CellEdges, CellGrid, Cloud, GridKind, Kind, Point};
+pub use csv::CSV_HEADER;
+pub use picture::{Format, PlotError, Size, render};
+pub use terminal::Terminal;
+pub use theme::{Colour, Rgb, Theme};
+pub use units::{Unit, seconds};

@@ -1,6 +1,6 @@
 //! Scales: where a value stands on an axis, and which ticks an axis has.
 
-use crate::units::{plain, seconds};
+use crate::units::{Unit, long_time};
 
 /// A scale with its two ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,7 +17,7 @@ pub(crate) struct Tick {
 }
 
 impl Scale {
-    /// A linear scale over these values, a little wider; never empty.
+    /// A linear scale over these values; never empty.
     pub(crate) fn linear(from: f64, to: f64) -> Self {
         if to > from {
             Self::Linear { from, to }
@@ -42,17 +42,20 @@ impl Scale {
         Self::Log { from, to }
     }
 
-    #[cfg(test)]
-    pub(crate) fn from(&self) -> f64 {
-        match *self {
-            Self::Linear { from, .. } | Self::Log { from, .. } => from,
+    /// A logarithmic scale of bytes, from power of two to power of two.
+    pub(crate) fn log_bytes(least: f64, most: f64) -> Self {
+        let mut from = 2_f64.powf(least.log2().floor());
+        let mut to = 2_f64.powf(most.log2().ceil());
+        while to / from < 7.9 {
+            from *= 0.5;
+            to *= 2.0;
         }
+        Self::Log { from, to }
     }
 
-    #[cfg(test)]
-    pub(crate) fn to(&self) -> f64 {
+    pub(crate) fn ends(&self) -> (f64, f64) {
         match *self {
-            Self::Linear { to, .. } | Self::Log { to, .. } => to,
+            Self::Linear { from, to } | Self::Log { from, to } => (from, to),
         }
     }
 
@@ -73,53 +76,82 @@ impl Scale {
         }
     }
 
-    /// Ticks of an axis of plain numbers, with about `wanted` labels on a linear scale.
-    pub(crate) fn ticks(&self, wanted: usize) -> Vec<Tick> {
-        self.ticks_labelled(wanted, plain)
-    }
-
-    /// Ticks of an axis of times in seconds.
-    pub(crate) fn time_ticks(&self, wanted: usize) -> Vec<Tick> {
-        self.ticks_labelled(wanted, seconds)
-    }
-
-    fn ticks_labelled(&self, wanted: usize, label: impl Fn(f64) -> String) -> Vec<Tick> {
+    /// Ticks with labels, about `wanted` of them.
+    pub(crate) fn ticks(&self, wanted: usize, unit: Unit) -> Vec<Tick> {
         match *self {
-            Self::Linear { from, to } => {
-                let step = step_above((to - from) / wanted.max(1) as f64 * 0.7);
-                let first = (from / step - 1e-9).ceil() as i64;
-                let last = (to / step + 1e-9).floor() as i64;
-                (first..=last)
-                    .map(|i| i as f64 * step)
-                    .map(|value| Tick {
-                        value,
-                        label: Some(label(value)),
-                    })
-                    .collect()
-            }
-            Self::Log { from, to } => {
-                let decades = (to / from).log10();
-                let first = from.log10().floor() as i32;
-                let last = to.log10().ceil() as i32;
-                (first..=last)
-                    .flat_map(|decade| (1..10).map(move |digit| (decade, digit)))
-                    .filter_map(|(decade, digit)| {
-                        let value = f64::from(digit) * 10_f64.powi(decade);
-                        let inside = value >= from * 0.999_999 && value <= to * 1.000_001;
-                        let major = match digit {
-                            1 => true,
-                            2 | 5 => decades < 4.5,
-                            _ => false,
-                        };
-                        inside.then(|| Tick {
-                            value,
-                            label: major.then(|| label(value)),
-                        })
-                    })
-                    .collect()
-            }
+            Self::Linear { from, to } => linear_ticks(from, to, wanted, unit),
+            Self::Log { from, to } if unit == Unit::Bytes => powers_of_two(from, to, wanted),
+            Self::Log { from, to } => log_ticks(from, to, wanted, unit),
         }
     }
+}
+
+/// From these spans on, a time axis counts minutes, hours, days.
+const LONG_STEPS: [f64; 14] = [
+    60.0, 120.0, 300.0, 600.0, 1_200.0, 1_800.0, 3_600.0, 7_200.0, 10_800.0, 21_600.0, 43_200.0,
+    86_400.0, 172_800.0, 604_800.0,
+];
+
+fn linear_ticks(from: f64, to: f64, wanted: usize, unit: Unit) -> Vec<Tick> {
+    let raw = (to - from) / wanted.max(1) as f64 * 0.7;
+    let is_long = unit == Unit::Seconds && to - from > 420.0;
+    let long = LONG_STEPS.into_iter().find(|&step| step >= raw);
+    let step = match unit {
+        Unit::Seconds if is_long => long.unwrap_or_else(|| step_above(raw)),
+        Unit::Bytes => 2_f64.powf(raw.log2().ceil()),
+        Unit::Count => step_above(raw).max(1.0),
+        _ => step_above(raw),
+    };
+    let first = (from / step - 1e-9).ceil() as i64;
+    let last = (to / step + 1e-9).floor() as i64;
+    let label = |value: f64| match value {
+        0.0 => "0".to_owned(),
+        _ if is_long => long_time(value, step),
+        _ => unit.text(value),
+    };
+    (first..=last)
+        .map(|i| i as f64 * step)
+        .map(|value| Tick {
+            value,
+            label: Some(label(value)),
+        })
+        .collect()
+}
+
+fn log_ticks(from: f64, to: f64, wanted: usize, unit: Unit) -> Vec<Tick> {
+    let decades = (to / from).log10();
+    let first = from.log10().floor() as i32;
+    let last = to.log10().ceil() as i32;
+    // Labels at 1-2-5 while there is room, then at decades, then at every other one.
+    let every_five = decades * 3.0 < 1.6 * wanted as f64;
+    let stride = (decades / (1.3 * wanted as f64)).ceil().max(1.0) as i32;
+    (first..=last)
+        .flat_map(|decade| (1..10).map(move |digit| (decade, digit)))
+        .filter_map(|(decade, digit)| {
+            let value = f64::from(digit) * 10_f64.powi(decade);
+            let inside = value >= from * 0.999_999 && value <= to * 1.000_001;
+            let major = match digit {
+                1 => decade.rem_euclid(stride) == 0,
+                2 | 5 => every_five,
+                _ => false,
+            };
+            inside.then(|| Tick {
+                value,
+                label: major.then(|| unit.text(value)),
+            })
+        })
+        .collect()
+}
+
+fn powers_of_two(from: f64, to: f64, wanted: usize) -> Vec<Tick> {
+    let (first, last) = (from.log2().ceil() as i32, to.log2().floor() as i32);
+    let stride = ((last - first) as usize / wanted.max(1) + 1) as i32;
+    (first..=last)
+        .map(|power| Tick {
+            value: 2_f64.powi(power),
+            label: (power.rem_euclid(stride) == 0).then(|| Unit::Bytes.text(2_f64.powi(power))),
+        })
+        .collect()
 }
 
 fn step_below(value: f64) -> f64 {
@@ -151,24 +183,21 @@ mod tests {
     #[test]
     fn a_log_scale_ends_at_one_two_five_and_spans_a_decade() {
         let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
-        let scale = Scale::log(3e-4, 0.13);
-        assert!(
-            close(scale.from(), 2e-4) && close(scale.to(), 0.2),
-            "{scale:?}"
-        );
+        let (from, to) = Scale::log(3e-4, 0.13).ends();
+        assert!(close(from, 2e-4) && close(to, 0.2), "{from} {to}");
         let one = Scale::log(1e-3, 1e-3);
-        assert!(one.to() / one.from() >= 9.9, "{one:?}");
+        assert!(one.ends().1 / one.ends().0 >= 9.9, "{one:?}");
         assert!(one.share(1e-3) > 0.2 && one.share(1e-3) < 0.8, "{one:?}");
     }
 
     #[test]
     fn log_ticks_are_labelled_one_two_five_while_there_is_room() {
-        let few = Scale::log(1e-3, 0.05).time_ticks(8);
+        let few = Scale::log(1e-3, 0.05).ticks(8, Unit::Seconds);
         assert_eq!(
             labels(&few),
             ["1 ms", "2 ms", "5 ms", "10 ms", "20 ms", "50 ms"]
         );
-        let many = Scale::log(1e-6, 10.0).time_ticks(8);
+        let many = Scale::log(1e-6, 10.0).ticks(8, Unit::Seconds);
         assert_eq!(
             labels(&many),
             [
@@ -179,8 +208,22 @@ mod tests {
 
     #[test]
     fn linear_ticks_are_round() {
-        let ticks = Scale::linear(0.0, 60.0).ticks(6);
+        let ticks = Scale::linear(0.0, 60.0).ticks(6, Unit::Number);
         assert_eq!(labels(&ticks), ["0", "10", "20", "30", "40", "50", "60"]);
+        let hour = Scale::linear(0.0, 3600.0).ticks(6, Unit::Seconds);
+        assert_eq!(
+            labels(&hour),
+            [
+                "0", "10 min", "20 min", "30 min", "40 min", "50 min", "60 min"
+            ]
+        );
+    }
+
+    #[test]
+    fn bytes_have_ticks_at_powers_of_two() {
+        let ticks = Scale::log_bytes(512.0, 65_536.0).ticks(8, Unit::Bytes);
+        assert_eq!(labels(&ticks).first(), Some(&"512 B"));
+        assert_eq!(labels(&ticks).last(), Some(&"64 KiB"));
     }
 
     #[test]
@@ -195,8 +238,8 @@ mod tests {
     #[test]
     fn equal_values_still_make_an_axis() {
         for value in [0.0, 5.0, -2.0] {
-            let scale = Scale::linear(value, value);
-            assert!(scale.to() > scale.from(), "{scale:?}");
+            let (from, to) = Scale::linear(value, value).ends();
+            assert!(to > from, "{from} {to}");
         }
     }
 }

@@ -1,5 +1,51 @@
 //! Numbers with units, as they stand on axes.
 
+/// What the numbers of an axis are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Plain numbers, with SI prefixes where they are large.
+    #[default]
+    Number,
+    /// Whole numbers.
+    Count,
+    /// Seconds, with SI prefixes where they are small, and minutes or hours on long linear axes.
+    Seconds,
+    /// Bytes, with binary prefixes.
+    Bytes,
+    /// Bytes per second, with SI prefixes.
+    BytesPerSecond,
+    /// Shares of one, as per cent.
+    Share,
+}
+
+impl Unit {
+    /// A value with its unit.
+    pub fn text(self, value: f64) -> String {
+        match self {
+            Self::Number | Self::Count => prefixed(value),
+            Self::Seconds => seconds(value),
+            Self::Bytes => bytes(value),
+            Self::BytesPerSecond => match prefixed(value) {
+                text if text.ends_with(|c: char| c.is_ascii_digit()) => format!("{text} B/s"),
+                text => format!("{text}B/s"),
+            },
+            Self::Share => format!("{} %", plain(100.0 * value)),
+        }
+    }
+
+    /// The name of the unit in a page's data.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Number => "number",
+            Self::Count => "count",
+            Self::Seconds => "seconds",
+            Self::Bytes => "bytes",
+            Self::BytesPerSecond => "bytes_per_s",
+            Self::Share => "share",
+        }
+    }
+}
+
 /// A time in seconds with the SI prefix that suits: `20 µs`, `1.5 ms`, `3 s`.
 pub fn seconds(value: f64) -> String {
     if value == 0.0 {
@@ -12,6 +58,40 @@ pub fn seconds(value: f64) -> String {
         _ => (1.0, "s"),
     };
     format!("{} {unit}", plain(value * factor))
+}
+
+/// A time in seconds on an axis that is hours long: `90 min`, `6 h`, `3 d`.
+pub(crate) fn long_time(value: f64, step: f64) -> String {
+    let (divisor, unit) = match step {
+        s if s >= 86_400.0 => (86_400.0, "d"),
+        s if s >= 3_600.0 => (3_600.0, "h"),
+        _ => (60.0, "min"),
+    };
+    format!("{} {unit}", plain(value / divisor))
+}
+
+/// `12`, `3.4 k`, `5 M`; four digits stay as they are.
+fn prefixed(value: f64) -> String {
+    let (divisor, prefix) = match value.abs() {
+        v if v < 9_999.5 => return plain(value),
+        v if v < 0.999_5e6 => (1e3, " k"),
+        v if v < 0.999_5e9 => (1e6, " M"),
+        v if v < 0.999_5e12 => (1e9, " G"),
+        v if v < 0.999_5e15 => (1e12, " T"),
+        _ => (1e15, " P"),
+    };
+    format!("{}{prefix}", plain(value / divisor))
+}
+
+fn bytes(value: f64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut value = value;
+    let mut unit = 0;
+    while value.abs() >= 1023.95 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", plain(value), units[unit])
 }
 
 /// Three significant digits, without trailing zeros; all digits of large whole numbers.
@@ -48,5 +128,21 @@ mod tests {
         ] {
             assert_eq!(seconds(value), text);
         }
+    }
+
+    #[test]
+    fn each_unit_has_its_prefixes() {
+        for (unit, value, text) in [
+            (Unit::Number, 9999.0, "9999"),
+            (Unit::Number, 25_000.0, "25 k"),
+            (Unit::Bytes, 65_536.0, "64 KiB"),
+            (Unit::Bytes, 512.0, "512 B"),
+            (Unit::BytesPerSecond, 2.5e8, "250 MB/s"),
+            (Unit::BytesPerSecond, 50.0, "50 B/s"),
+            (Unit::Share, 0.001, "0.1 %"),
+        ] {
+            assert_eq!(unit.text(value), text);
+        }
+        assert_eq!(long_time(7200.0, 3600.0), "2 h");
     }
 }

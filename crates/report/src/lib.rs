@@ -1,21 +1,35 @@
-//! Which charts and numbers a set of records gets.
+//! Which charts, tables and words a set of records gets.
 //!
-//! A [`Look`] goes once through records, from wherever they come (a recording, a simulation, a
-//! replay), in bounded memory, and gives their distributions, their sonar diagram and their CDF.
+//! A [`Look`] goes once through records, from wherever they come (a recording, a simulation, a replay), in
+//! bounded memory, and remembers what the wanted charts need. The [catalogue](CATALOGUE) lists all charts,
+//! with what they show and how to read them; each makes a [`Chart`](iosonar_plot::Chart) of what was
+//! [measured](Measured), for one input or several. [`page`] puts all into one HTML file.
 //!
 //! ```
-//! use iosonar_report::{Look, Quantity};
+//! use iosonar_report::{Look, LookOptions, Quantity, find};
 //! use iosonar_trace::{Outcome, Record};
 //! use iosonar_units::Nanos;
 //!
-//! let mut look = Look::new("a test", Quantity::Latency);
+//! let sonar = find("sonar").unwrap();
+//! let mut look = Look::new("a test", sonar.needs, &LookOptions::default());
 //! look.add(&Record { outcome: Outcome::done(Nanos::ZERO, Nanos::from_millis(3)), ..Record::default() });
-//! assert_eq!(look.reads().moments.mean(), 3e6);
+//! let measured = look.finish();
+//! assert_eq!(measured.reads(Quantity::Latency).moments.mean(), 3e6);
+//! let charts = sonar.charts(&[measured], Default::default());
+//! assert_eq!(charts[0].clouds().next().unwrap().count(), 1);
 //! ```
 
-mod look;
+mod catalogue;
+mod charts;
+mod measure;
+mod page;
+mod words;
 
-pub use look::{
-    FAKE_NOTICE, Look, NothingMeasured, Quantity, cdf_chart, curve, curve_with_band, describe,
-    grouped,
+pub use catalogue::{Arrange, CATALOGUE, Entry, Group, find, nearest, needs_of};
+pub use charts::distribution::{cdf_of, curve, curve_with_band};
+pub use measure::{
+    FAKE_NOTICE, Look, LookOptions, Measured, Needs, NothingMeasured, Quantity, WARNING_NOTICE,
+    WorkingSets,
 };
+pub use page::{page, page_entries};
+pub use words::{describe, grouped};

@@ -152,7 +152,7 @@ pub(crate) struct Analyze {
     pub(crate) reading: ReadArgs,
 }
 
-fn above_zero(text: &str) -> Result<Nanos, String> {
+pub(super) fn above_zero(text: &str) -> Result<Nanos, String> {
     match text.parse::<Nanos>() {
         Ok(t) if t > Nanos::ZERO => Ok(t),
         Ok(_) => Err("expected a time above zero".to_owned()),

@@ -10,18 +10,17 @@ use std::time::Instant;
 
 use iosonar_analysis::{
     ActivityOptions, LoadMetrics, LoadOptions, LoadSummary, OutcomeMetrics, OutcomeSummary,
+    Timeline,
 };
 use iosonar_report::grouped;
-use iosonar_trace::input::Combine;
-use iosonar_trace::transform::{Change, OnBackstep};
-use iosonar_trace::{Batch, Metadata, Reading, SortedByStart, TraceError, TraceReader, input};
+use iosonar_trace::{Batch, Metadata, TraceError, TraceReader};
 use serde_json::json;
 
 use self::by::ByKey;
 use crate::args::Analyze;
 use crate::exit::{Ending, note, print};
 use crate::json::Output;
-use crate::{progress, remarks};
+use crate::{in_order, progress, remarks};
 
 /// What was measured of a trace.
 struct Measured {
@@ -44,7 +43,7 @@ pub(crate) fn run(args: &Analyze) -> anyhow::Result<Ending> {
         let begin = Instant::now();
         let reading = args.reading.reading()?;
         let measured = progress::while_reading(reading, args.quiet, |reading| {
-            measure_in_order(args, paths, reading)
+            in_order::in_order(paths, reading, |reader| measure(args, paths, reader))
         })?;
         remarks::tell(&measured.metadata, args.quiet);
         if let Some(dir) = &args.csv {
@@ -81,40 +80,18 @@ fn stem(path: &Path) -> String {
     name.split('.').next().unwrap_or("trace").to_owned()
 }
 
-/// Measures a trace; one that turns out not to be sorted is read again, and sorted.
-fn measure_in_order(
-    args: &Analyze,
-    paths: &[PathBuf],
-    reading: &Reading,
-) -> anyhow::Result<Measured> {
-    let open = |reading: &Reading| -> Result<Box<dyn TraceReader>, TraceError> {
-        let reader = input::open_several(paths, Combine::Merge, reading)?;
-        Ok(Box::new(SortedByStart::new(reader, paths[0].clone())))
-    };
-    match measure(args, paths, open(reading)?) {
-        Err(TraceError::Unsorted { .. })
-            if paths.len() == 1
-                && std::fs::metadata(&paths[0]).is_ok_and(|m| m.is_file() || m.is_dir()) =>
-        {
-            let mut sorted = reading.clone();
-            sorted.changes.push(Change::OnBackstep(OnBackstep::Sort));
-            Ok(measure(args, paths, open(&sorted)?)?)
-        }
-        other => Ok(other?),
-    }
-}
-
 fn measure(
     args: &Analyze,
     paths: &[PathBuf],
-    mut reader: Box<dyn TraceReader>,
+    reader: &mut dyn TraceReader,
 ) -> Result<Measured, TraceError> {
     let mut load = LoadMetrics::new(LoadOptions {
         window: args.window,
         memory: args.memory.get() as usize,
+        ..LoadOptions::default()
     });
     let mut outcome = OutcomeMetrics::new(
-        args.window,
+        Timeline::of(args.window),
         ActivityOptions {
             interval: args.interval,
             group: args.group,

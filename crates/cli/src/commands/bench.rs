@@ -3,6 +3,7 @@
 mod arrays;
 mod hold;
 mod loops;
+mod pictures;
 mod replay;
 
 use std::time::{Duration, Instant};
@@ -40,14 +41,18 @@ impl Figure {
 }
 
 pub(crate) fn run(args: &Bench) -> anyhow::Result<Ending> {
-    if let BenchKind::Replay = args.kind {
-        return replay::run(args);
-    }
-    let mut figures = hold::measure();
-    figures.extend(loops::measure());
-    figures.extend(arrays::measure()?);
+    let (command, figures) = match args.kind {
+        BenchKind::Replay => return replay::run(args),
+        BenchKind::Plot => ("bench plot", pictures::measure()?),
+        BenchKind::Sim => {
+            let mut figures = hold::measure();
+            figures.extend(loops::measure());
+            figures.extend(arrays::measure()?);
+            ("bench sim", figures)
+        }
+    };
     if args.json {
-        let mut json = Output::new("bench sim");
+        let mut json = Output::new(command);
         for f in &figures {
             let labels = json!({ "group": f.group, "case": f.name, "note": f.note });
             json.figure("speed", &labels, f.unit, f.value);

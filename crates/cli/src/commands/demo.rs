@@ -8,10 +8,12 @@ use std::path::Path;
 use std::thread::available_parallelism;
 
 use anyhow::Context;
-use iosonar_plot::{Chart, Size};
+use iosonar_plot::{Chart, Size, Theme};
 use iosonar_replay::safety::Host;
 use iosonar_replay::{Intent, Load, Options, ReplayError, Summary, Target, Writes};
-use iosonar_report::{Look, Quantity, cdf_chart, curve, grouped};
+use iosonar_report::{
+    Arrange, Entry, Look, LookOptions, Measured, Quantity, find, grouped, needs_of,
+};
 use iosonar_scenario::{Overrides, Simulation};
 use iosonar_stats::ks_distance;
 use iosonar_trace::{Reading, input};
@@ -132,13 +134,19 @@ fn replay(
     Ok(summary)
 }
 
-/// What becomes of the records in the file `path` that belong to `part` of the load.
-fn look(path: &Path, name: &str, part: &Reading) -> anyhow::Result<Look> {
-    let mut look = Look::new(name, Quantity::Latency);
+/// What the records in the file `path` that belong to `part` of the load show.
+fn look(path: &Path, name: &str, part: &Reading) -> anyhow::Result<Measured> {
+    let needs = needs_of([chart("sonar")?, chart("cdf")?]);
+    let mut look = Look::new(name, needs, &LookOptions::default());
     let mut reader = input::open_changed(path, part)?;
     look.read(&mut reader)?;
-    look.check()?;
-    Ok(look)
+    let measured = look.finish();
+    measured.check()?;
+    Ok(measured)
+}
+
+fn chart(name: &str) -> anyhow::Result<&'static Entry> {
+    find(name).with_context(|| format!("there is no chart '{name}'"))
 }
 
 /// Draws everything; returns what there is to be printed.
@@ -151,19 +159,17 @@ fn draw(dir: &Path, simulated: &Path, replayed: &Path, part: &Reading) -> anyhow
     )?;
     // Like with like: the table and the distributions are of the part that was replayed.
     let model = look(simulated, "simulated: RAID 5 of four disks", part)?;
-    let device = look(
-        replayed,
-        "database server replayed on a file of this machine",
-        part,
-    )?;
-    let caveats = device.caveats();
+    let device = look(replayed, "replayed: a file of this machine", part)?;
+    let caveats = [device.warnings(), device.remarks()].concat().join("; ");
 
+    let quantity = Quantity::Latency;
     let mut table = Table::of_times("latency");
     for (name, look) in [("simulated", &model), ("replayed", &device)] {
-        table.times(&format!("{name} reads"), look.reads());
-        table.times(&format!("{name} writes"), look.writes());
+        table.times(&format!("{name} reads"), look.reads(quantity));
+        table.times(&format!("{name} writes"), look.writes(quantity));
     }
-    let distance = ks_distance(&model.all().histogram, &device.all().histogram);
+    let (modelled, measured) = (model.all(quantity), device.all(quantity));
+    let distance = ks_distance(&modelled.histogram, &measured.histogram);
     let mut text = format!(
         "\nThe replayed part of the load, simulated and replayed:\n\n{}  KS distance {distance:.3} \
          (0: the same distribution, 1: nothing in common)\n",
@@ -173,15 +179,11 @@ fn draw(dir: &Path, simulated: &Path, replayed: &Path, part: &Reading) -> anyhow
         text += &format!("  {caveats}\n");
     }
 
-    let curves = [
-        model.curve(),
-        curve("replayed: a file of this machine", &device.all()),
-    ];
-    let title = "Distribution of latency: the replayed part of the load";
-    let chart = cdf_chart(title, Quantity::Latency, curves).subtitle(&caveats);
-    save(&chart, dir, "cdf")?;
-    save(&all.into_sonar(), dir, "sonar-simulated")?;
-    save(&device.into_sonar(), dir, "sonar-replayed")?;
+    save("sonar", "sonar-simulated", dir, &[all])?;
+    save("cdf", "cdf", dir, &[model, device])?;
+    let title = "database server replayed on a file of this machine";
+    let device = look(replayed, title, part)?;
+    save("sonar", "sonar-replayed", dir, &[device])?;
     text += "\nLook at\n";
     for name in ["sonar-simulated", "sonar-replayed", "cdf"] {
         text += &format!("  {}\n", dir.join(name).with_extension("png").display());
@@ -191,10 +193,12 @@ fn draw(dir: &Path, simulated: &Path, replayed: &Path, part: &Reading) -> anyhow
 }
 
 /// Saves a chart as PNG and as SVG.
-fn save(chart: &impl Chart, dir: &Path, name: &str) -> anyhow::Result<()> {
+fn save(kind: &str, name: &str, dir: &Path, inputs: &[Measured]) -> anyhow::Result<()> {
+    let charts = chart(kind)?.charts(inputs, Arrange::default());
+    let charts: Vec<&Chart> = charts.iter().collect();
     for ending in ["png", "svg"] {
         let path = dir.join(name).with_extension(ending);
-        picture::save(chart, &path, Size::default())?;
+        picture::save(&charts, &path, Size::default(), Theme::Light)?;
     }
     Ok(())
 }

@@ -1,75 +1,259 @@
-//! `iosonar plot`: records in, a picture out.
+//! `iosonar plot`: records in, pictures out.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use anyhow::anyhow;
-use iosonar_report::{Look, Quantity, cdf_chart, grouped};
-use iosonar_trace::{Reading, input};
+use anyhow::{Context, anyhow};
+use iosonar_plot::{Chart, Terminal, Theme};
+use iosonar_report::{CATALOGUE, Entry, Measured, find, grouped, nearest, needs_of};
+use iosonar_trace::output::WholeFile;
+use rayon::prelude::*;
 
-use crate::args::{ChartName, Plot};
-use crate::exit::{Ending, note};
-use crate::picture;
+use crate::args::Plot;
+use crate::exit::{Ending, Usage, note, print};
+use crate::{files, looks, picture, terminal};
 
 pub(crate) fn run(args: &Plot) -> anyhow::Result<Ending> {
-    picture::kind_of(&args.out)?;
-    let reading = args.reading.reading()?;
-    let quantity = Quantity::from(args.quantity);
-    let names: Vec<String> = args.inputs.iter().map(|path| name_of(path)).collect();
-    let records = match args.chart {
-        ChartName::Sonar => {
-            let mut look = Look::new(&names.join(", "), quantity);
-            for path in &args.inputs {
-                add(&mut look, path, &reading)?;
+    if args.list {
+        print(&list())?;
+        return Ok(Ending::Done);
+    }
+    match args.chart.as_deref().unwrap_or_default() {
+        "all" => all(args),
+        name => one(args, entry(name)?),
+    }
+}
+
+/// The chart of this name, or a refusal that suggests the nearest.
+fn entry(name: &str) -> Result<&'static Entry, Usage> {
+    find(name).ok_or_else(|| {
+        let hint = match nearest(name) {
+            Some(near) => format!("did you mean '{near}'? "),
+            None if Path::new(name).exists() => {
+                format!("the chart comes first: iosonar plot sonar {name}; ")
             }
-            check(&look, &args.inputs[0])?;
-            let n = look.all().count();
-            picture::save(&look.into_sonar(), &args.out, args.size)?;
-            n
+            None => String::new(),
+        };
+        Usage(format!(
+            "there is no chart '{name}': {hint}'iosonar plot --list' tells all"
+        ))
+    })
+}
+
+/// Every chart in a sentence.
+fn list() -> String {
+    let mut text = String::new();
+    let mut group = None;
+    for entry in CATALOGUE {
+        if group != Some(entry.group) {
+            text += &format!("\n{}\n", entry.group.name());
+            group = Some(entry.group);
         }
-        ChartName::Cdf => {
-            let (mut curves, mut n, mut caveats) = (Vec::new(), 0, Vec::new());
-            for (path, name) in args.inputs.iter().zip(&names) {
-                let mut look = Look::new(name, quantity);
-                add(&mut look, path, &reading)?;
-                check(&look, path)?;
-                n += look.all().count();
-                curves.push(look.curve());
-                if !look.caveats().is_empty() {
-                    caveats.push(format!("{name}: {}", look.caveats()));
-                }
-            }
-            let title = format!("Distribution of {}", quantity.name());
-            let chart = cdf_chart(&title, quantity, curves).subtitle(&caveats.join("; "));
-            picture::save(&chart, &args.out, args.size)?;
-            n
+        let peer = if entry.peer.is_empty() {
+            String::new()
+        } else {
+            format!(" (graph.sh: {})", entry.peer)
+        };
+        let words = format!("{}{peer}", entry.about);
+        text += &format!("  {:20} {}\n", entry.name, wrapped(&words, 23, 100));
+    }
+    text.trim_start().to_owned()
+}
+
+/// Words in lines of at most `width`, all but the first indented.
+fn wrapped(words: &str, indent: usize, width: usize) -> String {
+    let mut text = String::new();
+    let mut column = indent;
+    for word in words.split(' ') {
+        let length = word.chars().count() + 1;
+        if column + length > width && column > indent {
+            text += &format!("\n{:indent$}", "");
+            column = indent;
+        } else if column > indent {
+            text.push(' ');
         }
-    };
+        text += word;
+        column += length;
+    }
+    text
+}
+
+fn measure(args: &Plot, entries: &[&Entry]) -> anyhow::Result<Vec<Measured>> {
+    let options = args.look.options();
+    let needs = needs_of(entries.iter().copied());
+    looks::measure(
+        &args.inputs,
+        needs,
+        &args.look,
+        &args.reading,
+        &options,
+        args.quiet,
+    )
+}
+
+fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
+    let out = args
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("{}.png", entry.name)));
+    if !args.terminal {
+        picture::kind_of(&out)?;
+    }
+    for path in args.data.iter().chain((!args.terminal).then_some(&out)) {
+        args.inputs
+            .iter()
+            .try_for_each(|input| files::refuse_same(input, path))?;
+    }
+    let begin = Instant::now();
+    let inputs = measure(args, &[entry])?;
+    let read = begin.elapsed();
+    let charts = entry.charts(&inputs, args.arrange());
+    if charts.is_empty() {
+        return Err(nothing(entry, args, &inputs));
+    }
+    let charts: Vec<&Chart> = charts.iter().collect();
+    if let Some(path) = &args.data {
+        save_data(&charts, path)?;
+    }
+    if args.terminal {
+        let theme = Theme::Dark;
+        let (columns, lines) = terminal::size();
+        let terminal = Terminal {
+            columns,
+            lines: lines.saturating_sub(2) / charts.len().max(1),
+            has_colour: terminal::has_colour(),
+            theme,
+        };
+        for chart in &charts {
+            print(&terminal.draw(chart))?;
+        }
+        return Ok(Ending::Done);
+    }
+    picture::save(&charts, &out, args.size, args.theme())?;
     if !args.quiet {
+        let records: u64 = inputs.iter().map(Measured::records).sum();
+        let (read, all) = (read.as_secs_f64(), begin.elapsed().as_secs_f64());
         note(&format!(
-            "{} requests drawn in {}",
+            "{} requests drawn in {} ({all:.2} s; {} requests/s read)",
             grouped(records),
-            args.out.display()
+            out.display(),
+            grouped((records as f64 / read.max(1e-9)) as u64),
         ));
     }
     Ok(Ending::Done)
 }
 
-fn add(look: &mut Look, path: &Path, reading: &Reading) -> anyhow::Result<()> {
-    let mut reader = input::open_changed(path, reading)?;
-    Ok(look.read(&mut reader)?)
+/// Why a chart has nothing to show.
+fn nothing(entry: &Entry, args: &Plot, inputs: &[Measured]) -> anyhow::Error {
+    for (input, path) in inputs.iter().zip(&args.inputs) {
+        let is_of_load =
+            entry.group == iosonar_report::Group::Load && !entry.name.starts_with("turns");
+        if let (Err(e), false) = (input.check(), is_of_load) {
+            return anyhow!("{}: {e}", path.display());
+        }
+    }
+    let why = match entry.name {
+        "model-ratio" => "it compares two inputs or more, and there is one",
+        "delay" | "delay-number" | "delay-histogram" | "delay-by-load" | "latency-by-delay"
+        | "lateness" | "lateness-cumulated" => {
+            "no request was handed over late, or nobody measured it"
+        }
+        "pushback-level" => "no request was held back by others",
+        "atomic-share" => "every request is one I/O: the trace does not tell which belong together",
+        _ => "no request has a position or a size",
+    };
+    let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+    anyhow!(
+        "{}: there is nothing to draw in '{}': {why}",
+        names.join(", "),
+        entry.name
+    )
 }
 
-fn check(look: &Look, path: &Path) -> anyhow::Result<()> {
-    look.check().map_err(|e| anyhow!("{}: {e}", path.display()))
+fn all(args: &Plot) -> anyhow::Result<Ending> {
+    if args.terminal {
+        return Err(Usage("--terminal: draws one chart, not all".to_owned()).into());
+    }
+    let dir = args
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("iosonar-charts"));
+    if dir.extension().is_some_and(|e| e == "png" || e == "svg") {
+        return Err(Usage(format!(
+            "{}: 'all' makes a folder of pictures; --pictures says of which kind",
+            dir.display()
+        ))
+        .into());
+    }
+    let begin = Instant::now();
+    let entries: Vec<&Entry> = CATALOGUE.iter().collect();
+    let inputs = measure(args, &entries)?;
+    if inputs.iter().all(|input| input.records() == 0) {
+        return Err(nothing(entries[0], args, &inputs));
+    }
+    let read = begin.elapsed();
+    std::fs::create_dir_all(&dir)
+        .with_context(|| format!("{}: cannot create the folder", dir.display()))?;
+    if let Some(data) = &args.data {
+        std::fs::create_dir_all(data)
+            .with_context(|| format!("{}: cannot create the folder", data.display()))?;
+    }
+    // The number of a chart is its place in the catalogue, whatever was measured: sets can be compared.
+    let drawn: Vec<bool> = entries
+        .par_iter()
+        .enumerate()
+        .map(|(i, entry)| -> anyhow::Result<bool> {
+            let charts = entry.charts(&inputs, args.arrange());
+            if charts.is_empty() {
+                return Ok(false);
+            }
+            let charts: Vec<&Chart> = charts.iter().collect();
+            let name = format!("{:02}-{}", i + 1, entry.name);
+            let path = dir.join(format!("{name}.{}", args.format().extension()));
+            picture::save(&charts, &path, args.size, args.theme())?;
+            if let Some(data) = &args.data {
+                save_data(&charts, &data.join(format!("{name}.csv")))?;
+            }
+            Ok(true)
+        })
+        .collect::<anyhow::Result<_>>()?;
+    if !args.quiet {
+        let without: Vec<&str> = entries
+            .iter()
+            .zip(&drawn)
+            .filter(|(_, drawn)| !**drawn)
+            .map(|(entry, _)| entry.name)
+            .collect();
+        let n = drawn.iter().filter(|drawn| **drawn).count();
+        let records: u64 = inputs.iter().map(Measured::records).sum();
+        note(&format!(
+            "{n} charts of {} requests in {} ({:.2} s, {:.2} s of it reading)",
+            grouped(records),
+            dir.display(),
+            begin.elapsed().as_secs_f64(),
+            read.as_secs_f64(),
+        ));
+        if !without.is_empty() {
+            note(&format!("nothing to show in: {}", without.join(", ")));
+        }
+    }
+    Ok(Ending::Done)
 }
 
-/// The name of a file without its endings.
-fn name_of(path: &Path) -> String {
-    let name = path
-        .file_name()
-        .unwrap_or(path.as_os_str())
-        .to_string_lossy();
-    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
-    let name = name.trim_end_matches(".replay").trim_end_matches(".load");
-    name.to_owned()
+/// The numbers of charts, of several with an input's number in front.
+fn save_data(charts: &[&Chart], path: &Path) -> anyhow::Result<()> {
+    let text = match charts {
+        [chart] => chart.csv(),
+        charts => {
+            let mut text = format!("input,{}\n", iosonar_plot::CSV_HEADER);
+            for (i, chart) in charts.iter().enumerate() {
+                for line in chart.csv().lines().skip(1) {
+                    text += &format!("{},{line}\n", i + 1);
+                }
+            }
+            text
+        }
+    };
+    WholeFile::write_all(path, text.as_bytes())
+        .with_context(|| format!("{}: cannot write the data", path.display()))
 }

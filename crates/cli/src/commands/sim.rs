@@ -12,8 +12,8 @@ use std::thread::available_parallelism;
 
 use anyhow::Context;
 use indicatif::ProgressBar;
-use iosonar_plot::Size;
-use iosonar_report::{Quantity, cdf_chart, curve_with_band};
+use iosonar_plot::{Colour, Size, Theme};
+use iosonar_report::{Quantity, cdf_of, curve_with_band};
 use iosonar_scenario::{
     Load, Method, Overrides, ScenarioError, Simulation, SimulationResult, Stability, Warmup,
 };
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         usize::from,
     );
     let mut json = Output::new("sim");
-    let mut curves = Vec::new();
+    let (mut curves, mut drawn) = (Vec::new(), 0);
     for Named {
         name, simulation, ..
     } in &all
@@ -80,13 +80,15 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
             print(&describe::describe(name, simulation, &result))?;
             note(&describe::speed(name, &result));
         }
-        let curve = curve_with_band(name, &result.response_time, &result.band());
+        let colour = Colour::Curve(if args.cdf.is_some() { drawn } else { 0 });
+        drawn += 1;
+        let curve = curve_with_band(name, &result.response_time, &result.band(), colour);
         if let Some(dir) = &args.plot {
             let title = format!("{name}: distribution of response times");
-            let chart = cdf_chart(&title, Quantity::ResponseTime, [curve.clone()])
-                .subtitle(&describe::subtitle(simulation, &result));
+            let mut chart = cdf_of(&title, Quantity::ResponseTime, curve.clone());
+            chart.subtitle = describe::subtitle(simulation, &result);
             let path = dir.join(format!("{name}.png"));
-            picture::save(&chart, &path, Size::default())?;
+            picture::save(&[&chart], &path, Size::default(), Theme::Light)?;
             if !args.quiet {
                 note(&format!(
                     "{name}: the distribution is in {}",
@@ -94,15 +96,15 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
                 ));
             }
         }
-        curves.push(curve);
+        curves.extend(curve);
     }
     if args.json {
         print(&json.text())?;
     }
     if let Some(path) = &args.cdf {
         let title = "Distribution of response times";
-        let chart = cdf_chart(title, Quantity::ResponseTime, curves);
-        picture::save(&chart, path, Size::default())?;
+        let chart = cdf_of(title, Quantity::ResponseTime, curves);
+        picture::save(&[&chart], path, Size::default(), Theme::Light)?;
     }
     if let Some(path) = &args.records
         && !args.quiet

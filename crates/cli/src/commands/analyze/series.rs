@@ -97,17 +97,24 @@ fn miss_ratio(measured: &Measured) -> String {
 }
 
 fn outcome(measured: &Measured) -> String {
-    let mut text =
-        String::from("window_begin_s,demanded,demanded_sectors,completed,completed_sectors\n");
-    for (begin, point) in measured.outcome.iter().flat_map(|o| &o.series) {
+    let mut text = String::from(
+        "window_begin_s,demanded,demanded_sectors,completed,completed_sectors,in_flight,delayed,\
+         turns_intended,turns_completed\n",
+    );
+    for (begin, point) in measured.outcome.iter().flat_map(|o| o.timeline.points()) {
+        let (demanded, completed) = (point.all_demanded(), point.all_completed());
         let _ = writeln!(
             text,
-            "{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{}",
             begin.as_secs_f64(),
-            point.demanded,
-            point.demanded_sectors,
-            point.completed,
-            point.completed_sectors
+            demanded.requests,
+            demanded.sectors,
+            completed.requests,
+            completed.sectors,
+            point.in_flight,
+            point.delayed,
+            point.turns[0],
+            point.turns[1],
         );
     }
     text

@@ -1,0 +1,398 @@
+//! What happens over time, in windows: demand, throughput, turns, requests in flight, requests delayed.
+
+use iosonar_trace::{Op, Request};
+use iosonar_units::Nanos;
+
+use crate::load::Amount;
+use crate::sweep::Flight;
+
+/// What happened within a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TimelinePoint {
+    /// Requests whose intended start lies in the window: reads, others.
+    pub demanded: [Amount; 2],
+    /// Requests that were completed in it: reads, others.
+    pub completed: [Amount; 2],
+    /// Requests with a lower first sector than the one before on the same device: in the order of intended
+    /// starts, and in that of completions.
+    pub turns: [u64; 2],
+    /// Requests in flight, in the mean over the window.
+    pub in_flight: f64,
+    /// The most of them.
+    pub most_in_flight: u64,
+    /// Requests that are due and not handed over, in the mean over the window.
+    pub delayed: f64,
+    /// The most of them.
+    pub most_delayed: u64,
+    /// The longest delay of those handed over in the window.
+    pub longest_delay: Nanos,
+    /// The sum of the delays of those handed over in the window, in seconds.
+    pub delay_sum_s: f64,
+    /// Requests held back by others that they overlap, in the mean over the window.
+    pub held: f64,
+}
+
+impl TimelinePoint {
+    /// Reads and others that were asked for.
+    pub fn all_demanded(&self) -> Amount {
+        sum(self.demanded)
+    }
+
+    /// Reads and others that were done.
+    pub fn all_completed(&self) -> Amount {
+        sum(self.completed)
+    }
+
+    /// Another window behind this one joins it. Levels are integrals meanwhile.
+    fn join(&mut self, next: &Self) {
+        for i in 0..2 {
+            self.demanded[i] = sum([self.demanded[i], next.demanded[i]]);
+            self.completed[i] = sum([self.completed[i], next.completed[i]]);
+            self.turns[i] += next.turns[i];
+        }
+        self.in_flight += next.in_flight;
+        self.delayed += next.delayed;
+        self.held += next.held;
+        self.delay_sum_s += next.delay_sum_s;
+        self.most_in_flight = self.most_in_flight.max(next.most_in_flight);
+        self.most_delayed = self.most_delayed.max(next.most_delayed);
+        self.longest_delay = self.longest_delay.max(next.longest_delay);
+    }
+}
+
+fn sum([a, b]: [Amount; 2]) -> Amount {
+    Amount {
+        requests: a.requests + b.requests,
+        sectors: a.sectors + b.sectors,
+    }
+}
+
+/// Windows of equal width, from the first request on; more than there may be are joined.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    window: Nanos,
+    most: usize,
+    factor: u64,
+    /// The number of the first window, counted from time zero.
+    first: Option<u64>,
+    /// Levels are integrals over time in nanoseconds.
+    points: Vec<TimelinePoint>,
+    now: Nanos,
+    in_flight: u64,
+    delayed: u64,
+    /// Of each device, the first sector of the request before: as intended, as completed.
+    before: Vec<[Option<u64>; 2]>,
+}
+
+impl Timeline {
+    /// Windows of this width; of more than a million, each two are joined.
+    pub fn of(window: Nanos) -> Self {
+        Self::new(window, 1 << 20, 2)
+    }
+
+    /// Windows of a millisecond at first; each ten are joined when there are more than 65 536.
+    pub fn adaptive() -> Self {
+        Self::new(Nanos::MILLISECOND, 1 << 16, 10)
+    }
+
+    fn new(window: Nanos, most: usize, factor: u64) -> Self {
+        Self {
+            window: window.max(Nanos::new(1)),
+            most,
+            factor,
+            first: None,
+            points: Vec::new(),
+            now: Nanos::ZERO,
+            in_flight: 0,
+            delayed: 0,
+            before: Vec::new(),
+        }
+    }
+
+    /// A request should begin now; it will be handed over after `delay`, if ever.
+    pub(crate) fn demanded(&mut self, request: &Request, delay: Option<Nanos>) {
+        self.proceed(request.start);
+        let turned = self.turned(request, 0);
+        let late = delay.is_some_and(|delay| delay > Nanos::ZERO);
+        self.delayed += u64::from(late);
+        let delayed = self.delayed;
+        let point = self.at(request.start);
+        point.demanded[usize::from(request.op != Op::Read)] = sum([
+            point.demanded[usize::from(request.op != Op::Read)],
+            amount(request),
+        ]);
+        point.turns[0] += u64::from(turned);
+        point.most_delayed = point.most_delayed.max(delayed);
+    }
+
+    /// A request begins. Whether it was held back until now is known only by now.
+    pub(crate) fn begun(&mut self, flight: &Flight) {
+        self.proceed(flight.from);
+        let delay = flight.delay();
+        self.delayed -= u64::from(delay > Nanos::ZERO);
+        self.in_flight += 1;
+        let in_flight = self.in_flight;
+        let point = self.at(flight.from);
+        point.most_in_flight = point.most_in_flight.max(in_flight);
+        point.longest_delay = point.longest_delay.max(delay);
+        point.delay_sum_s += delay.as_secs_f64();
+        if flight.pushed_back {
+            self.spread(flight.request.start, flight.from, |point, time| {
+                point.held += time;
+            });
+        }
+    }
+
+    pub(crate) fn ended(&mut self, flight: &Flight) {
+        self.proceed(flight.until);
+        self.in_flight -= 1;
+        let turned = self.turned(&flight.request, 1);
+        let point = self.at(flight.until);
+        let of = &mut point.completed[usize::from(!flight.is_read())];
+        *of = sum([*of, amount(&flight.request)]);
+        point.turns[1] += u64::from(turned);
+    }
+
+    fn turned(&mut self, request: &Request, order: usize) -> bool {
+        // A flush is nowhere.
+        if request.sectors.get() == 0 {
+            return false;
+        }
+        let device = usize::from(request.device);
+        if self.before.len() <= device {
+            self.before.resize(device + 1, [None; 2]);
+        }
+        let sector = request.sector.get();
+        let before = self.before[device][order].replace(sector);
+        before.is_some_and(|before| sector < before)
+    }
+
+    /// Time goes on: the levels last until `time`.
+    fn proceed(&mut self, time: Nanos) {
+        let (from, in_flight, delayed) = (self.now, self.in_flight as f64, self.delayed as f64);
+        if time > from {
+            if self.in_flight + self.delayed > 0 {
+                self.spread(from, time, |point, part| {
+                    point.in_flight += in_flight * part;
+                    point.delayed += delayed * part;
+                });
+            }
+            self.now = time;
+        }
+    }
+
+    /// Shares out the time from `from` to `until` among the windows.
+    fn spread(&mut self, from: Nanos, until: Nanos, mut add: impl FnMut(&mut TimelinePoint, f64)) {
+        self.at(until);
+        self.at(from);
+        let (window, first) = (self.window.get(), self.first.unwrap_or(0));
+        let (begin, end) = (from.get() / window, until.get() / window);
+        for number in begin..=end {
+            let left = (number * window).max(from.get());
+            let right = (number + 1).saturating_mul(window).min(until.get());
+            if let Some(point) = self.points.get_mut((number - first) as usize) {
+                add(point, right.saturating_sub(left) as f64);
+            }
+        }
+    }
+
+    /// The window at `time`; there is one then.
+    fn at(&mut self, time: Nanos) -> &mut TimelinePoint {
+        loop {
+            let number = time.get() / self.window.get();
+            let first = *self.first.get_or_insert(number);
+            if number < first {
+                // Held back since before the first window: rare, and near.
+                let missing = (first - number) as usize;
+                self.points
+                    .splice(0..0, std::iter::repeat_n(TimelinePoint::default(), missing));
+                self.first = Some(number);
+                continue;
+            }
+            let index = (number - first) as usize;
+            if index < self.most {
+                if index >= self.points.len() {
+                    self.points.resize(index + 1, TimelinePoint::default());
+                }
+                return &mut self.points[index];
+            }
+            self.coarsen(self.factor);
+        }
+    }
+
+    /// Joins each `factor` windows.
+    fn coarsen(&mut self, factor: u64) {
+        let first = self.first.unwrap_or(0);
+        let coarse_first = first / factor;
+        let mut coarse: Vec<TimelinePoint> = Vec::new();
+        for (i, point) in self.points.iter().enumerate() {
+            let index = ((first + i as u64) / factor - coarse_first) as usize;
+            if index >= coarse.len() {
+                coarse.push(*point);
+            } else {
+                coarse[index].join(point);
+            }
+        }
+        self.points = coarse;
+        self.first = Some(coarse_first);
+        self.window = Nanos::new(self.window.get().saturating_mul(factor));
+    }
+
+    /// The width of the windows.
+    pub fn window(&self) -> Nanos {
+        self.window
+    }
+
+    /// The windows with their beginnings.
+    pub fn points(&self) -> impl Iterator<Item = (Nanos, TimelinePoint)> + '_ {
+        let (window, first) = (self.window.get(), self.first.unwrap_or(0));
+        self.points.iter().enumerate().map(move |(i, point)| {
+            let begin = Nanos::new((first + i as u64).saturating_mul(window));
+            let mean = |integral: f64| integral / window as f64;
+            let point = TimelinePoint {
+                in_flight: mean(point.in_flight),
+                delayed: mean(point.delayed),
+                held: mean(point.held),
+                ..*point
+            };
+            (begin, point)
+        })
+    }
+
+    /// The same with windows of about `wanted`: the next multiple of those that there are.
+    #[must_use]
+    pub fn joined(&self, wanted: Nanos) -> Self {
+        let mut joined = self.clone();
+        let factor = wanted.get().div_ceil(self.window.get().max(1)).max(1);
+        if factor > 1 {
+            joined.coarsen(factor);
+        }
+        joined
+    }
+
+    /// From the beginning of the first window to the end of the last.
+    pub fn span(&self) -> Nanos {
+        Nanos::new(self.window.get().saturating_mul(self.points.len() as u64))
+    }
+}
+
+fn amount(request: &Request) -> Amount {
+    Amount {
+        requests: 1,
+        sectors: u64::from(request.sectors.get()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iosonar_trace::{Outcome, Record, Request};
+    use iosonar_units::{Nanos, Sector, Sectors};
+
+    use super::*;
+    use crate::{ActivityOptions, OutcomeMetrics};
+
+    fn records(n: u64) -> Vec<Record> {
+        (0..n)
+            .map(|i| Record {
+                request: Request {
+                    start: Nanos::from_micros(i * 700),
+                    sector: Sector::new(i * 7919 % 5000),
+                    sectors: Sectors::new(8),
+                    op: if i % 3 == 0 { Op::Write } else { Op::Read },
+                    ..Request::default()
+                },
+                outcome: Outcome {
+                    pushed_back: i % 11 == 0,
+                    ..Outcome::done(
+                        Nanos::from_micros(i * 37 % 5_000),
+                        Nanos::from_micros(200 + i * 131 % 9_000),
+                    )
+                },
+            })
+            .collect()
+    }
+
+    fn timeline(records: &[Record], timeline: Timeline) -> Timeline {
+        let mut metrics = OutcomeMetrics::new(timeline, ActivityOptions::default());
+        records.iter().for_each(|record| metrics.push(record));
+        metrics.finish().expect("records have latencies").timeline
+    }
+
+    /// Against sums over all records for each window.
+    #[test]
+    fn every_figure_is_that_of_brute_force() {
+        let records = records(3000);
+        let width = Nanos::from_millis(50);
+        let windows = timeline(&records, Timeline::of(width));
+        for (begin, point) in windows.points() {
+            let end = begin + width;
+            let within = |t: Nanos| begin <= t && t < end;
+            let overlap = |a: Nanos, b: Nanos| {
+                b.min(end).saturating_sub(a.max(begin)).get() as f64 / width.get() as f64
+            };
+            let (mut flying, mut delayed, mut held) = (0.0, 0.0, 0.0);
+            let (mut demanded, mut completed) = ([0; 2], [0; 2]);
+            for Record { request, outcome } in &records {
+                let from = request.start + outcome.delay.unwrap();
+                let until = from + outcome.latency.unwrap();
+                flying += overlap(from, until);
+                delayed += overlap(request.start, from);
+                if outcome.pushed_back {
+                    held += overlap(request.start, from);
+                }
+                let direction = usize::from(request.op != Op::Read);
+                demanded[direction] += u64::from(within(request.start));
+                completed[direction] += u64::from(within(until));
+            }
+            assert!((point.in_flight - flying).abs() < 1e-6, "{begin}");
+            assert!((point.delayed - delayed).abs() < 1e-6, "{begin}");
+            assert!((point.held - held).abs() < 1e-6, "{begin}");
+            assert_eq!(point.demanded.map(|a| a.requests), demanded);
+            assert_eq!(point.completed.map(|a| a.requests), completed);
+        }
+        let turns = windows.points().map(|(_, p)| p.turns[0]).sum::<u64>();
+        let expected = records
+            .windows(2)
+            .filter(|pair| pair[1].request.sector < pair[0].request.sector);
+        assert_eq!(turns, expected.count() as u64);
+        let mut completed = records.clone();
+        completed.sort_by_key(|r| r.request.start + r.outcome.response_time().unwrap());
+        let expected = completed
+            .windows(2)
+            .filter(|pair| pair[1].request.sector < pair[0].request.sector);
+        let turns = windows.points().map(|(_, p)| p.turns[1]).sum::<u64>();
+        assert_eq!(turns, expected.count() as u64);
+    }
+
+    #[test]
+    fn joined_windows_are_those_of_that_width() {
+        let records = records(2000);
+        let fine = timeline(&records, Timeline::adaptive());
+        assert_eq!(fine.window(), Nanos::MILLISECOND);
+        let joined: Vec<_> = fine.joined(Nanos::from_millis(30)).points().collect();
+        let direct = timeline(&records, Timeline::of(Nanos::from_millis(30)));
+        let direct: Vec<_> = direct.points().collect();
+        assert_eq!(joined.len(), direct.len());
+        for ((a, p), (b, q)) in joined.iter().zip(&direct) {
+            assert_eq!((a, p.demanded, p.turns), (b, q.demanded, q.turns));
+            assert!((p.in_flight - q.in_flight).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn however_long_a_trace_is_its_windows_are_few() {
+        let mut records = records(10);
+        records.push(Record {
+            request: Request {
+                start: Nanos::from_secs(90_000),
+                ..Request::default()
+            },
+            outcome: Outcome::done(Nanos::ZERO, Nanos::SECOND),
+        });
+        let windows = timeline(&records, Timeline::adaptive());
+        assert!(windows.points().count() <= 1 << 16);
+        assert_eq!(windows.window(), Nanos::from_secs(10));
+        let all = windows.points().map(|(_, p)| p.all_demanded().requests);
+        assert_eq!(all.sum::<u64>(), 11);
+    }
+}

@@ -1,0 +1,104 @@
+//! `iosonar report`: records in, a page out.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, anyhow};
+use iosonar_report::{LookOptions, Measured, grouped, needs_of, page, page_entries};
+use iosonar_trace::output::WholeFile;
+
+use crate::args::Report;
+use crate::exit::{Ending, Usage, note};
+use crate::{files, looks};
+
+/// What is found in a folder is taken for records if its name ends so.
+const RECORDS: [&str; 7] = [
+    ".ios",
+    ".replay",
+    ".replay.gz",
+    ".load",
+    ".load.gz",
+    ".csv",
+    ".csv.gz",
+];
+/// Columns and cells of clouds: finer than a picture's, for one can zoom.
+const RESOLUTION: (usize, usize) = (1 << 20, 1 << 19);
+
+pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
+    let inputs = found(&args.inputs)?;
+    for input in &inputs {
+        files::refuse_same(input, &args.out)?;
+    }
+    let begin = Instant::now();
+    let options = LookOptions {
+        resolution: RESOLUTION,
+        ..args.look.options()
+    };
+    let needs = needs_of(page_entries());
+    let looks = looks::measure(
+        &inputs,
+        needs,
+        &args.look,
+        &args.reading,
+        &options,
+        args.quiet,
+    )?;
+    if looks.iter().all(|look| look.records() == 0) {
+        return Err(anyhow!(
+            "{}: there is no request in it, so there is nothing to report",
+            inputs[0].display()
+        ));
+    }
+    let names: Vec<&str> = looks.iter().map(|look| look.name.as_str()).collect();
+    let title = args.title.clone().unwrap_or_else(|| names.join(", "));
+    let page = page(&title, &looks);
+    WholeFile::write_all(&args.out, page.as_bytes())
+        .with_context(|| format!("{}: cannot write the page", args.out.display()))?;
+    if !args.quiet {
+        let records: u64 = looks.iter().map(Measured::records).sum();
+        note(&format!(
+            "{} requests reported in {} ({:.1} MB, {:.2} s)",
+            grouped(records),
+            args.out.display(),
+            page.len() as f64 / 1e6,
+            begin.elapsed().as_secs_f64(),
+        ));
+    }
+    Ok(Ending::Done)
+}
+
+/// The files that are meant: of a folder those that hold records, in the order of their names.
+fn found(inputs: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for input in inputs {
+        if !input.is_dir() {
+            files.push(input.clone());
+            continue;
+        }
+        let is_record = |path: &Path| {
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            path.is_file() && RECORDS.iter().any(|ending| name.ends_with(ending))
+        };
+        let entries = std::fs::read_dir(input)
+            .with_context(|| format!("{}: cannot read the folder", input.display()))?;
+        let mut here: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| is_record(path))
+            .collect();
+        here.sort();
+        if here.is_empty() {
+            let problem = format!(
+                "{}: there are no records in this folder (names that end in {})",
+                input.display(),
+                RECORDS.join(", ")
+            );
+            return Err(Usage(problem).into());
+        }
+        files.append(&mut here);
+    }
+    Ok(files)
+}

@@ -1,0 +1,308 @@
+//! A chart as data: what is drawn, on which axes, with which words.
+//!
+//! Whoever draws it (as PNG or SVG, in a terminal, on a page) takes all from here; so does whoever writes
+//! the numbers behind it ([`Chart::csv`](crate::Chart::csv)).
+
+use crate::cloud::{Cell, Cloud, GridKind};
+use crate::theme::Colour;
+use crate::units::Unit;
+
+/// A chart.
+#[derive(Clone, Debug, Default)]
+pub struct Chart {
+    /// What it is called in file names and on the command line.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// Of what, how measured: a line below the title.
+    pub subtitle: String,
+    /// What must be known before the chart is believed, each a line in a colour of its own.
+    pub warnings: Vec<String>,
+    /// How to read it, in a sentence or two; for those who cannot see it, too.
+    pub about: String,
+    /// At the bottom: load, target, tool.
+    pub footer: String,
+    /// To the right.
+    pub x: Axis,
+    /// Upwards.
+    pub y: Axis,
+    /// What is drawn, the first at the back.
+    pub marks: Vec<Mark>,
+    /// Lines of the legend without a colour.
+    pub notes: Vec<String>,
+    /// What should not be exceeded.
+    pub limit: Option<Limit>,
+    /// Below the chart.
+    pub table: Option<Table>,
+}
+
+/// An axis.
+#[derive(Clone, Debug, Default)]
+pub struct Axis {
+    /// The quantity.
+    pub name: String,
+    /// What its numbers are.
+    pub unit: Unit,
+    /// Whether equal ratios have equal lengths.
+    pub is_log: bool,
+    /// Values that it must show.
+    pub include: Vec<f64>,
+    /// Its ends, instead of those that its values ask for: zooming.
+    pub range: Option<(f64, f64)>,
+    /// Whether it is a time that charts of the same input share.
+    pub is_shared_time: bool,
+}
+
+impl Axis {
+    /// A linear axis.
+    pub fn linear(name: &str, unit: Unit) -> Self {
+        Self {
+            name: name.to_owned(),
+            unit,
+            ..Self::default()
+        }
+    }
+
+    /// A linear axis that begins at zero.
+    pub fn from_zero(name: &str, unit: Unit) -> Self {
+        Self {
+            include: vec![0.0],
+            ..Self::linear(name, unit)
+        }
+    }
+
+    /// A logarithmic axis.
+    pub fn log(name: &str, unit: Unit) -> Self {
+        Self {
+            is_log: true,
+            ..Self::linear(name, unit)
+        }
+    }
+
+    /// A linear axis of time, which several charts share.
+    pub fn time(name: &str) -> Self {
+        Self {
+            is_shared_time: true,
+            ..Self::linear(name, Unit::Seconds)
+        }
+    }
+
+    /// How a cloud on this axis is divided.
+    pub fn grid(&self) -> GridKind {
+        if self.is_log {
+            GridKind::Log
+        } else {
+            GridKind::Linear
+        }
+    }
+}
+
+/// Something that is drawn.
+#[derive(Clone, Debug)]
+pub enum Mark {
+    /// Points, or their density.
+    Cloud(Cloud),
+    /// A curve.
+    Line(Line),
+    /// An area between two curves.
+    Band(Band),
+    /// A histogram.
+    Bars(Bars),
+    /// Cells, the more points the stronger.
+    Heat(Heat),
+}
+
+/// A curve. A value that is not finite interrupts it.
+#[derive(Clone, Debug, Default)]
+pub struct Line {
+    /// What the legend says; without text it does not appear there.
+    pub label: String,
+    /// Its colour.
+    pub colour: Option<Colour>,
+    /// Where it goes, from left to right.
+    pub points: Vec<(f64, f64)>,
+    /// How it goes from point to point.
+    pub shape: Shape,
+    /// Whether it is broken.
+    pub is_dashed: bool,
+}
+
+/// How a curve goes from point to point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// Straight.
+    #[default]
+    Straight,
+    /// It stays until the next point: windows that begin there.
+    Steps,
+}
+
+/// An area between two curves.
+#[derive(Clone, Debug)]
+pub struct Band {
+    /// What the legend says; without text it does not appear there.
+    pub label: String,
+    /// Its colour, drawn thinly.
+    pub colour: Colour,
+    /// Where, the lower and the upper edge.
+    pub points: Vec<(f64, f64, f64)>,
+    /// How it goes from point to point.
+    pub shape: Shape,
+}
+
+/// A histogram.
+#[derive(Clone, Debug)]
+pub struct Bars {
+    /// What the legend says; without text it does not appear there.
+    pub label: String,
+    /// Its colour.
+    pub colour: Colour,
+    /// From, to, lower end, upper end.
+    pub bins: Vec<(f64, f64, f64, f64)>,
+}
+
+/// A heat map.
+#[derive(Clone, Debug)]
+pub struct Heat {
+    /// What the legend says.
+    pub label: String,
+    /// The cells that hold points.
+    pub cells: Vec<Cell>,
+}
+
+/// What should not be exceeded.
+#[derive(Clone, Debug)]
+pub struct Limit {
+    /// The value on the vertical axis.
+    pub at: f64,
+    /// What came of it.
+    pub text: String,
+    /// Whether it was kept.
+    pub is_kept: bool,
+}
+
+/// Words in rows and columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// The names of the columns.
+    pub header: Vec<String>,
+    /// The rows, the first cell of each its name.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A colour's place in a legend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LegendEntry {
+    /// `None` for a remark.
+    pub colour: Option<Colour>,
+    /// What it says.
+    pub text: String,
+}
+
+impl Line {
+    /// A straight line through these points.
+    pub fn new(label: &str, colour: Colour, points: Vec<(f64, f64)>) -> Self {
+        Self {
+            label: label.to_owned(),
+            colour: Some(colour),
+            points,
+            ..Self::default()
+        }
+    }
+
+    /// Windows that begin at these points.
+    pub fn steps(label: &str, colour: Colour, points: Vec<(f64, f64)>) -> Self {
+        Self {
+            shape: Shape::Steps,
+            ..Self::new(label, colour, points)
+        }
+    }
+
+    /// The same, broken.
+    #[must_use]
+    pub fn dashed(mut self) -> Self {
+        self.is_dashed = true;
+        self
+    }
+
+    /// Its colour.
+    pub fn colour(&self) -> Colour {
+        self.colour.unwrap_or(Colour::Muted)
+    }
+}
+
+impl Mark {
+    /// What the legend says of it.
+    fn legend(&self) -> Vec<LegendEntry> {
+        let entry = |colour, text: &str| LegendEntry {
+            colour,
+            text: text.to_owned(),
+        };
+        match self {
+            Self::Cloud(cloud) => {
+                let kinds = cloud.kinds().iter().zip(cloud.counts());
+                kinds
+                    .filter(|(_, n)| **n > 0)
+                    .map(|(kind, _)| entry(Some(kind.colour), &kind.label))
+                    .collect()
+            }
+            Self::Line(line) => vec![entry(Some(line.colour()), &line.label)],
+            Self::Band(band) => vec![entry(Some(band.colour), &band.label)],
+            Self::Bars(bars) => vec![entry(Some(bars.colour), &bars.label)],
+            Self::Heat(heat) => vec![entry(None, &heat.label)],
+        }
+    }
+}
+
+impl Chart {
+    /// The lines of the legend.
+    pub fn legend(&self) -> Vec<LegendEntry> {
+        let mut legend: Vec<LegendEntry> = self.marks.iter().flat_map(Mark::legend).collect();
+        legend.retain(|entry| !entry.text.is_empty());
+        let remark = |text: String| LegendEntry { colour: None, text };
+        let clouds = || self.clouds();
+        if clouds().any(|cloud| cloud.points().is_none()) {
+            let text = "density: the stronger the more; dots are the slowest and the lonely ones";
+            legend.push(remark(text.to_owned()));
+        }
+        let zeros: u64 = clouds().map(Cloud::zeros).sum();
+        if zeros > 0 {
+            let text = format!("{} of zero, in the band at the lower edge", counted(zeros));
+            legend.push(remark(text));
+        }
+        legend.extend(self.notes.iter().cloned().map(remark));
+        legend
+    }
+
+    /// The clouds among its marks.
+    pub fn clouds(&self) -> impl Iterator<Item = &Cloud> {
+        self.marks.iter().filter_map(|mark| match mark {
+            Mark::Cloud(cloud) => Some(cloud),
+            _ => None,
+        })
+    }
+
+    /// Whether there is anything in it.
+    pub fn is_empty(&self) -> bool {
+        self.marks.iter().all(|mark| match mark {
+            Mark::Cloud(cloud) => cloud.count() == 0,
+            Mark::Line(line) => line.points.is_empty(),
+            Mark::Band(band) => band.points.is_empty(),
+            Mark::Bars(bars) => bars.bins.is_empty(),
+            Mark::Heat(heat) => heat.cells.is_empty(),
+        })
+    }
+}
+
+/// A number with its digits in groups of three.
+pub(crate) fn counted(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}

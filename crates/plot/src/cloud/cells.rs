@@ -1,0 +1,529 @@
+//! The sparse grid.
+//!
+//! A cell's key has 34 bits for its column, 26 for its row and 4 for the kind of its points. On a linear
+//! axis a column is `floor(x / 2^step)`, shifted so that negative ones fit; on a logarithmic axis it is the
+//! highest bits of the floating-point number, so that its exponent and some bits of its fraction count: a
+//! grid of equal ratios, nearly, that costs a shift. Either way, joining two neighbours is halving the
+//! number.
+
+use super::{Cell, CellGrid, Cloud};
+
+/// How an axis is divided into cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GridKind {
+    /// Equal widths.
+    Linear,
+    /// Equal ratios; zeros have a cell of their own.
+    Log,
+}
+
+/// How the numbers of an axis' cells become values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CellEdges {
+    /// Which kind of axis.
+    pub kind: GridKind,
+    /// Linear: cells are 2^step wide. Logarithmic: 2^(8 - step) cells for each doubling.
+    pub step: i32,
+}
+
+const COLUMN_BITS: u32 = 34;
+const ROW_BITS: u32 = 26;
+const KIND_BITS: u32 = 4;
+/// What is added to columns of a linear axis.
+const COLUMN_ORIGIN: i64 = 1 << (COLUMN_BITS - 1);
+/// The same for rows.
+const ROW_ORIGIN: i64 = 1 << (ROW_BITS - 1);
+/// The bits of a floating-point number below those that count on a logarithmic axis at its finest.
+const FINEST_SHIFT: i32 = 44;
+/// Points are sorted in portions of this size.
+const PORTION: usize = 1 << 17;
+/// No grid is coarser than this over the range of its points.
+const LEAST_COLUMNS: f64 = 1024.0;
+const LEAST_ROWS: f64 = 512.0;
+
+impl CellEdges {
+    fn index(self, value: f64, origin: i64) -> i64 {
+        match self.kind {
+            GridKind::Linear => {
+                ((value * 2_f64.powi(-self.step)).floor() as i64).saturating_add(origin)
+            }
+            GridKind::Log if value == 0.0 => 0,
+            GridKind::Log => (value.to_bits() >> (FINEST_SHIFT + self.step)) as i64,
+        }
+    }
+
+    fn halved(index: u64, origin: i64, kind: GridKind) -> u64 {
+        match kind {
+            GridKind::Linear => (((index as i64 - origin) >> 1) + origin) as u64,
+            GridKind::Log => index >> 1,
+        }
+    }
+
+    /// The lower edge of the cell with this number.
+    pub fn edge(self, index: i64) -> f64 {
+        match self.kind {
+            GridKind::Linear => index as f64 * 2_f64.powi(self.step),
+            GridKind::Log => f64::from_bits((index as u64) << (FINEST_SHIFT + self.step)),
+        }
+    }
+
+    /// Both edges of a cell; equal for that of zeros.
+    fn edges(self, index: u64, origin: i64) -> (f64, f64) {
+        match self.kind {
+            GridKind::Linear => {
+                let index = index as i64 - origin;
+                (self.edge(index), self.edge(index + 1))
+            }
+            GridKind::Log if index == 0 => (0.0, 0.0),
+            GridKind::Log => (self.edge(index as i64), self.edge(index as i64 + 1)),
+        }
+    }
+}
+
+/// Counted points.
+#[derive(Clone, Debug)]
+pub(super) struct Cells {
+    x: CellEdges,
+    y: CellEdges,
+    /// `2^-step` of linear axes.
+    scale: [f64; 2],
+    /// The indices between which columns and rows lie.
+    columns: (u64, u64),
+    rows: (u64, u64),
+    pending: Vec<u64>,
+    counted: Vec<(u64, u32)>,
+    most: usize,
+}
+
+/// The row of what has no value.
+const NO_VALUE: u64 = (1 << ROW_BITS) - 1;
+
+fn key(column: u64, row: u64, kind: u8) -> u64 {
+    column << (ROW_BITS + KIND_BITS) | row << KIND_BITS | u64::from(kind)
+}
+
+fn parts(key: u64) -> (u64, u64, u8) {
+    let row = (key >> KIND_BITS) & ((1 << ROW_BITS) - 1);
+    (
+        key >> (ROW_BITS + KIND_BITS),
+        row,
+        (key & ((1 << KIND_BITS) - 1)) as u8,
+    )
+}
+
+impl Cells {
+    /// A grid that resolves these ranges well.
+    pub(super) fn new(
+        axes: [GridKind; 2],
+        ranges: [(f64, f64); 2],
+        (columns, most): (usize, usize),
+        least_x_step: i32,
+    ) -> Self {
+        let edges = |kind, (from, to): (f64, f64), cells: f64| CellEdges {
+            kind,
+            step: match kind {
+                GridKind::Log => 0,
+                GridKind::Linear if to > from => {
+                    ((to - from) / cells).log2().ceil().clamp(-60.0, 80.0) as i32
+                }
+                GridKind::Linear => -20,
+            },
+        };
+        let mut grid = Self {
+            x: edges(axes[0], ranges[0], columns as f64),
+            y: edges(axes[1], ranges[1], 8192.0),
+            scale: [1.0; 2],
+            columns: (u64::MAX, 0),
+            rows: (u64::MAX, 0),
+            pending: Vec::with_capacity(PORTION),
+            counted: Vec::new(),
+            most,
+        };
+        grid.x.step = grid.x.step.max(least_x_step);
+        // Far from zero the numbers of narrow cells would not fit.
+        let reach = |range: (f64, f64)| range.0.abs().max(range.1.abs());
+        while grid.x.kind == GridKind::Linear
+            && reach(ranges[0]) * 2_f64.powi(-grid.x.step) > COLUMN_ORIGIN as f64 / 4.0
+        {
+            grid.x.step += 1;
+        }
+        while grid.y.kind == GridKind::Linear
+            && reach(ranges[1]) * 2_f64.powi(-grid.y.step) > ROW_ORIGIN as f64 / 4.0
+        {
+            grid.y.step += 1;
+        }
+        grid.rescale();
+        grid
+    }
+
+    fn rescale(&mut self) {
+        self.scale = [self.x.step, self.y.step].map(|step| 2_f64.powi(-step));
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, kind: u8, x: f64, y: f64) {
+        let column = loop {
+            let column = match self.x.kind {
+                GridKind::Linear => {
+                    ((x * self.scale[0]).floor() as i64).saturating_add(COLUMN_ORIGIN)
+                }
+                GridKind::Log => self.x.index(x, 0),
+            };
+            if (0..1 << COLUMN_BITS).contains(&column) {
+                break column as u64;
+            }
+            self.settle();
+            self.halve_columns();
+        };
+        let row = loop {
+            if y == f64::INFINITY {
+                break NO_VALUE;
+            }
+            let row = match self.y.kind {
+                GridKind::Linear => ((y * self.scale[1]).floor() as i64).saturating_add(ROW_ORIGIN),
+                GridKind::Log => self.y.index(y, 0),
+            };
+            if (0..NO_VALUE as i64).contains(&row) {
+                break row as u64;
+            }
+            self.settle();
+            self.halve_rows();
+        };
+        self.pending.push(key(column, row, kind));
+        if self.pending.len() == PORTION {
+            self.settle();
+        }
+    }
+
+    /// Counts what is pending, and joins cells if there are too many.
+    pub(super) fn settle(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        self.pending.sort_unstable();
+        let mut merged = Vec::with_capacity(self.counted.len() + self.pending.len());
+        let old = std::mem::take(&mut self.counted);
+        let (mut old, mut new) = (old.into_iter().peekable(), self.pending.iter().peekable());
+        loop {
+            let next = match (old.peek(), new.peek()) {
+                (Some(&(a, n)), Some(&&b)) if a <= b => {
+                    old.next();
+                    (a, n)
+                }
+                (_, Some(&&b)) => {
+                    new.next();
+                    (b, 1)
+                }
+                (Some(&(a, n)), None) => {
+                    old.next();
+                    (a, n)
+                }
+                (None, None) => break,
+            };
+            add(&mut merged, next);
+        }
+        self.counted = merged;
+        self.pending.clear();
+        self.shrink(self.most, (LEAST_COLUMNS, LEAST_ROWS));
+    }
+
+    /// Joins cells until there are at most `most`, or the grid has no more than so many columns and rows.
+    pub(super) fn shrink(&mut self, most: usize, (columns, rows): (f64, f64)) {
+        while self.counted.len() > most {
+            self.measure();
+            let span = |(from, to): (u64, u64)| to.saturating_sub(from) as f64 + 1.0;
+            // How many times finer than needed.
+            let x = span(self.columns) / columns;
+            let y = span(self.rows) / rows;
+            if x < 2.0 && y < 2.0 {
+                break;
+            }
+            if x >= y {
+                self.halve_columns();
+            } else {
+                self.halve_rows();
+            }
+        }
+    }
+
+    fn measure(&mut self) {
+        self.columns = (u64::MAX, 0);
+        self.rows = (u64::MAX, 0);
+        for &(key, _) in &self.counted {
+            let (column, row, _) = parts(key);
+            // Zeros of a logarithmic axis are not on it.
+            if column > 0 || self.x.kind == GridKind::Linear {
+                self.columns = (self.columns.0.min(column), self.columns.1.max(column));
+            }
+            if row != NO_VALUE && (row > 0 || self.y.kind == GridKind::Linear) {
+                self.rows = (self.rows.0.min(row), self.rows.1.max(row));
+            }
+        }
+    }
+
+    fn halve_columns(&mut self) {
+        let kind = self.x.kind;
+        self.x.step += 1;
+        self.rekey(|column, row| (CellEdges::halved(column, COLUMN_ORIGIN, kind), row));
+    }
+
+    fn halve_rows(&mut self) {
+        let kind = self.y.kind;
+        self.y.step += 1;
+        self.rekey(|column, row| match row {
+            NO_VALUE => (column, NO_VALUE),
+            row => (column, CellEdges::halved(row, ROW_ORIGIN, kind)),
+        });
+    }
+
+    fn rekey(&mut self, change: impl Fn(u64, u64) -> (u64, u64)) {
+        self.rescale();
+        for (cell, _) in &mut self.counted {
+            let (column, row, kind) = parts(*cell);
+            let (column, row) = change(column, row);
+            *cell = key(column, row, kind);
+        }
+        // Joined columns interleave their rows.
+        self.counted.sort_unstable_by_key(|(key, _)| *key);
+        let mut joined = Vec::with_capacity(self.counted.len());
+        for &cell in &self.counted {
+            add(&mut joined, cell);
+        }
+        self.counted = joined;
+    }
+
+    /// From left to right, but for what is not settled.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Cell> + '_ {
+        let pending = self.pending.iter().map(|&key| (key, 1));
+        self.counted
+            .iter()
+            .copied()
+            .chain(pending)
+            .map(|(key, count)| {
+                let (column, row, kind) = parts(key);
+                Cell {
+                    x: self.x.edges(column, COLUMN_ORIGIN),
+                    y: if row == NO_VALUE {
+                        (f64::INFINITY, f64::INFINITY)
+                    } else {
+                        self.y.edges(row, ROW_ORIGIN)
+                    },
+                    kind,
+                    count,
+                }
+            })
+    }
+
+    /// As whole numbers: on linear axes counted from zero, so that the edge is the number times the width.
+    pub(super) fn grid(&self) -> CellGrid {
+        let shifted = |index: u64, edges: CellEdges, origin: i64| match edges.kind {
+            GridKind::Linear => (index as i64 - origin).max(0) as u64,
+            GridKind::Log => index,
+        };
+        let cells = self.counted.iter().map(|&(key, count)| {
+            let (column, row, kind) = parts(key);
+            let row = match row {
+                NO_VALUE => u32::MAX,
+                row => shifted(row, self.y, ROW_ORIGIN) as u32,
+            };
+            (shifted(column, self.x, COLUMN_ORIGIN), row, kind, count)
+        });
+        CellGrid {
+            x: self.x,
+            y: self.y,
+            cells: cells.collect(),
+        }
+    }
+}
+
+/// Appends to sorted cells.
+fn add(cells: &mut Vec<(u64, u32)>, (key, count): (u64, u32)) {
+    match cells.last_mut() {
+        Some((last, sum)) if *last == key => *sum = sum.saturating_add(count),
+        _ => cells.push((key, count)),
+    }
+}
+
+/// The points of a cloud on a grid of about this many cells, all kinds together.
+pub(super) fn rebinned(cloud: &Cloud, columns: usize, rows: usize) -> Vec<Cell> {
+    let (Some(x), Some(y)) = (cloud.x_range(), cloud.y_range()) else {
+        return Vec::new();
+    };
+    let width = |kind, (from, to): (f64, f64), cells: usize| match kind {
+        GridKind::Linear => ((to - from) / cells as f64).max(f64::MIN_POSITIVE),
+        GridKind::Log => ((to / from).log2() / cells as f64).max(1e-9),
+    };
+    let [kind_x, kind_y] = cloud.axes();
+    let (wide, high) = (width(kind_x, x, columns), width(kind_y, y, rows));
+    let at = |kind, value: f64, (from, _): (f64, f64), width: f64, cells: usize| {
+        let at = match kind {
+            GridKind::Linear => (value - from) / width,
+            GridKind::Log => (value / from).log2() / width,
+        };
+        (at.max(0.0) as usize).min(cells - 1)
+    };
+    let edges = |kind, index: usize, (from, _): (f64, f64), width: f64| {
+        let edge = |i: usize| match kind {
+            GridKind::Linear => from + i as f64 * width,
+            GridKind::Log => from * (i as f64 * width).exp2(),
+        };
+        (edge(index), edge(index + 1))
+    };
+    let mut counts = vec![0_u32; columns * rows];
+    let mut count = |px: f64, py: f64, n: u32| {
+        let on_axis = |v: f64, kind| v.is_finite() && (v > 0.0 || kind == GridKind::Linear);
+        if on_axis(px, kind_x) && on_axis(py, kind_y) {
+            let (column, row) = (
+                at(kind_x, px, x, wide, columns),
+                at(kind_y, py, y, high, rows),
+            );
+            let cell = &mut counts[column * rows + row];
+            *cell = cell.saturating_add(n);
+        }
+    };
+    if let Some(points) = cloud.points() {
+        points.iter().for_each(|p| count(p.x, p.y, 1));
+    }
+    for cell in cloud.cells() {
+        let middle = |(from, to): (f64, f64)| f64::midpoint(from, to);
+        count(middle(cell.x), middle(cell.y), cell.count);
+    }
+    counts
+        .iter()
+        .enumerate()
+        .filter(|(_, n)| **n > 0)
+        .map(|(i, &count)| Cell {
+            x: edges(kind_x, i / rows, x, wide),
+            y: edges(kind_y, i % rows, y, high),
+            kind: 0,
+            count,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloud::Kind;
+    use crate::theme::Colour;
+
+    fn cloud(x: GridKind, y: GridKind, most: usize) -> Cloud {
+        let kind = |colour| Kind {
+            label: String::new(),
+            colour,
+        };
+        let kinds = vec![kind(Colour::Read), kind(Colour::Write)];
+        Cloud::new(x, y, kinds).with_resolution(1 << 16, most)
+    }
+
+    /// Points from a fixed recurrence, over many decades.
+    fn points(n: u64) -> Vec<(u8, f64, f64)> {
+        let mut state = 7_u64;
+        let mut next = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        (0..n)
+            .map(|i| {
+                let y = match i % 1000 {
+                    0 => 0.0,
+                    1 => f64::INFINITY,
+                    _ => 10_f64.powf(-6.0 + 5.0 * next()),
+                };
+                ((i % 3 == 0).into(), next() * 1e4 - 300.0, y)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn each_point_is_counted_in_a_cell_that_holds_it() {
+        for most in [1 << 20, 20_000, 500] {
+            let mut cloud = cloud(GridKind::Linear, GridKind::Log, most);
+            let points = points(60_000);
+            points.iter().for_each(|&(k, x, y)| cloud.push(k, x, y));
+            cloud.settle();
+            let mut cells: Vec<Cell> = cloud.cells().collect();
+            let total: u64 = cells.iter().map(|c| u64::from(c.count)).sum();
+            assert_eq!(total, 60_000);
+            for &(kind, x, y) in &points {
+                let holds = |c: &&mut Cell| {
+                    let within =
+                        |(a, b): (f64, f64), v: f64| if a == b { v == a } else { a <= v && v < b };
+                    c.kind == kind && c.count > 0 && within(c.x, x) && within(c.y, y)
+                };
+                // The cells are sorted by x; look only where x is.
+                let from = cells.partition_point(|c| c.x.1 <= x);
+                let cell = cells[from..].iter_mut().find(holds);
+                cell.unwrap_or_else(|| panic!("{kind} {x} {y}")).count -= 1;
+            }
+            assert!(cells.iter().all(|c| c.count == 0));
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_and_the_grid_finer_than_a_screen() {
+        let mut cloud = cloud(GridKind::Linear, GridKind::Log, 50_000);
+        for (kind, x, y) in points(1_500_000) {
+            cloud.push(kind, x, y);
+        }
+        cloud.settle();
+        let columns: Vec<f64> = cloud.cells().map(|c| c.x.1 - c.x.0).collect();
+        assert!(columns.len() <= 2 * 2048 * 1024, "{}", columns.len());
+        let widest = columns.iter().copied().fold(0.0, f64::max);
+        assert!(widest <= 1e4 / 1024.0, "{widest}");
+        let ratio = cloud.cells().map(|c| c.y.1 / c.y.0);
+        let coarsest = ratio.filter(|r| r.is_finite()).fold(1.0, f64::max);
+        assert!(coarsest <= 1.033, "{coarsest}");
+    }
+
+    #[test]
+    fn a_range_that_grows_a_billion_times_still_fits() {
+        let mut cloud = cloud(GridKind::Linear, GridKind::Linear, 10_000);
+        for i in 0..30_000 {
+            cloud.push(0, f64::from(i) * 1e-9, f64::from(i));
+        }
+        cloud.push(0, 1e12, 1e12);
+        cloud.settle();
+        assert_eq!(cloud.count(), 30_001);
+        let last = cloud.cells().last().unwrap();
+        assert!(last.x.0 <= 1e12 && 1e12 < last.x.1 && last.y.0 <= 1e12 && 1e12 < last.y.1);
+    }
+
+    #[test]
+    fn what_has_no_place_is_ignored() {
+        let mut cloud = cloud(GridKind::Linear, GridKind::Log, 10);
+        for (x, y) in [
+            (f64::NAN, 1.0),
+            (1.0, f64::NAN),
+            (1.0, -1.0),
+            (f64::INFINITY, 1.0),
+        ] {
+            cloud.push(0, x, y);
+        }
+        assert_eq!(cloud.count(), 0);
+        cloud.push(1, 1.0, f64::INFINITY);
+        assert_eq!((cloud.count(), cloud.without_value()), (1, 1));
+    }
+
+    #[test]
+    fn rebinning_loses_nothing_that_is_on_the_axes() {
+        for n in [5_000, 50_000] {
+            let mut cloud = cloud(GridKind::Linear, GridKind::Log, 1 << 20);
+            let points = points(n);
+            points.iter().for_each(|&(k, x, y)| cloud.push(k, x, y));
+            cloud.settle();
+            let on_axes = points
+                .iter()
+                .filter(|p| p.2 > 0.0 && p.2.is_finite())
+                .count();
+            let cells = cloud.merged(50, 20);
+            assert_eq!(
+                cells.iter().map(|c| c.count as usize).sum::<usize>(),
+                on_axes
+            );
+            assert!(cells.len() <= 1000);
+        }
+    }
+}

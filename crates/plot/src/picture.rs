@@ -1,0 +1,192 @@
+//! From a chart to the bytes of a picture.
+
+mod cloud;
+mod frame;
+mod marks;
+mod raster;
+
+use std::sync::OnceLock;
+
+use image::ImageEncoder;
+use image::codecs::png::{CompressionType, FilterType, PngEncoder};
+use plotters::coord::Shift;
+use plotters::element::BitMapElement;
+use plotters::prelude::{BitMapBackend, DrawingArea, DrawingBackend, IntoDrawingArea, SVGBackend};
+use plotters::style::{FontStyle, RGBColor, register_font};
+
+use self::frame::Frame;
+use crate::chart::{Chart, Mark};
+use crate::extent::Extent;
+use crate::theme::{Rgb, Theme};
+
+/// The kind of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Pixels.
+    Png,
+    /// Lines and text; dense layers as an embedded picture.
+    Svg,
+}
+
+impl Format {
+    /// From the ending of a file name, `png` or `svg`.
+    pub fn from_extension(extension: &str) -> Option<Self> {
+        match extension {
+            "png" => Some(Self::Png),
+            "svg" => Some(Self::Svg),
+            _ => None,
+        }
+    }
+
+    /// The ending of a file name.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Svg => "svg",
+        }
+    }
+}
+
+/// The size of a picture in pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// From left to right.
+    pub width: u32,
+    /// From top to bottom.
+    pub height: u32,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self {
+            width: 1280,
+            height: 720,
+        }
+    }
+}
+
+/// Why a picture cannot be drawn.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot draw the chart: {0}")]
+pub struct PlotError(String);
+
+impl PlotError {
+    fn new(error: impl std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// The surface that a chart is drawn on.
+type Area<B> = DrawingArea<B, Shift>;
+
+fn rgb([r, g, b]: Rgb) -> RGBColor {
+    RGBColor(r, g, b)
+}
+
+/// Draws charts as a whole picture file, one below the other, on the same axes.
+///
+/// # Errors
+/// If the size is too small, or the backend fails.
+pub fn render(
+    charts: &[&Chart],
+    format: Format,
+    size: Size,
+    theme: Theme,
+) -> Result<Vec<u8>, PlotError> {
+    if size.width < 320 || size.height < 240 {
+        return Err(PlotError(format!(
+            "{} x {} pixels are too few, it takes 320 x 240",
+            size.width, size.height
+        )));
+    }
+    embed_fonts()?;
+    let pixels = (size.width, size.height);
+    match format {
+        Format::Png => {
+            let mut rgb = vec![0; 3 * (size.width * size.height) as usize];
+            let backend = BitMapBackend::with_buffer(&mut rgb, pixels);
+            draw_on(backend, charts, theme)?;
+            let mut png = Vec::new();
+            PngEncoder::new_with_quality(&mut png, CompressionType::Fast, FilterType::Up)
+                .write_image(&rgb, size.width, size.height, image::ColorType::Rgb8)
+                .map_err(PlotError::new)?;
+            Ok(png)
+        }
+        Format::Svg => {
+            let mut svg = String::new();
+            draw_on(SVGBackend::with_string(&mut svg, pixels), charts, theme)?;
+            Ok(svg.into_bytes())
+        }
+    }
+}
+
+fn draw_on<B: DrawingBackend>(
+    backend: B,
+    charts: &[&Chart],
+    theme: Theme,
+) -> Result<(), PlotError> {
+    let area = backend.into_drawing_area();
+    area.fill(&rgb(theme.palette().background))
+        .map_err(PlotError::new)?;
+    let extents = charts.iter().map(|chart| Extent::of(chart));
+    if let Some(extent) = extents.reduce(Extent::union) {
+        // Everything grows with the picture; on small ones words stay readable.
+        let (width, height) = area.dim_in_pixel();
+        let zoom = (f64::from(width) / 1280.0).min(f64::from(height) / 720.0);
+        let zoom = (zoom / (charts.len() as f64).sqrt()).clamp(0.72, 8.0);
+        for (chart, part) in charts.iter().zip(area.split_evenly((charts.len(), 1))) {
+            draw_chart(&part, chart, theme, &extent, zoom)?;
+        }
+    }
+    area.present().map_err(PlotError::new)
+}
+
+fn draw_chart<B: DrawingBackend>(
+    area: &Area<B>,
+    chart: &Chart,
+    theme: Theme,
+    extent: &Extent,
+    zoom: f64,
+) -> Result<(), PlotError> {
+    let frame = Frame::new(chart, theme, area.dim_in_pixel(), extent, zoom)?;
+    let has_cloud = chart.clouds().next().is_some();
+    if has_cloud {
+        let mut raster = frame.raster();
+        chart
+            .clouds()
+            .for_each(|cloud| cloud::draw(cloud, &mut raster, &frame));
+        let size = (raster.width() as u32, raster.height() as u32);
+        let corner = (frame.plot.left, frame.plot.top);
+        let bitmap: BitMapElement<'_, _> = BitMapElement::with_ref(corner, size, raster.bytes())
+            .ok_or_else(|| PlotError("the raster has not the size of the plot".to_owned()))?;
+        area.draw(&bitmap).map_err(PlotError::new)?;
+    } else {
+        frame.draw_grid(area)?;
+    }
+    for mark in &chart.marks {
+        match mark {
+            Mark::Cloud(_) => {}
+            Mark::Line(line) => marks::draw_line(area, &frame, line)?,
+            Mark::Band(band) => marks::draw_band(area, &frame, band)?,
+            Mark::Bars(bars) => marks::draw_bars(area, &frame, bars)?,
+            Mark::Heat(heat) => marks::draw_heat(area, &frame, heat)?,
+        }
+    }
+    if let Some(limit) = &chart.limit {
+        marks::draw_limit(area, &frame, limit)?;
+    }
+    frame.draw(area)
+}
+
+fn embed_fonts() -> Result<(), PlotError> {
+    static EMBEDDED: OnceLock<bool> = OnceLock::new();
+    let embedded = EMBEDDED.get_or_init(|| {
+        register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular()).is_ok()
+            && register_font("sans-serif", FontStyle::Bold, dejavu::sans::bold()).is_ok()
+    });
+    if *embedded {
+        Ok(())
+    } else {
+        Err(PlotError("the embedded font cannot be read".to_owned()))
+    }
+}

@@ -1,0 +1,473 @@
+//! What surrounds the data: title, legend, axes with ticks, table, footer.
+
+use plotters::prelude::{DrawingBackend, IntoFont, PathElement, Rectangle};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, FontDesc, FontFamily, FontStyle, FontTransform, TextStyle};
+
+use super::{Area, PlotError, raster::Raster, rgb};
+use crate::chart::{Chart, LegendEntry};
+use crate::extent::{Extent, scale};
+use crate::scale::{Scale, Tick};
+use crate::theme::{Palette, Rgb, Theme};
+
+/// An axis with its ends and ticks.
+pub(super) struct Ruler {
+    pub(super) scale: Scale,
+    pub(super) ticks: Vec<Tick>,
+}
+
+/// Everything around the data of a chart.
+pub(super) struct Frame<'a> {
+    pub(super) chart: &'a Chart,
+    pub(super) theme: Theme,
+    pub(super) x: Ruler,
+    pub(super) y: Ruler,
+    pub(super) plot: PlotArea,
+    legend: Vec<LegendEntry>,
+    /// How large everything is, relative to a picture of 1280 x 720.
+    pub(super) zoom: f64,
+    size: (i32, i32),
+}
+
+/// The rectangle of pixels where the data are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlotArea {
+    pub(super) left: i32,
+    pub(super) top: i32,
+    pub(super) right: i32,
+    pub(super) bottom: i32,
+    /// The height or width of the bands within the rectangle, zero where there is none.
+    pub(super) band_bottom: i32,
+    pub(super) band_left: i32,
+    pub(super) band_top: i32,
+}
+
+impl PlotArea {
+    pub(super) fn width(&self) -> i32 {
+        self.right - self.left
+    }
+
+    pub(super) fn height(&self) -> i32 {
+        self.bottom - self.top
+    }
+
+    /// The pixel at a share of the axis, as a fraction of pixels.
+    pub(super) fn x(&self, share: f64) -> f64 {
+        let from = f64::from(self.left + self.band_left);
+        from + share * (f64::from(self.right) - from)
+    }
+
+    /// The same for the vertical axis.
+    pub(super) fn y(&self, share: f64) -> f64 {
+        let from = f64::from(self.bottom - self.band_bottom);
+        from - share * (from - f64::from(self.top + self.band_top))
+    }
+}
+
+pub(super) fn text_style(size: f64, colour: Rgb) -> TextStyle<'static> {
+    TextStyle {
+        color: rgb(colour).to_backend_color(),
+        ..TextStyle::from(("sans-serif", size).into_font())
+    }
+}
+
+fn bold(size: f64, colour: Rgb) -> TextStyle<'static> {
+    TextStyle {
+        color: rgb(colour).to_backend_color(),
+        ..TextStyle::from(FontDesc::new(FontFamily::SansSerif, size, FontStyle::Bold))
+    }
+}
+
+const TITLE: f64 = 26.0;
+const SUBTITLE: f64 = 16.0;
+const LABEL: f64 = 18.0;
+const TICK: f64 = 16.0;
+const LEGEND: f64 = 16.0;
+const FOOTER: f64 = 13.0;
+const BAND: f64 = 14.0;
+
+impl<'a> Frame<'a> {
+    /// Lays out a chart on a picture of this size; `extent` may be more than the chart's own.
+    pub(super) fn new(
+        chart: &'a Chart,
+        theme: Theme,
+        (width, height): (u32, u32),
+        extent: &Extent,
+        zoom: f64,
+    ) -> Result<Self, PlotError> {
+        let legend = chart.legend();
+        let size = (width as i32, height as i32);
+        let px = |n: f64| (n * zoom).round() as i32;
+        let is_cloud = chart.clouds().next().is_some();
+        let x_scale = scale(&chart.x, extent.x(), if is_cloud { 1.0 } else { 0.0 });
+        let y_scale = scale(&chart.y, extent.y(), 1.0);
+        let y_ticks = y_scale.ticks((height as usize / 80).clamp(3, 10), chart.y.unit);
+        let widest = y_ticks
+            .iter()
+            .filter_map(|t| t.label.as_ref())
+            .map(|l| l.chars().count());
+        let labels = px(9.0) * widest.max().unwrap_or(3).max(5) as i32;
+        let lines = i32::from(!chart.subtitle.is_empty()) + chart.warnings.len() as i32;
+        let head = px(18.0 + TITLE + 10.0) + lines * px(SUBTITLE + 6.0);
+        let entries = legend.len() + usize::from(chart.limit.is_some());
+        let table = chart.table.as_ref().map_or(0, |t| t.rows.len() as i32 + 1);
+        let band = |is: bool| if is { px(BAND) } else { 0 };
+        let plot = PlotArea {
+            left: px(44.0) + labels,
+            top: head + entries as i32 * px(LEGEND + 7.0) + px(10.0),
+            right: size.0 - px(34.0),
+            bottom: size.1 - px(86.0) - table * px(LEGEND + 5.0) - band(table > 0),
+            band_bottom: band(extent.bands.bottom),
+            band_left: band(extent.bands.left),
+            band_top: band(extent.bands.top),
+        };
+        if plot.height() < px(90.0) || plot.width() < px(160.0) {
+            return Err(PlotError(format!(
+                "{} lines of legend and table leave no room for the data in a picture of {width} x {height} \
+                 pixels: draw fewer curves, or a larger picture",
+                legend.len() + table as usize
+            )));
+        }
+        let wanted = (f64::from(plot.width()) / zoom / 110.0) as usize;
+        let x_ticks = x_scale.ticks(wanted.clamp(3, 10), chart.x.unit);
+        Ok(Self {
+            chart,
+            theme,
+            x: Ruler {
+                ticks: x_ticks,
+                scale: x_scale,
+            },
+            y: Ruler {
+                ticks: y_ticks,
+                scale: y_scale,
+            },
+            plot,
+            legend,
+            zoom,
+            size,
+        })
+    }
+
+    pub(super) fn palette(&self) -> &'static Palette {
+        self.theme.palette()
+    }
+
+    pub(super) fn px(&self, n: f64) -> i32 {
+        (n * self.zoom).round() as i32
+    }
+
+    /// The place of a value in pixels of the picture.
+    pub(super) fn at(&self, x: f64, y: f64) -> (f64, f64) {
+        (
+            self.plot.x(self.x.scale.share(x)),
+            self.plot.y(self.y.scale.share(y)),
+        )
+    }
+
+    fn grid_colour(&self, major: bool) -> Rgb {
+        if major {
+            self.palette().grid
+        } else {
+            self.palette().minor_grid
+        }
+    }
+
+    /// The plotting area as a raster with the grid on it, for clouds.
+    pub(super) fn raster(&self) -> Raster {
+        let (width, height) = (self.plot.width() as usize, self.plot.height() as usize);
+        let mut raster = Raster::new(width, height, self.palette().background);
+        for major in [false, true] {
+            let colour = self.grid_colour(major);
+            for tick in self.x.ticks.iter().filter(|t| t.label.is_some() == major) {
+                let x = self.plot.x(self.x.scale.share(tick.value));
+                raster.line(x - f64::from(self.plot.left), false, colour);
+            }
+            for tick in self.y.ticks.iter().filter(|t| t.label.is_some() == major) {
+                let y = self.plot.y(self.y.scale.share(tick.value));
+                raster.line(y - f64::from(self.plot.top), true, colour);
+            }
+        }
+        raster
+    }
+
+    /// Draws the grid as lines, for charts without a raster.
+    pub(super) fn draw_grid<B: DrawingBackend>(&self, area: &Area<B>) -> Result<(), PlotError> {
+        let plot = &self.plot;
+        for major in [false, true] {
+            let colour = self.grid_colour(major);
+            for tick in self.x.ticks.iter().filter(|t| t.label.is_some() == major) {
+                let x = plot.x(self.x.scale.share(tick.value)).round() as i32;
+                line(area, [(x, plot.top), (x, plot.bottom)], colour)?;
+            }
+            for tick in self.y.ticks.iter().filter(|t| t.label.is_some() == major) {
+                let y = plot.y(self.y.scale.share(tick.value)).round() as i32;
+                line(area, [(plot.left, y), (plot.right, y)], colour)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws everything around the data. To be called after the data have been drawn.
+    pub(super) fn draw<B: DrawingBackend>(&self, area: &Area<B>) -> Result<(), PlotError> {
+        self.draw_head(area)?;
+        self.draw_axes(area)?;
+        self.draw_table(area)?;
+        let palette = self.palette();
+        let style = text_style(FOOTER * self.zoom, palette.muted);
+        let at = (self.size.0 - self.px(34.0), self.size.1 - self.px(10.0));
+        let room = at.0 - self.px(20.0);
+        write(area, &self.chart.footer, at, &style, RIGHT_BOTTOM, room)
+    }
+
+    fn draw_head<B: DrawingBackend>(&self, area: &Area<B>) -> Result<(), PlotError> {
+        let palette = self.palette();
+        let left = self.plot.left.min(self.px(104.0));
+        let room = self.size.0 - left - self.px(20.0);
+        let mut y = self.px(18.0);
+        let title = bold(TITLE * self.zoom, palette.text);
+        write(area, &self.chart.title, (left, y), &title, LEFT_TOP, room)?;
+        y += self.px(TITLE + 8.0);
+        if !self.chart.subtitle.is_empty() {
+            let style = text_style(SUBTITLE * self.zoom, palette.muted);
+            write(
+                area,
+                &self.chart.subtitle,
+                (left, y),
+                &style,
+                LEFT_TOP,
+                room,
+            )?;
+            y += self.px(SUBTITLE + 6.0);
+        }
+        for warning in &self.chart.warnings {
+            let style = bold(SUBTITLE * self.zoom, palette.warning);
+            write(area, warning, (left, y), &style, LEFT_TOP, room)?;
+            y += self.px(SUBTITLE + 6.0);
+        }
+        y += self.px(4.0);
+        for entry in &self.legend {
+            let middle = y + self.px(LEGEND) / 2;
+            let mut text_left = left;
+            if let Some(colour) = entry.colour {
+                let corners = [
+                    (left, middle - self.px(6.0)),
+                    (left + self.px(22.0), middle + self.px(4.0)),
+                ];
+                let colour = rgb(palette.rgb(colour));
+                area.draw(&Rectangle::new(corners, colour.filled()))
+                    .map_err(PlotError::new)?;
+                text_left += self.px(32.0);
+            }
+            let is_remark = entry.colour.is_none();
+            let colour = if is_remark {
+                palette.muted
+            } else {
+                palette.text
+            };
+            let style = text_style(LEGEND * self.zoom, colour);
+            write(
+                area,
+                &entry.text,
+                (text_left, middle),
+                &style,
+                LEFT_MIDDLE,
+                room,
+            )?;
+            y += self.px(LEGEND + 7.0);
+        }
+        if let Some(limit) = &self.chart.limit {
+            let colour = if limit.is_kept {
+                palette.good
+            } else {
+                palette.warning
+            };
+            let style = bold(LEGEND * self.zoom, colour);
+            let at = (left, y + self.px(LEGEND) / 2);
+            write(area, &limit.text, at, &style, LEFT_MIDDLE, room)?;
+        }
+        Ok(())
+    }
+
+    fn draw_axes<B: DrawingBackend>(&self, area: &Area<B>) -> Result<(), PlotError> {
+        let (plot, palette) = (&self.plot, self.palette());
+        let ticks = text_style(TICK * self.zoom, palette.text);
+        let length = |tick: &Tick| self.px(if tick.label.is_some() { 7.0 } else { 4.0 });
+        for tick in &self.x.ticks {
+            let x = plot.x(self.x.scale.share(tick.value)).round() as i32;
+            line(
+                area,
+                [(x, plot.bottom), (x, plot.bottom + length(tick))],
+                palette.axis,
+            )?;
+            let label = tick.label.as_deref().unwrap_or_default();
+            let at = (x, plot.bottom + self.px(11.0));
+            write(area, label, at, &ticks, CENTRE_TOP, self.size.0)?;
+        }
+        for tick in &self.y.ticks {
+            let y = plot.y(self.y.scale.share(tick.value)).round() as i32;
+            line(
+                area,
+                [(plot.left - length(tick), y), (plot.left, y)],
+                palette.axis,
+            )?;
+            let label = tick.label.as_deref().unwrap_or_default();
+            let at = (plot.left - self.px(11.0), y);
+            write(area, label, at, &ticks, RIGHT_MIDDLE, self.size.0)?;
+        }
+        self.draw_bands(area, &ticks)?;
+        line(
+            area,
+            [(plot.left, plot.top), (plot.left, plot.bottom)],
+            palette.axis,
+        )?;
+        line(
+            area,
+            [(plot.left, plot.bottom), (plot.right, plot.bottom)],
+            palette.axis,
+        )?;
+        let names = || text_style(LABEL * self.zoom, palette.text);
+        let below = (plot.left + plot.width() / 2, plot.bottom + self.px(34.0));
+        write(
+            area,
+            &self.chart.x.name,
+            below,
+            &names(),
+            CENTRE_TOP,
+            plot.width(),
+        )?;
+        let upwards = names().transform(FontTransform::Rotate270);
+        let beside = (self.px(10.0), plot.top + plot.height() / 2);
+        write(
+            area,
+            &self.chart.y.name,
+            beside,
+            &upwards,
+            CENTRE_TOP,
+            self.size.1,
+        )
+    }
+
+    /// The borders and names of the bands for what is not on an axis.
+    fn draw_bands<B: DrawingBackend>(
+        &self,
+        area: &Area<B>,
+        style: &TextStyle<'_>,
+    ) -> Result<(), PlotError> {
+        let (plot, colour) = (&self.plot, self.palette().muted);
+        if plot.band_bottom > 0 {
+            let y = plot.bottom - plot.band_bottom;
+            line(area, [(plot.left, y), (plot.right, y)], colour)?;
+            let at = (
+                plot.left - self.px(11.0),
+                plot.bottom - plot.band_bottom / 2 + self.px(3.0),
+            );
+            write(area, "0", at, style, RIGHT_MIDDLE, self.size.0)?;
+        }
+        if plot.band_top > 0 {
+            let y = plot.top + plot.band_top;
+            line(area, [(plot.left, y), (plot.right, y)], colour)?;
+            let at = (
+                plot.left - self.px(11.0),
+                plot.top + plot.band_top / 2 - self.px(3.0),
+            );
+            write(area, "none", at, style, RIGHT_MIDDLE, self.size.0)?;
+        }
+        if plot.band_left > 0 {
+            let x = plot.left + plot.band_left;
+            line(area, [(x, plot.top), (x, plot.bottom)], colour)?;
+            let at = (plot.left + plot.band_left / 2, plot.bottom + self.px(11.0));
+            write(area, "0", at, style, CENTRE_TOP, self.size.0)?;
+        }
+        Ok(())
+    }
+
+    fn draw_table<B: DrawingBackend>(&self, area: &Area<B>) -> Result<(), PlotError> {
+        let Some(table) = &self.chart.table else {
+            return Ok(());
+        };
+        let palette = self.palette();
+        let left = self.px(34.0);
+        let right = self.size.0 - self.px(34.0);
+        let names = (f64::from(right - left) * 0.34) as i32;
+        let columns = table.header.len().saturating_sub(1).max(1) as i32;
+        let wide = (right - left - names) / columns;
+        let mut y = self.plot.bottom + self.px(62.0);
+        for (i, row) in std::iter::once(&table.header)
+            .chain(&table.rows)
+            .enumerate()
+        {
+            let colour = if i == 0 { palette.muted } else { palette.text };
+            let style = text_style((LEGEND - 1.0) * self.zoom, colour);
+            for (column, cell) in row.iter().enumerate() {
+                if column == 0 {
+                    write(area, cell, (left, y), &style, LEFT_TOP, names)?;
+                } else {
+                    let at = (left + names + wide * column as i32, y);
+                    write(area, cell, at, &style, RIGHT_TOP, wide)?;
+                }
+            }
+            y += self.px(LEGEND + 5.0);
+        }
+        Ok(())
+    }
+}
+
+/// Writes a line, cut to `room` pixels.
+fn write<B: DrawingBackend>(
+    area: &Area<B>,
+    text: &str,
+    at: (i32, i32),
+    style: &TextStyle<'_>,
+    (horizontal, vertical): (HPos, VPos),
+    room: i32,
+) -> Result<(), PlotError> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    // No control character belongs into a picture, least of all into XML.
+    let mut text: String = text
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    // Letters are at most as wide as high: a short text needs no measuring.
+    let surely_fits = text.chars().count() as f64 * style.font.get_size() < f64::from(room);
+    if !surely_fits {
+        let mut is_cut = false;
+        loop {
+            let (width, _) = area
+                .estimate_text_size(&text, style)
+                .map_err(PlotError::new)?;
+            if width as i32 <= room || text.chars().count() < 4 {
+                break;
+            }
+            let keep = text.chars().count() * room.max(1) as usize / width.max(1) as usize;
+            text = text
+                .chars()
+                .take(keep.saturating_sub(1 + usize::from(!is_cut)))
+                .collect();
+            text.push('…');
+            is_cut = true;
+        }
+    }
+    let style = style.clone().pos(Pos::new(horizontal, vertical));
+    area.draw_text(&text, &style, at).map_err(PlotError::new)
+}
+
+const LEFT_TOP: (HPos, VPos) = (HPos::Left, VPos::Top);
+const LEFT_MIDDLE: (HPos, VPos) = (HPos::Left, VPos::Center);
+const CENTRE_TOP: (HPos, VPos) = (HPos::Center, VPos::Top);
+const RIGHT_TOP: (HPos, VPos) = (HPos::Right, VPos::Top);
+const RIGHT_MIDDLE: (HPos, VPos) = (HPos::Right, VPos::Center);
+const RIGHT_BOTTOM: (HPos, VPos) = (HPos::Right, VPos::Bottom);
+
+pub(super) fn line<B: DrawingBackend>(
+    area: &Area<B>,
+    ends: [(i32, i32); 2],
+    colour: Rgb,
+) -> Result<(), PlotError> {
+    area.draw(&PathElement::new(
+        ends.to_vec(),
+        rgb(colour).stroke_width(1),
+    ))
+    .map_err(PlotError::new)
+}

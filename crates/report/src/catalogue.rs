@@ -1,0 +1,383 @@
+//! All charts: their names, what they show, how to read them.
+
+use iosonar_plot::{Chart, Colour, Mark};
+
+use crate::charts::{
+    activity, distribution, flight, histogram, overview, self_check, sonar, working_set,
+};
+use crate::measure::{Measured, Needs, View};
+
+/// Charts that belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
+pub enum Group {
+    Overview,
+    Sonar,
+    Delay,
+    Distribution,
+    InFlight,
+    Correlation,
+    Load,
+    Activity,
+    SelfCheck,
+}
+
+impl Group {
+    /// As a heading.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Overview => "Overview",
+            Self::Sonar => "Sonar diagrams",
+            Self::Delay => "Delays",
+            Self::Distribution => "Distributions",
+            Self::InFlight => "Requests in flight",
+            Self::Correlation => "What depends on what",
+            Self::Load => "The load",
+            Self::Activity => "Disk activity",
+            Self::SelfCheck => "Self-check: can the replay be trusted?",
+        }
+    }
+}
+
+/// How a chart is made.
+#[derive(Clone, Copy)]
+enum Make {
+    /// One chart of each input, which can be laid over each other.
+    Each(fn(&Measured) -> Option<Chart>),
+    /// One chart of all inputs.
+    Together(fn(&[Measured]) -> Option<Chart>),
+}
+
+/// How several inputs share a picture whose marks would hide each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arrange {
+    /// One below the other, on the same axes.
+    #[default]
+    Panels,
+    /// Over each other, each input in a colour of its own.
+    Overlay,
+}
+
+/// A chart of the catalogue.
+pub struct Entry {
+    /// What it is called.
+    pub name: &'static str,
+    /// Where it belongs.
+    pub group: Group,
+    /// What blkreplay's graph.sh calls it; empty where it has none.
+    pub peer: &'static str,
+    /// What it shows and how to read it.
+    pub about: &'static str,
+    /// What must be looked at.
+    pub needs: Needs,
+    make: Make,
+}
+
+impl Entry {
+    /// The charts of these inputs; none where nothing that it shows was measured.
+    pub fn charts(&self, inputs: &[Measured], arrange: Arrange) -> Vec<Chart> {
+        let named = |mut chart: Chart| {
+            self.name.clone_into(&mut chart.name);
+            self.about.clone_into(&mut chart.about);
+            chart
+        };
+        let charts: Vec<Chart> = match self.make {
+            Make::Together(make) => make(inputs).into_iter().collect(),
+            Make::Each(make) => inputs.iter().filter_map(make).collect(),
+        };
+        let charts = if charts.len() > 1 && arrange == Arrange::Overlay {
+            vec![overlaid(charts, inputs)]
+        } else {
+            charts
+        };
+        charts
+            .into_iter()
+            .filter(|c| !c.is_empty())
+            .map(named)
+            .collect()
+    }
+}
+
+/// Several charts of the same kind as one: each input gets a colour of its own.
+fn overlaid(charts: Vec<Chart>, inputs: &[Measured]) -> Chart {
+    let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+    let mut all = charts.into_iter().enumerate();
+    let (_, mut first) = all.next().expect("there are several");
+    let recolour = |chart: &mut Chart, i: usize| {
+        for mark in &mut chart.marks {
+            let colour = Colour::Curve(i);
+            let label = |old: &str| format!("{}: {old}", names.get(i).unwrap_or(&""));
+            match mark {
+                Mark::Cloud(cloud) => cloud.recolour(colour, label),
+                Mark::Line(line) => (line.colour, line.label) = (Some(colour), label(&line.label)),
+                Mark::Band(band) => (band.colour, band.label) = (colour, label(&band.label)),
+                Mark::Bars(bars) => (bars.colour, bars.label) = (colour, label(&bars.label)),
+                Mark::Heat(_) => {}
+            }
+        }
+    };
+    recolour(&mut first, 0);
+    for (i, mut chart) in all {
+        recolour(&mut chart, i);
+        first.marks.append(&mut chart.marks);
+        first.warnings.append(&mut chart.warnings);
+    }
+    first.warnings.dedup();
+    first.limit = None;
+    first.title = format!("{}: {}", title_kind(&first.title), names.join(", "));
+    first
+}
+
+/// What stands before the input's name in a title.
+fn title_kind(title: &str) -> &str {
+    title.split(':').next().unwrap_or(title)
+}
+
+const fn each(
+    name: &'static str,
+    group: Group,
+    peer: &'static str,
+    needs: Needs,
+    make: fn(&Measured) -> Option<Chart>,
+    about: &'static str,
+) -> Entry {
+    Entry {
+        name,
+        group,
+        peer,
+        about,
+        needs,
+        make: Make::Each(make),
+    }
+}
+
+const fn together(
+    name: &'static str,
+    group: Group,
+    peer: &'static str,
+    needs: Needs,
+    make: fn(&[Measured]) -> Option<Chart>,
+    about: &'static str,
+) -> Entry {
+    Entry {
+        name,
+        group,
+        peer,
+        about,
+        needs,
+        make: Make::Together(make),
+    }
+}
+
+use Group::{
+    Activity, Correlation, Delay, Distribution, InFlight, Load, Overview, SelfCheck, Sonar,
+};
+
+const OUTCOME: Needs = Needs::OUTCOME;
+const LOAD: Needs = Needs::LOAD;
+
+const fn view(view: View) -> Needs {
+    Needs::view(view)
+}
+
+/// All charts, in the order of a complete set.
+#[rustfmt::skip] // A table.
+pub const CATALOGUE: &[Entry] = &[
+    each("sonar", Sonar, "latency.realtime", view(View::Started), sonar::started,
+        "Every request: to the right when it was handed over, upwards how long it took. Bands are what the device \
+         usually needs, needles are single slow requests, lashes are bursts that fill the queue, tails that only rise \
+         are overload."),
+    each("sonar-intended", Sonar, "latency.setpoint", view(View::Intended), sonar::intended,
+        "The sonar diagram against the intended start: requests that were handed over late stand where the load \
+         wanted them."),
+    each("sonar-completed", Sonar, "latency.completed", view(View::Completed), sonar::completed,
+        "The sonar diagram against the time of completion: a pause of the device is a gap, and what it held up stands \
+         at its right edge, a slope of one."),
+    each("sonar-number", Sonar, "latency.points", view(View::Number), sonar::number,
+        "The sonar diagram against the number of the request in the order of completion: busy times get the room that \
+         they deserve, idle ones none."),
+    together("throughput", Overview, "overview.thrp", OUTCOME, overview::throughput,
+        "Requests per second, demanded by the load and actually done: where they part, the device or the replay does \
+         not keep up; where actual exceeds demanded, a backlog drains."),
+    together("bandwidth", Overview, "overview.thrs", OUTCOME, overview::bandwidth,
+        "The same in bytes per second."),
+    together("throughput-intended", Overview, "thrp.setpoint", OUTCOME, overview::throughput_intended,
+        "Requests per second against the intended start, reads and writes apart: the load."),
+    together("throughput-completed", Overview, "thrp.completed", OUTCOME, overview::throughput_completed,
+        "Requests per second against their completion, reads and writes apart: what the device did."),
+    together("bandwidth-intended", Overview, "thrs.setpoint", OUTCOME, overview::bandwidth_intended,
+        "Bytes per second against the intended start, reads and writes apart."),
+    together("bandwidth-completed", Overview, "thrs.completed", OUTCOME, overview::bandwidth_completed,
+        "Bytes per second against their completion, reads and writes apart."),
+    together("cdf", Distribution, "", Needs::BANDS, distribution::cdf,
+        "The share of requests that took at most so long. Steep is even, left is fast; a step is a kind of request. Of \
+         several inputs the first is what the others are compared with: KS is the largest vertical distance, demerit \
+         the root mean square horizontal one."),
+    together("ccdf", Distribution, "", Needs::NONE, distribution::ccdf,
+        "The share of requests that took longer, on two logarithmic axes: the tail. A straight line is a power law, a \
+         cliff a timeout; 0.1 % stands for p99.9."),
+    each("quantiles", Distribution, "", view(View::Started), distribution::quantiles,
+        "Median, p90, p99 and the maximum over time: what the typical request sees, and what the unlucky one."),
+    each("heat-map", Distribution, "", view(View::Started), distribution::heat_map,
+        "How many requests took how long at which time, all kinds together: the colour grows with the logarithm of the \
+         count."),
+    together("model-ratio", Distribution, "", Needs::NONE, distribution::model_ratio,
+        "Of two inputs or more: quantile by quantile, each divided by the first. One is perfect agreement; above one \
+         is slower."),
+    each("latency-histogram", Distribution, "latency.bins", Needs::NONE, histogram::latency,
+        "How many requests took how long, in bins of equal ratio, reads and writes stacked; zeros have a bin of their \
+         own at the left."),
+    each("delay", Delay, "delay.setpoint", view(View::Delay), sonar::delay,
+        "How late each request was handed over, against its intended start. A replay that is faithful has a thin band \
+         at the bottom; a rise is a device, or a machine, that does not keep up."),
+    each("delay-number", Delay, "delay.points", view(View::DelayNumber), sonar::delay_number,
+        "The same against the number of the request in the order of completion."),
+    each("delay-histogram", Delay, "delay.bins", Needs::NONE, histogram::delay,
+        "How many requests were how late, in bins of equal ratio; zeros have a bin of their own at the left."),
+    together("in-flight", InFlight, "latency.flying", OUTCOME, flight::in_flight,
+        "Requests handed over and not complete: the queue depth that the device sees, in the mean over a window."),
+    together("delayed", InFlight, "delay.flying", OUTCOME, flight::delayed,
+        "Requests that are due and not handed over: the backlog in front of the device."),
+    each("latency-by-load", Correlation, "latency.xy", view(View::LatencyByLoad), flight::latency_by_load,
+        "Latency against the requests in flight when it was handed over, itself included. A rising edge is the queue; \
+         a flat band is a device that works in parallel."),
+    each("delay-by-load", Correlation, "delay.xy", view(View::DelayByLoad), flight::delay_by_load,
+        "Delay against the requests in flight when it was handed over: delays at few requests in flight are the \
+         replay's own."),
+    each("latency-by-delay", Correlation, "latency.delay.xy", view(View::LatencyByDelay), flight::latency_by_delay,
+        "Latency against delay: whether what is late is slow, too. Zeros have a band of their own."),
+    each("latency-by-size", Correlation, "", view(View::LatencyBySize), flight::latency_by_size,
+        "Latency against size: the flat part is positioning or overhead, the rising part transfer."),
+    each("addresses", Load, "", view(View::Addresses), working_set::addresses,
+        "Where on the device each request begins, over time: lines are sequential streams, clouds random access."),
+    each("sizes", Load, "rqsize", LOAD, histogram::sizes,
+        "How many requests are how long, reads and writes stacked."),
+    each("positions", Load, "rqpos", LOAD, histogram::positions,
+        "How many requests begin in each part of the device, reads and writes stacked; the device's end is marked \
+         where it is known."),
+    each("repetition", Load, "freq.bins", LOAD, histogram::repetition,
+        "Pages of 4 KiB in falling order of how often they are accessed, on logarithmic axes, and the hottest that hold \
+         a share of all accesses: what a cache could save."),
+    each("working-set-log", Load, "ws_log", LOAD, working_set::logarithmic,
+        "Distinct sectors in the last 1, 6, 60, 600 s and since the beginning, on a logarithmic axis."),
+    each("working-set", Load, "ws_lin", LOAD, working_set::linear,
+        "The same on a linear axis: the size of a cache that would hold what is in use."),
+    each("span", Load, "sum_dist", LOAD, working_set::span,
+        "From the lowest to the highest sector of the last 1, 6, 60, 600 s and since the beginning: how far an arm \
+         must go."),
+    each("sparsity", Load, "avg_dist", LOAD, working_set::sparsity,
+        "That distance divided by the distinct sectors: one is dense, a large number is scattered."),
+    together("turns-intended", Load, "turns.setpoint", OUTCOME, flight::turns_intended,
+        "The share of requests that begin below their predecessor, in the order of the load: near 0 is sequential, 50 % \
+         random."),
+    together("turns-completed", Load, "turns.completed", OUTCOME, flight::turns_completed,
+        "The same in the order of completion: lower than in the order of the load where a scheduler or the drive sorts."),
+    each("activity-requests", Activity, "", OUTCOME, activity::requests,
+        "Requests per second in groups of time, reads and writes apart: the course of the day."),
+    each("concurrency", Activity, "", OUTCOME, activity::concurrency,
+        "Requests active in each interval of 2 ms, as quantiles by group of time, and the number in flight at the \
+         beginnings of the intervals."),
+    each("utilisation", Activity, "", OUTCOME, activity::utilisation,
+        "The share of intervals of 2 ms with an active request by group of time, and the exact share of busy time \
+         beside it: on fast devices only the latter is meaningful."),
+    each("response-time", Activity, "", OUTCOME, activity::response_time,
+        "Median, p75, p95, p99 of the response time by group of time, reads and writes apart."),
+    each("response-by-size", Activity, "", OUTCOME, activity::response_by_size,
+        "The median response time by size, reads and writes apart; of requests of several I/Os also until the first \
+         I/O is complete."),
+    each("atomic-share", Activity, "", OUTCOME, activity::atomic_share,
+        "The share of requests served by one I/O, over time: below 100 % only where a trace tells which I/Os belong \
+         together."),
+    together("lateness", SelfCheck, "submit_lag", OUTCOME, self_check::lateness,
+        "The longest delay of each window: what the worst request of a moment waited before it was handed over."),
+    together("lateness-cumulated", SelfCheck, "submit_lag_cumul", OUTCOME, self_check::lateness_cumulated,
+        "The delays of all requests so far, added up: a step is a moment that spoilt many requests, a slope a machine \
+         that is always late."),
+    together("submit-level", SelfCheck, "submit_level", OUTCOME, self_check::submit_level,
+        "The most requests in flight in each window: a flat top is the limit of the queue depth."),
+    together("pushback-level", SelfCheck, "pushback_level", OUTCOME, self_check::pushback_level,
+        "Requests held back because they overlap others in flight, in the mean over a window."),
+];
+
+/// The chart of this name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    CATALOGUE.iter().find(|entry| entry.name == name)
+}
+
+/// The name that is nearest to what was typed, if any is near; what graph.sh calls a chart is known, too.
+pub fn nearest(typed: &str) -> Option<&'static str> {
+    if let Some(entry) = CATALOGUE
+        .iter()
+        .find(|e| !e.peer.is_empty() && e.peer == typed)
+    {
+        return Some(entry.name);
+    }
+    let distance = |entry: &Entry| strsim::damerau_levenshtein(entry.name, typed);
+    let nearest = CATALOGUE.iter().min_by_key(|entry| distance(entry))?;
+    (distance(nearest) <= typed.chars().count().max(3) / 2).then_some(nearest.name)
+}
+
+/// What these charts need together.
+pub fn needs_of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Needs {
+    entries
+        .into_iter()
+        .fold(Needs::default(), |needs, entry| needs.and(entry.needs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_different_and_every_chart_of_graph_sh_has_one_of_ours() {
+        for (i, entry) in CATALOGUE.iter().enumerate() {
+            assert!(!CATALOGUE[..i].iter().any(|e| e.name == entry.name));
+            assert!(entry.about.ends_with('.'), "{}", entry.name);
+        }
+        for peer in [
+            "overview.thrp",
+            "overview.thrs",
+            "thrp.setpoint",
+            "thrp.completed",
+            "thrs.setpoint",
+            "thrs.completed",
+            "latency.realtime",
+            "latency.setpoint",
+            "latency.completed",
+            "latency.points",
+            "delay.setpoint",
+            "delay.points",
+            "latency.bins",
+            "delay.bins",
+            "rqsize",
+            "rqpos",
+            "freq.bins",
+            "latency.flying",
+            "delay.flying",
+            "latency.xy",
+            "delay.xy",
+            "latency.delay.xy",
+            "ws_log",
+            "ws_lin",
+            "sum_dist",
+            "avg_dist",
+            "turns.setpoint",
+            "turns.completed",
+            "submit_level",
+            "submit_lag",
+            "pushback_level",
+        ] {
+            assert!(
+                nearest(peer).is_some_and(|name| find(name).unwrap().peer == peer),
+                "{peer}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_finds_its_chart() {
+        assert_eq!(nearest("sonr"), Some("sonar"));
+        assert_eq!(nearest("workingset"), Some("working-set"));
+        assert_eq!(nearest("qqqqqqqqqqqq"), None);
+    }
+}

@@ -1,0 +1,132 @@
+//! The charts of the catalogue, a room for each group.
+
+pub(crate) mod activity;
+pub(crate) mod distribution;
+pub(crate) mod flight;
+pub(crate) mod histogram;
+pub(crate) mod overview;
+pub(crate) mod self_check;
+pub(crate) mod sonar;
+pub(crate) mod working_set;
+
+use iosonar_analysis::{Timeline, TimelinePoint};
+use iosonar_plot::{Axis, Chart, Colour, Line, Mark};
+use iosonar_units::Nanos;
+
+use crate::measure::Measured;
+use crate::words::{footer, tool};
+
+/// A chart of one input, with all that is said around it.
+fn chart_of(input: &Measured, kind: &str, x: Axis, y: Axis) -> Chart {
+    Chart {
+        title: format!("{kind}: {}", input.name),
+        subtitle: input.remarks().join("; "),
+        warnings: input.warnings(),
+        footer: footer(input.metadata()),
+        x,
+        y,
+        ..Chart::default()
+    }
+}
+
+/// A chart of several inputs.
+fn chart_of_all(inputs: &[Measured], kind: &str, x: Axis, y: Axis) -> Chart {
+    let [input] = inputs else {
+        let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+        let mut warnings: Vec<String> = Vec::new();
+        for input in inputs {
+            let of = |warning: String| format!("{}: {warning}", input.name);
+            warnings.extend(input.warnings().into_iter().map(of));
+        }
+        return Chart {
+            title: format!("{kind}: {}", names.join(", ")),
+            warnings,
+            footer: tool(),
+            x,
+            y,
+            ..Chart::default()
+        };
+    };
+    chart_of(input, kind, x, y)
+}
+
+/// Windows of about 60 to a picture, but of three seconds at most where they are not chosen: a step of
+/// 1, 2 or 5.
+fn window_of(input: &Measured, timeline: &Timeline) -> Nanos {
+    let wanted = input.options().window.unwrap_or_else(|| {
+        let fine = timeline.span().get() / 60;
+        let decade = 10_u64.pow(fine.max(1).ilog10());
+        let digit = [1, 2, 5, 10].into_iter().find(|d| d * decade >= fine);
+        Nanos::new(digit.unwrap_or(10) * decade).min(Nanos::from_secs(3))
+    });
+    // Of a long trace more windows than pixels would be noise, and memory.
+    let least = Nanos::new(timeline.span().get() / 100_000);
+    wanted.max(least)
+}
+
+/// A figure of each window of an input.
+struct Figure {
+    label: &'static str,
+    colour: Colour,
+    of: fn(&TimelinePoint, window_s: f64) -> f64,
+}
+
+/// A chart of figures over time, for all inputs; `None` if nothing happened over time.
+fn over_time(inputs: &[Measured], kind: &str, y: Axis, figures: &[Figure]) -> Option<Chart> {
+    let mut chart = chart_of_all(inputs, kind, Axis::time("time"), y);
+    let mut windows = Vec::new();
+    for (i, input) in inputs.iter().enumerate() {
+        let Some(outcome) = input.outcome() else {
+            continue;
+        };
+        let timeline = outcome.timeline.joined(window_of(input, &outcome.timeline));
+        let window_s = timeline.window().as_secs_f64();
+        let points: Vec<(f64, TimelinePoint)> = timeline
+            .points()
+            .map(|(begin, point)| (begin.as_secs_f64(), point))
+            .collect();
+        for (k, figure) in figures.iter().enumerate() {
+            let mut values: Vec<(f64, f64)> = points
+                .iter()
+                .map(|(begin, point)| (*begin, (figure.of)(point, window_s)))
+                .collect();
+            // A figure that is always zero is left out, but for the first: it says so.
+            if k > 0 && values.iter().all(|(_, v)| *v == 0.0 || v.is_nan()) {
+                continue;
+            }
+            if let Some(&(last, value)) = values.last() {
+                values.push((last + window_s, value));
+            }
+            let line = if inputs.len() > 1 {
+                let label = format!("{}: {}", input.name, figure.label);
+                let line = Line::steps(&label, Colour::Curve(i), values);
+                if k == 0 { line } else { line.dashed() }
+            } else {
+                let line = Line::steps(figure.label, figure.colour, values);
+                // What was asked for and what was done are mostly the same: both must be seen.
+                let is_above = figure.colour == Colour::Demanded;
+                if is_above { line.dashed() } else { line }
+            };
+            chart.marks.push(Mark::Line(line));
+        }
+        windows.push(timeline.window());
+    }
+    windows.dedup();
+    if let [window] = windows[..] {
+        let said = format!("windows of {window}");
+        chart.subtitle = match chart.subtitle.is_empty() {
+            true => said,
+            false => format!("{said}; {}", chart.subtitle),
+        };
+    }
+    (!chart.marks.is_empty()).then_some(chart)
+}
+
+/// Whether anything but zero is in it.
+fn has_values(chart: &Chart) -> bool {
+    let lines = chart.marks.iter().filter_map(|mark| match mark {
+        Mark::Line(line) => Some(line),
+        _ => None,
+    });
+    lines.flat_map(|line| &line.points).any(|(_, v)| *v > 0.0)
+}

@@ -1,0 +1,416 @@
+//! Distributions: CDF, its complement, quantiles over time, heat map, model over measured.
+
+use iosonar_plot::{Axis, Band, Chart, Cloud, Colour, Heat, Line, Mark, Shape, Table, Unit};
+use iosonar_stats::{BandPoint, Distribution, demerit, ks_distance};
+use iosonar_units::Nanos;
+
+use super::{chart_of, chart_of_all};
+use crate::measure::{Measured, Quantity, View};
+use crate::words::{describe, quantile_table, tool};
+
+/// The CDF of `distribution`: from where it leaves zero, in seconds; the legend gets its count and quantiles.
+pub fn curve(name: &str, distribution: &Distribution, colour: Colour) -> Line {
+    let label = describe(name, distribution);
+    let mut points = Vec::new();
+    let mut below = 0.0;
+    for point in distribution.histogram.cdf() {
+        let value = point.value.as_secs_f64();
+        if points.is_empty() && value > 0.0 {
+            // Without zeros the curve begins with its first value: along the axis it would only hide others.
+            points.push((value, below));
+        } else if value == 0.0 {
+            points.push((0.0, point.share));
+        }
+        if value > 0.0 {
+            points.push((value, point.share));
+        }
+        below = point.share;
+    }
+    Line::steps(&label, colour, points)
+}
+
+/// The CDF of `distribution` with its 95 % band; points without a known width make none.
+pub fn curve_with_band(
+    name: &str,
+    distribution: &Distribution,
+    band: &[BandPoint],
+    colour: Colour,
+) -> Vec<Mark> {
+    let known = band.iter().filter(|point| point.half_width.is_finite());
+    let edges = |point: &BandPoint| {
+        let value = point.value.as_secs_f64();
+        let (low, high) = (
+            point.share - point.half_width,
+            point.share + point.half_width,
+        );
+        (value, low.max(0.0), high.min(1.0))
+    };
+    let points: Vec<_> = known.map(edges).collect();
+    let mut marks = Vec::new();
+    if !points.is_empty() {
+        marks.push(Mark::Band(Band {
+            label: String::new(),
+            colour,
+            points,
+            shape: Shape::Straight,
+        }));
+    }
+    marks.push(Mark::Line(curve(name, distribution, colour)));
+    marks
+}
+
+/// A chart of the distribution functions of `quantity`, each with a colour of its own.
+pub fn cdf_of(title: &str, quantity: Quantity, curves: Vec<Mark>) -> Chart {
+    let mut y = Axis::from_zero("share of requests", Unit::Share);
+    y.range = Some((0.0, 1.0));
+    Chart {
+        title: title.to_owned(),
+        footer: tool(),
+        x: Axis::log(quantity.name(), Unit::Seconds),
+        y,
+        marks: curves,
+        ..Chart::default()
+    }
+}
+
+/// Who is on a chart of distributions: of one input reads and writes, too.
+fn members(inputs: &[Measured], quantity: Quantity) -> Vec<(String, Distribution, Colour)> {
+    if let [input] = inputs {
+        let (reads, writes) = (input.reads(quantity), input.writes(quantity));
+        let mut members = Vec::new();
+        if reads.count() > 0 {
+            members.push(("reads".to_owned(), reads.clone(), Colour::Read));
+        }
+        if writes.count() > 0 {
+            members.push(("writes".to_owned(), writes.clone(), Colour::Write));
+        }
+        if members.len() == 2 {
+            members.insert(0, ("all".to_owned(), input.all(quantity), Colour::Sum));
+        }
+        return members;
+    }
+    let member = |(i, input): (usize, &Measured)| {
+        (input.name.clone(), input.all(quantity), Colour::Curve(i))
+    };
+    let members = inputs.iter().enumerate().map(member);
+    members.filter(|(_, all, _)| all.count() > 0).collect()
+}
+
+fn table(members: &[(String, Distribution, Colour)]) -> Table {
+    quantile_table(members.iter().map(|(name, of, _)| (name.as_str(), of)))
+}
+
+pub(crate) fn cdf(inputs: &[Measured]) -> Option<Chart> {
+    let quantity = inputs.first()?.options().quantity;
+    let members = members(inputs, quantity);
+    let (_, reference, _) = members.first()?;
+    let template = cdf_of("", quantity, Vec::new());
+    let kind = format!("Distribution of {}", quantity.name());
+    let mut chart = chart_of_all(inputs, &kind, template.x, template.y);
+    for (i, (name, of, colour)) in members.iter().enumerate() {
+        // A band belongs to what is whole: all requests of an input.
+        let band = match inputs {
+            [input] if i == 0 => input.band(),
+            [_] => &[],
+            inputs => inputs.get(i).map_or(&[][..], Measured::band),
+        };
+        let mut marks = curve_with_band(name, of, band, *colour);
+        if let Some(Mark::Line(line)) = marks.last_mut() {
+            line.label.clone_from(name);
+            if inputs.len() > 1 && i > 0 {
+                let ks = ks_distance(&of.histogram, &reference.histogram);
+                let demerit = demerit(&of.histogram, &reference.histogram);
+                line.label += &format!(
+                    ": KS {ks:.3}, demerit {} to {}",
+                    Nanos::new(demerit.round() as u64),
+                    members[0].0
+                );
+            }
+            // Curves that hide each other are told apart by their dashes.
+            line.is_dashed = i > 0 && inputs.len() > 1;
+        }
+        chart.marks.append(&mut marks);
+    }
+    if chart.marks.iter().any(|mark| matches!(mark, Mark::Band(_))) {
+        let note = "the band is where the curve lies with 95 % (sections of the run, as if they were independent)";
+        chart.notes.push(note.to_owned());
+    }
+    let zeros = |of: &Distribution| of.moments.min() == Some(Nanos::ZERO);
+    if members.iter().any(|(_, of, _)| zeros(of)) {
+        chart
+            .notes
+            .push("zeros lie left of the axis: the curve begins with their share".to_owned());
+    }
+    chart.table = Some(table(&members));
+    Some(chart)
+}
+
+pub(crate) fn ccdf(inputs: &[Measured]) -> Option<Chart> {
+    let quantity = inputs.first()?.options().quantity;
+    let members = members(inputs, quantity);
+    members.first()?;
+    let kind = format!("Tail of the {}", quantity.name());
+    let x = Axis::log(quantity.name(), Unit::Seconds);
+    let y = Axis::log("share of requests that took longer", Unit::Share);
+    let mut chart = chart_of_all(inputs, &kind, x, y);
+    for (i, (name, of, colour)) in members.iter().enumerate() {
+        // The share above the last value is zero, which a logarithmic axis does not have: the curve ends there.
+        let above = |share: f64| (share > 1e-15).then_some(share);
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        let mut before = 1.0;
+        for point in of.histogram.cdf() {
+            let value = point.value.as_secs_f64();
+            if points.is_empty() && value > 0.0 {
+                points.push((value, before));
+            }
+            let share = above(1.0 - point.share);
+            points.push((value, share.unwrap_or(before)));
+            before = share.unwrap_or(before);
+        }
+        points.retain(|(value, _)| *value > 0.0);
+        let mut line = Line::steps(name, *colour, points);
+        line.is_dashed = i > 0 && inputs.len() > 1;
+        chart.marks.push(Mark::Line(line));
+    }
+    chart.table = Some(table(&members));
+    Some(chart)
+}
+
+/// About so many windows are on a chart of quantiles over time.
+const WINDOWS: f64 = 120.0;
+
+/// Values with their counts, by window of time.
+struct ByWindow {
+    /// When the first begins, in seconds.
+    begin: f64,
+    /// Their width in seconds.
+    width: f64,
+    /// Ascending values, each with its count.
+    values: Vec<Vec<(f64, u64)>>,
+}
+
+/// The points of a cloud, by window of time.
+fn by_window(cloud: &Cloud) -> Option<ByWindow> {
+    let (from, to) = cloud.x_range()?;
+    let raw = ((to - from) / WINDOWS).max(1e-9);
+    let decade = 10_f64.powf(raw.log10().floor());
+    let digit = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .find(|d| d * decade >= raw * 0.999_999);
+    let width = digit.unwrap_or(10.0) * decade;
+    let begin = (from / width).floor() * width;
+    let mut windows: Vec<Vec<(f64, u64)>> = Vec::new();
+    let mut add = |x: f64, y: f64, n: u64| {
+        if y.is_finite() {
+            let at = ((x - begin) / width) as usize;
+            if at >= windows.len() {
+                windows.resize(at + 1, Vec::new());
+            }
+            windows[at].push((y, n));
+        }
+    };
+    for p in cloud.points().unwrap_or_default() {
+        add(p.x, p.y, 1);
+    }
+    for cell in cloud.cells() {
+        let middle = |(a, b): (f64, f64)| f64::midpoint(a, b);
+        add(middle(cell.x), middle(cell.y), u64::from(cell.count));
+    }
+    for window in &mut windows {
+        window.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    Some(ByWindow {
+        begin,
+        width,
+        values: windows,
+    })
+}
+
+/// The smallest value with at least a share `p` at or below it; NaN without any.
+fn quantile_of(values: &[(f64, u64)], p: f64) -> f64 {
+    let total: u64 = values.iter().map(|(_, n)| n).sum();
+    let rank = ((p * total as f64).ceil() as u64).clamp(1, total.max(1));
+    let mut below = 0;
+    for &(value, n) in values {
+        below += n;
+        if below >= rank {
+            return value;
+        }
+    }
+    f64::NAN
+}
+
+pub(crate) fn quantiles(input: &Measured) -> Option<Chart> {
+    let cloud = input.cloud(View::Started)?;
+    let ByWindow {
+        begin,
+        width,
+        values: windows,
+    } = by_window(&cloud)?;
+    let quantity = input.options().quantity;
+    let kind = format!("Quantiles of {} over time", quantity.name());
+    let y = Axis::log(quantity.name(), Unit::Seconds);
+    let mut chart = chart_of(input, &kind, Axis::time("time"), y);
+    let line = |p: f64| -> Vec<(f64, f64)> {
+        let of = windows.iter().chain(windows.last());
+        of.enumerate()
+            .map(|(i, window)| (begin + i as f64 * width, quantile_of(window, p)))
+            .collect()
+    };
+    let (median, p90) = (line(0.5), line(0.9));
+    let band = median
+        .iter()
+        .zip(&p90)
+        .map(|(a, b)| (a.0, a.1, b.1))
+        .collect();
+    chart.marks.push(Mark::Band(Band {
+        label: String::new(),
+        colour: Colour::Curve(0),
+        points: band,
+        shape: Shape::Steps,
+    }));
+    for (label, points, colour) in [
+        ("max", line(1.0), Colour::Muted),
+        ("p99", line(0.99), Colour::Curve(1)),
+        ("p90", p90, Colour::Curve(4)),
+        ("median", median, Colour::Curve(0)),
+    ] {
+        chart
+            .marks
+            .push(Mark::Line(Line::steps(label, colour, points)));
+    }
+    chart
+        .notes
+        .push(format!("windows of {}", iosonar_plot::seconds(width)));
+    Some(chart)
+}
+
+pub(crate) fn heat_map(input: &Measured) -> Option<Chart> {
+    let cloud = input.cloud(View::Started)?;
+    let quantity = input.options().quantity;
+    let kind = format!("Heat map of {}", quantity.name());
+    let y = Axis::log(quantity.name(), Unit::Seconds);
+    let mut chart = chart_of(input, &kind, Axis::time("time"), y);
+    let cells = cloud.merged(160, 60);
+    let most = cells.iter().map(|cell| cell.count).max()?;
+    let label = format!("requests in a cell: 1 to {most}, logarithmic");
+    chart.marks.push(Mark::Heat(Heat { label, cells }));
+    Some(chart)
+}
+
+pub(crate) fn model_ratio(inputs: &[Measured]) -> Option<Chart> {
+    let quantity = inputs.first()?.options().quantity;
+    let members = members(inputs, quantity);
+    if inputs.len() < 2 || members.len() < 2 {
+        return None;
+    }
+    let x = Axis::linear("quantile", Unit::Share);
+    let y = Axis::log("ratio of the quantiles", Unit::Number);
+    let kind = format!("Ratio of the {}", quantity.name());
+    let mut chart = chart_of_all(inputs, &kind, x, y);
+    let (reference_name, reference, _) = &members[0];
+    let shares = || (1..1000).map(|i| f64::from(i) / 1000.0);
+    let of = |d: &Distribution, p| d.histogram.quantile(p).unwrap_or_default().as_secs_f64();
+    for (name, distribution, colour) in &members[1..] {
+        let ratio = |p: f64| (p, of(distribution, p) / of(reference, p));
+        let points: Vec<(f64, f64)> = shares()
+            .map(ratio)
+            .filter(|(_, r)| r.is_finite() && *r > 0.0)
+            .collect();
+        let label = format!("{name} over {reference_name}");
+        chart
+            .marks
+            .push(Mark::Line(Line::new(&label, *colour, points)));
+    }
+    let one = vec![(0.0, 1.0), (1.0, 1.0)];
+    chart
+        .marks
+        .push(Mark::Line(Line::new("equal", Colour::Muted, one).dashed()));
+    Some(chart)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{Look, LookOptions};
+    use iosonar_trace::{Outcome, Record, Request};
+
+    fn measured(n: u64) -> (Measured, Vec<(u64, u64)>) {
+        let needs = crate::find("quantiles").unwrap().needs;
+        let mut look = Look::new("test", needs, &LookOptions::default());
+        let mut all = Vec::new();
+        for i in 0..n {
+            let (start, latency) = (i * 10_007, 1_000 + i * i * 31 % 1_000_003);
+            all.push((start, latency));
+            look.add(&Record {
+                request: Request {
+                    start: Nanos::new(start),
+                    ..Request::default()
+                },
+                outcome: Outcome::done(Nanos::ZERO, Nanos::new(latency)),
+            });
+        }
+        (look.finish(), all)
+    }
+
+    /// Points exactly; cells within their height.
+    #[test]
+    fn quantiles_over_time_are_those_of_brute_force() {
+        for (n, tolerance) in [(5_000, 1e-12), (200_000, 0.01)] {
+            let (input, all) = measured(n);
+            let chart = quantiles(&input).unwrap();
+            let Mark::Line(p99) = &chart.marks[2] else {
+                panic!("a line")
+            };
+            let width = p99.points[1].0 - p99.points[0].0;
+            for &(begin, value) in p99.points.iter().take(p99.points.len() - 2).skip(1) {
+                let within = |(start, _): &&(u64, u64)| {
+                    let at = *start as f64 * 1e-9;
+                    begin - width * 1e-9 <= at && at < begin + width * (1.0 - 1e-9)
+                };
+                let mut latencies: Vec<u64> = all.iter().filter(within).map(|r| r.1).collect();
+                latencies.sort_unstable();
+                // A request on the border may be counted on either side.
+                let rank = (0.99 * latencies.len() as f64).ceil() as usize;
+                let near = [
+                    rank.saturating_sub(2),
+                    rank.saturating_sub(1),
+                    rank.min(latencies.len() - 1),
+                ];
+                let fits = near
+                    .iter()
+                    .any(|&i| (latencies[i] as f64 * 1e-9 / value - 1.0).abs() <= tolerance);
+                assert!(fits, "{begin} {value} {:?}", near.map(|i| latencies[i]));
+            }
+        }
+    }
+
+    #[test]
+    fn the_cdf_ends_with_one_and_its_complement_where_the_last_step_is() {
+        let (input, all) = measured(1000);
+        let chart = cdf(std::slice::from_ref(&input)).unwrap();
+        let Some(Mark::Line(line)) = chart.marks.last() else {
+            panic!("a line")
+        };
+        let largest = all.iter().map(|r| r.1).max().unwrap() as f64 * 1e-9;
+        let last = line.points.last().unwrap();
+        assert!((last.0 / largest - 1.0).abs() < 1e-12 && last.1 == 1.0);
+        let tail = ccdf(&[input]).unwrap();
+        let Some(Mark::Line(line)) = tail.marks.first() else {
+            panic!("a line")
+        };
+        // Each step is the share of those that took longer than its value; the last stays.
+        for &(value, share) in &line.points[1..line.points.len() - 1] {
+            let longer = |slack: f64| {
+                let limit = value * slack;
+                all.iter().filter(|r| r.1 as f64 * 1e-9 > limit).count() as f64 / 1000.0
+            };
+            let slack = 1.0 + 2.0 / 512.0;
+            let (low, high) = (longer(slack), longer(1.0 / slack));
+            assert!(
+                (low - 1e-9..=high + 1e-9).contains(&share),
+                "{value} {share}"
+            );
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Requests in flight and delayed, what depends on them, and turns.
+
+use iosonar_plot::{Axis, Chart, Colour, Mark, Unit};
+
+use super::{Figure, chart_of, has_values, over_time};
+use crate::measure::{Measured, View};
+
+pub(crate) fn in_flight(inputs: &[Measured]) -> Option<Chart> {
+    let y = Axis::from_zero("requests in flight", Unit::Number);
+    let mut chart = over_time(
+        inputs,
+        "Requests in flight",
+        y,
+        &[Figure {
+            label: "in the mean over the window",
+            colour: Colour::Curve(0),
+            of: |p, _| p.in_flight,
+        }],
+    )?;
+    for input in inputs {
+        if let Some(outcome) = input.outcome() {
+            let name = if inputs.len() > 1 {
+                format!("{}: ", input.name)
+            } else {
+                String::new()
+            };
+            chart.notes.push(format!(
+                "{name}mean {:.2}, at most {}",
+                outcome.in_flight, outcome.most_in_flight
+            ));
+        }
+    }
+    Some(chart)
+}
+
+pub(crate) fn delayed(inputs: &[Measured]) -> Option<Chart> {
+    let y = Axis::from_zero("requests due and not handed over", Unit::Number);
+    let chart = over_time(
+        inputs,
+        "Delayed requests",
+        y,
+        &[
+            Figure {
+                label: "in the mean over the window",
+                colour: Colour::Curve(1),
+                of: |p, _| p.delayed,
+            },
+            Figure {
+                label: "at most",
+                colour: Colour::Muted,
+                of: |p, _| p.most_delayed as f64,
+            },
+        ],
+    )?;
+    has_values(&chart).then_some(chart)
+}
+
+pub(crate) fn latency_by_load(input: &Measured) -> Option<Chart> {
+    let x = Axis::from_zero("requests in flight when it was handed over", Unit::Count);
+    cloud(
+        input,
+        View::LatencyByLoad,
+        "Latency by requests in flight",
+        x,
+        "latency",
+    )
+}
+
+pub(crate) fn delay_by_load(input: &Measured) -> Option<Chart> {
+    let x = Axis::from_zero("requests in flight when it was handed over", Unit::Count);
+    cloud(
+        input,
+        View::DelayByLoad,
+        "Delay by requests in flight",
+        x,
+        "delay",
+    )
+}
+
+pub(crate) fn latency_by_delay(input: &Measured) -> Option<Chart> {
+    let x = Axis::log("delay", Unit::Seconds);
+    cloud(
+        input,
+        View::LatencyByDelay,
+        "Latency by delay",
+        x,
+        "latency",
+    )
+}
+
+pub(crate) fn latency_by_size(input: &Measured) -> Option<Chart> {
+    let x = Axis::log("size of the request", Unit::Bytes);
+    cloud(input, View::LatencyBySize, "Latency by size", x, "latency")
+}
+
+/// A cloud whose delays are all zero has nothing to say of delays.
+fn cloud(input: &Measured, view: View, kind: &str, x: Axis, y: &str) -> Option<Chart> {
+    let cloud = input.cloud(view)?;
+    let is_of_delays = matches!(view, View::DelayByLoad | View::LatencyByDelay);
+    if is_of_delays
+        && input
+            .all(crate::Quantity::Delay)
+            .moments
+            .max()
+            .is_none_or(|m| m.get() == 0)
+    {
+        return None;
+    }
+    let mut chart = chart_of(input, kind, x, Axis::log(y, Unit::Seconds));
+    chart.marks.push(Mark::Cloud(cloud));
+    Some(chart)
+}
+
+pub(crate) fn turns_intended(inputs: &[Measured]) -> Option<Chart> {
+    turns(inputs, "Turns in the order of intended starts", |p, _| {
+        p.turns[0] as f64 / p.all_demanded().requests as f64
+    })
+}
+
+pub(crate) fn turns_completed(inputs: &[Measured]) -> Option<Chart> {
+    turns(inputs, "Turns in the order of completions", |p, _| {
+        p.turns[1] as f64 / p.all_completed().requests as f64
+    })
+}
+
+fn turns(
+    inputs: &[Measured],
+    kind: &str,
+    of: fn(&iosonar_analysis::TimelinePoint, f64) -> f64,
+) -> Option<Chart> {
+    let y = Axis::from_zero("requests that begin below their predecessor", Unit::Share);
+    let figure = Figure {
+        label: "share of the requests of the window",
+        colour: Colour::Curve(0),
+        of,
+    };
+    over_time(inputs, kind, y, &[figure])
+}

@@ -1,0 +1,284 @@
+//! Histograms: times, sizes, positions, repetition.
+
+use std::collections::BTreeMap;
+
+use iosonar_plot::{Axis, Bars, Chart, Colour, Line, Mark, Table, Unit};
+use iosonar_stats::Histogram;
+use iosonar_units::SECTOR_BYTES;
+
+use super::chart_of;
+use crate::measure::{Measured, Quantity};
+use crate::words::{describe, grouped};
+
+/// Bins of times for each factor of ten.
+const BINS_PER_DECADE: f64 = 20.0;
+
+pub(crate) fn latency(input: &Measured) -> Option<Chart> {
+    times(input, Quantity::Latency, "Histogram of latency")
+}
+
+pub(crate) fn delay(input: &Measured) -> Option<Chart> {
+    input
+        .all(Quantity::Delay)
+        .moments
+        .max()
+        .filter(|max| max.get() > 0)?;
+    times(input, Quantity::Delay, "Histogram of delay")
+}
+
+/// How many samples each bin of equal ratio holds; zeros have the number `None`.
+fn binned(histogram: &Histogram) -> BTreeMap<Option<i32>, u64> {
+    let mut bins = BTreeMap::new();
+    let mut below = 0;
+    for point in histogram.cdf() {
+        let up_to = (point.share * histogram.count() as f64).round() as u64;
+        let value = point.value.as_secs_f64();
+        // The tolerance keeps what lies on an edge in the bin that it begins.
+        let bin = (value > 0.0).then(|| (value.log10() * BINS_PER_DECADE + 1e-6).floor() as i32);
+        *bins.entry(bin).or_default() += up_to - below;
+        below = up_to;
+    }
+    bins
+}
+
+fn times(input: &Measured, quantity: Quantity, kind: &str) -> Option<Chart> {
+    let of = [input.reads(quantity), input.writes(quantity)];
+    let bins = of.map(|distribution| binned(&distribution.histogram));
+    let numbers = || bins.iter().flat_map(|bins| bins.keys().copied());
+    let first = numbers().flatten().min().unwrap_or(-180);
+    numbers().next()?;
+    let edge = |bin: i32| 10_f64.powf(f64::from(bin) / BINS_PER_DECADE);
+    let x = Axis::log(quantity.name(), Unit::Seconds);
+    let y = Axis::from_zero("requests", Unit::Number);
+    let mut chart = chart_of(input, kind, x, y);
+    let names = ["reads", "writes"];
+    let mut stacked: BTreeMap<Option<i32>, u64> = BTreeMap::new();
+    for ((bins, name), (distribution, colour)) in bins
+        .iter()
+        .zip(names)
+        .zip(of.iter().zip([Colour::Read, Colour::Write]))
+    {
+        if distribution.count() == 0 {
+            continue;
+        }
+        let mut bars = Vec::new();
+        for (&bin, &n) in bins {
+            let from = stacked.entry(bin).or_default();
+            let (left, right) = match bin {
+                Some(bin) => (edge(bin), edge(bin + 1)),
+                // Left of all others, with a gap.
+                None => (edge(first - 4), edge(first - 2)),
+            };
+            bars.push((left, right, *from as f64, (*from + n) as f64));
+            *from += n;
+        }
+        chart.marks.push(Mark::Bars(Bars {
+            label: describe(name, distribution),
+            colour,
+            bins: bars,
+        }));
+    }
+    let zeros = stacked.get(&None).copied().unwrap_or(0);
+    if zeros > 0 {
+        chart.notes.push(format!(
+            "{} of zero, in the bin at the left",
+            grouped(zeros)
+        ));
+    }
+    chart
+        .notes
+        .push(format!("{BINS_PER_DECADE} bins for each factor of ten"));
+    Some(chart)
+}
+
+/// Reads and writes, one on top of the other.
+fn stacked(bins: &[(f64, f64, u64, u64)]) -> Vec<Mark> {
+    let total = |of: fn(&(f64, f64, u64, u64)) -> u64| bins.iter().map(of).sum::<u64>();
+    let mut marks = Vec::new();
+    let reads = total(|b| b.2);
+    if reads > 0 {
+        marks.push(Mark::Bars(Bars {
+            label: format!("reads: {}", grouped(reads)),
+            colour: Colour::Read,
+            bins: bins.iter().map(|b| (b.0, b.1, 0.0, b.2 as f64)).collect(),
+        }));
+    }
+    let writes = total(|b| b.3);
+    if writes > 0 {
+        marks.push(Mark::Bars(Bars {
+            label: format!("writes: {}", grouped(writes)),
+            colour: Colour::Write,
+            bins: bins
+                .iter()
+                .map(|b| (b.0, b.1, b.2 as f64, (b.2 + b.3) as f64))
+                .collect(),
+        }));
+    }
+    marks
+}
+
+/// Sectors of a GiB.
+const GIB_SECTORS: u64 = 1 << 21;
+/// Bins of sizes for each doubling.
+const BINS_PER_OCTAVE: f64 = 4.0;
+
+pub(crate) fn sizes(input: &Measured) -> Option<Chart> {
+    let load = input.load()?;
+    let mut bins: BTreeMap<i32, (u64, u64)> = BTreeMap::new();
+    for &(sectors, reads, writes) in &load.sizes {
+        let octave = (f64::from(sectors) * SECTOR_BYTES as f64).log2();
+        let bin = (octave * BINS_PER_OCTAVE + 1e-9).floor() as i32;
+        let counts = bins.entry(bin).or_default();
+        counts.0 += reads;
+        counts.1 += writes;
+    }
+    let edge = |bin: i32| (f64::from(bin) / BINS_PER_OCTAVE).exp2();
+    let bins: Vec<_> = bins
+        .into_iter()
+        .map(|(bin, (reads, writes))| (edge(bin), edge(bin + 1), reads, writes))
+        .collect();
+    let x = Axis::log("size of the request", Unit::Bytes);
+    let y = Axis::from_zero("requests", Unit::Number);
+    let mut chart = chart_of(input, "Request sizes", x, y);
+    chart.marks = stacked(&bins);
+    chart
+        .notes
+        .push(format!("{BINS_PER_OCTAVE} bins for each doubling"));
+    Some(chart)
+}
+
+pub(crate) fn positions(input: &Measured) -> Option<Chart> {
+    let load = input.load()?;
+    let bytes = |sectors: u64| sectors as f64 * SECTOR_BYTES as f64;
+    // By GiB on what is large enough, else so that there are some hundred bins.
+    let width = (load.end_sector / 256)
+        .next_power_of_two()
+        .min(GIB_SECTORS)
+        .max(load.position_sectors);
+    let mut joined: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for &(from, reads, writes) in &load.positions {
+        let counts = joined.entry(from / width).or_default();
+        counts.0 += reads;
+        counts.1 += writes;
+    }
+    let bins: Vec<_> = joined
+        .into_iter()
+        .map(|(i, (reads, writes))| {
+            let from = i.saturating_mul(width);
+            (
+                bytes(from),
+                bytes(from.saturating_add(width)),
+                reads,
+                writes,
+            )
+        })
+        .collect();
+    let x = Axis::from_zero("position on the device", Unit::Bytes);
+    let y = Axis::from_zero("requests", Unit::Number);
+    let mut chart = chart_of(input, "Positions", x, y);
+    chart.marks = stacked(&bins);
+    chart
+        .notes
+        .push(format!("bins of {}", Unit::Bytes.text(bytes(width))));
+    if let Some(end) = input.options().device_sectors {
+        let most = bins.iter().map(|b| b.2 + b.3).max().unwrap_or(1) as f64;
+        let label = format!("end of the device: {}", Unit::Bytes.text(bytes(end)));
+        let line = vec![(bytes(end), 0.0), (bytes(end), most)];
+        chart.marks.push(Mark::Line(
+            Line::new(&label, Colour::Demanded, line).dashed(),
+        ));
+        if load.end_sector > end {
+            chart.warnings.push(
+                "requests lie beyond the device's end: a replay wraps them around, or leaves them out".to_owned(),
+            );
+        }
+    }
+    Some(chart)
+}
+
+pub(crate) fn repetition(input: &Measured) -> Option<Chart> {
+    let load = input.load()?;
+    let x = Axis::log(
+        "page of 4 KiB, in falling order of its accesses",
+        Unit::Number,
+    );
+    let y = Axis::log("accesses", Unit::Number);
+    let mut chart = chart_of(input, "Repetition", x, y);
+    let mut points: Vec<(f64, f64)> = load
+        .repetition
+        .iter()
+        .map(|&(rank, count)| (rank as f64, f64::from(count)))
+        .collect();
+    let pages = load.distinct_pages as f64 * load.sampling_rate;
+    if let Some(&(_, last)) = points.last() {
+        points.push((pages.round() + 1.0, last));
+    }
+    let label = format!(
+        "pages: {}, accessed {} times",
+        grouped(load.distinct_pages),
+        grouped(load.page_accesses)
+    );
+    chart
+        .marks
+        .push(Mark::Line(Line::steps(&label, Colour::Curve(0), points)));
+    if load.sampling_rate < 1.0 {
+        let share = 100.0 * load.sampling_rate;
+        chart
+            .notes
+            .push(format!("of a sample of {share:.2} % of the pages"));
+    }
+    let header = [
+        "the hottest pages that hold",
+        "pages",
+        "of all pages",
+        "faster if free",
+    ];
+    let row = |hot: &iosonar_analysis::Hot| {
+        let speed_up = if hot.speed_up.is_finite() {
+            format!("{:.2} times", hot.speed_up)
+        } else {
+            "∞".to_owned()
+        };
+        vec![
+            format!("{:.1} % of accesses", 100.0 * hot.accesses),
+            grouped((hot.pages as f64 / load.sampling_rate).round() as u64),
+            format!("{:.2} %", 100.0 * hot.share),
+            speed_up,
+        ]
+    };
+    chart.table = Some(Table {
+        header: header.map(str::to_owned).to_vec(),
+        rows: load.hot.iter().map(row).collect(),
+    });
+    Some(chart)
+}
+
+#[cfg(test)]
+mod tests {
+    use iosonar_units::Nanos;
+
+    use super::*;
+
+    #[test]
+    fn bins_hold_what_brute_force_counts() {
+        let values: Vec<u64> = (0..5000).map(|i| i * i * 37 % 900_000_007).collect();
+        let mut histogram = Histogram::default();
+        values.iter().for_each(|v| histogram.push(Nanos::new(*v)));
+        let bins = binned(&histogram);
+        assert_eq!(bins.values().sum::<u64>(), 5000);
+        let zeros = values.iter().filter(|v| **v == 0).count() as u64;
+        assert_eq!(bins.get(&None).copied().unwrap_or(0), zeros);
+        for (bin, n) in bins.iter().filter_map(|(bin, n)| Some(((*bin)?, *n))) {
+            // The histogram knows a value to 1/512 of it.
+            let within = |slack: f64| {
+                let edge = |b: i32| 10_f64.powf(f64::from(b) / BINS_PER_DECADE) * 1e9;
+                let (from, to) = (edge(bin) / slack, edge(bin + 1) * slack);
+                values
+                    .iter()
+                    .filter(|v| (from..to).contains(&(**v as f64)))
+                    .count() as u64
+            };
+            assert!(within(1.0 / 1.002) <= n && n <= within(1.002), "{bin} {n}");
+        }
+    }
+}

@@ -1,0 +1,742 @@
+"use strict";
+// Draws the charts of the page, zooms, and says what is under the pointer. No network, no library.
+(async () => {
+  const root = document.documentElement;
+
+  // ---- the data -------------------------------------------------------------------------------------
+  const packed = Uint8Array.from(atob(document.getElementById("data").textContent), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  const all = new Uint8Array(await new Response(stream).arrayBuffer());
+  const jsonLength = new DataView(all.buffer).getUint32(0, true);
+  const { charts, themes } = JSON.parse(new TextDecoder().decode(all.subarray(4, 4 + jsonLength)));
+  const bytes = all.subarray(4 + jsonLength);
+
+  function varints(at, count, into) {
+    for (let i = 0; i < count; i++) {
+      let value = 0, scale = 1, byte;
+      do {
+        byte = bytes[at++];
+        value += (byte & 127) * scale;
+        scale *= 128;
+      } while (byte > 127);
+      into[i] = value;
+    }
+    return at;
+  }
+
+  // The edge of a cell: a whole number times a power of two, or the highest bits of a floating-point number.
+  const bits = new DataView(new ArrayBuffer(8));
+  function edge(axis, index) {
+    if (!axis.log) return index * 2 ** axis.step;
+    bits.setBigUint64(0, BigInt(index) << BigInt(44 + axis.step));
+    return bits.getFloat64(0);
+  }
+
+  // A cloud becomes columns of numbers: where each point or cell begins and ends, its kind, its count.
+  function unpack(cloud) {
+    if (cloud.x0) return;
+    if (cloud.points) {
+      const { at, count, origin } = cloud.points;
+      const view = new DataView(bytes.buffer, bytes.byteOffset + at);
+      cloud.x0 = new Float64Array(count);
+      cloud.y0 = new Float64Array(count);
+      for (let i = 0; i < count; i++) {
+        cloud.x0[i] = origin + view.getFloat32(4 * i, true);
+        cloud.y0[i] = view.getFloat32(4 * (count + i), true);
+      }
+      cloud.x1 = cloud.x0;
+      cloud.y1 = cloud.y0;
+      cloud.k = bytes.subarray(at + 8 * count, at + 9 * count);
+      cloud.n = null;
+      return;
+    }
+    const { at, count, x, y } = cloud.cells;
+    const raw = new Float64Array(count);
+    const edgesX = new Map(), edgesY = new Map();
+    const edges = (cache, axis, index) => {
+      let value = cache.get(index);
+      if (value === undefined) cache.set(index, (value = edge(axis, index)));
+      return value;
+    };
+    cloud.x0 = new Float64Array(count);
+    cloud.x1 = new Float64Array(count);
+    cloud.y0 = new Float64Array(count);
+    cloud.y1 = new Float64Array(count);
+    cloud.k = new Uint8Array(count);
+    cloud.n = new Float64Array(count);
+    let next = varints(at, count, raw), index = 0;
+    for (let i = 0; i < count; i++) {
+      index += raw[i];
+      const isZero = x.log && index === 0;
+      cloud.x0[i] = isZero ? 0 : edges(edgesX, x, index);
+      cloud.x1[i] = isZero ? 0 : edges(edgesX, x, index + 1);
+    }
+    next = varints(next, count, raw);
+    index = 0;
+    for (let i = 0; i < count; i++) {
+      index += raw[i] % 2 ? -(raw[i] + 1) / 2 : raw[i] / 2;
+      const isZero = y.log && index === 0, isNone = index === 0xffffffff;
+      cloud.y0[i] = isNone ? Infinity : isZero ? 0 : edges(edgesY, y, index);
+      cloud.y1[i] = isNone ? Infinity : isZero ? 0 : edges(edgesY, y, index + 1);
+    }
+    varints(next, count, raw);
+    const kinds = cloud.kinds.length;
+    for (let i = 0; i < count; i++) {
+      cloud.k[i] = raw[i] % kinds;
+      cloud.n[i] = Math.floor(raw[i] / kinds) + 1;
+    }
+  }
+
+  // ---- numbers with units ---------------------------------------------------------------------------
+  function plain(value) {
+    const size = Math.abs(value);
+    if (size >= 100 || size === 0) return value.toFixed(0);
+    const decimals = size >= 10 ? 1 : size >= 1 ? 2 : 2 + Math.min(12, Math.max(0, Math.ceil(-Math.log10(size))));
+    return value.toFixed(decimals).replace(/\.?0+$/, "");
+  }
+  function prefixed(value, prefixes, base) {
+    let i = 0;
+    while (Math.abs(value) >= base * 0.9995 && i + 1 < prefixes.length) {
+      value /= base;
+      i++;
+    }
+    return plain(value) + prefixes[i];
+  }
+  function text(value, unit) {
+    const size = Math.abs(value);
+    switch (unit) {
+      case "seconds":
+        if (value === 0) return "0 s";
+        if (size < 0.9995e-6) return plain(value * 1e9) + " ns";
+        if (size < 0.9995e-3) return plain(value * 1e6) + " µs";
+        if (size < 0.9995) return plain(value * 1e3) + " ms";
+        return plain(value) + " s";
+      case "bytes": return prefixed(value, [" B", " KiB", " MiB", " GiB", " TiB", " PiB"], 1024);
+      case "bytes_per_s": return prefixed(value, [" B/s", " kB/s", " MB/s", " GB/s", " TB/s"], 1000);
+      case "share": return plain(100 * value) + " %";
+      default: return size < 9999.5 ? plain(value) : prefixed(value, ["", " k", " M", " G", " T", " P"], 1000);
+    }
+  }
+  // A time on an axis that shows but a little of it needs more digits.
+  function exact(value, unit, step) {
+    if (unit !== "seconds" || !step || Math.abs(value) < 1000 * step) return text(value, unit);
+    return value.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9))) + " s";
+  }
+
+  // ---- scales ---------------------------------------------------------------------------------------
+  const share = (axis, [from, to], value) =>
+    axis.log ? Math.log(value / from) / Math.log(to / from) : (value - from) / (to - from);
+  const value = (axis, [from, to], at) => (axis.log ? from * (to / from) ** at : from + at * (to - from));
+
+  function step125(raw) {
+    const decade = 10 ** Math.floor(Math.log10(raw));
+    return [1, 2, 5, 10].map((d) => d * decade).find((s) => s >= raw * 0.999999);
+  }
+  function ticks(axis, range, wanted) {
+    const [from, to] = range, marks = [];
+    if (!axis.log) {
+      const raw = ((to - from) / wanted) * 0.8;
+      let step = axis.unit === "bytes" ? 2 ** Math.ceil(Math.log2(raw)) : step125(raw);
+      if (axis.unit === "count") step = Math.max(1, step);
+      const long = axis.unit === "seconds" && to - from > 420;
+      if (long) {
+        const steps = [60, 120, 300, 600, 1200, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];
+        step = steps.find((s) => s >= raw) || step;
+      }
+      for (let i = Math.ceil(from / step - 1e-9); i <= Math.floor(to / step + 1e-9); i++) {
+        const at = i * step;
+        const words = at === 0 ? "0" : !long ? exact(at, axis.unit, step)
+          : step >= 86400 ? plain(at / 86400) + " d" : step >= 3600 ? plain(at / 3600) + " h" : plain(at / 60) + " min";
+        marks.push([at, words]);
+      }
+      return marks;
+    }
+    const decades = Math.log10(to / from);
+    if (decades < 0.7) {
+      // Deep within a decade, round numbers serve better.
+      const step = step125(((to - from) / wanted) * 0.8);
+      for (let i = Math.ceil(from / step); i <= Math.floor(to / step); i++) marks.push([i * step, text(i * step, axis.unit)]);
+      return marks;
+    }
+    if (axis.unit === "bytes") {
+      const first = Math.ceil(Math.log2(from)), last = Math.floor(Math.log2(to));
+      const stride = Math.floor((last - first) / wanted) + 1;
+      for (let p = first; p <= last; p++) marks.push([2 ** p, p % stride === 0 ? text(2 ** p, "bytes") : null]);
+      return marks;
+    }
+    const fives = decades * 3 < 1.6 * wanted, stride = Math.max(1, Math.ceil(decades / (1.3 * wanted)));
+    for (let d = Math.floor(Math.log10(from)); d <= Math.ceil(Math.log10(to)); d++) {
+      for (let digit = 1; digit < 10; digit++) {
+        const at = digit * 10 ** d;
+        if (at < from * 0.999999 || at > to * 1.000001) continue;
+        const major = digit === 1 ? ((d % stride) + stride) % stride === 0 : (digit === 2 || digit === 5) && fives;
+        marks.push([at, major ? text(at, axis.unit) : null]);
+      }
+    }
+    return marks;
+  }
+
+  // What an axis must show.
+  function extent(chart, which) {
+    const axis = chart[which];
+    let from = Infinity, to = -Infinity;
+    const add = (v) => {
+      if (v === null || v === undefined || !Number.isFinite(v) || (axis.log && v <= 0)) return;
+      from = Math.min(from, v);
+      to = Math.max(to, v);
+    };
+    axis.include.forEach(add);
+    for (const mark of chart.marks) {
+      if (mark.kind === "cloud") ((which === "x" ? mark.rangeX : mark.rangeY) || []).forEach(add);
+      if (mark.kind === "line") mark[which].forEach(add);
+      if (mark.kind === "band") (which === "x" ? mark.x : mark.low.concat(mark.high)).forEach(add);
+      if (mark.kind === "bars") for (const b of mark.bins) (which === "x" ? [b[0], b[1]] : [b[2], b[3]]).forEach(add);
+      if (mark.kind === "heat") for (const c of mark.cells) (which === "x" ? [c[0], c[1]] : [c[2], c[3]]).forEach(add);
+    }
+    if (axis.range) return axis.range;
+    if (from > to) return axis.log ? [1e-4, 1e-1] : [0, 1];
+    if (which === "y" && chart.limit && chart.limit.at <= to * 10) add(chart.limit.at);
+    if (axis.log) {
+      from /= 1.1;
+      to *= 1.1;
+      if (which === "y") to *= 1.15;
+      return to / from < 10 ? [from / 2, to * 2] : [from, to];
+    }
+    if (from === to) return from === 0 ? [0, 1] : [Math.min(from, 0), to * 1.5];
+    const room = to - from;
+    return [from >= 0 && from < 0.02 * room ? 0 : from - 0.004 * room, to + (which === "y" ? 0.05 : 0.004) * room];
+  }
+
+  // ---- theme ----------------------------------------------------------------------------------------
+  let theme = "light";
+  function setTheme(name) {
+    theme = name;
+    root.dataset.theme = name;
+    root.style.colorScheme = name;
+    for (const [key, colour] of Object.entries(themes[name].colours)) root.style.setProperty("--" + key, colour);
+    document.getElementById("theme").textContent = name === "dark" ? "Light" : "Dark";
+  }
+  const colourOf = (name) => themes[theme].colours[name];
+  const onRamp = (ramp, at) => {
+    const place = Math.min(1, Math.max(0, at)) * 3, i = Math.min(2, Math.floor(place));
+    return [0, 1, 2].map((c) => ramp[i][c] + (ramp[i + 1][c] - ramp[i][c]) * (place - i));
+  };
+
+  // ---- a chart --------------------------------------------------------------------------------------
+  const LEFT = 84, RIGHT = 16, TOP = 10, BOTTOM = 50, BAND = 12;
+  const views = [];
+
+  class View {
+    constructor(chart, figure) {
+      this.chart = chart;
+      this.canvas = figure.querySelector("canvas");
+      this.output = figure.querySelector("output");
+      this.whole = { x: extent(chart, "x"), y: extent(chart, "y") };
+      this.x = this.whole.x;
+      this.y = this.whole.y;
+      this.bands = { top: false, bottom: false, left: false };
+      this.isSeen = false;
+      this.listen(figure);
+    }
+
+    // Where the data are, in CSS pixels.
+    place() {
+      const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
+      return {
+        width, height, left: LEFT, top: TOP, right: width - RIGHT, bottom: height - BOTTOM,
+        dataLeft: LEFT + (this.bands.left ? BAND : 0),
+        dataTop: TOP + (this.bands.top ? BAND : 0),
+        dataBottom: height - BOTTOM - (this.bands.bottom ? BAND : 0),
+      };
+    }
+    px(p, v) {
+      if (this.chart.x.log && v <= 0) return p.left + BAND / 2;
+      return p.dataLeft + share(this.chart.x, this.x, v) * (p.right - p.dataLeft);
+    }
+    py(p, v) {
+      if (v === Infinity) return p.top + BAND / 2;
+      if (this.chart.y.log && v <= 0) return this.bands.bottom ? p.bottom - BAND / 2 : p.bottom;
+      return p.dataBottom - share(this.chart.y, this.y, v) * (p.dataBottom - p.dataTop);
+    }
+
+    draw() {
+      if (!this.isSeen) return;
+      const ratio = Math.min(2, window.devicePixelRatio || 1);
+      const { clientWidth, clientHeight } = this.canvas;
+      if (clientWidth === 0) return;
+      this.canvas.width = clientWidth * ratio;
+      this.canvas.height = clientHeight * ratio;
+      for (const mark of this.chart.marks) {
+        if (mark.kind !== "cloud") continue;
+        unpack(mark);
+        if (mark.bands) continue;
+        mark.bands = { top: false, bottom: false, left: false };
+        for (let i = 0; i < mark.x0.length; i++) {
+          if (mark.y0[i] === Infinity) mark.bands.top = true;
+          if (this.chart.y.log && mark.y0[i] === 0) mark.bands.bottom = true;
+          if (this.chart.x.log && mark.x0[i] === 0) mark.bands.left = true;
+        }
+        for (const side of ["top", "bottom", "left"]) this.bands[side] ||= mark.bands[side];
+      }
+      const g = this.canvas.getContext("2d"), p = this.place();
+      g.setTransform(ratio, 0, 0, ratio, 0, 0);
+      g.fillStyle = colourOf("background");
+      g.fillRect(0, 0, p.width, p.height);
+      this.grid(g, p);
+      g.save();
+      g.beginPath();
+      g.rect(p.left, p.top - 1, p.right - p.left + 1, p.bottom - p.top + 2);
+      g.clip();
+      for (const mark of this.chart.marks) this[mark.kind](g, p, mark, ratio);
+      this.limit(g, p);
+      g.restore();
+      this.axes(g, p);
+    }
+
+    grid(g, p) {
+      this.ticksX = ticks(this.chart.x, this.x, Math.max(3, (p.right - p.left) / 110));
+      this.ticksY = ticks(this.chart.y, this.y, Math.max(3, (p.bottom - p.top) / 45));
+      g.lineWidth = 1;
+      const line = (major, x0, y0, x1, y1) => {
+        g.strokeStyle = colourOf(major ? "grid" : "minor");
+        g.beginPath();
+        g.moveTo(x0, y0);
+        g.lineTo(x1, y1);
+        g.stroke();
+      };
+      for (const [at, words] of this.ticksX) {
+        const x = Math.round(this.px(p, at)) + 0.5;
+        line(words !== null, x, p.top, x, p.bottom);
+      }
+      for (const [at, words] of this.ticksY) {
+        const y = Math.round(this.py(p, at)) + 0.5;
+        line(words !== null, p.left, y, p.right, y);
+      }
+    }
+
+    axes(g, p) {
+      g.strokeStyle = colourOf("axis");
+      g.fillStyle = colourOf("text");
+      g.font = "13px system-ui, 'DejaVu Sans', sans-serif";
+      g.beginPath();
+      g.moveTo(p.left + 0.5, p.top);
+      g.lineTo(p.left + 0.5, p.bottom + 0.5);
+      g.lineTo(p.right, p.bottom + 0.5);
+      g.stroke();
+      g.textAlign = "center";
+      g.textBaseline = "top";
+      for (const [at, words] of this.ticksX) if (words) g.fillText(words, this.px(p, at), p.bottom + 6);
+      g.textAlign = "right";
+      g.textBaseline = "middle";
+      for (const [at, words] of this.ticksY) if (words) g.fillText(words, p.left - 7, this.py(p, at));
+      g.strokeStyle = colourOf("muted");
+      const border = (x0, y0, x1, y1) => {
+        g.beginPath();
+        g.moveTo(x0, y0);
+        g.lineTo(x1, y1);
+        g.stroke();
+      };
+      if (this.bands.bottom) {
+        border(p.left, p.dataBottom + 0.5, p.right, p.dataBottom + 0.5);
+        g.fillText("0", p.left - 7, p.bottom - BAND / 2);
+      }
+      if (this.bands.top) {
+        border(p.left, p.dataTop + 0.5, p.right, p.dataTop + 0.5);
+        g.fillText("none", p.left - 7, p.top + BAND / 2);
+      }
+      if (this.bands.left) border(p.dataLeft + 0.5, p.top, p.dataLeft + 0.5, p.bottom);
+      g.font = "14px system-ui, 'DejaVu Sans', sans-serif";
+      g.fillStyle = colourOf("muted");
+      g.textAlign = "center";
+      g.textBaseline = "bottom";
+      g.fillText(this.chart.x.name, (p.left + p.right) / 2, p.height - 4, p.right - p.left);
+      g.save();
+      g.translate(4, (p.top + p.bottom) / 2);
+      g.rotate(-Math.PI / 2);
+      g.textBaseline = "top";
+      g.fillText(this.chart.y.name, 0, 0, p.bottom - p.top);
+      g.restore();
+    }
+
+    limit(g, p) {
+      const limit = this.chart.limit;
+      if (!limit || limit.at < this.y[0] || limit.at > this.y[1]) return;
+      g.strokeStyle = colourOf(limit.kept ? "good" : "warning");
+      g.lineWidth = 2;
+      g.setLineDash([12, 6]);
+      g.beginPath();
+      g.moveTo(p.left, this.py(p, limit.at));
+      g.lineTo(p.right, this.py(p, limit.at));
+      g.stroke();
+      g.setLineDash([]);
+    }
+
+    cloud(g, p, mark, ratio) {
+      // Which are in sight: both ends are sorted to the right where the grid is linear.
+      let seen = 0, from = 0, to = mark.x0.length;
+      if (mark.cells && !this.chart.x.log) {
+        from = lowerBound(mark.x1, this.x[0]);
+        to = lowerBound(mark.x0, this.x[1]);
+      }
+      const isIn = (i) => mark.x1[i] >= this.x[0] && mark.x0[i] <= this.x[1] || (this.chart.x.log && mark.x0[i] === 0);
+      if (!mark.n) {
+        for (let i = from; i < to; i++) seen += isIn(i);
+        this.dots(g, p, mark, from, to, isIn, seen < 3000 ? 2.2 : seen < 12000 ? 1.7 : 1.3);
+        return;
+      }
+      // Cells of the picture: two pixels of the screen wide and high.
+      const side = 2 / ratio, kinds = mark.kinds.length;
+      const columns = Math.ceil((p.right - p.left) / side) + 1, rows = Math.ceil((p.bottom - p.top) / side) + 1;
+      const counts = new Float32Array(columns * rows * kinds);
+      const slowest = new Map();
+      let inSight = 0;
+      for (let i = from; i < to; i++) {
+        if (!isIn(i)) continue;
+        const x0 = this.px(p, mark.x0[i]) - p.left, x1 = this.px(p, mark.x1[i]) - p.left;
+        const y1 = this.py(p, mark.y0[i]) - p.top, y0 = this.py(p, mark.y1[i]) - p.top;
+        if (y1 < 0 || y0 > p.bottom - p.top) continue;
+        const c0 = Math.max(0, Math.floor(x0 / side)), c1 = Math.min(columns - 1, Math.max(c0, Math.ceil(x1 / side) - 1));
+        const r0 = Math.max(0, Math.floor(y0 / side)), r1 = Math.min(rows - 1, Math.max(r0, Math.ceil(y1 / side) - 1));
+        const part = mark.n[i] / ((c1 - c0 + 1) * (r1 - r0 + 1));
+        for (let c = c0; c <= c1; c++) for (let r = r0; r <= r1; r++) counts[(r * columns + c) * kinds + mark.k[i]] += part;
+        inSight++;
+        if (mark.y0[i] !== Infinity) {
+          const key = (Math.floor((x0 + x1) / 8)) * kinds + mark.k[i], y = (y0 + y1) / 2;
+          const best = slowest.get(key);
+          if (!best || y < best[1]) slowest.set(key, [(x0 + x1) / 2, y, mark.k[i]]);
+        }
+      }
+      if (inSight < 6000) {
+        // Few enough to be seen one by one.
+        this.dots(g, p, mark, from, to, isIn, inSight < 2000 ? 2 : 1.5);
+        return;
+      }
+      let most = 1;
+      for (let i = 0; i < counts.length; i += kinds) {
+        let sum = 0;
+        for (let k = 0; k < kinds; k++) sum += counts[i + k];
+        if (sum > most) most = sum;
+      }
+      const ramps = mark.kinds.map((kind) => themes[theme].ramps[kind.colour]);
+      const image = new ImageData(columns, rows), scale = 1 / Math.log1p(most);
+      for (let i = 0, cell = 0; i < counts.length; i += kinds, cell++) {
+        let sum = 0, weights = 0;
+        for (let k = 0; k < kinds; k++) sum += counts[i + k];
+        if (sum === 0) continue;
+        const at = Math.log1p(sum) * scale, mixed = [0, 0, 0];
+        for (let k = 0; k < kinds; k++) if (counts[i + k] > 0) {
+          const weight = Math.log1p(counts[i + k]), colour = onRamp(ramps[k], at);
+          weights += weight;
+          for (let c = 0; c < 3; c++) mixed[c] += colour[c] * weight;
+        }
+        for (let c = 0; c < 3; c++) image.data[4 * cell + c] = mixed[c] / weights;
+        image.data[4 * cell + 3] = 255;
+      }
+      const layer = document.createElement("canvas");
+      layer.width = columns;
+      layer.height = rows;
+      layer.getContext("2d").putImageData(image, 0, 0);
+      g.imageSmoothingEnabled = false;
+      g.drawImage(layer, p.left, p.top, columns * side, rows * side);
+      for (const [x, y, kind] of slowest.values()) {
+        g.fillStyle = colourOf(mark.kinds[kind].colour);
+        g.beginPath();
+        g.arc(p.left + x, p.top + y, 1.7, 0, 7);
+        g.fill();
+      }
+    }
+
+    // Points, or the few cells in sight, one by one; what is rarer lies on top.
+    dots(g, p, mark, from, to, isIn, radius) {
+      g.globalAlpha = radius > 2 ? 0.75 : 0.6;
+      for (const kind of this.rarestLast(mark)) {
+        g.fillStyle = colourOf(mark.kinds[kind].colour);
+        g.beginPath();
+        for (let i = from; i < to; i++) {
+          if (mark.k[i] !== kind || !isIn(i)) continue;
+          const x = (this.px(p, mark.x0[i]) + this.px(p, mark.x1[i])) / 2;
+          const y = (this.py(p, mark.y0[i]) + this.py(p, mark.y1[i])) / 2;
+          g.moveTo(x + radius, y);
+          g.arc(x, y, radius, 0, 7);
+        }
+        g.fill();
+      }
+      g.globalAlpha = 1;
+    }
+
+    rarestLast(mark) {
+      return mark.kinds.map((_, k) => k).sort((a, b) => mark.kinds[b].count - mark.kinds[a].count);
+    }
+
+    // A path through the points, in steps where they are windows; a gap where a value is missing.
+    path(g, p, xs, ys, steps) {
+      let open = false, last = 0;
+      const least = this.y[0];
+      for (let i = 0; i < xs.length; i++) {
+        const x = xs[i] === null ? NaN : this.px(p, xs[i]);
+        if (ys[i] === null || Number.isNaN(x)) {
+          if (open && steps) g.lineTo(x, last);
+          open = false;
+          continue;
+        }
+        const y = this.py(p, this.chart.y.log && ys[i] <= 0 ? least : ys[i]);
+        if (!open) g.moveTo(x, y);
+        else {
+          if (steps) g.lineTo(x, last);
+          g.lineTo(x, y);
+        }
+        open = true;
+        last = y;
+      }
+    }
+
+    line(g, p, mark) {
+      g.strokeStyle = colourOf(mark.colour);
+      g.lineWidth = 2;
+      if (mark.dashed) g.setLineDash([8, 5]);
+      g.beginPath();
+      this.path(g, p, mark.x, mark.y, mark.steps);
+      g.stroke();
+      g.setLineDash([]);
+    }
+
+    band(g, p, mark) {
+      g.fillStyle = colourOf(mark.colour);
+      g.globalAlpha = 0.22;
+      for (let i = 0; i + 1 < mark.x.length; i++) {
+        const x0 = this.px(p, mark.x[i]), x1 = this.px(p, mark.x[i + 1]), j = mark.steps ? i : i + 1;
+        if ([mark.low[i], mark.high[i], mark.low[j], mark.high[j]].includes(null)) continue;
+        g.beginPath();
+        g.moveTo(x0, this.py(p, mark.high[i]));
+        g.lineTo(x1, this.py(p, mark.high[j]));
+        g.lineTo(x1, this.py(p, mark.low[j]));
+        g.lineTo(x0, this.py(p, mark.low[i]));
+        g.fill();
+      }
+      g.globalAlpha = 1;
+    }
+
+    bars(g, p, mark) {
+      g.fillStyle = colourOf(mark.colour);
+      for (const [from, to, low, high] of mark.bins) {
+        if (high <= low) continue;
+        const x0 = this.px(p, from), x1 = this.px(p, to), y0 = this.py(p, high), y1 = this.py(p, low);
+        const gap = x1 - x0 > 4 ? 1 : 0;
+        g.fillRect(x0, Math.min(y0, y1 - 1), Math.max(1, x1 - x0 - gap), Math.max(1, y1 - y0));
+      }
+    }
+
+    heat(g, p, mark) {
+      let most = 1;
+      for (const cell of mark.cells) most = Math.max(most, cell[4]);
+      for (const [x0, x1, y0, y1, n] of mark.cells) {
+        const [r, gr, b] = onRamp(themes[theme].heat, Math.log1p(n) / Math.log1p(most));
+        g.fillStyle = `rgb(${r | 0},${gr | 0},${b | 0})`;
+        const left = Math.floor(this.px(p, x0)), top = Math.floor(this.py(p, y1));
+        g.fillRect(left, top, Math.max(1, Math.ceil(this.px(p, x1)) - left), Math.max(1, Math.ceil(this.py(p, y0)) - top));
+      }
+    }
+
+    // ---- what is under the pointer ----
+    say(px, py) {
+      const p = this.place(), x = this.chart.x, y = this.chart.y;
+      if (px < p.dataLeft || px > p.right || py < p.top || py > p.bottom) {
+        this.output.textContent = "";
+        return;
+      }
+      const at = value(x, this.x, (px - p.dataLeft) / (p.right - p.dataLeft));
+      const up = value(y, this.y, (p.dataBottom - py) / (p.dataBottom - p.dataTop));
+      const stepX = this.ticksX && this.ticksX.length > 1 ? (this.ticksX[1][0] - this.ticksX[0][0]) / 100 : 0;
+      const parts = [];
+      for (const mark of this.chart.marks) {
+        if (mark.kind === "cloud") {
+          const near = this.nearest(p, mark, px, py);
+          if (near !== null) parts.push(near);
+        } else if (mark.kind === "line" && mark.label) {
+          const i = lowerBound(mark.x, at, true);
+          if (i >= 0 && mark.y[i] !== null && mark.y[i] !== undefined)
+            parts.push(`${mark.label.split(":")[0]} ${text(mark.y[i], y.unit)}`);
+        } else if (mark.kind === "bars") {
+          const bin = mark.bins.find((b) => b[0] <= at && at < b[1]);
+          if (bin) parts.push(`${mark.label.split(":")[0]} ${text(bin[3] - bin[2], y.unit)}`);
+        } else if (mark.kind === "heat") {
+          const cell = mark.cells.find((c) => c[0] <= at && at < c[1] && c[2] <= up && up < c[3]);
+          if (cell) parts.push(`${cell[4]} requests`);
+        }
+      }
+      this.output.textContent = [`${exact(at, x.unit, stepX)}, ${text(up, y.unit)}`, ...parts].join(" · ");
+    }
+
+    nearest(p, mark, px, py) {
+      let best = -1, least = 12 * 12;
+      let from = 0, to = mark.x0.length;
+      if (mark.cells && !this.chart.x.log) {
+        const width = (this.x[1] - this.x[0]) / (p.right - p.dataLeft);
+        const at = value(this.chart.x, this.x, (px - p.dataLeft) / (p.right - p.dataLeft));
+        from = lowerBound(mark.x1, at - 12 * width);
+        to = lowerBound(mark.x0, at + 12 * width);
+      }
+      for (let i = from; i < to; i++) {
+        const dx = (this.px(p, mark.x0[i]) + this.px(p, mark.x1[i])) / 2 - px;
+        if (Math.abs(dx) > 12) continue;
+        const dy = (this.py(p, mark.y0[i]) + this.py(p, mark.y1[i])) / 2 - py;
+        if (dx * dx + dy * dy < least) {
+          least = dx * dx + dy * dy;
+          best = i;
+        }
+      }
+      if (best < 0) return null;
+      const kind = mark.kinds[mark.k[best]].label.split(":")[0];
+      const middle = (a, b) => (a + b) / 2;
+      const up = middle(mark.y0[best], mark.y1[best]);
+      const words = up === Infinity ? "no value" : text(up, this.chart.y.unit);
+      const count = mark.n ? `${mark.n[best]} of ` : "";
+      return `${count}${kind} at ${exact(middle(mark.x0[best], mark.x1[best]), this.chart.x.unit, (this.x[1] - this.x[0]) / 1e4)}: ${words}`;
+    }
+
+    // ---- zooming ----
+    zoom(x, y) {
+      if (x) this.setX(x);
+      if (y) this.y = y;
+      const whole = this.x === this.whole.x;
+      const said = whole ? "everything" : `${text(this.x[0], this.chart.x.unit)} to ${text(this.x[1], this.chart.x.unit)}`;
+      document.getElementById("said").textContent = `${this.chart.title}: ${said}`;
+      this.draw();
+    }
+    setX(x) {
+      const step = Math.max(Math.abs(x[0]), Math.abs(x[1])) * 1e-9;
+      if (!(x[1] - x[0] > step)) return;
+      this.x = x;
+      if (!this.chart.x.time) return;
+      for (const other of views) {
+        if (other !== this && other.chart.x.time) {
+          other.x = x === this.whole.x ? other.whole.x : x;
+          other.draw();
+        }
+      }
+    }
+    by(factor, move) {
+      const axis = this.chart.x, at = (s) => value(axis, this.x, s);
+      const from = 0.5 - factor / 2 + move, to = 0.5 + factor / 2 + move;
+      this.zoom(factor >= 4 ? this.whole.x : [at(from), at(to)], null);
+    }
+    act(name) {
+      if (name === "in") this.by(0.5, 0);
+      if (name === "out") this.by(2, 0);
+      if (name === "left") this.by(1, -0.25);
+      if (name === "right") this.by(1, 0.25);
+      if (name === "all") this.zoom(this.whole.x, this.whole.y);
+    }
+
+    listen(figure) {
+      const canvas = this.canvas;
+      let start = null;
+      const point = (event) => {
+        const box = canvas.getBoundingClientRect();
+        return [event.clientX - box.left, event.clientY - box.top];
+      };
+      canvas.addEventListener("pointerdown", (event) => {
+        if (event.button !== 0) return;
+        start = point(event);
+        canvas.setPointerCapture(event.pointerId);
+      });
+      canvas.addEventListener("pointermove", (event) => {
+        const [x, y] = point(event);
+        this.say(x, y);
+        if (!start) return;
+        this.draw();
+        const g = canvas.getContext("2d");
+        g.fillStyle = colourOf("actual");
+        g.globalAlpha = 0.25;
+        g.fillRect(start[0], start[1], x - start[0], y - start[1]);
+        g.globalAlpha = 1;
+      });
+      canvas.addEventListener("pointerup", (event) => {
+        if (!start) return;
+        const p = this.place(), [x, y] = point(event), [x0, y0] = start;
+        start = null;
+        const wide = Math.abs(x - x0) > 6, high = Math.abs(y - y0) > 12;
+        const atX = (px) => value(this.chart.x, this.x, Math.min(1, Math.max(0, (px - p.dataLeft) / (p.right - p.dataLeft))));
+        const atY = (py) => value(this.chart.y, this.y, Math.min(1, Math.max(0, (p.dataBottom - py) / (p.dataBottom - p.dataTop))));
+        // Across only: time alone. Up and down only: values alone. Both: a rectangle.
+        this.zoom(
+          wide ? [atX(Math.min(x, x0)), atX(Math.max(x, x0))] : null,
+          high ? [atY(Math.max(y, y0)), atY(Math.min(y, y0))] : null,
+        );
+      });
+      canvas.addEventListener("pointercancel", () => {
+        start = null;
+        this.draw();
+      });
+      canvas.addEventListener("pointerleave", () => (this.output.textContent = ""));
+      canvas.addEventListener("dblclick", () => this.act("all"));
+      canvas.addEventListener("wheel", (event) => {
+        // The wheel scrolls the page, unless one asks for more.
+        if (!event.ctrlKey && !event.metaKey && document.activeElement !== canvas) return;
+        event.preventDefault();
+        const p = this.place(), [px] = point(event);
+        const at = Math.min(1, Math.max(0, (px - p.dataLeft) / (p.right - p.dataLeft)));
+        const factor = Math.exp(Math.sign(event.deltaY) * 0.25);
+        const of = (s) => value(this.chart.x, this.x, at + (s - at) * factor);
+        this.zoom([of(0), of(1)], null);
+      }, { passive: false });
+      canvas.addEventListener("keydown", (event) => {
+        const name = { "+": "in", "=": "in", "-": "out", "ArrowLeft": "left", "ArrowRight": "right", "0": "all", "Home": "all" }[event.key];
+        if (!name || event.ctrlKey || event.metaKey || event.altKey) return;
+        event.preventDefault();
+        this.act(name);
+      });
+      for (const button of figure.querySelectorAll("[data-do]"))
+        button.addEventListener("click", () => this.act(button.dataset.do));
+    }
+  }
+
+  // The first index whose value is not below; or, of windows, the one that it lies in.
+  function lowerBound(values, wanted, isWindow) {
+    let low = 0, high = values.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (isWindow ? values[middle] <= wanted : values[middle] < wanted) low = middle + 1;
+      else high = middle;
+    }
+    return isWindow ? low - 1 : low;
+  }
+
+  // ---- the page -------------------------------------------------------------------------------------
+  setTheme(window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  charts.forEach((chart, i) => views.push(new View(chart, document.getElementById("chart-" + i))));
+  const drawAll = () => views.forEach((view) => view.draw());
+  const watcher = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      const view = views.find((v) => v.canvas === entry.target);
+      if (entry.isIntersecting && !view.isSeen) {
+        view.isSeen = true;
+        view.draw();
+      }
+    }
+  }, { rootMargin: "600px" });
+  views.forEach((view) => watcher.observe(view.canvas));
+  new ResizeObserver(drawAll).observe(document.body);
+  document.getElementById("theme").addEventListener("click", () => {
+    setTheme(theme === "dark" ? "light" : "dark");
+    drawAll();
+  });
+  document.getElementById("reset").addEventListener("click", () => views.forEach((view) => view.act("all")));
+  let screen = null;
+  window.addEventListener("beforeprint", () => {
+    screen = theme;
+    setTheme("light");
+    views.forEach((view) => (view.isSeen = true));
+    drawAll();
+  });
+  window.addEventListener("afterprint", () => {
+    setTheme(screen);
+    drawAll();
+  });
+  root.dataset.ready = "yes";
+  // For tests and for the curious.
+  window.iosonar = { views, charts };
+})().catch((error) => {
+  document.getElementById("said").classList.remove("unseen");
+  document.getElementById("said").textContent = "The charts cannot be drawn: " + error;
+});

@@ -1,0 +1,278 @@
+//! What a page says in words and tables.
+
+use iosonar_plot::{Chart, Table};
+use iosonar_units::{Nanos, SECTOR_BYTES};
+
+use super::escaped;
+use crate::measure::{Measured, Quantity};
+use crate::words::{grouped, quantile_table};
+
+/// What a page begins with: what was measured, whether it can be trusted, and the figures that matter.
+pub(super) fn summary(inputs: &[Measured]) -> String {
+    let mut text =
+        String::from("<section aria-labelledby=\"summary\">\n<h2 id=\"summary\">Summary</h2>\n");
+    for input in inputs {
+        let verdict = verdict(input);
+        let class = if verdict.is_good { "good" } else { "warning" };
+        text += &format!("<h3>{}</h3>\n", escaped(&input.name));
+        for warning in input.warnings() {
+            text += &format!("<p class=\"warning\">{}</p>\n", escaped(&warning));
+        }
+        text += &format!("<p class=\"{class}\">{}</p>\n", escaped(&verdict.text));
+    }
+    text += &table("Figures", &side_by_side(inputs));
+    let mut rows = Vec::new();
+    for input in inputs {
+        let prefix = if inputs.len() > 1 {
+            format!("{}: ", input.name)
+        } else {
+            String::new()
+        };
+        for quantity in [Quantity::Latency, Quantity::Delay] {
+            for (name, of) in [
+                ("reads", input.reads(quantity)),
+                ("writes", input.writes(quantity)),
+            ] {
+                let is_zero = of.moments.max().is_none_or(|max| max == Nanos::ZERO);
+                if of.count() > 0 && !(quantity == Quantity::Delay && is_zero) {
+                    rows.push((format!("{prefix}{} of {name}", quantity.name()), of));
+                }
+            }
+        }
+    }
+    if !rows.is_empty() {
+        let rows = rows.iter().map(|(name, of)| (name.as_str(), *of));
+        text += &table("Times", &quantile_table(rows));
+    }
+    text + "</section>\n"
+}
+
+/// The figures of all inputs, a column each.
+fn side_by_side(inputs: &[Measured]) -> Table {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for (column, input) in inputs.iter().enumerate() {
+        for (name, value) in figures(input) {
+            let known = rows.iter().position(|row| row[0] == name);
+            let at = known.unwrap_or_else(|| {
+                let mut row = vec![String::new(); inputs.len() + 1];
+                row[0] = name;
+                rows.push(row);
+                rows.len() - 1
+            });
+            rows[at][column + 1] = value;
+        }
+    }
+    let names = inputs.iter().map(|input| input.name.clone());
+    Table {
+        header: std::iter::once(String::new()).chain(names).collect(),
+        rows,
+    }
+}
+
+/// Whether what was measured is what was asked.
+struct Verdict {
+    text: String,
+    is_good: bool,
+}
+
+/// Judged from the records alone: more than 1 % of requests more than 100 us late, or more than 0.1 % more
+/// than 1 ms late, although nothing held them back, is not what the load says.
+fn verdict(input: &Measured) -> Verdict {
+    let (late, of) = input.lateness();
+    let about = &input.metadata().about;
+    let good = |text: String| Verdict {
+        text,
+        is_good: true,
+    };
+    let bad = |text: String| Verdict {
+        text,
+        is_good: false,
+    };
+    if input.records() == 0 {
+        return bad("There is no request in it.".to_owned());
+    }
+    let all = input.all(Quantity::Latency);
+    if all.count() == 0 {
+        return bad(
+            "No request has a measured time: it is a load, or nothing of it was done.".to_owned(),
+        );
+    }
+    if about.contains_key("simulated") {
+        return good("Simulated: every request was handed over when the load says.".to_owned());
+    }
+    if of == 0 {
+        return good("Recorded: how late requests were handed over was not measured.".to_owned());
+    }
+    let share = |n: u64| 100.0 * n as f64 / of as f64;
+    let shares = format!(
+        "{:.2} % of requests more than 100 µs late, {:.2} % more than 1 ms, {:.2} % more than 1 s",
+        share(late[0]),
+        share(late[1]),
+        share(late[2])
+    );
+    // As a replay does: beyond what chance explains, by three standard deviations of the count.
+    let exceeds = |n: u64, limit: f64| {
+        let expected = limit * of as f64;
+        n as f64 > expected + 3.0 * expected.sqrt()
+    };
+    if late[2] > 0 {
+        bad(format!(
+            "Overloaded: requests waited for more than a second before they were handed over ({shares})."
+        ))
+    } else if exceeds(late[0], 0.01) || exceeds(late[1], 0.001) {
+        bad(format!(
+            "Late: requests were not handed over when the load says ({shares}). The device or the machine that \
+             replayed could not keep up; the replay's own summary tells which."
+        ))
+    } else {
+        good(format!(
+            "Kept up: requests were handed over when the load says ({shares})."
+        ))
+    }
+}
+
+/// What is known of an input, by name.
+fn figures(input: &Measured) -> Vec<(String, String)> {
+    let mut rows: Vec<(String, String)> = Vec::new();
+    let mut add = |name: &str, value: String| rows.push((name.to_owned(), value));
+    add("requests", grouped(input.records()));
+    for (what, n) in input.statuses() {
+        add(what, grouped(*n));
+    }
+    let (first, last, end) = input.span();
+    add(
+        "first and last intended start",
+        format!("{first} to {last}"),
+    );
+    if end > Nanos::ZERO {
+        add("last completion", end.to_string());
+    }
+    if let Some(load) = input.load() {
+        let bytes =
+            |sectors: u64| iosonar_plot::Unit::Bytes.text(sectors as f64 * SECTOR_BYTES as f64);
+        add(
+            "reads",
+            format!(
+                "{}, {}",
+                grouped(load.reads.requests),
+                bytes(load.reads.sectors)
+            ),
+        );
+        add(
+            "writes",
+            format!(
+                "{}, {}",
+                grouped(load.writes.requests),
+                bytes(load.writes.sectors)
+            ),
+        );
+        if load.requests_per_s.is_finite() {
+            add(
+                "requests per second, in the mean",
+                format!("{:.1}", load.requests_per_s),
+            );
+        }
+        add("working set", bytes(load.distinct_sectors));
+        add("end of the highest request", bytes(load.end_sector));
+    }
+    if let Some(outcome) = input.outcome() {
+        add(
+            "requests in flight",
+            format!(
+                "mean {:.2}, at most {}",
+                outcome.in_flight, outcome.most_in_flight
+            ),
+        );
+    }
+    for (key, value) in &input.metadata().about {
+        add(key, value.clone());
+    }
+    rows
+}
+
+/// A table of HTML, the first cell of each row its heading.
+fn table(caption: &str, table: &Table) -> String {
+    // Words stand to the left, numbers to the right.
+    let of_words = table
+        .rows
+        .iter()
+        .flat_map(|row| &row[1..])
+        .any(|cell| cell.len() > 24);
+    let class = if of_words { " class=\"words\"" } else { "" };
+    let mut text = format!(
+        "<div class=\"wide\"><table{}>\n<caption>{}</caption>\n",
+        class,
+        escaped(caption)
+    );
+    if table.header.iter().any(|cell| !cell.is_empty()) {
+        let cells = table.header.iter().enumerate();
+        let cells: String = cells
+            .map(|(i, cell)| match i {
+                0 => format!("<td>{}</td>", escaped(cell)),
+                _ => format!("<th scope=\"col\">{}</th>", escaped(cell)),
+            })
+            .collect();
+        text += &format!("<thead><tr>{cells}</tr></thead>\n");
+    }
+    text += "<tbody>\n";
+    for row in &table.rows {
+        let cells: String = row
+            .iter()
+            .enumerate()
+            .map(|(i, cell)| match i {
+                0 => format!("<th scope=\"row\">{}</th>", escaped(cell)),
+                _ => format!("<td>{}</td>", escaped(cell)),
+            })
+            .collect();
+        text += &format!("<tr>{cells}</tr>\n");
+    }
+    text + "</tbody></table></div>\n"
+}
+
+/// The place of a chart, with all that is said around it.
+pub(super) fn figure(chart: &Chart, number: usize) -> String {
+    let legend = chart.legend();
+    let said: Vec<&str> = legend.iter().map(|entry| entry.text.as_str()).collect();
+    let label = format!("{}. {} {}", chart.title, chart.about, said.join("; "));
+    let mut text = format!(
+        "<figure id=\"chart-{number}\">\n<figcaption>{}</figcaption>\n",
+        escaped(&chart.title)
+    );
+    if !chart.subtitle.is_empty() {
+        text += &format!("<p class=\"muted\">{}</p>\n", escaped(&chart.subtitle));
+    }
+    for warning in &chart.warnings {
+        text += &format!("<p class=\"warning\">{}</p>\n", escaped(warning));
+    }
+    text += "<ul class=\"legend\">\n";
+    for entry in &legend {
+        let swatch = entry.colour.map_or_else(String::new, |colour| {
+            format!("<i style=\"background:var(--{})\"></i>", colour.name())
+        });
+        text += &format!("<li>{swatch}{}</li>\n", escaped(&entry.text));
+    }
+    if let Some(limit) = &chart.limit {
+        let class = if limit.is_kept { "good" } else { "warning" };
+        text += &format!("<li class=\"{class}\">{}</li>\n", escaped(&limit.text));
+    }
+    text += "</ul>\n";
+    text += &format!(
+        "<canvas tabindex=\"0\" role=\"img\" aria-label=\"{}\"></canvas>\n",
+        escaped(&label)
+    );
+    text += "<div class=\"zoom\">\
+        <button type=\"button\" data-do=\"in\" aria-label=\"Look closer\">+</button>\
+        <button type=\"button\" data-do=\"out\" aria-label=\"Look from further away\">−</button>\
+        <button type=\"button\" data-do=\"left\" aria-label=\"Earlier\">←</button>\
+        <button type=\"button\" data-do=\"right\" aria-label=\"Later\">→</button>\
+        <button type=\"button\" data-do=\"all\">All</button>\
+        <output></output></div>\n";
+    if let Some(words) = &chart.table {
+        text += &table("Quantiles and shares", words);
+    }
+    text += &format!("<p class=\"about\">{}</p>\n", escaped(&chart.about));
+    if !chart.footer.is_empty() {
+        text += &format!("<p class=\"muted small\">{}</p>\n", escaped(&chart.footer));
+    }
+    text + "</figure>\n"
+}

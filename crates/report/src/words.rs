@@ -1,0 +1,111 @@
+//! Words and numbers as charts and tables say them.
+
+use iosonar_plot::Table;
+use iosonar_stats::Distribution;
+use iosonar_trace::Metadata;
+use iosonar_units::Nanos;
+
+/// A number with its digits in groups of three.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `name: 1 234, mean 5 ms, p99 20 ms, max 31 ms`; a p99 that rests on too few has a `~`.
+pub fn describe(name: &str, distribution: &Distribution) -> String {
+    if distribution.count() == 0 {
+        return format!("{name}: none");
+    }
+    let p99 = quantile(distribution, 0.99);
+    let max = distribution.moments.max().unwrap_or_default();
+    format!(
+        "{name}: {}, mean {}, p99 {p99}, max {max}",
+        grouped(distribution.count()),
+        mean(distribution),
+    )
+}
+
+pub(crate) fn mean(distribution: &Distribution) -> Nanos {
+    Nanos::new(distribution.moments.mean().round() as u64)
+}
+
+/// A quantile; one that rests on too few samples has a `~`.
+pub(crate) fn quantile(distribution: &Distribution, p: f64) -> String {
+    let value = distribution.histogram.quantile(p).unwrap_or_default();
+    let sign = if distribution.histogram.supports_quantile(p) {
+        ""
+    } else {
+        "~"
+    };
+    format!("{sign}{value}")
+}
+
+/// Count, mean and quantiles of several distributions.
+pub(crate) fn quantile_table<'a>(
+    rows: impl IntoIterator<Item = (&'a str, &'a Distribution)>,
+) -> Table {
+    let header = [
+        "", "requests", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max",
+    ];
+    let row = |(name, of): (&str, &Distribution)| {
+        let mut cells = vec![name.to_owned(), grouped(of.count())];
+        if of.count() == 0 {
+            cells.resize(header.len(), String::new());
+            return cells;
+        }
+        cells.push(mean(of).to_string());
+        cells.extend([0.5, 0.9, 0.99, 0.999, 0.9999].map(|p| quantile(of, p)));
+        cells.push(of.moments.max().unwrap_or_default().to_string());
+        cells
+    };
+    Table {
+        header: header.map(str::to_owned).to_vec(),
+        rows: rows.into_iter().map(row).collect(),
+    }
+}
+
+/// The tool and its version.
+pub(crate) fn tool() -> String {
+    format!("iosonar {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// What was measured, on what, with what.
+pub(crate) fn footer(metadata: &Metadata) -> String {
+    let of = |key: &str, word: &str| {
+        let value = metadata.about.get(key)?;
+        Some(format!("{word} {value}"))
+    };
+    let parts = [
+        of("replayed", "load"),
+        of("simulated", "simulated"),
+        of("target", "target"),
+        of("host", "host"),
+        Some(tool()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_in_threes() {
+        for (n, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1 000"),
+            (1_234_567, "1 234 567"),
+        ] {
+            assert_eq!(grouped(n), text);
+        }
+    }
+}
