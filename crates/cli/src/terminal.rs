@@ -18,9 +18,14 @@ pub(crate) fn size() -> (usize, usize) {
 /// Whether colours are wanted: not where `NO_COLOR` says no, nor in a file, unless `CLICOLOR_FORCE` asks for
 /// them.
 pub(crate) fn has_colour() -> bool {
+    has_colour_on(&std::io::stdout())
+}
+
+/// The same of another stream.
+pub(crate) fn has_colour_on(stream: &impl IsTerminal) -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if is_set("NO_COLOR") {
         return false;
     }
-    is_set("CLICOLOR_FORCE") || std::io::stdout().is_terminal()
+    is_set("CLICOLOR_FORCE") || stream.is_terminal()
 }

@@ -225,7 +225,7 @@ impl Terminal {
             Mark::Bars(bars) => {
                 let pixel = Pixel {
                     colour: self.theme.rgb(bars.colour),
-                    letter: '#',
+                    letter: letter(bars.colour, 9.0),
                 };
                 let base = places.height - 1;
                 for &(from, to, low, high) in bars.bins.iter().filter(|bin| bin.3 > bin.2) {
@@ -298,7 +298,7 @@ impl Terminal {
     fn curve(&self, line: &Line, places: &Places, canvas: &mut Canvas) {
         let pixel = Pixel {
             colour: self.theme.rgb(line.colour()),
-            letter: '*',
+            letter: letter(line.colour(), 1.0),
         };
         let mut before: Option<(usize, usize)> = None;
         for &(x, y) in &line.points {
@@ -370,11 +370,12 @@ fn behind([r, g, b]: Rgb) -> String {
 
 /// What stands for a colour where there is none: small for few, large for many.
 fn letter(colour: crate::Colour, count: f32) -> char {
-    use crate::Colour::{Failed, HeldRead, HeldWrite, Read, Write};
+    use crate::Colour::{Curve, Failed, HeldRead, HeldWrite, Read, Write};
     let letter = match colour {
         Read | HeldRead => 'r',
         Write | HeldWrite => 'w',
         Failed => 'x',
+        Curve(n) => char::from(b'a' + (n % 7) as u8),
         _ => 'o',
     };
     if count > 3.0 {

@@ -324,6 +324,7 @@ impl LoadSide {
 /// So many batches of requests may wait for whoever measures the load.
 const BATCHES_BEHIND: usize = 8;
 
+#[derive(Clone)]
 struct Clouds {
     quantity: Quantity,
     of: [Option<Cloud>; View::ALL.len()],
@@ -592,6 +593,20 @@ impl Look {
         clouds.push(View::Started, kind, handed_over, time);
         clouds.push(View::Intended, kind, start, time);
         clouds.push(View::Completed, kind, complete, time);
+    }
+
+    /// What was seen so far, without what is known only at the end: requests in flight, working sets.
+    pub fn so_far(&self) -> Measured {
+        Measured {
+            name: self.name.clone(),
+            options: self.options.clone(),
+            clouds: self.clouds.clone(),
+            load: None,
+            outcome: None,
+            tumbling: None,
+            band: Vec::new(),
+            seen: self.seen.clone(),
+        }
     }
 
     /// What was seen.

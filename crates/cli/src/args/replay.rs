@@ -43,6 +43,9 @@ pub(crate) struct Replay {
     /// Leave requests that should start earlier than this in the replay out of the statistics
     #[arg(long, value_name = "TIME", default_value = "0")]
     pub(crate) warmup: Nanos,
+    /// Draw the sonar diagram on the terminal while the replay runs
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) watch: bool,
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -238,6 +238,7 @@ fn replay_on_scratch(
         out: Some(out),
         out_from: None,
         quiet,
+        watch: false,
     };
     let summary = carry_out(&Plan::new(vec![load], vec![target], options), &results)?;
     drop(removed);

@@ -6,6 +6,7 @@ mod plan;
 mod queue;
 mod report;
 mod run;
+mod screen;
 
 use iosonar_replay::safety::{Host, free_space};
 use iosonar_replay::{EndedEarly, Summary};
@@ -55,6 +56,7 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
         out: args.out.as_deref(),
         out_from: args.out_from,
         quiet: args.quiet,
+        watch: args.watch,
     };
     signals::watch()?;
     // Put back however the replay ends.

@@ -223,6 +223,7 @@ impl Search<'_> {
             out: None,
             out_from: None,
             quiet: true,
+            watch: false,
         };
         let summary = carry_out(&plan, &results)?;
         let value = self.limit.value(&summary);

@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
-use iosonar_replay::{Progress, Stop, Summary, Target, replay};
-use iosonar_report::{FAKE_NOTICE, grouped};
+use iosonar_replay::{Beyond, Progress, Stop, Summary, Target, replay};
+use iosonar_report::{FAKE_NOTICE, WARNING_NOTICE, grouped};
 use iosonar_trace::transform::beginning;
 use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, input, output};
 use iosonar_units::Nanos;
 
 use super::Plan;
+use super::screen::{Painter, Screen};
 use crate::progress::verifying;
 use crate::signals;
 
@@ -23,6 +24,8 @@ pub(crate) struct Results<'a> {
     /// The start of the window in the output's times.
     pub(crate) out_from: Option<Nanos>,
     pub(crate) quiet: bool,
+    /// Whether the sonar diagram is drawn while it runs.
+    pub(crate) watch: bool,
 }
 
 /// Does something when it goes out of scope, in a panic too.
@@ -40,12 +43,20 @@ pub(crate) fn carry_out(plan: &Plan, results: &Results<'_>) -> anyhow::Result<Su
         .out
         .map(|path| records_to(path, plan, results.out_from))
         .transpose()?;
+    let screen = results
+        .watch
+        .then(|| Screen::new(&load_names(plan)))
+        .flatten();
+    let records = match &screen {
+        Some(screen) => Some(screen.seeing(records, &provenance(plan)?)),
+        None => records,
+    };
     signals::watch()?;
     let devices = plan.devices()?;
     let progress = Progress::default();
     let known = plan.loads.iter().all(|load| load.scan.is_known);
     let requests = plan.loads.iter().map(|load| load.scan.requests).sum();
-    let bar = match (results.quiet, known) {
+    let bar = match (results.quiet || results.watch, known) {
         (true, _) => ProgressBar::hidden(),
         (_, true) => ProgressBar::new(requests),
         (_, false) => ProgressBar::new_spinner(),
@@ -60,6 +71,7 @@ pub(crate) fn carry_out(plan: &Plan, results: &Results<'_>) -> anyhow::Result<Su
         // Where there is no thread for it, there is no live view, and signals are seen at the end.
         let watcher = thread::Builder::new().spawn_scoped(scope, || {
             let mut live = Live::default();
+            let mut painter = screen.clone().map(Painter::new);
             let mut passed_on = 0;
             while !over.load(Relaxed) {
                 while passed_on < signals::count() {
@@ -67,7 +79,13 @@ pub(crate) fn carry_out(plan: &Plan, results: &Results<'_>) -> anyhow::Result<Su
                     passed_on += 1;
                 }
                 live.show(&bar, &progress);
+                if let Some(painter) = &mut painter {
+                    painter.show(|| live.words(&progress));
+                }
                 thread::park_timeout(Duration::from_millis(50));
+            }
+            if let Some(painter) = &mut painter {
+                painter.end();
             }
         });
         // However the replay ends, the watcher ends with it.
@@ -101,9 +119,6 @@ struct Live {
 
 impl Live {
     fn show(&mut self, bar: &ProgressBar, progress: &Progress) {
-        if bar.is_hidden() {
-            return;
-        }
         let done = progress.done();
         let (since, before) = *self.last.get_or_insert((Instant::now(), done));
         let passed = since.elapsed();
@@ -111,15 +126,21 @@ impl Live {
             self.rate = (done - before) as f64 / passed.as_secs_f64();
             self.last = Some((Instant::now(), done));
         }
-        bar.set_position(done);
+        if !bar.is_hidden() {
+            bar.set_position(done);
+            bar.set_message(self.words(progress));
+        }
+    }
+
+    fn words(&self, progress: &Progress) -> String {
         let ([delay, late], [latency, slow]) = (progress.delay(), progress.latency());
-        bar.set_message(format!(
+        format!(
             "{} requests/s, {} in flight, delay {delay} / {late}, latency {latency} / {slow} (p50 / p99), \
              {} failed",
             grouped(self.rate as u64),
             progress.in_flight(),
             progress.errors()
-        ));
+        )
     }
 }
 
@@ -197,6 +218,17 @@ impl TraceWriter for Shifted {
     }
 }
 
+/// The names of files, each once.
+fn listed<'a>(paths: impl Iterator<Item = &'a Path>) -> String {
+    let mut names: Vec<String> = paths.map(|p| p.display().to_string()).collect();
+    names.dedup();
+    names.join(", ")
+}
+
+fn load_names(plan: &Plan) -> String {
+    listed(plan.loads.iter().map(|load| load.path.as_path()))
+}
+
 /// What is written above the records: the load's own notices, where the records come from, and why
 /// they may not be of the storage.
 fn provenance(plan: &Plan) -> Result<Metadata, TraceError> {
@@ -210,13 +242,8 @@ fn provenance(plan: &Plan) -> Result<Metadata, TraceError> {
     } else {
         Metadata::default()
     };
-    let list = |paths: Vec<&Path>| {
-        let mut names: Vec<String> = paths.iter().map(|p| p.display().to_string()).collect();
-        names.dedup();
-        names.join(", ")
-    };
-    let loads = list(plan.loads.iter().map(|load| load.path.as_path()).collect());
-    let targets = list(plan.targets.iter().map(Target::path).collect());
+    let loads = load_names(plan);
+    let targets = listed(plan.targets.iter().map(Target::path));
     let of_system = |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}"));
     for (name, value) in [
         ("tool", Ok(format!("iosonar {}", env!("CARGO_PKG_VERSION")))),
@@ -254,11 +281,24 @@ fn provenance(plan: &Plan) -> Result<Metadata, TraceError> {
     metadata
         .notices
         .extend(fakes.iter().map(|fake| format!("{FAKE_NOTICE}{fake}")));
+    let mut warnings = Vec::new();
     if plan.options.verification.is_tagging() {
-        metadata.notices.push(
-            "# contents were verified or tagged during the replay, which takes time of its own"
-                .to_owned(),
-        );
+        let warning =
+            "contents were verified or tagged during the replay, which takes time of its own";
+        warnings.push(warning.to_owned());
     }
+    if let (Beyond::Wrap, [load], [target]) =
+        (plan.options.fit.beyond, &plan.loads[..], &plan.targets[..])
+    {
+        let factor = load.scan.wraparound_factor(target.size());
+        if factor > 1.0 {
+            warnings.push(format!(
+                "wraparound: the load reaches {factor:.2} times as far as the target, so its positions are not \
+                 those of the load"
+            ));
+        }
+    }
+    let lines = warnings.iter().map(|w| format!("{WARNING_NOTICE}{w}"));
+    metadata.notices.extend(lines);
     Ok(metadata)
 }
