@@ -40,6 +40,7 @@ fn cloud(c: &mut Criterion) {
         b.iter(|| {
             let (x, y) = (Axis::time("time"), Axis::log("latency", Unit::Seconds));
             let kind = |colour| Kind {
+                name: "points".to_owned(),
                 label: "points".to_owned(),
                 colour,
             };

@@ -362,6 +362,11 @@ impl ActivityMeter {
             let at = at.unwrap_or_else(|at| {
                 let group = ActivityGroup {
                     begin,
+                    atomic: Directions {
+                        all: f64::NAN,
+                        reads: f64::NAN,
+                        writes: f64::NAN,
+                    },
                     ..ActivityGroup::default()
                 };
                 groups.insert(at, group);

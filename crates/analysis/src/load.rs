@@ -215,8 +215,11 @@ impl LoadMetrics {
         let (reads, writes) = self.sizes.entry(key).or_default();
         *(if is_read { reads } else { writes }) += 1;
         self.positions.push(from, is_read);
-        self.pages.windows.begin(request.start);
-        self.pages.touch(request);
+        // A discard of a whole device names its pages, and accesses none.
+        if request.op.moves_data() {
+            self.pages.windows.begin(request.start);
+            self.pages.touch(request);
+        }
         self.spans.push(request.start, from, to);
         self.overlaps.push(request);
     }

@@ -129,7 +129,11 @@ impl OutcomeMetrics {
         } else {
             &mut self.writes
         };
-        of.push(delay, latency);
+        // What failed was in flight, and that is all that its times tell.
+        let is_timed = outcome.status.is_timed();
+        if is_timed {
+            of.push(delay, latency);
+        }
         // Powers of two: 1 sector, 2, 3-4, 5-8, ...
         let class = request
             .sectors
@@ -137,7 +141,9 @@ impl OutcomeMetrics {
             .max(1)
             .checked_next_power_of_two()
             .unwrap_or(u32::MAX);
-        self.by_size.entry(class).or_default()[usize::from(!is_read)].push(latency);
+        if is_timed {
+            self.by_size.entry(class).or_default()[usize::from(!is_read)].push(latency);
+        }
         let from = request.start.saturating_add(delay);
         let until = from.saturating_add(latency);
         self.sweep.push(Flight {
@@ -148,7 +154,9 @@ impl OutcomeMetrics {
             pushed_back: outcome.pushed_back,
             number: self.rows,
         });
-        self.group(record, from, until);
+        if is_timed {
+            self.group(record, from, until);
+        }
     }
 
     /// What a record is to the request that it belongs to.
@@ -260,12 +268,12 @@ impl OutcomeMetrics {
             by_size: self.by_size.into_iter().collect(),
             untimed: self.untimed,
             not_done: self.not_done,
-            in_flight: self.weighted / duration.get() as f64,
+            in_flight: self.weighted / duration.get().max(1) as f64,
             most_in_flight: self.most_in_flight,
             demanded: self.last_start.saturating_sub(first),
             actual: self.ended.saturating_sub(first),
             damaged: self.damaged.counts(),
-            timeline: self.timeline,
+            timeline: self.timeline.finished(),
             activity: self.activity.finish(),
         })
     }

@@ -77,6 +77,8 @@ pub struct Timeline {
     first: Option<u64>,
     /// Levels are integrals over time in nanoseconds.
     points: Vec<TimelinePoint>,
+    /// Changes of the number of requests that are held back for the whole of a window.
+    held: Vec<i64>,
     now: Nanos,
     in_flight: u64,
     delayed: u64,
@@ -102,6 +104,7 @@ impl Timeline {
             factor,
             first: None,
             points: Vec::new(),
+            held: Vec::new(),
             now: Nanos::ZERO,
             in_flight: 0,
             delayed: 0,
@@ -137,15 +140,16 @@ impl Timeline {
         point.longest_delay = point.longest_delay.max(delay);
         point.delay_sum_s += delay.as_secs_f64();
         if flight.pushed_back {
-            self.spread(flight.request.start, flight.from, |point, time| {
-                point.held += time;
-            });
+            self.hold(flight.request.start, flight.from);
         }
     }
 
     pub(crate) fn ended(&mut self, flight: &Flight) {
         self.proceed(flight.until);
         self.in_flight -= 1;
+        if !flight.status.is_timed() {
+            return;
+        }
         let turned = self.turned(&flight.request, 1);
         let point = self.at(flight.until);
         let of = &mut point.completed[usize::from(!flight.is_read())];
@@ -171,13 +175,49 @@ impl Timeline {
     fn proceed(&mut self, time: Nanos) {
         let (from, in_flight, delayed) = (self.now, self.in_flight as f64, self.delayed as f64);
         if time > from {
+            let (most_in_flight, most_delayed) = (self.in_flight, self.delayed);
             if self.in_flight + self.delayed > 0 {
                 self.spread(from, time, |point, part| {
                     point.in_flight += in_flight * part;
                     point.delayed += delayed * part;
+                    if part > 0.0 {
+                        point.most_in_flight = point.most_in_flight.max(most_in_flight);
+                        point.most_delayed = point.most_delayed.max(most_delayed);
+                    }
                 });
             }
             self.now = time;
+        }
+    }
+
+    /// A request was held back from `from` to `until`: both windows get their parts, those between are counted
+    /// when somebody asks, so that a long time costs no more than a short one.
+    fn hold(&mut self, from: Nanos, until: Nanos) {
+        self.at(until);
+        self.at(from);
+        let (window, first) = (self.window.get(), self.first.unwrap_or(0));
+        let (begin, end) = (from.get() / window, until.get() / window);
+        let (begin_at, end_at) = ((begin - first) as usize, (end - first) as usize);
+        if begin == end {
+            self.points[begin_at].held += (until - from).get() as f64;
+            return;
+        }
+        self.points[begin_at].held += ((begin + 1) * window - from.get()) as f64;
+        self.points[end_at].held += (until.get() - end * window) as f64;
+        if self.held.len() < self.points.len() + 1 {
+            self.held.resize(self.points.len() + 1, 0);
+        }
+        self.held[begin_at + 1] += 1;
+        self.held[end_at] -= 1;
+    }
+
+    /// Puts into the windows what [`hold`](Self::hold) put off.
+    fn settle(&mut self) {
+        let mut level = 0;
+        let window = self.window.get() as f64;
+        for (point, change) in self.points.iter_mut().zip(std::mem::take(&mut self.held)) {
+            level += change;
+            point.held += level as f64 * window;
         }
     }
 
@@ -204,6 +244,7 @@ impl Timeline {
             if number < first {
                 // Held back since before the first window: rare, and near.
                 let missing = (first - number) as usize;
+                self.settle();
                 self.points
                     .splice(0..0, std::iter::repeat_n(TimelinePoint::default(), missing));
                 self.first = Some(number);
@@ -222,6 +263,7 @@ impl Timeline {
 
     /// Joins each `factor` windows.
     fn coarsen(&mut self, factor: u64) {
+        self.settle();
         let first = self.first.unwrap_or(0);
         let coarse_first = first / factor;
         let mut coarse: Vec<TimelinePoint> = Vec::new();
@@ -236,6 +278,12 @@ impl Timeline {
         self.points = coarse;
         self.first = Some(coarse_first);
         self.window = Nanos::new(self.window.get().saturating_mul(factor));
+    }
+
+    /// Nothing more will happen.
+    pub(crate) fn finished(mut self) -> Self {
+        self.settle();
+        self
     }
 
     /// The width of the windows.
@@ -331,11 +379,14 @@ mod tests {
                 b.min(end).saturating_sub(a.max(begin)).get() as f64 / width.get() as f64
             };
             let (mut flying, mut delayed, mut held) = (0.0, 0.0, 0.0);
+            let (mut starts, mut ends) = (Vec::new(), Vec::new());
             let (mut demanded, mut completed) = ([0; 2], [0; 2]);
             for Record { request, outcome } in &records {
                 let from = request.start + outcome.delay.unwrap();
                 let until = from + outcome.latency.unwrap();
                 flying += overlap(from, until);
+                starts.push(from);
+                ends.push(until);
                 delayed += overlap(request.start, from);
                 if outcome.pushed_back {
                     held += overlap(request.start, from);
@@ -347,6 +398,14 @@ mod tests {
             assert!((point.in_flight - flying).abs() < 1e-6, "{begin}");
             assert!((point.delayed - delayed).abs() < 1e-6, "{begin}");
             assert!((point.held - held).abs() < 1e-6, "{begin}");
+            // The most in flight is reached at the window's beginning, or when a request begins.
+            let at = |t: Nanos| {
+                let begun = starts.iter().filter(|s| **s <= t).count();
+                begun - ends.iter().filter(|e| **e <= t).count()
+            };
+            let moments = starts.iter().copied().filter(|t| within(*t));
+            let most = moments.chain([begin]).map(at).max();
+            assert_eq!(Some(point.most_in_flight as usize), most, "{begin}");
             assert_eq!(point.demanded.map(|a| a.requests), demanded);
             assert_eq!(point.completed.map(|a| a.requests), completed);
         }

@@ -1,5 +1,5 @@
 //! Working sets as blkreplay's graph.sh counts them: the distinct first sectors of each window, windows that
-//! follow each other.
+//! follow each other. It takes memory for each distinct first sector of the load.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ struct Window {
 /// The end of a window, its distinct first sectors, and how far they are apart.
 pub type TumblingPoint = (Nanos, u64, u64);
 
-/// So many distinct sectors of all windows together are kept; a load with more is not for this measure.
+/// Of more windows, the larger of each two is kept.
 const MOST_POINTS: usize = 1 << 17;
 
 impl Tumbling {
@@ -74,9 +74,14 @@ fn after(start: Nanos, step: Nanos) -> Nanos {
 impl Window {
     fn close(&mut self) {
         let span = self.span.map_or(0, |(low, high)| high - low);
-        if self.points.len() < MOST_POINTS {
-            self.points
-                .push((self.end, self.sectors.len() as u64, span));
+        if self.end == Nanos::ZERO {
+            return;
+        }
+        self.points
+            .push((self.end, self.sectors.len() as u64, span));
+        if self.points.len() > MOST_POINTS {
+            let larger = |pair: &[TumblingPoint]| pair.iter().copied().max_by_key(|p| p.1);
+            self.points = self.points.chunks(2).filter_map(larger).collect();
         }
         if self.length.is_some() {
             self.sectors.clear();

@@ -115,6 +115,8 @@ pub enum Mark {
 /// A curve. A value that is not finite interrupts it.
 #[derive(Clone, Debug, Default)]
 pub struct Line {
+    /// What it is called; without a name, as the legend says.
+    pub name: String,
     /// What the legend says; without text it does not appear there.
     pub label: String,
     /// Its colour.
@@ -153,6 +155,8 @@ pub struct Band {
 /// A histogram.
 #[derive(Clone, Debug)]
 pub struct Bars {
+    /// What it is called.
+    pub name: String,
     /// What the legend says; without text it does not appear there.
     pub label: String,
     /// Its colour.
@@ -222,6 +226,22 @@ impl Line {
     #[must_use]
     pub fn dashed(mut self) -> Self {
         self.is_dashed = true;
+        self
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        if self.name.is_empty() {
+            &self.label
+        } else {
+            &self.name
+        }
+    }
+
+    /// The same with a name of its own.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
         self
     }
 

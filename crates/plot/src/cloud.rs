@@ -16,6 +16,8 @@ use crate::theme::Colour;
 /// A kind of points within a cloud.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kind {
+    /// What it is called.
+    pub name: String,
     /// What the legend says; a kind without text does not appear there.
     pub label: String,
     /// Its colour.
@@ -175,6 +177,7 @@ impl Cloud {
         for kind in &mut self.kinds {
             kind.colour = colour;
             kind.label = label(&kind.label);
+            kind.name = label(&kind.name);
         }
     }
 

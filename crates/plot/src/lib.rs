@@ -9,7 +9,8 @@
 //! use iosonar_plot::{Axis, Chart, Cloud, Colour, Format, Kind, Mark, Size, Theme, Unit, render};
 //!
 //! let (x, y) = (Axis::time("time"), Axis::log("latency", Unit::Seconds));
-//! let reads = Kind { label: "reads".to_owned(), colour: Colour::Read };
+//! let name = "reads".to_owned();
+//! let reads = Kind { label: name.clone(), name, colour: Colour::Read };
 //! let mut cloud = Cloud::new(x.grid(), y.grid(), vec![reads]);
 //! for i in 0..100 {
 //!     cloud.push(0, f64::from(i) * 0.01, 1e-3 * (1.0 + f64::from(i % 7)));

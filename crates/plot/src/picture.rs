@@ -107,7 +107,7 @@ pub fn render(
             let backend = BitMapBackend::with_buffer(&mut rgb, pixels);
             draw_on(backend, charts, theme)?;
             let mut png = Vec::new();
-            PngEncoder::new_with_quality(&mut png, CompressionType::Fast, FilterType::Up)
+            PngEncoder::new_with_quality(&mut png, CompressionType::Default, FilterType::NoFilter)
                 .write_image(&rgb, size.width, size.height, image::ColorType::Rgb8)
                 .map_err(PlotError::new)?;
             Ok(png)
@@ -132,8 +132,12 @@ fn draw_on<B: DrawingBackend>(
     if let Some(extent) = extents.reduce(Extent::union) {
         // Everything grows with the picture; on small ones words stay readable.
         let (width, height) = area.dim_in_pixel();
-        let zoom = (f64::from(width) / 1280.0).min(f64::from(height) / 720.0);
-        let zoom = (zoom / (charts.len() as f64).sqrt()).clamp(0.72, 8.0);
+        // Charts below each other are flatter than one alone.
+        let usual = if charts.len() > 1 { 500.0 } else { 720.0 };
+        let each = f64::from(height) / charts.len() as f64;
+        let zoom = (f64::from(width) / 1280.0)
+            .min(each / usual)
+            .clamp(0.72, 8.0);
         for (chart, part) in charts.iter().zip(area.split_evenly((charts.len(), 1))) {
             draw_chart(&part, chart, theme, &extent, zoom)?;
         }

@@ -97,17 +97,18 @@ fn linear_ticks(from: f64, to: f64, wanted: usize, unit: Unit) -> Vec<Tick> {
     let is_long = unit == Unit::Seconds && to - from > 420.0;
     let long = LONG_STEPS.into_iter().find(|&step| step >= raw);
     let step = match unit {
-        Unit::Seconds if is_long => long.unwrap_or_else(|| step_above(raw)),
+        Unit::Seconds if is_long => long.unwrap_or_else(|| 86_400.0 * step_above(raw / 86_400.0)),
         Unit::Bytes => 2_f64.powf(raw.log2().ceil()),
         Unit::Count => step_above(raw).max(1.0),
         _ => step_above(raw),
     };
     let first = (from / step - 1e-9).ceil() as i64;
     let last = (to / step + 1e-9).floor() as i64;
+    let largest = from.abs().max(to.abs());
     let label = |value: f64| match value {
         0.0 => "0".to_owned(),
         _ if is_long => long_time(value, step),
-        _ => unit.text(value),
+        _ => unit.tick(value, step, largest),
     };
     (first..=last)
         .map(|i| i as f64 * step)
@@ -217,6 +218,22 @@ mod tests {
                 "0", "10 min", "20 min", "30 min", "40 min", "50 min", "60 min"
             ]
         );
+    }
+
+    #[test]
+    fn labels_far_from_zero_differ() {
+        for (from, to, unit, expected) in [
+            (3600.0, 3602.0, Unit::Seconds, "3600.5 s"),
+            (1_000_000.0, 1_000_010.0, Unit::Number, "1.000002 M"),
+            (1.7e9, 1.7e9 + 1.0, Unit::Seconds, "1700000000.2 s"),
+        ] {
+            let ticks = Scale::linear(from, to).ticks(6, unit);
+            let labels = labels(&ticks);
+            assert!(labels.contains(&expected), "{labels:?}");
+            let mut different = labels.clone();
+            different.dedup();
+            assert_eq!(different, labels);
+        }
     }
 
     #[test]

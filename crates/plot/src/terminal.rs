@@ -86,10 +86,19 @@ impl Places {
 }
 
 impl Terminal {
-    /// Draws a chart as lines of text. With fewer than 40 x 10 characters it is drawn for so many.
-    pub fn draw(&self, chart: &Chart) -> String {
-        let (columns, lines) = (self.columns.max(40), self.lines.max(10));
-        let extent = Extent::of(chart);
+    /// Draws charts as lines of text, one below the other on the same axes. With fewer than 40 x 10 or more than
+    /// 1 000 x 500 characters, each is drawn for so many.
+    pub fn draw(&self, charts: &[&Chart]) -> String {
+        let extents = charts.iter().map(|chart| Extent::of(chart));
+        let Some(extent) = extents.reduce(Extent::union) else {
+            return String::new();
+        };
+        let each = |chart: &&Chart| self.draw_one(chart, &extent, self.lines / charts.len());
+        charts.iter().map(each).collect()
+    }
+
+    fn draw_one(&self, chart: &Chart, extent: &Extent, lines: usize) -> String {
+        let (columns, lines) = (self.columns.clamp(40, 1000), lines.clamp(10, 500));
         let (x, y) = (
             scale(&chart.x, extent.x(), 1.0),
             scale(&chart.y, extent.y(), 1.0),

@@ -33,6 +33,54 @@ impl Unit {
         }
     }
 
+    /// A value on an axis with steps of this size, in the prefix that suits the largest value: with so many
+    /// digits that neighbours differ.
+    pub(crate) fn tick(self, value: f64, step: f64, largest: f64) -> String {
+        let (divisor, suffix) = match self {
+            Self::Number | Self::Count => match largest {
+                v if v < 9_999.5 => (1.0, ""),
+                v if v < 0.999_5e6 => (1e3, " k"),
+                v if v < 0.999_5e9 => (1e6, " M"),
+                v if v < 0.999_5e12 => (1e9, " G"),
+                _ => (1e12, " T"),
+            },
+            Self::Seconds => match largest {
+                v if v < 0.999_5e-6 => (1e-9, " ns"),
+                v if v < 0.999_5e-3 => (1e-6, " µs"),
+                v if v < 0.999_5 => (1e-3, " ms"),
+                _ => (1.0, " s"),
+            },
+            Self::BytesPerSecond => match largest {
+                v if v < 999.5 => (1.0, " B/s"),
+                v if v < 0.999_5e6 => (1e3, " kB/s"),
+                v if v < 0.999_5e9 => (1e6, " MB/s"),
+                _ => (1e9, " GB/s"),
+            },
+            Self::Share => (0.01, " %"),
+            Self::Bytes => {
+                let units = [" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"];
+                let power = (largest.max(1.0).log2() / 10.0) as usize;
+                let power = power.min(units.len() - 1);
+                (1024_f64.powi(power as i32), units[power])
+            }
+        };
+        let decimals = -(step / divisor * 1.000_001).log10().floor();
+        let decimals = decimals.clamp(0.0, 12.0) as usize;
+        // Powers of two have more digits than their size says.
+        let decimals = if self == Self::Bytes && decimals > 0 {
+            decimals + 3
+        } else {
+            decimals
+        };
+        let text = format!("{:.decimals$}", value / divisor);
+        let text = if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.')
+        } else {
+            &text
+        };
+        format!("{text}{suffix}")
+    }
+
     /// The name of the unit in a page's data.
     pub fn name(self) -> &'static str {
         match self {

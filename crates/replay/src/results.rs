@@ -253,8 +253,8 @@ impl Counts {
                 self.first_errno.get_or_insert(errno);
             }
         }
-        let (Status::Done | Status::VerifyFailed, Some(delay), Some(latency)) =
-            (outcome.status, outcome.delay, outcome.latency)
+        let (true, Some(delay), Some(latency)) =
+            (outcome.status.is_timed(), outcome.delay, outcome.latency)
         else {
             return;
         };

@@ -6,6 +6,7 @@ use crate::charts::{
     activity, distribution, flight, histogram, overview, self_check, sonar, working_set,
 };
 use crate::measure::{Measured, Needs, View};
+use crate::words::tool;
 
 /// Charts that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,12 +84,13 @@ impl Entry {
         };
         let charts: Vec<Chart> = match self.make {
             Make::Together(make) => make(inputs).into_iter().collect(),
+            Make::Each(make) if arrange == Arrange::Overlay && inputs.len() > 1 => {
+                let of = |input| Some((input, make(input).filter(|chart| !chart.is_empty())?));
+                overlaid(inputs.iter().filter_map(of).collect())
+                    .into_iter()
+                    .collect()
+            }
             Make::Each(make) => inputs.iter().filter_map(make).collect(),
-        };
-        let charts = if charts.len() > 1 && arrange == Arrange::Overlay {
-            vec![overlaid(charts, inputs)]
-        } else {
-            charts
         };
         charts
             .into_iter()
@@ -99,33 +101,56 @@ impl Entry {
 }
 
 /// Several charts of the same kind as one: each input gets a colour of its own.
-fn overlaid(charts: Vec<Chart>, inputs: &[Measured]) -> Chart {
-    let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
-    let mut all = charts.into_iter().enumerate();
-    let (_, mut first) = all.next().expect("there are several");
-    let recolour = |chart: &mut Chart, i: usize| {
+fn overlaid(charts: Vec<(&Measured, Chart)>) -> Option<Chart> {
+    let names: Vec<&str> = charts
+        .iter()
+        .map(|(input, _)| input.name.as_str())
+        .collect();
+    let mut whole: Option<Chart> = None;
+    for (i, (input, mut chart)) in charts.into_iter().enumerate() {
+        let colour = Colour::Curve(i);
+        let label = |old: &str| format!("{}: {old}", input.name);
         for mark in &mut chart.marks {
-            let colour = Colour::Curve(i);
-            let label = |old: &str| format!("{}: {old}", names.get(i).unwrap_or(&""));
             match mark {
                 Mark::Cloud(cloud) => cloud.recolour(colour, label),
-                Mark::Line(line) => (line.colour, line.label) = (Some(colour), label(&line.label)),
-                Mark::Band(band) => (band.colour, band.label) = (colour, label(&band.label)),
-                Mark::Bars(bars) => (bars.colour, bars.label) = (colour, label(&bars.label)),
+                Mark::Line(line) => {
+                    line.name = label(line.name());
+                    (line.colour, line.label) = (Some(colour), label(&line.label));
+                }
+                Mark::Band(band) => (band.colour, band.label) = (colour, String::new()),
+                Mark::Bars(bars) => {
+                    bars.name = label(&bars.name);
+                    (bars.colour, bars.label) = (colour, label(&bars.label));
+                }
                 Mark::Heat(_) => {}
             }
         }
-    };
-    recolour(&mut first, 0);
-    for (i, mut chart) in all {
-        recolour(&mut chart, i);
-        first.marks.append(&mut chart.marks);
-        first.warnings.append(&mut chart.warnings);
+        let warnings = chart
+            .warnings
+            .iter()
+            .map(|warning| label(warning))
+            .collect();
+        match &mut whole {
+            // What is said of one input alone does not hold for all.
+            None => {
+                whole = Some(Chart {
+                    title: format!("{}: {}", title_kind(&chart.title), names.join(", ")),
+                    subtitle: String::new(),
+                    warnings,
+                    footer: tool(),
+                    notes: Vec::new(),
+                    limit: None,
+                    table: None,
+                    ..chart
+                });
+            }
+            Some(whole) => {
+                whole.marks.append(&mut chart.marks);
+                whole.warnings.extend(warnings);
+            }
+        }
     }
-    first.warnings.dedup();
-    first.limit = None;
-    first.title = format!("{}: {}", title_kind(&first.title), names.join(", "));
-    first
+    whole
 }
 
 /// What stands before the input's name in a title.

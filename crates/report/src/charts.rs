@@ -64,11 +64,43 @@ fn window_of(input: &Measured, timeline: &Timeline) -> Nanos {
     wanted.max(least)
 }
 
-/// A figure of each window of an input.
+/// A figure of each window of an input; of one with windows of which the load covers a part, levels and
+/// rates are those of this part.
 struct Figure {
     label: &'static str,
     colour: Colour,
     of: fn(&TimelinePoint, window_s: f64) -> f64,
+}
+
+/// Of a window, so much must be covered by the load for a rate to mean anything.
+const COVERED: f64 = 0.2;
+
+/// The windows of an input, each with its beginning and how much of it lies between the first intended start
+/// and the last completion, both in seconds.
+fn windows_of(input: &Measured, timeline: &Timeline) -> Vec<(f64, f64, TimelinePoint)> {
+    let (first, last, end) = input.span();
+    let (from, until) = (first.as_secs_f64(), last.max(end).as_secs_f64());
+    let window_s = timeline.window().as_secs_f64();
+    let points = timeline.points().map(|(begin, point)| {
+        let begin = begin.as_secs_f64();
+        let covered = (begin + window_s).min(until) - begin.max(from);
+        (begin, covered.clamp(0.0, window_s), point)
+    });
+    let mut points: Vec<_> = points.collect();
+    // A load within one window has no other to be compared with.
+    if let [(_, covered, _)] = &mut points[..] {
+        *covered = window_s;
+    }
+    points
+        .into_iter()
+        .map(|(begin, covered, mut point)| {
+            let scale = window_s / covered.max(window_s * COVERED);
+            point.in_flight *= scale;
+            point.delayed *= scale;
+            point.held *= scale;
+            (begin, covered, point)
+        })
+        .collect()
 }
 
 /// A chart of figures over time, for all inputs; `None` if nothing happened over time.
@@ -81,21 +113,20 @@ fn over_time(inputs: &[Measured], kind: &str, y: Axis, figures: &[Figure]) -> Op
         };
         let timeline = outcome.timeline.joined(window_of(input, &outcome.timeline));
         let window_s = timeline.window().as_secs_f64();
-        let points: Vec<(f64, TimelinePoint)> = timeline
-            .points()
-            .map(|(begin, point)| (begin.as_secs_f64(), point))
-            .collect();
+        let points = windows_of(input, &timeline);
         for (k, figure) in figures.iter().enumerate() {
             let mut values: Vec<(f64, f64)> = points
                 .iter()
-                .map(|(begin, point)| (*begin, (figure.of)(point, window_s)))
+                .map(|(begin, covered, point)| {
+                    (*begin, (figure.of)(point, covered.max(window_s * COVERED)))
+                })
                 .collect();
             // A figure that is always zero is left out, but for the first: it says so.
             if k > 0 && values.iter().all(|(_, v)| *v == 0.0 || v.is_nan()) {
                 continue;
             }
-            if let Some(&(last, value)) = values.last() {
-                values.push((last + window_s, value));
+            if let (Some(&(last, value)), Some((_, covered, _))) = (values.last(), points.last()) {
+                values.push((last + covered, value));
             }
             let line = if inputs.len() > 1 {
                 let label = format!("{}: {}", input.name, figure.label);

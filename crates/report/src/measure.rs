@@ -344,8 +344,9 @@ const HELD_READ: u8 = 2;
 const FAILED: u8 = 4;
 
 fn kinds() -> Vec<Kind> {
-    let kind = |label: &str, colour| Kind {
-        label: label.to_owned(),
+    let kind = |name: &str, colour| Kind {
+        name: name.to_owned(),
+        label: name.to_owned(),
         colour,
     };
     vec![
@@ -359,7 +360,7 @@ fn kinds() -> Vec<Kind> {
 
 impl Watcher for Clouds {
     fn begun(&mut self, flight: &Flight, in_flight: u64) {
-        if flight.status != Status::Done {
+        if !flight.status.is_timed() {
             return;
         }
         let kind = kind_of(flight.is_read(), flight.pushed_back);
@@ -370,7 +371,7 @@ impl Watcher for Clouds {
     }
 
     fn ended(&mut self, flight: &Flight, number: u64) {
-        if flight.status != Status::Done {
+        if !flight.status.is_timed() {
             return;
         }
         let kind = kind_of(flight.is_read(), flight.pushed_back);
@@ -525,7 +526,8 @@ impl Look {
             load.push(request);
         }
         // What nobody measured costs nothing.
-        if self.has_outcomes || outcome.latency.is_some() {
+        let is_load = outcome.latency.is_none() && outcome.status == Status::Done;
+        if self.has_outcomes || !is_load {
             self.has_outcomes = true;
             if let Some(metrics) = &mut self.outcome {
                 metrics.push_watched(record, &mut self.clouds);
@@ -544,7 +546,7 @@ impl Look {
             let at = request.sector.get() as f64 * SECTOR_BYTES as f64;
             clouds.push(View::Addresses, kind_of(is_read, false), start, at);
         }
-        if outcome.status != Status::Done {
+        if !outcome.status.is_timed() {
             if outcome.status != Status::Skipped {
                 for view in View::ALL.into_iter().filter(|v| v.shows_failures()) {
                     clouds.push(view, FAILED, start, f64::INFINITY);
@@ -575,11 +577,16 @@ impl Look {
             let (delay, latency) = (delay.as_secs_f64(), latency.as_secs_f64());
             clouds.push(View::LatencyByDelay, kind, delay, latency);
         }
-        if let Some(time) = outcome.response_time() {
-            if self.options.quantity == Quantity::ResponseTime {
-                seen.times[2][direction].push(time);
-            }
-            seen.last_end = seen.last_end.max(request.start.saturating_add(time));
+        if let Some(time) = outcome.response_time()
+            && self.options.quantity == Quantity::ResponseTime
+        {
+            seen.times[2][direction].push(time);
+        }
+        if let Some(latency) = outcome.latency {
+            let from = request
+                .start
+                .saturating_add(outcome.delay.unwrap_or_default());
+            seen.last_end = seen.last_end.max(from.saturating_add(latency));
         }
         let Some(time) = self.options.quantity.of(outcome) else {
             return;
@@ -775,15 +782,17 @@ impl Measured {
 
     /// What is left out of a picture of times: requests that are not shown.
     pub fn remarks(&self) -> Vec<String> {
-        let mut remarks = Vec::new();
-        if let Some(n) = self.seen.statuses.get(status_name(Status::Skipped)) {
-            remarks.push(format!("{} left out on purpose", grouped(*n)));
-        }
-        let failures = self.failures();
-        if !failures.is_empty() {
-            remarks.push(failures);
-        }
+        let mut remarks = vec![self.left_out(), self.failures()];
+        remarks.retain(|remark| !remark.is_empty());
         remarks
+    }
+
+    /// What was left out on purpose, in words.
+    pub(crate) fn left_out(&self) -> String {
+        let left_out = self.seen.statuses.get(status_name(Status::Skipped));
+        left_out.map_or_else(String::new, |n| {
+            format!("{} left out on purpose", grouped(*n))
+        })
     }
 
     /// Whether any time was measured.

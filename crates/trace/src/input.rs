@@ -227,7 +227,7 @@ pub enum Combine {
 }
 
 /// Opens several traces as one, and changes that. A single one is opened as by [`open_changed`]; of several,
-/// each must be sorted by start.
+/// each must be sorted by start, unless a change says what to do where it is not: that is done with each.
 ///
 /// # Errors
 /// As [`open_changed`].
@@ -239,8 +239,13 @@ pub fn open_several(
     if let ([path], Combine::Merge | Combine::Paste) = (paths, combine) {
         return open_changed(path, reading);
     }
+    let ordering = |change: &&Change| matches!(change, Change::OnBackstep(_));
+    let ordering = reading.changes.iter().find(ordering);
     let open = |path: &PathBuf| -> Result<Box<dyn TraceReader>, TraceError> {
         let reader = open_with(path, &reading.options)?;
+        if let Some(change) = ordering {
+            return change.apply(reader, path, &reading.spill, false);
+        }
         Ok(Box::new(SortedByStart::new(reader, path.clone())))
     };
     let combined: Box<dyn TraceReader> = match combine {

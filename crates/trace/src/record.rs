@@ -145,6 +145,13 @@ pub enum Status {
     VerifyFailed,
 }
 
+impl Status {
+    /// Whether the device did all of it, whatever the content: its times are those of the device then.
+    pub const fn is_timed(self) -> bool {
+        matches!(self, Self::Done | Self::VerifyFailed)
+    }
+}
+
 /// What became of a request.
 ///
 /// - `delay` = handing over to the device (or array) - intended start;

@@ -79,7 +79,7 @@ pub(super) struct Measured {
 }
 
 /// So many groups in which nothing changes are one.
-const LONG: u64 = 10_000;
+const LONG: u64 = 1_000;
 
 /// Counts active requests, interval by interval.
 pub(super) struct Intervals {

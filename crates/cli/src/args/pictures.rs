@@ -69,9 +69,9 @@ pub(crate) struct Plot {
     /// For 'all': the kind of pictures
     #[arg(long, value_name = "KIND", default_value = "png")]
     pictures: FormatName,
-    /// The size of a picture in pixels
-    #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = size)]
-    pub(crate) size: Size,
+    /// The size of a picture in pixels [default: 1280x720, higher for charts below each other]
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    size: Option<Size>,
     /// On what it is drawn
     #[arg(long, value_name = "THEME", default_value = "light")]
     theme: ThemeName,
@@ -136,6 +136,18 @@ impl LookArgs {
 }
 
 impl Plot {
+    /// The size of a picture of so many charts.
+    pub(crate) fn size(&self, charts: usize) -> Size {
+        let usual = Size::default();
+        self.size.unwrap_or(Size {
+            height: match charts as u32 {
+                0 | 1 => usual.height,
+                n => n.saturating_mul(440).max(usual.height).min(60_000),
+            },
+            ..usual
+        })
+    }
+
     pub(crate) fn theme(&self) -> Theme {
         match self.theme {
             ThemeName::Light => Theme::Light,

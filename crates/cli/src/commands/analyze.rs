@@ -13,7 +13,7 @@ use iosonar_analysis::{
     Timeline,
 };
 use iosonar_report::grouped;
-use iosonar_trace::{Batch, Metadata, TraceError, TraceReader};
+use iosonar_trace::{Batch, Metadata, Outcome, TraceError, TraceReader};
 use serde_json::json;
 
 use self::by::ByKey;
@@ -106,7 +106,8 @@ fn measure(
     while reader.next_batch(&mut batch)? > 0 {
         for record in batch.records() {
             load.push(&record.request);
-            if has_outcomes || record.outcome.latency.is_some() {
+            let is_load = record.outcome == Outcome::default();
+            if has_outcomes || !is_load {
                 has_outcomes = true;
                 outcome.push(&record);
             }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use iosonar_plot::{Chart, Terminal, Theme};
-use iosonar_report::{CATALOGUE, Entry, Measured, find, grouped, nearest, needs_of};
+use iosonar_report::{CATALOGUE, Entry, Group, Measured, find, grouped, nearest, needs_of};
 use iosonar_trace::output::WholeFile;
 use rayon::prelude::*;
 
@@ -99,6 +99,13 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
     if !args.terminal {
         picture::kind_of(&out)?;
     }
+    if args.data.as_ref() == Some(&out) {
+        let problem = format!(
+            "{}: is to be the picture and its data; take two names",
+            out.display()
+        );
+        return Err(Usage(problem).into());
+    }
     for path in args.data.iter().chain((!args.terminal).then_some(&out)) {
         args.inputs
             .iter()
@@ -120,16 +127,14 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
         let (columns, lines) = terminal::size();
         let terminal = Terminal {
             columns,
-            lines: lines.saturating_sub(2) / charts.len().max(1),
+            lines: lines.saturating_sub(2),
             has_colour: terminal::has_colour(),
             theme,
         };
-        for chart in &charts {
-            print(&terminal.draw(chart))?;
-        }
+        print(&terminal.draw(&charts))?;
         return Ok(Ending::Done);
     }
-    picture::save(&charts, &out, args.size, args.theme())?;
+    picture::save(&charts, &out, args.size(charts.len()), args.theme())?;
     if !args.quiet {
         let records: u64 = inputs.iter().map(Measured::records).sum();
         let (read, all) = (read.as_secs_f64(), begin.elapsed().as_secs_f64());
@@ -146,8 +151,7 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
 /// Why a chart has nothing to show.
 fn nothing(entry: &Entry, args: &Plot, inputs: &[Measured]) -> anyhow::Error {
     for (input, path) in inputs.iter().zip(&args.inputs) {
-        let is_of_load =
-            entry.group == iosonar_report::Group::Load && !entry.name.starts_with("turns");
+        let is_of_load = entry.group == Group::Load && !entry.name.starts_with("turns");
         if let (Err(e), false) = (input.check(), is_of_load) {
             return anyhow!("{}: {e}", path.display());
         }
@@ -160,7 +164,8 @@ fn nothing(entry: &Entry, args: &Plot, inputs: &[Measured]) -> anyhow::Error {
         }
         "pushback-level" => "no request was held back by others",
         "atomic-share" => "every request is one I/O: the trace does not tell which belong together",
-        _ => "no request has a position or a size",
+        _ if entry.group == Group::Load => "no request has a position or a size",
+        _ => "no request has such a time, or all are zero",
     };
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
     anyhow!(
@@ -187,36 +192,53 @@ fn all(args: &Plot) -> anyhow::Result<Ending> {
     }
     let begin = Instant::now();
     let entries: Vec<&Entry> = CATALOGUE.iter().collect();
+    // The number of a chart is its place in the catalogue, whatever was measured: sets can be compared.
+    let path_of = |dir: &Path, entry: &Entry, ending: &str| {
+        let number = CATALOGUE.iter().position(|e| e.name == entry.name);
+        let number = number.unwrap_or_default() + 1;
+        dir.join(format!("{number:02}-{}.{ending}", entry.name))
+    };
+    for entry in &entries {
+        let picture = path_of(&dir, entry, args.format().extension());
+        let data = args.data.as_ref().map(|data| path_of(data, entry, "csv"));
+        for path in data.iter().chain([&picture]) {
+            args.inputs
+                .iter()
+                .try_for_each(|input| files::refuse_same(input, path))?;
+        }
+    }
     let inputs = measure(args, &entries)?;
     if inputs.iter().all(|input| input.records() == 0) {
         return Err(nothing(entries[0], args, &inputs));
     }
     let read = begin.elapsed();
-    std::fs::create_dir_all(&dir)
-        .with_context(|| format!("{}: cannot create the folder", dir.display()))?;
-    if let Some(data) = &args.data {
-        std::fs::create_dir_all(data)
-            .with_context(|| format!("{}: cannot create the folder", data.display()))?;
+    for folder in args.data.iter().chain([&dir]) {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("{}: cannot create the folder", folder.display()))?;
     }
-    // The number of a chart is its place in the catalogue, whatever was measured: sets can be compared.
-    let drawn: Vec<bool> = entries
-        .par_iter()
-        .enumerate()
-        .map(|(i, entry)| -> anyhow::Result<bool> {
-            let charts = entry.charts(&inputs, args.arrange());
-            if charts.is_empty() {
-                return Ok(false);
-            }
-            let charts: Vec<&Chart> = charts.iter().collect();
-            let name = format!("{:02}-{}", i + 1, entry.name);
-            let path = dir.join(format!("{name}.{}", args.format().extension()));
-            picture::save(&charts, &path, args.size, args.theme())?;
-            if let Some(data) = &args.data {
-                save_data(&charts, &data.join(format!("{name}.csv")))?;
-            }
-            Ok(true)
-        })
-        .collect::<anyhow::Result<_>>()?;
+    let draw = |entry: &&Entry| -> anyhow::Result<bool> {
+        let charts = entry.charts(&inputs, args.arrange());
+        if charts.is_empty() {
+            return Ok(false);
+        }
+        let charts: Vec<&Chart> = charts.iter().collect();
+        let path = path_of(&dir, entry, args.format().extension());
+        picture::save(&charts, &path, args.size(charts.len()), args.theme())?;
+        if let Some(data) = &args.data {
+            save_data(&charts, &path_of(data, entry, "csv"))?;
+        }
+        Ok(true)
+    };
+    // One that cannot be drawn takes none of the others with it.
+    let results: Vec<anyhow::Result<bool>> = entries.par_iter().map(draw).collect();
+    let (mut drawn, mut failed) = (Vec::new(), None);
+    for (entry, result) in entries.iter().zip(results) {
+        drawn.push(matches!(result, Ok(true)));
+        if let Err(error) = result {
+            let error = error.context(format!("chart '{}'", entry.name));
+            failed = failed.or(Some(error));
+        }
+    }
     if !args.quiet {
         let without: Vec<&str> = entries
             .iter()
@@ -233,9 +255,12 @@ fn all(args: &Plot) -> anyhow::Result<Ending> {
             begin.elapsed().as_secs_f64(),
             read.as_secs_f64(),
         ));
-        if !without.is_empty() {
+        if !without.is_empty() && failed.is_none() {
             note(&format!("nothing to show in: {}", without.join(", ")));
         }
+    }
+    if let Some(error) = failed {
+        return Err(error);
     }
     Ok(Ending::Done)
 }

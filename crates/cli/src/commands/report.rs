@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use iosonar_report::{LookOptions, Measured, grouped, needs_of, page, page_entries};
+use iosonar_trace::ReadOptions;
+use iosonar_trace::input::open_with;
 use iosonar_trace::output::WholeFile;
 
 use crate::args::Report;
@@ -25,6 +27,14 @@ const RECORDS: [&str; 7] = [
 const RESOLUTION: (usize, usize) = (1 << 20, 1 << 19);
 
 pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
+    if args
+        .out
+        .extension()
+        .is_none_or(|e| e != "html" && e != "htm")
+    {
+        let problem = format!("{}: a page's name ends in .html", args.out.display());
+        return Err(Usage(problem).into());
+    }
     let inputs = found(&args.inputs)?;
     for input in &inputs {
         files::refuse_same(input, &args.out)?;
@@ -90,6 +100,14 @@ fn found(inputs: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
             .filter(|path| is_record(path))
             .collect();
         here.sort();
+        // What lies beside records may look like them, and be none.
+        here.retain(|path| match open_with(path, &ReadOptions::default()) {
+            Ok(_) => true,
+            Err(error) => {
+                note(&format!("note: left out: {error}"));
+                false
+            }
+        });
         if here.is_empty() {
             let problem = format!(
                 "{}: there are no records in this folder (names that end in {})",

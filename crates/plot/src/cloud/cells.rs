@@ -22,6 +22,8 @@ pub enum GridKind {
 pub struct CellEdges {
     /// Which kind of axis.
     pub kind: GridKind,
+    /// Linear: where cell zero begins.
+    pub origin: f64,
     /// Linear: cells are 2^step wide. Logarithmic: 2^(8 - step) cells for each doubling.
     pub step: i32,
 }
@@ -42,19 +44,24 @@ const LEAST_COLUMNS: f64 = 1024.0;
 const LEAST_ROWS: f64 = 512.0;
 
 impl CellEdges {
-    fn index(self, value: f64, origin: i64) -> i64 {
-        match self.kind {
-            GridKind::Linear => {
-                ((value * 2_f64.powi(-self.step)).floor() as i64).saturating_add(origin)
-            }
-            GridKind::Log if value == 0.0 => 0,
-            GridKind::Log => (value.to_bits() >> (FINEST_SHIFT + self.step)) as i64,
+    /// The number of the cell of a value on a logarithmic axis.
+    #[inline]
+    fn index(self, value: f64) -> i64 {
+        if value == 0.0 {
+            return 0;
         }
+        (value.to_bits() >> (FINEST_SHIFT + self.step)) as i64
     }
 
-    fn halved(index: u64, origin: i64, kind: GridKind) -> u64 {
+    /// The same on a linear axis.
+    #[inline]
+    fn linear(self, value: f64, scale: f64, shift: i64) -> i64 {
+        (((value - self.origin) * scale).floor() as i64).saturating_add(shift)
+    }
+
+    fn halved(index: u64, shift: i64, kind: GridKind) -> u64 {
         match kind {
-            GridKind::Linear => (((index as i64 - origin) >> 1) + origin) as u64,
+            GridKind::Linear => (((index as i64 - shift) >> 1) + shift) as u64,
             GridKind::Log => index >> 1,
         }
     }
@@ -62,16 +69,16 @@ impl CellEdges {
     /// The lower edge of the cell with this number.
     pub fn edge(self, index: i64) -> f64 {
         match self.kind {
-            GridKind::Linear => index as f64 * 2_f64.powi(self.step),
+            GridKind::Linear => self.origin + index as f64 * 2_f64.powi(self.step),
             GridKind::Log => f64::from_bits((index as u64) << (FINEST_SHIFT + self.step)),
         }
     }
 
     /// Both edges of a cell; equal for that of zeros.
-    fn edges(self, index: u64, origin: i64) -> (f64, f64) {
+    fn edges(self, index: u64, shift: i64) -> (f64, f64) {
         match self.kind {
             GridKind::Linear => {
-                let index = index as i64 - origin;
+                let index = index as i64 - shift;
                 (self.edge(index), self.edge(index + 1))
             }
             GridKind::Log if index == 0 => (0.0, 0.0),
@@ -119,8 +126,13 @@ impl Cells {
         (columns, most): (usize, usize),
         least_x_step: i32,
     ) -> Self {
+        // Far from zero the numbers of narrow cells would not fit: they are counted from the first.
         let edges = |kind, (from, to): (f64, f64), cells: f64| CellEdges {
             kind,
+            origin: match kind {
+                GridKind::Linear if from.is_finite() => from.floor(),
+                _ => 0.0,
+            },
             step: match kind {
                 GridKind::Log => 0,
                 GridKind::Linear if to > from => {
@@ -140,15 +152,16 @@ impl Cells {
             most,
         };
         grid.x.step = grid.x.step.max(least_x_step);
-        // Far from zero the numbers of narrow cells would not fit.
-        let reach = |range: (f64, f64)| range.0.abs().max(range.1.abs());
+        // A grid that begins with a fraction of the range keeps its numbers small enough in any case; one of
+        // very narrow cells may not.
+        let width = |(from, to): (f64, f64)| (to - from.floor()).abs().max(1.0);
         while grid.x.kind == GridKind::Linear
-            && reach(ranges[0]) * 2_f64.powi(-grid.x.step) > COLUMN_ORIGIN as f64 / 4.0
+            && width(ranges[0]) * 2_f64.powi(-grid.x.step) > COLUMN_ORIGIN as f64 / 4.0
         {
             grid.x.step += 1;
         }
         while grid.y.kind == GridKind::Linear
-            && reach(ranges[1]) * 2_f64.powi(-grid.y.step) > ROW_ORIGIN as f64 / 4.0
+            && width(ranges[1]) * 2_f64.powi(-grid.y.step) > ROW_ORIGIN as f64 / 4.0
         {
             grid.y.step += 1;
         }
@@ -162,34 +175,30 @@ impl Cells {
 
     #[inline]
     pub(super) fn push(&mut self, kind: u8, x: f64, y: f64) {
-        let column = loop {
+        loop {
             let column = match self.x.kind {
-                GridKind::Linear => {
-                    ((x * self.scale[0]).floor() as i64).saturating_add(COLUMN_ORIGIN)
-                }
-                GridKind::Log => self.x.index(x, 0),
+                GridKind::Linear => self.x.linear(x, self.scale[0], COLUMN_ORIGIN),
+                GridKind::Log => self.x.index(x),
             };
-            if (0..1 << COLUMN_BITS).contains(&column) {
-                break column as u64;
-            }
-            self.settle();
-            self.halve_columns();
-        };
-        let row = loop {
-            if y == f64::INFINITY {
-                break NO_VALUE;
+            if !(0..1 << COLUMN_BITS).contains(&column) {
+                self.settle();
+                self.halve_columns();
+                continue;
             }
             let row = match self.y.kind {
-                GridKind::Linear => ((y * self.scale[1]).floor() as i64).saturating_add(ROW_ORIGIN),
-                GridKind::Log => self.y.index(y, 0),
+                _ if y == f64::INFINITY => NO_VALUE as i64,
+                GridKind::Linear => self.y.linear(y, self.scale[1], ROW_ORIGIN),
+                GridKind::Log => self.y.index(y),
             };
-            if (0..NO_VALUE as i64).contains(&row) {
-                break row as u64;
+            if !(0..NO_VALUE as i64).contains(&row) && y != f64::INFINITY {
+                // That may change the columns, too.
+                self.settle();
+                self.halve_rows();
+                continue;
             }
-            self.settle();
-            self.halve_rows();
-        };
-        self.pending.push(key(column, row, kind));
+            self.pending.push(key(column as u64, row as u64, kind));
+            break;
+        }
         if self.pending.len() == PORTION {
             self.settle();
         }
@@ -314,7 +323,7 @@ impl Cells {
             })
     }
 
-    /// As whole numbers: on linear axes counted from zero, so that the edge is the number times the width.
+    /// As whole numbers: on linear axes counted from the origin.
     pub(super) fn grid(&self) -> CellGrid {
         let shifted = |index: u64, edges: CellEdges, origin: i64| match edges.kind {
             GridKind::Linear => (index as i64 - origin).max(0) as u64,
@@ -409,6 +418,7 @@ mod tests {
 
     fn cloud(x: GridKind, y: GridKind, most: usize) -> Cloud {
         let kind = |colour| Kind {
+            name: String::new(),
             label: String::new(),
             colour,
         };
@@ -489,6 +499,29 @@ mod tests {
         assert_eq!(cloud.count(), 30_001);
         let last = cloud.cells().last().unwrap();
         assert!(last.x.0 <= 1e12 && 1e12 < last.x.1 && last.y.0 <= 1e12 && 1e12 < last.y.1);
+    }
+
+    #[test]
+    fn a_point_that_coarsens_rows_stands_in_its_own_column() {
+        let mut cloud = cloud(GridKind::Linear, GridKind::Linear, 50_000);
+        for i in 0..250_000_u32 {
+            let at = f64::from(i.wrapping_mul(2_654_435_761) % (64 << 20));
+            cloud.push(0, f64::from(i) * 1e-3, at);
+        }
+        cloud.push(1, 250.0, 2_f64.powi(40));
+        cloud.settle();
+        let last = cloud.cells().find(|cell| cell.kind == 1).unwrap();
+        assert!(last.x.0 <= 250.0 && 250.0 < last.x.1, "{last:?}");
+    }
+
+    #[test]
+    fn times_since_1970_are_resolved_as_well_as_others() {
+        let mut cloud = cloud(GridKind::Linear, GridKind::Log, 1 << 17);
+        for i in 0..60_000 {
+            cloud.push(0, 1.7e9 + f64::from(i) * 1e-3, 1e-3);
+        }
+        cloud.settle();
+        assert!(cloud.cells().count() > 1024);
     }
 
     #[test]

@@ -52,22 +52,42 @@ pub(super) fn draw(cloud: &Cloud, raster: &mut Raster, frame: &Frame<'_>) {
 fn draw_points(cloud: &Cloud, raster: &mut Raster, frame: &Frame<'_>) {
     let points = cloud.points().unwrap_or_default();
     let (radius, opacity) = match points.len() {
-        0..3_000 => (2.2, 0.75),
+        0..200 => (3.5, 0.85),
+        200..3_000 => (2.2, 0.75),
         3_000..12_000 => (1.6, 0.55),
         _ => (1.25, 0.5),
     };
     let places = Places { frame };
-    let palette = frame.palette();
-    for kind in rarest_last(cloud) {
-        let colour = palette.rgb(cloud.kinds()[usize::from(kind)].colour);
-        for point in points.iter().filter(|p| p.kind == kind) {
+    let colours = cloud
+        .kinds()
+        .iter()
+        .map(|kind| frame.palette().rgb(kind.colour));
+    let colours: Vec<_> = colours.collect();
+    for layer in layers(cloud) {
+        for point in points.iter().filter(|p| layer.contains(&p.kind)) {
             let (x, y) = (places.x(point.x), places.y(point.y));
+            let colour = colours[usize::from(point.kind)];
             raster.disc(x, y, radius * frame.zoom, colour, opacity);
         }
     }
 }
 
-/// Whatever comes later lies on top: the rarer kinds come last, so that they stay visible.
+/// Whatever comes later lies on top: much rarer kinds come last, so that they stay visible; kinds that are
+/// about as frequent are drawn as they come, so that neither hides the other.
+fn layers(cloud: &Cloud) -> Vec<Vec<u8>> {
+    let mut layers: Vec<Vec<u8>> = Vec::new();
+    let mut before = 0;
+    for kind in rarest_last(cloud) {
+        let count = cloud.counts()[usize::from(kind)];
+        match layers.last_mut() {
+            Some(layer) if before < 4 * count => layer.push(kind),
+            _ => layers.push(vec![kind]),
+        }
+        before = count;
+    }
+    layers
+}
+
 fn rarest_last(cloud: &Cloud) -> Vec<u8> {
     let mut order: Vec<u8> = (0..cloud.kinds().len() as u8).collect();
     order.sort_by_key(|kind| std::cmp::Reverse(cloud.counts()[usize::from(*kind)]));

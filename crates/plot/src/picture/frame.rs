@@ -84,7 +84,7 @@ const LABEL: f64 = 18.0;
 const TICK: f64 = 16.0;
 const LEGEND: f64 = 16.0;
 const FOOTER: f64 = 13.0;
-const BAND: f64 = 14.0;
+const BAND: f64 = 18.0;
 
 impl<'a> Frame<'a> {
     /// Lays out a chart on a picture of this size; `extent` may be more than the chart's own.
@@ -123,9 +123,8 @@ impl<'a> Frame<'a> {
         };
         if plot.height() < px(90.0) || plot.width() < px(160.0) {
             return Err(PlotError(format!(
-                "{} lines of legend and table leave no room for the data in a picture of {width} x {height} \
-                 pixels: draw fewer curves, or a larger picture",
-                legend.len() + table as usize
+                "its title, legend and axes leave no room for the data in {width} x {height} pixels: take a \
+                 larger picture, fewer inputs, or lay them over each other"
             )));
         }
         let wanted = (f64::from(plot.width()) / zoom / 110.0) as usize;
@@ -359,7 +358,7 @@ impl<'a> Frame<'a> {
             line(area, [(plot.left, y), (plot.right, y)], colour)?;
             let at = (
                 plot.left - self.px(11.0),
-                plot.bottom - plot.band_bottom / 2 + self.px(3.0),
+                plot.bottom - plot.band_bottom / 2,
             );
             write(area, "0", at, style, RIGHT_MIDDLE, self.size.0)?;
         }
@@ -368,7 +367,7 @@ impl<'a> Frame<'a> {
             line(area, [(plot.left, y), (plot.right, y)], colour)?;
             let at = (
                 plot.left - self.px(11.0),
-                plot.top + plot.band_top / 2 - self.px(3.0),
+                plot.top + plot.band_top / 2 - self.px(4.0),
             );
             write(area, "none", at, style, RIGHT_MIDDLE, self.size.0)?;
         }

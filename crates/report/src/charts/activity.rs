@@ -53,15 +53,18 @@ fn warn_if_fast(chart: &mut Chart, activity: &Activity) {
 pub(crate) fn requests(input: &Measured) -> Option<Chart> {
     let y = Axis::from_zero("requests per second", Unit::Number);
     let width = input.outcome()?.activity.options.group;
-    // The first group begins, and the last ends, with the load.
+    // The first group begins, and the last ends, with the load; of one that it hardly touches there is no
+    // rate to tell.
     let (first, last, _) = input.span();
     let rate = move |g: &ActivityGroup, n: u64| {
         let begin = g.begin.max(first);
-        let end = g
-            .begin
-            .saturating_add(width)
-            .min(last.max(begin + Nanos::new(1)));
-        n as f64 / end.saturating_sub(begin).as_secs_f64()
+        let end = g.begin.saturating_add(width).min(last.max(begin));
+        let covered = end.saturating_sub(begin);
+        let is_whole_load = first >= g.begin && last <= g.begin.saturating_add(width);
+        if covered.get() < width.get() / 10 && !is_whole_load || covered.get() == 0 {
+            return f64::NAN;
+        }
+        n as f64 / covered.as_secs_f64()
     };
     over_groups(
         input,
@@ -157,21 +160,35 @@ pub(crate) fn response_time(input: &Measured) -> Option<Chart> {
             ("writes: median", Colour::Write, &|g| {
                 at(g.response_time.writes, 0)
             }),
-            ("reads: p75, p95, p99", Colour::Read, &|g| {
+            ("reads: p75", Colour::Read, &|g| {
                 at(g.response_time.reads, 1)
             }),
-            ("", Colour::Read, &|g| at(g.response_time.reads, 2)),
-            ("", Colour::Read, &|g| at(g.response_time.reads, 3)),
-            ("writes: p75, p95, p99", Colour::Write, &|g| {
+            ("reads: p95", Colour::Read, &|g| {
+                at(g.response_time.reads, 2)
+            }),
+            ("reads: p99", Colour::Read, &|g| {
+                at(g.response_time.reads, 3)
+            }),
+            ("writes: p75", Colour::Write, &|g| {
                 at(g.response_time.writes, 1)
             }),
-            ("", Colour::Write, &|g| at(g.response_time.writes, 2)),
-            ("", Colour::Write, &|g| at(g.response_time.writes, 3)),
+            ("writes: p95", Colour::Write, &|g| {
+                at(g.response_time.writes, 2)
+            }),
+            ("writes: p99", Colour::Write, &|g| {
+                at(g.response_time.writes, 3)
+            }),
         ],
     )?;
     for mark in chart.marks.iter_mut().skip(2) {
         if let Mark::Line(line) = mark {
             line.is_dashed = true;
+            // One entry of the legend stands for all three.
+            let label = std::mem::take(&mut line.label);
+            if label.ends_with("p75") {
+                line.label = format!("{label}, p95, p99");
+            }
+            line.name = label;
         }
     }
     Some(chart)
@@ -196,6 +213,7 @@ pub(crate) fn response_by_size(input: &Measured) -> Option<Chart> {
     for (label, colour, of) in lines {
         let points: Vec<(f64, f64)> = sizes
             .iter()
+            .filter(|class| class.up_to > 0)
             .filter_map(|class| Some((class.up_to as f64, of(class)?)))
             .collect();
         if !points.is_empty() {
@@ -210,11 +228,7 @@ pub(crate) fn response_by_size(input: &Measured) -> Option<Chart> {
 pub(crate) fn atomic_share(input: &Measured) -> Option<Chart> {
     let activity = &input.outcome()?.activity;
     // Where no trace tells which I/Os belong together, every request is one I/O: nothing to see.
-    if activity
-        .groups
-        .iter()
-        .all(|g| g.atomic.all >= 1.0 || g.atomic.all.is_nan())
-    {
+    if activity.sizes.iter().all(|c| c.first_and_total.is_none()) {
         return None;
     }
     let mut y = Axis::from_zero("requests of one I/O", Unit::Share);

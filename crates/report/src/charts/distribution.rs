@@ -26,7 +26,7 @@ pub fn curve(name: &str, distribution: &Distribution, colour: Colour) -> Line {
         }
         below = point.share;
     }
-    Line::steps(&label, colour, points)
+    Line::steps(&label, colour, points).named(name)
 }
 
 /// The CDF of `distribution` with its 95 % band; points without a known width make none.
@@ -73,57 +73,71 @@ pub fn cdf_of(title: &str, quantity: Quantity, curves: Vec<Mark>) -> Chart {
     }
 }
 
-/// Who is on a chart of distributions: of one input reads and writes, too.
-fn members(inputs: &[Measured], quantity: Quantity) -> Vec<(String, Distribution, Colour)> {
+/// Who is on a chart of distributions.
+struct Member {
+    name: String,
+    of: Distribution,
+    colour: Colour,
+    /// How sure its distribution function is; empty where that is not known.
+    band: Vec<BandPoint>,
+}
+
+/// All inputs; of a single one reads and writes, too.
+fn members(inputs: &[Measured], quantity: Quantity) -> Vec<Member> {
+    let mut members = Vec::new();
+    let mut add = |name: &str, of: Distribution, colour, band: &[BandPoint]| {
+        if of.count() > 0 {
+            members.push(Member {
+                name: name.to_owned(),
+                of,
+                colour,
+                band: band.to_vec(),
+            });
+        }
+    };
     if let [input] = inputs {
         let (reads, writes) = (input.reads(quantity), input.writes(quantity));
-        let mut members = Vec::new();
-        if reads.count() > 0 {
-            members.push(("reads".to_owned(), reads.clone(), Colour::Read));
-        }
-        if writes.count() > 0 {
-            members.push(("writes".to_owned(), writes.clone(), Colour::Write));
-        }
-        if members.len() == 2 {
-            members.insert(0, ("all".to_owned(), input.all(quantity), Colour::Sum));
+        // A band belongs to what is whole: all requests of an input.
+        if reads.count() > 0 && writes.count() > 0 {
+            add("all", input.all(quantity), Colour::Sum, input.band());
+            add("reads", reads.clone(), Colour::Read, &[]);
+            add("writes", writes.clone(), Colour::Write, &[]);
+        } else {
+            add("reads", reads.clone(), Colour::Read, input.band());
+            add("writes", writes.clone(), Colour::Write, input.band());
         }
         return members;
     }
-    let member = |(i, input): (usize, &Measured)| {
-        (input.name.clone(), input.all(quantity), Colour::Curve(i))
-    };
-    let members = inputs.iter().enumerate().map(member);
-    members.filter(|(_, all, _)| all.count() > 0).collect()
+    for (i, input) in inputs.iter().enumerate() {
+        let colour = Colour::Curve(i);
+        add(&input.name, input.all(quantity), colour, input.band());
+    }
+    members
 }
 
-fn table(members: &[(String, Distribution, Colour)]) -> Table {
-    quantile_table(members.iter().map(|(name, of, _)| (name.as_str(), of)))
+fn table(members: &[Member]) -> Table {
+    quantile_table(members.iter().map(|m| (m.name.as_str(), &m.of)))
 }
 
 pub(crate) fn cdf(inputs: &[Measured]) -> Option<Chart> {
     let quantity = inputs.first()?.options().quantity;
     let members = members(inputs, quantity);
-    let (_, reference, _) = members.first()?;
+    let reference = members.first()?;
     let template = cdf_of("", quantity, Vec::new());
     let kind = format!("Distribution of {}", quantity.name());
     let mut chart = chart_of_all(inputs, &kind, template.x, template.y);
-    for (i, (name, of, colour)) in members.iter().enumerate() {
-        // A band belongs to what is whole: all requests of an input.
-        let band = match inputs {
-            [input] if i == 0 => input.band(),
-            [_] => &[],
-            inputs => inputs.get(i).map_or(&[][..], Measured::band),
-        };
-        let mut marks = curve_with_band(name, of, band, *colour);
+    for (i, member) in members.iter().enumerate() {
+        let Member { name, of, .. } = member;
+        let mut marks = curve_with_band(name, of, &member.band, member.colour);
         if let Some(Mark::Line(line)) = marks.last_mut() {
             line.label.clone_from(name);
             if inputs.len() > 1 && i > 0 {
-                let ks = ks_distance(&of.histogram, &reference.histogram);
-                let demerit = demerit(&of.histogram, &reference.histogram);
+                let ks = ks_distance(&of.histogram, &reference.of.histogram);
+                let demerit = demerit(&of.histogram, &reference.of.histogram);
                 line.label += &format!(
                     ": KS {ks:.3}, demerit {} to {}",
                     Nanos::new(demerit.round() as u64),
-                    members[0].0
+                    reference.name
                 );
             }
             // Curves that hide each other are told apart by their dashes.
@@ -136,7 +150,7 @@ pub(crate) fn cdf(inputs: &[Measured]) -> Option<Chart> {
         chart.notes.push(note.to_owned());
     }
     let zeros = |of: &Distribution| of.moments.min() == Some(Nanos::ZERO);
-    if members.iter().any(|(_, of, _)| zeros(of)) {
+    if members.iter().any(|m| zeros(&m.of)) {
         chart
             .notes
             .push("zeros lie left of the axis: the curve begins with their share".to_owned());
@@ -153,7 +167,13 @@ pub(crate) fn ccdf(inputs: &[Measured]) -> Option<Chart> {
     let x = Axis::log(quantity.name(), Unit::Seconds);
     let y = Axis::log("share of requests that took longer", Unit::Share);
     let mut chart = chart_of_all(inputs, &kind, x, y);
-    for (i, (name, of, colour)) in members.iter().enumerate() {
+    for (
+        i,
+        Member {
+            name, of, colour, ..
+        },
+    ) in members.iter().enumerate()
+    {
         // The share above the last value is zero, which a logarithmic axis does not have: the curve ends there.
         let above = |share: f64| (share > 1e-15).then_some(share);
         let mut points: Vec<(f64, f64)> = Vec::new();
@@ -308,10 +328,16 @@ pub(crate) fn model_ratio(inputs: &[Measured]) -> Option<Chart> {
     let y = Axis::log("ratio of the quantiles", Unit::Number);
     let kind = format!("Ratio of the {}", quantity.name());
     let mut chart = chart_of_all(inputs, &kind, x, y);
-    let (reference_name, reference, _) = &members[0];
+    let (reference_name, reference) = (&members[0].name, &members[0].of);
     let shares = || (1..1000).map(|i| f64::from(i) / 1000.0);
     let of = |d: &Distribution, p| d.histogram.quantile(p).unwrap_or_default().as_secs_f64();
-    for (name, distribution, colour) in &members[1..] {
+    for Member {
+        name,
+        of: distribution,
+        colour,
+        ..
+    } in &members[1..]
+    {
         let ratio = |p: f64| (p, of(distribution, p) / of(reference, p));
         let points: Vec<(f64, f64)> = shares()
             .map(ratio)

@@ -73,6 +73,7 @@ fn times(input: &Measured, quantity: Quantity, kind: &str) -> Option<Chart> {
             *from += n;
         }
         chart.marks.push(Mark::Bars(Bars {
+            name: name.to_owned(),
             label: describe(name, distribution),
             colour,
             bins: bars,
@@ -98,6 +99,7 @@ fn stacked(bins: &[(f64, f64, u64, u64)]) -> Vec<Mark> {
     let reads = total(|b| b.2);
     if reads > 0 {
         marks.push(Mark::Bars(Bars {
+            name: "reads".to_owned(),
             label: format!("reads: {}", grouped(reads)),
             colour: Colour::Read,
             bins: bins.iter().map(|b| (b.0, b.1, 0.0, b.2 as f64)).collect(),
@@ -106,6 +108,7 @@ fn stacked(bins: &[(f64, f64, u64, u64)]) -> Vec<Mark> {
     let writes = total(|b| b.3);
     if writes > 0 {
         marks.push(Mark::Bars(Bars {
+            name: "writes".to_owned(),
             label: format!("writes: {}", grouped(writes)),
             colour: Colour::Write,
             bins: bins

@@ -1,6 +1,6 @@
 //! Whether the replay itself was the bottleneck, as far as records tell.
 
-use iosonar_plot::{Axis, Chart, Colour, Mark, Unit};
+use iosonar_plot::{Axis, Chart, Colour, Mark, Shape, Unit};
 
 use super::{Figure, has_values, over_time};
 use crate::measure::Measured;
@@ -29,12 +29,15 @@ pub(crate) fn lateness_cumulated(inputs: &[Measured]) -> Option<Chart> {
     let mut chart = over_time(inputs, "Lateness, cumulated", y, &[figure])?;
     for mark in &mut chart.marks {
         if let Mark::Line(line) = mark {
-            // The last point only closes the last window.
-            let (mut sum, last) = (0.0, line.points.len().saturating_sub(1));
-            for (i, (_, value)) in line.points.iter_mut().enumerate() {
-                sum += if i < last { *value } else { 0.0 };
+            // What happened within a window is known at its end, where the next one begins: the last point is
+            // the end of the last window.
+            let mut sum = 0.0;
+            let mut next = 0.0;
+            for (_, value) in &mut line.points {
+                sum += std::mem::replace(&mut next, *value);
                 *value = sum;
             }
+            line.shape = Shape::Straight;
         }
     }
     has_values(&chart).then_some(chart)

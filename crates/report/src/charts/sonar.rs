@@ -13,6 +13,10 @@ fn sonar(input: &Measured, view: View, kind: &str, x: Axis, quantity: Quantity) 
     let y = Axis::log(quantity.name(), Unit::Seconds);
     let mut chart = chart_of(input, kind, x, y);
     chart.limit = limit(input, quantity);
+    if cloud.without_value() > 0 {
+        // The legend says it.
+        chart.subtitle = input.left_out();
+    }
     chart.marks.push(Mark::Cloud(cloud));
     Some(chart)
 }

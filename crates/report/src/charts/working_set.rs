@@ -76,6 +76,7 @@ fn sets(input: &Measured, kind: &str, y: Axis, of: fn(f64, f64) -> f64) -> Optio
             .get(i)
             .is_some_and(|d| d.as_secs_f64() > span_s);
         if !is_whole {
+            let points = without_repetition(points);
             chart
                 .marks
                 .push(Mark::Line(Line::new(&name, Colour::Curve(i), points)));
@@ -92,4 +93,34 @@ fn sets(input: &Measured, kind: &str, y: Axis, of: fn(f64, f64) -> f64) -> Optio
             .push(format!("of a sample of pages; standard error {error:.2} %"));
     }
     Some(chart)
+}
+
+/// Of runs of the same value, the first and the last: a load that pauses for days says nothing new meanwhile.
+fn without_repetition(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    let same = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan();
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    for point in points {
+        if let [.., a, b] = kept[..]
+            && same(a.1, b.1)
+            && same(b.1, point.1)
+        {
+            kept.pop();
+        }
+        kept.push(point);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_keeps_its_ends() {
+        let nan = f64::NAN;
+        let points = [1.0, 1.0, 1.0, nan, nan, nan, 2.0, 2.0, 3.0];
+        let points: Vec<_> = (0..9).map(|i| (f64::from(i), points[i as usize])).collect();
+        let kept: Vec<f64> = without_repetition(points).iter().map(|p| p.0).collect();
+        assert_eq!(kept, [0.0, 2.0, 3.0, 5.0, 6.0, 7.0, 8.0]);
+    }
 }

@@ -54,7 +54,7 @@ impl Payload {
     fn cloud(&mut self, cloud: &Cloud, is_main: bool) -> Value {
         let kinds = cloud.kinds().iter().zip(cloud.counts());
         let kinds: Vec<Value> = kinds
-            .map(|(kind, n)| json!({ "colour": kind.colour.name(), "label": kind.label, "count": n }))
+            .map(|(kind, n)| json!({ "colour": kind.colour.name(), "name": kind.name, "count": n }))
             .collect();
         let mut value = json!({ "kind": "cloud", "kinds": kinds });
         value["rangeX"] = json!(cloud.x_range());
@@ -126,7 +126,7 @@ fn varint(bytes: &mut Vec<u8>, mut n: u64) {
 }
 
 fn edges(edges: CellEdges) -> Value {
-    json!({ "log": edges.kind == GridKind::Log, "step": edges.step })
+    json!({ "log": edges.kind == GridKind::Log, "step": edges.step, "origin": edges.origin })
 }
 
 fn axis(axis: &Axis) -> Value {
@@ -140,12 +140,21 @@ fn axis(axis: &Axis) -> Value {
     })
 }
 
-/// Six digits are more than a screen shows.
+/// Seven digits are more than a screen shows.
 fn short(value: f64) -> Value {
+    rounded(value, 6)
+}
+
+/// A place to the right, which may be far from zero: times since 1970 have ten digits before the point.
+fn place(value: f64) -> Value {
+    rounded(value, 15)
+}
+
+fn rounded(value: f64, digits: usize) -> Value {
     if !value.is_finite() {
         return Value::Null;
     }
-    let rounded: f64 = format!("{value:.6e}").parse().unwrap_or(value);
+    let rounded: f64 = format!("{value:.digits$e}").parse().unwrap_or(value);
     json!(rounded)
 }
 
@@ -183,11 +192,11 @@ fn of_line(line: &Line) -> Value {
     let points = thinned(&line.points);
     json!({
         "kind": "line",
-        "label": line.label,
+        "name": line.name(),
         "colour": line.colour().name(),
         "steps": line.shape == Shape::Steps,
         "dashed": line.is_dashed,
-        "x": points.iter().map(|p| short(p.0)).collect::<Vec<_>>(),
+        "x": points.iter().map(|p| place(p.0)).collect::<Vec<_>>(),
         "y": points.iter().map(|p| short(p.1)).collect::<Vec<_>>(),
     })
 }
@@ -197,7 +206,7 @@ fn of_band(band: &Band) -> Value {
         "kind": "band",
         "colour": band.colour.name(),
         "steps": band.shape == Shape::Steps,
-        "x": band.points.iter().map(|p| short(p.0)).collect::<Vec<_>>(),
+        "x": band.points.iter().map(|p| place(p.0)).collect::<Vec<_>>(),
         "low": band.points.iter().map(|p| short(p.1)).collect::<Vec<_>>(),
         "high": band.points.iter().map(|p| short(p.2)).collect::<Vec<_>>(),
     })
@@ -206,7 +215,7 @@ fn of_band(band: &Band) -> Value {
 fn of_bars(bars: &Bars) -> Value {
     json!({
         "kind": "bars",
-        "label": bars.label,
+        "name": bars.name,
         "colour": bars.colour.name(),
         "bins": bars.bins.iter().map(|b| [b.0, b.1, b.2, b.3].map(short)).collect::<Vec<_>>(),
     })

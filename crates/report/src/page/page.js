@@ -27,7 +27,7 @@
   // The edge of a cell: a whole number times a power of two, or the highest bits of a floating-point number.
   const bits = new DataView(new ArrayBuffer(8));
   function edge(axis, index) {
-    if (!axis.log) return index * 2 ** axis.step;
+    if (!axis.log) return axis.origin + index * 2 ** axis.step;
     bits.setBigUint64(0, BigInt(index) << BigInt(44 + axis.step));
     return bits.getFloat64(0);
   }
@@ -117,10 +117,21 @@
       default: return size < 9999.5 ? plain(value) : prefixed(value, ["", " k", " M", " G", " T", " P"], 1000);
     }
   }
-  // A time on an axis that shows but a little of it needs more digits.
+  // A value on an axis that shows but a little of it needs more digits, so that neighbours differ.
   function exact(value, unit, step) {
-    if (unit !== "seconds" || !step || Math.abs(value) < 1000 * step) return text(value, unit);
-    return value.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9))) + " s";
+    const size = Math.abs(value);
+    if (!step || size < 1000 * step) return text(value, unit);
+    const decimals = (divisor) => Math.min(12, Math.max(0, -Math.floor(Math.log10(step / divisor) + 1e-9)));
+    if (unit === "seconds") return value.toFixed(decimals(1)) + " s";
+    if (unit === "bytes") {
+      const power = Math.min(5, Math.floor(Math.log2(size) / 10));
+      return (value / 1024 ** power).toFixed(decimals(1024 ** power)) + [" B", " KiB", " MiB", " GiB", " TiB", " PiB"][power];
+    }
+    if (unit === "number" || unit === "count") {
+      const [divisor, prefix] = size < 9999.5 ? [1, ""] : size < 1e6 ? [1e3, " k"] : size < 1e9 ? [1e6, " M"] : [1e9, " G"];
+      return (value / divisor).toFixed(decimals(divisor)) + prefix;
+    }
+    return text(value, unit);
   }
 
   // ---- scales ---------------------------------------------------------------------------------------
@@ -236,6 +247,7 @@
       this.y = this.whole.y;
       this.bands = { top: false, bottom: false, left: false };
       this.isSeen = false;
+      this.isDue = true;
       this.listen(figure);
     }
 
@@ -264,6 +276,7 @@
       const ratio = Math.min(2, window.devicePixelRatio || 1);
       const { clientWidth, clientHeight } = this.canvas;
       if (clientWidth === 0) return;
+      this.isDue = false;
       this.canvas.width = clientWidth * ratio;
       this.canvas.height = clientHeight * ratio;
       for (const mark of this.chart.marks) {
@@ -285,7 +298,10 @@
       this.grid(g, p);
       g.save();
       g.beginPath();
-      g.rect(p.left, p.top - 1, p.right - p.left + 1, p.bottom - p.top + 2);
+      // Clouds look after their bands themselves.
+      const hasBands = this.bands.top || this.bands.bottom || this.bands.left;
+      if (hasBands) g.rect(p.left, p.top, p.right - p.left + 1, p.bottom - p.top);
+      else g.rect(p.left, p.top - 1, p.right - p.left + 1, p.bottom - p.top + 2);
       g.clip();
       for (const mark of this.chart.marks) this[mark.kind](g, p, mark, ratio);
       this.limit(g, p);
@@ -378,7 +394,11 @@
         from = lowerBound(mark.x1, this.x[0]);
         to = lowerBound(mark.x0, this.x[1]);
       }
-      const isIn = (i) => mark.x1[i] >= this.x[0] && mark.x0[i] <= this.x[1] || (this.chart.x.log && mark.x0[i] === 0);
+      const logX = this.chart.x.log, logY = this.chart.y.log;
+      const isInX = (i) => mark.x1[i] >= this.x[0] && mark.x0[i] <= this.x[1] || (logX && mark.x0[i] === 0);
+      // What has no value, or zero on a logarithmic axis, has a band; all else must not stray into it.
+      const isInY = (i) => mark.y1[i] >= this.y[0] && mark.y0[i] <= this.y[1] || mark.y0[i] === Infinity || (logY && mark.y0[i] === 0);
+      const isIn = (i) => isInX(i) && isInY(i);
       if (!mark.n) {
         for (let i = from; i < to; i++) seen += isIn(i);
         this.dots(g, p, mark, from, to, isIn, seen < 3000 ? 2.2 : seen < 12000 ? 1.7 : 1.3);
@@ -552,13 +572,13 @@
         if (mark.kind === "cloud") {
           const near = this.nearest(p, mark, px, py);
           if (near !== null) parts.push(near);
-        } else if (mark.kind === "line" && mark.label) {
+        } else if (mark.kind === "line" && mark.name) {
           const i = lowerBound(mark.x, at, true);
           if (i >= 0 && mark.y[i] !== null && mark.y[i] !== undefined)
-            parts.push(`${mark.label.split(":")[0]} ${text(mark.y[i], y.unit)}`);
+            parts.push(`${mark.name} ${text(mark.y[i], y.unit)}`);
         } else if (mark.kind === "bars") {
           const bin = mark.bins.find((b) => b[0] <= at && at < b[1]);
-          if (bin) parts.push(`${mark.label.split(":")[0]} ${text(bin[3] - bin[2], y.unit)}`);
+          if (bin) parts.push(`${mark.name} ${text(bin[3] - bin[2], y.unit)}`);
         } else if (mark.kind === "heat") {
           const cell = mark.cells.find((c) => c[0] <= at && at < c[1] && c[2] <= up && up < c[3]);
           if (cell) parts.push(`${cell[4]} requests`);
@@ -586,7 +606,7 @@
         }
       }
       if (best < 0) return null;
-      const kind = mark.kinds[mark.k[best]].label.split(":")[0];
+      const kind = mark.kinds[mark.k[best]].name;
       const middle = (a, b) => (a + b) / 2;
       const up = middle(mark.y0[best], mark.y1[best]);
       const words = up === Infinity ? "no value" : text(up, this.chart.y.unit);
@@ -601,24 +621,33 @@
       const whole = this.x === this.whole.x;
       const said = whole ? "everything" : `${text(this.x[0], this.chart.x.unit)} to ${text(this.x[1], this.chart.x.unit)}`;
       document.getElementById("said").textContent = `${this.chart.title}: ${said}`;
-      this.draw();
+      schedule(this);
     }
+    // Never further than everything, and never narrower than numbers can tell.
     setX(x) {
-      const step = Math.max(Math.abs(x[0]), Math.abs(x[1])) * 1e-9;
-      if (!(x[1] - x[0] > step)) return;
-      this.x = x;
+      const whole = this.whole.x;
+      const limited = [Math.max(x[0], whole[0]), Math.min(x[1], whole[1])];
+      const step = Math.max(Math.abs(limited[0]), Math.abs(limited[1])) * 1e-12;
+      if (!(limited[1] - limited[0] > step)) return;
+      const isWhole = limited[0] === whole[0] && limited[1] === whole[1];
+      this.x = isWhole ? whole : limited;
       if (!this.chart.x.time) return;
       for (const other of views) {
-        if (other !== this && other.chart.x.time) {
-          other.x = x === this.whole.x ? other.whole.x : x;
-          other.draw();
-        }
+        if (other === this || !other.chart.x.time) continue;
+        other.x = isWhole ? other.whole.x : limited;
+        schedule(other);
       }
     }
     by(factor, move) {
       const axis = this.chart.x, at = (s) => value(axis, this.x, s);
-      const from = 0.5 - factor / 2 + move, to = 0.5 + factor / 2 + move;
-      this.zoom(factor >= 4 ? this.whole.x : [at(from), at(to)], null);
+      let from = 0.5 - factor / 2 + move, to = 0.5 + factor / 2 + move;
+      if (move !== 0) {
+        // Moving stops at the ends, and keeps the width.
+        const ends = this.whole.x.map((end) => share(axis, this.x, end));
+        const shift = Math.min(Math.max(move, ends[0]), ends[1] - 1);
+        [from, to] = [shift, 1 + shift];
+      }
+      this.zoom([at(from), at(to)], null);
     }
     act(name) {
       if (name === "in") this.by(0.5, 0);
@@ -644,14 +673,16 @@
         const [x, y] = point(event);
         this.say(x, y);
         if (!start) return;
-        this.draw();
-        const g = canvas.getContext("2d");
-        g.fillStyle = colourOf("actual");
-        g.globalAlpha = 0.25;
-        g.fillRect(start[0], start[1], x - start[0], y - start[1]);
-        g.globalAlpha = 1;
+        const box = canvas.getBoundingClientRect();
+        const style = rubber.style;
+        style.left = box.left + Math.min(x, start[0]) + "px";
+        style.top = box.top + Math.min(y, start[1]) + "px";
+        style.width = Math.abs(x - start[0]) + "px";
+        style.height = Math.abs(y - start[1]) + "px";
+        rubber.hidden = false;
       });
       canvas.addEventListener("pointerup", (event) => {
+        rubber.hidden = true;
         if (!start) return;
         const p = this.place(), [x, y] = point(event), [x0, y0] = start;
         start = null;
@@ -666,7 +697,7 @@
       });
       canvas.addEventListener("pointercancel", () => {
         start = null;
-        this.draw();
+        rubber.hidden = true;
       });
       canvas.addEventListener("pointerleave", () => (this.output.textContent = ""));
       canvas.addEventListener("dblclick", () => this.act("all"));
@@ -702,17 +733,33 @@
     return isWindow ? low - 1 : low;
   }
 
+  // What is dragged across a chart.
+  const rubber = document.createElement("div");
+  rubber.className = "rubber";
+  rubber.hidden = true;
+  document.body.append(rubber);
+
+  // Each view is drawn once, at the next frame, if it is in sight then.
+  const due = new Set();
+  function schedule(view) {
+    view.isDue = true;
+    if (due.size === 0) requestAnimationFrame(() => {
+      const now = [...due];
+      due.clear();
+      now.forEach((v) => v.draw());
+    });
+    due.add(view);
+  }
+
   // ---- the page -------------------------------------------------------------------------------------
   setTheme(window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   charts.forEach((chart, i) => views.push(new View(chart, document.getElementById("chart-" + i))));
-  const drawAll = () => views.forEach((view) => view.draw());
+  const drawAll = () => views.forEach(schedule);
   const watcher = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       const view = views.find((v) => v.canvas === entry.target);
-      if (entry.isIntersecting && !view.isSeen) {
-        view.isSeen = true;
-        view.draw();
-      }
+      view.isSeen = entry.isIntersecting;
+      if (view.isSeen && view.isDue) view.draw();
     }
   }, { rootMargin: "600px" });
   views.forEach((view) => watcher.observe(view.canvas));
@@ -726,8 +773,10 @@
   window.addEventListener("beforeprint", () => {
     screen = theme;
     setTheme("light");
-    views.forEach((view) => (view.isSeen = true));
-    drawAll();
+    for (const view of views) {
+      view.isSeen = true;
+      view.draw();
+    }
   });
   window.addEventListener("afterprint", () => {
     setTheme(screen);

@@ -64,7 +64,7 @@ impl Screen {
             has_colour: terminal::has_colour_on(&std::io::stderr()),
             theme: Theme::Dark,
         };
-        let mut text = screen.draw(charts.first()?);
+        let mut text = screen.draw(&[charts.first()?]);
         if !status.is_empty() {
             let status: String = status.chars().take(columns).collect();
             let _ = writeln!(text, "{status}");
