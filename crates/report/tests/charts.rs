@@ -1,0 +1,245 @@
+//! The data behind charts: all of them as they were when somebody looked at them, and some against brute force.
+//!
+//! `IOSONAR_BLESS=1 cargo test -p iosonar-report --test charts` takes today's data for right.
+
+use std::path::Path;
+
+use iosonar_plot::{Chart, Mark};
+use iosonar_report::{Arrange, CATALOGUE, Look, LookOptions, Measured, Quantity, find, needs_of};
+use iosonar_trace::{Op, Outcome, Record, Request, Status};
+use iosonar_units::{Nanos, Sector, Sectors};
+
+/// Records with everything in them: sizes, zeros, late ones, held ones, failed ones, a pause.
+fn records() -> Vec<Record> {
+    (0..400_u64)
+        .map(|i| {
+            let noise = i * 7919 % 1009;
+            let pause = if i > 300 { 2_000_000_000 } else { 0 };
+            let op = if i % 3 == 0 { Op::Write } else { Op::Read };
+            let request = Request {
+                start: Nanos::new(i * 10_000_000 + pause),
+                sector: Sector::new(noise * 4096),
+                sectors: Sectors::new([8, 16, 64, 256][(noise % 4) as usize]),
+                op,
+                ..Request::default()
+            };
+            let late = if i % 50 == 0 {
+                30_000_000
+            } else {
+                noise % 2 * 500
+            };
+            let latency = if i % 97 == 5 {
+                0
+            } else {
+                200_000 + noise * noise * 20
+            };
+            let mut outcome = Outcome::done(Nanos::new(late), Nanos::new(latency));
+            outcome.pushed_back = i % 50 == 0;
+            if i % 77 == 8 {
+                outcome = Outcome::untimed(Status::Dropped);
+            }
+            Record { request, outcome }
+        })
+        .collect()
+}
+
+fn measured(options: &LookOptions) -> Measured {
+    let mut look = Look::new("test", needs_of(CATALOGUE), options);
+    records().iter().for_each(|record| look.add(record));
+    look.finish()
+}
+
+fn chart(name: &str, inputs: &[Measured]) -> Chart {
+    let mut charts = find(name).unwrap().charts(inputs, Arrange::default());
+    charts.pop().unwrap_or_else(|| panic!("nothing in {name}"))
+}
+
+#[test]
+fn the_data_of_every_chart_are_what_they_were() {
+    let inputs = [measured(&LookOptions::default())];
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    for entry in CATALOGUE {
+        let charts = entry.charts(&inputs, Arrange::default());
+        let Some(chart) = charts.first() else {
+            assert!(
+                ["model-ratio", "atomic-share"].contains(&entry.name),
+                "{}",
+                entry.name
+            );
+            continue;
+        };
+        let path = folder.join(format!("{}.csv", entry.name));
+        // Clouds of the same points differ in one axis; every tenth point tells.
+        let csv = chart.csv();
+        let every = if csv.lines().count() > 300 { 10 } else { 1 };
+        let lines = csv.lines().step_by(every);
+        let csv: String = lines.map(|line| format!("{line}\n")).collect();
+        if std::env::var_os("IOSONAR_BLESS").is_some() {
+            std::fs::write(&path, csv).unwrap();
+            continue;
+        }
+        let right = std::fs::read_to_string(&path).unwrap();
+        for (number, (line, right)) in csv.lines().zip(right.lines()).enumerate() {
+            let close = line.split(',').zip(right.split(',')).all(|(a, b)| {
+                match (a.parse::<f64>(), b.parse::<f64>()) {
+                    (Ok(a), Ok(b)) => a == b || (a / b - 1.0).abs() < 1e-9,
+                    _ => a == b,
+                }
+            });
+            assert!(
+                close,
+                "{} line {}:\n{line}\n{right}",
+                entry.name,
+                number + 1
+            );
+        }
+        assert_eq!(csv.lines().count(), right.lines().count(), "{}", entry.name);
+    }
+}
+
+fn line<'a>(chart: &'a Chart, name: &str) -> &'a [(f64, f64)] {
+    let of = |mark: &'a Mark| match mark {
+        Mark::Line(line) if line.name() == name => Some(&line.points[..]),
+        _ => None,
+    };
+    chart
+        .marks
+        .iter()
+        .find_map(of)
+        .unwrap_or_else(|| panic!("no line {name}"))
+}
+
+#[test]
+fn throughput_is_that_of_brute_force() {
+    let window = Nanos::from_millis(500);
+    let inputs = [measured(&LookOptions {
+        window: Some(window),
+        ..LookOptions::default()
+    })];
+    let chart = chart("throughput", &inputs);
+    let all = records();
+    let ends = |r: &Record| Some(r.request.start + r.outcome.response_time()?);
+    let last = all.iter().filter_map(ends).max().unwrap();
+    let demanded = line(&chart, "demanded");
+    for (i, &(begin, rate)) in demanded[..demanded.len() - 1].iter().enumerate() {
+        let from = Nanos::from_millis(500 * i as u64);
+        assert!((begin - from.as_secs_f64()).abs() < 1e-9);
+        let until = from + window;
+        let n = all
+            .iter()
+            .filter(|r| (from..until).contains(&r.request.start))
+            .count();
+        let covered = (until.min(last) - from).as_secs_f64().max(0.1);
+        assert!(
+            (rate - n as f64 / covered).abs() < 1e-6,
+            "{begin} {rate} {n}"
+        );
+    }
+    let actual = line(&chart, "actual");
+    let total: f64 = actual[..actual.len() - 2].iter().map(|p| p.1 * 0.5).sum();
+    let before = Nanos::from_millis(500 * (actual.len() as u64 - 2));
+    let done = all
+        .iter()
+        .filter_map(ends)
+        .filter(|end| *end < before)
+        .count();
+    assert!((total - done as f64).abs() < 1e-6, "{total} {done}");
+}
+
+#[test]
+fn a_sonar_diagram_holds_every_request_where_it_belongs() {
+    let inputs = [measured(&LookOptions::default())];
+    let chart = chart("sonar", &inputs);
+    let points = chart.clouds().next().unwrap().points().unwrap().to_vec();
+    assert_eq!(points.len(), 400);
+    for (point, Record { request, outcome }) in points.iter().zip(records()) {
+        let (x, y, kind) = match (outcome.delay, outcome.latency) {
+            (Some(delay), Some(latency)) => {
+                let direction = u8::from(request.op != Op::Read);
+                let held = if outcome.pushed_back { 2 } else { 0 };
+                (
+                    (request.start + delay).as_secs_f64(),
+                    latency.as_secs_f64(),
+                    direction + held,
+                )
+            }
+            _ => (request.start.as_secs_f64(), f64::INFINITY, 4),
+        };
+        assert!((point.x - x).abs() < 1e-9 && point.y == y && point.kind == kind);
+    }
+}
+
+#[test]
+fn a_limit_says_whether_it_was_kept_and_since_when_not() {
+    let of = |bad: u64| {
+        let options = LookOptions {
+            bad_latency: Nanos::from_millis(bad),
+            ..LookOptions::default()
+        };
+        chart("sonar", &[measured(&options)]).limit.unwrap()
+    };
+    let kept = of(60_000);
+    assert!(
+        kept.is_kept && kept.text.starts_with("passed: none beyond 60 s"),
+        "{}",
+        kept.text
+    );
+    let exceeded = of(10);
+    let beyond = |r: &&Record| {
+        r.outcome
+            .latency
+            .is_some_and(|l| l > Nanos::from_millis(10))
+    };
+    let all = records();
+    let (n, first) = (
+        all.iter().filter(beyond).count(),
+        all.iter().find(beyond).unwrap(),
+    );
+    let expected = format!(
+        "failed: {n} beyond 10 ms, first at {} s",
+        first.request.start.as_secs_f64()
+    );
+    assert!(
+        exceeded.text.starts_with(&expected),
+        "{} {expected}",
+        exceeded.text
+    );
+}
+
+#[test]
+fn several_inputs_are_panels_or_lie_over_each_other() {
+    let inputs = || {
+        let mut second = measured(&LookOptions::default());
+        second.name = "other".to_owned();
+        [measured(&LookOptions::default()), second]
+    };
+    let sonar = find("sonar").unwrap();
+    assert_eq!(sonar.charts(&inputs(), Arrange::Panels).len(), 2);
+    let over = sonar.charts(&inputs(), Arrange::Overlay);
+    assert_eq!((over.len(), over[0].clouds().count()), (1, 2));
+    assert!(over[0].csv().contains("point,other: reads,"));
+    let cdf = find("cdf").unwrap().charts(&inputs(), Arrange::Panels);
+    assert_eq!(cdf.len(), 1);
+    assert!(
+        cdf[0]
+            .legend()
+            .iter()
+            .any(|entry| entry.text.starts_with("other: KS 0.000"))
+    );
+}
+
+#[test]
+fn the_quantity_is_the_one_that_is_asked_for() {
+    let options = LookOptions {
+        quantity: Quantity::ResponseTime,
+        ..LookOptions::default()
+    };
+    let chart = chart("cdf", &[measured(&options)]);
+    let longest = records()
+        .iter()
+        .filter_map(|r| r.outcome.response_time())
+        .max()
+        .unwrap();
+    let last = line(&chart, "all").last().unwrap().0;
+    assert!((last / longest.as_secs_f64() - 1.0).abs() < 1e-12);
+}

@@ -1,0 +1,231 @@
+//! `report` from the outside, and its page in a real browser.
+
+mod scratch;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use assert_cmd::Command as Iosonar;
+use scratch::{Scratch, iosonar};
+
+/// Records of a simulation of the fixture's load.
+fn records(scratch: &Scratch) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let out = scratch.path("simulated.ios");
+    iosonar()
+        .arg("sim")
+        .arg(root.join("examples/raid5-mysql.toml"))
+        .args(["-q", "--trace"])
+        .arg(root.join("fixtures/database-server.load.gz"))
+        .arg("--records")
+        .arg(&out)
+        .assert()
+        .success();
+    out
+}
+
+fn folder(scratch: &Scratch) -> PathBuf {
+    scratch.path("x").parent().unwrap().to_owned()
+}
+
+fn page_of(command: &mut Iosonar, out: &Path) -> String {
+    command.arg("-o").arg(out).arg("-q").assert().success();
+    fs::read_to_string(out).unwrap()
+}
+
+#[test]
+fn a_report_is_one_file_that_is_the_same_every_time() {
+    let dir = Scratch::new();
+    let records = records(&dir);
+    let of = |name: &str| page_of(iosonar().arg("report").arg(&records), &dir.path(name));
+    let (one, two) = (of("one.html"), of("two.html"));
+    assert!(one == two);
+    assert!(one.len() < 5_000_000, "{}", one.len());
+    assert!(one.contains("<h1>simulated</h1>"));
+    assert!(one.contains("Simulated: every request was handed over when the load says."));
+    assert!(one.contains("25 700"));
+}
+
+#[test]
+fn a_folder_is_reported_with_all_records_in_it_and_what_is_none_is_told() {
+    let dir = Scratch::new();
+    let records = records(&dir);
+    fs::copy(&records, dir.path("again.ios")).unwrap();
+    fs::write(dir.path("other.csv"), "mark,series,x_from\n").unwrap();
+    let out = dir.path("page.html");
+    let run = iosonar()
+        .arg("report")
+        .arg(folder(&dir))
+        .arg("-o")
+        .arg(&out)
+        .assert()
+        .success();
+    let told = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+    assert!(
+        told.contains("left out") && told.contains("other.csv"),
+        "{told}"
+    );
+    let page = fs::read_to_string(out).unwrap();
+    assert!(page.contains("<h1>again, simulated</h1>"));
+}
+
+#[test]
+fn a_report_of_nothing_or_onto_its_input_is_refused() {
+    let dir = Scratch::new();
+    iosonar().arg("report").arg(folder(&dir)).assert().code(2);
+    let records = records(&dir);
+    let disguised = dir.path("records.html");
+    fs::copy(&records, &disguised).unwrap();
+    let refused = iosonar()
+        .arg("report")
+        .arg(&disguised)
+        .arg("-o")
+        .arg(&disguised)
+        .assert()
+        .code(2);
+    let told = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(told.contains("would overwrite its own input"), "{told}");
+    assert_eq!(fs::read(&disguised).unwrap(), fs::read(&records).unwrap());
+}
+
+/// Does what a user would do, and writes down what came of it.
+const PROBE: &str = r#"<script>
+const failures = [];
+window.addEventListener("error", (e) => failures.push(e.message));
+window.addEventListener("unhandledrejection", (e) => failures.push(String(e.reason)));
+const say = (result) => { document.body.dataset.result = JSON.stringify(result); };
+const wait = (ready, then) => ready() ? then() : setTimeout(() => wait(ready, then), 20);
+addEventListener("load", () => wait(() => document.documentElement.dataset.ready, () => {
+  const { views } = window.iosonar, [view] = views, result = { failures };
+  const draw = () => { for (const v of views) { v.isSeen = true; v.draw(); } };
+  draw();
+  const inked = (v) => {
+    const { width, height } = v.canvas, data = v.canvas.getContext("2d").getImageData(0, 0, width, height).data;
+    let blue = 0;
+    for (let i = 0; i < data.length; i += 4) if (data[i + 2] > data[i] + 60) blue++;
+    return blue;
+  };
+  result.charts = views.length;
+  result.blank = views.filter((v) => v.canvas.width === 0).length;
+  result.ink = inked(view);
+  result.requests = performance.getEntriesByType("resource").length;
+  result.cells = view.chart.marks[0].x0.length;
+  result.whole = view.x;
+  const box = view.canvas.getBoundingClientRect();
+  const at = (type, x, y) => view.canvas.dispatchEvent(new PointerEvent(type, {
+    clientX: box.left + x * box.width, clientY: box.top + y * box.height, button: 0, pointerId: 1, bubbles: true }));
+  view.canvas.setPointerCapture = () => {};
+  at("pointerdown", 0.4, 0.5);
+  at("pointermove", 0.6, 0.5);
+  at("pointerup", 0.6, 0.5);
+  draw();
+  result.dragged = view.x;
+  result.inkZoomed = inked(view);
+  result.together = views.filter((v) => v.chart.x.time).every((v) => v.x[0] === view.x[0] && v.x[1] === view.x[1]);
+  at("pointermove", 0.5, 0.5);
+  result.said = view.output.textContent;
+  const press = (key) => view.canvas.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  press("+");
+  result.closer = view.x;
+  press("0");
+  result.back = view.x;
+  const before = document.documentElement.dataset.theme;
+  document.getElementById("theme").click();
+  result.themes = [before, document.documentElement.dataset.theme];
+  result.labels = [...document.querySelectorAll("canvas")].every((c) => c.getAttribute("aria-label") && c.tabIndex === 0);
+  say(result);
+}));
+</script>"#;
+
+#[test]
+fn in_a_browser_the_page_loads_without_errors_and_zooms() {
+    let browsers = ["chromium", "chromium-browser", "google-chrome"];
+    let Some(browser) = browsers.into_iter().find(|b| {
+        Command::new(b)
+            .arg("--version")
+            .output()
+            .is_ok_and(|o| o.status.success())
+    }) else {
+        eprintln!("skipped: there is no browser here");
+        return;
+    };
+    let dir = Scratch::new();
+    let records = records(&dir);
+    let page = page_of(
+        iosonar().arg("report").arg(&records),
+        &dir.path("page.html"),
+    );
+    // The probe comes before the page's own script.
+    let probed = dir.path("probed.html");
+    fs::write(
+        &probed,
+        page.replacen("<body>", &format!("<body>{PROBE}"), 1),
+    )
+    .unwrap();
+    let run = Command::new("timeout")
+        .args([
+            "100",
+            browser,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+        ])
+        .args([
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+        ])
+        .args([
+            "--disable-sync",
+            "--window-size=1300,900",
+            "--virtual-time-budget=20000",
+            "--dump-dom",
+        ])
+        .arg(format!("--user-data-dir={}", dir.path("browser").display()))
+        .arg(format!("file://{}", probed.display()))
+        .output()
+        .unwrap();
+    let dom = String::from_utf8_lossy(&run.stdout).into_owned();
+    let told = String::from_utf8_lossy(&run.stderr).into_owned();
+    let Some((_, rest)) = dom.split_once("data-result=\"") else {
+        panic!("the page did not come to its end: {told}");
+    };
+    let result = rest.split('"').next().unwrap().replace("&quot;", "\"");
+    let result: serde_json::Value = serde_json::from_str(&result).unwrap();
+    let number = |name: &str| {
+        result[name]
+            .as_f64()
+            .unwrap_or_else(|| panic!("{name}: {result}"))
+    };
+    let range = |name: &str| {
+        let end = |i: usize| result[name][i].as_f64().unwrap();
+        (end(0), end(1))
+    };
+    assert_eq!(result["failures"].as_array().unwrap().len(), 0, "{result}");
+    assert_eq!(number("requests"), 0.0, "{result}");
+    assert!(
+        number("charts") > 25.0 && number("blank") == 0.0,
+        "{result}"
+    );
+    assert!(
+        number("ink") > 3_000.0 && number("inkZoomed") > 300.0,
+        "{result}"
+    );
+    // More points than a picture shows one by one, nearly each with a cell of its own.
+    assert!(number("cells") > 20_000.0, "{result}");
+    let (whole, dragged, closer) = (range("whole"), range("dragged"), range("closer"));
+    let width = |(from, to): (f64, f64)| to - from;
+    let share = width(dragged) / width(whole);
+    assert!((0.15..0.3).contains(&share), "{result}");
+    assert!(
+        (width(closer) / width(dragged) - 0.5).abs() < 1e-6,
+        "{result}"
+    );
+    assert_eq!(range("back"), whole, "{result}");
+    assert_eq!(result["together"], true, "{result}");
+    assert!(result["said"].as_str().unwrap().contains(" s"), "{result}");
+    assert_ne!(result["themes"][0], result["themes"][1]);
+    assert_eq!(result["labels"], true);
+}
