@@ -618,19 +618,27 @@ impl Look {
 
     /// What was seen.
     pub fn finish(mut self) -> Measured {
-        let outcome = self.outcome.take();
-        let outcome = outcome.and_then(|metrics| metrics.finish_watched(&mut self.clouds));
-        for cloud in self.clouds.of.iter_mut().flatten() {
-            cloud.settle();
-        }
+        let (load, outcome, clouds) = (self.load.take(), self.outcome.take(), &mut self.clouds);
+        // Both take their time.
+        let ((load, tumbling), outcome) = std::thread::scope(|scope| {
+            let load = scope.spawn(|| match load {
+                Some(side) => (side.metrics.finish(), side.tumbling.map(Tumbling::finish)),
+                None => (None, None),
+            });
+            let outcome = outcome.and_then(|metrics| metrics.finish_watched(clouds));
+            for cloud in clouds.of.iter_mut().flatten() {
+                cloud.settle();
+            }
+            let load = load.join();
+            (
+                load.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                outcome,
+            )
+        });
         let bands = self.sections.map(|sections| {
             let whole = sections.whole();
             cdf_band(&whole, &sections.independent(), 200)
         });
-        let (load, tumbling) = match self.load {
-            Some(side) => (side.metrics.finish(), side.tumbling.map(Tumbling::finish)),
-            None => (None, None),
-        };
         Measured {
             name: self.name,
             options: self.options,

@@ -1,6 +1,6 @@
 //! The sparse grid.
 //!
-//! A cell's key has 34 bits for its column, 26 for its row and 4 for the kind of its points. On a linear
+//! A cell's key has 34 bits for its column, 4 for the kind of its points and 26 for its row. On a linear
 //! axis a column is `floor(x / 2^step)`, shifted so that negative ones fit; on a logarithmic axis it is the
 //! highest bits of the floating-point number, so that its exponent and some bits of its fraction count: a
 //! grid of equal ratios, nearly, that costs a shift. Either way, joining two neighbours is halving the
@@ -105,16 +105,16 @@ pub(super) struct Cells {
 /// The row of what has no value.
 const NO_VALUE: u64 = (1 << ROW_BITS) - 1;
 
+/// Columns first, then kinds, then rows: so both ways of joining neighbours leave cells sorted, or nearly.
 fn key(column: u64, row: u64, kind: u8) -> u64 {
-    column << (ROW_BITS + KIND_BITS) | row << KIND_BITS | u64::from(kind)
+    column << (ROW_BITS + KIND_BITS) | u64::from(kind) << ROW_BITS | row
 }
 
 fn parts(key: u64) -> (u64, u64, u8) {
-    let row = (key >> KIND_BITS) & ((1 << ROW_BITS) - 1);
     (
         key >> (ROW_BITS + KIND_BITS),
-        row,
-        (key & ((1 << KIND_BITS) - 1)) as u8,
+        key & ((1 << ROW_BITS) - 1),
+        ((key >> ROW_BITS) & ((1 << KIND_BITS) - 1)) as u8,
     )
 }
 
@@ -270,33 +270,51 @@ impl Cells {
         }
     }
 
+    /// Two columns that become one are two sorted runs: they are merged.
     fn halve_columns(&mut self) {
         let kind = self.x.kind;
         self.x.step += 1;
-        self.rekey(|column, row| (CellEdges::halved(column, COLUMN_ORIGIN, kind), row));
-    }
-
-    fn halve_rows(&mut self) {
-        let kind = self.y.kind;
-        self.y.step += 1;
-        self.rekey(|column, row| match row {
-            NO_VALUE => (column, NO_VALUE),
-            row => (column, CellEdges::halved(row, ROW_ORIGIN, kind)),
-        });
-    }
-
-    fn rekey(&mut self, change: impl Fn(u64, u64) -> (u64, u64)) {
         self.rescale();
-        for (cell, _) in &mut self.counted {
-            let (column, row, kind) = parts(*cell);
-            let (column, row) = change(column, row);
-            *cell = key(column, row, kind);
-        }
-        // Joined columns interleave their rows.
-        self.counted.sort_unstable_by_key(|(key, _)| *key);
+        let column_of = |&(key, _): &(u64, u32)| parts(key).0;
         let mut joined = Vec::with_capacity(self.counted.len());
-        for &cell in &self.counted {
-            add(&mut joined, cell);
+        let mut rest = &self.counted[..];
+        let mut before: &[(u64, u32)] = &[];
+        let mut before_column = u64::MAX;
+        // Columns one by one, each held back until the next is known.
+        loop {
+            let next = rest.first().map(column_of);
+            let run = next.map_or(0, |column| {
+                rest.partition_point(|cell| column_of(cell) == column)
+            });
+            let halved = next.map(|c| CellEdges::halved(c, COLUMN_ORIGIN, kind));
+            if halved == Some(before_column) {
+                merge(&mut joined, before_column, before, &rest[..run]);
+                (before, before_column) = (&[], u64::MAX);
+            } else {
+                merge(&mut joined, before_column, before, &[]);
+                (before, before_column) = (&rest[..run], halved.unwrap_or(u64::MAX));
+            }
+            if run == 0 {
+                break;
+            }
+            rest = &rest[run..];
+        }
+        self.counted = joined;
+    }
+
+    /// Two rows that become one are neighbours.
+    fn halve_rows(&mut self) {
+        let axis = self.y.kind;
+        self.y.step += 1;
+        self.rescale();
+        let mut joined = Vec::with_capacity(self.counted.len());
+        for &(cell, count) in &self.counted {
+            let (column, row, kind) = parts(cell);
+            let row = match row {
+                NO_VALUE => NO_VALUE,
+                row => CellEdges::halved(row, ROW_ORIGIN, axis),
+            };
+            add(&mut joined, (key(column, row, kind), count));
         }
         self.counted = joined;
     }
@@ -342,6 +360,27 @@ impl Cells {
             y: self.y,
             cells: cells.collect(),
         }
+    }
+}
+
+/// Appends the cells of one or two columns as those of `column`.
+fn merge(joined: &mut Vec<(u64, u32)>, column: u64, a: &[(u64, u32)], b: &[(u64, u32)]) {
+    let moved = |&(cell, count): &(u64, u32)| {
+        let (_, row, kind) = parts(cell);
+        (key(column, row, kind), count)
+    };
+    let (mut a, mut b) = (
+        a.iter().map(moved).peekable(),
+        b.iter().map(moved).peekable(),
+    );
+    loop {
+        let next = match (a.peek(), b.peek()) {
+            (Some(x), Some(y)) if x.0 <= y.0 => a.next(),
+            (_, Some(_)) => b.next(),
+            (Some(_), None) => a.next(),
+            (None, None) => break,
+        };
+        next.into_iter().for_each(|cell| add(joined, cell));
     }
 }
 
