@@ -226,13 +226,13 @@ pub const CATALOGUE: &[Entry] = &[
          not keep up; where actual exceeds demanded, a backlog drains."),
     together("bandwidth", Overview, "overview.thrs", OUTCOME, overview::bandwidth,
         "The same in bytes per second."),
-    together("throughput-intended", Overview, "thrp.setpoint", OUTCOME, overview::throughput_intended,
+    each("throughput-intended", Overview, "thrp.setpoint", OUTCOME, overview::throughput_intended,
         "Requests per second against the intended start, reads and writes apart: the load."),
-    together("throughput-completed", Overview, "thrp.completed", OUTCOME, overview::throughput_completed,
+    each("throughput-completed", Overview, "thrp.completed", OUTCOME, overview::throughput_completed,
         "Requests per second against their completion, reads and writes apart: what the device did."),
-    together("bandwidth-intended", Overview, "thrs.setpoint", OUTCOME, overview::bandwidth_intended,
+    each("bandwidth-intended", Overview, "thrs.setpoint", OUTCOME, overview::bandwidth_intended,
         "Bytes per second against the intended start, reads and writes apart."),
-    together("bandwidth-completed", Overview, "thrs.completed", OUTCOME, overview::bandwidth_completed,
+    each("bandwidth-completed", Overview, "thrs.completed", OUTCOME, overview::bandwidth_completed,
         "Bytes per second against their completion, reads and writes apart."),
     together("cdf", Distribution, "", Needs::BANDS, distribution::cdf,
         "The share of requests that took at most so long. Steep is even, left is fast; a step is a kind of request. Of \
@@ -329,17 +329,22 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     CATALOGUE.iter().find(|entry| entry.name == name)
 }
 
-/// The name that is nearest to what was typed, if any is near; what graph.sh calls a chart is known, too.
+/// The name that is nearest to what was typed, if any is near; what graph.sh calls a chart counts, too.
 pub fn nearest(typed: &str) -> Option<&'static str> {
-    if let Some(entry) = CATALOGUE
-        .iter()
-        .find(|e| !e.peer.is_empty() && e.peer == typed)
-    {
-        return Some(entry.name);
+    let typed = typed.to_lowercase();
+    // Nobody types a name of this length by a slip.
+    if typed.chars().count() > 40 {
+        return None;
     }
-    let distance = |entry: &Entry| strsim::damerau_levenshtein(entry.name, typed);
-    let nearest = CATALOGUE.iter().min_by_key(|entry| distance(entry))?;
-    (distance(nearest) <= typed.chars().count().max(3) / 2).then_some(nearest.name)
+    let names = CATALOGUE.iter().flat_map(|entry| {
+        let known = [entry.name, entry.peer].into_iter();
+        known
+            .filter(|name| !name.is_empty())
+            .map(move |name| (name, entry.name))
+    });
+    let distance = |name: &str| strsim::damerau_levenshtein(name, &typed);
+    let (known, name) = names.min_by_key(|(known, _)| distance(known))?;
+    (distance(known) <= typed.chars().count().max(3) / 2).then_some(name)
 }
 
 /// What these charts need together.
@@ -403,6 +408,8 @@ mod tests {
     fn a_slip_of_the_finger_finds_its_chart() {
         assert_eq!(nearest("sonr"), Some("sonar"));
         assert_eq!(nearest("workingset"), Some("working-set"));
+        assert_eq!(nearest("SONAR"), Some("sonar"));
+        assert_eq!(nearest("latency.realtme"), Some("sonar"));
         assert_eq!(nearest("qqqqqqqqqqqq"), None);
     }
 }

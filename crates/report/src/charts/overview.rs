@@ -1,5 +1,7 @@
 //! Throughput and bandwidth, demanded and done.
 
+use std::slice::from_ref;
+
 use iosonar_analysis::TimelinePoint;
 use iosonar_plot::{Axis, Chart, Colour, Unit};
 use iosonar_units::SECTOR_BYTES;
@@ -97,51 +99,56 @@ fn by_direction([sum, reads, writes]: [Of; 3]) -> [Figure; 3] {
     ]
 }
 
-pub(crate) fn throughput_intended(inputs: &[Measured]) -> Option<Chart> {
+pub(crate) fn throughput_intended(input: &Measured) -> Option<Chart> {
     let figures = by_direction([
         |p, s| rate(p.all_demanded().requests, s),
         |p, s| rate(p.demanded[0].requests, s),
         |p, s| rate(p.demanded[1].requests, s),
     ]);
     over_time(
-        inputs,
+        from_ref(input),
         "Throughput by intended start",
         per_second(),
         &figures,
     )
 }
 
-pub(crate) fn throughput_completed(inputs: &[Measured]) -> Option<Chart> {
+pub(crate) fn throughput_completed(input: &Measured) -> Option<Chart> {
     let figures = by_direction([
         |p, s| rate(p.all_completed().requests, s),
         |p, s| rate(p.completed[0].requests, s),
         |p, s| rate(p.completed[1].requests, s),
     ]);
-    over_time(inputs, "Throughput by completion", per_second(), &figures)
+    over_time(
+        from_ref(input),
+        "Throughput by completion",
+        per_second(),
+        &figures,
+    )
 }
 
-pub(crate) fn bandwidth_intended(inputs: &[Measured]) -> Option<Chart> {
+pub(crate) fn bandwidth_intended(input: &Measured) -> Option<Chart> {
     let figures = by_direction([
         |p, s| bytes(p.all_demanded().sectors, s),
         |p, s| bytes(p.demanded[0].sectors, s),
         |p, s| bytes(p.demanded[1].sectors, s),
     ]);
     over_time(
-        inputs,
+        from_ref(input),
         "Bandwidth by intended start",
         bytes_per_second(),
         &figures,
     )
 }
 
-pub(crate) fn bandwidth_completed(inputs: &[Measured]) -> Option<Chart> {
+pub(crate) fn bandwidth_completed(input: &Measured) -> Option<Chart> {
     let figures = by_direction([
         |p, s| bytes(p.all_completed().sectors, s),
         |p, s| bytes(p.completed[0].sectors, s),
         |p, s| bytes(p.completed[1].sectors, s),
     ]);
     over_time(
-        inputs,
+        from_ref(input),
         "Bandwidth by completion",
         bytes_per_second(),
         &figures,
