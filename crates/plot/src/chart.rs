@@ -5,7 +5,7 @@
 
 use crate::cloud::{Cell, Cloud, GridKind};
 use crate::theme::Colour;
-use crate::units::Unit;
+use crate::units::{Unit, grouped};
 
 /// A chart.
 #[derive(Clone, Debug, Default)]
@@ -287,7 +287,7 @@ impl Chart {
         }
         let zeros: u64 = clouds().map(Cloud::zeros).sum();
         if zeros > 0 {
-            let text = format!("{} of zero, in the band at the lower edge", counted(zeros));
+            let text = format!("{} of zero, in the band at the lower edge", grouped(zeros));
             legend.push(remark(text));
         }
         legend.extend(self.notes.iter().cloned().map(remark));
@@ -312,17 +312,4 @@ impl Chart {
             Mark::Heat(heat) => heat.cells.is_empty(),
         })
     }
-}
-
-/// A number with its digits in groups of three.
-pub(crate) fn counted(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
 }

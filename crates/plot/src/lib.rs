@@ -37,4 +37,4 @@ pub use csv::CSV_HEADER;
 pub use picture::{Format, PlotError, Size, render};
 pub use terminal::Terminal;
 pub use theme::{Colour, Rgb, Theme};
-pub use units::{Unit, seconds};
+pub use units::{Unit, grouped, seconds};

@@ -160,6 +160,19 @@ pub(crate) fn plain(value: f64) -> String {
     }
 }
 
+/// A number with its digits in groups of three.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,5 +205,17 @@ mod tests {
             assert_eq!(unit.text(value), text);
         }
         assert_eq!(long_time(7200.0, 3600.0), "2 h");
+    }
+
+    #[test]
+    fn numbers_are_grouped_in_threes() {
+        for (n, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1 000"),
+            (1_234_567, "1 234 567"),
+        ] {
+            assert_eq!(grouped(n), text);
+        }
     }
 }

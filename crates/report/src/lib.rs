@@ -32,4 +32,6 @@ pub use measure::{
     WorkingSets,
 };
 pub use page::{page, page_entries};
-pub use words::{describe, grouped};
+pub use words::describe;
+
+pub use iosonar_plot::grouped;

@@ -14,7 +14,8 @@ use iosonar_trace::{
 };
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
-use crate::words::{describe, grouped};
+use crate::words::describe;
+use iosonar_plot::grouped;
 
 /// Which time of a request is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

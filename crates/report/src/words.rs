@@ -1,22 +1,9 @@
 //! Words and numbers as charts and tables say them.
 
-use iosonar_plot::Table;
+use iosonar_plot::{Table, grouped};
 use iosonar_stats::Distribution;
 use iosonar_trace::Metadata;
 use iosonar_units::Nanos;
-
-/// A number with its digits in groups of three.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
-}
 
 /// `name: 1 234, mean 5 ms, p99 20 ms, max 31 ms`; a p99 that rests on too few has a `~`.
 pub fn describe(name: &str, distribution: &Distribution) -> String {
@@ -91,21 +78,4 @@ pub(crate) fn footer(metadata: &Metadata) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(" · ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_grouped_in_threes() {
-        for (n, text) in [
-            (0, "0"),
-            (999, "999"),
-            (1000, "1 000"),
-            (1_234_567, "1 234 567"),
-        ] {
-            assert_eq!(grouped(n), text);
-        }
-    }
 }

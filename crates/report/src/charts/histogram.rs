@@ -8,7 +8,8 @@ use iosonar_units::SECTOR_BYTES;
 
 use super::chart_of;
 use crate::measure::{Measured, Quantity};
-use crate::words::{describe, grouped};
+use crate::words::describe;
+use iosonar_plot::grouped;
 
 /// Bins of times for each factor of ten.
 const BINS_PER_DECADE: f64 = 20.0;

@@ -5,7 +5,7 @@ use iosonar_units::Nanos;
 
 use super::chart_of;
 use crate::measure::{Measured, Quantity, View};
-use crate::words::grouped;
+use iosonar_plot::grouped;
 
 /// A cloud with its axes, and what came of the limit.
 fn sonar(input: &Measured, view: View, kind: &str, x: Axis, quantity: Quantity) -> Option<Chart> {

@@ -5,7 +5,8 @@ use iosonar_units::{Nanos, SECTOR_BYTES};
 
 use super::escaped;
 use crate::measure::{Measured, Quantity};
-use crate::words::{grouped, quantile_table};
+use crate::words::quantile_table;
+use iosonar_plot::grouped;
 
 /// What a page begins with: what was measured, whether it can be trusted, and the figures that matter.
 pub(super) fn summary(inputs: &[Measured]) -> String {
