@@ -234,3 +234,77 @@ fn an_interrupted_replay_keeps_its_results() {
         .count();
     assert!(rows > 10 && rows < 5000, "{rows}");
 }
+
+#[test]
+fn a_replays_account_of_itself_stands_beside_its_records_and_is_drawn() {
+    let scratch = Scratch::new();
+    let rows: String = (0..2000)
+        .map(|i| format!("{} ; {} ; 8 ; R\n", f64::from(i) * 5e-4, i * 8))
+        .collect();
+    let load = scratch.file("x.load", rows);
+    let (target, out) = (
+        scratch.file("disk", vec![7; 16 << 20]),
+        scratch.path("out.ios"),
+    );
+    let first = iosonar()
+        .arg("replay")
+        .arg(&load)
+        .args(["--engine", "dry", "--self-check", "-q", "--target"])
+        .arg(&target)
+        .arg("-o")
+        .arg(&out)
+        .assert();
+    assert!(is_done(&first), "{}", stderr_of(&first));
+    let account = std::fs::read_to_string(scratch.path("out.ios.selfcheck.csv")).unwrap();
+    let rows: Vec<Vec<f64>> = account
+        .lines()
+        .skip(1)
+        .map(|line| {
+            line.split(',')
+                .map(|field| field.parse().unwrap())
+                .collect()
+        })
+        .collect();
+    assert!(
+        (5..=15).contains(&rows.len()),
+        "a second, by tenths: {account}"
+    );
+    assert!(
+        rows.windows(2).all(|pair| pair[0][0] < pair[1][0]),
+        "{account}"
+    );
+    for chart in [
+        "submit-ahead",
+        "input-wait",
+        "input-wait-cumulated",
+        "answer-wait-cumulated",
+    ] {
+        let picture = scratch.path(&format!("{chart}.png"));
+        iosonar()
+            .args(["plot", chart, "-q", "-o"])
+            .arg(&picture)
+            .arg(&out)
+            .assert()
+            .success();
+        assert!(picture.metadata().unwrap().len() > 1000);
+    }
+    // Another replay's account beside new records would mislead: that is told.
+    let again = iosonar()
+        .arg("replay")
+        .arg(&load)
+        .args(["--engine", "dry", "--target"])
+        .arg(&target)
+        .arg("-o")
+        .arg(&out)
+        .assert();
+    let told = stderr_of(&again);
+    assert!(told.contains("is of an earlier replay"), "{told}");
+    scratch.file("out.ios.selfcheck.csv", "end_s\n");
+    let damaged = iosonar()
+        .args(["plot", "sonar", "-o", "x.png"])
+        .arg(&out)
+        .assert()
+        .code(1);
+    let told = stderr_of(&damaged);
+    assert!(told.contains("selfcheck.csv: line 1"), "{told}");
+}

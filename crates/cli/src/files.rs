@@ -1,7 +1,7 @@
 //! Files that must not be mixed up.
 
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::exit::Usage;
 
@@ -20,4 +20,11 @@ pub(crate) fn refuse_same(input: &Path, output: &Path) -> Result<(), Usage> {
 pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
     let identity = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
     identity(a).is_some_and(|a| identity(b) == Some(a))
+}
+
+/// The file beside `path` whose name has this at its end.
+pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }

@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use iosonar_report::{Look, LookOptions, Measured, Needs};
+use anyhow::anyhow;
+use iosonar_report::{
+    Look, LookOptions, Measured, Needs, SELF_CHECK_ENDING, SelfCheckRow, read_self_check,
+};
 use iosonar_trace::{Metadata, Reading, TraceError, input};
 
 use crate::args::{LookArgs, ReadArgs};
-use crate::{in_order, progress, remarks};
+use crate::{files, in_order, progress, remarks};
 
 /// Looks at the files, each for itself or all as one.
 pub(crate) fn measure(
@@ -47,8 +50,10 @@ fn measure_one(
     reading: &Reading,
     options: &LookOptions,
 ) -> anyhow::Result<(Measured, Metadata)> {
+    let rows = self_checks(paths)?;
     let look = |reader: &mut dyn iosonar_trace::TraceReader| -> Result<_, TraceError> {
         let mut look = Look::new(name, needs, options);
+        look.self_check(rows.clone());
         look.read(reader)?;
         Ok((look.finish(), reader.metadata().clone()))
     };
@@ -56,6 +61,21 @@ fn measure_one(
         return Ok(look(&mut *input::open_changed(path, reading)?)?);
     }
     in_order::in_order(paths, reading, look)
+}
+
+/// What replays wrote of themselves beside their records.
+fn self_checks(paths: &[PathBuf]) -> anyhow::Result<Vec<SelfCheckRow>> {
+    let mut rows = Vec::new();
+    for path in paths {
+        let beside = files::with_ending(path, SELF_CHECK_ENDING);
+        // Hardly any records have such a file.
+        let Ok(text) = std::fs::read_to_string(&beside) else {
+            continue;
+        };
+        let read = read_self_check(&text).map_err(|e| anyhow!("{}: {e}", beside.display()))?;
+        rows.extend(read);
+    }
+    Ok(rows)
 }
 
 /// The names of files without their folders and endings, as far as that leaves them different.

@@ -204,6 +204,12 @@ impl<'a> Lane<'a> {
         }
     }
 
+    /// Requests that have been read and not been looked at, about.
+    pub(crate) fn ahead(&self) -> u64 {
+        let batches = self.feed.as_ref().map_or(0, |feed| feed.batches.len());
+        (batches * Batch::ROWS + self.batch.len() - self.row) as u64
+    }
+
     /// Waits for the next batch, at most so long.
     pub(crate) fn await_batch(
         &self,

@@ -359,6 +359,7 @@ fn summarise(
         abandoned,
         record_stalls,
         processor_time,
+        self_check,
     } = ended;
     let recorded = counts.completed
         + counts.skipped
@@ -373,6 +374,7 @@ fn summarise(
     };
     let mut summary = Summary {
         engine,
+        self_check,
         requests,
         completed: counts.completed,
         skipped: counts.skipped,

@@ -14,6 +14,7 @@ use crate::error::Failure;
 use crate::lane::{Completed, Lane, Next, lane_and_slot};
 use crate::pacing::{self, Clock, SpinMargin, Style};
 use crate::results::Records;
+use crate::self_check::{Round, SelfCheck, SelfCheckPoint};
 use crate::{Options, Progress};
 
 /// The longest sleep: how soon a signal is noticed at the latest, and how often the spin margin
@@ -72,6 +73,7 @@ pub(crate) struct Ended<'a> {
     pub(crate) abandoned: bool,
     pub(crate) record_stalls: u64,
     pub(crate) processor_time: Nanos,
+    pub(crate) self_check: Vec<SelfCheckPoint>,
 }
 
 pub(crate) struct Session<'a> {
@@ -84,6 +86,7 @@ pub(crate) struct Session<'a> {
     gone: bool,
     /// The lane that comes first in this round.
     first: usize,
+    check: SelfCheck,
 }
 
 impl<'a> Session<'a> {
@@ -97,6 +100,7 @@ impl<'a> Session<'a> {
             errors: 0,
             gone: false,
             first: 0,
+            check: SelfCheck::default(),
         }
     }
 
@@ -159,6 +163,7 @@ impl<'a> Session<'a> {
             record_stalls: self.records.end(outcome.is_ok() || started),
             lanes: self.lanes,
             processor_time,
+            self_check: self.check.into_points(),
         };
         (outcome, ended)
     }
@@ -210,6 +215,11 @@ impl<'a> Session<'a> {
                 return Ok(false);
             }
             let has_started = now > Nanos::ZERO || self.clock.has_started();
+            if self.check.begin(now) {
+                let ahead = self.lanes.iter().map(Lane::ahead).sum();
+                let in_flight: u32 = self.lanes.iter().map(Lane::in_flight).sum();
+                self.check.sample(now, ahead, in_flight.into());
+            }
             let (mut wake, mut ended, mut not_yet) = (None::<Nanos>, true, false);
             let mut failed = None;
             // Each in turn is the first, so that none starves the others.
@@ -250,6 +260,12 @@ impl<'a> Session<'a> {
             }
             engine.reap(done);
             let idle = started == 0 && done.is_empty();
+            let round = match (idle, not_yet) {
+                (true, true) if has_started => Round::Input,
+                (false, _) if self.lanes.iter().any(|lane| lane.in_flight() > 0) => Round::Busy,
+                _ => Round::Other,
+            };
+            self.check.end(now, round);
             self.complete(engine, done, progress)?;
             self.records.tick(now);
             if ended {

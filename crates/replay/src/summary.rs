@@ -9,7 +9,7 @@ pub use crate::results::Times;
 use crate::session::EndedEarly;
 use crate::verify::{Expect, Findings, Kind, PassProgress, Survival, Tables, check_again};
 use crate::watch::Episode;
-use crate::{Fitted, Target, Verdict};
+use crate::{Fitted, SelfCheckPoint, Target, Verdict};
 
 /// The outcome of a replay.
 #[derive(Debug, Default)]
@@ -78,6 +78,8 @@ pub struct Summary {
     pub sectors: u64,
     /// Whether the load was followed.
     pub verdict: Verdict,
+    /// What the replay did besides handing over, over time.
+    pub self_check: Vec<SelfCheckPoint>,
     /// What there is to say about each target.
     pub targets: Vec<TargetSummary>,
     /// Whether contents were verified, or at least tagged, which costs time.

@@ -322,6 +322,18 @@ pub const CATALOGUE: &[Entry] = &[
         "The most requests in flight in each window: a flat top is the limit of the queue depth."),
     together("pushback-level", SelfCheck, "pushback_level", OUTCOME, self_check::pushback_level,
         "Requests held back because they overlap others in flight, in the mean over a window."),
+    each("submit-ahead", SelfCheck, "submit_ahead", Needs::NONE, self_check::submit_ahead,
+        "How many requests the replay had read ahead (replay --self-check): near zero it may have to wait for its input."),
+    each("input-wait", SelfCheck, "input_wait", Needs::NONE, self_check::input_wait,
+        "How long the replay waited for its input in each interval (replay --self-check): anything but zero makes \
+         requests late."),
+    each("input-wait-cumulated", SelfCheck, "input_wait_cumul", Needs::NONE, self_check::input_wait_cumulated,
+        "The same, added up."),
+    each("answer-lag", SelfCheck, "answer_lag", Needs::NONE, self_check::answer_lag,
+        "The longest time between two looks at completions while requests were in flight (replay --self-check): so \
+         much at most a latency is told too long."),
+    each("answer-wait-cumulated", SelfCheck, "answer_wait_cumul", Needs::NONE, self_check::answer_wait_cumulated,
+        "The sum of such times: how long the replay was busy with other things than completions."),
 ];
 
 /// The chart of this name.
@@ -396,6 +408,9 @@ mod tests {
             "submit_level",
             "submit_lag",
             "pushback_level",
+            "submit_ahead",
+            "input_wait",
+            "answer_lag",
         ] {
             assert!(
                 nearest(peer).is_some_and(|name| find(name).unwrap().peer == peer),

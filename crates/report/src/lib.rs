@@ -23,6 +23,7 @@ mod catalogue;
 mod charts;
 mod measure;
 mod page;
+mod self_check;
 mod words;
 
 pub use catalogue::{Arrange, CATALOGUE, Entry, Group, find, nearest, needs_of};
@@ -32,6 +33,7 @@ pub use measure::{
     WorkingSets,
 };
 pub use page::{page, page_entries};
+pub use self_check::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, read_self_check};
 pub use words::describe;
 
 pub use iosonar_plot::grouped;

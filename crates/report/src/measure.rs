@@ -14,6 +14,7 @@ use iosonar_trace::{
 };
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
+use crate::self_check::SelfCheckRow;
 use crate::words::describe;
 use iosonar_plot::grouped;
 
@@ -301,6 +302,7 @@ struct Seen {
     last_start: Nanos,
     last_end: Nanos,
     metadata: Metadata,
+    self_check: Vec<SelfCheckRow>,
     late: [u64; 3],
     delays: u64,
 }
@@ -505,6 +507,11 @@ impl Look {
             mine.devices.clone_from(&metadata.devices);
         }
         mine.origin_ns = mine.origin_ns.or(metadata.origin_ns);
+    }
+
+    /// What the replay that made the records did besides handing over.
+    pub fn self_check(&mut self, mut rows: Vec<SelfCheckRow>) {
+        self.seen.self_check.append(&mut rows);
     }
 
     /// Looks at one record.
@@ -727,6 +734,10 @@ impl Measured {
     /// How sure the distribution function of the quantity is.
     pub(crate) fn band(&self) -> &[BandPoint] {
         &self.band
+    }
+
+    pub(crate) fn self_check(&self) -> &[SelfCheckRow] {
+        &self.seen.self_check
     }
 
     pub(crate) fn beyond(&self, quantity: Quantity) -> Beyond {

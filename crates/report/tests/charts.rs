@@ -61,6 +61,10 @@ fn the_data_of_every_chart_are_what_they_were() {
     for entry in CATALOGUE {
         let charts = entry.charts(&inputs, Arrange::default());
         let Some(chart) = charts.first() else {
+            let of_its_own = ["submit-ahead", "input-wait", "answer"];
+            if of_its_own.iter().any(|name| entry.name.starts_with(name)) {
+                continue;
+            }
             assert!(
                 ["model-ratio", "atomic-share"].contains(&entry.name),
                 "{}",

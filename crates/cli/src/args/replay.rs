@@ -43,6 +43,10 @@ pub(crate) struct Replay {
     /// Leave requests that should start earlier than this in the replay out of the statistics
     #[arg(long, value_name = "TIME", default_value = "0")]
     pub(crate) warmup: Nanos,
+    /// Write beside the records what the replay did besides handing over, as OUT.selfcheck.csv: 'plot' and
+    /// 'report' find it there
+    #[arg(long, requires = "out")]
+    pub(crate) self_check: bool,
     /// Draw the sonar diagram on the terminal while the replay runs
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) watch: bool,

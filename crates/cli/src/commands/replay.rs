@@ -8,10 +8,12 @@ mod report;
 mod run;
 mod screen;
 
+use anyhow::Context;
 use iosonar_replay::safety::{Host, free_space};
 use iosonar_replay::{EndedEarly, Summary};
-use iosonar_report::grouped;
-use iosonar_trace::output;
+use iosonar_report::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, grouped};
+use iosonar_trace::output::{self, WholeFile};
+use iosonar_trace::transform::beginning;
 use iosonar_units::Bytes;
 
 use crate::args::Replay;
@@ -27,6 +29,18 @@ pub(crate) use run::{Results, carry_out};
 pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
     if let Some(out) = &args.out {
         output::format_for(out)?;
+        let account = files::with_ending(out, SELF_CHECK_ENDING);
+        if args.self_check && out.as_os_str() == "-" {
+            return Err(usage(
+                "--self-check: writes beside the records, which go to no file",
+            ));
+        }
+        if !args.self_check && !args.quiet && account.exists() {
+            warn(&format!(
+                "{} is of an earlier replay, and pictures of these records would show it: remove it",
+                account.display()
+            ));
+        }
         let mapped: Vec<_> = args
             .targets
             .map
@@ -40,6 +54,7 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
             .chain(&mapped)
         {
             files::refuse_same(input, out)?;
+            files::refuse_same(input, &account)?;
         }
     }
     let host = Host::default();
@@ -64,6 +79,9 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
     let mut summary = carry_out(&plan, &results)?;
     queues.tell(&mut summary);
     drop(queues);
+    if args.self_check {
+        write_self_check(args, &plan, &summary)?;
+    }
     if args.json {
         print(&report::json(&summary).text())?;
     } else if !args.quiet {
@@ -74,6 +92,33 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
         note(&format!("iosonar: {}", report::why_not_done(&summary)));
     }
     Ok(ending)
+}
+
+/// Writes the replay's account of itself beside the records, on their axis of time.
+fn write_self_check(args: &Replay, plan: &Plan, summary: &Summary) -> anyhow::Result<()> {
+    let Some(out) = &args.out else {
+        return Ok(());
+    };
+    let beginning = plan
+        .loads
+        .first()
+        .map(|load| beginning(&load.reading.changes));
+    let zero = args.out_from.or(beginning).unwrap_or_default();
+    let mut text = format!("{SELF_CHECK_HEADER}\n");
+    for point in &summary.self_check {
+        let row = SelfCheckRow {
+            end_s: point.at.saturating_add(zero).as_secs_f64(),
+            ahead: point.ahead as f64,
+            in_flight: point.in_flight as f64,
+            input_wait_s: point.input_wait.as_secs_f64(),
+            answer_lag_s: point.answer_lag.as_secs_f64(),
+            answer_wait_s: point.answer_wait.as_secs_f64(),
+        };
+        text += &row.line();
+    }
+    let path = files::with_ending(out, SELF_CHECK_ENDING);
+    WholeFile::write_all(&path, text.as_bytes())
+        .with_context(|| format!("{}: cannot write", path.display()))
 }
 
 /// How the command ends after a replay with this outcome.

@@ -1,9 +1,10 @@
-//! Whether the replay itself was the bottleneck, as far as records tell.
+//! Whether the replay itself was the bottleneck: what records tell of it, and its own account beside them.
 
-use iosonar_plot::{Axis, Chart, Colour, Mark, Shape, Unit};
+use iosonar_plot::{Axis, Chart, Colour, Line, Mark, Shape, Unit};
 
-use super::{Figure, has_values, over_time};
+use super::{Figure, chart_of, has_values, over_time};
 use crate::measure::Measured;
+use crate::self_check::SelfCheckRow;
 
 pub(crate) fn lateness(inputs: &[Measured]) -> Option<Chart> {
     let y = Axis::log("longest delay of the window", Unit::Seconds);
@@ -62,4 +63,92 @@ pub(crate) fn pushback_level(inputs: &[Measured]) -> Option<Chart> {
     };
     let chart = over_time(inputs, "Requests held back by others", y, &[figure])?;
     has_values(&chart).then_some(chart)
+}
+
+/// A figure of each interval of the replay's own account, which begins where the one before ended.
+fn account(
+    input: &Measured,
+    kind: &str,
+    y: Axis,
+    label: &str,
+    of: impl FnMut(&SelfCheckRow) -> f64,
+) -> Option<Chart> {
+    let rows = input.self_check();
+    let (first, second) = (rows.first()?, rows.get(1)?);
+    let begins = std::iter::once((2.0 * first.end_s - second.end_s).max(0.0));
+    let begins = begins.chain(rows.iter().map(|row| row.end_s));
+    let values = rows.iter().map(of);
+    let mut points: Vec<(f64, f64)> = begins.zip(values).collect();
+    if let (Some(last), Some(&(_, value))) = (rows.last(), points.last()) {
+        points.push((last.end_s, value));
+    }
+    let mut chart = chart_of(input, kind, Axis::time("time"), y);
+    chart
+        .marks
+        .push(Mark::Line(Line::steps(label, Colour::Curve(0), points)));
+    Some(chart)
+}
+
+pub(crate) fn submit_ahead(input: &Measured) -> Option<Chart> {
+    let y = Axis::from_zero("requests read ahead", Unit::Count);
+    account(
+        input,
+        "Read ahead",
+        y,
+        "requests read and not yet due",
+        |row| row.ahead,
+    )
+}
+
+pub(crate) fn input_wait(input: &Measured) -> Option<Chart> {
+    let y = Axis::from_zero("waiting for the load", Unit::Seconds);
+    account(
+        input,
+        "Waiting for the load",
+        y,
+        "in each interval",
+        |row| row.input_wait_s,
+    )
+}
+
+pub(crate) fn input_wait_cumulated(input: &Measured) -> Option<Chart> {
+    let y = Axis::from_zero("waiting for the load so far", Unit::Seconds);
+    let mut sum = 0.0;
+    account(
+        input,
+        "Waiting for the load, cumulated",
+        y,
+        "so far",
+        |row| {
+            sum += row.input_wait_s;
+            sum
+        },
+    )
+}
+
+pub(crate) fn answer_lag(input: &Measured) -> Option<Chart> {
+    let y = Axis::log("until a completion was seen", Unit::Seconds);
+    account(
+        input,
+        "Lag of completions",
+        y,
+        "at most, in each interval",
+        |row| {
+            // An interval without a round of work has none.
+            if row.answer_lag_s > 0.0 {
+                row.answer_lag_s
+            } else {
+                f64::NAN
+            }
+        },
+    )
+}
+
+pub(crate) fn answer_wait_cumulated(input: &Measured) -> Option<Chart> {
+    let y = Axis::from_zero("completions not looked at so far", Unit::Seconds);
+    let mut sum = 0.0;
+    account(input, "Lag of completions, cumulated", y, "so far", |row| {
+        sum += row.answer_wait_s;
+        sum
+    })
 }
