@@ -294,6 +294,15 @@ impl Chart {
         legend
     }
 
+    /// Gives a chart of curves a linear horizontal axis from zero; bins and cells keep theirs.
+    pub fn make_x_linear(&mut self) {
+        let is_curve = |mark: &Mark| matches!(mark, Mark::Line(_) | Mark::Band(_));
+        if self.x.is_log && self.marks.iter().all(is_curve) {
+            self.x.is_log = false;
+            self.x.include.push(0.0);
+        }
+    }
+
     /// The clouds among its marks.
     pub fn clouds(&self) -> impl Iterator<Item = &Cloud> {
         self.marks.iter().filter_map(|mark| match mark {

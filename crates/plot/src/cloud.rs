@@ -11,7 +11,7 @@ mod cells;
 use cells::Cells;
 pub use cells::{CellEdges, GridKind};
 
-use crate::theme::Colour;
+use crate::theme::{Colour, Palette, Ramp};
 
 /// A kind of points within a cloud.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,6 +165,11 @@ impl Cloud {
     /// The kinds of points.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
+    }
+
+    /// The colours of the densities of its kinds.
+    pub(crate) fn ramps(&self, palette: &Palette) -> Vec<Ramp> {
+        self.kinds.iter().map(|k| palette.ramp(k.colour)).collect()
     }
 
     /// Gives a kind another text in the legend.

@@ -288,7 +288,7 @@ impl Terminal {
         let total = |of: &[f32]| of.iter().sum::<f32>();
         let most = counts.chunks(kinds).map(total).fold(1.0_f32, f32::max);
         let scale = 1.0 / f64::from(1.0 + most).ln();
-        let ramps = self.theme.palette().ramps(cloud);
+        let ramps = cloud.ramps(self.theme.palette());
         for (i, here) in counts
             .chunks(kinds)
             .enumerate()

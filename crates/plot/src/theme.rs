@@ -4,8 +4,6 @@
 //! apart: they differ in lightness too. Curves without a meaning of their own take the colours of Okabe and
 //! Ito ("Color universal design", 2008).
 
-use crate::cloud::Cloud;
-
 /// Red, green, blue.
 pub type Rgb = [u8; 3];
 
@@ -236,11 +234,6 @@ impl Palette {
             Colour::Muted => self.muted,
             Colour::Curve(n) => self.curves[n % CURVES],
         }
-    }
-
-    /// The colours of the densities of a cloud's kinds.
-    pub(crate) fn ramps(&self, cloud: &Cloud) -> Vec<Ramp> {
-        cloud.kinds().iter().map(|k| self.ramp(k.colour)).collect()
     }
 
     /// The colours of a density of this colour, from few to many.

@@ -75,6 +75,9 @@ pub(crate) struct Plot {
     /// On what it is drawn
     #[arg(long, value_name = "THEME", default_value = "light")]
     theme: ThemeName,
+    /// A linear horizontal axis for curves that have a logarithmic one, such as distribution functions
+    #[arg(long)]
+    pub(crate) linear_x: bool,
     /// Lay points of several inputs over each other, instead of one chart below the other
     #[arg(long, conflicts_with = "merge")]
     overlay: bool,

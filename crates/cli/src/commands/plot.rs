@@ -114,7 +114,7 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
     let begin = Instant::now();
     let inputs = measure(args, &[entry])?;
     let read = begin.elapsed();
-    let charts = entry.charts(&inputs, args.arrange());
+    let charts = charts_of(args, entry, &inputs);
     if charts.is_empty() {
         return Err(nothing(entry, args, &inputs));
     }
@@ -146,6 +146,15 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
         ));
     }
     Ok(Ending::Done)
+}
+
+/// The charts of an entry, as they are asked for.
+fn charts_of(args: &Plot, entry: &Entry, inputs: &[Measured]) -> Vec<Chart> {
+    let mut charts = entry.charts(inputs, args.arrange());
+    if args.linear_x {
+        charts.iter_mut().for_each(Chart::make_x_linear);
+    }
+    charts
 }
 
 /// Why a chart has nothing to show.
@@ -217,7 +226,7 @@ fn all(args: &Plot) -> anyhow::Result<Ending> {
             .with_context(|| format!("{}: cannot create the folder", folder.display()))?;
     }
     let draw = |entry: &&Entry| -> anyhow::Result<bool> {
-        let charts = entry.charts(&inputs, args.arrange());
+        let charts = charts_of(args, entry, &inputs);
         if charts.is_empty() {
             return Ok(false);
         }

@@ -188,7 +188,7 @@ fn draw_density(cloud: &Cloud, raster: &mut Raster, frame: &Frame<'_>) {
             slowest.add(kind, centre);
         }
     }
-    let ramps = palette.ramps(cloud);
+    let ramps = cloud.ramps(palette);
     let most = (0..counts.columns * counts.rows)
         .map(|i| counts.of[i * kinds..(i + 1) * kinds].iter().sum::<f32>())
         .fold(1.0_f32, f32::max);
