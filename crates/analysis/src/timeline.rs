@@ -112,6 +112,11 @@ impl Timeline {
         }
     }
 
+    /// A request of a load, of which nobody knows what became. They come sorted by start.
+    pub fn push(&mut self, request: &Request) {
+        self.demanded(request, None);
+    }
+
     /// A request should begin now; it will be handed over after `delay`, if ever.
     pub(crate) fn demanded(&mut self, request: &Request, delay: Option<Nanos>) {
         self.proceed(request.start);

@@ -105,13 +105,32 @@ fn windows_of(input: &Measured, timeline: &Timeline) -> Vec<(f64, f64, TimelineP
 
 /// A chart of figures over time, for all inputs; `None` if nothing happened over time.
 fn over_time(inputs: &[Measured], kind: &str, y: Axis, figures: &[Figure]) -> Option<Chart> {
+    let of = |input: &Measured| input.outcome().is_some();
+    over_time_where(of, inputs, kind, y, figures)
+}
+
+/// The same of figures of the load alone, which are known of loads, too.
+fn demand_over_time(inputs: &[Measured], kind: &str, y: Axis, figures: &[Figure]) -> Option<Chart> {
+    over_time_where(|_| true, inputs, kind, y, figures)
+}
+
+fn over_time_where(
+    is_known: impl Fn(&Measured) -> bool,
+    inputs: &[Measured],
+    kind: &str,
+    y: Axis,
+    figures: &[Figure],
+) -> Option<Chart> {
     let mut chart = chart_of_all(inputs, kind, Axis::time("time"), y);
     let mut windows = Vec::new();
     for (i, input) in inputs.iter().enumerate() {
-        let Some(outcome) = input.outcome() else {
+        let Some(timeline) = input.demand().filter(|_| is_known(input)) else {
             continue;
         };
-        let timeline = outcome.timeline.joined(window_of(input, &outcome.timeline));
+        if timeline.span() == Nanos::ZERO {
+            continue;
+        }
+        let timeline = timeline.joined(window_of(input, timeline));
         let window_s = timeline.window().as_secs_f64();
         let points = windows_of(input, &timeline);
         for (k, figure) in figures.iter().enumerate() {

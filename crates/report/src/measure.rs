@@ -254,7 +254,8 @@ impl std::fmt::Display for NothingMeasured {
             f,
             "none of its {} requests has a measured time, so there is nothing to draw: it is a \
              load. Simulate or replay it first, and draw the records; of a load itself there are sizes, \
-             positions, repetition, working-set, working-set-log, span, sparsity, addresses",
+             positions, repetition, working-set, working-set-log, span, sparsity, addresses, \
+             throughput-intended, bandwidth-intended, turns-intended",
             self.records
         )
     }
@@ -285,6 +286,8 @@ pub struct Look {
     clouds: Clouds,
     load: Option<LoadSide>,
     outcome: Option<Box<OutcomeMetrics>>,
+    /// What was asked over time, as long as nobody knows what became of it.
+    demand: Option<Timeline>,
     sections: Option<Box<Sections>>,
     has_outcomes: bool,
     seen: Seen,
@@ -446,6 +449,7 @@ impl Look {
             load: needs.load.then(load),
             outcome: needs.needs_outcome().then(outcome),
             sections: needs.bands.then(|| Box::new(Sections::of_a_run())),
+            demand: needs.needs_outcome().then(Timeline::adaptive),
             has_outcomes: false,
             seen: Seen::default(),
         }
@@ -535,8 +539,12 @@ impl Look {
         }
         // What nobody measured costs nothing.
         let is_load = outcome.latency.is_none() && outcome.status == Status::Done;
+        if let (Some(demand), true) = (&mut self.demand, is_load) {
+            demand.push(request);
+        }
         if self.has_outcomes || !is_load {
             self.has_outcomes = true;
+            self.demand = None;
             if let Some(metrics) = &mut self.outcome {
                 metrics.push_watched(record, &mut self.clouds);
             }
@@ -618,6 +626,7 @@ impl Look {
             clouds: self.clouds.clone(),
             load: None,
             outcome: None,
+            demand: None,
             tumbling: None,
             band: Vec::new(),
             seen: self.seen.clone(),
@@ -653,6 +662,7 @@ impl Look {
             clouds: self.clouds,
             load,
             outcome,
+            demand: self.demand,
             tumbling,
             band: bands.unwrap_or_default(),
             seen: self.seen,
@@ -668,6 +678,7 @@ pub struct Measured {
     clouds: Clouds,
     load: Option<LoadSummary>,
     outcome: Option<OutcomeSummary>,
+    demand: Option<Timeline>,
     tumbling: Option<Vec<Vec<TumblingPoint>>>,
     band: Vec<BandPoint>,
     seen: Seen,
@@ -725,6 +736,12 @@ impl Measured {
     /// What happened over time, if that was wanted and measured.
     pub fn outcome(&self) -> Option<&OutcomeSummary> {
         self.outcome.as_ref()
+    }
+
+    /// What was asked over time: known of loads, too.
+    pub(crate) fn demand(&self) -> Option<&Timeline> {
+        let of_outcome = self.outcome.as_ref().map(|outcome| &outcome.timeline);
+        of_outcome.or(self.demand.as_ref())
     }
 
     pub(crate) fn tumbling(&self) -> Option<&[Vec<TumblingPoint>]> {

@@ -247,3 +247,42 @@ fn the_quantity_is_the_one_that_is_asked_for() {
     let last = line(&chart, "all").last().unwrap().0;
     assert!((last / longest.as_secs_f64() - 1.0).abs() < 1e-12);
 }
+
+#[test]
+fn a_load_has_the_charts_of_a_load() {
+    let mut look = Look::new("load", needs_of(CATALOGUE), &LookOptions::default());
+    for mut record in records() {
+        record.outcome = Outcome::default();
+        look.add(&record);
+    }
+    let inputs = [look.finish()];
+    let drawn = CATALOGUE
+        .iter()
+        .filter(|e| !e.charts(&inputs, Arrange::default()).is_empty());
+    let drawn: Vec<&str> = drawn.map(|entry| entry.name).collect();
+    let expected = [
+        "throughput-intended",
+        "bandwidth-intended",
+        "addresses",
+        "sizes",
+        "positions",
+        "repetition",
+        "working-set-log",
+        "working-set",
+        "span",
+        "sparsity",
+        "turns-intended",
+    ];
+    assert_eq!(drawn, expected);
+    // The same as of the records.
+    let of_records = [measured(&LookOptions::default())];
+    let (a, b) = (
+        chart("turns-intended", &inputs),
+        chart("turns-intended", &of_records),
+    );
+    let name = "share of the requests of the window";
+    let (a, b) = (line(&a, name), line(&b, name));
+    for (a, b) in a[..a.len() - 2].iter().zip(b) {
+        assert!(a.1 == b.1 || a.1.is_nan() && b.1.is_nan(), "{a:?} {b:?}");
+    }
+}

@@ -160,7 +160,7 @@ fn charts_of(args: &Plot, entry: &Entry, inputs: &[Measured]) -> Vec<Chart> {
 /// Why a chart has nothing to show.
 fn nothing(entry: &Entry, args: &Plot, inputs: &[Measured]) -> anyhow::Error {
     for (input, path) in inputs.iter().zip(&args.inputs) {
-        let is_of_load = entry.group == Group::Load && !entry.name.starts_with("turns");
+        let is_of_load = entry.group == Group::Load && entry.name != "turns-completed";
         if let (Err(e), false) = (input.check(), is_of_load) {
             return anyhow!("{}: {e}", path.display());
         }

@@ -1,8 +1,9 @@
 //! Requests in flight and delayed, what depends on them, and turns.
 
+use iosonar_analysis::TimelinePoint;
 use iosonar_plot::{Axis, Chart, Colour, Mark, Unit};
 
-use super::{Figure, chart_of, has_values, over_time};
+use super::{Figure, chart_of, demand_over_time, has_values, over_time};
 use crate::measure::{Measured, View};
 
 pub(crate) fn in_flight(inputs: &[Measured]) -> Option<Chart> {
@@ -112,27 +113,25 @@ fn cloud(input: &Measured, view: View, kind: &str, x: Axis, y: &str) -> Option<C
 }
 
 pub(crate) fn turns_intended(inputs: &[Measured]) -> Option<Chart> {
-    turns(inputs, "Turns in the order of intended starts", |p, _| {
-        p.turns[0] as f64 / p.all_demanded().requests as f64
-    })
+    let kind = "Turns in the order of intended starts";
+    let figure = turns(|p, _| p.turns[0] as f64 / p.all_demanded().requests as f64);
+    demand_over_time(inputs, kind, share_of_turns(), &[figure])
 }
 
 pub(crate) fn turns_completed(inputs: &[Measured]) -> Option<Chart> {
-    turns(inputs, "Turns in the order of completions", |p, _| {
-        p.turns[1] as f64 / p.all_completed().requests as f64
-    })
+    let kind = "Turns in the order of completions";
+    let figure = turns(|p, _| p.turns[1] as f64 / p.all_completed().requests as f64);
+    over_time(inputs, kind, share_of_turns(), &[figure])
 }
 
-fn turns(
-    inputs: &[Measured],
-    kind: &str,
-    of: fn(&iosonar_analysis::TimelinePoint, f64) -> f64,
-) -> Option<Chart> {
-    let y = Axis::from_zero("requests that begin below their predecessor", Unit::Share);
-    let figure = Figure {
+fn share_of_turns() -> Axis {
+    Axis::from_zero("requests that begin below their predecessor", Unit::Share)
+}
+
+fn turns(of: fn(&TimelinePoint, f64) -> f64) -> Figure {
+    Figure {
         label: "share of the requests of the window",
         colour: Colour::Curve(0),
         of,
-    };
-    over_time(inputs, kind, y, &[figure])
+    }
 }

@@ -6,7 +6,7 @@ use iosonar_analysis::TimelinePoint;
 use iosonar_plot::{Axis, Chart, Colour, Unit};
 use iosonar_units::SECTOR_BYTES;
 
-use super::{Figure, over_time};
+use super::{Figure, demand_over_time, over_time};
 use crate::measure::Measured;
 
 fn per_second() -> Axis {
@@ -105,7 +105,7 @@ pub(crate) fn throughput_intended(input: &Measured) -> Option<Chart> {
         |p, s| rate(p.demanded[0].requests, s),
         |p, s| rate(p.demanded[1].requests, s),
     ]);
-    over_time(
+    demand_over_time(
         from_ref(input),
         "Throughput by intended start",
         per_second(),
@@ -133,7 +133,7 @@ pub(crate) fn bandwidth_intended(input: &Measured) -> Option<Chart> {
         |p, s| bytes(p.demanded[0].sectors, s),
         |p, s| bytes(p.demanded[1].sectors, s),
     ]);
-    over_time(
+    demand_over_time(
         from_ref(input),
         "Bandwidth by intended start",
         bytes_per_second(),
