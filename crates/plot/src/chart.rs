@@ -201,6 +201,8 @@ pub struct LegendEntry {
     pub colour: Option<Colour>,
     /// What it says.
     pub text: String,
+    /// Whether it stands for a broken line.
+    pub is_dashed: bool,
 }
 
 impl Line {
@@ -257,6 +259,7 @@ impl Mark {
         let entry = |colour, text: &str| LegendEntry {
             colour,
             text: text.to_owned(),
+            is_dashed: false,
         };
         match self {
             Self::Cloud(cloud) => {
@@ -266,7 +269,10 @@ impl Mark {
                     .map(|(kind, _)| entry(Some(kind.colour), &kind.label))
                     .collect()
             }
-            Self::Line(line) => vec![entry(Some(line.colour()), &line.label)],
+            Self::Line(line) => vec![LegendEntry {
+                is_dashed: line.is_dashed,
+                ..entry(Some(line.colour()), &line.label)
+            }],
             Self::Band(band) => vec![entry(Some(band.colour), &band.label)],
             Self::Bars(bars) => vec![entry(Some(bars.colour), &bars.label)],
             Self::Heat(heat) => vec![entry(None, &heat.label)],
@@ -279,10 +285,18 @@ impl Chart {
     pub fn legend(&self) -> Vec<LegendEntry> {
         let mut legend: Vec<LegendEntry> = self.marks.iter().flat_map(Mark::legend).collect();
         legend.retain(|entry| !entry.text.is_empty());
-        let remark = |text: String| LegendEntry { colour: None, text };
+        let remark = |text: String| LegendEntry {
+            colour: None,
+            text,
+            is_dashed: false,
+        };
         let clouds = || self.clouds();
         if clouds().any(|cloud| cloud.points().is_none()) {
-            let text = "density: the stronger the more; dots are the slowest and the lonely ones";
+            let text = if self.y.is_log {
+                "density: the stronger the more; dots are the slowest around, and what lies alone"
+            } else {
+                "density: the stronger the more; dots lie alone"
+            };
             legend.push(remark(text.to_owned()));
         }
         let zeros: u64 = clouds().map(Cloud::zeros).sum();

@@ -123,6 +123,10 @@ fn over_time_where(
 ) -> Option<Chart> {
     let mut chart = chart_of_all(inputs, kind, Axis::time("time"), y);
     let mut windows = Vec::new();
+    // Inputs are compared window by window.
+    let known = inputs.iter().filter(|input| is_known(input));
+    let wanted = known.filter_map(|input| Some(window_of(input, input.demand()?)));
+    let wanted = wanted.max()?;
     for (i, input) in inputs.iter().enumerate() {
         let Some(timeline) = input.demand().filter(|_| is_known(input)) else {
             continue;
@@ -130,7 +134,7 @@ fn over_time_where(
         if timeline.span() == Nanos::ZERO {
             continue;
         }
-        let timeline = timeline.joined(window_of(input, timeline));
+        let timeline = timeline.joined(wanted);
         let window_s = timeline.window().as_secs_f64();
         let points = windows_of(input, &timeline);
         for (k, figure) in figures.iter().enumerate() {

@@ -32,7 +32,7 @@ pub use measure::{
     FAKE_NOTICE, Look, LookOptions, Measured, Needs, NothingMeasured, Quantity, WARNING_NOTICE,
     WorkingSets,
 };
-pub use page::{page, page_entries};
+pub use page::page;
 pub use self_check::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, read_self_check};
 pub use words::describe;
 

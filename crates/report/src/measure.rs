@@ -247,7 +247,7 @@ impl std::fmt::Display for NothingMeasured {
             return write!(
                 f,
                 "all of its {} requests failed or never ran, so there is nothing to draw",
-                self.records
+                grouped(self.records)
             );
         }
         write!(
@@ -256,7 +256,7 @@ impl std::fmt::Display for NothingMeasured {
              load. Simulate or replay it first, and draw the records; of a load itself there are sizes, \
              positions, repetition, working-set, working-set-log, span, sparsity, addresses, \
              throughput-intended, bandwidth-intended, turns-intended",
-            self.records
+            grouped(self.records)
         )
     }
 }

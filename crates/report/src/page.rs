@@ -10,7 +10,7 @@ mod summary;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use crate::catalogue::{Arrange, CATALOGUE, Entry};
+use crate::catalogue::{Arrange, CATALOGUE};
 use crate::measure::Measured;
 use crate::words::tool;
 use data::Payload;
@@ -18,23 +18,13 @@ use data::Payload;
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
 
-/// The charts that a page shows: all but those that say the same as another, once one can zoom.
-const LEFT_OUT: [&str; 3] = ["working-set", "bandwidth-intended", "throughput-intended"];
-
-/// The charts of a page, of those in the catalogue.
-pub fn page_entries() -> impl Iterator<Item = &'static Entry> {
-    CATALOGUE
-        .iter()
-        .filter(|entry| !LEFT_OUT.contains(&entry.name))
-}
-
 /// The page of these inputs.
 pub fn page(title: &str, inputs: &[Measured]) -> String {
     let mut payload = Payload::default();
     let mut body = String::new();
     let mut contents = String::new();
     let mut group = None;
-    for entry in page_entries() {
+    for entry in CATALOGUE {
         let charts = entry.charts(inputs, Arrange::Panels);
         if charts.is_empty() {
             continue;
@@ -110,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_page_needs_nothing_else_and_says_strange_names_as_they_are() {
-        let needs = needs_of(page_entries());
+        let needs = needs_of(CATALOGUE);
         let mut look = Look::new("<script>alert(1)</script>", needs, &LookOptions::default());
         for i in 0..100 {
             look.add(&Record {

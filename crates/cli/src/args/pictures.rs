@@ -63,7 +63,8 @@ pub(crate) struct Plot {
     /// Draw in the terminal instead of a file
     #[arg(long, conflicts_with = "out")]
     pub(crate) terminal: bool,
-    /// Write the numbers behind the chart as CSV; for 'all' a file beside each picture, in this folder
+    /// Write the numbers behind the chart as CSV, - for standard output; for 'all' a file for each chart, into
+    /// this folder. A single chart is drawn as well only if -o says so
     #[arg(long, value_name = "OUT.csv")]
     pub(crate) data: Option<PathBuf>,
     /// For 'all': the kind of pictures

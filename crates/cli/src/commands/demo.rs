@@ -158,8 +158,8 @@ fn draw(dir: &Path, simulated: &Path, replayed: &Path, part: &Reading) -> anyhow
         &everything,
     )?;
     // Like with like: the table and the distributions are of the part that was replayed.
-    let model = look(simulated, "simulated: RAID 5 of four disks", part)?;
-    let device = look(replayed, "replayed: a file of this machine", part)?;
+    let model = look(simulated, "RAID 5 of four disks (simulated)", part)?;
+    let device = look(replayed, "a file of this machine (replayed)", part)?;
     let caveats = [device.warnings(), device.remarks()].concat().join("; ");
 
     let quantity = Quantity::Latency;
@@ -172,7 +172,8 @@ fn draw(dir: &Path, simulated: &Path, replayed: &Path, part: &Reading) -> anyhow
     let distance = ks_distance(&modelled.histogram, &measured.histogram);
     let mut text = format!(
         "\nThe replayed part of the load, simulated and replayed:\n\n{}  KS distance {distance:.3} \
-         (0: the same distribution, 1: nothing in common)\n",
+         (0: the same distribution, 1: nothing in common; a \
+         file of this machine is no array of disks)\n",
         table.text()
     );
     if !caveats.is_empty() {

@@ -7,6 +7,7 @@ use anyhow::{Context, anyhow};
 use iosonar_plot::{Chart, Terminal, Theme};
 use iosonar_report::{CATALOGUE, Entry, Group, Measured, find, grouped, nearest, needs_of};
 use iosonar_trace::output::WholeFile;
+use iosonar_units::Nanos;
 use rayon::prelude::*;
 
 use crate::args::Plot;
@@ -81,14 +82,18 @@ fn wrapped(words: &str, indent: usize, width: usize) -> String {
 fn measure(args: &Plot, entries: &[&Entry]) -> anyhow::Result<Vec<Measured>> {
     let options = args.look.options();
     let needs = needs_of(entries.iter().copied());
-    looks::measure(
+    let inputs = looks::measure(
         &args.inputs,
         needs,
         &args.look,
         &args.reading,
         &options,
         args.quiet,
-    )
+    )?;
+    if !args.quiet {
+        tell_of_overlap(&inputs);
+    }
+    Ok(inputs)
 }
 
 fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
@@ -121,6 +126,10 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
     let charts: Vec<&Chart> = charts.iter().collect();
     if let Some(path) = &args.data {
         save_data(&charts, path)?;
+        // Who asks for numbers alone gets no picture that nobody named.
+        if args.out.is_none() && !args.terminal {
+            return Ok(Ending::Done);
+        }
     }
     if args.terminal {
         let theme = Theme::Dark;
@@ -155,6 +164,22 @@ fn charts_of(args: &Plot, entry: &Entry, inputs: &[Measured]) -> Vec<Chart> {
         charts.iter_mut().for_each(Chart::make_x_linear);
     }
     charts
+}
+
+/// Tells how to see the part that inputs have in common, where it is a small one.
+fn tell_of_overlap(inputs: &[Measured]) {
+    let spans = || inputs.iter().map(Measured::span);
+    let from = spans().map(|s| s.0).max().unwrap_or_default();
+    let until = spans().map(|s| s.1).min().unwrap_or_default();
+    let all = spans().map(|s| s.1).max().unwrap_or_default();
+    let all = all.saturating_sub(spans().map(|s| s.0).min().unwrap_or_default());
+    let common = until.saturating_sub(from);
+    if inputs.len() > 1 && common > Nanos::ZERO && common.get() < all.get() / 2 {
+        let (from, until) = (from.as_secs_f64().floor(), until.as_secs_f64().ceil());
+        note(&format!(
+            "note: the inputs have only {common} in common: --from {from}s --until {until}s draws that part alone"
+        ));
+    }
 }
 
 /// Why a chart has nothing to show.
@@ -288,6 +313,9 @@ fn save_data(charts: &[&Chart], path: &Path) -> anyhow::Result<()> {
             text
         }
     };
+    if path.as_os_str() == "-" {
+        return print(&text);
+    }
     WholeFile::write_all(path, text.as_bytes())
         .with_context(|| format!("{}: cannot write the data", path.display()))
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
-use iosonar_report::{LookOptions, Measured, grouped, needs_of, page, page_entries};
+use iosonar_report::{CATALOGUE, LookOptions, Measured, grouped, needs_of, page};
 use iosonar_trace::ReadOptions;
 use iosonar_trace::input::open_with;
 use iosonar_trace::output::WholeFile;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
         resolution: RESOLUTION,
         ..args.look.options()
     };
-    let needs = needs_of(page_entries());
+    let needs = needs_of(CATALOGUE);
     let looks = looks::measure(
         &inputs,
         needs,

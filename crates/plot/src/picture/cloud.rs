@@ -184,7 +184,7 @@ fn draw_density(cloud: &Cloud, raster: &mut Raster, frame: &Frame<'_>) {
         }
         counts.add((left, right), (top, bottom), kind, count);
         let centre = (f64::midpoint(left, right), f64::midpoint(top, bottom));
-        if y.0.is_finite() {
+        if y.0.is_finite() && frame.chart.y.is_log {
             slowest.add(kind, centre);
         }
     }

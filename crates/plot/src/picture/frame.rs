@@ -248,13 +248,21 @@ impl<'a> Frame<'a> {
             let middle = y + self.px(LEGEND) / 2;
             let mut text_left = left;
             if let Some(colour) = entry.colour {
-                let corners = [
-                    (left, middle - self.px(6.0)),
-                    (left + self.px(22.0), middle + self.px(4.0)),
-                ];
                 let colour = rgb(palette.rgb(colour));
-                area.draw(&Rectangle::new(corners, colour.filled()))
-                    .map_err(PlotError::new)?;
+                // A swatch, or three for a broken line.
+                let pieces: &[(f64, f64)] = if entry.is_dashed {
+                    &[(0.0, 6.0), (8.0, 14.0), (16.0, 22.0)]
+                } else {
+                    &[(0.0, 22.0)]
+                };
+                for (from, to) in pieces {
+                    let corners = [
+                        (left + self.px(*from), middle - self.px(6.0)),
+                        (left + self.px(*to), middle + self.px(4.0)),
+                    ];
+                    area.draw(&Rectangle::new(corners, colour.filled()))
+                        .map_err(PlotError::new)?;
+                }
                 text_left += self.px(32.0);
             }
             let is_remark = entry.colour.is_none();

@@ -62,7 +62,7 @@ pub fn curve_with_band(
 /// A chart of the distribution functions of `quantity`, each with a colour of its own.
 pub fn cdf_of(title: &str, quantity: Quantity, curves: Vec<Mark>) -> Chart {
     let mut y = Axis::from_zero("share of requests", Unit::Share);
-    y.range = Some((0.0, 1.0));
+    y.range = Some((0.0, 1.005));
     Chart {
         title: title.to_owned(),
         footer: tool(),
@@ -196,8 +196,10 @@ pub(crate) fn ccdf(inputs: &[Measured]) -> Option<Chart> {
     Some(chart)
 }
 
-/// About so many windows are on a chart of quantiles over time.
+/// At most about so many windows are on a chart of quantiles over time.
 const WINDOWS: f64 = 120.0;
+/// So many requests are in a window in the mean: of fewer, a p99 is the maximum.
+const IN_A_WINDOW: f64 = 200.0;
 
 /// Values with their counts, by window of time.
 struct ByWindow {
@@ -210,14 +212,17 @@ struct ByWindow {
 }
 
 /// The points of a cloud, by window of time.
-fn by_window(cloud: &Cloud) -> Option<ByWindow> {
+fn by_window(cloud: &Cloud, wanted: Option<f64>) -> Option<ByWindow> {
     let (from, to) = cloud.x_range()?;
-    let raw = ((to - from) / WINDOWS).max(1e-9);
+    let windows = (cloud.count() as f64 / IN_A_WINDOW).clamp(10.0, WINDOWS);
+    let raw = ((to - from) / windows).max(1e-9);
     let decade = 10_f64.powf(raw.log10().floor());
     let digit = [1.0, 2.0, 5.0, 10.0]
         .into_iter()
         .find(|d| d * decade >= raw * 0.999_999);
-    let width = digit.unwrap_or(10.0) * decade;
+    // However narrow windows are wanted, a picture has but so many columns.
+    let wanted = wanted.map(|width| width.max((to - from) / 10_000.0));
+    let width = wanted.unwrap_or(digit.unwrap_or(10.0) * decade);
     let begin = (from / width).floor() * width;
     let mut windows: Vec<Vec<(f64, u64)>> = Vec::new();
     let mut add = |x: f64, y: f64, n: u64| {
@@ -266,7 +271,7 @@ pub(crate) fn quantiles(input: &Measured) -> Option<Chart> {
         begin,
         width,
         values: windows,
-    } = by_window(&cloud)?;
+    } = by_window(&cloud, input.options().window.map(Nanos::as_secs_f64))?;
     let quantity = input.options().quantity;
     let kind = format!("Quantiles of {} over time", quantity.name());
     let y = Axis::log(quantity.name(), Unit::Seconds);
@@ -289,16 +294,18 @@ pub(crate) fn quantiles(input: &Measured) -> Option<Chart> {
         points: band,
         shape: Shape::Steps,
     }));
+    // The higher lie above: where they are equal, the rarer is seen, and what is below through its dashes.
     for (label, points, colour) in [
-        ("max", line(1.0), Colour::Muted),
-        ("p99", line(0.99), Colour::Curve(1)),
-        ("p90", p90, Colour::Curve(4)),
         ("median", median, Colour::Curve(0)),
+        ("p90", p90, Colour::Curve(2)),
+        ("p99", line(0.99), Colour::Curve(1)),
     ] {
         chart
             .marks
             .push(Mark::Line(Line::steps(label, colour, points)));
     }
+    let max = Line::steps("max", Colour::Muted, line(1.0)).dashed();
+    chart.marks.push(Mark::Line(max));
     chart
         .notes
         .push(format!("windows of {}", iosonar_plot::seconds(width)));
@@ -385,7 +392,7 @@ mod tests {
         for (n, tolerance) in [(5_000, 1e-12), (200_000, 0.01)] {
             let (input, all) = measured(n);
             let chart = quantiles(&input).unwrap();
-            let Mark::Line(p99) = &chart.marks[2] else {
+            let Mark::Line(p99) = &chart.marks[3] else {
                 panic!("a line")
             };
             let width = p99.points[1].0 - p99.points[0].0;

@@ -420,7 +420,7 @@
         const part = mark.n[i] / ((c1 - c0 + 1) * (r1 - r0 + 1));
         for (let c = c0; c <= c1; c++) for (let r = r0; r <= r1; r++) counts[(r * columns + c) * kinds + mark.k[i]] += part;
         inSight++;
-        if (mark.y0[i] !== Infinity) {
+        if (mark.y0[i] !== Infinity && logY) {
           const key = (Math.floor((x0 + x1) / 8)) * kinds + mark.k[i], y = (y0 + y1) / 2;
           const best = slowest.get(key);
           if (!best || y < best[1]) slowest.set(key, [(x0 + x1) / 2, y, mark.k[i]]);
@@ -754,6 +754,11 @@
   // ---- the page -------------------------------------------------------------------------------------
   setTheme(window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   charts.forEach((chart, i) => views.push(new View(chart, document.getElementById("chart-" + i))));
+  // Charts of the same kind are compared: they share their values' axis.
+  for (const view of views) {
+    const alike = views.filter((other) => other.chart.name === view.chart.name);
+    view.y = view.whole.y = [Math.min(...alike.map((v) => v.whole.y[0])), Math.max(...alike.map((v) => v.whole.y[1]))];
+  }
   const drawAll = () => views.forEach(schedule);
   const watcher = new IntersectionObserver((entries) => {
     for (const entry of entries) {

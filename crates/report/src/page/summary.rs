@@ -248,7 +248,12 @@ pub(super) fn figure(chart: &Chart, number: usize) -> String {
     text += "<ul class=\"legend\">\n";
     for entry in &legend {
         let swatch = entry.colour.map_or_else(String::new, |colour| {
-            format!("<i style=\"background:var(--{})\"></i>", colour.name())
+            let class = if entry.is_dashed {
+                " class=\"dashed\""
+            } else {
+                ""
+            };
+            format!("<i{class} style=\"--swatch:var(--{})\"></i>", colour.name())
         });
         text += &format!("<li>{swatch}{}</li>\n", escaped(&entry.text));
     }
