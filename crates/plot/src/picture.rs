@@ -4,6 +4,7 @@ mod cloud;
 mod frame;
 mod marks;
 mod raster;
+mod sharp;
 
 use std::sync::OnceLock;
 
@@ -15,6 +16,7 @@ use plotters::prelude::{BitMapBackend, DrawingArea, DrawingBackend, IntoDrawingA
 use plotters::style::{FontStyle, RGBColor, register_font};
 
 use self::frame::Frame;
+use self::sharp::Sharp;
 use crate::chart::{Chart, Mark};
 use crate::extent::Extent;
 use crate::theme::{Rgb, Theme};
@@ -105,7 +107,7 @@ pub fn render(
         Format::Png => {
             let mut rgb = vec![0; 3 * (size.width * size.height) as usize];
             let backend = BitMapBackend::with_buffer(&mut rgb, pixels);
-            draw_on(backend, charts, theme)?;
+            draw_on(Sharp(backend), charts, theme)?;
             let mut png = Vec::new();
             PngEncoder::new_with_quality(&mut png, CompressionType::Default, FilterType::NoFilter)
                 .write_image(&rgb, size.width, size.height, image::ColorType::Rgb8)
