@@ -81,7 +81,7 @@ pub struct LookOptions {
     pub bad_delay: Nanos,
     /// The size of the device in sectors, where it is known.
     pub device_sectors: Option<u64>,
-    /// Columns and cells that a cloud may have before they are joined; more serve who zooms.
+    /// Columns and cells that the sonar diagram may have before they are joined; more serve who zooms.
     pub resolution: (usize, usize),
 }
 
@@ -413,9 +413,10 @@ impl Look {
     pub fn new(name: &str, needs: Needs, options: &LookOptions) -> Self {
         let cloud = |view: View| {
             let (x, y) = view.axes();
+            let cloud = Cloud::new(x, y, kinds());
             let (columns, cells) = options.resolution;
-            let cloud = Cloud::new(x, y, kinds()).with_resolution(columns, cells);
             let cloud = match view {
+                View::Started => cloud.with_resolution(columns, cells),
                 // Whole numbers of requests; sizes that are mostly powers of two: 16 columns for each doubling.
                 View::LatencyByLoad | View::DelayByLoad => cloud.with_least_x_step(0),
                 View::LatencyBySize => cloud.with_least_x_step(4),
