@@ -7,7 +7,7 @@ use iosonar_analysis::{
     ActivityOptions, Flight, LoadMetrics, LoadOptions, LoadSummary, OutcomeMetrics, OutcomeSummary,
     Timeline, Tumbling, TumblingPoint, WORKING_SET_WINDOWS, Watcher,
 };
-use iosonar_plot::{Cloud, Colour, GridKind, Kind};
+use iosonar_plot::{Cloud, Colour, GridKind, Kind, grouped};
 use iosonar_stats::{BandPoint, Distribution, Sections, cdf_band};
 use iosonar_trace::{
     Batch, Metadata, Op, Outcome, Record, Request, Status, TraceError, TraceReader,
@@ -16,7 +16,6 @@ use iosonar_units::{Nanos, SECTOR_BYTES};
 
 use crate::self_check::SelfCheckRow;
 use crate::words::describe;
-use iosonar_plot::grouped;
 
 /// Which time of a request is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use iosonar_plot::{Axis, Bars, Chart, Colour, Line, Mark, Table, Unit};
+use iosonar_plot::{Axis, Bars, Chart, Colour, Line, Mark, Table, Unit, grouped};
 use iosonar_stats::Histogram;
 use iosonar_units::SECTOR_BYTES;
 
 use super::chart_of;
 use crate::measure::{Measured, Quantity};
 use crate::words::describe;
-use iosonar_plot::grouped;
 
 /// Bins of times for each factor of ten.
 const BINS_PER_DECADE: f64 = 20.0;

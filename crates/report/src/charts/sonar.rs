@@ -1,11 +1,10 @@
 //! Sonar diagrams: every request's time on a logarithmic axis.
 
-use iosonar_plot::{Axis, Chart, Limit, Mark, Unit};
+use iosonar_plot::{Axis, Chart, Limit, Mark, Unit, grouped};
 use iosonar_units::Nanos;
 
 use super::chart_of;
 use crate::measure::{Measured, Quantity, View};
-use iosonar_plot::grouped;
 
 /// A cloud with its axes, and what came of the limit.
 fn sonar(input: &Measured, view: View, kind: &str, x: Axis, quantity: Quantity) -> Option<Chart> {

@@ -1,12 +1,11 @@
 //! What a page says in words and tables.
 
-use iosonar_plot::{Chart, Table};
+use iosonar_plot::{Chart, Table, grouped};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
 use super::escaped;
 use crate::measure::{Measured, Quantity};
 use crate::words::quantile_table;
-use iosonar_plot::grouped;
 
 /// What a page begins with: what was measured, whether it can be trusted, and the figures that matter.
 pub(super) fn summary(inputs: &[Measured]) -> String {
