@@ -121,7 +121,7 @@ fn a_load_has_no_latencies_to_draw_and_says_what_to_do() {
         .code(1);
     let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
     assert!(
-        stderr.contains("none of its 25700 requests has a measured time"),
+        stderr.contains("none of its 25 700 requests has a measured time"),
         "{stderr}"
     );
     assert!(!picture.exists());
