@@ -429,6 +429,21 @@ mod tests {
     }
 
     #[test]
+    fn what_failed_was_in_flight_and_was_not_done() {
+        let mut records = records(100);
+        for record in &mut records {
+            record.outcome.status = iosonar_trace::Status::Error(5);
+        }
+        let mut metrics = OutcomeMetrics::new(Timeline::adaptive(), ActivityOptions::default());
+        records.iter().for_each(|record| metrics.push(record));
+        let outcome = metrics.finish().unwrap();
+        assert_eq!((outcome.reads.latency.count(), outcome.not_done), (0, 100));
+        assert!(outcome.in_flight > 0.0);
+        let completed = outcome.timeline.points().map(|(_, p)| p.all_completed());
+        assert_eq!(completed.map(|a| a.requests).sum::<u64>(), 0);
+    }
+
+    #[test]
     fn joined_windows_are_those_of_that_width() {
         let records = records(2000);
         let fine = timeline(&records, Timeline::adaptive());

@@ -51,7 +51,7 @@ impl ByKey {
         of.requests += 1;
         of.reads += u64::from(request.op == Op::Read);
         of.sectors += u64::from(request.sectors.get());
-        if let Some(latency) = record.outcome.latency {
+        if let (Some(latency), true) = (record.outcome.latency, record.outcome.status.is_timed()) {
             of.latency.push(latency);
         }
     }
