@@ -55,7 +55,6 @@ pub struct Cloud {
     axes: [GridKind; 2],
     points: Vec<Point>,
     cells: Option<Cells>,
-    most_points: usize,
     columns: usize,
     most_cells: usize,
     least_x_step: i32,
@@ -83,7 +82,6 @@ impl Cloud {
             axes: [x, y],
             points: Vec::new(),
             cells: None,
-            most_points: Self::MOST_POINTS,
             columns: 1 << 13,
             most_cells: 1 << 17,
             least_x_step: i32::MIN,
@@ -135,7 +133,7 @@ impl Cloud {
             return;
         }
         self.points.push(Point { x, y, kind });
-        if self.points.len() > self.most_points {
+        if self.points.len() > Self::MOST_POINTS {
             self.become_dense();
         }
     }

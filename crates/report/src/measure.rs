@@ -723,6 +723,17 @@ impl Measured {
         all
     }
 
+    /// The longest of a time, of all requests.
+    pub fn longest(&self, quantity: Quantity) -> Option<Nanos> {
+        let of = |distribution: &Distribution| distribution.moments.max();
+        of(self.reads(quantity)).max(of(self.writes(quantity)))
+    }
+
+    /// Whether any request was handed over late: delays that are all zero are nothing to draw.
+    pub(crate) fn has_delays(&self) -> bool {
+        self.longest(Quantity::Delay) > Some(Nanos::ZERO)
+    }
+
     /// How many requests did not end well, by what became of them.
     pub fn statuses(&self) -> &BTreeMap<&'static str, u64> {
         &self.seen.statuses

@@ -94,9 +94,6 @@ pub(super) struct Cells {
     y: CellEdges,
     /// `2^-step` of linear axes.
     scale: [f64; 2],
-    /// The indices between which columns and rows lie.
-    columns: (u64, u64),
-    rows: (u64, u64),
     pending: Vec<u64>,
     counted: Vec<(u64, u32)>,
     most: usize,
@@ -145,8 +142,6 @@ impl Cells {
             x: edges(axes[0], ranges[0], columns as f64),
             y: edges(axes[1], ranges[1], 8192.0),
             scale: [1.0; 2],
-            columns: (u64::MAX, 0),
-            rows: (u64::MAX, 0),
             pending: Vec::with_capacity(PORTION),
             counted: Vec::new(),
             most,
@@ -239,11 +234,11 @@ impl Cells {
     /// Joins cells until there are at most `most`, or the grid has no more than so many columns and rows.
     pub(super) fn shrink(&mut self, most: usize, (columns, rows): (f64, f64)) {
         while self.counted.len() > most {
-            self.measure();
+            let (used_columns, used_rows) = self.used();
             let span = |(from, to): (u64, u64)| to.saturating_sub(from) as f64 + 1.0;
             // How many times finer than needed.
-            let x = span(self.columns) / columns;
-            let y = span(self.rows) / rows;
+            let x = span(used_columns) / columns;
+            let y = span(used_rows) / rows;
             if x < 2.0 && y < 2.0 {
                 break;
             }
@@ -255,19 +250,20 @@ impl Cells {
         }
     }
 
-    fn measure(&mut self) {
-        self.columns = (u64::MAX, 0);
-        self.rows = (u64::MAX, 0);
+    /// The numbers between which columns and rows lie.
+    fn used(&self) -> ((u64, u64), (u64, u64)) {
+        let (mut columns, mut rows) = ((u64::MAX, 0), (u64::MAX, 0));
         for &(key, _) in &self.counted {
             let (column, row, _) = parts(key);
             // Zeros of a logarithmic axis are not on it.
             if column > 0 || self.x.kind == GridKind::Linear {
-                self.columns = (self.columns.0.min(column), self.columns.1.max(column));
+                columns = (columns.0.min(column), columns.1.max(column));
             }
             if row != NO_VALUE && (row > 0 || self.y.kind == GridKind::Linear) {
-                self.rows = (self.rows.0.min(row), self.rows.1.max(row));
+                rows = (rows.0.min(row), rows.1.max(row));
             }
         }
+        (columns, rows)
     }
 
     /// Two columns that become one are two sorted runs: they are merged.
@@ -341,23 +337,33 @@ impl Cells {
             })
     }
 
-    /// As whole numbers: on linear axes counted from the origin.
+    /// As whole numbers: on linear axes counted from the first cell that holds points, which may lie before
+    /// the point that came first.
     pub(super) fn grid(&self) -> CellGrid {
-        let shifted = |index: u64, edges: CellEdges, origin: i64| match edges.kind {
-            GridKind::Linear => (index as i64 - origin).max(0) as u64,
-            GridKind::Log => index,
+        let (columns, rows) = self.used();
+        let base = |edges: CellEdges, used: (u64, u64)| match edges.kind {
+            GridKind::Linear if used.0 <= used.1 => used.0,
+            _ => 0,
+        };
+        let (first_column, first_row) = (base(self.x, columns), base(self.y, rows));
+        let from = |edges: CellEdges, first: u64, shift: i64| match edges.kind {
+            GridKind::Linear => CellEdges {
+                origin: edges.edge(first as i64 - shift),
+                ..edges
+            },
+            GridKind::Log => edges,
         };
         let cells = self.counted.iter().map(|&(key, count)| {
             let (column, row, kind) = parts(key);
             let row = match row {
                 NO_VALUE => u32::MAX,
-                row => shifted(row, self.y, ROW_ORIGIN) as u32,
+                row => (row - first_row) as u32,
             };
-            (shifted(column, self.x, COLUMN_ORIGIN), row, kind, count)
+            (column - first_column, row, kind, count)
         });
         CellGrid {
-            x: self.x,
-            y: self.y,
+            x: from(self.x, first_column, COLUMN_ORIGIN),
+            y: from(self.y, first_row, ROW_ORIGIN),
             cells: cells.collect(),
         }
     }
@@ -551,6 +557,25 @@ mod tests {
         cloud.settle();
         let last = cloud.cells().find(|cell| cell.kind == 1).unwrap();
         assert!(last.x.0 <= 250.0 && 250.0 < last.x.1, "{last:?}");
+    }
+
+    #[test]
+    fn a_page_gets_every_cell_where_it_is_also_before_the_first_point() {
+        let mut cloud = cloud(GridKind::Linear, GridKind::Linear, 50_000);
+        for i in 0..30_000 {
+            cloud.push(0, 100.0 + f64::from(i) * 1e-3, f64::from(i % 100));
+        }
+        cloud.push(1, 3.0, -40.0);
+        cloud.settle();
+        let grid = cloud.grid(50_000).unwrap();
+        let total: u32 = grid.cells.iter().map(|cell| cell.3).sum();
+        assert_eq!(total, 30_001);
+        let early = grid.cells.iter().find(|cell| cell.2 == 1).unwrap();
+        let within = |edges: CellEdges, index: i64, v: f64| {
+            edges.edge(index) <= v && v < edges.edge(index + 1)
+        };
+        assert!(within(grid.x, early.0 as i64, 3.0), "{early:?}");
+        assert!(within(grid.y, i64::from(early.1), -40.0), "{early:?}");
     }
 
     #[test]

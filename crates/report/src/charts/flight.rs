@@ -98,13 +98,7 @@ pub(crate) fn latency_by_size(input: &Measured) -> Option<Chart> {
 fn cloud(input: &Measured, view: View, kind: &str, x: Axis, y: &str) -> Option<Chart> {
     let cloud = input.cloud(view)?;
     let is_of_delays = matches!(view, View::DelayByLoad | View::LatencyByDelay);
-    if is_of_delays
-        && input
-            .all(crate::Quantity::Delay)
-            .moments
-            .max()
-            .is_none_or(|m| m.get() == 0)
-    {
+    if is_of_delays && !input.has_delays() {
         return None;
     }
     let mut chart = chart_of(input, kind, x, Axis::log(y, Unit::Seconds));

@@ -18,12 +18,8 @@ pub(crate) fn latency(input: &Measured) -> Option<Chart> {
 }
 
 pub(crate) fn delay(input: &Measured) -> Option<Chart> {
-    input
-        .all(Quantity::Delay)
-        .moments
-        .max()
-        .filter(|max| max.get() > 0)?;
-    times(input, Quantity::Delay, "Histogram of delay")
+    let chart = || times(input, Quantity::Delay, "Histogram of delay");
+    input.has_delays().then(chart)?
 }
 
 /// How many samples each bin of equal ratio holds; zeros have the number `None`.

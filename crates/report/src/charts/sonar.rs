@@ -1,7 +1,6 @@
 //! Sonar diagrams: every request's time on a logarithmic axis.
 
 use iosonar_plot::{Axis, Chart, Limit, Mark, Unit, grouped};
-use iosonar_units::Nanos;
 
 use super::chart_of;
 use crate::measure::{Measured, Quantity, View};
@@ -27,8 +26,7 @@ fn limit(input: &Measured, quantity: Quantity) -> Option<Limit> {
         Quantity::Delay => input.options().bad_delay,
         Quantity::ResponseTime => return None,
     };
-    let all = input.all(quantity);
-    let max = all.moments.max()?;
+    let max = input.longest(quantity)?;
     let beyond = input.beyond(quantity);
     let text = match beyond.first {
         None => format!("passed: none beyond {at} (max {max})"),
@@ -45,93 +43,64 @@ fn limit(input: &Measured, quantity: Quantity) -> Option<Limit> {
     })
 }
 
-fn titled(input: &Measured, suffix: &str) -> String {
+/// A sonar diagram of the quantity that is looked at.
+fn of_quantity(input: &Measured, view: View, suffix: &str, x: Axis) -> Option<Chart> {
     let quantity = input.options().quantity;
     let of = match quantity {
         Quantity::Latency => String::new(),
         other => format!(" of the {}", other.name()),
     };
-    format!("Sonar diagram{of}{suffix}")
+    sonar(
+        input,
+        view,
+        &format!("Sonar diagram{of}{suffix}"),
+        x,
+        quantity,
+    )
+}
+
+/// Delays, if there are any.
+fn of_delay(input: &Measured, view: View, kind: &str, x: Axis) -> Option<Chart> {
+    if !input.has_delays() {
+        return None;
+    }
+    sonar(input, view, kind, x, Quantity::Delay)
+}
+
+fn completion_number() -> Axis {
+    let name = "number of the request, in the order of completion";
+    Axis::linear(name, Unit::Number)
 }
 
 pub(crate) fn started(input: &Measured) -> Option<Chart> {
     let x = Axis::time("time at which the request was handed over");
-    let quantity = input.options().quantity;
-    sonar(input, View::Started, &titled(input, ""), x, quantity)
+    of_quantity(input, View::Started, "", x)
 }
 
 pub(crate) fn intended(input: &Measured) -> Option<Chart> {
     let x = Axis::time("intended start");
-    let quantity = input.options().quantity;
-    sonar(
-        input,
-        View::Intended,
-        &titled(input, " by intended start"),
-        x,
-        quantity,
-    )
+    of_quantity(input, View::Intended, " by intended start", x)
 }
 
 pub(crate) fn completed(input: &Measured) -> Option<Chart> {
     let x = Axis::time("time of completion");
-    let quantity = input.options().quantity;
-    sonar(
-        input,
-        View::Completed,
-        &titled(input, " by completion"),
-        x,
-        quantity,
-    )
+    of_quantity(input, View::Completed, " by completion", x)
 }
 
 pub(crate) fn number(input: &Measured) -> Option<Chart> {
-    let x = Axis::linear(
-        "number of the request, in the order of completion",
-        Unit::Number,
-    );
-    let quantity = input.options().quantity;
-    sonar(
-        input,
-        View::Number,
-        &titled(input, " by number"),
-        x,
-        quantity,
-    )
-}
-
-/// Delays that are all zero are nothing to draw: whoever made the records did not hand over late, ever.
-fn has_delays(input: &Measured) -> bool {
-    let all = input.all(Quantity::Delay);
-    all.moments.max().is_some_and(|max| max > Nanos::ZERO)
+    of_quantity(input, View::Number, " by number", completion_number())
 }
 
 pub(crate) fn delay(input: &Measured) -> Option<Chart> {
-    if !has_delays(input) {
-        return None;
-    }
     let x = Axis::time("intended start");
-    sonar(
-        input,
-        View::Delay,
-        "Delay by intended start",
-        x,
-        Quantity::Delay,
-    )
+    of_delay(input, View::Delay, "Delay by intended start", x)
 }
 
 pub(crate) fn delay_number(input: &Measured) -> Option<Chart> {
-    if !has_delays(input) {
-        return None;
-    }
-    let x = Axis::linear(
-        "number of the request, in the order of completion",
-        Unit::Number,
-    );
-    sonar(
+    of_delay(
         input,
         View::DelayNumber,
         "Delay by number",
-        x,
-        Quantity::Delay,
+        completion_number(),
     )
 }
