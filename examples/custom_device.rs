@@ -55,17 +55,18 @@ impl Device for Flash {
             positioning: Nanos::from_micros(if pause { 3_000 } else { 80 }),
             transfer: pace.time(job.sectors),
             pace,
+            failed: false,
         };
         self.current = Some(service);
         Some(service.ended())
     }
 
-    fn complete(&mut self, now: Nanos) -> Service {
-        let service = self.current.take().expect("a job is in service");
+    fn complete(&mut self, now: Nanos, _: Nanos) -> Option<Service> {
+        let service = self.current.take()?;
         self.last_served = Some(service.job.request);
         self.usage.busy += now - service.started;
         self.usage.jobs_time += u128::from((now - service.arrived).get());
-        service
+        Some(service)
     }
 
     fn busy_with(&self) -> Option<RequestId> {

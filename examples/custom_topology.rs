@@ -43,7 +43,9 @@ impl Planner for Chained {
                 devices[disk].queue_length() + usize::from(devices[disk].busy_with().is_some())
             };
             match access {
-                Access::Write => copies.for_each(|disk| plan.add(disk, sector, sectors)),
+                Access::Write | Access::Discard => {
+                    copies.for_each(|disk| plan.add(disk, sector, sectors));
+                }
                 Access::Read => {
                     let mut copies = copies;
                     let chosen = if self.shortest {

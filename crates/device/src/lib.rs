@@ -24,6 +24,8 @@ pub enum Access {
     Read,
     /// To the medium.
     Write,
+    /// Neither: the device is told that the data are needed no more.
+    Discard,
 }
 
 /// Who goes first. Non-preemptive: a job in service is finished first.
@@ -96,6 +98,8 @@ pub struct Job {
     pub sector: Sector,
     /// How much.
     pub sectors: Sectors,
+    /// The class of its request.
+    pub class: u16,
 }
 
 /// A job that has been served.
@@ -113,6 +117,8 @@ pub struct Service {
     pub transfer: Nanos,
     /// The pace at its place.
     pub pace: Pace,
+    /// Whether it came back with an error.
+    pub failed: bool,
 }
 
 impl Service {
@@ -125,19 +131,32 @@ impl Service {
     }
 }
 
-/// A server with a queue.
+/// A server with a queue; or several in one device, which works on many jobs at a time.
+///
+/// A device of the second kind has steps of its own between the beginning of a job and its end:
+/// [`start_next`](Self::start_next) tells when it is to be asked next, and [`complete`](Self::complete) hands out
+/// a job only if one is done then.
 pub trait Device {
+    /// The names of the stages of a job's time; empty if the device knows of no others than those of
+    /// [`Service`].
+    const STAGES: &'static [&'static str] = &[];
+
     /// Takes a job into the queue.
     fn submit(&mut self, job: Job, now: Nanos);
 
-    /// If the device is free and a job waits, starts its service and tells when it will end.
+    /// If the device is free and a job waits, starts its service. Tells the instant at which
+    /// [`complete`](Self::complete) is to be called next, unless an instant was told that comes no later.
     fn start_next(&mut self, now: Nanos) -> Option<Nanos>;
 
-    /// Ends the service that was started last; the device is free then.
+    /// Goes on to `now`, an instant that was told. If a job is done it is handed out; there may be more of them,
+    /// as [`start_next`](Self::start_next) tells.
+    ///
+    /// Nothing will be submitted before `until` but at `now`, after this job's completion: a device with steps of
+    /// its own may go on up to there, if no job is done.
     ///
     /// # Panics
-    /// May panic if none is in service or `now` is not the end that was told.
-    fn complete(&mut self, now: Nanos) -> Service;
+    /// May panic if nothing is in service or `now` was not told.
+    fn complete(&mut self, now: Nanos, until: Nanos) -> Option<Service>;
 
     /// The request whose job is in service.
     fn busy_with(&self) -> Option<RequestId>;
@@ -151,9 +170,34 @@ pub trait Device {
     /// Forgets the statistics so far: the warm-up is over.
     fn measure_from(&mut self, now: Nanos);
 
-    /// What the device was used for since [`measure_from`](Self::measure_from). Jobs that are still there
-    /// do not count.
+    /// The measurement is over: the figures that are asked for later are those of now.
+    fn end_measurement(&mut self, now: Nanos) {
+        let _ = now;
+    }
+
+    /// What the device was used for since [`measure_from`](Self::measure_from), or between this and
+    /// [`end_measurement`](Self::end_measurement). Jobs that are still there need not count.
     fn usage(&self) -> Usage;
+
+    /// How long each of the [stages](Self::STAGES) of the job took that was handed out last.
+    fn stage_times(&self) -> &[Nanos] {
+        &[]
+    }
+
+    /// Whether discards are for it to deal with; else they cost nothing.
+    fn takes_discards(&self) -> bool {
+        false
+    }
+
+    /// No job will be submitted any more unless one is done: what waits for more waits no longer.
+    fn drain(&mut self, now: Nanos) {
+        let _ = now;
+    }
+
+    /// Why jobs are in the device although nothing will happen any more.
+    fn why_stuck(&self) -> Option<String> {
+        None
+    }
 
     /// How far the arm is from the place of `sector`, in cylinders; for the choice of a mirror.
     /// Devices without an arm are near everywhere.

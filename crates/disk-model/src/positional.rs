@@ -92,7 +92,7 @@ impl Mechanics {
         }
         let curve = match access {
             Access::Read => &self.read_seek,
-            Access::Write => &self.write_seek,
+            Access::Write | Access::Discard => &self.write_seek,
         };
         (curve.time_ms(f64::from(distance)) * 1e6).max(switch)
     }
@@ -236,6 +236,7 @@ impl PositionalDisk {
             positioning,
             transfer,
             pace: Pace(transfer.get() as f64 / f64::from(job.sectors.get().max(1))),
+            failed: false,
         }
     }
 
@@ -313,7 +314,7 @@ impl Device for PositionalDisk {
         Some(service.ended())
     }
 
-    fn complete(&mut self, now: Nanos) -> Service {
+    fn complete(&mut self, now: Nanos, _: Nanos) -> Option<Service> {
         let service = self.current.take().expect("a job is in service");
         debug_assert_eq!(
             service.ended(),
@@ -322,7 +323,7 @@ impl Device for PositionalDisk {
         );
         self.last_served = Some(service.job.request);
         self.usage.add(&service);
-        service
+        Some(service)
     }
 
     fn busy_with(&self) -> Option<RequestId> {
@@ -394,6 +395,7 @@ mod tests {
             pace: PaceOf::NewPlace,
             sector: Sector::new(sector),
             sectors: Sectors::new(sectors),
+            class: 0,
         }
     }
 
@@ -436,11 +438,11 @@ mod tests {
         for (i, &sector) in sectors.iter().enumerate() {
             disk.submit(job(i as u64, sector, 8), Nanos::ZERO);
         }
-        disk.complete(end);
+        disk.complete(end, end);
         let mut served = Vec::new();
         while let Some(next) = disk.start_next(end) {
             end = next;
-            served.push(disk.complete(end).job.tag);
+            served.push(disk.complete(end, end).unwrap().job.tag);
         }
         served
     }
@@ -475,7 +477,7 @@ mod tests {
                 disk.submit(job(i, stream.below(capacity), 8), now);
             }
             now = disk.start_next(now).unwrap();
-            let service = disk.complete(now);
+            let service = disk.complete(now, now).unwrap();
             sample.push(now - service.started);
             longest = longest.max(service.started - service.arrived);
         }

@@ -42,7 +42,7 @@ impl DiskLaws {
     fn seek_ns(&self, access: Access, exceeded_with: f64) -> f64 {
         let curve = match access {
             Access::Read => &self.read_seek,
-            Access::Write => &self.write_seek,
+            Access::Write | Access::Discard => &self.write_seek,
         };
         let cylinders = self.distance.exceeded_with(exceeded_with) * self.stroke;
         curve.time_ms(cylinders) * 1e6
@@ -149,7 +149,7 @@ impl SampledDisk {
         let laws = &*self.laws;
         let curve = match access {
             Access::Read => &laws.read_seek,
-            Access::Write => &laws.write_seek,
+            Access::Write | Access::Discard => &laws.write_seek,
         };
         let root = laws.distance.draw_root(&mut self.seek) * laws.root_of_stroke;
         curve.time_of_root_ms(root) * 1e6

@@ -98,6 +98,7 @@ impl DiskStation {
             positioning,
             transfer,
             pace,
+            failed: false,
         }
     }
 }
@@ -121,7 +122,7 @@ impl Device for DiskStation {
     }
 
     #[inline]
-    fn complete(&mut self, now: Nanos) -> Service {
+    fn complete(&mut self, now: Nanos, _: Nanos) -> Option<Service> {
         let service = self.current.take().expect("a job is in service");
         debug_assert_eq!(
             service.ended(),
@@ -130,7 +131,7 @@ impl Device for DiskStation {
         );
         self.last_served = Some(service.job.request);
         self.usage.add(&service);
-        service
+        Some(service)
     }
 
     #[inline]
@@ -192,6 +193,7 @@ mod tests {
             pace: PaceOf::NewPlace,
             sector: Sector::new(0),
             sectors: Sectors::new(256),
+            class: 0,
         }
     }
 
@@ -208,10 +210,10 @@ mod tests {
         station.submit(job(3, Priority::High), Nanos::ZERO);
         assert_eq!(station.start_next(Nanos::ZERO), None, "it is busy");
         assert_eq!(station.busy_with(), Some(RequestId(0)));
-        let mut order = vec![station.complete(end).job.tag];
+        let mut order = vec![station.complete(end, end).unwrap().job.tag];
         while let Some(next) = station.start_next(end) {
             end = next;
-            order.push(station.complete(end).job.tag);
+            order.push(station.complete(end, end).unwrap().job.tag);
         }
         assert_eq!(order, [0, 2, 3, 1, 4]);
         assert_eq!(station.last_served(), Some(RequestId(4)));
@@ -244,7 +246,7 @@ mod tests {
         while told.len() < sorted.len() {
             match end {
                 Some(at) if next == sorted.len() || at <= sorted[next] => {
-                    told.push(by_event.complete(at));
+                    told.push(by_event.complete(at, at).unwrap());
                     end = by_event.start_next(at);
                 }
                 _ => {

@@ -20,7 +20,7 @@ fn draw(what: &str, access: Access, n: u32, seed: u64) -> Vec<f64> {
     let distance = iosonar_disk_model::SeekDistance::new(&profile.zones());
     let curve = match access {
         Access::Read => profile.read_seek(),
-        Access::Write => profile.write_seek(),
+        Access::Write | Access::Discard => profile.write_seek(),
     };
     let stroke = f64::from(profile.cylinders - 1);
     let fresh = Positioning::Fresh;

@@ -18,7 +18,7 @@ mod recursion;
 mod release;
 mod split;
 
-use iosonar_device::{Device, RequestId, Usage};
+use iosonar_device::{Device, RequestId, Service, Usage};
 use iosonar_sim_core::CompletionHash;
 use iosonar_trace::Request;
 use iosonar_units::Nanos;
@@ -47,6 +47,11 @@ pub trait RequestSource {
         false
     }
 
+    /// Whether there would be more requests if others were complete.
+    fn waits_for_completions(&self) -> bool {
+        false
+    }
+
     /// The request that follows on one that was complete at `now`, in a closed loop.
     ///
     /// # Errors
@@ -72,6 +77,8 @@ pub struct Completion {
     pub response_time: Nanos,
     /// Whether it came after the warm-up.
     pub measured: bool,
+    /// Whether a device answered with an error.
+    pub failed: bool,
 }
 
 /// Where completed requests go, in the order of completion; those of one nanosecond in the order of
@@ -85,6 +92,21 @@ pub trait CompletionSink {
     /// # Errors
     /// If the sink fails; the simulation ends with it.
     fn completed(&mut self, completion: &Completion) -> Result<(), Self::Error>;
+
+    /// Takes a sub-request that a device has served, with the times of its [stages](Device::STAGES); called only
+    /// where response times are [split](Array::with_split), before the request's own completion.
+    ///
+    /// # Errors
+    /// If the sink fails; the simulation ends with it.
+    fn served(
+        &mut self,
+        service: &Service,
+        device: usize,
+        stages: &[Nanos],
+    ) -> Result<(), Self::Error> {
+        let _ = (service, device, stages);
+        Ok(())
+    }
 }
 
 /// What a run was like, besides its completions.
@@ -110,6 +132,10 @@ pub struct RunSummary {
     pub hash: CompletionHash,
     /// What response times are made of, if that was asked for.
     pub split: Option<Box<ResponseSplit>>,
+    /// Requests that were never complete: nothing happened any more.
+    pub unserved: u64,
+    /// Why, and that there would have been more.
+    pub deadlock: Option<String>,
     /// How far the rebuild came, if there was one.
     pub rebuild: Option<RebuildProgress>,
 }
@@ -219,6 +245,19 @@ impl<P: Planner, D: Device> Array<P, D> {
         source: &mut impl RequestSource<Error = E>,
         sink: &mut impl CompletionSink<Error = E>,
     ) -> Result<RunSummary, E> {
+        self.run_to_the_end(source, sink)
+            .map(|(summary, _)| summary)
+    }
+
+    /// The same; hands the devices out as they are then.
+    ///
+    /// # Errors
+    /// If the source or the sink fails.
+    pub fn run_to_the_end<E>(
+        self,
+        source: &mut impl RequestSource<Error = E>,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(RunSummary, Vec<D>), E> {
         events::Run::new(self).run(source, sink)
     }
 

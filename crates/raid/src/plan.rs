@@ -145,6 +145,13 @@ impl Plan {
         self.partial_write(StageKind::Copy, begin, writes);
     }
 
+    /// Makes discards of the writes, which are all direct.
+    pub(crate) fn discard(&mut self) {
+        for stage in &mut self.stages {
+            stage.kind = StageKind::Direct(Access::Discard);
+        }
+    }
+
     /// Adds the plan of a part of the array, whose disk 0 is this one's disk `disks`.
     pub fn append(&mut self, part: &Self, disks: usize) {
         let before = self.len();

@@ -132,7 +132,7 @@ pub(crate) mod tests {
         fn start_next(&mut self, _: Nanos) -> Option<Nanos> {
             None
         }
-        fn complete(&mut self, _: Nanos) -> Service {
+        fn complete(&mut self, _: Nanos, _: Nanos) -> Option<Service> {
             unreachable!()
         }
         fn busy_with(&self) -> Option<RequestId> {

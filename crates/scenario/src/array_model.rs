@@ -1,6 +1,7 @@
 //! The array that a scenario means, with every default filled in.
 
 use std::fmt::Display;
+use std::sync::Arc;
 
 use iosonar_disk_model::{DiskProfile, Geometry, Queueing, Scheduler};
 use iosonar_raid::rules::Rules;
@@ -9,6 +10,7 @@ use iosonar_raid::{
     Parity, ParityLayout, Placement, Planner, RandomLayout, Rebuild, Striped,
 };
 use iosonar_sim_core::Seed;
+use iosonar_ssd_model::{Parameters, SsdProfile};
 use iosonar_units::Sectors;
 
 /// A RAID level with the options that belong to it.
@@ -62,12 +64,62 @@ pub struct ArrayModel {
     pub controller: Controller,
     /// The rebuild of the failed disks.
     pub rebuild: Option<Rebuild>,
+    /// What it is an array of.
+    pub devices: Devices,
+}
+
+/// What an array is an array of.
+#[derive(Clone, Debug)]
+pub enum Devices {
+    /// Disks.
+    Disks(Box<DiskSet>),
+    /// SSDs, all alike.
+    Ssds(SsdSet),
+}
+
+/// Disks.
+#[derive(Clone, Debug)]
+pub struct DiskSet {
     /// The drive.
     pub profile: DiskProfile,
     /// Drives of other kinds, with the disks that they are.
     pub others: Vec<(Vec<usize>, DiskProfile)>,
-    /// How its disks work.
-    pub disk: DiskModel,
+    /// How they work.
+    pub model: DiskModel,
+}
+
+/// SSDs.
+#[derive(Clone, Debug)]
+pub struct SsdSet {
+    /// What the scenario and the profile say.
+    pub profile: Box<SsdProfile>,
+    /// The same, checked.
+    pub parameters: Arc<Parameters>,
+    /// What the scenario changes of the profile.
+    pub changes: toml::Table,
+}
+
+impl Devices {
+    /// Whether they are SSDs.
+    pub fn is_of_ssds(&self) -> bool {
+        matches!(self, Self::Ssds(_))
+    }
+}
+
+impl DiskSet {
+    /// The kinds of drives.
+    pub fn kinds(&self) -> impl Iterator<Item = &DiskProfile> {
+        std::iter::once(&self.profile).chain(self.others.iter().map(|(_, profile)| profile))
+    }
+
+    /// The number of a disk's kind among [`kinds`](Self::kinds).
+    pub fn kind_of(&self, disk: usize) -> usize {
+        let other = self
+            .others
+            .iter()
+            .position(|(disks, _)| disks.contains(&disk));
+        other.map_or(0, |other| other + 1)
+    }
 }
 
 /// How disks work.
@@ -103,9 +155,23 @@ impl Display for ArrayModel {
             LevelOptions::Linear { bunch: true } => "JBOD",
             LevelOptions::Linear { bunch: false } => "concatenation",
         };
-        write!(f, "{name} of {} x {}", self.disks, self.profile.description)?;
-        for (disks, profile) in &self.others {
-            write!(f, " (disks {disks:?}: {})", profile.description)?;
+        match &self.devices {
+            Devices::Ssds(ssds) if self.is_one_device() => {
+                write!(f, "{}", ssds.profile.description)?;
+            }
+            Devices::Ssds(ssds) => {
+                write!(f, "{name} of {} x {}", self.disks, ssds.profile.description)?;
+            }
+            Devices::Disks(disks) => {
+                write!(
+                    f,
+                    "{name} of {} x {}",
+                    self.disks, disks.profile.description
+                )?;
+                for (disks, profile) in &disks.others {
+                    write!(f, " (disks {disks:?}: {})", profile.description)?;
+                }
+            }
         }
         match self.failed.as_slice() {
             [] => Ok(()),
@@ -221,25 +287,25 @@ impl ArrayModel {
 
     /// How many sectors each disk gives: those of the smallest, as its maker says, or as its geometry has.
     pub fn disk_sectors(&self) -> u64 {
-        let of = |profile: &DiskProfile| match self.disk {
+        let disks = match &self.devices {
+            Devices::Ssds(ssds) => return ssds.parameters.capacity_sectors,
+            Devices::Disks(disks) => disks,
+        };
+        let of = |profile: &DiskProfile| match disks.model {
             DiskModel::Sampled(_) => profile.capacity_sectors,
             DiskModel::Positional(_) => Geometry::new(profile).capacity(),
         };
-        self.kinds().map(of).min().unwrap_or(0)
+        disks.kinds().map(of).min().unwrap_or(0)
     }
 
-    /// The kinds of drives.
-    pub fn kinds(&self) -> impl Iterator<Item = &DiskProfile> {
-        std::iter::once(&self.profile).chain(self.others.iter().map(|(_, profile)| profile))
+    /// Whether it is just one device.
+    pub fn is_one_device(&self) -> bool {
+        self.disks == 1 && matches!(self.level, LevelOptions::Linear { .. })
     }
 
-    /// The number of a disk's kind among [`kinds`](Self::kinds).
-    pub fn kind_of(&self, disk: usize) -> usize {
-        let other = self
-            .others
-            .iter()
-            .position(|(disks, _)| disks.contains(&disk));
-        other.map_or(0, |other| other + 1)
+    /// Whether it is an array of SSDs.
+    pub fn is_of_ssds(&self) -> bool {
+        self.devices.is_of_ssds()
     }
 
     /// How many spares the rebuild needs.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use iosonar_disk_model::ProfileError;
+use iosonar_ssd_model::SsdProfileError;
 use iosonar_trace::TraceError;
 
 /// Why a scenario cannot be simulated.
@@ -55,7 +56,7 @@ pub enum ScenarioError {
         /// The line.
         line: usize,
         /// The key, with its tables.
-        key: &'static str,
+        key: String,
         /// Its value.
         seen: String,
         /// What would do.
@@ -92,6 +93,9 @@ pub enum ScenarioError {
     /// The disk profile is none.
     #[error(transparent)]
     Profile(#[from] ProfileError),
+    /// The SSD profile is none.
+    #[error(transparent)]
+    SsdProfile(#[from] SsdProfileError),
     /// The trace that drives the simulation, or the one that it writes, has a problem.
     #[error(transparent)]
     Trace(#[from] TraceError),

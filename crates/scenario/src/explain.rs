@@ -8,9 +8,9 @@ use iosonar_raid::{Arrangement, MirrorRead, ParityLayout, Placement, ReadLayout,
 use iosonar_units::Nanos;
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, Size, Workload};
 
-use crate::DiskModel;
 use crate::array_model::LevelOptions;
 use crate::resolve::{Load, Simulation, Warmup};
+use crate::{Devices, DiskModel, DiskSet, SsdSet};
 
 impl Simulation {
     /// The scenario with all defaults filled in, as TOML with comments. It means the same simulation, but
@@ -41,7 +41,10 @@ impl Simulation {
         self.explain_load(&mut text);
         self.explain_array(&mut text);
         self.explain_controller(&mut text);
-        self.explain_disk(&mut text);
+        match &self.array.devices {
+            Devices::Disks(disks) => explain_disks(disks, &mut text),
+            Devices::Ssds(ssds) => explain_ssds(ssds, &mut text),
+        }
         text
     }
 
@@ -257,73 +260,95 @@ impl Simulation {
             }
         }
     }
+}
 
-    fn explain_disk(&self, text: &mut String) {
-        let profile = &self.array.profile;
-        let description = profile.description.replace(|c: char| c.is_control(), " ");
-        let _ = writeln!(text, "\n[disk]   # {description}");
+/// All that the profile says, with what the scenario changes of it.
+fn explain_ssds(ssds: &SsdSet, text: &mut String) {
+    let description = ssds
+        .profile
+        .description
+        .replace(|c: char| c.is_control(), " ");
+    let _ = writeln!(text, "\n[ssd]   # {description}");
+    line(
+        text,
+        "profile",
+        quoted(&ssds.profile.name),
+        "times in microseconds",
+    );
+    let sectors = ssds.parameters.capacity_sectors;
+    let _ = writeln!(text, "# it holds {sectors} sectors of 512 B");
+    // It was read from TOML, so it can be written.
+    let all = toml::Table::try_from(&*ssds.profile).unwrap_or_default();
+    let all = toml::Table::from_iter([("ssd".to_owned(), toml::Value::Table(all))]);
+    let all = toml::to_string(&all).unwrap_or_default();
+    text.push_str(all.strip_prefix("[ssd]\n").unwrap_or(&all));
+}
+
+fn explain_disks(disks: &DiskSet, text: &mut String) {
+    let profile = &disks.profile;
+    let description = profile.description.replace(|c: char| c.is_control(), " ");
+    let _ = writeln!(text, "\n[disk]   # {description}");
+    line(text, "profile", quoted(&profile.name), "");
+    let zoning = match profile.transfer.zoning {
+        iosonar_disk_model::Zoning::SectorsPerTrackLinear => "sectors-per-track-linear",
+        iosonar_disk_model::Zoning::TimePerSectorLinear => "time-per-sector-linear",
+    };
+    line(
+        text,
+        "zoning",
+        quoted(zoning),
+        "from the outermost cylinder in",
+    );
+    match disks.model {
+        DiskModel::Sampled(Scheduler::Fcfs) => {
+            line(text, "model", quoted("sampled"), "every place is random");
+            line(text, "scheduler", quoted("fcfs"), "");
+        }
+        DiskModel::Sampled(Scheduler::Rpo { count, most }) => {
+            line(text, "model", quoted("sampled"), "every place is random");
+            line(
+                text,
+                "scheduler",
+                quoted("rpo"),
+                "the best of q positionings",
+            );
+            let count = match count {
+                RpoCount::Including => "including",
+                RpoCount::Excluding => "excluding",
+            };
+            line(text, "rpo_count", quoted(count), "the job that starts");
+            if most < usize::MAX {
+                line(text, "rpo_most", most, "draws");
+            }
+        }
+        DiskModel::Positional(queueing) => {
+            line(
+                text,
+                "model",
+                quoted("positional"),
+                "with an arm and an angle",
+            );
+            let scheduler = match queueing.scheduler {
+                ArmScheduler::Fcfs => "fcfs",
+                ArmScheduler::Sstf => "sstf",
+                ArmScheduler::Look => "look",
+                ArmScheduler::CLook => "c-look",
+                ArmScheduler::Sptf => "sptf",
+            };
+            line(text, "scheduler", quoted(scheduler), "");
+            if queueing.depth < usize::MAX {
+                line(text, "queue_depth", queueing.depth, "jobs to choose from");
+            }
+            if queueing.most_wait < Nanos::MAX {
+                let ms = float(queueing.most_wait.as_millis_f64());
+                line(text, "most_wait_ms", ms, "then a job is served at once");
+            }
+        }
+    }
+    for (disks, profile) in &disks.others {
+        text.push_str("\n[[disk.other]]\n");
+        line(text, "disks", format!("{disks:?}"), "of another kind");
         line(text, "profile", quoted(&profile.name), "");
-        let zoning = match profile.transfer.zoning {
-            iosonar_disk_model::Zoning::SectorsPerTrackLinear => "sectors-per-track-linear",
-            iosonar_disk_model::Zoning::TimePerSectorLinear => "time-per-sector-linear",
-        };
-        line(
-            text,
-            "zoning",
-            quoted(zoning),
-            "from the outermost cylinder in",
-        );
-        match self.array.disk {
-            DiskModel::Sampled(Scheduler::Fcfs) => {
-                line(text, "model", quoted("sampled"), "every place is random");
-                line(text, "scheduler", quoted("fcfs"), "");
-            }
-            DiskModel::Sampled(Scheduler::Rpo { count, most }) => {
-                line(text, "model", quoted("sampled"), "every place is random");
-                line(
-                    text,
-                    "scheduler",
-                    quoted("rpo"),
-                    "the best of q positionings",
-                );
-                let count = match count {
-                    RpoCount::Including => "including",
-                    RpoCount::Excluding => "excluding",
-                };
-                line(text, "rpo_count", quoted(count), "the job that starts");
-                if most < usize::MAX {
-                    line(text, "rpo_most", most, "draws");
-                }
-            }
-            DiskModel::Positional(queueing) => {
-                line(
-                    text,
-                    "model",
-                    quoted("positional"),
-                    "with an arm and an angle",
-                );
-                let scheduler = match queueing.scheduler {
-                    ArmScheduler::Fcfs => "fcfs",
-                    ArmScheduler::Sstf => "sstf",
-                    ArmScheduler::Look => "look",
-                    ArmScheduler::CLook => "c-look",
-                    ArmScheduler::Sptf => "sptf",
-                };
-                line(text, "scheduler", quoted(scheduler), "");
-                if queueing.depth < usize::MAX {
-                    line(text, "queue_depth", queueing.depth, "jobs to choose from");
-                }
-                if queueing.most_wait < Nanos::MAX {
-                    let ms = float(queueing.most_wait.as_millis_f64());
-                    line(text, "most_wait_ms", ms, "then a job is served at once");
-                }
-            }
-        }
-        for (disks, profile) in &self.array.others {
-            text.push_str("\n[[disk.other]]\n");
-            line(text, "disks", format!("{disks:?}"), "of another kind");
-            line(text, "profile", quoted(&profile.name), "");
-        }
     }
 }
 

@@ -25,12 +25,15 @@ pub struct ScenarioFile {
     pub warmup_requests: Option<Spanned<toml::Value>>,
     /// What drives the simulation. May be missing where a trace is given on the command line.
     pub load: Option<LoadFile>,
-    /// The array.
+    /// The array; of SSDs it may be missing: then there is one.
+    #[serde(default = "ArrayFile::of_one")]
     pub array: ArrayFile,
     /// What lies between the host and the disks.
     pub controller: Option<ControllerFile>,
     /// The rebuild of lost disks to hot spares.
     pub rebuild: Option<RebuildFile>,
-    /// The disks under it, all alike.
-    pub disk: DiskFile,
+    /// The disks under it, all alike ...
+    pub disk: Option<DiskFile>,
+    /// ... or the SSDs: the name of a profile, and values in place of its own.
+    pub ssd: Option<toml::Table>,
 }

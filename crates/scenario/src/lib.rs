@@ -35,9 +35,10 @@ mod result;
 mod run;
 mod source;
 
-pub use array_model::{ArrayModel, DiskModel, LevelOptions};
+pub use array_model::{ArrayModel, Devices, DiskModel, DiskSet, LevelOptions, SsdSet};
 pub use error::ScenarioError;
 pub use file::ScenarioFile;
 pub use offered::{Offered, Stability};
 pub use resolve::{Load, Method, Overrides, Simulation, Warmup};
-pub use result::{Replication, SimulationResult};
+pub use result::{Replication, SimulationResult, Unserved};
+pub use run::{Outputs, StageSink};

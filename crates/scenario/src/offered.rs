@@ -10,7 +10,7 @@ use iosonar_units::Nanos;
 use iosonar_workload::SyntheticLoad;
 
 use crate::resolve::{Load, Simulation};
-use crate::{DiskModel, LevelOptions};
+use crate::{Devices, DiskModel, LevelOptions};
 
 /// The offered load of a station: arriving work per time, 1 is all that it can do. A lower and an
 /// upper one where the work depends on the state: the positioning of partial-stripe writes, RPO.
@@ -50,8 +50,8 @@ impl Device for Idle {
     fn start_next(&mut self, _: Nanos) -> Option<Nanos> {
         None
     }
-    fn complete(&mut self, _: Nanos) -> Service {
-        unreachable!("nothing is ever started")
+    fn complete(&mut self, _: Nanos, _: Nanos) -> Option<Service> {
+        None
     }
     fn busy_with(&self) -> Option<RequestId> {
         None
@@ -80,11 +80,11 @@ struct Means {
 }
 
 impl Means {
-    fn new(simulation: &Simulation, profile: &DiskProfile) -> Self {
+    fn new(simulation: &Simulation, model: DiskModel, profile: &DiskProfile) -> Self {
         let laws = DiskLaws::new(profile);
         let fresh = |access| {
             let alone = laws.mean_positioning_ms(access, 1);
-            let best = match simulation.array.disk {
+            let best = match model {
                 DiskModel::Sampled(Scheduler::Fcfs) => alone,
                 DiskModel::Sampled(Scheduler::Rpo { most, .. }) if most < 1 << 20 => {
                     laws.mean_positioning_ms(access, most as u32)
@@ -99,7 +99,7 @@ impl Means {
             fresh: [fresh(Access::Read), fresh(Access::Write)],
             rotation: laws.mean_rotation_ms(),
             turn: profile.revolution_ms,
-            per_sector: match simulation.array.disk {
+            per_sector: match model {
                 DiskModel::Sampled(_) => {
                     let mean = laws.mean_transfer_ms_per_sector();
                     (mean, mean)
@@ -119,7 +119,7 @@ impl Means {
     fn positioning(&self, kind: StageKind, preread: bool, preread_access: Access) -> (f64, f64) {
         let fresh = |access| match access {
             Access::Read => self.fresh[0],
-            Access::Write => self.fresh[1],
+            Access::Write | Access::Discard => self.fresh[1],
         };
         match kind {
             StageKind::Direct(access) => fresh(access),
@@ -199,7 +199,8 @@ impl<T: Default + Clone> Stations<T> {
 
 impl Simulation {
     /// The offered load of every disk, and of the bus and of the array as a whole where requests wait
-    /// for them. `None` if the arrivals are not given by laws: a trace, or a closed loop.
+    /// for them. `None` if the arrivals are not given by laws (a trace, or a closed loop), and of SSDs, whose work
+    /// depends on what they hold.
     ///
     /// What a rebuild does is left out; a mirror that is chosen by its queue or its arm is taken for one that
     /// is chosen at random.
@@ -215,15 +216,22 @@ impl Simulation {
         }
         let seed = Seed::new(self.seed).within("offered load");
         let mut planner = array.planner(&seed).ok()?;
-        let kinds: Vec<Means> = array.kinds().map(|kind| Means::new(self, kind)).collect();
+        let Devices::Disks(set) = &self.array.devices else {
+            return None;
+        };
+        let kinds: Vec<Means> = set
+            .kinds()
+            .map(|kind| Means::new(self, set.model, kind))
+            .collect();
         let disks = array.disks + array.spares();
+        let kind_of: Vec<usize> = (0..disks).map(|disk| set.kind_of(disk)).collect();
         let mut work: Stations<Work> = Stations::new(disks);
         for (number, class) in classes.iter().enumerate() {
             let seed = seed.within(&format!("class/{number}"));
             let load = SyntheticLoad::new(vec![class.clone()], &seed);
             let most = (SAMPLE / classes.len()).max(100);
             let requests = load.take(most);
-            let (n, sample) = self.sample(&mut planner, requests, &kinds, disks, classes.len());
+            let (n, sample) = self.sample(&mut planner, requests, &kinds, &kind_of, classes.len());
             let (per_ms, n) = (class.requests_per_s() / 1000.0, f64::from(n));
             for (sum, disk) in work.disks.iter_mut().zip(&sample.disks) {
                 sum.add(disk, per_ms, n);
@@ -250,15 +258,15 @@ impl Simulation {
         planner: &mut Level,
         requests: impl Iterator<Item = Request>,
         kinds: &[Means],
-        disks: usize,
+        kind_of: &[usize],
         classes: usize,
     ) -> (u32, Stations<PerRequest>) {
+        let disks = kind_of.len();
         let idle: Vec<Idle> = (0..disks).map(|_| Idle).collect();
         let preread = match self.array.rules.preread_seek {
             PrereadSeek::Read => Access::Read,
             PrereadSeek::Write => Access::Write,
         };
-        let kind_of: Vec<usize> = (0..disks).map(|disk| self.array.kind_of(disk)).collect();
         let bus_ms = self.array.controller.bus_ns_per_sector / 1e6;
         let command_ms = self.array.controller.command.as_millis_f64();
         let mut all: Stations<PerRequest> = Stations::new(disks);

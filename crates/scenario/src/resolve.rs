@@ -6,16 +6,16 @@ mod controller;
 mod disk;
 mod load;
 mod set;
+mod ssd;
 
 use std::path::{Path, PathBuf};
 
-use iosonar_disk_model::DiskProfile;
 use iosonar_raid::Placement;
 use iosonar_raid::rules::Rules;
 use iosonar_trace::Reading;
 
 use crate::file::{MirrorReadName, ScenarioFile};
-use crate::{ArrayModel, DiskModel, ScenarioError};
+use crate::{ArrayModel, Devices, DiskModel, ScenarioError};
 use check::Checker;
 pub use load::Load;
 
@@ -175,6 +175,23 @@ fn array_model(
     directory: &Path,
     trace: bool,
 ) -> Result<ArrayModel, ScenarioError> {
+    let (disk_file, ssd_file) = match (&file.disk, &file.ssd) {
+        (Some(_), Some(_)) => {
+            return Err(
+                check.incomplete("there is [disk] and [ssd]: an array is of one or the other")
+            );
+        }
+        (None, None) => {
+            return Err(check.incomplete(
+                "there is neither [disk] nor [ssd]: say of what the array is, such as [disk] with \
+                 profile = \"seagate-st3500630ns\"",
+            ));
+        }
+        (disk, ssd) => (disk.as_ref(), ssd.as_ref()),
+    };
+    if disk_file.is_some() && !file.array.is_given() {
+        return Err(check.incomplete("the table [array] is missing: its level, and how many disks"));
+    }
     let placement = array::placement(check, file, trace)?;
     let random = file.array.write_start.is_some() || file.array.read_layout.is_some();
     if placement == Placement::Random && file.array.layout.is_some() {
@@ -188,29 +205,31 @@ fn array_model(
              a request lies where it says",
         ));
     }
-    let mut profile = DiskProfile::load(&file.disk.profile, directory)?;
-    if let Some(zoning) = file.disk.zoning {
-        profile.transfer.zoning = zoning;
-    }
-    let disk = disk::model(check, &file.disk)?;
-    let others = disk::others(check, file, directory)?;
-    if matches!(disk, DiskModel::Positional(_)) && placement == Placement::Random {
+    let devices = match (disk_file, ssd_file) {
+        (Some(disk), _) => Devices::Disks(Box::new(disk::disks(check, file, disk, directory)?)),
+        (None, Some(ssd)) => Devices::Ssds(ssd::ssds(check, file, ssd, directory)?),
+        (None, None) => unreachable!("one of them is there"),
+    };
+    let positional = match &devices {
+        Devices::Disks(disks) => matches!(disks.model, DiskModel::Positional(_)),
+        Devices::Ssds(_) => true,
+    };
+    if positional && placement == Placement::Random {
         return Err(check.incomplete(
-            "a positional disk needs addresses: leave out 'array.placement', or say \"addressed\"",
+            "positional disks and SSDs need addresses: leave out 'array.placement', or say \"addressed\"",
         ));
     }
-    if matches!(disk, DiskModel::Sampled(_))
+    if (!positional || devices.is_of_ssds())
         && file.array.mirror_read == Some(MirrorReadName::NearerArm)
     {
         return Err(check.incomplete(
             "'array.mirror_read' = \"nearer-arm\" looks at the arm, so it needs disk.model = \"positional\"",
         ));
     }
-    if matches!(disk, DiskModel::Positional(_))
-        && (file.array.full_turn.is_some() || file.array.transfer_memory.is_some())
-    {
+    if positional && (file.array.full_turn.is_some() || file.array.transfer_memory.is_some()) {
         return Err(check.incomplete(
-            "'array.full_turn' and 'transfer_memory' are for sampled disks: a positional one is where it is",
+            "'array.full_turn' and 'transfer_memory' are for sampled disks: a positional one is where it is, and an SSD does \
+             not turn",
         ));
     }
     let level = array::level(check, &file.array)?;
@@ -218,18 +237,16 @@ fn array_model(
     Ok(ArrayModel {
         level,
         disks: *file.array.disks.get_ref(),
-        stripe_unit: array::stripe_unit(check, file.array.stripe_unit.as_ref())?,
+        stripe_unit: array::stripe_unit(check, &file.array)?,
         placement,
         rules: Rules {
             // A head that is there goes on reading.
-            coalesce: matches!(disk, DiskModel::Positional(_)),
+            coalesce: positional,
             ..array::rules(&file.array)
         },
         controller: controller::controller(check, file)?,
         rebuild: controller::rebuild(check, file, level, &failed)?,
         failed,
-        profile,
-        others,
-        disk,
+        devices,
     })
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use iosonar_raid::positioning::{Case, PositioningCounts};
 use iosonar_raid::{RebuildProgress, ResponseSplit, RunSummary};
 use iosonar_sim_core::CompletionHash;
+use iosonar_ssd_model::SsdReport;
 use iosonar_stats::{
     BandPoint, BatchMeans, Distribution, Estimate, Sections, cdf_band, mser_5, quantile_of,
 };
@@ -20,6 +21,10 @@ pub struct Replication {
     pub writes: Distribution,
     /// Measured flushes and discards, which the models have no cost for.
     pub free: u64,
+    /// Measured requests that came back with an error, which are in no distribution.
+    pub failed: u64,
+    /// What the SSDs were like, all together.
+    pub ssd: Option<SsdReport>,
     /// Batch means of all measured response times, in nanoseconds, in the order of completion.
     pub batches: BatchMeans,
     /// The run in sections, if it is the only one.
@@ -36,6 +41,8 @@ impl Replication {
             reads: Distribution::default(),
             writes: Distribution::default(),
             free: 0,
+            failed: 0,
+            ssd: None,
             batches: BatchMeans::default(),
             sections: sections.then(Sections::of_a_run),
             start: Beginning::default(),
@@ -121,6 +128,15 @@ impl Beginning {
     }
 }
 
+/// Requests that were never complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unserved {
+    /// How many, in all runs.
+    pub requests: u64,
+    /// Why nothing happened any more.
+    pub why: String,
+}
+
 /// All runs of a simulation together.
 #[derive(Clone, Debug)]
 pub struct SimulationResult {
@@ -135,6 +151,12 @@ pub struct SimulationResult {
     pub sections: Vec<Distribution>,
     /// Flushes and discards, which the models have no cost for: in no distribution.
     pub free: u64,
+    /// Requests that came back with an error: in no distribution.
+    pub failed: u64,
+    /// Requests that were never complete, and why; `None` if all were.
+    pub unserved: Option<Unserved>,
+    /// What the SSDs were like, all together and over all runs.
+    pub ssd: Option<SsdReport>,
     /// The mean response time in milliseconds with its standard error: from the means of the
     /// replications, or from batch means if there is only one. NaN where there are too few.
     pub mean_ms: Estimate,
@@ -221,6 +243,9 @@ pub(crate) struct Accumulator {
     reads: Distribution,
     writes: Distribution,
     free: u64,
+    failed: u64,
+    unserved: Option<Unserved>,
+    ssd: Option<SsdReport>,
     utilisation: Vec<Vec<f64>>,
     jobs: Vec<f64>,
     found: f64,
@@ -247,6 +272,9 @@ impl Accumulator {
             reads: Distribution::default(),
             writes: Distribution::default(),
             free: 0,
+            failed: 0,
+            unserved: None,
+            ssd: None,
             utilisation: Vec::new(),
             jobs: Vec::new(),
             found: 0.0,
@@ -278,6 +306,19 @@ impl Accumulator {
         self.reads.merge(&replication.reads);
         self.writes.merge(&replication.writes);
         self.free += replication.free;
+        self.failed += replication.failed;
+        if let Some(report) = &replication.ssd {
+            self.ssd
+                .get_or_insert_with(SsdReport::default)
+                .merge(report, false);
+        }
+        if let Some(why) = &run.deadlock {
+            let unserved = self.unserved.get_or_insert_with(|| Unserved {
+                requests: 0,
+                why: why.clone(),
+            });
+            unserved.requests += run.unserved;
+        }
         for disk in 0..run.usage.len() {
             self.utilisation[disk].push(run.utilisation(disk));
             self.jobs[disk] += run.mean_jobs(disk);
@@ -329,6 +370,9 @@ impl Accumulator {
             response_time,
             sections,
             free: self.free,
+            failed: self.failed,
+            unserved: self.unserved,
+            ssd: self.ssd,
             mean_ms,
             sd_ms: Estimate::from_independent(&self.sds_ms),
             utilisation: self

@@ -5,11 +5,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use iosonar_device::Device;
-use iosonar_disk_model::{DiskLaws, DiskStation, Mechanics, PositionalDisk, SampledDisk};
+use iosonar_device::{Device, Service};
+use iosonar_disk_model::{
+    DiskLaws, DiskStation, Mechanics, PositionalDisk, Queueing, SampledDisk, Scheduler,
+};
 use iosonar_raid::{Array, Completion, CompletionSink, Level, Planner, RequestSource};
 use iosonar_sim_core::Seed;
-use iosonar_trace::{Batch, Op, Outcome, Record, TraceWriter};
+use iosonar_ssd_model::{Ssd, SsdReport};
+use iosonar_trace::{Batch, Op, Outcome, Record, Status, TraceWriter};
 use iosonar_units::Nanos;
 use iosonar_workload::{ClosedLoad, Size, SyntheticLoad};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -17,7 +20,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use crate::resolve::{Load, Method, Simulation, Warmup};
 use crate::result::Accumulator;
 use crate::source::{Closed, Synthetic, Trace};
-use crate::{ArrayModel, DiskModel, Replication, ScenarioError, SimulationResult};
+use crate::{ArrayModel, Devices, DiskModel, Replication, ScenarioError, SimulationResult};
 
 impl Simulation {
     /// Runs all replications on `threads` threads. The records of the first replication, the
@@ -31,7 +34,19 @@ impl Simulation {
         threads: usize,
         records: Option<&mut dyn TraceWriter>,
     ) -> Result<SimulationResult, ScenarioError> {
-        self.run_watched(threads, records, &AtomicU64::new(0))
+        let outputs = Outputs {
+            records,
+            stages: None,
+        };
+        self.run_watched(threads, outputs, &AtomicU64::new(0))
+    }
+
+    /// The stages of a sub-request's time that a [`StageSink`] is told of.
+    pub fn stage_names(&self) -> &'static [&'static str] {
+        match self.array.devices {
+            Devices::Disks(_) => &["wait", "positioning", "transfer"],
+            Devices::Ssds(_) => Ssd::STAGES,
+        }
     }
 
     /// The same; `completed` counts requests while they are simulated, for a progress bar.
@@ -41,18 +56,22 @@ impl Simulation {
     pub fn run_watched(
         &self,
         threads: usize,
-        records: Option<&mut dyn TraceWriter>,
+        outputs: Outputs<'_>,
         completed: &AtomicU64,
     ) -> Result<SimulationResult, ScenarioError> {
         let begin = Instant::now();
         let kinds = DiskKinds::new(&self.array);
         let warmup = self.warmup_requests(&kinds)?;
         let mut total = Accumulator::new(warmup);
-        let records = Mutex::new(records);
+        let outputs = Mutex::new(outputs);
         let replication = |number: u32| {
-            let mut records = records.lock().unwrap_or_else(PoisonError::into_inner);
-            let mine = if number == 0 { records.take() } else { None };
-            drop(records);
+            let mut outputs = outputs.lock().unwrap_or_else(PoisonError::into_inner);
+            let mine = if number == 0 {
+                std::mem::take(&mut *outputs)
+            } else {
+                Outputs::default()
+            };
+            drop(outputs);
             self.replication(number, warmup, &kinds, mine, completed)
         };
         // A few at a time, so that memory does not grow with their number.
@@ -86,7 +105,7 @@ impl Simulation {
         number: u32,
         warmup: u64,
         kinds: &DiskKinds,
-        records: Option<&mut dyn TraceWriter>,
+        outputs: Outputs<'_>,
         completed: &AtomicU64,
     ) -> Result<Replication, ScenarioError> {
         let seed = Seed::new(self.seed).replication(u64::from(number));
@@ -94,36 +113,43 @@ impl Simulation {
         let planner = self.array.planner(&seed).expect("checked");
         let component = |i: usize| format!("disk/{i}");
         let disks = 0..self.array.disks + self.array.spares();
-        let sink = (records, completed);
-        match (self.array.disk, kinds) {
-            (DiskModel::Sampled(scheduler), DiskKinds::Sampled(kinds)) => {
+        let sink = (outputs, completed);
+        match (&self.array.devices, kinds) {
+            (Devices::Disks(set), DiskKinds::Sampled(kinds, scheduler)) => {
                 let disk = |i| {
-                    let laws = &kinds[self.array.kind_of(i)];
+                    let laws = &kinds[set.kind_of(i)];
                     SampledDisk::new(laws, &seed, &component(i))
                 };
                 let devices = disks
-                    .map(|i| DiskStation::new(disk(i), scheduler))
+                    .map(|i| DiskStation::new(disk(i), *scheduler))
                     .collect();
                 self.drive(planner, devices, &seed, warmup, sink)
             }
-            (DiskModel::Positional(queueing), DiskKinds::Positional(kinds)) => {
+            (Devices::Disks(set), DiskKinds::Positional(kinds, queueing)) => {
                 let disk = |i| {
-                    let mechanics = &kinds[self.array.kind_of(i)];
-                    PositionalDisk::new(mechanics, queueing, &seed, &component(i))
+                    let mechanics = &kinds[set.kind_of(i)];
+                    PositionalDisk::new(mechanics, *queueing, &seed, &component(i))
                 };
                 self.drive(planner, disks.map(disk).collect(), &seed, warmup, sink)
+            }
+            (Devices::Ssds(set), DiskKinds::Ssds) => {
+                let ssd = |i| {
+                    // The parameters were checked.
+                    Ssd::new(&set.parameters, &seed, &format!("ssd/{i}")).expect("checked")
+                };
+                self.drive(planner, disks.map(ssd).collect(), &seed, warmup, sink)
             }
             _ => unreachable!("the kind was made for the model"),
         }
     }
 
-    fn drive<D: Device>(
+    fn drive<D: Reporting>(
         &self,
         planner: Level,
         devices: Vec<D>,
         seed: &Seed,
         warmup: u64,
-        (records, completed): (Option<&mut dyn TraceWriter>, &AtomicU64),
+        (outputs, completed): (Outputs<'_>, &AtomicU64),
     ) -> Result<Replication, ScenarioError> {
         let data_sectors = planner.data_sectors();
         let without_events = self.method == Method::Fastest && self.issues_at_once(&planner);
@@ -133,7 +159,7 @@ impl Simulation {
         if let Some(rebuild) = self.array.rebuild {
             array = array.with_rebuild(rebuild);
         }
-        if self.split {
+        if self.split || outputs.stages.is_some() {
             array = array.with_split();
         }
         let run = Run {
@@ -149,7 +175,7 @@ impl Simulation {
                     load: SyntheticLoad::new(classes.clone(), seed),
                     left: warmup.saturating_add(*requests),
                 };
-                run.collect(source, records)
+                run.collect(source, outputs)
             }
             Load::Closed {
                 workload,
@@ -161,12 +187,12 @@ impl Simulation {
                     load: ClosedLoad::new(workload, *outstanding, *think, seed),
                     left: warmup.saturating_add(*requests),
                 };
-                run.collect(source, records)
+                run.collect(source, outputs)
             }
             Load::Trace { path, reading } => {
                 let unit = self.array.stripe_unit;
                 let source = Trace::open(path, reading, data_sectors, unit)?;
-                run.collect(source, records)
+                run.collect(source, outputs)
             }
         }
     }
@@ -197,7 +223,8 @@ impl Simulation {
         match self.warmup {
             Warmup::Requests(n) => Ok(n),
             Warmup::Auto => {
-                let pilot = self.replication(0, 0, kinds, None, &AtomicU64::new(0))?;
+                let pilot =
+                    self.replication(0, 0, kinds, Outputs::default(), &AtomicU64::new(0))?;
                 pilot.start.transient().ok_or(ScenarioError::NoSteadyState {
                     requests: pilot.run.requests,
                 })
@@ -208,16 +235,23 @@ impl Simulation {
 
 /// What all disks of a kind share, kind by kind.
 enum DiskKinds {
-    Sampled(Vec<Arc<DiskLaws>>),
-    Positional(Vec<Arc<Mechanics>>),
+    Sampled(Vec<Arc<DiskLaws>>, Scheduler),
+    Positional(Vec<Arc<Mechanics>>, Queueing),
+    /// These need nothing but their parameters.
+    Ssds,
 }
 
 impl DiskKinds {
     fn new(array: &ArrayModel) -> Self {
-        match array.disk {
-            DiskModel::Sampled(_) => Self::Sampled(array.kinds().map(DiskLaws::new).collect()),
-            DiskModel::Positional(_) => {
-                Self::Positional(array.kinds().map(Mechanics::new).collect())
+        let Devices::Disks(disks) = &array.devices else {
+            return Self::Ssds;
+        };
+        match disks.model {
+            DiskModel::Sampled(scheduler) => {
+                Self::Sampled(disks.kinds().map(DiskLaws::new).collect(), scheduler)
+            }
+            DiskModel::Positional(queueing) => {
+                Self::Positional(disks.kinds().map(Mechanics::new).collect(), queueing)
             }
         }
     }
@@ -233,41 +267,89 @@ struct Run<'a, D> {
     completed: &'a AtomicU64,
 }
 
-impl<D: Device> Run<'_, D> {
+impl<D: Reporting> Run<'_, D> {
     fn collect(
         self,
         mut source: impl RequestSource<Error = ScenarioError>,
-        records: Option<&mut dyn TraceWriter>,
+        outputs: Outputs<'_>,
     ) -> Result<Replication, ScenarioError> {
         let mut sink = Sink {
             replication: Replication::new(self.sections),
-            records: records.map(|writer| (writer, Batch::default())),
+            records: outputs.records.map(|writer| (writer, Batch::default())),
+            stages: outputs.stages,
             completed: self.completed,
             uncounted: 0,
         };
+        let mut ssd = None;
         let run = if self.without_events {
             self.array.run_without_events(&mut source, &mut sink)?
         } else {
-            self.array.run(&mut source, &mut sink)?
+            let (run, devices) = self.array.run_to_the_end(&mut source, &mut sink)?;
+            for report in devices.iter().filter_map(Reporting::report) {
+                ssd.get_or_insert_with(SsdReport::default)
+                    .merge(&report, true);
+            }
+            run
         };
         sink.flush()?;
-        if sink.replication.measured() == 0 {
+        if sink.replication.measured() == 0 && run.deadlock.is_none() {
             return Err(ScenarioError::NothingMeasured {
                 requests: run.requests,
                 warmup: self.warmup.min(run.requests),
             });
         }
         Ok(Replication {
+            ssd,
             run,
             ..sink.replication
         })
     }
 }
 
+/// A device that may have something to tell at the end.
+trait Reporting: Device {
+    fn report(&self) -> Option<SsdReport> {
+        None
+    }
+}
+
+impl Reporting for DiskStation {}
+impl Reporting for PositionalDisk {}
+impl Reporting for Ssd {
+    fn report(&self) -> Option<SsdReport> {
+        Some(Ssd::report(self))
+    }
+}
+
+/// Takes what response times are made of, sub-request by sub-request.
+pub trait StageSink: Send {
+    /// A sub-request that device `device` has served, and the times of its
+    /// [stages](Simulation::stage_names).
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    fn served(
+        &mut self,
+        service: &Service,
+        device: usize,
+        stages: &[Nanos],
+    ) -> Result<(), ScenarioError>;
+}
+
+/// Where what is told of the first replication goes.
+#[derive(Default)]
+pub struct Outputs<'a> {
+    /// Its records, the warm-up included, in the order of completion.
+    pub records: Option<&'a mut dyn TraceWriter>,
+    /// What the response times of its measured requests are made of.
+    pub stages: Option<&'a mut dyn StageSink>,
+}
+
 /// Statistics of the measured requests, and records of all.
 struct Sink<'w, 'c> {
     replication: Replication,
     records: Option<(&'w mut dyn TraceWriter, Batch)>,
+    stages: Option<&'w mut dyn StageSink>,
     /// All threads count here, so each does it seldom.
     completed: &'c AtomicU64,
     uncounted: u64,
@@ -283,12 +365,37 @@ impl Sink<'_, '_> {
     }
 }
 
+/// EIO.
+const INPUT_OUTPUT_ERROR: u16 = 5;
+
 impl CompletionSink for Sink<'_, '_> {
     type Error = ScenarioError;
 
+    fn served(
+        &mut self,
+        service: &Service,
+        device: usize,
+        stages: &[Nanos],
+    ) -> Result<(), ScenarioError> {
+        let Some(sink) = &mut self.stages else {
+            return Ok(());
+        };
+        if stages.is_empty() {
+            let wait = service.started - service.arrived;
+            return sink.served(
+                service,
+                device,
+                &[wait, service.positioning, service.transfer],
+            );
+        }
+        sink.served(service, device, stages)
+    }
+
     #[inline]
     fn completed(&mut self, completion: &Completion) -> Result<(), ScenarioError> {
-        if completion.measured {
+        if completion.measured && completion.failed {
+            self.replication.failed += 1;
+        } else if completion.measured {
             self.replication
                 .push(completion.request.op, completion.response_time);
         }
@@ -298,9 +405,13 @@ impl CompletionSink for Sink<'_, '_> {
             self.uncounted = 0;
         }
         if let Some((_, batch)) = &mut self.records {
+            let mut outcome = Outcome::done(Nanos::ZERO, completion.response_time);
+            if completion.failed {
+                outcome.status = Status::Error(INPUT_OUTPUT_ERROR);
+            }
             batch.push(&Record {
                 request: completion.request,
-                outcome: Outcome::done(Nanos::ZERO, completion.response_time),
+                outcome,
             });
             if batch.len() == Batch::ROWS {
                 self.flush()?;

@@ -49,6 +49,10 @@ impl RequestSource for Closed {
         true
     }
 
+    fn waits_for_completions(&self) -> bool {
+        self.left > 0
+    }
+
     fn after(&mut self, _: &Completion, now: Nanos) -> Result<Option<Request>, ScenarioError> {
         if self.left == 0 {
             return Ok(None);

@@ -15,7 +15,8 @@ use indicatif::ProgressBar;
 use iosonar_plot::{Colour, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve_with_band};
 use iosonar_scenario::{
-    Load, Method, Overrides, ScenarioError, Simulation, SimulationResult, Stability, Warmup,
+    Load, Method, Outputs, Overrides, ScenarioError, Simulation, SimulationResult, Stability,
+    Warmup,
 };
 use iosonar_trace::{Metadata, TraceError, input, output};
 
@@ -230,10 +231,14 @@ pub(crate) fn simulate(
     let completed = AtomicU64::new(0);
     watched(simulation, &completed, progress, || {
         let Some(path) = records else {
-            return Ok(simulation.run_watched(threads, None, &completed)?);
+            return Ok(simulation.run_watched(threads, Outputs::default(), &completed)?);
         };
         let mut writer = output::create(path, &provenance(simulation)?)?;
-        let result = simulation.run_watched(threads, Some(&mut *writer), &completed)?;
+        let outputs = Outputs {
+            records: Some(&mut *writer),
+            stages: None,
+        };
+        let result = simulation.run_watched(threads, outputs, &completed)?;
         writer.finish()?;
         Ok(result)
     })

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 use iosonar_device::{Access, Device, RequestId, Service};
 use iosonar_sim_core::{Calendar, Priority as EventPriority, Slab};
-use iosonar_trace::Request;
+use iosonar_trace::{Op, Request};
 use iosonar_units::Nanos;
 
 use super::in_flight::{InFlight, Tag};
@@ -82,6 +82,8 @@ pub(super) struct Run<P, D> {
     /// Completions that others may follow on, where there is a closed loop.
     told: Vec<Completion>,
     keeps_told: bool,
+    /// Whether discards go to the devices.
+    discards: bool,
     summary: RunSummary,
 }
 
@@ -92,7 +94,10 @@ impl<P: Planner, D: Device> Run<P, D> {
             split: array.split.then(Box::default),
             ..RunSummary::default()
         };
+        let direct = array.planner.issues_at_once(Op::Write, None);
+        let discards = direct && array.devices.iter().all(Device::takes_discards);
         Self {
+            discards,
             plain: controller.is_immediate() && !controller.one_at_a_time,
             array,
             calendar: Calendar::default(),
@@ -119,7 +124,7 @@ impl<P: Planner, D: Device> Run<P, D> {
         mut self,
         source: &mut impl RequestSource<Error = E>,
         sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<RunSummary, E> {
+    ) -> Result<(RunSummary, Vec<D>), E> {
         self.begin_rebuild();
         let closed = source.is_closed();
         self.keeps_told = closed;
@@ -134,10 +139,11 @@ impl<P: Planner, D: Device> Run<P, D> {
         }
         loop {
             let Some((now, event)) = self.calendar.pop() else {
-                if self.cache.is_empty() {
+                if !self.cache.is_empty() {
+                    self.empty_cache(true, self.calendar.now());
+                } else if !self.goes_on_without_more(source.waits_for_completions()) {
                     break;
                 }
-                self.empty_cache(true, self.calendar.now());
                 continue;
             };
             match event {
@@ -195,15 +201,41 @@ impl<P: Planner, D: Device> Run<P, D> {
             self.end_measurement(self.calendar.now());
         }
         self.summary.events = self.calendar.events();
-        if cfg!(debug_assertions) {
+        if cfg!(debug_assertions) && self.summary.unserved == 0 {
             self.assert_conservation();
         }
-        Ok(self.summary)
+        Ok((self.summary, self.array.devices))
+    }
+
+    /// Nothing is to happen, but requests are open: whether something does if the devices are told that there
+    /// will not be more. If `waits` there would be more, but only when others are complete.
+    fn goes_on_without_more(&mut self, waits: bool) -> bool {
+        if self.open == 0 {
+            return false;
+        }
+        let now = self.calendar.now();
+        let none_complete = self.summary.requests == self.open as u64;
+        if !waits && !none_complete {
+            for disk in 0..self.array.devices.len() {
+                self.array.devices[disk].drain(now);
+                self.start(disk, now);
+            }
+            if self.calendar.pending() > 0 {
+                return true;
+            }
+        }
+        self.summary.unserved = self.open as u64;
+        let why = self.array.devices.iter().find_map(Device::why_stuck);
+        self.summary.deadlock = Some(why.unwrap_or_else(|| "nothing happens any more".to_owned()));
+        false
     }
 
     fn end_measurement(&mut self, now: Nanos) {
         self.measured_until = Some(now);
         self.summary.measured = now - self.measured_from;
+        for device in &mut self.array.devices {
+            device.end_measurement(now);
+        }
         self.summary.usage = self.array.devices.iter().map(Device::usage).collect();
     }
 
@@ -275,7 +307,7 @@ impl<P: Planner, D: Device> Run<P, D> {
         self.open += 1;
         self.summary.most_in_flight = self.summary.most_in_flight.max(self.open);
         let state = &mut self.in_flight[slot];
-        (state.id, state.told) = (id, false);
+        (state.id, state.told, state.failed) = (id, false, false);
         if self.plain {
             return self.issue_to_disks(slot, now, sink);
         }
@@ -315,7 +347,16 @@ impl<P: Planner, D: Device> Run<P, D> {
         now: Nanos,
         sink: &mut impl CompletionSink<Error = E>,
     ) -> Result<(), E> {
-        let service: Service = self.array.devices[disk].complete(now);
+        // Only devices with steps of their own go on by themselves.
+        let until = if D::STAGES.is_empty() {
+            now
+        } else {
+            self.calendar.next_time().unwrap_or(Nanos::MAX)
+        };
+        let Some(service) = self.array.devices[disk].complete(now, until) else {
+            self.start(disk, now);
+            return Ok(());
+        };
         let Service { job, started, .. } = service;
         let request = job.request.0;
         self.summary.hash.add(request, disk as u32, started, now);
@@ -328,12 +369,15 @@ impl<P: Planner, D: Device> Run<P, D> {
         if !state.pace.is_empty() {
             state.pace[disk] = Some(service.pace);
         }
+        state.failed |= service.failed;
         let told = state.told;
         if !told
             && self.is_measured(request)
             && let Some(split) = &mut self.summary.split
         {
-            split.service(&service);
+            let stages = self.array.devices[disk].stage_times();
+            split.service(&service, stages);
+            sink.served(&service, disk, stages)?;
         }
         if self.array.controller.bus_ns_per_sector > 0.0 && !self.writes(slot, sub) {
             let at = self.cross_bus(job.sectors, now);
@@ -482,6 +526,7 @@ impl<P: Planner, D: Device> Run<P, D> {
             request: state.request,
             response_time: now - state.request.start,
             measured: state.id >= self.array.warmup,
+            failed: state.failed,
         };
         self.open -= 1;
         if self.keeps_told {

@@ -22,6 +22,8 @@ pub(super) struct InFlight {
     pub(super) ends: Vec<Nanos>,
     /// Whether its requester has been told that it is complete.
     pub(super) told: bool,
+    /// Whether a device answered with an error.
+    pub(super) failed: bool,
     /// The disk that ended the last pre-read, by stage.
     pub(super) freed: Vec<Option<u32>>,
 }

@@ -121,6 +121,7 @@ impl<P: Planner, D: Device> Run<P, D> {
             request,
             response_time: end - arrived,
             measured,
+            failed: false,
         };
         let slot = self.open.claim(|| completion);
         self.open[slot] = completion;
@@ -163,6 +164,7 @@ impl<P: Planner, D: Device> Run<P, D> {
                     },
                     sector: sub.sector,
                     sectors: sub.sectors,
+                    class: request.class,
                 };
                 let service = array.devices[sub.disk].serve(job, now);
                 let end = service.ended();
@@ -170,7 +172,7 @@ impl<P: Planner, D: Device> Run<P, D> {
                 last = last.max(end);
                 self.services += 1;
                 if let (true, Some(split)) = (measured, &mut summary.split) {
-                    split.service(&service);
+                    split.service(&service, &[]);
                     self.ends.push(end);
                 }
             }

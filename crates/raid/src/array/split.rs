@@ -19,11 +19,19 @@ pub struct ResponseSplit {
     /// From the end of a sub-request to the end of the last one that it is joined with: of its
     /// request, or of the pre-reads of its stripe.
     pub join_delay: Distribution,
+    /// The stages that the device itself tells of, which make up its time; empty if it tells of none.
+    pub stages: Vec<Distribution>,
 }
 
 impl ResponseSplit {
     #[inline]
-    pub(super) fn service(&mut self, service: &Service) {
+    pub(super) fn service(&mut self, service: &Service, stages: &[Nanos]) {
+        if self.stages.len() < stages.len() {
+            self.stages.resize_with(stages.len(), Distribution::default);
+        }
+        for (all, &time) in self.stages.iter_mut().zip(stages) {
+            all.push(time);
+        }
         self.wait.push(service.started - service.arrived);
         self.positioning.push(service.positioning);
         self.transfer.push(service.transfer);
@@ -42,5 +50,12 @@ impl ResponseSplit {
         self.positioning.merge(&other.positioning);
         self.transfer.merge(&other.transfer);
         self.join_delay.merge(&other.join_delay);
+        if self.stages.len() < other.stages.len() {
+            self.stages
+                .resize_with(other.stages.len(), Distribution::default);
+        }
+        for (mine, other) in self.stages.iter_mut().zip(&other.stages) {
+            mine.merge(other);
+        }
     }
 }

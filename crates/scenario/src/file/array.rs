@@ -43,6 +43,35 @@ pub struct ArrayFile {
     pub mode: Option<ModeName>,
 }
 
+impl ArrayFile {
+    /// One device, and nothing in front of it.
+    pub(crate) fn of_one() -> Self {
+        Self {
+            level: LevelName::Jbod,
+            disks: Spanned::new(0..0, 1),
+            stripe_unit: None,
+            placement: None,
+            layout: None,
+            write_start: None,
+            mirror_read: None,
+            read_layout: None,
+            join: None,
+            preread_seek: None,
+            full_turn: None,
+            transfer_memory: None,
+            copies: None,
+            groups: None,
+            failed: None,
+            mode: None,
+        }
+    }
+
+    /// Whether the file has a table for it.
+    pub(crate) fn is_given(&self) -> bool {
+        self.disks.span() != (0..0)
+    }
+}
+
 /// What a disk remembers of the tracks of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]

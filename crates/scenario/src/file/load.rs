@@ -21,6 +21,9 @@ pub struct LoadFile {
     pub batch: Option<Spanned<BatchFile>>,
     /// How large they are.
     pub size: Option<Spanned<SizeFile>>,
+    /// What sizes and addresses are counted in, such as `"4KiB"`; the stripe unit if it is not given, and
+    /// 4 KiB on SSDs.
+    pub block: Option<Spanned<String>>,
     /// The probability that one is a read; 1 if it is not given.
     pub read_share: Option<Spanned<f64>>,
     /// Where they lie; anywhere if it is not given.
@@ -147,7 +150,7 @@ pub struct BatchRowFile {
     pub share: f64,
 }
 
-/// `size = { blocks = 4 }`: one of the laws. A block is a stripe unit.
+/// `size = { blocks = 4 }`: one of the laws. A block is that of the load, or a stripe unit.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SizeFile {

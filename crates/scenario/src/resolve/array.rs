@@ -234,19 +234,23 @@ pub(super) fn wrong_geometry(
 
 pub(super) fn stripe_unit(
     check: &Checker<'_>,
-    given: Option<&Spanned<String>>,
+    array: &ArrayFile,
 ) -> Result<Sectors, ScenarioError> {
-    let Some(text) = given else {
-        return Ok(DEFAULT_STRIPE_UNIT);
-    };
-    let wrong = |expected: String| {
-        check.wrong(
-            text,
-            "array.stripe_unit",
-            format!("'{}'", text.get_ref()),
-            expected,
-        )
-    };
+    match &array.stripe_unit {
+        Some(text) => sectors(check, "array.stripe_unit", text),
+        None if array.is_given() => Ok(DEFAULT_STRIPE_UNIT),
+        None => Ok(super::ssd::BLOCK),
+    }
+}
+
+/// A size that is a whole number of sectors.
+pub(super) fn sectors(
+    check: &Checker<'_>,
+    key: &'static str,
+    text: &Spanned<String>,
+) -> Result<Sectors, ScenarioError> {
+    let wrong =
+        |expected: String| check.wrong(text, key, format!("'{}'", text.get_ref()), expected);
     let bytes: Bytes = text
         .get_ref()
         .parse()
@@ -267,7 +271,12 @@ pub(super) fn placement(
     match (&file.array.placement, trace) {
         (None, true) => Ok(Placement::Addressed),
         (None, false)
-            if file.disk.model == Some(DiskModelName::Positional) || has_addresses(file) =>
+            if file.ssd.is_some()
+                || file
+                    .disk
+                    .as_ref()
+                    .is_some_and(|disk| disk.model == Some(DiskModelName::Positional))
+                || has_addresses(file) =>
         {
             Ok(Placement::Addressed)
         }

@@ -26,10 +26,27 @@ impl Checker<'_> {
         ScenarioError::Value {
             path: self.path.to_owned(),
             line,
-            key,
+            key: key.to_owned(),
             seen: seen.to_string(),
             expected: expected.into(),
         }
+    }
+
+    /// The same for a value that is named by its key only; `None` if it is not in the file.
+    pub(super) fn wrong_at(&self, key: &str, seen: &str, expected: &str) -> Option<ScenarioError> {
+        let document = toml_edit::Document::parse(self.text).ok()?;
+        let mut item = document.as_item();
+        for part in key.split('.') {
+            item = item.get(part)?;
+        }
+        let line = 1 + self.text[..item.span()?.start].matches('\n').count();
+        Some(ScenarioError::Value {
+            path: self.path.to_owned(),
+            line,
+            key: key.to_owned(),
+            seen: seen.to_owned(),
+            expected: expected.to_owned(),
+        })
     }
 
     /// An error about something that is missing.

@@ -7,12 +7,30 @@ use iosonar_units::Nanos;
 
 use super::check::Checker;
 use crate::file::{DiskFile, DiskModelName, RpoCountName, ScenarioFile, SchedulerName};
-use crate::{DiskModel, ScenarioError};
+use crate::{DiskModel, DiskSet, ScenarioError};
 
 /// How long a job waits at most where the scheduler would let it starve.
 const MOST_WAIT: Nanos = Nanos::from_secs(2);
 
-pub(super) fn model(check: &Checker<'_>, disk: &DiskFile) -> Result<DiskModel, ScenarioError> {
+/// The table `[disk]`, and the disks of other kinds in it.
+pub(super) fn disks(
+    check: &Checker<'_>,
+    file: &ScenarioFile,
+    disk: &DiskFile,
+    directory: &Path,
+) -> Result<DiskSet, ScenarioError> {
+    let mut profile = DiskProfile::load(&disk.profile, directory)?;
+    if let Some(zoning) = disk.zoning {
+        profile.transfer.zoning = zoning;
+    }
+    Ok(DiskSet {
+        profile,
+        others: others(check, file, disk, directory)?,
+        model: model(check, disk)?,
+    })
+}
+
+fn model(check: &Checker<'_>, disk: &DiskFile) -> Result<DiskModel, ScenarioError> {
     match disk.model {
         None | Some(DiskModelName::Sampled) => sampled(check, disk).map(DiskModel::Sampled),
         Some(DiskModelName::Positional) => positional(check, disk).map(DiskModel::Positional),
@@ -20,16 +38,17 @@ pub(super) fn model(check: &Checker<'_>, disk: &DiskFile) -> Result<DiskModel, S
 }
 
 /// The disks of other kinds.
-pub(super) fn others(
+fn others(
     check: &Checker<'_>,
     file: &ScenarioFile,
+    disk: &DiskFile,
     directory: &Path,
 ) -> Result<Vec<(Vec<usize>, DiskProfile)>, ScenarioError> {
     let spares = file.rebuild.as_ref().and(file.array.failed.as_ref());
     let all = *file.array.disks.get_ref() + spares.map_or(0, |failed| failed.get_ref().len());
     let mut seen: Vec<usize> = Vec::new();
     let mut others = Vec::new();
-    for other in &file.disk.other {
+    for other in &disk.other {
         for &disk in other.disks.get_ref() {
             if disk >= all || seen.contains(&disk) {
                 let expected = format!("disks from 0 to {}, each once", all.saturating_sub(1));
@@ -38,7 +57,7 @@ pub(super) fn others(
             seen.push(disk);
         }
         let mut profile = DiskProfile::load(&other.profile, directory)?;
-        if let Some(zoning) = file.disk.zoning {
+        if let Some(zoning) = disk.zoning {
             profile.transfer.zoning = zoning;
         }
         others.push((other.disks.get_ref().clone(), profile));

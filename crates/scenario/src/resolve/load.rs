@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use iosonar_raid::Placement;
 use iosonar_trace::Reading;
 use iosonar_units::{Nanos, Sectors};
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, LoadPhase, Size, Workload};
@@ -101,7 +102,19 @@ pub(super) fn load(
              synthetic: leave them out, or give a --trace",
         ));
     }
-    let load = synthetic(check, load, array.stripe_unit, data_sectors)?;
+    let block = match &load.block {
+        None if array.is_of_ssds() => super::ssd::BLOCK,
+        None => array.stripe_unit,
+        Some(block) if array.placement == Placement::Random => {
+            let expected = "no value: with random placement sizes are counted in stripe units";
+            return Err(check.wrong(block, "load.block", block.get_ref(), expected));
+        }
+        Some(block) => super::array::sectors(check, "load.block", block)?,
+    };
+    if u64::from(block.get()) > data_sectors {
+        return Err(check.incomplete("'load.block' is larger than the array"));
+    }
+    let load = synthetic(check, load, block, data_sectors)?;
     let requests = match &load {
         Load::Synthetic { requests, .. } | Load::Closed { requests, .. } => *requests,
         Load::Trace { .. } => 0,

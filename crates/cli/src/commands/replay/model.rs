@@ -30,8 +30,8 @@ pub(super) fn device(args: &EngineArgs, number: usize) -> anyhow::Result<Box<dyn
 /// A server of the simulator, asked as time goes by.
 struct InRealTime<D> {
     server: D,
-    /// When the service under way ends.
-    end: Option<Nanos>,
+    /// The instants at which the server is to be asked, the next one last.
+    told: Vec<Nanos>,
     /// What has been served and was not told yet.
     done: VecDeque<(u32, Nanos)>,
     names: HashMap<RequestId, u32>,
@@ -42,7 +42,7 @@ impl<D: Device> InRealTime<D> {
     fn new(server: D) -> Self {
         Self {
             server,
-            end: None,
+            told: Vec::new(),
             done: VecDeque::new(),
             names: HashMap::new(),
             requests: 0,
@@ -51,12 +51,13 @@ impl<D: Device> InRealTime<D> {
 
     /// All services that end until `now`.
     fn advance(&mut self, now: Nanos) {
-        while let Some(end) = self.end.filter(|end| *end <= now) {
-            let served = self.server.complete(end);
-            if let Some(id) = self.names.remove(&served.job.request) {
-                self.done.push_back((id, end));
+        while let Some(at) = self.told.pop_if(|at| *at <= now) {
+            if let Some(served) = self.server.complete(at, at)
+                && let Some(id) = self.names.remove(&served.job.request)
+            {
+                self.done.push_back((id, at));
             }
-            self.end = self.server.start_next(end);
+            self.told.extend(self.server.start_next(at));
         }
     }
 }
@@ -86,16 +87,18 @@ impl<D: Device + Send> SimulatedDevice for InRealTime<D> {
                 pace: PaceOf::NewPlace,
                 sector,
                 sectors,
+                class: 0,
             },
             now,
         );
-        if self.end.is_none() {
-            self.end = self.server.start_next(now);
-        }
+        self.told.extend(self.server.start_next(now));
     }
 
     fn next_completion(&self) -> Option<Nanos> {
-        self.done.front().map(|(_, at)| *at).or(self.end)
+        self.done
+            .front()
+            .map(|(_, at)| *at)
+            .or(self.told.last().copied())
     }
 
     fn complete(&mut self, now: Nanos) -> Option<(u32, Nanos)> {

@@ -1,7 +1,7 @@
 //! From requests to jobs: plans, the bus, the queues of the devices.
 
 use iosonar_device::{Access, Device, Job, PaceOf, Positioning, Priority, RequestId};
-use iosonar_trace::Op;
+use iosonar_trace::{Op, Request};
 use iosonar_units::{Nanos, Sectors};
 
 use super::{Event, Run};
@@ -16,7 +16,16 @@ impl<P: Planner, D: Device> Run<P, D> {
         let state = &mut self.in_flight[slot];
         state.plan.clear();
         let (planner, devices) = (&mut self.array.planner, &self.array.devices);
-        planner.plan(&state.request, devices, &mut state.plan);
+        if self.discards && state.request.op == Op::Discard {
+            let write = Request {
+                op: Op::Write,
+                ..state.request
+            };
+            planner.plan(&write, devices, &mut state.plan);
+            state.plan.discard();
+        } else {
+            planner.plan(&state.request, devices, &mut state.plan);
+        }
         if self.array.rules.coalesce {
             state.plan.coalesce();
         }
@@ -127,8 +136,9 @@ impl<P: Planner, D: Device> Run<P, D> {
     pub(super) fn writes(&self, slot: u32, sub: u32) -> bool {
         let state = &self.in_flight[slot];
         let part = state.part(sub as usize);
-        let direct = StageKind::Direct(Access::Read);
-        !part.preread && state.plan.stages()[part.stage].kind != direct
+        let kind = state.plan.stages()[part.stage].kind;
+        let moves_none = kind == StageKind::Direct(Access::Discard);
+        !part.preread && !moves_none && kind != StageKind::Direct(Access::Read)
     }
 
     /// When data that come to the bus now have crossed it.
@@ -157,6 +167,7 @@ impl<P: Planner, D: Device> Run<P, D> {
             pace: PaceOf::NewPlace,
             sector: piece.sector,
             sectors: piece.sectors,
+            class: state.request.class,
         };
         match kind {
             StageKind::Direct(access) => job.access = access,

@@ -1,0 +1,737 @@
+//! Channels and dies: what the translation layer wants done, in time.
+//!
+//! Logical pages lie on planes in turn, a flash page's worth at a time: channels first, then the dies
+//! of a channel, then the planes of a die. A *server* is a die, or each plane of it. It does one thing at a
+//! time: the first of its reads, of its writes, or of the cleaning that is due. A read occupies it until
+//! its data have crossed the channel, a write from the moment that the channel is asked for.
+//!
+//! Cleaning goes on in the background, page by page, whenever its server has nothing else to do. A write
+//! to a block that is still to be erased waits for that, and cleaning goes first then.
+
+use std::collections::VecDeque;
+
+use iosonar_sim_core::Stream;
+use iosonar_units::Nanos;
+
+use crate::FlashParameters;
+use crate::ftl::{FtlCounts, Medium, Nowhere, Plane, ShapeError, Writer};
+use crate::servers::{BusyTime, Servers};
+
+/// Who waits for an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// A unit of a command.
+    Unit(u32),
+    /// The mapping of a unit, which is to be read first.
+    Mapping(u32),
+    /// A page of the cache of which a part was written: the rest is read first.
+    Destage { plane: u32, page: u32 },
+    /// Pages of the cache, which have their slots on one flash page that ends with this.
+    Programmed { plane: u32, last_slot: u32 },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Read,
+    Program,
+    /// A step of cleaning: a page is read, if `read`, and one programmed, if `program`.
+    Copy {
+        read: bool,
+        program: bool,
+    },
+    Erase,
+}
+
+/// An operation.
+#[derive(Clone, Copy, Debug)]
+struct Operation {
+    kind: Kind,
+    owner: Option<Owner>,
+    /// In the die.
+    time: Nanos,
+    /// On the channel.
+    bytes: u32,
+    /// How many cleanings must be done before.
+    needs: u32,
+    /// The order of arrival at the server.
+    order: u64,
+}
+
+/// The cleaning of a block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cleaning {
+    reads: u32,
+    pages: u32,
+    programs: u32,
+    erase: bool,
+    in_place: bool,
+}
+
+/// Where an operation has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The die reads.
+    Read,
+    /// It waits for the channel, or its data cross it.
+    Channel,
+    /// The die programs or erases.
+    Write,
+}
+
+#[derive(Clone, Debug)]
+struct Server {
+    current: Option<(Operation, Phase)>,
+    /// When the die's phase ends.
+    until: Nanos,
+    /// The events of phases that were suspended are void.
+    generation: u32,
+    suspended: Option<(Operation, Nanos)>,
+    reads: VecDeque<Operation>,
+    writes: VecDeque<Operation>,
+    cleanings: VecDeque<Cleaning>,
+    issued: u32,
+    cleaned: u32,
+    operations: u64,
+    busy: BusyTime,
+}
+
+/// What happens next to flash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FlashEvent {
+    /// A die has read, programmed or erased.
+    Die { server: u32, generation: u32 },
+    /// Data have crossed the channel.
+    Channel { server: u32 },
+}
+
+/// What the rest of the device is told.
+pub(crate) trait FlashHost {
+    /// Plans an event.
+    fn schedule(&mut self, at: Nanos, event: FlashEvent);
+    /// The operation of this owner has come out of a queue, been in the die, or crossed the channel.
+    fn passed(&mut self, owner: Owner, what: Passed, now: Nanos);
+    /// It is done.
+    fn done(&mut self, owner: Owner, now: Nanos);
+}
+
+/// What an operation has gone through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Passed {
+    /// A queue.
+    Wait,
+    /// The die.
+    Die,
+    /// The channel.
+    Channel,
+}
+
+/// What was done to the flash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlashCounts {
+    /// Pages read for the host.
+    pub reads: u64,
+    /// Pages programmed for the host.
+    pub programs: u64,
+    /// Pages read by cleaning.
+    pub cleaning_reads: u64,
+    /// Pages programmed by cleaning.
+    pub cleaning_programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Programs and erases that were suspended for a read.
+    pub suspensions: u64,
+}
+
+impl FlashCounts {
+    /// All of them.
+    pub fn operations(&self) -> u64 {
+        self.reads + self.programs + self.cleaning_reads + self.cleaning_programs + self.erases
+    }
+
+    /// Adds those of another device.
+    pub fn merge(&mut self, other: &Self) {
+        self.reads += other.reads;
+        self.programs += other.programs;
+        self.cleaning_reads += other.cleaning_reads;
+        self.cleaning_programs += other.cleaning_programs;
+        self.erases += other.erases;
+        self.suspensions += other.suspensions;
+    }
+}
+
+/// All channels with their dies.
+#[derive(Clone, Debug)]
+pub(crate) struct Flash {
+    p: FlashParameters,
+    planes: Vec<Plane>,
+    servers: Vec<Server>,
+    channels: Vec<Servers<u32>>,
+    /// By plane and block: how many cleanings of its server must be done before it can be programmed.
+    ready: Vec<Vec<u32>>,
+    page_time: [Nanos; 2],
+    counts: FlashCounts,
+    counts_before: FtlCounts,
+}
+
+/// Collects what a translation layer wants done.
+struct Collector<'a> {
+    p: &'a FlashParameters,
+    server: &'a mut Server,
+    ready: &'a mut [u32],
+    cleaning: Cleaning,
+    erased: u32,
+    /// Who waits for the page that is programmed.
+    owner: Option<Owner>,
+    /// What of the data crosses the channel.
+    bytes: u32,
+    plane: u32,
+}
+
+impl Medium for Collector<'_> {
+    fn program(&mut self, last_slot: u32, writer: Writer) {
+        if writer == Writer::Cleaner {
+            self.cleaning.programs += 1;
+            self.cleaning.in_place |= self.erased != u32::MAX;
+            return;
+        }
+        let shape = &self.p.plane;
+        let block = last_slot / shape.slots_per_block;
+        let page = last_slot % shape.slots_per_block / shape.slots_per_page;
+        let owner = self.owner.unwrap_or(Owner::Programmed {
+            plane: self.plane,
+            last_slot,
+        });
+        let operation = Operation {
+            kind: Kind::Program,
+            owner: Some(owner),
+            time: self.p.program[page as usize % self.p.program.len()],
+            bytes: self.bytes,
+            needs: self.ready[block as usize],
+            order: self.server.operations,
+        };
+        self.server.operations += 1;
+        self.server.writes.push_back(operation);
+    }
+
+    fn clean(&mut self, _: u32) {
+        self.cleaning = Cleaning::default();
+        self.erased = u32::MAX;
+    }
+
+    fn read(&mut self, _: u32, pages: u32) {
+        self.cleaning.reads += 1;
+        self.cleaning.pages += pages;
+    }
+
+    fn erase(&mut self, block: u32) {
+        self.cleaning.erase = true;
+        self.erased = block;
+        // What is programmed into it waits for the end of the whole cleaning.
+        self.ready[block as usize] = self.server.issued + 1;
+    }
+
+    fn cleaned(&mut self) {
+        self.server.issued += 1;
+        self.server.cleanings.push_back(self.cleaning);
+    }
+}
+
+impl Flash {
+    pub(crate) fn new(p: &FlashParameters, places: &mut Stream) -> Result<Self, ShapeError> {
+        let overwrites = (p.overwrites * f64::from(p.plane.logical_pages)) as u64;
+        let mut planes = Vec::with_capacity(p.planes as usize);
+        for _ in 0..p.planes {
+            let mut plane = Plane::new(p.plane, p.filling)?;
+            for _ in 0..overwrites {
+                let page = places.below(u64::from(p.plane.logical_pages)) as u32;
+                plane.write(page, &mut Nowhere);
+            }
+            planes.push(plane);
+        }
+        let servers = p.planes / p.server.planes;
+        let server = Server {
+            current: None,
+            until: Nanos::ZERO,
+            generation: 0,
+            suspended: None,
+            reads: VecDeque::new(),
+            writes: VecDeque::new(),
+            cleanings: VecDeque::new(),
+            issued: 0,
+            cleaned: 0,
+            operations: 0,
+            busy: BusyTime::default(),
+        };
+        // A copy in cleaning takes the time of no particular page.
+        let mean = |times: &[Nanos]| {
+            let sum: u64 = times.iter().map(|t| t.get()).sum();
+            Nanos::new(sum / times.len() as u64)
+        };
+        let mut flash = Self {
+            page_time: [mean(&p.read), mean(&p.program)],
+            planes,
+            servers: vec![server; servers as usize],
+            channels: vec![Servers::new(1); p.channels as usize],
+            ready: vec![vec![0; p.plane.blocks as usize]; p.planes as usize],
+            counts: FlashCounts::default(),
+            counts_before: FtlCounts::default(),
+            p: p.clone(),
+        };
+        flash.counts_before = flash.all_ftl_counts();
+        Ok(flash)
+    }
+
+    /// The plane of a logical page, and its number there.
+    #[inline]
+    pub(crate) fn place(&self, page: u64) -> (u32, u32) {
+        let per_page = u64::from(self.p.plane.slots_per_page);
+        let planes = u64::from(self.p.planes);
+        let (whole, part) = (page / per_page, page % per_page);
+        (
+            (whole % planes) as u32,
+            (whole / planes * per_page + part) as u32,
+        )
+    }
+
+    /// The number on the device of a logical page of a plane.
+    #[inline]
+    pub(crate) fn page_at(&self, plane: u32, page: u32) -> u64 {
+        let per_page = u64::from(self.p.plane.slots_per_page);
+        let (whole, part) = (u64::from(page) / per_page, u64::from(page) % per_page);
+        (whole * u64::from(self.p.planes) + u64::from(plane)) * per_page + part
+    }
+
+    pub(crate) fn slots_per_page(&self) -> u64 {
+        u64::from(self.p.plane.slots_per_page)
+    }
+
+    pub(crate) fn logical_page_bytes(&self) -> u64 {
+        self.p.logical_page_bytes
+    }
+
+    /// The server of a plane. Planes are numbered channels first, then dies, then planes.
+    #[inline]
+    fn server_of(&self, plane: u32) -> u32 {
+        plane % (self.p.planes / self.p.server.planes)
+    }
+
+    #[inline]
+    fn channel_of(&self, server: u32) -> u32 {
+        server % self.p.channels
+    }
+
+    pub(crate) fn plane(&self, plane: u32) -> &Plane {
+        &self.planes[plane as usize]
+    }
+
+    pub(crate) fn discard(&mut self, plane: u32, page: u32) {
+        self.planes[plane as usize].discard(page);
+    }
+
+    /// Reads the flash page of a slot.
+    pub(crate) fn read(
+        &mut self,
+        plane: u32,
+        slot: u32,
+        bytes: u32,
+        owner: Owner,
+        now: Nanos,
+        host: &mut impl FlashHost,
+    ) {
+        let shape = &self.p.plane;
+        let page = slot % shape.slots_per_block / shape.slots_per_page;
+        self.read_page(plane, page, bytes, owner, now, host);
+    }
+
+    /// Reads a flash page that is this one of its block.
+    pub(crate) fn read_page(
+        &mut self,
+        plane: u32,
+        page: u32,
+        bytes: u32,
+        owner: Owner,
+        now: Nanos,
+        host: &mut impl FlashHost,
+    ) {
+        let server = self.server_of(plane);
+        let state = &mut self.servers[server as usize];
+        let operation = Operation {
+            kind: Kind::Read,
+            owner: Some(owner),
+            time: self.p.read[page as usize % self.p.read.len()],
+            bytes,
+            needs: 0,
+            order: state.operations,
+        };
+        state.operations += 1;
+        state.reads.push_back(operation);
+        self.start(server, now, host);
+    }
+
+    /// Writes a logical page. `owner` is told when its flash page has been programmed; without one, the
+    /// owner of a whole page is.
+    pub(crate) fn write(
+        &mut self,
+        plane: u32,
+        page: u32,
+        bytes: u32,
+        owner: Option<Owner>,
+        now: Nanos,
+        host: &mut impl FlashHost,
+    ) -> u32 {
+        let server = self.server_of(plane);
+        let mut collector = Collector {
+            p: &self.p,
+            server: &mut self.servers[server as usize],
+            ready: &mut self.ready[plane as usize],
+            cleaning: Cleaning::default(),
+            erased: u32::MAX,
+            owner,
+            bytes,
+            plane,
+        };
+        let slot = self.planes[plane as usize].write(page, &mut collector);
+        self.start(server, now, host);
+        slot
+    }
+
+    /// Takes the next thing to do, if the server is free.
+    fn start(&mut self, server: u32, now: Nanos, host: &mut impl FlashHost) {
+        let state = &mut self.servers[server as usize];
+        if state.current.is_some() {
+            self.suspend(server, now, host);
+            return;
+        }
+        let Some(operation) = Self::next(&self.p, state, self.page_time) else {
+            return;
+        };
+        state.busy.change(1, now);
+        self.begin(server, operation, now, host);
+    }
+
+    fn begin(&mut self, server: u32, operation: Operation, now: Nanos, host: &mut impl FlashHost) {
+        if let Some(owner) = operation.owner {
+            host.passed(owner, Passed::Wait, now);
+        }
+        match operation.kind {
+            Kind::Read => {
+                self.counts.reads += 1;
+                self.in_die(
+                    server,
+                    operation,
+                    Phase::Read,
+                    operation.time + self.p.command,
+                    now,
+                    host,
+                );
+            }
+            Kind::Program => {
+                self.counts.programs += 1;
+                self.ask_for_channel(server, operation, now, host);
+            }
+            Kind::Copy { read, program } => {
+                self.counts.cleaning_reads += u64::from(read);
+                self.counts.cleaning_programs += u64::from(program);
+                if read {
+                    let time = self.page_time[0] + self.p.command;
+                    self.in_die(server, operation, Phase::Read, time, now, host);
+                } else {
+                    self.ask_for_channel(server, operation, now, host);
+                }
+            }
+            Kind::Erase => {
+                self.counts.erases += 1;
+                self.in_die(
+                    server,
+                    operation,
+                    Phase::Write,
+                    self.p.erase + self.p.command,
+                    now,
+                    host,
+                );
+            }
+        }
+    }
+
+    fn in_die(
+        &mut self,
+        server: u32,
+        operation: Operation,
+        phase: Phase,
+        time: Nanos,
+        now: Nanos,
+        host: &mut impl FlashHost,
+    ) {
+        let state = &mut self.servers[server as usize];
+        state.current = Some((operation, phase));
+        state.until = now + time;
+        let generation = state.generation;
+        host.schedule(now + time, FlashEvent::Die { server, generation });
+    }
+
+    fn ask_for_channel(
+        &mut self,
+        server: u32,
+        operation: Operation,
+        now: Nanos,
+        host: &mut impl FlashHost,
+    ) {
+        let state = &mut self.servers[server as usize];
+        state.current = Some((operation, Phase::Channel));
+        let copies_inside = matches!(operation.kind, Kind::Copy { .. }) && self.p.copyback;
+        if copies_inside {
+            self.leave_channel(server, now, host);
+            return;
+        }
+        let channel = self.channel_of(server);
+        if let Some(server) = self.channels[channel as usize].arrive(server, now) {
+            self.cross_channel(server, now, host);
+        }
+    }
+
+    fn cross_channel(&mut self, server: u32, now: Nanos, host: &mut impl FlashHost) {
+        let Some((operation, _)) = self.servers[server as usize].current else {
+            unreachable!("it asked for the channel")
+        };
+        if let Some(owner) = operation.owner {
+            host.passed(owner, Passed::Wait, now);
+        }
+        let mut time = Nanos::nearest(f64::from(operation.bytes) * self.p.channel_ns_per_byte);
+        if matches!(operation.kind, Kind::Program | Kind::Copy { .. }) {
+            time += self.p.command;
+        }
+        host.schedule(now + time, FlashEvent::Channel { server });
+    }
+
+    pub(crate) fn handle(&mut self, event: FlashEvent, now: Nanos, host: &mut impl FlashHost) {
+        match event {
+            FlashEvent::Die { server, generation } => {
+                if self.servers[server as usize].generation == generation {
+                    self.leave_die(server, now, host);
+                }
+            }
+            FlashEvent::Channel { server } => {
+                let channel = self.channel_of(server);
+                if let Some(next) = self.channels[channel as usize].depart(now) {
+                    self.cross_channel(next, now, host);
+                }
+                if let Some((operation, _)) = self.servers[server as usize].current
+                    && let Some(owner) = operation.owner
+                {
+                    host.passed(owner, Passed::Channel, now);
+                }
+                self.leave_channel(server, now, host);
+            }
+        }
+    }
+
+    fn leave_die(&mut self, server: u32, now: Nanos, host: &mut impl FlashHost) {
+        let Some((operation, phase)) = self.servers[server as usize].current else {
+            unreachable!("the die was doing something")
+        };
+        if let Some(owner) = operation.owner {
+            host.passed(owner, Passed::Die, now);
+        }
+        match phase {
+            Phase::Read => self.ask_for_channel(server, operation, now, host),
+            Phase::Write => self.finish(server, operation, now, host),
+            Phase::Channel => unreachable!("the channel is no die"),
+        }
+    }
+
+    fn leave_channel(&mut self, server: u32, now: Nanos, host: &mut impl FlashHost) {
+        let Some((operation, _)) = self.servers[server as usize].current else {
+            unreachable!("something crossed the channel")
+        };
+        match operation.kind {
+            Kind::Program => {
+                self.in_die(server, operation, Phase::Write, operation.time, now, host);
+            }
+            Kind::Copy { program: true, .. } => {
+                self.in_die(
+                    server,
+                    operation,
+                    Phase::Write,
+                    self.page_time[1],
+                    now,
+                    host,
+                );
+            }
+            _ => self.finish(server, operation, now, host),
+        }
+    }
+
+    fn finish(&mut self, server: u32, operation: Operation, now: Nanos, host: &mut impl FlashHost) {
+        let state = &mut self.servers[server as usize];
+        state.current = None;
+        if matches!(operation.kind, Kind::Copy { .. } | Kind::Erase) {
+            state.end_of_step(operation.kind);
+        }
+        match state.suspended.take() {
+            // What was suspended goes on when no other read waits.
+            Some((resumed, left)) if state.reads.is_empty() => {
+                let phase = Phase::Write;
+                self.in_die(server, resumed, phase, left, now, host);
+            }
+            suspended => {
+                state.suspended = suspended;
+                match Self::next(&self.p, state, self.page_time) {
+                    Some(next) => self.begin(server, next, now, host),
+                    None => state.busy.change(-1, now),
+                }
+            }
+        }
+        if let Some(owner) = operation.owner {
+            host.done(owner, now);
+        }
+    }
+
+    /// A read has come while the die programs or erases.
+    fn suspend(&mut self, server: u32, now: Nanos, host: &mut impl FlashHost) {
+        let Some(cost) = self.p.suspend else { return };
+        let state = &mut self.servers[server as usize];
+        let Some((operation, Phase::Write)) = state.current else {
+            return;
+        };
+        if state.reads.is_empty() || state.suspended.is_some() || now + cost >= state.until {
+            return;
+        }
+        let left = state.until - now;
+        state.generation = state.generation.wrapping_add(1);
+        let Some(mut read) = state.reads.pop_front() else {
+            return;
+        };
+        state.suspended = Some((operation, left));
+        self.counts.suspensions += 1;
+        // What the suspension takes, the read waits for.
+        read.time += cost;
+        self.begin(server, read, now, host);
+    }
+
+    /// What the server does next.
+    #[inline]
+    fn next(p: &FlashParameters, state: &mut Server, page_time: [Nanos; 2]) -> Option<Operation> {
+        if state.suspended.is_some() {
+            return state.reads.pop_front();
+        }
+        let write = state
+            .writes
+            .front()
+            .filter(|w| w.needs <= state.cleaned)
+            .map(|w| w.order);
+        let read = state.reads.front().map(|r| r.order);
+        let takes_read = match (read, write) {
+            (Some(read), Some(write)) => p.reads_first || read < write,
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        if takes_read {
+            return state.reads.pop_front();
+        }
+        if write.is_some() {
+            return state.writes.pop_front();
+        }
+        state.next_step(p, page_time)
+    }
+
+    /// The counts of all planes, those of preconditioning not counted.
+    pub(crate) fn ftl_counts(&self) -> FtlCounts {
+        self.all_ftl_counts().since(&self.counts_before)
+    }
+
+    fn all_ftl_counts(&self) -> FtlCounts {
+        let mut all = FtlCounts::default();
+        for plane in &self.planes {
+            all.merge(&plane.counts());
+        }
+        all
+    }
+
+    pub(crate) fn counts(&self) -> FlashCounts {
+        self.counts
+    }
+
+    /// The fewest, the mean and the most erases of a block.
+    pub(crate) fn wear(&self) -> (u32, f64, u32) {
+        let all = || self.planes.iter().flat_map(super::ftl::Plane::erases);
+        let blocks = f64::from(self.p.plane.blocks) * f64::from(self.p.planes);
+        let sum: u64 = all().map(|&erases| u64::from(erases)).sum();
+        let (least, most) = (all().min().copied(), all().max().copied());
+        (least.unwrap_or(0), sum as f64 / blocks, most.unwrap_or(0))
+    }
+
+    pub(crate) fn measure_from(&mut self, now: Nanos) {
+        self.counts = FlashCounts::default();
+        self.counts_before = self.all_ftl_counts();
+        for server in &mut self.servers {
+            server.busy.measure_from(now);
+        }
+        for channel in &mut self.channels {
+            channel.busy.measure_from(now);
+        }
+    }
+
+    /// The busy times of channels and of dies (or planes), in nanoseconds.
+    pub(crate) fn busy(&self, now: Nanos) -> (Vec<u128>, Vec<u128>) {
+        (
+            self.channels.iter().map(|c| c.busy.until(now)).collect(),
+            self.servers.iter().map(|s| s.busy.until(now)).collect(),
+        )
+    }
+}
+
+impl Server {
+    /// The next step of cleaning.
+    fn next_step(&mut self, p: &FlashParameters, page_time: [Nanos; 2]) -> Option<Operation> {
+        let cleaning = self.cleanings.front_mut()?;
+        let operation = |kind, time, bytes| Operation {
+            kind,
+            owner: None,
+            time,
+            bytes,
+            needs: 0,
+            order: 0,
+        };
+        let unit = p.logical_page_bytes as u32;
+        // In place, all is read and the block erased before the first page goes back.
+        let erases_now =
+            cleaning.erase && cleaning.reads == 0 && (cleaning.in_place || cleaning.programs == 0);
+        if erases_now {
+            return Some(operation(Kind::Erase, p.erase, 0));
+        }
+        let read = cleaning.reads > 0;
+        let steps = if cleaning.in_place {
+            u32::MAX
+        } else {
+            cleaning.reads.max(cleaning.programs)
+        };
+        let program = cleaning.programs > 0 && (!read || cleaning.programs >= steps);
+        let mut bytes = 0;
+        if read {
+            // As many logical pages as each page that is left has on average.
+            let pages = cleaning.pages / cleaning.reads;
+            cleaning.pages -= pages;
+            cleaning.reads -= 1;
+            bytes += pages * unit;
+        }
+        if program {
+            cleaning.programs -= 1;
+            bytes += p.plane.slots_per_page * unit;
+        }
+        let kind = Kind::Copy { read, program };
+        Some(operation(kind, page_time[0], bytes))
+    }
+
+    fn end_of_step(&mut self, kind: Kind) {
+        let Some(cleaning) = self.cleanings.front_mut() else {
+            unreachable!("it was being cleaned")
+        };
+        if kind == Kind::Erase {
+            cleaning.erase = false;
+        }
+        if cleaning.reads == 0 && cleaning.programs == 0 && !cleaning.erase {
+            self.cleanings.pop_front();
+            self.cleaned += 1;
+        }
+    }
+}

@@ -1,0 +1,559 @@
+//! The flash translation layer of one plane: page mapping, cleaning, wear.
+//!
+//! Logical pages lie on planes in a fixed pattern in turn, so each plane translates for
+//! itself. It is pure bookkeeping, without time: what has to be done to the flash is told to a
+//! [`Medium`], in the order in which it has to be done.
+//!
+//! - A *slot* holds one logical page. Flash pages may be larger than logical ones: then a flash page
+//!   is programmed when all its slots are taken.
+//! - Writes go to the *frontier*, an open block. When it is full, a free block follows; when these run
+//!   short, a *victim* is cleaned: what is valid in it is copied, and it is erased.
+//! - What the drive held at the beginning is not written down page by page but follows from the first
+//!   logical page of each block ([`Filling`]). So a drive of any size is ready at once, and memory
+//!   is touched where pages are written.
+
+mod filling;
+mod free;
+mod victims;
+
+use crate::ftl::free::FreeBlocks;
+use crate::ftl::victims::Victims;
+
+pub use filling::{Filling, steady_state};
+pub use victims::Cleaning;
+
+/// The shape of a plane, and how it is cleaned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlaneShape {
+    /// How many blocks.
+    pub blocks: u32,
+    /// Slots of a block: its flash pages times the logical pages of each.
+    pub slots_per_block: u32,
+    /// Slots of a flash page.
+    pub slots_per_page: u32,
+    /// How many logical pages it holds.
+    pub logical_pages: u32,
+    /// How many free blocks there are always; 0: a block is cleaned only when no slot is left, and what
+    /// was valid in it goes back into it.
+    pub reserve: u32,
+    /// Which blocks are cleaned.
+    pub cleaning: Cleaning,
+    /// By how many erases blocks may differ before one that lags behind is cleaned whatever it
+    /// holds.
+    pub wear_levelling: Option<u32>,
+}
+
+/// Why a plane cannot have a shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShapeError {
+    /// Something that must be there is not.
+    #[error("a plane has at least one block, page and logical page")]
+    Empty,
+    /// There is no room for cleaning.
+    #[error(
+        "a plane of {blocks} blocks with {slots_per_block} logical pages each has no room to hold {logical} \
+         logical pages and {reserve} free blocks: there must be more spare room than these and the open blocks"
+    )]
+    NoRoom {
+        /// Blocks of the plane.
+        blocks: u32,
+        /// Slots of each.
+        slots_per_block: u32,
+        /// Logical pages.
+        logical: u32,
+        /// Free blocks.
+        reserve: u32,
+    },
+    /// One free block is not enough.
+    #[error(
+        "a reserve of one block is none: cleaning fills it before it frees another; take 0, or 2 or more"
+    )]
+    OneReserved,
+    /// More than numbers of 32 bits tell apart.
+    #[error("a plane has at most 2^31 slots, and a block 65 535: these have {0}")]
+    TooLarge(u64),
+}
+
+impl PlaneShape {
+    /// Whether a plane can have this shape.
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub fn check(&self) -> Result<(), ShapeError> {
+        let slots = u64::from(self.blocks) * u64::from(self.slots_per_block);
+        if slots == 0 || self.slots_per_page == 0 || self.logical_pages == 0 {
+            return Err(ShapeError::Empty);
+        }
+        if slots >= 1 << 31 || self.slots_per_block > 65_535 {
+            return Err(ShapeError::TooLarge(
+                slots.max(u64::from(self.slots_per_block)),
+            ));
+        }
+        if self.reserve == 1 {
+            return Err(ShapeError::OneReserved);
+        }
+        // The open blocks of writer and cleaner, and one that is not full.
+        let open = if self.reserve == 0 { 0 } else { 2 };
+        let kept = (u64::from(self.reserve) + open) * u64::from(self.slots_per_block);
+        if slots <= kept + u64::from(self.logical_pages) {
+            return Err(ShapeError::NoRoom {
+                blocks: self.blocks,
+                slots_per_block: self.slots_per_block,
+                logical: self.logical_pages,
+                reserve: self.reserve,
+            });
+        }
+        Ok(())
+    }
+
+    fn slots(&self) -> u32 {
+        self.blocks * self.slots_per_block
+    }
+}
+
+/// Who writes a flash page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// The host.
+    Host,
+    /// The cleaning of a block.
+    Cleaner,
+}
+
+/// What is done to the flash, in this order. Slots and blocks are those of the plane.
+pub trait Medium {
+    /// A logical page of the host is put into the slot (of a page that may be programmed later).
+    fn write(&mut self, slot: u32) {
+        let _ = slot;
+    }
+    /// The flash page that ends with this slot is programmed.
+    fn program(&mut self, last_slot: u32, writer: Writer) {
+        let _ = (last_slot, writer);
+    }
+    /// A block is going to be cleaned: what follows up to [`erase`](Self::erase) is for it.
+    fn clean(&mut self, block: u32) {
+        let _ = block;
+    }
+    /// A flash page is read, for this many of its logical pages.
+    fn read(&mut self, first_slot: u32, pages: u32) {
+        let _ = (first_slot, pages);
+    }
+    /// A logical page is taken out of a slot that was read ...
+    fn take(&mut self, slot: u32) {
+        let _ = slot;
+    }
+    /// ... and put into another; first taken, first put.
+    fn put(&mut self, slot: u32) {
+        let _ = slot;
+    }
+    /// A block is erased.
+    fn erase(&mut self, block: u32) {
+        let _ = block;
+    }
+    /// The cleaning is over: the blocks that the pages went to are as they shall be.
+    fn cleaned(&mut self) {}
+}
+
+/// No flash: for preconditioning, and where only the numbers count.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nowhere;
+
+impl Medium for Nowhere {}
+
+/// What was written and erased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FtlCounts {
+    /// Logical pages that the host wrote.
+    pub host_writes: u64,
+    /// Logical pages that cleaning copied.
+    pub copies: u64,
+    /// Erased blocks.
+    pub erases: u64,
+    /// Blocks among them that were cleaned because they lagged behind in wear.
+    pub levelled: u64,
+    /// Logical pages that the host discarded.
+    pub discards: u64,
+}
+
+impl FtlCounts {
+    /// All written pages by those that the host wrote; 1 is the best. NaN if there were none.
+    pub fn write_amplification(&self) -> f64 {
+        (self.host_writes + self.copies) as f64 / self.host_writes as f64
+    }
+
+    /// Adds those of another plane.
+    pub fn merge(&mut self, other: &Self) {
+        self.host_writes += other.host_writes;
+        self.copies += other.copies;
+        self.erases += other.erases;
+        self.levelled += other.levelled;
+        self.discards += other.discards;
+    }
+
+    /// What was added since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            host_writes: self.host_writes - before.host_writes,
+            copies: self.copies - before.copies,
+            erases: self.erases - before.erases,
+            levelled: self.levelled - before.levelled,
+            discards: self.discards - before.discards,
+        }
+    }
+}
+
+/// In the map: at its place of the beginning.
+const INITIAL: u32 = 0;
+/// In the map: nowhere.
+const UNMAPPED: u32 = u32::MAX;
+
+/// An open block.
+#[derive(Clone, Copy, Debug)]
+struct Frontier {
+    block: u32,
+    /// The next slot in it.
+    next: u32,
+}
+
+/// The translation of one plane. At most 10 bytes a logical page, of which only those are touched that
+/// are written.
+#[derive(Clone, Debug)]
+pub struct Plane {
+    shape: PlaneShape,
+    /// By logical page: its slot + 1, [`INITIAL`] or [`UNMAPPED`].
+    slot_of: Vec<u32>,
+    /// By slot: its logical page + 1; 0 where it is that of the beginning.
+    page_of: Vec<u32>,
+    /// By slot, a bit: whether it holds the last write of its page.
+    valid_bits: Vec<u64>,
+    /// By block: how many slots are valid.
+    valid: Vec<u16>,
+    /// By block, how often it was erased.
+    erases: Vec<u32>,
+    most_erases: u32,
+    /// What the plane held at the beginning: the first logical page of each block, and all of them behind.
+    first_page: Vec<u32>,
+    free: FreeBlocks,
+    victims: Victims,
+    host: Frontier,
+    cleaner: Frontier,
+    /// Seals since the beginning, which ages of blocks are told by.
+    seals: u32,
+    cleanings_since_look: u32,
+    counts: FtlCounts,
+}
+
+impl Plane {
+    /// A plane that holds this at the beginning.
+    ///
+    /// # Errors
+    /// If it cannot have this shape.
+    pub fn new(shape: PlaneShape, filling: Filling) -> Result<Self, ShapeError> {
+        shape.check()?;
+        let slots = shape.slots() as usize;
+        let none = Frontier {
+            block: u32::MAX,
+            next: shape.slots_per_block,
+        };
+        let mut plane = Self {
+            shape,
+            slot_of: vec![INITIAL; shape.logical_pages as usize],
+            page_of: vec![0; slots],
+            valid_bits: vec![0; slots.div_ceil(64)],
+            valid: vec![0; shape.blocks as usize],
+            erases: vec![0; shape.blocks as usize],
+            most_erases: 0,
+            first_page: Vec::new(),
+            free: FreeBlocks::new(shape.blocks),
+            victims: Victims::new(shape.cleaning, shape.blocks, shape.slots_per_block),
+            host: none,
+            cleaner: none,
+            seals: 0,
+            cleanings_since_look: 0,
+            counts: FtlCounts::default(),
+        };
+        plane.fill(filling);
+        Ok(plane)
+    }
+
+    /// Its shape.
+    pub fn shape(&self) -> &PlaneShape {
+        &self.shape
+    }
+
+    /// What was written and erased so far.
+    pub fn counts(&self) -> FtlCounts {
+        self.counts
+    }
+
+    /// How often each block was erased.
+    pub fn erases(&self) -> &[u32] {
+        &self.erases
+    }
+
+    /// Where a logical page lies; `None` if it was never written, or discarded.
+    #[inline]
+    pub fn locate(&self, page: u32) -> Option<u32> {
+        match self.slot_of[page as usize] {
+            UNMAPPED => None,
+            INITIAL => self.initial_slot(page),
+            slot => Some(slot - 1),
+        }
+    }
+
+    /// Where a page lay at the beginning.
+    fn initial_slot(&self, page: u32) -> Option<u32> {
+        let block = self.first_page.partition_point(|&first| first <= page);
+        if block == 0 || block == self.first_page.len() {
+            return None;
+        }
+        let block = block as u32 - 1;
+        Some(block * self.shape.slots_per_block + (page - self.first_page[block as usize]))
+    }
+
+    /// The logical page in a slot that is valid.
+    #[inline]
+    fn page_in(&self, slot: u32) -> u32 {
+        match self.page_of[slot as usize] {
+            0 => {
+                let block = slot / self.shape.slots_per_block;
+                self.first_page[block as usize] + slot % self.shape.slots_per_block
+            }
+            page => page - 1,
+        }
+    }
+
+    /// The logical page that was put into a slot, whether or not it has been written elsewhere since; of a slot
+    /// that the host or the cleaner has written.
+    #[inline]
+    pub fn written_to(&self, slot: u32) -> u32 {
+        self.page_of[slot as usize] - 1
+    }
+
+    /// Whether a slot is the first of a flash page that others of are open still: its data are not on
+    /// flash yet.
+    #[inline]
+    pub fn is_open(&self, slot: u32) -> bool {
+        let (block, within) = (
+            slot / self.shape.slots_per_block,
+            slot % self.shape.slots_per_block,
+        );
+        let open = |frontier: &Frontier| {
+            let page = within / self.shape.slots_per_page;
+            frontier.block == block
+                && frontier.next / self.shape.slots_per_page == page
+                && !frontier.next.is_multiple_of(self.shape.slots_per_page)
+        };
+        open(&self.host) || open(&self.cleaner)
+    }
+
+    /// The host writes a logical page; tells the slot.
+    #[inline]
+    pub fn write(&mut self, page: u32, medium: &mut impl Medium) -> u32 {
+        self.make_room(medium);
+        let slot = self.host.block * self.shape.slots_per_block + self.host.next;
+        self.host.next += 1;
+        self.counts.host_writes += 1;
+        self.invalidate(page);
+        self.map(page, slot);
+        medium.write(slot);
+        if self.host.next.is_multiple_of(self.shape.slots_per_page) {
+            medium.program(slot, Writer::Host);
+        }
+        slot
+    }
+
+    /// The host needs a logical page no more.
+    pub fn discard(&mut self, page: u32) {
+        self.counts.discards += 1;
+        self.invalidate(page);
+        self.slot_of[page as usize] = UNMAPPED;
+    }
+
+    #[inline]
+    fn map(&mut self, page: u32, slot: u32) {
+        self.slot_of[page as usize] = slot + 1;
+        self.page_of[slot as usize] = page + 1;
+        self.valid_bits[slot as usize / 64] |= 1 << (slot % 64);
+        self.valid[(slot / self.shape.slots_per_block) as usize] += 1;
+    }
+
+    #[inline]
+    fn invalidate(&mut self, page: u32) {
+        let Some(slot) = self.locate(page) else {
+            return;
+        };
+        let block = slot / self.shape.slots_per_block;
+        self.valid_bits[slot as usize / 64] &= !(1 << (slot % 64));
+        self.valid[block as usize] -= 1;
+        self.victims.lost_a_page(block, self.valid[block as usize]);
+    }
+
+    #[inline]
+    fn make_room(&mut self, medium: &mut impl Medium) {
+        if self.host.next == self.shape.slots_per_block {
+            self.next_host_block(medium);
+        }
+    }
+
+    #[cold]
+    fn next_host_block(&mut self, medium: &mut impl Medium) {
+        self.seal(self.host);
+        if self.shape.reserve == 0 {
+            if let Some(block) = self.free.take() {
+                self.host = Frontier { block, next: 0 };
+                return;
+            }
+            // A block that is all valid yields nothing; the next one does, or one behind it.
+            while self.host.next == self.shape.slots_per_block {
+                self.clean_in_place(medium);
+            }
+            return;
+        }
+        let block = self.free.take().expect("there is a reserve");
+        self.host = Frontier { block, next: 0 };
+        while self.free.len() < self.shape.reserve {
+            self.clean(medium);
+        }
+    }
+
+    /// A full block may become a victim.
+    fn seal(&mut self, frontier: Frontier) {
+        if frontier.block != u32::MAX {
+            self.seals = self.seals.wrapping_add(1);
+            let valid = self.valid[frontier.block as usize];
+            self.victims.add(frontier.block, valid, self.seals);
+        }
+    }
+
+    fn next_victim(&mut self) -> u32 {
+        if let Some(most) = self.shape.wear_levelling {
+            self.cleanings_since_look += 1;
+            // To look at all blocks for every cleaning would cost more than it gives.
+            if self.cleanings_since_look * 16 >= self.shape.blocks {
+                self.cleanings_since_look = 0;
+                if let Some(block) = self.victims.least_worn(&self.erases)
+                    && self.erases[block as usize] + most < self.most_erases
+                {
+                    self.counts.levelled += 1;
+                    self.victims.remove(block);
+                    return block;
+                }
+            }
+        }
+        self.victims
+            .choose(&self.valid, self.seals)
+            .expect("some block is full")
+    }
+
+    /// Copies what is valid in a victim to the cleaner's block, and erases it.
+    fn clean(&mut self, medium: &mut impl Medium) {
+        let victim = self.next_victim();
+        medium.clean(victim);
+        self.read_victim(victim, medium, |plane, medium, slot| {
+            medium.take(slot);
+            if plane.cleaner.next == plane.shape.slots_per_block {
+                plane.seal(plane.cleaner);
+                let block = plane.free.take().expect("there is a reserve");
+                plane.cleaner = Frontier { block, next: 0 };
+            }
+            let to = plane.cleaner.block * plane.shape.slots_per_block + plane.cleaner.next;
+            plane.cleaner.next += 1;
+            let page = plane.page_in(slot);
+            plane.map(page, to);
+            medium.put(to);
+            if plane
+                .cleaner
+                .next
+                .is_multiple_of(plane.shape.slots_per_page)
+            {
+                medium.program(to, Writer::Cleaner);
+            }
+        });
+        self.forget_contents(victim);
+        self.erase(victim, medium);
+        self.free.put(victim, self.erases[victim as usize]);
+        medium.cleaned();
+    }
+
+    /// Cleans a victim through a buffer: it is erased, and what was valid in it goes back into it. It is
+    /// the frontier then.
+    fn clean_in_place(&mut self, medium: &mut impl Medium) {
+        let victim = self.next_victim();
+        medium.clean(victim);
+        self.read_victim(victim, medium, |_, medium, slot| medium.take(slot));
+        self.erase(victim, medium);
+        let first = victim * self.shape.slots_per_block;
+        let mut next = 0;
+        for slot in first..first + self.shape.slots_per_block {
+            if !self.is_valid(slot) {
+                continue;
+            }
+            let (to, page) = (first + next, self.page_in(slot));
+            // Never beyond the slot that is looked at.
+            self.valid_bits[slot as usize / 64] &= !(1 << (slot % 64));
+            self.valid[victim as usize] -= 1;
+            self.map(page, to);
+            next += 1;
+            medium.put(to);
+            if next.is_multiple_of(self.shape.slots_per_page) {
+                medium.program(to, Writer::Cleaner);
+            }
+        }
+        self.host = Frontier {
+            block: victim,
+            next,
+        };
+        if next == self.shape.slots_per_block {
+            self.seal(self.host);
+        }
+        medium.cleaned();
+    }
+
+    #[inline]
+    fn is_valid(&self, slot: u32) -> bool {
+        self.valid_bits[slot as usize / 64] >> (slot % 64) & 1 == 1
+    }
+
+    /// Goes through the valid slots of a block, page by page.
+    fn read_victim<M: Medium>(
+        &mut self,
+        victim: u32,
+        medium: &mut M,
+        mut each: impl FnMut(&mut Self, &mut M, u32),
+    ) {
+        let per_page = self.shape.slots_per_page;
+        let first = victim * self.shape.slots_per_block;
+        let end = first + self.shape.slots_per_block;
+        for page in (first..end).step_by(per_page as usize) {
+            let slots = page..(page + per_page).min(end);
+            let valid = slots.clone().filter(|&slot| self.is_valid(slot)).count() as u32;
+            if valid == 0 {
+                continue;
+            }
+            self.counts.copies += u64::from(valid);
+            medium.read(page, valid);
+            for slot in slots {
+                if self.is_valid(slot) {
+                    each(self, medium, slot);
+                }
+            }
+        }
+    }
+
+    fn forget_contents(&mut self, block: u32) {
+        let first = block * self.shape.slots_per_block;
+        for slot in first..first + self.shape.slots_per_block {
+            self.valid_bits[slot as usize / 64] &= !(1 << (slot % 64));
+        }
+        self.valid[block as usize] = 0;
+    }
+
+    fn erase(&mut self, block: u32, medium: &mut impl Medium) {
+        medium.erase(block);
+        self.counts.erases += 1;
+        self.erases[block as usize] += 1;
+        self.most_erases = self.most_erases.max(self.erases[block as usize]);
+    }
+}

@@ -1,0 +1,192 @@
+//! What a plane holds at the beginning.
+//!
+//! The state that a drive reaches under uniform random writes is known without simulating its years:
+//!
+//! - greedy cleaning: a block loses valid pages at a rate in proportion to those it has, and goes when it
+//!   has come down to m of b. The flow through all levels is the same, so the share of blocks with i
+//!   valid pages is in proportion to 1/i for m < i <= b, and m follows from the mean, the logical
+//!   pages of a block. The write amplification is b / (b - m).
+//! - FIFO: the valid share of a block falls as exp(-c q) while its place in the queue goes from q = 0 to
+//!   1; c follows from the mean, (1 - exp(-c)) / c. The write amplification is 1 / (1 - exp(-c))
+//!   (Desnoyers, "Analytic modeling of SSD write performance", SYSTOR 2012).
+
+use super::{Cleaning, Plane, PlaneShape};
+
+/// What a plane holds at the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Filling {
+    /// Nothing.
+    Empty,
+    /// Every logical page, written once in order.
+    #[default]
+    Sequential,
+    /// Every logical page, as after uniform random writes for ever.
+    SteadyState,
+}
+
+impl Plane {
+    pub(super) fn fill(&mut self, filling: Filling) {
+        let per_block = self.shape.slots_per_block;
+        let valid = match filling {
+            Filling::Empty => return,
+            Filling::Sequential => {
+                let pages = self.shape.logical_pages;
+                let full = (pages / per_block) as usize;
+                let mut valid = vec![per_block as u16; full];
+                if !pages.is_multiple_of(per_block) {
+                    valid.push((pages % per_block) as u16);
+                }
+                valid
+            }
+            Filling::SteadyState => steady_state(&self.shape),
+        };
+        let mut first_page = 0;
+        for &valid in &valid {
+            let block = self.free.take().expect("no more blocks than there are");
+            self.first_page.push(first_page);
+            first_page += u32::from(valid);
+            self.valid[block as usize] = valid;
+            let slot = block as usize * per_block as usize;
+            set_bits(&mut self.valid_bits, slot, usize::from(valid));
+            self.seals += 1;
+            self.victims.add(block, valid, self.seals);
+        }
+        self.first_page.push(first_page);
+    }
+}
+
+/// Sets `count` bits from `from` on.
+fn set_bits(words: &mut [u64], from: usize, count: usize) {
+    let (mut at, end) = (from, from + count);
+    while at < end {
+        let bits = (64 - at % 64).min(end - at);
+        words[at / 64] |= (u64::MAX >> (64 - bits)) << (at % 64);
+        at += bits;
+    }
+}
+
+/// How many pages are valid in each full block, in the steady state of uniform random writes, from the
+/// oldest block to the newest. All blocks but the reserve are full.
+pub fn steady_state(shape: &PlaneShape) -> Vec<u16> {
+    let blocks = (shape.blocks - shape.reserve) as usize;
+    let most = f64::from(shape.slots_per_block);
+    let mean = f64::from(shape.logical_pages) / blocks as f64;
+    let mut valid: Vec<u16> = match shape.cleaning {
+        Cleaning::Fifo => {
+            let c = fifo_decay(mean / most);
+            let share = |block: usize| 1.0 - (block as f64 + 0.5) / blocks as f64;
+            (0..blocks)
+                .map(|block| libm::round(most * libm::exp(-c * share(block))) as u16)
+                .collect()
+        }
+        // Under uniform writes the oldest block is nearly the emptiest one too.
+        Cleaning::Greedy | Cleaning::CostBenefit => greedy_levels(shape, blocks, mean),
+    };
+    // Rounding has left a few pages over, or taken a few too many.
+    let mut missing =
+        i64::from(shape.logical_pages) - valid.iter().map(|&v| i64::from(v)).sum::<i64>();
+    let mut block = 0;
+    while missing != 0 {
+        let step = missing.signum();
+        let changed = i64::from(valid[block]) + step;
+        if (0..=i64::from(shape.slots_per_block)).contains(&changed) {
+            valid[block] = changed as u16;
+            missing -= step;
+        }
+        block = (block + 1) % blocks;
+    }
+    valid
+}
+
+/// The c of (1 - exp(-c)) / c = share.
+fn fifo_decay(share: f64) -> f64 {
+    let (mut low, mut high) = (1e-12, 1e6);
+    for _ in 0..200 {
+        let c = f64::midpoint(low, high);
+        if -libm::expm1(-c) / c > share {
+            low = c;
+        } else {
+            high = c;
+        }
+    }
+    low
+}
+
+/// Levels in proportion to 1/i down to where the mean is right.
+fn greedy_levels(shape: &PlaneShape, blocks: usize, mean: f64) -> Vec<u16> {
+    let most = shape.slots_per_block;
+    // Weights and pages of the levels above the lowest, and the lowest with its weight.
+    let (mut weight, mut pages, mut lowest, mut at_lowest) = (0.0, 0.0, 0, 0.0);
+    for level in (0..=most).rev() {
+        let full = if level == 0 {
+            f64::INFINITY
+        } else {
+            1.0 / f64::from(level)
+        };
+        // weight w at this level: (pages + level w) / (weight + w) = mean
+        let w = (pages - mean * weight) / (mean - f64::from(level));
+        (lowest, at_lowest) = (level, w.max(0.0));
+        if mean > f64::from(level) && w <= full {
+            break;
+        }
+        weight += full;
+        pages += full * f64::from(level);
+    }
+    let total = weight + at_lowest;
+    let mut valid = Vec::with_capacity(blocks);
+    let mut below = 0.0;
+    for level in lowest..=most {
+        below += if level == lowest {
+            at_lowest
+        } else {
+            1.0 / f64::from(level)
+        };
+        let until = libm::round(below / total * blocks as f64) as usize;
+        valid.resize(until.min(blocks).max(valid.len()), level as u16);
+    }
+    valid.resize(blocks, most as u16);
+    valid
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_set_across_words() {
+        let mut words = [0; 4];
+        set_bits(&mut words, 60, 100);
+        for at in 0..256 {
+            let set = words[at / 64] >> (at % 64) & 1 == 1;
+            assert_eq!(set, (60..160).contains(&at), "{at}");
+        }
+    }
+
+    #[test]
+    fn levels_have_the_mean_that_they_shall_have() {
+        for (per_block, alpha) in [(64, 1.07), (64, 1.28), (16, 1.15), (128, 3.0), (8, 20.0)] {
+            for cleaning in [Cleaning::Greedy, Cleaning::Fifo] {
+                let blocks = 4_000;
+                let shape = PlaneShape {
+                    blocks,
+                    slots_per_block: per_block,
+                    slots_per_page: 1,
+                    logical_pages: (f64::from(blocks * per_block) / alpha) as u32,
+                    reserve: 0,
+                    cleaning,
+                    wear_levelling: None,
+                };
+                let valid = steady_state(&shape);
+                assert_eq!(valid.len(), blocks as usize);
+                assert_eq!(
+                    valid.iter().map(|&v| u32::from(v)).sum::<u32>(),
+                    shape.logical_pages
+                );
+                assert!(
+                    valid.is_sorted_by(|a, b| a <= &(b + 1)),
+                    "the oldest are the emptiest"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Errors that name a key of the profile.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use iosonar_units::{Bytes, Nanos};
+
+use crate::profile::SsdProfileError;
+
+/// Checks values of a profile.
+pub(super) struct Checker<'a> {
+    pub(super) origin: &'a str,
+}
+
+impl Checker<'_> {
+    pub(super) fn wrong(
+        &self,
+        key: &str,
+        seen: impl Display,
+        expected: impl Into<String>,
+    ) -> SsdProfileError {
+        SsdProfileError::Value {
+            origin: self.origin.to_owned(),
+            key: key.to_owned(),
+            seen: seen.to_string(),
+            expected: expected.into(),
+        }
+    }
+
+    /// A time in microseconds.
+    pub(super) fn micros(&self, key: &str, us: f64) -> Result<Nanos, SsdProfileError> {
+        // A quarter of an hour: no device is beyond, no sum overflows.
+        if (0.0..=1e9).contains(&us) {
+            return Ok(Nanos::nearest(us * 1e3));
+        }
+        Err(self.wrong(key, us, "a time in microseconds, 0 to 1e9"))
+    }
+
+    /// Nanoseconds a byte, from a rate.
+    pub(super) fn ns_per_byte(&self, key: &str, mb_per_s: f64) -> Result<f64, SsdProfileError> {
+        if mb_per_s >= 1e-3 {
+            return Ok(1e3 / mb_per_s);
+        }
+        Err(self.wrong(key, mb_per_s, "millions of bytes per second, 0.001 or more"))
+    }
+
+    pub(super) fn count(&self, key: &str, n: u32, most: u32) -> Result<u32, SsdProfileError> {
+        if (1..=most).contains(&n) {
+            return Ok(n);
+        }
+        Err(self.wrong(key, n, format!("1 to {most}")))
+    }
+
+    pub(super) fn probability(&self, key: &str, p: f64) -> Result<f64, SsdProfileError> {
+        if (0.0..=1.0).contains(&p) {
+            return Ok(p);
+        }
+        Err(self.wrong(key, p, "0 to 1"))
+    }
+
+    pub(super) fn bytes(&self, key: &str, text: &str) -> Result<u64, SsdProfileError> {
+        let bytes = Bytes::from_str(text).map_err(|_| {
+            self.wrong(
+                key,
+                format!("\"{text}\""),
+                "a size such as \"4KiB\" or \"8GiB\"",
+            )
+        })?;
+        Ok(bytes.get())
+    }
+}

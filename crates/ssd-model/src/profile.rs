@@ -1,0 +1,197 @@
+//! The parameters of an SSD and of the driver in front of it.
+
+mod flash;
+mod host;
+mod load;
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+pub use flash::{CellType, CleaningName, FillingName, FlashProfile, Parallelism, Scheduling};
+pub use host::{
+    Arbitration, Assignment, BlockQueueProfile, Dispatch, DriverProfile, Interface, Notification,
+    NvmeProfile, PcieProfile, ReturnStrategy,
+};
+
+/// The profiles that are built in, by name.
+pub const BUILT_IN: &[(&str, &str)] = &[
+    (
+        "block-queue-gen2x4",
+        include_str!("../profiles/block-queue-gen2x4.toml"),
+    ),
+    (
+        "nvme-gen4-tlc",
+        include_str!("../profiles/nvme-gen4-tlc.toml"),
+    ),
+    (
+        "mqsim-default",
+        include_str!("../profiles/mqsim-default.toml"),
+    ),
+    ("abstract", include_str!("../profiles/abstract.toml")),
+];
+
+/// Why there is no such SSD.
+#[derive(Debug, thiserror::Error)]
+pub enum SsdProfileError {
+    /// The name is of no built-in profile, and of no file.
+    #[error("there is no SSD profile '{name}'; built in are {known}; a profile file ends in .toml")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The names that are known.
+        known: String,
+    },
+    /// The file cannot be read.
+    #[error("{}: cannot read the SSD profile: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The text is no profile.
+    #[error("{origin}: {message}")]
+    Syntax {
+        /// The file, or the built-in name.
+        origin: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A value makes no SSD.
+    #[error("{origin}: 'ssd.{key}' is {seen}, expected {expected}")]
+    Value {
+        /// The file, or the built-in name.
+        origin: String,
+        /// The key, with its tables.
+        key: String,
+        /// Its value.
+        seen: String,
+        /// What would do.
+        expected: String,
+    },
+}
+
+/// An SSD and its driver. Times in microseconds, rates in millions of bytes per second, sizes as text
+/// with a unit, such as `"4KiB"`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SsdProfile {
+    /// Under which name it was found.
+    #[serde(skip)]
+    pub name: String,
+    /// What it is.
+    pub description: String,
+    /// How the host hands requests over.
+    pub interface: Interface,
+    /// What the driver does.
+    pub driver: DriverProfile,
+    /// The ring of descriptors; of the interface `"block-queue"`.
+    #[serde(default)]
+    pub block_queue: BlockQueueProfile,
+    /// The queue pairs; of the interface `"nvme"`.
+    #[serde(default)]
+    pub nvme: NvmeProfile,
+    /// Between host and device.
+    pub pcie: PcieProfile,
+    /// What understands commands.
+    pub controller: ControllerProfile,
+    /// What lies behind the controller.
+    pub storage: Storage,
+    /// Memory that answers at once; of the storage `"dram"`.
+    pub dram: Option<DramProfile>,
+    /// NAND flash; of the storage `"flash"`.
+    pub flash: Option<FlashProfile>,
+    /// One exponential service for a block, whatever its size; of the storage `"exponential"`.
+    pub exponential: Option<ExponentialProfile>,
+    /// A cache for writes in the device's memory, in front of flash.
+    pub cache: Option<CacheProfile>,
+    /// The part of the page map that is in the device's memory; all of it if it is not given.
+    pub mapping_cache: Option<MappingCacheProfile>,
+}
+
+/// The part of the page map that is in the device's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct MappingCacheProfile {
+    /// How many entries it holds, one for each logical page.
+    pub entries: u32,
+    /// How many entries a flash page of the map holds.
+    pub entries_per_page: u32,
+    /// How much of it is read for an entry.
+    pub read_bytes: u32,
+}
+
+/// What lies behind the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Storage {
+    /// Channels of memory.
+    Dram,
+    /// Channels of flash dies under a page-mapped translation layer.
+    Flash,
+    /// A server of blocks.
+    Exponential,
+}
+
+/// The controller of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControllerProfile {
+    /// Until a command is understood and its transfer started (`t_cmd`).
+    pub command_us: f64,
+    /// How many commands it handles in parallel.
+    #[serde(default = "one")]
+    pub commands: u32,
+    /// Until a return of descriptors is started.
+    #[serde(default)]
+    pub return_us: f64,
+    /// The probability that a descriptor comes back with an error.
+    #[serde(default)]
+    pub error_probability: f64,
+}
+
+/// Channels of memory.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct DramProfile {
+    /// How much there is.
+    pub capacity: String,
+    /// How many work in parallel; 4 KiB units lie on them in turn.
+    pub channels: u32,
+    /// The access to 4 KiB for a read.
+    pub read_us: f64,
+    /// The access to 4 KiB for a write.
+    pub write_us: f64,
+}
+
+/// A server of blocks.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExponentialProfile {
+    /// How much it holds.
+    pub capacity: String,
+    /// The mean service time of a block.
+    pub mean_us: f64,
+}
+
+/// A write-back cache that does not lose its contents.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CacheProfile {
+    /// How much it holds.
+    pub size: String,
+    /// The share of it that is dirty when writing to flash begins; 0: at once.
+    #[serde(default)]
+    pub destage_above: f64,
+    /// The share down to which it goes on then.
+    #[serde(default)]
+    pub destage_below: f64,
+    /// An access to it.
+    #[serde(default)]
+    pub access_us: f64,
+}
+
+fn one() -> u32 {
+    1
+}

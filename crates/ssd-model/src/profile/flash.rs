@@ -1,0 +1,168 @@
+//! NAND flash and its translation layer.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ftl::{Cleaning, Filling};
+
+/// NAND flash under a page-mapped translation layer. The logical capacity follows: all pages / (1 +
+/// over-provisioning).
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlashProfile {
+    /// How many channels.
+    pub channels: u32,
+    /// Dies of each channel.
+    pub dies: u32,
+    /// Planes of each die.
+    #[serde(default = "super::one")]
+    pub planes: u32,
+    /// Blocks of each plane.
+    pub blocks: u32,
+    /// Flash pages of each block.
+    pub pages: u32,
+    /// The size of a flash page.
+    pub page: String,
+    /// The size of a logical page; that of a flash page if it is not given. Where it is smaller, a flash
+    /// page is programmed when it is full, so there must be a cache to wait in.
+    pub mapping_unit: Option<String>,
+    /// What its cells are: preset times, for those that are not given.
+    pub cell: Option<CellType>,
+    /// To read a page into the die's register; several: by the page's place in its block, in turn.
+    pub read_us: Option<Vec<f64>>,
+    /// To program a page from the register; several as above.
+    pub program_us: Option<Vec<f64>>,
+    /// To erase a block.
+    pub erase_us: Option<f64>,
+    /// How fast a channel is.
+    pub channel_mb_per_s: f64,
+    /// Command and address cycles of an operation, on the channel.
+    #[serde(default)]
+    pub command_us: f64,
+    /// Whether the planes of a die work for themselves.
+    #[serde(default)]
+    pub parallelism: Parallelism,
+    /// Whether reads go before writes.
+    #[serde(default)]
+    pub scheduling: Scheduling,
+    /// Whether a read interrupts a program or an erase.
+    #[serde(default)]
+    pub suspend_us: Option<f64>,
+    /// Whether cleaning copies within the die, without the channel.
+    #[serde(default)]
+    pub copyback: bool,
+    /// All pages by the logical ones, less 1.
+    pub over_provisioning: f64,
+    /// Which blocks are cleaned.
+    #[serde(default)]
+    pub cleaning: CleaningName,
+    /// Free blocks that each plane keeps; 0: cleaning begins when no page is free.
+    #[serde(default = "two")]
+    pub reserve: u32,
+    /// By how many erases blocks may differ; unbounded if it is not given.
+    pub wear_levelling: Option<u32>,
+    /// What it holds at the beginning.
+    #[serde(default)]
+    pub precondition: FillingName,
+    /// Besides: so many uniform random overwrites of all, without time.
+    #[serde(default)]
+    pub overwrites: f64,
+}
+
+fn two() -> u32 {
+    2
+}
+
+/// What cells are: how many bits each holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CellType {
+    /// One.
+    Slc,
+    /// Two.
+    Mlc,
+    /// Three.
+    Tlc,
+    /// Four.
+    Qlc,
+}
+
+impl CellType {
+    /// Typical times in microseconds: reads, programs (by page), erase; of data sheets and of the models in
+    /// MQSim (Tavakkol et al., FAST 2018) and SimpleSSD (Jung et al., CAL 2018).
+    pub fn times(self) -> (&'static [f64], &'static [f64], f64) {
+        match self {
+            Self::Slc => (&[25.0], &[200.0], 1_500.0),
+            Self::Mlc => (&[45.0, 65.0], &[400.0, 1_300.0], 3_000.0),
+            Self::Tlc => (&[55.0, 75.0, 95.0], &[660.0], 3_500.0),
+            Self::Qlc => (&[90.0, 120.0, 150.0, 180.0], &[2_100.0], 10_000.0),
+        }
+    }
+}
+
+/// Whether the planes of a die work for themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Parallelism {
+    /// A die does one thing at a time.
+    #[default]
+    Die,
+    /// Every plane does.
+    Plane,
+}
+
+/// Which operation a die does next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduling {
+    /// The first of the reads, then the first of the writes, then cleaning.
+    #[default]
+    ReadsFirst,
+    /// The first of the host's, then cleaning.
+    Fcfs,
+}
+
+/// Which blocks are cleaned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CleaningName {
+    /// Those with the fewest valid pages.
+    #[default]
+    Greedy,
+    /// Those that were filled first.
+    Fifo,
+    /// By valid pages and age.
+    CostBenefit,
+}
+
+impl From<CleaningName> for Cleaning {
+    fn from(name: CleaningName) -> Self {
+        match name {
+            CleaningName::Greedy => Self::Greedy,
+            CleaningName::Fifo => Self::Fifo,
+            CleaningName::CostBenefit => Self::CostBenefit,
+        }
+    }
+}
+
+/// What the flash holds at the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FillingName {
+    /// Nothing: reads of it need no flash.
+    None,
+    /// All logical pages, written once in order.
+    #[default]
+    Sequential,
+    /// All logical pages, as after random writes for ever.
+    SteadyState,
+}
+
+impl From<FillingName> for Filling {
+    fn from(name: FillingName) -> Self {
+        match name {
+            FillingName::None => Self::Empty,
+            FillingName::Sequential => Self::Sequential,
+            FillingName::SteadyState => Self::SteadyState,
+        }
+    }
+}

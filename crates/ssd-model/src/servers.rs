@@ -1,0 +1,73 @@
+//! A queue in front of servers, first come, first served.
+
+use std::collections::VecDeque;
+
+use iosonar_units::Nanos;
+
+/// The integral over time of how many servers are busy.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BusyTime {
+    busy: u64,
+    since: Nanos,
+    area: u128,
+}
+
+impl BusyTime {
+    #[inline]
+    pub(crate) fn change(&mut self, by: i64, now: Nanos) {
+        self.area += u128::from(self.busy) * u128::from((now - self.since).get());
+        self.since = now;
+        self.busy = self.busy.wrapping_add_signed(by);
+    }
+
+    pub(crate) fn measure_from(&mut self, now: Nanos) {
+        self.change(0, now);
+        self.area = 0;
+    }
+
+    /// Until `now`, in nanoseconds times servers.
+    pub(crate) fn until(&self, now: Nanos) -> u128 {
+        self.area + u128::from(self.busy) * u128::from(now.saturating_sub(self.since).get())
+    }
+}
+
+/// Servers with one queue of tasks.
+#[derive(Clone, Debug)]
+pub(crate) struct Servers<T> {
+    free: u32,
+    waiting: VecDeque<T>,
+    pub(crate) busy: BusyTime,
+}
+
+impl<T> Servers<T> {
+    pub(crate) fn new(servers: u32) -> Self {
+        Self {
+            free: servers,
+            waiting: VecDeque::new(),
+            busy: BusyTime::default(),
+        }
+    }
+
+    /// A task comes. If a server is free it is handed back to be started; else it waits.
+    #[inline]
+    pub(crate) fn arrive(&mut self, task: T, now: Nanos) -> Option<T> {
+        if self.free > 0 {
+            self.free -= 1;
+            self.busy.change(1, now);
+            return Some(task);
+        }
+        self.waiting.push_back(task);
+        None
+    }
+
+    /// A task is done. Hands out the next one to be started.
+    #[inline]
+    pub(crate) fn depart(&mut self, now: Nanos) -> Option<T> {
+        let next = self.waiting.pop_front();
+        if next.is_none() {
+            self.free += 1;
+            self.busy.change(-1, now);
+        }
+        next
+    }
+}

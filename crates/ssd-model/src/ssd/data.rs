@@ -1,0 +1,598 @@
+//! From a command to its data and back: units, data engines, storage.
+
+use iosonar_device::Access;
+use iosonar_sim_core::Slab;
+use iosonar_units::{Nanos, SECTOR_BYTES};
+
+use super::{Event, Ssd, StorageState};
+use crate::flash::{FlashEvent, FlashHost, Owner, Passed};
+use crate::parameters::{BIO_SECTORS, StorageParameters};
+use crate::stages::{Stage, StageTimes};
+
+/// What moves data over PCIe.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum DataTask {
+    /// The data of a unit.
+    Unit(u32),
+    /// Descriptors that go back, all of it.
+    Return(u32),
+    /// Descriptors that go back, which an engine of their own has set up.
+    Link(u32),
+}
+
+/// Where a unit has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Its part of the map is read.
+    Mapping,
+    /// Its data, or what is to be merged with them, are read.
+    Reading,
+    /// It is written.
+    Writing,
+}
+
+/// A part of a command that is accessed and moved as a whole: 4 KiB of memory, or what lies in one flash page of the
+/// logical space.
+#[derive(Clone, Debug)]
+pub(super) struct Unit {
+    command: u32,
+    /// The first sector on the device.
+    sector: u64,
+    sectors: u32,
+    /// Accesses that are not done.
+    waits: u32,
+    step: Step,
+    /// Pages that are in the cache already.
+    cached: u32,
+    stages: StageTimes,
+}
+
+/// What flash tells the device.
+struct View<'a> {
+    calendar: &'a mut iosonar_sim_core::Calendar<Event>,
+    units: &'a mut Slab<Unit>,
+    done: &'a mut Vec<Owner>,
+}
+
+impl FlashHost for View<'_> {
+    #[inline]
+    fn schedule(&mut self, at: Nanos, event: FlashEvent) {
+        self.calendar.schedule(at, Event::Flash(event));
+    }
+
+    #[inline]
+    fn passed(&mut self, owner: Owner, what: Passed, now: Nanos) {
+        let (Owner::Unit(unit) | Owner::Mapping(unit)) = owner else {
+            return;
+        };
+        let stage = match what {
+            Passed::Wait => Stage::ChannelWait,
+            Passed::Die => Stage::Die,
+            Passed::Channel => Stage::Channel,
+        };
+        self.units[unit].stages.pass(stage, now);
+    }
+
+    #[inline]
+    fn done(&mut self, owner: Owner, _: Nanos) {
+        self.done.push(owner);
+    }
+}
+
+/// The flash, and what it tells.
+macro_rules! flash {
+    ($ssd:expr) => {{
+        let StorageState::Flash(flash) = &mut $ssd.storage else {
+            unreachable!("this device has flash")
+        };
+        let view = View {
+            calendar: &mut $ssd.calendar,
+            units: &mut $ssd.units,
+            done: &mut $ssd.flash_done,
+        };
+        (flash, view)
+    }};
+}
+
+impl Ssd {
+    fn logical_page_sectors(&self) -> u64 {
+        match &self.p.storage {
+            StorageParameters::Flash(flash) => flash.logical_page_bytes / SECTOR_BYTES,
+            _ => BIO_SECTORS,
+        }
+    }
+
+    /// The sectors of a unit at most.
+    fn span(&self) -> u64 {
+        match &self.p.storage {
+            StorageParameters::Flash(flash) => {
+                self.logical_page_sectors() * u64::from(flash.plane.slots_per_page)
+            }
+            _ => BIO_SECTORS,
+        }
+    }
+
+    /// The controller has understood a command.
+    pub(super) fn move_data(&mut self, number: u32, now: Nanos) {
+        let command = &self.commands[number];
+        let (first, end) = (command.sector, command.sector + u64::from(command.sectors));
+        if command.access == Access::Discard {
+            self.discard(first, end);
+            self.command_served(number, now);
+            return;
+        }
+        let (span, stages) = (self.span(), command.stages);
+        self.commands[number].units_left = (end.div_ceil(span) - first / span) as u32;
+        let mut at = first;
+        while at < end {
+            let next = ((at / span + 1) * span).min(end);
+            let unit = Unit {
+                command: number,
+                sector: at,
+                sectors: (next - at) as u32,
+                waits: 0,
+                step: Step::Mapping,
+                cached: 0,
+                stages,
+            };
+            at = next;
+            let slot = self.units.claim(|| unit.clone());
+            self.units[slot] = unit;
+            if self.mapping.is_none() || !self.look_up(slot, now) {
+                self.mapped(slot, now);
+            }
+        }
+        self.flash_is_done(now);
+    }
+
+    fn access(&self, unit: u32) -> Access {
+        self.commands[self.units[unit].command].access
+    }
+
+    /// The logical pages of a unit: the first, and how many.
+    fn pages(&self, unit: u32) -> (u64, u64) {
+        let (unit, size) = (&self.units[unit], self.logical_page_sectors());
+        let first = unit.sector / size;
+        let end = (unit.sector + u64::from(unit.sectors)).div_ceil(size);
+        (first, end - first)
+    }
+
+    /// Whether a part of the map has to be read first.
+    fn look_up(&mut self, unit: u32, now: Nanos) -> bool {
+        let (first, count) = self.pages(unit);
+        for page in first..first + count {
+            let Some(mapping) = &mut self.mapping else {
+                return false;
+            };
+            if mapping.touch(page) {
+                continue;
+            }
+            let (map_page, bytes) = (mapping.map_page(page), mapping.p.read_bytes);
+            self.units[unit].waits += 1;
+            let readers = self.mapping_reads.entry(map_page).or_default();
+            readers.push(unit);
+            if readers.len() == 1 {
+                let (flash, mut view) = flash!(self);
+                let (plane, place) = flash.place(map_page * flash.slots_per_page());
+                let owner = Owner::Mapping(unit);
+                flash.read_page(plane, place, bytes, owner, now, &mut view);
+            }
+        }
+        self.units[unit].waits > 0
+    }
+
+    /// The place of a unit is known.
+    fn mapped(&mut self, unit: u32, now: Nanos) {
+        self.units[unit].stages.pass(Stage::ChannelWait, now);
+        match self.access(unit) {
+            Access::Read => self.read_storage(unit, now),
+            _ => self.ask_data_engine(DataTask::Unit(unit), now),
+        }
+    }
+
+    pub(super) fn ask_data_engine(&mut self, task: DataTask, now: Nanos) {
+        if let Some(task) = self.data_engines.arrive(task, now) {
+            self.start_data_engine(task, now);
+        }
+    }
+
+    fn start_data_engine(&mut self, task: DataTask, now: Nanos) {
+        let time = match task {
+            DataTask::Unit(unit) => {
+                let bytes = u64::from(self.units[unit].sectors) * SECTOR_BYTES;
+                match self.access(unit) {
+                    Access::Read => self.p.pcie.to_host.time(bytes),
+                    _ => self.p.pcie.from_host.time(bytes),
+                }
+            }
+            DataTask::Return(returned) => self.return_time(returned, false),
+            DataTask::Link(returned) => self.return_time(returned, true),
+        };
+        self.calendar.schedule(now + time, Event::Data { task });
+    }
+
+    pub(super) fn data_moved(&mut self, task: DataTask, now: Nanos) {
+        if let Some(next) = self.data_engines.depart(now) {
+            self.start_data_engine(next, now);
+        }
+        match task {
+            DataTask::Unit(unit) => {
+                self.units[unit].stages.pass(Stage::DataTransfer, now);
+                match self.access(unit) {
+                    Access::Read => self.unit_done(unit, now),
+                    _ => self.write_storage(unit, now),
+                }
+            }
+            DataTask::Return(returned) | DataTask::Link(returned) => {
+                self.descriptors_returned(returned, now);
+            }
+        }
+        self.flash_is_done(now);
+    }
+
+    fn unit_done(&mut self, unit: u32, now: Nanos) {
+        let Unit {
+            command, stages, ..
+        } = self.units[unit];
+        self.units.release(unit);
+        let state = &mut self.commands[command];
+        state.units_left -= 1;
+        if state.units_left == 0 {
+            state.stages = stages;
+            self.command_served(command, now);
+        }
+    }
+
+    fn read_storage(&mut self, unit: u32, now: Nanos) {
+        self.units[unit].step = Step::Reading;
+        match &self.storage {
+            StorageState::Dram(_) => self.ask_memory(unit, now),
+            StorageState::Exponential => unreachable!("blocks are served as a whole"),
+            StorageState::Flash(_) => {
+                self.units[unit].waits = 0;
+                self.read_flash(unit, now);
+                if self.units[unit].waits == 0 {
+                    self.data_read(unit, now);
+                }
+            }
+        }
+    }
+
+    /// Asks for all flash pages that a unit lies on, and for the cache if it is there.
+    fn read_flash(&mut self, unit: u32, now: Nanos) {
+        let (first, count) = self.pages(unit);
+        let mut in_cache = false;
+        // A unit's pages lie on one flash page, unless they were written at different times.
+        let mut last: Option<(u32, u32, u32)> = None;
+        let size = self.logical_page_sectors() * SECTOR_BYTES;
+        let all = u64::from(self.units[unit].sectors) * SECTOR_BYTES;
+        for page in first..first + count {
+            if let Some(cache) = &mut self.cache
+                && cache.holds(page)
+            {
+                cache.counts.read_hits += 1;
+                in_cache = true;
+                continue;
+            }
+            let (flash, mut view) = flash!(self);
+            let (plane, local) = flash.place(page);
+            let Some(slot) = flash.plane(plane).locate(local) else {
+                continue;
+            };
+            if flash.plane(plane).is_open(slot) {
+                continue;
+            }
+            let flash_page = slot / flash.slots_per_page() as u32;
+            match &mut last {
+                Some((_, at, pages)) if *at == flash_page => *pages += 1,
+                last => {
+                    if let Some((slot, _, pages)) = last.replace((slot, flash_page, 1)) {
+                        view.units[unit].waits += 1;
+                        let bytes = (u64::from(pages) * size).min(all) as u32;
+                        flash.read(plane, slot, bytes, Owner::Unit(unit), now, &mut view);
+                    }
+                }
+            }
+        }
+        if let Some((slot, _, pages)) = last {
+            let (flash, mut view) = flash!(self);
+            let (plane, _) = flash.place(first);
+            view.units[unit].waits += 1;
+            let bytes = (u64::from(pages) * size).min(all) as u32;
+            flash.read(plane, slot, bytes, Owner::Unit(unit), now, &mut view);
+        }
+        if in_cache
+            && self
+                .cache
+                .as_ref()
+                .is_some_and(|cache| cache.p.access > Nanos::ZERO)
+        {
+            self.units[unit].waits += 1;
+            self.ask_cache(unit, now);
+        }
+    }
+
+    /// All that a unit reads is there.
+    fn data_read(&mut self, unit: u32, now: Nanos) {
+        self.ask_data_engine(DataTask::Unit(unit), now);
+    }
+
+    fn write_storage(&mut self, unit: u32, now: Nanos) {
+        self.units[unit].step = Step::Writing;
+        match (&self.storage, &self.cache) {
+            (StorageState::Dram(_), _) => self.ask_memory(unit, now),
+            (StorageState::Exponential, _) => unreachable!("blocks are served as a whole"),
+            (StorageState::Flash(_), Some(_)) => self.ask_cache(unit, now),
+            (StorageState::Flash(_), None) => self.write_through(unit, now),
+        }
+    }
+
+    /// Without a cache: what was not written of a page is read first.
+    fn write_through(&mut self, unit: u32, now: Nanos) {
+        let (page, _) = self.pages(unit);
+        if self.is_partial(unit, page) {
+            let (flash, mut view) = flash!(self);
+            let (plane, local) = flash.place(page);
+            if let Some(slot) = flash.plane(plane).locate(local) {
+                view.units[unit].step = Step::Reading;
+                view.units[unit].waits = 1;
+                let bytes = flash.logical_page_bytes() as u32;
+                flash.read(plane, slot, bytes, Owner::Unit(unit), now, &mut view);
+                return;
+            }
+        }
+        self.program(unit, now);
+    }
+
+    fn program(&mut self, unit: u32, now: Nanos) {
+        let (page, _) = self.pages(unit);
+        let bytes = self.units[unit].sectors * SECTOR_BYTES as u32;
+        let (flash, mut view) = flash!(self);
+        view.units[unit].step = Step::Writing;
+        let (plane, local) = flash.place(page);
+        let owner = Some(Owner::Unit(unit));
+        flash.write(plane, local, bytes, owner, now, &mut view);
+    }
+
+    /// Whether a unit covers only a part of a logical page.
+    fn is_partial(&self, unit: u32, page: u64) -> bool {
+        let (unit, size) = (&self.units[unit], self.logical_page_sectors());
+        unit.sector > page * size || unit.sector + u64::from(unit.sectors) < (page + 1) * size
+    }
+
+    fn ask_memory(&mut self, unit: u32, now: Nanos) {
+        let StorageState::Dram(channels) = &mut self.storage else {
+            unreachable!("this device has memory")
+        };
+        let channel = (self.units[unit].sector / BIO_SECTORS % channels.len() as u64) as u32;
+        if let Some(unit) = channels[channel as usize].arrive(unit, now) {
+            self.start_memory(channel, unit, now);
+        }
+    }
+
+    fn start_memory(&mut self, channel: u32, unit: u32, now: Nanos) {
+        self.units[unit].stages.pass(Stage::ChannelWait, now);
+        let StorageParameters::Dram { read, write, .. } = self.p.storage else {
+            unreachable!("this device has memory")
+        };
+        let time = match self.access(unit) {
+            Access::Read => read,
+            _ => write,
+        };
+        self.calendar
+            .schedule(now + time, Event::Memory { channel, unit });
+    }
+
+    pub(super) fn memory_accessed(&mut self, channel: u32, unit: u32, now: Nanos) {
+        let StorageState::Dram(channels) = &mut self.storage else {
+            unreachable!("this device has memory")
+        };
+        if let Some(next) = channels[channel as usize].depart(now) {
+            self.start_memory(channel, next, now);
+        }
+        self.units[unit].stages.pass(Stage::Die, now);
+        match self.units[unit].step {
+            Step::Reading => self.data_read(unit, now),
+            _ => self.unit_done(unit, now),
+        }
+    }
+
+    fn ask_cache(&mut self, unit: u32, now: Nanos) {
+        let Some(cache) = &mut self.cache else {
+            unreachable!("this device has a cache")
+        };
+        if cache.p.access == Nanos::ZERO {
+            self.in_cache(unit, now);
+        } else if let Some(unit) = cache.memory.arrive(unit, now) {
+            self.start_cache(unit, now);
+        }
+    }
+
+    fn start_cache(&mut self, unit: u32, now: Nanos) {
+        self.units[unit].stages.pass(Stage::ChannelWait, now);
+        if let Some(cache) = &self.cache {
+            self.calendar
+                .schedule(now + cache.p.access, Event::Cache { unit });
+        }
+    }
+
+    pub(super) fn cache_accessed(&mut self, unit: u32, now: Nanos) {
+        let next = self
+            .cache
+            .as_mut()
+            .and_then(|cache| cache.memory.depart(now));
+        if let Some(next) = next {
+            self.start_cache(next, now);
+        }
+        self.units[unit].stages.pass(Stage::Die, now);
+        self.in_cache(unit, now);
+        self.flash_is_done(now);
+    }
+
+    /// A unit has been read from the cache, or comes to be written into it.
+    fn in_cache(&mut self, unit: u32, now: Nanos) {
+        if self.units[unit].step == Step::Reading {
+            self.part_is_done(unit, now);
+            return;
+        }
+        let Some(cache) = &mut self.cache else {
+            unreachable!("this device has a cache")
+        };
+        if !cache.waiting.is_empty() {
+            cache.counts.waits += 1;
+            cache.waiting.push_back(unit);
+            return;
+        }
+        if !self.put_into_cache(unit, now)
+            && let Some(cache) = &mut self.cache
+        {
+            cache.counts.waits += 1;
+            cache.waiting.push_back(unit);
+        }
+        self.destage(now);
+    }
+
+    /// Puts what fits of a unit into the cache; tells whether it was all.
+    fn put_into_cache(&mut self, unit: u32, now: Nanos) -> bool {
+        let (first, count) = self.pages(unit);
+        while u64::from(self.units[unit].cached) < count {
+            let page = first + u64::from(self.units[unit].cached);
+            let partial = self.is_partial(unit, page);
+            let Some(cache) = &mut self.cache else {
+                unreachable!("this device has a cache")
+            };
+            if !cache.put(page, partial) {
+                return false;
+            }
+            self.units[unit].cached += 1;
+        }
+        self.units[unit].stages.pass(Stage::ChannelWait, now);
+        self.unit_done(unit, now);
+        true
+    }
+
+    /// Sends pages from the cache to flash.
+    fn destage(&mut self, now: Nanos) {
+        while let Some(leaving) = self
+            .cache
+            .as_mut()
+            .and_then(super::super::cache::Cache::next_to_leave)
+        {
+            let (flash, mut view) = flash!(self);
+            let (plane, page) = flash.place(leaving.page);
+            let bytes = flash.logical_page_bytes() as u32;
+            match flash.plane(plane).locate(page) {
+                Some(slot) if leaving.partial => {
+                    let owner = Owner::Destage { plane, page };
+                    flash.read(plane, slot, bytes, owner, now, &mut view);
+                }
+                _ => self.send_to_flash(plane, page, now),
+            }
+        }
+    }
+
+    fn send_to_flash(&mut self, plane: u32, page: u32, now: Nanos) {
+        let (flash, mut view) = flash!(self);
+        let bytes = flash.logical_page_bytes() as u32 * flash.slots_per_page() as u32;
+        let slot = flash.write(plane, page, bytes, None, now, &mut view);
+        let page = flash.page_at(plane, page);
+        if let Some(cache) = &mut self.cache {
+            cache.leaves(page, slot);
+        }
+    }
+
+    pub(super) fn flash_event(&mut self, event: FlashEvent, now: Nanos) {
+        let (flash, mut view) = flash!(self);
+        flash.handle(event, now, &mut view);
+        self.flash_is_done(now);
+    }
+
+    /// Deals with all that flash has finished.
+    fn flash_is_done(&mut self, now: Nanos) {
+        while let Some(owner) = self.flash_done.pop() {
+            match owner {
+                Owner::Unit(unit) => self.part_is_done(unit, now),
+                Owner::Mapping(unit) => self.map_read(unit, now),
+                Owner::Destage { plane, page } => self.send_to_flash(plane, page, now),
+                Owner::Programmed { plane, last_slot } => {
+                    self.pages_programmed(plane, last_slot, now);
+                }
+            }
+        }
+    }
+
+    fn part_is_done(&mut self, unit: u32, now: Nanos) {
+        let state = &mut self.units[unit];
+        state.waits = state.waits.saturating_sub(1);
+        if state.waits > 0 {
+            return;
+        }
+        match (state.step, self.access(unit)) {
+            (Step::Reading, Access::Read) => self.data_read(unit, now),
+            (Step::Reading, _) => self.program(unit, now),
+            _ => self.unit_done(unit, now),
+        }
+    }
+
+    /// A piece of the map has been read: all who wait for it know their places.
+    fn map_read(&mut self, unit: u32, now: Nanos) {
+        let (first, count) = self.pages(unit);
+        for page in first..first + count {
+            let Some(mapping) = &self.mapping else { return };
+            let Some(readers) = self.mapping_reads.get(&mapping.map_page(page)) else {
+                continue;
+            };
+            // The first reader is the one that it was read for.
+            if readers.first() != Some(&unit) {
+                continue;
+            }
+            let map_page = mapping.map_page(page);
+            let readers = self.mapping_reads.remove(&map_page).unwrap_or_default();
+            for reader in readers {
+                self.units[reader].waits -= 1;
+                if self.units[reader].waits == 0 {
+                    self.mapped(reader, now);
+                }
+            }
+            return;
+        }
+    }
+
+    /// The pages of a flash page have left the cache.
+    fn pages_programmed(&mut self, plane: u32, last_slot: u32, now: Nanos) {
+        let StorageState::Flash(flash) = &self.storage else {
+            unreachable!("this device has flash")
+        };
+        let slots = flash.slots_per_page() as u32;
+        if let Some(cache) = &mut self.cache {
+            for slot in last_slot + 1 - slots..=last_slot {
+                let page = flash.page_at(plane, flash.plane(plane).written_to(slot));
+                cache.has_left(page, slot);
+            }
+        }
+        while let Some(&unit) = self.cache.as_ref().and_then(|cache| cache.waiting.front()) {
+            if !self.put_into_cache(unit, now) {
+                break;
+            }
+            if let Some(cache) = &mut self.cache {
+                cache.waiting.pop_front();
+            }
+        }
+        self.destage(now);
+    }
+
+    /// Forgets the logical pages that lie within these sectors.
+    fn discard(&mut self, first: u64, end: u64) {
+        let size = self.logical_page_sectors();
+        let StorageState::Flash(flash) = &mut self.storage else {
+            return;
+        };
+        for page in first.div_ceil(size)..end / size {
+            if let Some(cache) = &mut self.cache {
+                cache.discard(page);
+            }
+            let (plane, local) = flash.place(page);
+            flash.discard(plane, local);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! What a device was like, besides the times of its requests.
+
+use iosonar_units::Nanos;
+
+use super::{Host, Ssd, StorageState};
+use crate::cache::CacheCounts;
+use crate::flash::FlashCounts;
+use crate::ftl::FtlCounts;
+
+/// A queue with its servers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Station {
+    /// What it is: `driver`, `controller`, `data engine`, `channel/0`, `die/0` ...
+    pub name: String,
+    /// How many servers it has.
+    pub servers: u32,
+    /// How long they were busy, all together.
+    pub busy: u128,
+}
+
+/// Sums that must be equal, in nanoseconds: the integral over time of the number of jobs, and the time that each
+/// spent inside the measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Conservation {
+    /// Over the jobs that are complete.
+    pub job_time: u128,
+    /// Over those that are still there.
+    pub unfinished_time: u128,
+    /// The integral.
+    pub integral: u128,
+}
+
+/// A device, over the measurement.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SsdReport {
+    /// How long it was measured.
+    pub measured: Nanos,
+    /// All stations.
+    pub stations: Vec<Station>,
+    /// Block queue: how many blocks there were of each size.
+    pub block_sizes: Vec<u64>,
+    /// NVMe: interrupts.
+    pub interrupts: u64,
+    /// NVMe: how often commands were fetched.
+    pub fetches: u64,
+    /// Commands that came back with an error.
+    pub failed_commands: u64,
+    /// The translation layer; `None` without flash.
+    pub ftl: Option<FtlCounts>,
+    /// Operations on flash.
+    pub flash: FlashCounts,
+    /// The fewest, the mean and the most erases of a block since it was new.
+    pub wear: (u32, f64, u32),
+    /// The write cache; `None` without one.
+    pub cache: Option<CacheCounts>,
+    /// Hits and misses of the mapping cache.
+    pub mapping: Option<(u64, u64)>,
+    /// What must be equal.
+    pub conservation: Conservation,
+}
+
+impl SsdReport {
+    /// The share of the measured time that a station's servers were busy.
+    pub fn utilisation(&self, station: &Station) -> f64 {
+        station.busy as f64 / (self.measured.get() as f64 * f64::from(station.servers))
+    }
+
+    /// Adds that of another run, or of another device of the same kind in the same run (`same_time`).
+    pub fn merge(&mut self, other: &Self, same_time: bool) {
+        if self.stations.is_empty() {
+            self.clone_from(other);
+            return;
+        }
+        if !same_time {
+            self.measured += other.measured;
+        }
+        for (mine, other) in self.stations.iter_mut().zip(&other.stations) {
+            mine.busy += other.busy;
+            if same_time {
+                mine.servers += other.servers;
+            }
+        }
+        let sizes = self.block_sizes.len().max(other.block_sizes.len());
+        self.block_sizes.resize(sizes, 0);
+        for (mine, other) in self.block_sizes.iter_mut().zip(&other.block_sizes) {
+            *mine += other;
+        }
+        self.interrupts += other.interrupts;
+        self.fetches += other.fetches;
+        self.failed_commands += other.failed_commands;
+        if let (Some(mine), Some(other)) = (&mut self.ftl, &other.ftl) {
+            mine.merge(other);
+        }
+        self.flash.merge(&other.flash);
+        self.wear = (
+            self.wear.0.min(other.wear.0),
+            // Of devices of one kind.
+            f64::midpoint(self.wear.1, other.wear.1),
+            self.wear.2.max(other.wear.2),
+        );
+        if let (Some(mine), Some(other)) = (&mut self.cache, &other.cache) {
+            mine.merge(other);
+        }
+        if let (Some(mine), Some(other)) = (&mut self.mapping, other.mapping) {
+            *mine = (mine.0 + other.0, mine.1 + other.1);
+        }
+    }
+}
+
+impl Ssd {
+    pub(super) fn measure_stations_from(&mut self, now: Nanos) {
+        match &mut self.host {
+            Host::BlockQueue(host) => {
+                host.driver.busy.measure_from(now);
+                host.sizes.fill(0);
+            }
+            Host::Nvme(host) => {
+                (host.interrupts, host.fetches) = (0, 0);
+                for pair in &mut host.pairs {
+                    pair.cpu.busy.measure_from(now);
+                }
+            }
+        }
+        self.controller.busy.measure_from(now);
+        self.data_engines.busy.measure_from(now);
+        self.descriptor_engine.busy.measure_from(now);
+        match &mut self.storage {
+            StorageState::Dram(channels) => {
+                for channel in channels {
+                    channel.busy.measure_from(now);
+                }
+            }
+            StorageState::Flash(flash) => flash.measure_from(now),
+            StorageState::Exponential => {}
+        }
+        if let Some(cache) = &mut self.cache {
+            cache.measure_from(now);
+        }
+        if let Some(mapping) = &mut self.mapping {
+            (mapping.hits, mapping.misses) = (0, 0);
+        }
+        self.failed_commands = 0;
+        self.conservation = Conservation::default();
+    }
+
+    pub(super) fn report_until(&self, now: Nanos) -> SsdReport {
+        let mut stations = Vec::new();
+        let mut add = |name: &str, servers, busy| {
+            stations.push(Station {
+                name: name.to_owned(),
+                servers,
+                busy,
+            });
+        };
+        let mut report = SsdReport {
+            measured: now - self.measured_from,
+            failed_commands: self.failed_commands,
+            ..SsdReport::default()
+        };
+        let p = &self.p;
+        match &self.host {
+            Host::BlockQueue(host) => {
+                add("driver", 1, host.driver.busy.until(now));
+                report.block_sizes.clone_from(&host.sizes);
+            }
+            Host::Nvme(host) => {
+                for (i, pair) in host.pairs.iter().enumerate() {
+                    add(&format!("cpu/{i}"), 1, pair.cpu.busy.until(now));
+                }
+                (report.interrupts, report.fetches) = (host.interrupts, host.fetches);
+            }
+        }
+        add(
+            "controller",
+            p.controller.commands,
+            self.controller.busy.until(now),
+        );
+        add(
+            "data engine",
+            p.pcie.data_engines,
+            self.data_engines.busy.until(now),
+        );
+        add(
+            "descriptor engine",
+            1,
+            self.descriptor_engine.busy.until(now),
+        );
+        match &self.storage {
+            StorageState::Dram(channels) => {
+                for (i, channel) in channels.iter().enumerate() {
+                    add(&format!("channel/{i}"), 1, channel.busy.until(now));
+                }
+            }
+            StorageState::Flash(flash) => {
+                let (channels, dies) = flash.busy(now);
+                for (i, busy) in channels.into_iter().enumerate() {
+                    add(&format!("channel/{i}"), 1, busy);
+                }
+                for (i, busy) in dies.into_iter().enumerate() {
+                    add(&format!("die/{i}"), 1, busy);
+                }
+                report.ftl = Some(flash.ftl_counts());
+                report.flash = flash.counts();
+                report.wear = flash.wear();
+            }
+            StorageState::Exponential => {}
+        }
+        if let Some(cache) = &self.cache {
+            add("cache", 1, cache.memory.busy.until(now));
+            report.cache = Some(cache.counts);
+        }
+        report.mapping = self.mapping.as_ref().map(|m| (m.hits, m.misses));
+        report.stations = stations;
+        let unfinished = self.jobs.iter().map(|job| {
+            let inside = now - job.arrived.max(self.measured_from).min(now);
+            u128::from(inside.get())
+        });
+        report.conservation = Conservation {
+            unfinished_time: unfinished.sum(),
+            integral: self.in_system.until(now),
+            ..self.conservation
+        };
+        report
+    }
+}

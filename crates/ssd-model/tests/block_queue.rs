@@ -1,0 +1,230 @@
+//! The block queue against its closed forms.
+
+mod bench;
+
+use bench::{Load, Outcome, job, parameters};
+use iosonar_device::Access;
+use iosonar_ssd_model::Parameters;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// Reads or writes of 4 KiB, one place after the other.
+fn sequential(p: &Arc<Parameters>, access: Access, threads: usize, requests: u64) -> Outcome {
+    Load {
+        threads,
+        requests,
+        warmup: 0,
+        job: &mut |n| job(n, access, n * 8 % (1 << 20), 8),
+        arrivals: None,
+    }
+    .run(p)
+}
+
+/// Durations in nanoseconds that make a device.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    submit: u64,
+    complete: u64,
+    interrupt: u64,
+    select: u64,
+    doorbell: u64,
+    command: u64,
+    post: u64,
+    setup: u64,
+    data_setup: u64,
+    storage: u64,
+    channels: u64,
+}
+
+impl Times {
+    fn profile(&self, more: &str) -> Arc<Parameters> {
+        let us = |ns: u64| ns as f64 / 1e3;
+        let text = format!(
+            "{more}\n[driver]\nsubmit_us = {:?}\ncomplete_us = {:?}\ninterrupt_us = {:?}\nselect_us = {:?}\n\
+             doorbell_us = {:?}\n[controller]\ncommand_us = {:?}\nreturn_us = {:?}\n\
+             [pcie]\ndescriptor_setup_us = {:?}\nto_host_setup_us = {:?}\nfrom_host_setup_us = {:?}\n\
+             to_host_mb_per_s = 2000.0\nfrom_host_mb_per_s = 2000.0\n\
+             [dram]\nchannels = {}\nread_us = {:?}\nwrite_us = {:?}\n",
+            us(self.submit),
+            us(self.complete),
+            us(self.interrupt),
+            us(self.select),
+            us(self.doorbell),
+            us(self.command),
+            us(self.post),
+            us(self.setup),
+            us(self.data_setup),
+            us(self.data_setup),
+            self.channels,
+            us(self.storage),
+            us(self.storage),
+        );
+        parameters("block-queue-gen2x4", &text)
+    }
+
+    /// A transfer of 4 KiB at 2 000 MB/s.
+    fn dma(&self) -> u64 {
+        self.data_setup + 2048
+    }
+
+    /// The cycle of a full block of `b`: specs/ssd-block-queue.md, "Closed forms".
+    fn cycle(&self, b: u64) -> u64 {
+        let turnaround = self.interrupt + self.select + self.doorbell;
+        let moves = |n: u64| self.setup + 16 * n;
+        let device = turnaround
+            + moves(b)
+            + b * self.command.max(self.dma())
+            + self.command.min(self.dma())
+            + self.storage
+            + self.post
+            + moves(b);
+        device.max(b * (self.submit + self.complete))
+    }
+}
+
+fn times() -> impl Strategy<Value = Times> {
+    let us = |most: u64| 0..most;
+    (
+        (us(1_500), us(1_500), us(6_000), us(500), us(800)),
+        (
+            us(4_000),
+            16..1_000_u64,
+            us(2_000),
+            us(3_000),
+            0..20_000_u64,
+        ),
+    )
+        .prop_map(
+            |(
+                (submit, complete, interrupt, select, doorbell),
+                (command, post, setup, data_setup, storage),
+            )| {
+                let slowest = command.max(data_setup + 2048);
+                Times {
+                    submit,
+                    complete,
+                    interrupt,
+                    select,
+                    doorbell,
+                    command,
+                    post,
+                    setup,
+                    data_setup,
+                    storage,
+                    // So that no channel is waited for.
+                    channels: storage.div_ceil(slowest).max(1),
+                }
+            },
+        )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn saturated_throughput_is_the_closed_form_to_the_nanosecond(
+        t in times(), b in 1..65_u64, write in any::<bool>(), dynamic in any::<bool>(),
+    ) {
+        let dispatch = if dynamic { "dynamic" } else { "static" };
+        let more = format!("[block_queue]\nring = 4096\nblock = {b}\ndispatch = \"{dispatch}\"\nwrap = true");
+        let p = t.profile(&more);
+        let access = if write { Access::Write } else { Access::Read };
+        let out = sequential(&p, access, 4 * b as usize, 60 * b);
+        // Once it is full, every block takes a cycle, to the nanosecond.
+        let at = |block: u64| out.services[(20 + block) as usize * b as usize].0.ended();
+        for block in 1..20 {
+            prop_assert_eq!((at(block) - at(block - 1)).get(), t.cycle(b), "block {} of {:?}", block, t);
+        }
+    }
+}
+
+#[test]
+fn below_twice_the_block_sizes_alternate() {
+    // specs/ssd-block-queue.md: T = 16, B = 16 gives 15, 1, 15, 1; T = 24 gives 16, 8.
+    for (threads, sizes) in [(16, [15, 1]), (24, [16, 8])] {
+        // Which sizes they are is set by what the driver takes for each bio; here nothing.
+        let quick = "[block_queue]\nwrap = true\n[driver]\nsubmit_us = 0.0\ncomplete_us = 0.0";
+        let p = parameters("block-queue-gen2x4", quick);
+        let out = sequential(&p, Access::Read, threads, 24_000);
+        let blocks = &out.report.block_sizes;
+        let both: u64 = sizes.iter().map(|&size: &usize| blocks[size]).sum();
+        let all: u64 = blocks.iter().sum();
+        assert!(both + 4 >= all, "{threads} threads: {blocks:?}");
+        assert!(
+            blocks[sizes[0]].abs_diff(blocks[sizes[1]]) <= 3,
+            "{threads} threads: {blocks:?}"
+        );
+    }
+}
+
+#[test]
+fn static_blocks_with_fewer_threads_never_begin() {
+    let p = parameters("block-queue-gen2x4", "[block_queue]\ndispatch = \"static\"");
+    let out = sequential(&p, Access::Read, 15, 100);
+    assert!(out.services.is_empty());
+    let why = out.stuck.unwrap();
+    assert!(
+        why.contains("until 16 descriptors are pending, but only 15 are"),
+        "{why}"
+    );
+    let out = sequential(&p, Access::Read, 16, 160);
+    assert_eq!((out.services.len(), out.stuck), (160, None));
+}
+
+#[test]
+fn latency_stages_make_up_the_response_time() {
+    for name in ["block-queue-gen2x4", "nvme-gen4-tlc", "mqsim-default"] {
+        let p = parameters(name, "");
+        let mut kinds = [Access::Read, Access::Write, Access::Read, Access::Discard]
+            .into_iter()
+            .cycle();
+        let out = Load {
+            threads: 13,
+            requests: 2_000,
+            warmup: 0,
+            job: &mut |n| {
+                job(
+                    n,
+                    kinds.next().unwrap(),
+                    n * 7919 % 100_000,
+                    1 + (n * 31 % 200) as u32,
+                )
+            },
+            arrivals: None,
+        }
+        .run(&p);
+        assert_eq!(out.services.len(), 2_000, "{name}");
+        for (service, stages) in &out.services {
+            let sum: u64 = stages.iter().map(|s| s.get()).sum();
+            assert_eq!(sum, (service.ended() - service.arrived).get(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn times_of_jobs_are_the_integral_of_their_number() {
+    for warmup in [0, 333] {
+        let p = parameters("block-queue-gen2x4", "");
+        let out = Load {
+            threads: 9,
+            requests: 1_000,
+            warmup,
+            job: &mut |n| job(n, Access::Write, n * 8, 1 + (n % 40) as u32),
+            arrivals: None,
+        }
+        .run(&p);
+        let sums = out.report.conservation;
+        assert_eq!(sums.job_time + sums.unfinished_time, sums.integral);
+        assert_eq!(sums.unfinished_time, 0);
+        let inside: u64 = out
+            .services
+            .iter()
+            .map(|(s, _)| {
+                (s.ended().max(out.end - out.report.measured)
+                    - s.arrived.max(out.end - out.report.measured))
+                .get()
+            })
+            .sum();
+        assert_eq!(u128::from(inside), sums.integral);
+    }
+}
