@@ -162,9 +162,12 @@ pub(crate) struct Sim {
     /// Draw each scenario's distribution with its 95 % band, as NAME.png in this folder [default: here]
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".", require_equals = true)]
     pub(crate) plot: Option<PathBuf>,
-    /// Tell what response times are made of: wait, positioning, transfer, join delay
+    /// Tell what response times are made of: wait, positioning, transfer, join delay; of SSDs all stages
     #[arg(long)]
     pub(crate) split: bool,
+    /// Write the same for every request of the first run that is measured, as CSV
+    #[arg(long, value_name = "OUT")]
+    pub(crate) stages: Option<PathBuf>,
     /// Print the scenario with all defaults and units, and the offered load of every station; do not
     /// simulate
     #[arg(long)]

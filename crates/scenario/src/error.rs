@@ -93,6 +93,9 @@ pub enum ScenarioError {
     /// The disk profile is none.
     #[error(transparent)]
     Profile(#[from] ProfileError),
+    /// What response times are made of cannot be written.
+    #[error("cannot write the stages: {0}")]
+    Stages(std::io::Error),
     /// The SSD profile is none.
     #[error(transparent)]
     SsdProfile(#[from] SsdProfileError),
@@ -104,6 +107,9 @@ pub enum ScenarioError {
 impl ScenarioError {
     /// Whether the input data are at fault, rather than the scenario or the options.
     pub fn is_data(&self) -> bool {
-        matches!(self, Self::Trace(_) | Self::NothingMeasured { .. })
+        matches!(
+            self,
+            Self::Trace(_) | Self::Stages(_) | Self::NothingMeasured { .. }
+        )
     }
 }

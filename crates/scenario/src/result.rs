@@ -10,7 +10,7 @@ use iosonar_stats::{
     BandPoint, BatchMeans, Distribution, Estimate, Sections, cdf_band, mser_5, quantile_of,
 };
 use iosonar_trace::Op;
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, SECTOR_BYTES, Sectors};
 
 /// One run.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub struct Replication {
     pub writes: Distribution,
     /// Measured flushes and discards, which the models have no cost for.
     pub free: u64,
+    /// The sectors of all measured reads and writes.
+    pub sectors: u64,
     /// Measured requests that came back with an error, which are in no distribution.
     pub failed: u64,
     /// What the SSDs were like, all together.
@@ -41,6 +43,7 @@ impl Replication {
             reads: Distribution::default(),
             writes: Distribution::default(),
             free: 0,
+            sectors: 0,
             failed: 0,
             ssd: None,
             batches: BatchMeans::default(),
@@ -51,7 +54,7 @@ impl Replication {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, op: Op, response_time: Nanos) {
+    pub(crate) fn push(&mut self, op: Op, sectors: Sectors, response_time: Nanos) {
         match op {
             Op::Read => self.reads.push(response_time),
             Op::Write | Op::WriteZeroes => self.writes.push(response_time),
@@ -60,6 +63,7 @@ impl Replication {
                 return;
             }
         }
+        self.sectors += u64::from(sectors.get());
         self.batches.push(response_time.get() as f64);
         self.start.push(response_time);
         if let Some(sections) = &mut self.sections {
@@ -173,6 +177,8 @@ pub struct SimulationResult {
     pub mean_found: f64,
     /// Measured requests per second of simulated time, per replication.
     pub throughput_per_s: f64,
+    /// Measured sectors per second of simulated time, per replication.
+    pub sectors_per_s: f64,
     /// How partial-stripe writes came to their places.
     pub positioning: PositioningCounts,
     /// The same, run by run.
@@ -208,6 +214,11 @@ impl SimulationResult {
             stderr: estimate.stderr / 1e6,
             ..estimate
         }
+    }
+
+    /// Millions of bytes of reads and writes per second of simulated time.
+    pub fn megabytes_per_s(&self) -> f64 {
+        self.sectors_per_s * SECTOR_BYTES as f64 / 1e6
     }
 
     /// The share of all writes of partial stripes that met this case, with its standard error over
@@ -250,6 +261,7 @@ pub(crate) struct Accumulator {
     jobs: Vec<f64>,
     found: f64,
     throughput_per_s: f64,
+    sectors_per_s: f64,
     positioning: PositioningCounts,
     positioning_by_run: Vec<PositioningCounts>,
     split: Option<Box<ResponseSplit>>,
@@ -279,6 +291,7 @@ impl Accumulator {
             jobs: Vec::new(),
             found: 0.0,
             throughput_per_s: 0.0,
+            sectors_per_s: 0.0,
             positioning: PositioningCounts::default(),
             positioning_by_run: Vec::new(),
             split: None,
@@ -325,6 +338,7 @@ impl Accumulator {
         }
         self.found += run.mean_found();
         self.throughput_per_s += all.count() as f64 / run.measured.as_secs_f64();
+        self.sectors_per_s += replication.sectors as f64 / run.measured.as_secs_f64();
         self.positioning.merge(&run.positioning);
         self.positioning_by_run.push(run.positioning);
         match (&mut self.split, run.split) {
@@ -388,6 +402,7 @@ impl Accumulator {
             mean_jobs: self.jobs.iter().map(|&sum| per_run(sum)).collect(),
             mean_found: per_run(self.found),
             throughput_per_s: per_run(self.throughput_per_s),
+            sectors_per_s: per_run(self.sectors_per_s),
             positioning: self.positioning,
             positioning_by_run: self.positioning_by_run,
             split: self.split,

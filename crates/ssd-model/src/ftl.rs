@@ -203,6 +203,9 @@ impl FtlCounts {
     }
 }
 
+/// Pages in a part of the map: those of a page of memory.
+const PART: u32 = 1024;
+
 /// In the map: at its place of the beginning.
 const INITIAL: u32 = 0;
 /// In the map: nowhere.
@@ -223,6 +226,9 @@ pub struct Plane {
     shape: PlaneShape,
     /// By logical page: its slot + 1, [`INITIAL`] or [`UNMAPPED`].
     slot_of: Vec<u32>,
+    /// A bit for each [`PART`] of the map: whether it was ever written to. Where it was not it need not be
+    /// looked at, and its memory is not there.
+    written_parts: Vec<u64>,
     /// By slot: its logical page + 1; 0 where it is that of the beginning.
     page_of: Vec<u32>,
     /// By slot, a bit: whether it holds the last write of its page.
@@ -234,6 +240,8 @@ pub struct Plane {
     most_erases: u32,
     /// What the plane held at the beginning: the first logical page of each block, and all of them behind.
     first_page: Vec<u32>,
+    /// Whether that was all pages in the order of the slots.
+    is_sequential: bool,
     free: FreeBlocks,
     victims: Victims,
     host: Frontier,
@@ -259,12 +267,14 @@ impl Plane {
         let mut plane = Self {
             shape,
             slot_of: vec![INITIAL; shape.logical_pages as usize],
+            written_parts: vec![0; shape.logical_pages.div_ceil(PART).div_ceil(64) as usize],
             page_of: vec![0; slots],
             valid_bits: vec![0; slots.div_ceil(64)],
             valid: vec![0; shape.blocks as usize],
             erases: vec![0; shape.blocks as usize],
             most_erases: 0,
             first_page: Vec::new(),
+            is_sequential: filling == Filling::Sequential,
             free: FreeBlocks::new(shape.blocks),
             victims: Victims::new(shape.cleaning, shape.blocks, shape.slots_per_block),
             host: none,
@@ -295,6 +305,10 @@ impl Plane {
     /// Where a logical page lies; `None` if it was never written, or discarded.
     #[inline]
     pub fn locate(&self, page: u32) -> Option<u32> {
+        let part = page / PART;
+        if self.written_parts[part as usize / 64] >> (part % 64) & 1 == 0 {
+            return self.initial_slot(page);
+        }
         match self.slot_of[page as usize] {
             UNMAPPED => None,
             INITIAL => self.initial_slot(page),
@@ -303,7 +317,11 @@ impl Plane {
     }
 
     /// Where a page lay at the beginning.
+    #[inline]
     fn initial_slot(&self, page: u32) -> Option<u32> {
+        if self.is_sequential {
+            return Some(page);
+        }
         let block = self.first_page.partition_point(|&first| first <= page);
         if block == 0 || block == self.first_page.len() {
             return None;
@@ -368,12 +386,19 @@ impl Plane {
     pub fn discard(&mut self, page: u32) {
         self.counts.discards += 1;
         self.invalidate(page);
-        self.slot_of[page as usize] = UNMAPPED;
+        self.set(page, UNMAPPED);
+    }
+
+    #[inline]
+    fn set(&mut self, page: u32, slot: u32) {
+        let part = page / PART;
+        self.written_parts[part as usize / 64] |= 1 << (part % 64);
+        self.slot_of[page as usize] = slot;
     }
 
     #[inline]
     fn map(&mut self, page: u32, slot: u32) {
-        self.slot_of[page as usize] = slot + 1;
+        self.set(page, slot + 1);
         self.page_of[slot as usize] = page + 1;
         self.valid_bits[slot as usize / 64] |= 1 << (slot % 64);
         self.valid[(slot / self.shape.slots_per_block) as usize] += 1;

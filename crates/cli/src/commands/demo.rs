@@ -99,7 +99,11 @@ fn simulate(args: &Demo, load: &Path, scenario: &Path, out: &Path) -> anyhow::Re
         &format!("1. simulating {}", sim::headline(&simulation)),
     );
     let threads = available_parallelism().map_or(1, usize::from);
-    let result = sim::simulate(&simulation, threads, Some(out), false)?;
+    let files = sim::Files {
+        records: Some(out),
+        stages: None,
+    };
+    let result = sim::simulate(&simulation, threads, &files, false)?;
     let seconds = result.elapsed.as_secs_f64();
     let rate = grouped(sim::per_second(result.requests, &result));
     say(

@@ -4,6 +4,8 @@ mod describe;
 mod explain;
 mod figures;
 mod load_out;
+mod ssds;
+mod stages;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
@@ -13,12 +15,12 @@ use std::thread::available_parallelism;
 use anyhow::Context;
 use indicatif::ProgressBar;
 use iosonar_plot::{Colour, Size, Theme};
-use iosonar_report::{Quantity, cdf_of, curve_with_band};
+use iosonar_report::{Quantity, cdf_of, curve_with_band, grouped};
 use iosonar_scenario::{
     Load, Method, Outputs, Overrides, ScenarioError, Simulation, SimulationResult, Stability,
-    Warmup,
+    StageSink, Warmup,
 };
-use iosonar_trace::{Metadata, TraceError, input, output};
+use iosonar_trace::{Metadata, TraceError, TraceWriter, input, output};
 
 use crate::args::Sim;
 use crate::exit::{Ending, Usage, note, print};
@@ -26,6 +28,7 @@ use crate::files;
 use crate::json::Output;
 use crate::picture;
 pub(crate) use describe::{headline, per_second};
+use stages::StageTable;
 
 /// A scenario with the name that tables and pictures call it by.
 struct Named {
@@ -70,11 +73,24 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     );
     let mut json = Output::new("sim");
     let (mut curves, mut drawn) = (Vec::new(), 0);
+    let mut ending = Ending::Done;
     for Named {
         name, simulation, ..
     } in &all
     {
-        let result = simulate(simulation, threads, args.records.as_deref(), !args.quiet)?;
+        let files = Files {
+            records: args.records.as_deref(),
+            stages: args.stages.as_deref(),
+        };
+        let result = simulate(simulation, threads, &files, !args.quiet)?;
+        if let Some(unserved) = &result.unserved {
+            ending = Ending::Flagged;
+            note(&format!(
+                "{name}: DEADLOCK: {} requests were never served: {}",
+                grouped(unserved.requests),
+                unserved.why
+            ));
+        }
         if args.json {
             figures::add_to(&mut json, name, simulation, &result);
         } else if !args.quiet {
@@ -115,7 +131,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
             path.display()
         ));
     }
-    Ok(Ending::Done)
+    Ok(ending)
 }
 
 /// What can be said against the outputs before anything is read.
@@ -130,6 +146,10 @@ fn check_outputs(args: &Sim) -> anyhow::Result<()> {
         if let Some(trace) = &args.trace {
             files::refuse_same(trace, out)?;
         }
+    }
+    if args.stages.is_some() && args.scenarios.len() > 1 {
+        let problem = "--stages takes the requests of one scenario, not of several";
+        return Err(Usage(problem.to_owned()).into());
     }
     if let (Some(records), Some(load)) = (&args.records, &args.load_out)
         && (records == load || files::refuse_same(records, load).is_err())
@@ -182,6 +202,7 @@ fn check_traces(args: &Sim, all: &[Named]) -> Result<(), Usage> {
         let several = simulation.replications > 1
             || simulation.warmup == Warmup::Auto
             || args.records.is_some()
+            || args.stages.is_some()
             || args.load_out.is_some()
             || all.len() > 1;
         if let Load::Trace { path, .. } = &simulation.load
@@ -225,23 +246,43 @@ fn check_stability(args: &Sim, named: &Named) -> Result<(), ScenarioError> {
 pub(crate) fn simulate(
     simulation: &Simulation,
     threads: usize,
-    records: Option<&Path>,
+    files: &Files<'_>,
     progress: bool,
 ) -> anyhow::Result<SimulationResult> {
     let completed = AtomicU64::new(0);
     watched(simulation, &completed, progress, || {
-        let Some(path) = records else {
-            return Ok(simulation.run_watched(threads, Outputs::default(), &completed)?);
+        let mut records = match files.records {
+            Some(path) => Some(output::create(path, &provenance(simulation)?)?),
+            None => None,
         };
-        let mut writer = output::create(path, &provenance(simulation)?)?;
+        let mut stages = match files.stages {
+            Some(path) => Some(StageTable::create(path, simulation.stage_names())?),
+            None => None,
+        };
         let outputs = Outputs {
-            records: Some(&mut *writer),
-            stages: None,
+            records: records
+                .as_deref_mut()
+                .map(|writer| writer as &mut dyn TraceWriter),
+            stages: stages.as_mut().map(|table| table as &mut dyn StageSink),
         };
         let result = simulation.run_watched(threads, outputs, &completed)?;
-        writer.finish()?;
+        if let Some(writer) = records {
+            writer.finish()?;
+        }
+        if let Some(table) = stages {
+            table.finish()?;
+        }
         Ok(result)
     })
+}
+
+/// The files that a run writes, of its first replication.
+#[derive(Default)]
+pub(crate) struct Files<'a> {
+    /// All requests with their response times.
+    pub(crate) records: Option<&'a Path>,
+    /// What these are made of.
+    pub(crate) stages: Option<&'a Path>,
 }
 
 /// Does `work` with a progress bar of completed requests.

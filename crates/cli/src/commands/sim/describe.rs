@@ -8,6 +8,7 @@ use iosonar_stats::Estimate;
 use iosonar_units::Nanos;
 use iosonar_workload::{ArrivalLaw, Batch};
 
+use super::ssds;
 use crate::table::Table;
 
 /// What is simulated, in a line.
@@ -54,8 +55,14 @@ pub(super) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
         table.times("reads", &result.reads);
         table.times("writes", &result.writes);
     }
-    if let Some(split) = &result.split {
-        add_split(&mut table, split);
+    match &result.split {
+        Some(split) if split.stages.is_empty() => add_split(&mut table, split),
+        Some(split) => {
+            table.times("sub-requests: wait", &split.wait);
+            ssds::add_stages(&mut table, split);
+            table.times("  join delay", &split.join_delay);
+        }
+        None => {}
     }
     let mut text = format!("{name}: {}\n", headline(simulation));
     text += &table.text();
@@ -84,21 +91,31 @@ pub(super) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
         .collect();
     text += &format!("  utilisation   {}\n", utilisation.join("  "));
     let jobs: Vec<String> = result.mean_jobs.iter().map(|n| format!("{n:.2}")).collect();
-    text += &format!("  jobs at disk  {}\n", jobs.join("  "));
+    text += &format!("  jobs there    {}\n", jobs.join("  "));
     text += &format!(
         "  throughput    {:.2} requests/s; a request finds {:.2} others, at most {} were in flight\n",
         result.throughput_per_s,
         result.mean_found,
         grouped(result.most_in_flight as u64)
     );
+    text += &format!("  data          {:.1} MB/s\n", result.megabytes_per_s());
     text += &overload(simulation, result);
     if result.free > 0 {
+        let ssds = simulation.array.is_of_ssds();
+        let cost = if ssds {
+            ""
+        } else {
+            "cost nothing in this model and "
+        };
         text += &format!(
-            "  {} flushes and discards cost nothing in this model and are in no figure\n",
+            "  {} flushes and discards {cost}are in no figure\n",
             grouped(result.free)
         );
     }
-    text += &positioning(&result.positioning);
+    text += &ssds::describe(result);
+    if !simulation.array.is_of_ssds() {
+        text += &positioning(&result.positioning);
+    }
     text += &rebuild(&result.rebuild);
     if result.warmup_requests > 0 {
         let left_out = grouped(result.warmup_requests);

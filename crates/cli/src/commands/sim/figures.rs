@@ -7,6 +7,7 @@ use iosonar_units::Nanos;
 use serde_json::json;
 
 use super::describe::{headline, per_second};
+use super::ssds;
 use crate::json::Output;
 
 pub(super) fn add_to(
@@ -49,6 +50,9 @@ pub(super) fn add_to(
         json.times("positioning", &labels, &split.positioning, None);
         json.times("transfer", &labels, &split.transfer, None);
         json.times("join_delay", &labels, &split.join_delay, None);
+        for (stage, times) in simulation.stage_names().iter().zip(&split.stages) {
+            json.times("stage", &with("stage", stage), times, None);
+        }
     }
     for (disk, utilisation) in result.utilisation.iter().enumerate() {
         let station = with("station", &format!("disk/{disk}"));
@@ -58,6 +62,20 @@ pub(super) fn add_to(
     }
     json.figure("found_on_arrival", &labels, "1", result.mean_found);
     json.figure("throughput", &labels, "1/s", result.throughput_per_s);
+    json.figure(
+        "megabytes_per_second",
+        &labels,
+        "MB/s",
+        result.megabytes_per_s(),
+    );
+    if let Some(unserved) = &result.unserved {
+        json.figure("unserved", &labels, "1", unserved.requests as f64);
+        json.append(
+            "deadlocks",
+            json!({ "scenario": name, "why": unserved.why }),
+        );
+    }
+    ssds::add_to(json, name, result);
     json.figure("most_in_flight", &labels, "1", result.most_in_flight as f64);
     for (kind, cases) in [
         ("read-modify-write", PositioningCounts::MODIFY),

@@ -1,0 +1,257 @@
+//! What SSDs were like: stations, blocks, flash.
+
+use iosonar_raid::ResponseSplit;
+use iosonar_report::grouped;
+use iosonar_scenario::SimulationResult;
+use iosonar_ssd_model::{SsdReport, Stage, Station};
+use serde_json::{Value, json};
+
+use crate::json::Output;
+use crate::table::Table;
+
+/// Stations of a kind, such as all channels.
+struct Kind {
+    name: String,
+    utilisations: Vec<f64>,
+}
+
+fn kinds(report: &SsdReport) -> Vec<Kind> {
+    let mut kinds: Vec<Kind> = Vec::new();
+    for station in &report.stations {
+        let name = kind_of(station);
+        let utilisation = report.utilisation(station);
+        match kinds.last_mut() {
+            Some(kind) if kind.name == name => kind.utilisations.push(utilisation),
+            _ => kinds.push(Kind {
+                name: name.to_owned(),
+                utilisations: vec![utilisation],
+            }),
+        }
+    }
+    kinds
+}
+
+fn kind_of(station: &Station) -> &str {
+    station.name.split('/').next().unwrap_or(&station.name)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// The lines for people.
+pub(super) fn describe(result: &SimulationResult) -> String {
+    let Some(report) = &result.ssd else {
+        return String::new();
+    };
+    let mut text = String::new();
+    for kind in kinds(report) {
+        let all = &kind.utilisations;
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        // What is never used need not be there.
+        if mean == 0.0 {
+            continue;
+        }
+        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = all.iter().copied().fold(0.0, f64::max);
+        text += &match all.as_slice() {
+            [_] => format!("  {:<17} busy {}\n", kind.name, percent(mean)),
+            _ => format!(
+                "  {:<17} busy {} (of {}: {} to {})\n",
+                kind.name,
+                percent(mean),
+                all.len(),
+                percent(least),
+                percent(most)
+            ),
+        };
+    }
+    text += &blocks(report);
+    if report.interrupts > 0 {
+        let per_interrupt = result.response_time.count() as f64 / report.interrupts as f64;
+        text += &format!(
+            "  interrupts        {}, for {per_interrupt:.2} requests each; commands were fetched {} times\n",
+            grouped(report.interrupts),
+            grouped(report.fetches)
+        );
+    }
+    if let Some(cache) = &report.cache {
+        text += &format!(
+            "  cache             {} pages written, {} of them there already, {} waited for room; {} read from it\n",
+            grouped(cache.writes),
+            grouped(cache.write_hits),
+            grouped(cache.waits),
+            grouped(cache.read_hits)
+        );
+    }
+    if let Some((hits, misses)) = report.mapping {
+        text += &format!(
+            "  mapping cache     {} of {} look-ups missed\n",
+            grouped(misses),
+            grouped(hits + misses)
+        );
+    }
+    if let Some(ftl) = &report.ftl {
+        let flash = &report.flash;
+        text += &format!(
+            "  flash             {} pages read and {} programmed for the host, {} and {} by cleaning, {} blocks erased\n",
+            grouped(flash.reads),
+            grouped(flash.programs),
+            grouped(flash.cleaning_reads),
+            grouped(flash.cleaning_programs),
+            grouped(flash.erases),
+        );
+        if flash.suspensions > 0 {
+            text += &format!(
+                "  suspensions       {} programs and erases, for reads\n",
+                grouped(flash.suspensions)
+            );
+        }
+        if ftl.host_writes > 0 {
+            text += &format!(
+                "  write amplification {:.4}: {} logical pages written, {} copied\n",
+                ftl.write_amplification(),
+                grouped(ftl.host_writes),
+                grouped(ftl.copies)
+            );
+            let (least, mean, most) = report.wear;
+            text += &format!("  erases of a block {least} to {most}, {mean:.2} on average\n");
+        }
+    }
+    if report.failed_commands > 0 {
+        text += &format!(
+            "  errors            {} commands came back with one; their {} requests are in no figure\n",
+            grouped(report.failed_commands),
+            grouped(result.failed)
+        );
+    }
+    text
+}
+
+fn blocks(report: &SsdReport) -> String {
+    let all: u64 = report.block_sizes.iter().sum();
+    if all == 0 {
+        return String::new();
+    }
+    let sizes = report.block_sizes.iter().enumerate();
+    let descriptors: u64 = sizes.clone().map(|(size, &n)| size as u64 * n).sum();
+    let mut often: Vec<(usize, u64)> = sizes
+        .filter(|(_, n)| **n > 0)
+        .map(|(s, &n)| (s, n))
+        .collect();
+    often.sort_by_key(|&(size, n)| (std::cmp::Reverse(n), size));
+    let shares: Vec<String> = often
+        .iter()
+        .take(4)
+        .map(|&(size, n)| format!("{size}: {}", percent(n as f64 / all as f64)))
+        .collect();
+    format!(
+        "  blocks            {} of {:.2} descriptors on average; the most frequent sizes {}\n",
+        grouped(all),
+        descriptors as f64 / all as f64,
+        shares.join(", ")
+    )
+}
+
+/// The rows of stages in the table of times.
+pub(super) fn add_stages(table: &mut Table, split: &ResponseSplit) {
+    for (name, times) in Stage::NAMES.iter().zip(&split.stages) {
+        table.times(&format!("  {name}"), times);
+    }
+}
+
+/// The figures for programs.
+pub(super) fn add_to(json: &mut Output, scenario: &str, result: &SimulationResult) {
+    let Some(report) = &result.ssd else { return };
+    let labels = json!({ "scenario": scenario });
+    let with = |key: &str, value: Value| {
+        let mut labels = labels.clone();
+        labels[key] = value;
+        labels
+    };
+    for station in &report.stations {
+        let labels = with("station", json!(station.name));
+        json.figure("utilisation", &labels, "1", report.utilisation(station));
+    }
+    for (size, &n) in report
+        .block_sizes
+        .iter()
+        .enumerate()
+        .filter(|(_, n)| **n > 0)
+    {
+        json.figure("blocks", &with("descriptors", json!(size)), "1", n as f64);
+    }
+    if let Some(ftl) = &report.ftl {
+        for (name, value) in [
+            ("host_writes", ftl.host_writes),
+            ("copies", ftl.copies),
+            ("discards", ftl.discards),
+        ] {
+            json.figure(
+                "logical_pages",
+                &with("kind", json!(name)),
+                "1",
+                value as f64,
+            );
+        }
+        if ftl.host_writes > 0 {
+            json.figure(
+                "write_amplification",
+                &labels,
+                "1",
+                ftl.write_amplification(),
+            );
+        }
+        let flash = &report.flash;
+        for (name, value) in [
+            ("read", flash.reads),
+            ("program", flash.programs),
+            ("cleaning-read", flash.cleaning_reads),
+            ("cleaning-program", flash.cleaning_programs),
+            ("erase", flash.erases),
+            ("suspension", flash.suspensions),
+        ] {
+            json.figure(
+                "flash_operations",
+                &with("kind", json!(name)),
+                "1",
+                value as f64,
+            );
+        }
+        let (least, mean, most) = report.wear;
+        for (name, value) in [
+            ("least", f64::from(least)),
+            ("mean", mean),
+            ("most", f64::from(most)),
+        ] {
+            json.figure("erases_per_block", &with("of", json!(name)), "1", value);
+        }
+    }
+    if let Some(cache) = &report.cache {
+        for (name, value) in [
+            ("written", cache.writes),
+            ("written-again", cache.write_hits),
+            ("waited", cache.waits),
+            ("read", cache.read_hits),
+        ] {
+            json.figure("cache_pages", &with("kind", json!(name)), "1", value as f64);
+        }
+    }
+    if let Some((hits, misses)) = report.mapping {
+        for (name, value) in [("hit", hits), ("miss", misses)] {
+            json.figure(
+                "mapping_cache",
+                &with("kind", json!(name)),
+                "1",
+                value as f64,
+            );
+        }
+    }
+    json.figure("interrupts", &labels, "1", report.interrupts as f64);
+    json.figure(
+        "failed_commands",
+        &labels,
+        "1",
+        report.failed_commands as f64,
+    );
+}
