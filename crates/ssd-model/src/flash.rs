@@ -3,7 +3,8 @@
 //! Logical pages lie on planes in turn, a flash page's worth at a time: channels first, then the dies
 //! of a channel, then the planes of a die. A *server* is a die, or each plane of it. It does one thing at a
 //! time: the first of its reads, of its writes, or of the cleaning that is due. A read occupies it until
-//! its data have crossed the channel, a write from the moment that the channel is asked for.
+//! its data have crossed the channel, a write from the moment that the channel is asked for. Commands cross the
+//! channel too.
 //!
 //! Cleaning goes on in the background, page by page, whenever its server has nothing else to do. A write
 //! to a block that is still to be erased waits for that, and cleaning goes first then.
@@ -22,8 +23,8 @@ use crate::servers::{BusyTime, Servers};
 pub(crate) enum Owner {
     /// A unit of a command.
     Unit(u32),
-    /// The mapping of a unit, which is to be read first.
-    Mapping(u32),
+    /// All who wait for this page of the map.
+    Mapping { map_page: u64 },
     /// A page of the cache of which a part was written: the rest is read first.
     Destage { plane: u32, page: u32 },
     /// Pages of the cache, which have their slots on one flash page that ends with this.
@@ -70,10 +71,12 @@ struct Cleaning {
 /// Where an operation has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
+    /// It waits for the channel, or its command crosses it.
+    Command,
     /// The die reads.
     Read,
     /// It waits for the channel, or its data cross it.
-    Channel,
+    Data,
     /// The die programs or erases.
     Write,
 }
@@ -414,43 +417,34 @@ impl Flash {
             host.passed(owner, Passed::Wait, now);
         }
         match operation.kind {
-            Kind::Read => {
-                self.counts.reads += 1;
-                self.in_die(
-                    server,
-                    operation,
-                    Phase::Read,
-                    operation.time + self.p.command,
-                    now,
-                    host,
-                );
-            }
-            Kind::Program => {
-                self.counts.programs += 1;
-                self.ask_for_channel(server, operation, now, host);
-            }
+            Kind::Read => self.counts.reads += 1,
+            Kind::Program => self.counts.programs += 1,
             Kind::Copy { read, program } => {
                 self.counts.cleaning_reads += u64::from(read);
                 self.counts.cleaning_programs += u64::from(program);
-                if read {
-                    let time = self.page_time[0] + self.p.command;
-                    self.in_die(server, operation, Phase::Read, time, now, host);
-                } else {
-                    self.ask_for_channel(server, operation, now, host);
-                }
             }
-            Kind::Erase => {
-                self.counts.erases += 1;
-                self.in_die(
-                    server,
-                    operation,
-                    Phase::Write,
-                    self.p.erase + self.p.command,
-                    now,
-                    host,
-                );
-            }
+            Kind::Erase => self.counts.erases += 1,
         }
+        match operation.kind {
+            // These come with their data.
+            Kind::Program | Kind::Copy { read: false, .. } => {
+                self.ask_for_channel(server, operation, Phase::Data, now, host);
+            }
+            _ if self.p.command > Nanos::ZERO => {
+                self.ask_for_channel(server, operation, Phase::Command, now, host);
+            }
+            _ => self.obey(server, operation, now, host),
+        }
+    }
+
+    /// The die has its command.
+    fn obey(&mut self, server: u32, operation: Operation, now: Nanos, host: &mut impl FlashHost) {
+        let (phase, time) = match operation.kind {
+            Kind::Erase => (Phase::Write, self.p.erase),
+            Kind::Copy { .. } => (Phase::Read, self.page_time[0]),
+            _ => (Phase::Read, operation.time),
+        };
+        self.in_die(server, operation, phase, time, now, host);
     }
 
     fn in_die(
@@ -473,13 +467,14 @@ impl Flash {
         &mut self,
         server: u32,
         operation: Operation,
+        phase: Phase,
         now: Nanos,
         host: &mut impl FlashHost,
     ) {
         let state = &mut self.servers[server as usize];
-        state.current = Some((operation, Phase::Channel));
+        state.current = Some((operation, phase));
         let copies_inside = matches!(operation.kind, Kind::Copy { .. }) && self.p.copyback;
-        if copies_inside {
+        if copies_inside && phase == Phase::Data {
             self.leave_channel(server, now, host);
             return;
         }
@@ -490,14 +485,17 @@ impl Flash {
     }
 
     fn cross_channel(&mut self, server: u32, now: Nanos, host: &mut impl FlashHost) {
-        let Some((operation, _)) = self.servers[server as usize].current else {
+        let Some((operation, phase)) = self.servers[server as usize].current else {
             unreachable!("it asked for the channel")
         };
         if let Some(owner) = operation.owner {
             host.passed(owner, Passed::Wait, now);
         }
-        let mut time = Nanos::nearest(f64::from(operation.bytes) * self.p.channel_ns_per_byte);
-        if matches!(operation.kind, Kind::Program | Kind::Copy { .. }) {
+        let mut time = Nanos::ZERO;
+        if phase == Phase::Data {
+            time = Nanos::nearest(f64::from(operation.bytes) * self.p.channel_ns_per_byte);
+        }
+        if phase == Phase::Command || matches!(operation.kind, Kind::Program | Kind::Copy { .. }) {
             time += self.p.command;
         }
         host.schedule(now + time, FlashEvent::Channel { server });
@@ -533,17 +531,18 @@ impl Flash {
             host.passed(owner, Passed::Die, now);
         }
         match phase {
-            Phase::Read => self.ask_for_channel(server, operation, now, host),
+            Phase::Read => self.ask_for_channel(server, operation, Phase::Data, now, host),
             Phase::Write => self.finish(server, operation, now, host),
-            Phase::Channel => unreachable!("the channel is no die"),
+            Phase::Command | Phase::Data => unreachable!("the channel is no die"),
         }
     }
 
     fn leave_channel(&mut self, server: u32, now: Nanos, host: &mut impl FlashHost) {
-        let Some((operation, _)) = self.servers[server as usize].current else {
+        let Some((operation, phase)) = self.servers[server as usize].current else {
             unreachable!("something crossed the channel")
         };
         match operation.kind {
+            _ if phase == Phase::Command => self.obey(server, operation, now, host),
             Kind::Program => {
                 self.in_die(server, operation, Phase::Write, operation.time, now, host);
             }

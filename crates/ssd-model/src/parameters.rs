@@ -408,7 +408,8 @@ fn cache(
     profile: &SsdProfile,
     logical_page: u64,
 ) -> Result<Option<CacheParameters>, SsdProfileError> {
-    let Some(cache) = &profile.cache else {
+    // A profile's cache can be taken out again: it has no size then.
+    let Some(cache) = profile.cache.as_ref().filter(|cache| cache.size != "0") else {
         return Ok(None);
     };
     if profile.storage != Storage::Flash {
@@ -439,7 +440,11 @@ fn mapping_cache(
     check: &Checker<'_>,
     profile: &SsdProfile,
 ) -> Result<Option<MappingCacheParameters>, SsdProfileError> {
-    let Some(cache) = &profile.mapping_cache else {
+    let Some(cache) = profile
+        .mapping_cache
+        .as_ref()
+        .filter(|cache| cache.entries > 0)
+    else {
         return Ok(None);
     };
     if profile.storage != Storage::Flash {

@@ -6,7 +6,7 @@ mod load;
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub use flash::{CellType, CleaningName, FillingName, FlashProfile, Parallelism, Scheduling};
 pub use host::{
@@ -114,7 +114,7 @@ pub struct SsdProfile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct MappingCacheProfile {
-    /// How many entries it holds, one for each logical page.
+    /// How many entries it holds, one for each logical page; 0: all of the map is in memory.
     pub entries: u32,
     /// How many entries a flash page of the map holds.
     pub entries_per_page: u32,
@@ -156,6 +156,7 @@ pub struct ControllerProfile {
 #[serde(deny_unknown_fields)]
 pub struct DramProfile {
     /// How much there is.
+    #[serde(deserialize_with = "size")]
     pub capacity: String,
     /// How many work in parallel; 4 KiB units lie on them in turn.
     pub channels: u32,
@@ -170,6 +171,7 @@ pub struct DramProfile {
 #[serde(deny_unknown_fields)]
 pub struct ExponentialProfile {
     /// How much it holds.
+    #[serde(deserialize_with = "size")]
     pub capacity: String,
     /// The mean service time of a block.
     pub mean_us: f64,
@@ -179,7 +181,8 @@ pub struct ExponentialProfile {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheProfile {
-    /// How much it holds.
+    /// How much it holds; `"0"`: there is none.
+    #[serde(deserialize_with = "size")]
     pub size: String,
     /// The share of it that is dirty when writing to flash begins; 0: at once.
     #[serde(default)]
@@ -194,4 +197,23 @@ pub struct CacheProfile {
 
 fn one() -> u32 {
     1
+}
+
+/// A size: text with a unit, or a number of bytes.
+fn size<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "a size, such as \"4KiB\"")]
+    enum Size {
+        Text(String),
+        Bytes(u64),
+    }
+    Ok(match Size::deserialize(from)? {
+        Size::Text(text) => text,
+        Size::Bytes(bytes) => bytes.to_string(),
+    })
+}
+
+/// The same where it need not be given.
+fn optional_size<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    size(from).map(Some)
 }

@@ -21,7 +21,7 @@ use iosonar_device::{Access, Device, Job, Pace, RequestId, Service, Usage};
 use iosonar_sim_core::{Calendar, Seed, Slab, Stream};
 use iosonar_units::Nanos;
 
-use crate::cache::Cache;
+use crate::cache::{Cache, PageMap};
 use crate::flash::{Flash, FlashEvent, Owner};
 use crate::ftl::ShapeError;
 use crate::mapping_cache::MappingCache;
@@ -29,7 +29,7 @@ use crate::parameters::{HostParameters, Parameters, StorageParameters};
 use crate::servers::{BusyTime, Servers};
 use crate::stages::{Stage, StageTimes};
 use block_queue::BlockQueue;
-use data::{DataTask, Unit};
+use data::{DataTask, NeedsMap, Unit};
 use nvme::Nvme;
 
 pub use report::{Conservation, SsdReport, Station};
@@ -155,7 +155,7 @@ pub struct Ssd {
     cache: Option<Cache>,
     mapping: Option<MappingCache>,
     /// Who waits for a page of the map that is being read.
-    mapping_reads: crate::cache::PageMap<Vec<u32>>,
+    mapping_reads: PageMap<Vec<NeedsMap>>,
     /// Who is done with flash, and not dealt with.
     flash_done: Vec<Owner>,
     errors: Stream,
@@ -205,7 +205,7 @@ impl Ssd {
             storage,
             cache: p.cache.map(Cache::new),
             mapping: p.mapping_cache.map(MappingCache::new),
-            mapping_reads: crate::cache::PageMap::default(),
+            mapping_reads: PageMap::default(),
             flash_done: Vec::new(),
             errors: seed.stream(component, "errors"),
             services: seed.stream(component, "service"),

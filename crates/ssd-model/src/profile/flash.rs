@@ -21,9 +21,11 @@ pub struct FlashProfile {
     /// Flash pages of each block.
     pub pages: u32,
     /// The size of a flash page.
+    #[serde(deserialize_with = "super::size")]
     pub page: String,
     /// The size of a logical page; that of a flash page if it is not given. Where it is smaller, a flash
     /// page is programmed when it is full, so there must be a cache to wait in.
+    #[serde(default, deserialize_with = "super::optional_size")]
     pub mapping_unit: Option<String>,
     /// What its cells are: preset times, for those that are not given.
     pub cell: Option<CellType>,

@@ -111,6 +111,7 @@ pub struct NvmeProfile {
     /// How many commands the device has at most.
     pub most_commands: u32,
     /// The largest command.
+    #[serde(deserialize_with = "super::size")]
     pub most_transfer: String,
     /// How the host learns of completions.
     pub notification: Notification,

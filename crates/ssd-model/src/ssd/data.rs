@@ -5,6 +5,7 @@ use iosonar_sim_core::Slab;
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
 use super::{Event, Ssd, StorageState};
+use crate::cache::Destaged;
 use crate::flash::{FlashEvent, FlashHost, Owner, Passed};
 use crate::parameters::{BIO_SECTORS, StorageParameters};
 use crate::stages::{Stage, StageTimes};
@@ -47,6 +48,15 @@ pub(super) struct Unit {
     stages: StageTimes,
 }
 
+/// Who waits for a page of the map.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum NeedsMap {
+    /// A unit.
+    Unit(u32),
+    /// A page on its way from the cache to flash.
+    Leaving(Destaged),
+}
+
 /// What flash tells the device.
 struct View<'a> {
     calendar: &'a mut iosonar_sim_core::Calendar<Event>,
@@ -62,7 +72,7 @@ impl FlashHost for View<'_> {
 
     #[inline]
     fn passed(&mut self, owner: Owner, what: Passed, now: Nanos) {
-        let (Owner::Unit(unit) | Owner::Mapping(unit)) = owner else {
+        let Owner::Unit(unit) = owner else {
             return;
         };
         let stage = match what {
@@ -138,7 +148,9 @@ impl Ssd {
             at = next;
             let slot = self.units.claim(|| unit.clone());
             self.units[slot] = unit;
-            if self.mapping.is_none() || !self.look_up(slot, now) {
+            // What goes to the cache is looked up when it leaves it.
+            let later = self.cache.is_some() && self.access(slot) == Access::Write;
+            if self.mapping.is_none() || later || !self.look_up(slot, now) {
                 self.mapped(slot, now);
             }
         }
@@ -161,24 +173,31 @@ impl Ssd {
     fn look_up(&mut self, unit: u32, now: Nanos) -> bool {
         let (first, count) = self.pages(unit);
         for page in first..first + count {
-            let Some(mapping) = &mut self.mapping else {
-                return false;
-            };
-            if mapping.touch(page) {
-                continue;
-            }
-            let (map_page, bytes) = (mapping.map_page(page), mapping.p.read_bytes);
-            self.units[unit].waits += 1;
-            let readers = self.mapping_reads.entry(map_page).or_default();
-            readers.push(unit);
-            if readers.len() == 1 {
-                let (flash, mut view) = flash!(self);
-                let (plane, place) = flash.place(map_page * flash.slots_per_page());
-                let owner = Owner::Mapping(unit);
-                flash.read_page(plane, place, bytes, owner, now, &mut view);
+            if self.misses(page, NeedsMap::Unit(unit), now) {
+                self.units[unit].waits += 1;
             }
         }
         self.units[unit].waits > 0
+    }
+
+    /// Whether the place of a page is not in memory; it is read then, and `who` is told.
+    fn misses(&mut self, page: u64, who: NeedsMap, now: Nanos) -> bool {
+        let Some(mapping) = &mut self.mapping else {
+            return false;
+        };
+        if mapping.touch(page) {
+            return false;
+        }
+        let (map_page, bytes) = (mapping.map_page(page), mapping.p.read_bytes);
+        let readers = self.mapping_reads.entry(map_page).or_default();
+        readers.push(who);
+        if readers.len() == 1 {
+            let (flash, mut view) = flash!(self);
+            let (plane, place) = flash.place(map_page * flash.slots_per_page());
+            let owner = Owner::Mapping { map_page };
+            flash.read_page(plane, place, bytes, owner, now, &mut view);
+        }
+        true
     }
 
     /// The place of a unit is known.
@@ -478,16 +497,23 @@ impl Ssd {
             .as_mut()
             .and_then(super::super::cache::Cache::next_to_leave)
         {
-            let (flash, mut view) = flash!(self);
-            let (plane, page) = flash.place(leaving.page);
-            let bytes = flash.logical_page_bytes() as u32;
-            match flash.plane(plane).locate(page) {
-                Some(slot) if leaving.partial => {
-                    let owner = Owner::Destage { plane, page };
-                    flash.read(plane, slot, bytes, owner, now, &mut view);
-                }
-                _ => self.send_to_flash(plane, page, now),
+            if !self.misses(leaving.page, NeedsMap::Leaving(leaving), now) {
+                self.leave_cache(leaving, now);
             }
+        }
+    }
+
+    /// The place of a page is known: it goes to flash, after the rest of it if only a part was written.
+    fn leave_cache(&mut self, leaving: Destaged, now: Nanos) {
+        let (flash, mut view) = flash!(self);
+        let (plane, page) = flash.place(leaving.page);
+        let bytes = flash.logical_page_bytes() as u32;
+        match flash.plane(plane).locate(page) {
+            Some(slot) if leaving.partial => {
+                let owner = Owner::Destage { plane, page };
+                flash.read(plane, slot, bytes, owner, now, &mut view);
+            }
+            _ => self.send_to_flash(plane, page, now),
         }
     }
 
@@ -512,7 +538,7 @@ impl Ssd {
         while let Some(owner) = self.flash_done.pop() {
             match owner {
                 Owner::Unit(unit) => self.part_is_done(unit, now),
-                Owner::Mapping(unit) => self.map_read(unit, now),
+                Owner::Mapping { map_page } => self.map_read(map_page, now),
                 Owner::Destage { plane, page } => self.send_to_flash(plane, page, now),
                 Owner::Programmed { plane, last_slot } => {
                     self.pages_programmed(plane, last_slot, now);
@@ -534,27 +560,18 @@ impl Ssd {
         }
     }
 
-    /// A piece of the map has been read: all who wait for it know their places.
-    fn map_read(&mut self, unit: u32, now: Nanos) {
-        let (first, count) = self.pages(unit);
-        for page in first..first + count {
-            let Some(mapping) = &self.mapping else { return };
-            let Some(readers) = self.mapping_reads.get(&mapping.map_page(page)) else {
-                continue;
-            };
-            // The first reader is the one that it was read for.
-            if readers.first() != Some(&unit) {
-                continue;
-            }
-            let map_page = mapping.map_page(page);
-            let readers = self.mapping_reads.remove(&map_page).unwrap_or_default();
-            for reader in readers {
-                self.units[reader].waits -= 1;
-                if self.units[reader].waits == 0 {
-                    self.mapped(reader, now);
+    /// A page of the map has been read: all who wait for it know their places.
+    fn map_read(&mut self, map_page: u64, now: Nanos) {
+        for reader in self.mapping_reads.remove(&map_page).unwrap_or_default() {
+            match reader {
+                NeedsMap::Unit(unit) => {
+                    self.units[unit].waits -= 1;
+                    if self.units[unit].waits == 0 {
+                        self.mapped(unit, now);
+                    }
                 }
+                NeedsMap::Leaving(page) => self.leave_cache(page, now),
             }
-            return;
         }
     }
 
