@@ -304,6 +304,10 @@ impl Flash {
         (whole * u64::from(self.p.planes) + u64::from(plane)) * per_page + part
     }
 
+    pub(crate) fn reads_unwritten(&self) -> bool {
+        self.p.read_unwritten
+    }
+
     pub(crate) fn slots_per_page(&self) -> u64 {
         u64::from(self.p.plane.slots_per_page)
     }

@@ -26,6 +26,8 @@ pub struct FlashParameters {
     pub plane: PlaneShape,
     /// What each plane holds at the beginning.
     pub filling: Filling,
+    /// Whether a read of what was never written reads a page all the same.
+    pub read_unwritten: bool,
     /// How often all is overwritten then, without time.
     pub overwrites: f64,
     /// The size of a logical page.
@@ -127,6 +129,7 @@ impl FlashParameters {
             },
             plane,
             filling: flash.precondition.into(),
+            read_unwritten: flash.read_unwritten,
             overwrites,
             logical_page_bytes: unit,
             read: times("flash.read_us", flash.read_us.as_ref(), preset.map(|p| p.0))?,

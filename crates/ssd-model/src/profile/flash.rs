@@ -65,6 +65,9 @@ pub struct FlashProfile {
     /// What it holds at the beginning.
     #[serde(default)]
     pub precondition: FillingName,
+    /// Whether a read of what was never written reads a page all the same.
+    #[serde(default)]
+    pub read_unwritten: bool,
     /// Besides: so many uniform random overwrites of all, without time.
     #[serde(default)]
     pub overwrites: f64,

@@ -296,6 +296,11 @@ impl Ssd {
             let (flash, mut view) = flash!(self);
             let (plane, local) = flash.place(page);
             let Some(slot) = flash.plane(plane).locate(local) else {
+                if flash.reads_unwritten() {
+                    view.units[unit].waits += 1;
+                    let bytes = size.min(all) as u32;
+                    flash.read_page(plane, local, bytes, Owner::Unit(unit), now, &mut view);
+                }
                 continue;
             };
             if flash.plane(plane).is_open(slot) {
