@@ -103,6 +103,28 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
+fn key_and_values(text: &str) -> Result<(String, Vec<String>), String> {
+    let (key, values) = key_and_value(text)?;
+    let values: Vec<String> = values.split(',').map(|v| v.trim().to_owned()).collect();
+    if key.is_empty() || values.iter().any(String::is_empty) {
+        return Err("expected KEY=VALUE,VALUE,..., such as array.disks=4,8,16".to_owned());
+    }
+    Ok((key, values))
+}
+
+/// What a curve shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CurveKind {
+    /// Requests per second
+    Throughput,
+    /// Bytes per second
+    Data,
+    /// The mean response time
+    Latency,
+    /// The mean response time against the requests per second
+    HockeyStick,
+}
+
 fn precision(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(p) if (1e-6..1.0).contains(&p) => Ok(p),
@@ -140,6 +162,24 @@ pub(crate) struct Sim {
     /// Another value for a key of the scenario, such as array.disks=8; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
+    /// Simulate with each of these values of a key, such as array.disks=4,8,16; given several times, all
+    /// combinations
+    #[arg(long, value_name = "KEY=V,V,...", value_parser = key_and_values)]
+    pub(crate) vary: Vec<(String, Vec<String>)>,
+    /// Draw what --vary found (.png or .svg): the first key to the right, a curve for each value of the others
+    #[arg(long, value_name = "OUT", requires = "vary")]
+    pub(crate) curve: Option<PathBuf>,
+    /// What is drawn upwards
+    #[arg(
+        long,
+        value_name = "WHAT",
+        requires = "curve",
+        default_value = "throughput"
+    )]
+    pub(crate) curve_of: CurveKind,
+    /// Write what --vary found as CSV
+    #[arg(long, value_name = "OUT", requires = "vary")]
+    pub(crate) csv: Option<PathBuf>,
     /// How many independent runs, instead of the scenario's number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) replications: Option<u32>,

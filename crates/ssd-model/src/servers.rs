@@ -60,6 +60,11 @@ impl<T> Servers<T> {
         None
     }
 
+    /// Whether a server is busy.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.busy.busy > 0
+    }
+
     /// A task is done. Hands out the next one to be started.
     #[inline]
     pub(crate) fn depart(&mut self, now: Nanos) -> Option<T> {

@@ -51,6 +51,8 @@ enum Event {
     Data { task: DataTask },
     /// The descriptor engine has.
     Descriptors { what: u32 },
+    /// Descriptors that the descriptor engine has set up have crossed the link.
+    Linked { what: u32 },
     /// Descriptors are back, and the host is interrupted.
     Interrupt { returned: u32 },
     /// Its handler knows what is back.
@@ -151,6 +153,8 @@ pub struct Ssd {
     controller: Servers<ControllerTask>,
     data_engines: Servers<DataTask>,
     descriptor_engine: Servers<u32>,
+    /// How much longer the next data transfer takes for descriptors that crossed the link meanwhile.
+    link_debt: Nanos,
     storage: StorageState,
     cache: Option<Cache>,
     mapping: Option<MappingCache>,
@@ -202,6 +206,7 @@ impl Ssd {
             controller: Servers::new(p.controller.commands),
             data_engines: Servers::new(p.pcie.data_engines),
             descriptor_engine: Servers::new(1),
+            link_debt: Nanos::ZERO,
             storage,
             cache: p.cache.map(Cache::new),
             mapping: p.mapping_cache.map(MappingCache::new),
@@ -230,6 +235,7 @@ impl Ssd {
             Event::Controller { task } => self.controller_done(task, now),
             Event::Data { task } => self.data_moved(task, now),
             Event::Descriptors { what } => self.descriptor_engine_done(what, now),
+            Event::Linked { what } => self.descriptors_returned(what, now),
             Event::Interrupt { returned } => self.interrupt(returned, now),
             Event::Handled { returned } => self.handled(returned, now),
             Event::Memory { channel, unit } => self.memory_accessed(channel, unit, now),
@@ -426,7 +432,6 @@ impl Ssd {
     fn start_descriptor_engine(&mut self, what: u32, now: Nanos) {
         let post = &self.p.pcie.post;
         let time = match &self.p.host {
-            // What moves shares the link with the data; see the data engines.
             HostParameters::BlockQueue(_) => post.setup(),
             HostParameters::Nvme(nvme) => post.time(u64::from(nvme.completion_bytes)),
         };
@@ -439,7 +444,14 @@ impl Ssd {
             self.start_descriptor_engine(next, now);
         }
         match &self.host {
-            Host::BlockQueue(_) => self.ask_data_engine(DataTask::Link(what), now),
+            Host::BlockQueue(_) => {
+                // Their packets go between those of the data, which takes so much longer.
+                let time = self.return_time(what, true);
+                if self.data_engines.is_busy() {
+                    self.link_debt += time;
+                }
+                self.calendar.schedule(now + time, Event::Linked { what });
+            }
             Host::Nvme(_) => self.completion_posted(what, now),
         }
     }

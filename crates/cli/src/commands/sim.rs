@@ -6,6 +6,7 @@ mod figures;
 mod load_out;
 mod ssds;
 mod stages;
+mod vary;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
@@ -39,11 +40,18 @@ struct Named {
 
 pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     check_outputs(args)?;
+    let threads = args.threads.map_or_else(
+        || available_parallelism().map_or(1, usize::from),
+        usize::from,
+    );
+    if !args.vary.is_empty() {
+        return vary::run(args, threads);
+    }
     // All scenarios are checked before the first is run.
     let all = args
         .scenarios
         .iter()
-        .map(|path| load(args, path))
+        .map(|path| load(args, path, Vec::new()))
         .collect::<anyhow::Result<Vec<_>>>()?;
     check_traces(args, &all)?;
     let same_name = |(i, named): (usize, &Named)| all[..i].iter().any(|n| n.name == named.name);
@@ -67,10 +75,6 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
             ));
         }
     }
-    let threads = args.threads.map_or_else(
-        || available_parallelism().map_or(1, usize::from),
-        usize::from,
-    );
     let mut json = Output::new("sim");
     let (mut curves, mut drawn) = (Vec::new(), 0);
     let mut ending = Ending::Done;
@@ -161,7 +165,7 @@ fn check_outputs(args: &Sim) -> anyhow::Result<()> {
         let problem = "--precision needs at least 10 replications to tell how precise the mean is";
         return Err(Usage(problem.to_owned()).into());
     }
-    if let Some(path) = &args.cdf {
+    for path in args.cdf.iter().chain(&args.curve) {
         picture::kind_of(path)?;
     }
     if let Some(dir) = &args.plot {
@@ -171,13 +175,14 @@ fn check_outputs(args: &Sim) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn load(args: &Sim, path: &Path) -> anyhow::Result<Named> {
+/// Reads a scenario, with these values besides those of the options.
+fn load(args: &Sim, path: &Path, more: Vec<(String, String)>) -> anyhow::Result<Named> {
     let overrides = Overrides {
         trace: args.trace.clone(),
         reading: args.reading.reading()?,
         seed: args.seed,
         replications: args.replications,
-        set: args.set.clone(),
+        set: args.set.iter().cloned().chain(more).collect(),
     };
     let mut simulation = Simulation::load(path, &overrides)?;
     simulation.split = args.split;

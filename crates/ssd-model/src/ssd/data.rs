@@ -15,10 +15,8 @@ use crate::stages::{Stage, StageTimes};
 pub(super) enum DataTask {
     /// The data of a unit.
     Unit(u32),
-    /// Descriptors that go back, all of it.
+    /// Descriptors that go back.
     Return(u32),
-    /// Descriptors that go back, which an engine of their own has set up.
-    Link(u32),
 }
 
 /// Where a unit has come to.
@@ -225,8 +223,7 @@ impl Ssd {
                 }
             }
             DataTask::Return(returned) => self.return_time(returned, false),
-            DataTask::Link(returned) => self.return_time(returned, true),
-        };
+        } + std::mem::take(&mut self.link_debt);
         self.calendar.schedule(now + time, Event::Data { task });
     }
 
@@ -242,9 +239,7 @@ impl Ssd {
                     _ => self.write_storage(unit, now),
                 }
             }
-            DataTask::Return(returned) | DataTask::Link(returned) => {
-                self.descriptors_returned(returned, now);
-            }
+            DataTask::Return(returned) => self.descriptors_returned(returned, now),
         }
         self.flash_is_done(now);
     }

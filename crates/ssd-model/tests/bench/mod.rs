@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub(crate) mod times;
+
 use std::sync::Arc;
 
 use iosonar_device::{Access, Device, Job, PaceOf, Positioning, Priority, RequestId, Service};
@@ -11,8 +13,11 @@ use iosonar_units::{Nanos, Sector, Sectors};
 
 /// A built-in profile with changes, as TOML.
 pub(crate) fn parameters(name: &str, changes: &str) -> Arc<Parameters> {
-    let changes = toml::from_str(changes).unwrap();
-    let profile = SsdProfile::load(name, ".".as_ref(), &changes).unwrap();
+    parameters_of(name, &toml::from_str(changes).unwrap())
+}
+
+pub(crate) fn parameters_of(name: &str, changes: &toml::Table) -> Arc<Parameters> {
+    let profile = SsdProfile::load(name, ".".as_ref(), changes).unwrap();
     Arc::new(Parameters::new(&profile).unwrap_or_else(|e| panic!("{e}")))
 }
 

@@ -1,0 +1,380 @@
+//! The same scenarios with other values: a table of all combinations, and curves.
+
+use std::fmt::Write;
+use std::sync::atomic::AtomicU64;
+
+use anyhow::Context;
+use iosonar_plot::{Axis, Chart, Colour, Line, Mark, Size, Theme, Unit};
+use iosonar_report::grouped;
+use iosonar_scenario::{Outputs, SimulationResult, Stability};
+use iosonar_trace::output::WholeFile;
+use iosonar_units::Nanos;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use serde_json::{Map, Value, json};
+
+use super::{Named, load};
+use crate::args::{CurveKind, Sim};
+use crate::exit::{Ending, Usage, note, print};
+use crate::json::Output;
+use crate::picture;
+use crate::table::Table;
+
+/// A key, and the values that it has one after the other.
+pub(crate) type Varied = (String, Vec<String>);
+
+/// As many combinations take minutes; more are a study.
+const MOST_POINTS: usize = 10_000;
+
+/// A combination of values of one scenario.
+struct Point {
+    named: Named,
+    /// The values, in the order of the keys.
+    values: Vec<String>,
+    /// What came out, or why nothing did.
+    result: Result<Box<SimulationResult>, String>,
+}
+
+pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
+    check(args)?;
+    let all = combinations(&args.vary);
+    let mut points = Vec::with_capacity(all.len() * args.scenarios.len());
+    // All are checked before the first is run.
+    for path in &args.scenarios {
+        for values in &all {
+            let keys = args.vary.iter().map(|(key, _)| key.clone());
+            let set = keys.zip(values.iter().cloned()).collect();
+            points.push((load(args, path, set)?, values.clone()));
+        }
+    }
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()?;
+    let points: Vec<Point> = pool.install(|| {
+        let points = points.into_par_iter();
+        points
+            .map(|(named, values)| simulate(args, named, values))
+            .collect::<anyhow::Result<_>>()
+    })?;
+    if args.json {
+        print(&as_json(args, &points).text())?;
+    } else if !args.quiet {
+        print(&table(args, &points))?;
+    }
+    if let Some(path) = &args.csv {
+        WholeFile::write_all(path, csv(args, &points).as_bytes())
+            .with_context(|| format!("{}: cannot write", path.display()))?;
+    }
+    if let Some(path) = &args.curve {
+        let chart = chart(args, &points)?;
+        picture::save(&[&chart], path, Size::default(), Theme::Light)?;
+        if !args.quiet {
+            note(&format!("the curves are in {}", path.display()));
+        }
+    }
+    Ok(Ending::Done)
+}
+
+fn check(args: &Sim) -> Result<(), Usage> {
+    for (given, option) in [
+        (args.records.is_some(), "--records"),
+        (args.stages.is_some(), "--stages"),
+        (args.load_out.is_some(), "--load-out"),
+        (args.cdf.is_some(), "--cdf"),
+        (args.plot.is_some(), "--plot"),
+        (args.explain, "--explain"),
+        (args.split, "--split"),
+    ] {
+        if given {
+            let problem =
+                format!("{option} is for one simulation, --vary makes many: leave one out");
+            return Err(Usage(problem));
+        }
+    }
+    let points = args.vary.iter().map(|(_, values)| values.len());
+    let points = points.fold(args.scenarios.len(), usize::saturating_mul);
+    if points > MOST_POINTS {
+        return Err(Usage(format!(
+            "--vary: {points} combinations, expected at most {MOST_POINTS}"
+        )));
+    }
+    for (i, (key, _)) in args.vary.iter().enumerate() {
+        if args.vary[..i].iter().any(|(before, _)| before == key) {
+            return Err(Usage(format!("--vary: '{key}' is given twice")));
+        }
+    }
+    let drawn = args.curve.is_some() && args.curve_of != CurveKind::HockeyStick;
+    if drawn && let Some((key, values)) = args.vary.first() {
+        for value in values {
+            if value.parse::<f64>().is_err() {
+                return Err(Usage(format!(
+                    "--curve: '{key}' is {value}, expected numbers of the first --vary: it goes to the right"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All combinations; the first key changes fastest.
+fn combinations(vary: &[Varied]) -> Vec<Vec<String>> {
+    let mut all = vec![Vec::new()];
+    for (_, values) in vary.iter().rev() {
+        let with = |tail: &Vec<String>| -> Vec<Vec<String>> {
+            let join =
+                |value: &String| std::iter::once(value.clone()).chain(tail.clone()).collect();
+            values.iter().map(join).collect()
+        };
+        all = all.iter().flat_map(with).collect();
+    }
+    all
+}
+
+fn simulate(args: &Sim, named: Named, values: Vec<String>) -> anyhow::Result<Point> {
+    let unstable = match named.simulation.busiest() {
+        Some((offered, Stability::Unstable)) if !args.unstable => Some(format!(
+            "unstable: {} is offered {:.3} times what it can do",
+            offered.station, offered.lower
+        )),
+        _ => None,
+    };
+    let result = if let Some(why) = unstable {
+        Err(why)
+    } else {
+        let outputs = Outputs::default();
+        let result = named
+            .simulation
+            .run_watched(1, outputs, &AtomicU64::new(0))?;
+        match &result.unserved {
+            Some(unserved) => Err(format!(
+                "deadlock, {} requests unserved: {}",
+                unserved.requests, unserved.why
+            )),
+            None => Ok(Box::new(result)),
+        }
+    };
+    Ok(Point {
+        named,
+        values,
+        result,
+    })
+}
+
+fn table(args: &Sim, points: &[Point]) -> String {
+    let several = args.scenarios.len() > 1;
+    let mut header: Vec<&str> = if several { vec!["scenario"] } else { vec![""] };
+    header.extend(args.vary.iter().map(|(key, _)| key.as_str()));
+    header.extend(["requests/s", "MB/s", "mean", "p50", "p99", "max"]);
+    let mut table = Table::new(&header);
+    let mut reasons = Vec::new();
+    for point in points {
+        let name = if several {
+            point.named.name.clone()
+        } else {
+            String::new()
+        };
+        let mut row = vec![name];
+        row.extend(point.values.iter().cloned());
+        match &point.result {
+            Ok(result) => {
+                let histogram = &result.response_time.histogram;
+                let time = |p| histogram.quantile(p).unwrap_or_default().to_string();
+                row.push(grouped(result.throughput_per_s.round() as u64));
+                row.push(format!("{:.1}", result.megabytes_per_s()));
+                row.push(Nanos::from_millis_f64(result.mean_ms.mean).to_string());
+                row.extend([time(0.5), time(0.99)]);
+                row.push(
+                    result
+                        .response_time
+                        .moments
+                        .max()
+                        .unwrap_or_default()
+                        .to_string(),
+                );
+            }
+            Err(why) => {
+                let at = reasons
+                    .iter()
+                    .position(|known| known == why)
+                    .unwrap_or_else(|| {
+                        reasons.push(why.clone());
+                        reasons.len() - 1
+                    });
+                row.push(format!("- [{}]", at + 1));
+            }
+        }
+        table.row(row);
+    }
+    let mut text = table.text();
+    for (i, why) in reasons.iter().enumerate() {
+        let _ = writeln!(text, "  [{}] {why}", i + 1);
+    }
+    text
+}
+
+/// What a point is called, but for its place on the axis.
+fn curve_of(args: &Sim, point: &Point) -> String {
+    let mut parts = Vec::new();
+    if args.scenarios.len() > 1 {
+        parts.push(point.named.name.clone());
+    }
+    for ((key, _), value) in args.vary.iter().zip(&point.values).skip(1) {
+        let key = key.rsplit('.').next().unwrap_or(key);
+        parts.push(format!("{key} = {value}"));
+    }
+    if parts.is_empty() {
+        point.named.name.clone()
+    } else {
+        parts.join(", ")
+    }
+}
+
+fn chart(args: &Sim, points: &[Point]) -> anyhow::Result<Chart> {
+    let kind = args.curve_of;
+    let mut lines: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+    for point in points {
+        let name = curve_of(args, point);
+        let value = point.values.first().and_then(|value| value.parse().ok());
+        let place = |result: &SimulationResult| {
+            let mean_s = result.mean_ms.mean / 1e3;
+            let x = value.unwrap_or(f64::NAN);
+            match kind {
+                CurveKind::Throughput => (x, result.throughput_per_s),
+                CurveKind::Data => (x, result.megabytes_per_s() * 1e6),
+                CurveKind::Latency => (x, mean_s),
+                CurveKind::HockeyStick => (result.throughput_per_s, mean_s),
+            }
+        };
+        // What has no result interrupts the curve.
+        let at = match &point.result {
+            Ok(result) => place(result),
+            Err(_) => (value.unwrap_or(f64::NAN), f64::NAN),
+        };
+        match lines.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, points)) => points.push(at),
+            None => lines.push((name, vec![at])),
+        }
+    }
+    let of = args.vary.first().map_or("", |(key, _)| key.as_str());
+    let all_x = || {
+        lines
+            .iter()
+            .flat_map(|(_, points)| points.iter().map(|p| p.0))
+    };
+    let (least, most) = (
+        all_x().fold(f64::INFINITY, f64::min),
+        all_x().fold(0.0, f64::max),
+    );
+    let (y_name, unit) = match kind {
+        CurveKind::Throughput => ("requests per second", Unit::Number),
+        CurveKind::Data => ("data per second", Unit::BytesPerSecond),
+        CurveKind::Latency | CurveKind::HockeyStick => ("mean response time", Unit::Seconds),
+    };
+    let x = match kind {
+        CurveKind::HockeyStick => Axis::from_zero("requests per second", Unit::Number),
+        _ if least > 0.0 && most / least >= 16.0 => Axis {
+            range: Some((least, most)),
+            ..Axis::log(of, Unit::Number)
+        },
+        _ => Axis::linear(of, Unit::Number),
+    };
+    let title = if kind == CurveKind::HockeyStick {
+        format!("Mean response time against throughput, over {of}")
+    } else {
+        let mut first = y_name.chars();
+        let capital: String = first
+            .next()
+            .into_iter()
+            .flat_map(char::to_uppercase)
+            .collect();
+        format!("{capital}{} against {of}", first.as_str())
+    };
+    let empty = points
+        .iter()
+        .filter_map(|point| point.result.as_ref().err());
+    let mut notes: Vec<String> = Vec::new();
+    for why in empty {
+        let short = format!("no result: {}", why.split([':', ',']).next().unwrap_or(why));
+        if !notes.contains(&short) {
+            notes.push(short);
+        }
+    }
+    let first = points.first().context("nothing was varied")?;
+    let marks = lines.into_iter().enumerate();
+    Ok(Chart {
+        title,
+        subtitle: first.named.simulation.array.to_string(),
+        footer: format!("iosonar {}", env!("CARGO_PKG_VERSION")),
+        x,
+        y: Axis::from_zero(y_name, unit),
+        marks: marks
+            .map(|(i, (name, points))| Mark::Line(Line::new(&name, Colour::Curve(i), points)))
+            .collect(),
+        notes,
+        ..Chart::default()
+    })
+}
+
+fn csv(args: &Sim, points: &[Point]) -> String {
+    let keys: Vec<&str> = args.vary.iter().map(|(key, _)| key.as_str()).collect();
+    let mut text = format!(
+        "scenario,{},throughput_per_s,megabytes_per_s,mean_ms,mean_stderr_ms,p50_ms,p99_ms,p999_ms,max_ms,no_result\n",
+        keys.join(",")
+    );
+    for point in points {
+        let _ = write!(text, "{},{},", point.named.name, point.values.join(","));
+        let _ = match &point.result {
+            Ok(result) => {
+                let quantile = |p| result.quantile_ms(p).mean;
+                let max = result.response_time.moments.max().unwrap_or_default();
+                writeln!(
+                    text,
+                    "{},{},{},{},{},{},{},{},",
+                    result.throughput_per_s,
+                    result.megabytes_per_s(),
+                    result.mean_ms.mean,
+                    result.mean_ms.stderr,
+                    quantile(0.5),
+                    quantile(0.99),
+                    quantile(0.999),
+                    max.as_millis_f64(),
+                )
+            }
+            Err(why) => writeln!(text, ",,,,,,,,\"{}\"", why.replace('"', "'")),
+        };
+    }
+    text
+}
+
+fn as_json(args: &Sim, points: &[Point]) -> Output {
+    let mut json = Output::new("sim --vary");
+    for point in points {
+        let mut labels = Map::new();
+        labels.insert("scenario".into(), json!(point.named.name));
+        for ((key, _), value) in args.vary.iter().zip(&point.values) {
+            labels.insert(key.clone(), json!(value));
+        }
+        let labels = Value::Object(labels);
+        match &point.result {
+            Ok(result) => {
+                json.figure("throughput", &labels, "1/s", result.throughput_per_s);
+                json.figure(
+                    "megabytes_per_second",
+                    &labels,
+                    "MB/s",
+                    result.megabytes_per_s(),
+                );
+                let stderr = Some(result.mean_ms.stderr);
+                let of_quantile = |p| result.quantile_ms(p).stderr;
+                json.times_with(
+                    "response_time",
+                    &labels,
+                    &result.response_time,
+                    stderr,
+                    of_quantile,
+                );
+            }
+            Err(why) => json.append("no_result", json!({ "labels": labels, "why": why })),
+        }
+    }
+    json
+}
