@@ -3,7 +3,7 @@
 mod check;
 mod flash;
 
-use iosonar_units::{Nanos, SECTOR_BYTES};
+use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
 use crate::mapping_cache::MappingCacheParameters;
 use crate::profile::{
@@ -224,6 +224,19 @@ impl Parameters {
         };
         let (storage, capacity_sectors, logical_page) = storage(&check, profile, &host)?;
         let cache = cache(&check, profile, logical_page)?;
+        if let (StorageParameters::Flash(flash), Some(cache)) = (&storage, &cache) {
+            // Pages wait until others fill their flash page: there must be room for one that does.
+            let open = u64::from(flash.planes) * u64::from(flash.plane.slots_per_page - 1);
+            if cache.high + open >= cache.pages {
+                let least = (cache.high + open + 1) * logical_page;
+                let expected = format!(
+                    "at least {} for what may be dirty and for a part of a flash page of each plane",
+                    Bytes::new(least)
+                );
+                let seen = profile.cache.as_ref().map_or("", |cache| &cache.size);
+                return Err(check.wrong("cache.size", seen, expected));
+            }
+        }
         if let StorageParameters::Flash(flash) = &storage
             && flash.plane.slots_per_page > 1
             && cache.is_none()

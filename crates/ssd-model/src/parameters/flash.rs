@@ -95,6 +95,11 @@ impl FlashParameters {
             );
             check.wrong("flash", seen, format!("a plane with room to work ({e})"))
         })?;
+        if flash.reserve == 0 && per_page > 1 {
+            // What goes back into a block would share flash pages with what the host writes.
+            let expected = "2 or more where mapping_unit is smaller than page";
+            return Err(check.wrong("flash.reserve", 0, expected));
+        }
         let overwrites = flash.overwrites;
         if !(0.0..=1e3).contains(&overwrites) {
             return Err(check.wrong("flash.overwrites", overwrites, "0 to 1000"));

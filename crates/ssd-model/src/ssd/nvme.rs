@@ -40,6 +40,8 @@ pub(super) struct Nvme {
     next_pair: u32,
     /// Whose turn it is, and what is being fetched.
     turn: usize,
+    /// How many commands it may still have fetched before the next one's turn.
+    share: u32,
     fetching: Vec<u32>,
     in_device: u32,
     pub(super) interrupts: u64,
@@ -60,7 +62,8 @@ impl Nvme {
         Self {
             pairs: vec![pair; p.bursts.len()],
             next_pair: 0,
-            turn: 0,
+            turn: p.bursts.len() - 1,
+            share: 0,
             fetching: Vec::new(),
             in_device: 0,
             interrupts: 0,
@@ -152,19 +155,20 @@ impl Ssd {
             return;
         }
         let pairs = nvme.pairs.len();
-        let turns = (nvme.turn..pairs).chain(0..nvme.turn);
-        let Some(queue) = turns
-            .into_iter()
-            .find(|&q| !nvme.pairs[q].submitted.is_empty())
-        else {
-            return;
-        };
-        nvme.turn = (queue + 1) % pairs;
-        let submitted = &mut nvme.pairs[queue].submitted;
-        let count = submitted
-            .len()
-            .min(p.bursts[queue] as usize)
-            .min(room as usize);
+        // A queue keeps its turn until it has had its share, or has no more.
+        if nvme.share == 0 || nvme.pairs[nvme.turn].submitted.is_empty() {
+            let turns = (nvme.turn + 1..pairs).chain(0..=nvme.turn);
+            let next = turns
+                .into_iter()
+                .find(|&q| !nvme.pairs[q].submitted.is_empty());
+            let Some(queue) = next else {
+                return;
+            };
+            (nvme.turn, nvme.share) = (queue, p.bursts[queue]);
+        }
+        let submitted = &mut nvme.pairs[nvme.turn].submitted;
+        let count = submitted.len().min(nvme.share as usize).min(room as usize);
+        nvme.share -= count as u32;
         nvme.fetching.extend(submitted.drain(..count));
         nvme.in_device += count as u32;
         nvme.fetches += 1;
