@@ -230,7 +230,7 @@ impl Ssd {
         match event {
             Event::Driver { queue, task } => self.driver_done(queue, task, now),
             Event::Fetched { from, count } => self.fetched(from, count, now),
-            Event::Prefetched { from, count } => self.give_to_controller(from, count, now),
+            Event::Prefetched { from, count } => self.prefetched(from, count, now),
             Event::BlockServed => self.block_served(now),
             Event::Controller { task } => self.controller_done(task, now),
             Event::Data { task } => self.data_moved(task, now),

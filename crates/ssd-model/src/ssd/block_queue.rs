@@ -51,6 +51,8 @@ pub(super) struct BlockQueue {
     begun: bool,
     served: u32,
     returned: u32,
+    /// Descriptors that were fetched ahead, the first and how many; they begin when the block goes back.
+    ahead: Option<(u64, u32)>,
     /// Served descriptors that wait until there are enough for a return.
     group: Vec<u64>,
     returns: Slab<Vec<u64>>,
@@ -78,6 +80,7 @@ impl BlockQueue {
             begun: false,
             served: 0,
             returned: 0,
+            ahead: None,
             group: Vec::new(),
             returns: Slab::default(),
             handler_free: Nanos::ZERO,
@@ -272,6 +275,17 @@ impl Ssd {
         }
     }
 
+    /// Descriptors of the next block are there. They begin when this one goes back, and not before: the data of
+    /// this one go first.
+    pub(super) fn prefetched(&mut self, from: u64, count: u32, now: Nanos) {
+        let ring = self.ring();
+        if ring.begun && u64::from(ring.served) < ring.chosen - ring.first {
+            ring.ahead = Some((from, count));
+        } else {
+            self.give_to_controller(from, count, now);
+        }
+    }
+
     pub(super) fn give_to_controller(&mut self, from: u64, count: u32, now: Nanos) {
         for number in from..from + u64::from(count) {
             let command = self.ring().place(number).command;
@@ -359,6 +373,9 @@ impl Ssd {
             self.ask_controller(ControllerTask::Return(returned), now);
         } else {
             self.begin_descriptor_return(returned, now);
+        }
+        if whole && let Some((from, count)) = self.ring().ahead.take() {
+            self.give_to_controller(from, count, now);
         }
     }
 
