@@ -1,0 +1,319 @@
+//! `iosonar sim` on SSDs, from the outside.
+
+mod scratch;
+
+use std::path::Path;
+use std::process::Output;
+
+use scratch::{Scratch, iosonar};
+
+const BLOCK_QUEUE: &str = "\
+seed = 3
+[load]
+requests = 4_000
+closed = { outstanding = 32 }
+size = { blocks = 1 }
+read_share = 0.5
+[ssd]
+profile = 'block-queue-gen2x4'
+[ssd.block_queue]
+block = 16
+";
+
+const FLASH: &str = "\
+seed = 3
+warmup_requests = 1_000
+[load]
+requests = 6_000
+arrivals = { poisson_per_s = 40_000.0 }
+size = { blocks = 2 }
+read_share = 0.6
+[ssd]
+profile = 'nvme-gen4-tlc'
+[ssd.flash]
+channels = 2
+blocks = 32
+pages = 32
+precondition = 'steady-state'
+";
+
+fn sim(scenario: &Path, options: &[&str]) -> Output {
+    let run = iosonar().arg("sim").arg(scenario).args(options).output();
+    run.unwrap()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn hash(output: &Output) -> String {
+    let text = out(output);
+    let at = text.find("hash ").expect("a run prints its hash");
+    text[at + 5..at + 21].to_owned()
+}
+
+#[test]
+fn a_deadlock_is_told_and_is_no_result() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", BLOCK_QUEUE);
+    let stuck = [
+        "--set",
+        "ssd.block_queue.dispatch=static",
+        "--set",
+        "load.closed.outstanding=12",
+    ];
+    let run = sim(&scenario, &stuck);
+    assert_eq!(run.status.code(), Some(3), "{}", err(&run));
+    assert!(
+        err(&run).contains("DEADLOCK: 12 requests were never served"),
+        "{}",
+        err(&run)
+    );
+    assert!(
+        err(&run).contains("until 16 descriptors are pending, but only 12 are"),
+        "{}",
+        err(&run)
+    );
+    let run = sim(&scenario, &[&stuck[..], &["--json"]].concat());
+    assert_eq!(run.status.code(), Some(3));
+    let json: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let metrics = json["metrics"].as_array().unwrap();
+    assert!(
+        metrics
+            .iter()
+            .any(|m| m["name"] == "unserved" && m["value"] == 12.0),
+        "{json}"
+    );
+    // Enough threads: no deadlock, and nothing is left at the end.
+    let run = sim(&scenario, &["--set", "ssd.block_queue.dispatch=static"]);
+    assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+    assert!(out(&run).contains("4 000"), "{}", out(&run));
+}
+
+#[test]
+fn what_is_explained_is_the_same_simulation() {
+    let scratch = Scratch::new();
+    for (name, text, more) in [
+        ("ring.toml", BLOCK_QUEUE, "ssd.block_queue.prefetch=4"),
+        ("flash.toml", FLASH, "ssd.flash.cleaning=fifo"),
+        ("pairs.toml", BLOCK_QUEUE, "ssd.interface=nvme"),
+    ] {
+        let scenario = scratch.file(name, text);
+        let explained = sim(&scenario, &["--explain", "--set", more]);
+        assert!(explained.status.success(), "{}", err(&explained));
+        let again = scratch.file("again.toml", out(&explained));
+        let (first, second) = (sim(&scenario, &["--set", more]), sim(&again, &[]));
+        assert_eq!(hash(&first), hash(&second), "{}", err(&second));
+        assert_ne!(
+            hash(&first),
+            hash(&sim(&scenario, &[])),
+            "{more} changes something"
+        );
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_threads_or_on_what_is_asked() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", FLASH);
+    let runs = ["--replications", "4"];
+    let one = sim(&scenario, &[&runs[..], &["--threads", "1"]].concat());
+    let two = sim(
+        &scenario,
+        &[&runs[..], &["--threads", "2", "--split"]].concat(),
+    );
+    assert_eq!(hash(&one), hash(&two));
+    let plain = sim(&scenario, &[]);
+    let stages = scratch.path("stages.csv");
+    let with = sim(&scenario, &["--stages", stages.to_str().unwrap()]);
+    assert_eq!(hash(&plain), hash(&with));
+    // Of each request the stages make up the time, to the nanosecond.
+    let text = std::fs::read_to_string(stages).unwrap();
+    let mut rows = 0;
+    for line in text.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let numbers: Vec<u64> = cells[6..]
+            .iter()
+            .map(|cell| cell.parse().unwrap())
+            .collect();
+        assert_eq!(numbers[0], numbers[1..].iter().sum::<u64>(), "{line}");
+        rows += 1;
+    }
+    assert_eq!(rows, 6_000);
+}
+
+#[test]
+fn values_are_varied_and_what_has_no_result_says_why() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", BLOCK_QUEUE);
+    let (csv, png) = (scratch.path("v.csv"), scratch.path("v.png"));
+    let run = sim(
+        &scenario,
+        &[
+            "--set",
+            "ssd.block_queue.dispatch=static",
+            "--vary",
+            "load.closed.outstanding=8,16,32",
+            "--vary",
+            "ssd.block_queue.block=4,16",
+            "--csv",
+            csv.to_str().unwrap(),
+            "--curve",
+            png.to_str().unwrap(),
+        ],
+    );
+    assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+    assert!(
+        out(&run).contains("- [1]") && out(&run).contains("[1] deadlock, 8 requests"),
+        "{}",
+        out(&run)
+    );
+    let text = std::fs::read_to_string(csv).unwrap();
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').collect())
+        .collect();
+    assert_eq!(rows.len(), 6);
+    let places: Vec<(&str, &str)> = rows.iter().map(|row| (row[1], row[2])).collect();
+    assert_eq!(
+        places,
+        [
+            ("8", "4"),
+            ("16", "4"),
+            ("32", "4"),
+            ("8", "16"),
+            ("16", "16"),
+            ("32", "16")
+        ]
+    );
+    assert!(
+        rows[3][3].is_empty() && rows[3][11].contains("deadlock"),
+        "{:?}",
+        rows[3]
+    );
+    // The same as a run of its own.
+    let json = sim(
+        &scenario,
+        &[
+            "--set",
+            "ssd.block_queue.dispatch=static",
+            "--set",
+            "load.closed.outstanding=32",
+            "--json",
+        ],
+    );
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let metrics = json["metrics"].as_array().unwrap();
+    let alone = metrics.iter().find(|m| m["name"] == "throughput").unwrap()["value"]
+        .as_f64()
+        .unwrap();
+    assert!((alone - rows[5][3].parse::<f64>().unwrap()).abs() < 1e-6 * alone);
+    assert!(std::fs::read(png).unwrap().starts_with(b"\x89PNG"));
+}
+
+#[test]
+fn wrong_values_are_named_with_their_line() {
+    let scratch = Scratch::new();
+    let with = |more: &str| {
+        let scenario = scratch.file("s.toml", format!("{FLASH}{more}"));
+        let run = sim(&scenario, &[]);
+        assert_eq!(run.status.code(), Some(2), "{more}: {}", err(&run));
+        assert!(!err(&run).contains("panicked"), "{}", err(&run));
+        err(&run)
+    };
+    let text = with("over_provisioning = -1.0\n");
+    assert!(
+        text.contains("s.toml:15: 'ssd.flash.over_provisioning' is -1, expected"),
+        "{text}"
+    );
+    let text = with("[ssd.nvme]\nqueues = 0\n");
+    assert!(
+        text.contains("s.toml:16: 'ssd.nvme.queues' is 0, expected 1 to"),
+        "{text}"
+    );
+    let text = with("reserv = 3\n");
+    assert!(
+        text.contains("unknown field `reserv`") && text.contains("`reserve`"),
+        "{text}"
+    );
+    let text = with("[ssd.cache]\nsize = '4KiB'\n");
+    assert!(
+        text.contains("'ssd.cache.size' is 4KiB, expected at least"),
+        "{text}"
+    );
+    let text = with("[disk]\nprofile = 'seagate-st3500630ns'\n");
+    assert!(text.contains("one or the other"), "{text}");
+    let none = scratch.file("n.toml", FLASH.replace("nvme-gen4-tlc", "nvme-gen5"));
+    let text = err(&sim(&none, &[]));
+    assert!(
+        text.contains("no SSD profile 'nvme-gen5'") && text.contains("mqsim-default"),
+        "{text}"
+    );
+}
+
+#[test]
+fn arrays_of_ssds_and_discards() {
+    let scratch = Scratch::new();
+    let trace = scratch.file(
+        "t.csv",
+        "start_ns,op,sector,sectors\n0,write,0,64\n100000,discard,0,64\n200000,read,0,64\n300000,flush,0,0\n",
+    );
+    for level in ["raid0", "raid1", "raid10", "raid5", "raid6", "jbod"] {
+        let array = format!("[array]\nlevel = '{level}'\ndisks = 4\nstripe_unit = '16KiB'\n");
+        let scenario = scratch.file("s.toml", format!("{FLASH}{array}"));
+        let run = sim(&scenario, &[]);
+        assert!(run.status.success(), "{level}: {}", err(&run));
+        assert!(out(&run).contains("write amplification"), "{}", out(&run));
+        let run = sim(
+            &scenario,
+            &[
+                "--trace",
+                trace.to_str().unwrap(),
+                "--set",
+                "warmup_requests=0",
+            ],
+        );
+        assert!(run.status.success(), "{level}: {}", err(&run));
+        // Where there is no parity the discard gets to the drives, and the read after it needs no flash.
+        let reads = if ["raid5", "raid6"].contains(&level) {
+            None
+        } else {
+            Some("0 pages read")
+        };
+        assert!(
+            reads.is_none_or(|reads| out(&run).contains(reads)),
+            "{level}: {}",
+            out(&run)
+        );
+    }
+}
+
+#[test]
+fn errors_of_descriptors_are_in_the_records_and_in_no_time() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", BLOCK_QUEUE);
+    let records = scratch.path("r.csv");
+    let run = sim(
+        &scenario,
+        &[
+            "--set",
+            "ssd.controller.error_probability=0.05",
+            "--records",
+            records.to_str().unwrap(),
+        ],
+    );
+    assert!(run.status.success(), "{}", err(&run));
+    let text = std::fs::read_to_string(records).unwrap();
+    let failed = text.lines().filter(|line| line.contains("error")).count();
+    assert!((120..280).contains(&failed), "{failed} of 4 000");
+    assert!(
+        out(&run).contains(&format!("their {failed} requests are in no figure")),
+        "{}",
+        out(&run)
+    );
+}
