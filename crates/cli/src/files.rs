@@ -22,6 +22,33 @@ pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
     identity(a).is_some_and(|a| identity(b) == Some(a))
 }
 
+/// Whether two outputs, which need not be there, name the same file.
+pub(crate) fn would_be_same(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| {
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some((folder, path.file_name()?.to_owned()))
+    };
+    a == b || is_same(a, b) || place(a).is_some_and(|a| place(b) == Some(a))
+}
+
+/// Refuses an output whose folder is not there: better now than when all is done.
+pub(crate) fn refuse_without_folder(output: &Path) -> Result<(), Usage> {
+    match output
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        Some(folder) if !folder.is_dir() => Err(Usage(format!(
+            "{}: there is no folder {}",
+            output.display(),
+            folder.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// The file beside `path` whose name has this at its end.
 pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();

@@ -49,7 +49,7 @@ pub trait RequestSource {
 
     /// Whether there would be more requests if others were complete.
     fn waits_for_completions(&self) -> bool {
-        false
+        self.is_closed()
     }
 
     /// The request that follows on one that was complete at `now`, in a closed loop.

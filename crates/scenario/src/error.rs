@@ -81,14 +81,16 @@ pub enum ScenarioError {
     },
     /// Nothing was left to be measured.
     #[error(
-        "nothing was measured: of {requests} requests {warmup} are warm-up, and the models have no cost for \
-             flushes and discards"
+        "nothing was measured: of {requests} requests {warmup} are warm-up, {failed} came back with an error, and the \
+             others are flushes and discards, which have no response time"
     )]
     NothingMeasured {
         /// All requests of a run.
         requests: u64,
         /// Those of the warm-up.
         warmup: u64,
+        /// Those that came back with an error.
+        failed: u64,
     },
     /// The disk profile is none.
     #[error(transparent)]

@@ -65,10 +65,14 @@ impl Simulation {
                 let think_ms = float(think.as_millis_f64());
                 let closed = format!("{{ outstanding = {outstanding}, think_ms = {think_ms} }}");
                 line(text, "closed", closed, "users who wait for their requests");
+                self.explain_block(text, workload);
                 explain_shape(text, workload);
             }
             Load::Synthetic { classes, requests } => {
                 line(text, "requests", requests, "measured in each run");
+                if let Some(first) = classes.first() {
+                    self.explain_block(text, first);
+                }
                 for class in classes {
                     if classes.len() > 1 {
                         text.push_str("\n[[load.class]]\n");
@@ -104,6 +108,14 @@ impl Simulation {
         }
     }
 
+    /// What sizes are counted in, where that can be said.
+    fn explain_block(&self, text: &mut String, workload: &Workload) {
+        if self.array.placement == Placement::Addressed {
+            let bytes = format!("\"{}\"", workload.block.bytes().get());
+            line(text, "block", bytes, "bytes; what sizes are counted in");
+        }
+    }
+
     fn explain_array(&self, text: &mut String) {
         let array = &self.array;
         let one_at_a_time = array.controller.one_at_a_time;
@@ -114,7 +126,7 @@ impl Simulation {
         let basics = |text: &mut String, level: &str| {
             line(text, "level", quoted(level), "");
             line(text, "disks", array.disks, "spares not counted");
-            line(text, "stripe_unit", &unit, "bytes; a block of the load");
+            line(text, "stripe_unit", &unit, "bytes");
             let placement = if random { "random" } else { "addressed" };
             line(text, "placement", quoted(placement), "of requests");
         };
@@ -207,6 +219,13 @@ impl Simulation {
             PrereadSeek::Write => "write",
         };
         line(text, "preread_seek", quoted(seek), "curve of pre-reads");
+        let sampled = match &self.array.devices {
+            Devices::Disks(disks) => matches!(disks.model, DiskModel::Sampled(_)),
+            Devices::Ssds(_) => false,
+        };
+        if !sampled {
+            return;
+        }
         let turn = match rules.full_turn {
             FullTurn::Revolution => "revolution",
             FullTurn::LessTransfer => "less-transfer",

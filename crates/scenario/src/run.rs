@@ -20,7 +20,9 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use crate::resolve::{Load, Method, Simulation, Warmup};
 use crate::result::Accumulator;
 use crate::source::{Closed, Synthetic, Trace};
-use crate::{ArrayModel, Devices, DiskModel, Replication, ScenarioError, SimulationResult};
+use crate::{
+    ArrayModel, Devices, DiskModel, LevelOptions, Replication, ScenarioError, SimulationResult,
+};
 
 impl Simulation {
     /// Runs all replications on `threads` threads. The records of the first replication, the
@@ -190,7 +192,8 @@ impl Simulation {
                 run.collect(source, outputs)
             }
             Load::Trace { path, reading } => {
-                let unit = self.array.stripe_unit;
+                let whole = matches!(self.array.level, LevelOptions::Linear { .. });
+                let unit = (!whole).then_some(self.array.stripe_unit);
                 let source = Trace::open(path, reading, data_sectors, unit)?;
                 run.collect(source, outputs)
             }
@@ -296,6 +299,7 @@ impl<D: Reporting> Run<'_, D> {
             return Err(ScenarioError::NothingMeasured {
                 requests: run.requests,
                 warmup: self.warmup.min(run.requests),
+                failed: sink.replication.failed,
             });
         }
         Ok(Replication {

@@ -83,7 +83,7 @@ impl Trace {
         path: &Path,
         reading: &Reading,
         data_sectors: u64,
-        stripe_unit: Sectors,
+        stripe_unit: Option<Sectors>,
     ) -> Result<Self, ScenarioError> {
         Ok(Self {
             reader: input::open_load(path, reading)?,
@@ -91,7 +91,7 @@ impl Trace {
             batch: Batch::default(),
             row: 0,
             data_sectors,
-            stripe_unit: u64::from(stripe_unit.get()),
+            stripe_unit: stripe_unit.map_or(u64::MAX, |unit| u64::from(unit.get())),
         })
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
+use iosonar_sim_core::Slab;
 use iosonar_units::Nanos;
 
 use crate::CacheParameters;
@@ -39,7 +40,7 @@ enum State {
     /// Its way to flash has not begun; whether only a part of it was written.
     Dirty { partial: bool },
     /// On its way, with this place on flash.
-    Leaving { slot: u32 },
+    Leaving { slot: u32, partial: bool },
 }
 
 /// What the cache did.
@@ -82,13 +83,17 @@ pub(crate) struct Cache {
     emptying: bool,
     /// Units that wait for room.
     pub(crate) waiting: VecDeque<u32>,
+    /// The pages of each flash page on its way, with their slots.
+    pub(crate) groups: Slab<Vec<(u64, u32)>>,
+    /// By plane: the flash page that is being filled.
+    pub(crate) open: Vec<Option<u32>>,
     /// Accesses, one at a time.
     pub(crate) memory: Servers<u32>,
     pub(crate) counts: CacheCounts,
 }
 
 impl Cache {
-    pub(crate) fn new(p: CacheParameters) -> Self {
+    pub(crate) fn new(p: CacheParameters, planes: u32) -> Self {
         Self {
             p,
             pages: PageMap::default(),
@@ -96,15 +101,23 @@ impl Cache {
             used: 0,
             emptying: false,
             waiting: VecDeque::new(),
+            groups: Slab::default(),
+            open: vec![None; planes as usize],
             memory: Servers::new(1),
             counts: CacheCounts::default(),
         }
     }
 
-    /// Whether a page is there.
+    /// Whether all of a page is there.
     #[inline]
     pub(crate) fn holds(&self, page: u64) -> bool {
-        self.used > 0 && self.pages.contains_key(&page)
+        let is_whole = |state: &State| {
+            matches!(
+                state,
+                State::Dirty { partial: false } | State::Leaving { partial: false, .. }
+            )
+        };
+        self.used > 0 && self.pages.get(&page).is_some_and(is_whole)
     }
 
     /// Puts a page in; `false`: there is no room.
@@ -138,7 +151,8 @@ impl Cache {
         }
         while let Some(page) = self.dirty.pop_front() {
             if let Some(State::Dirty { partial }) = self.pages.get(&page).copied() {
-                self.pages.insert(page, State::Leaving { slot: u32::MAX });
+                let slot = u32::MAX;
+                self.pages.insert(page, State::Leaving { slot, partial });
                 return Some(Destaged { page, partial });
             }
         }
@@ -148,7 +162,7 @@ impl Cache {
     /// Remembers where a page goes.
     #[inline]
     pub(crate) fn leaves(&mut self, page: u64, slot: u32) {
-        if let Some(State::Leaving { slot: at }) = self.pages.get_mut(&page) {
+        if let Some(State::Leaving { slot: at, .. }) = self.pages.get_mut(&page) {
             *at = slot;
         }
     }
@@ -157,13 +171,18 @@ impl Cache {
     #[inline]
     pub(crate) fn has_left(&mut self, page: u64, slot: u32) {
         self.used -= 1;
-        if self.pages.get(&page) == Some(&State::Leaving { slot }) {
+        if let Some(State::Leaving { slot: at, .. }) = self.pages.get(&page)
+            && *at == slot
+        {
             self.pages.remove(&page);
         }
     }
 
     /// Forgets a page that the host needs no more, if its way has not begun.
     pub(crate) fn discard(&mut self, page: u64) {
+        if self.used == 0 {
+            return;
+        }
         if let Some(State::Dirty { .. }) = self.pages.get(&page) {
             self.pages.remove(&page);
             // Its place in the list is passed over when its turn comes.

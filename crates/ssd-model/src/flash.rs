@@ -27,8 +27,8 @@ pub(crate) enum Owner {
     Mapping { map_page: u64 },
     /// A page of the cache of which a part was written: the rest is read first.
     Destage { plane: u32, page: u32 },
-    /// Pages of the cache, which have their slots on one flash page that ends with this.
-    Programmed { plane: u32, last_slot: u32 },
+    /// Pages of the cache that share a flash page.
+    Programmed { group: u32 },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,6 +162,34 @@ impl FlashCounts {
     }
 }
 
+/// How often blocks were erased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wear {
+    /// The block with the fewest erases.
+    pub least: u32,
+    /// That with the most.
+    pub most: u32,
+    /// All erases.
+    pub erases: u64,
+    /// All blocks.
+    pub blocks: u64,
+}
+
+impl Wear {
+    /// The mean over the blocks.
+    pub fn mean(&self) -> f64 {
+        self.erases as f64 / self.blocks as f64
+    }
+
+    /// Adds that of another device or run.
+    pub fn merge(&mut self, other: &Self) {
+        self.least = self.least.min(other.least);
+        self.most = self.most.max(other.most);
+        self.erases += other.erases;
+        self.blocks += other.blocks;
+    }
+}
+
 /// All channels with their dies.
 #[derive(Clone, Debug)]
 pub(crate) struct Flash {
@@ -184,10 +212,9 @@ struct Collector<'a> {
     cleaning: Cleaning,
     erased: u32,
     /// Who waits for the page that is programmed.
-    owner: Option<Owner>,
+    owner: Owner,
     /// What of the data crosses the channel.
     bytes: u32,
-    plane: u32,
 }
 
 impl Medium for Collector<'_> {
@@ -200,13 +227,9 @@ impl Medium for Collector<'_> {
         let shape = &self.p.plane;
         let block = last_slot / shape.slots_per_block;
         let page = last_slot % shape.slots_per_block / shape.slots_per_page;
-        let owner = self.owner.unwrap_or(Owner::Programmed {
-            plane: self.plane,
-            last_slot,
-        });
         let operation = Operation {
             kind: Kind::Program,
-            owner: Some(owner),
+            owner: Some(self.owner),
             time: self.p.program[page as usize % self.p.program.len()],
             bytes: self.bytes,
             needs: self.ready[block as usize],
@@ -375,14 +398,14 @@ impl Flash {
         self.start(server, now, host);
     }
 
-    /// Writes a logical page. `owner` is told when its flash page has been programmed; without one, the
-    /// owner of a whole page is.
+    /// Writes a logical page. The `owner` of the write that fills a flash page is told when that has been
+    /// programmed.
     pub(crate) fn write(
         &mut self,
         plane: u32,
         page: u32,
         bytes: u32,
-        owner: Option<Owner>,
+        owner: Owner,
         now: Nanos,
         host: &mut impl FlashHost,
     ) -> u32 {
@@ -395,7 +418,6 @@ impl Flash {
             erased: u32::MAX,
             owner,
             bytes,
-            plane,
         };
         let slot = self.planes[plane as usize].write(page, &mut collector);
         self.start(server, now, host);
@@ -465,6 +487,9 @@ impl Flash {
         state.until = now + time;
         let generation = state.generation;
         host.schedule(now + time, FlashEvent::Die { server, generation });
+        if phase == Phase::Write {
+            self.suspend(server, now, host);
+        }
     }
 
     fn ask_for_channel(
@@ -589,9 +614,11 @@ impl Flash {
         }
     }
 
-    /// A read has come while the die programs or erases.
+    /// Reads that wait while the die programs or erases go first.
     fn suspend(&mut self, server: u32, now: Nanos, host: &mut impl FlashHost) {
-        let Some(cost) = self.p.suspend else { return };
+        let Some(cost) = self.p.suspend.filter(|_| self.p.reads_first) else {
+            return;
+        };
         let state = &mut self.servers[server as usize];
         let Some((operation, Phase::Write)) = state.current else {
             return;
@@ -654,13 +681,14 @@ impl Flash {
         self.counts
     }
 
-    /// The fewest, the mean and the most erases of a block.
-    pub(crate) fn wear(&self) -> (u32, f64, u32) {
-        let all = || self.planes.iter().flat_map(super::ftl::Plane::erases);
-        let blocks = f64::from(self.p.plane.blocks) * f64::from(self.p.planes);
-        let sum: u64 = all().map(|&erases| u64::from(erases)).sum();
-        let (least, most) = (all().min().copied(), all().max().copied());
-        (least.unwrap_or(0), sum as f64 / blocks, most.unwrap_or(0))
+    pub(crate) fn wear(&self) -> Wear {
+        let all = || self.planes.iter().flat_map(Plane::erases).copied();
+        Wear {
+            least: all().min().unwrap_or(0),
+            most: all().max().unwrap_or(0),
+            erases: all().map(u64::from).sum(),
+            blocks: u64::from(self.p.plane.blocks) * u64::from(self.p.planes),
+        }
     }
 
     pub(crate) fn measure_from(&mut self, now: Nanos) {

@@ -459,7 +459,7 @@ impl Plane {
             if self.cleanings_since_look * 16 >= self.shape.blocks {
                 self.cleanings_since_look = 0;
                 if let Some(block) = self.victims.least_worn(&self.erases)
-                    && self.erases[block as usize] + most < self.most_erases
+                    && self.erases[block as usize].saturating_add(most) < self.most_erases
                 {
                     self.counts.levelled += 1;
                     self.victims.remove(block);

@@ -19,7 +19,7 @@ mod ssd;
 mod stages;
 
 pub use cache::CacheCounts;
-pub use flash::FlashCounts;
+pub use flash::{FlashCounts, Wear};
 pub use mapping_cache::MappingCacheParameters;
 pub use parameters::{
     BIO_SECTORS, BlockQueueParameters, CacheParameters, ControllerParameters, DriverParameters,

@@ -222,7 +222,19 @@ impl Parameters {
             }
             Interface::Nvme => HostParameters::Nvme(nvme(&check, profile)?),
         };
-        let (storage, capacity_sectors, logical_page) = storage(&check, profile, &host)?;
+        let (storage, capacity, logical_page) = storage(&check, profile, &host)?;
+        // Bios are whole.
+        let capacity_sectors = match host {
+            HostParameters::BlockQueue(_) => capacity / BIO_SECTORS * BIO_SECTORS,
+            HostParameters::Nvme(_) => capacity,
+        };
+        if capacity_sectors == 0 {
+            return Err(check.wrong(
+                "flash",
+                format!("{capacity} sectors"),
+                "room for 4 KiB at least",
+            ));
+        }
         let cache = cache(&check, profile, logical_page)?;
         if let (StorageParameters::Flash(flash), Some(cache)) = (&storage, &cache) {
             // Pages wait until others fill their flash page: there must be room for one that does.
@@ -402,6 +414,10 @@ fn storage(
                 }
             }
             let mean = check.micros("exponential.mean_us", exponential.mean_us)?;
+            if mean == Nanos::ZERO {
+                let seen = exponential.mean_us;
+                return Err(check.wrong("exponential.mean_us", seen, "0.001 to 1e7"));
+            }
             let storage = StorageParameters::Exponential { mean };
             let sectors = capacity("exponential.capacity", &exponential.capacity)?;
             Ok((storage, sectors, 4096))

@@ -58,6 +58,14 @@ pub enum SsdProfileError {
         /// What is wrong.
         message: String,
     },
+    /// What the scenario changes of the profile is none of its values.
+    #[error("[ssd] over the profile '{origin}': {message}")]
+    Changes {
+        /// The profile.
+        origin: String,
+        /// What is wrong.
+        message: String,
+    },
     /// A value makes no SSD.
     #[error("{origin}: 'ssd.{key}' is {seen}, expected {expected}")]
     Value {

@@ -111,7 +111,7 @@ struct Command {
     queue: u32,
     access: Access,
     sector: u64,
-    sectors: u32,
+    sectors: u64,
     units_left: u32,
     failed: bool,
     stages: StageTimes,
@@ -159,7 +159,9 @@ pub struct Ssd {
     cache: Option<Cache>,
     mapping: Option<MappingCache>,
     /// Who waits for a page of the map that is being read.
-    mapping_reads: PageMap<Vec<NeedsMap>>,
+    mapping_reads: PageMap<Vec<(u64, NeedsMap)>>,
+    /// Empty, but for its memory: the flash pages that a unit is read from.
+    page_reads: Vec<(u32, u32)>,
     /// Who is done with flash, and not dealt with.
     flash_done: Vec<Owner>,
     errors: Stream,
@@ -191,6 +193,10 @@ impl Ssd {
             }
             StorageParameters::Exponential { .. } => StorageState::Exponential,
         };
+        let planes = match &p.storage {
+            StorageParameters::Flash(flash) => flash.planes,
+            _ => 0,
+        };
         let host = match &p.host {
             HostParameters::BlockQueue(queue) => Host::BlockQueue(Box::new(BlockQueue::new(queue))),
             HostParameters::Nvme(nvme) => Host::Nvme(Nvme::new(nvme)),
@@ -208,9 +214,10 @@ impl Ssd {
             descriptor_engine: Servers::new(1),
             link_debt: Nanos::ZERO,
             storage,
-            cache: p.cache.map(Cache::new),
+            cache: p.cache.map(|cache| Cache::new(cache, planes)),
             mapping: p.mapping_cache.map(MappingCache::new),
             mapping_reads: PageMap::default(),
+            page_reads: Vec::new(),
             flash_done: Vec::new(),
             errors: seed.stream(component, "errors"),
             services: seed.stream(component, "service"),

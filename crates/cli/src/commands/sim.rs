@@ -140,33 +140,49 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
 
 /// What can be said against the outputs before anything is read.
 fn check_outputs(args: &Sim) -> anyhow::Result<()> {
-    for (given, option) in [(&args.records, "--records"), (&args.load_out, "--load-out")] {
-        let Some(out) = given else { continue };
-        if args.scenarios.len() > 1 {
+    for (given, option) in [
+        (&args.records, "--records"),
+        (&args.load_out, "--load-out"),
+        (&args.stages, "--stages"),
+    ] {
+        if given.is_some() && args.scenarios.len() > 1 {
             let problem = format!("{option} takes the requests of one scenario, not of several");
             return Err(Usage(problem).into());
         }
-        output::format_for(out)?;
-        if let Some(trace) = &args.trace {
-            files::refuse_same(trace, out)?;
+    }
+    for traces in args.records.iter().chain(&args.load_out) {
+        output::format_for(traces)?;
+    }
+    for pictures in args.cdf.iter().chain(&args.curve) {
+        picture::kind_of(pictures)?;
+    }
+    let outputs = [
+        &args.records,
+        &args.load_out,
+        &args.stages,
+        &args.cdf,
+        &args.csv,
+        &args.curve,
+    ];
+    let outputs: Vec<&Path> = outputs.iter().filter_map(|path| path.as_deref()).collect();
+    for (i, output) in outputs.iter().enumerate() {
+        for input in args.scenarios.iter().chain(&args.trace) {
+            files::refuse_same(input, output)?;
         }
-    }
-    if args.stages.is_some() && args.scenarios.len() > 1 {
-        let problem = "--stages takes the requests of one scenario, not of several";
-        return Err(Usage(problem.to_owned()).into());
-    }
-    if let (Some(records), Some(load)) = (&args.records, &args.load_out)
-        && (records == load || files::refuse_same(records, load).is_err())
-    {
-        let problem = "--records and --load-out name the same file: one would overwrite the other";
-        return Err(Usage(problem.to_owned()).into());
+        if let Some(other) = outputs[..i]
+            .iter()
+            .find(|other| files::would_be_same(other, output))
+        {
+            let (one, two) = (other.display(), output.display());
+            let problem =
+                format!("{one} and {two} name the same file: one output would overwrite the other");
+            return Err(Usage(problem).into());
+        }
+        files::refuse_without_folder(output)?;
     }
     if args.precision.is_some() && args.replications.is_some_and(|n| n < 10) {
         let problem = "--precision needs at least 10 replications to tell how precise the mean is";
         return Err(Usage(problem.to_owned()).into());
-    }
-    for path in args.cdf.iter().chain(&args.curve) {
-        picture::kind_of(path)?;
     }
     if let Some(dir) = &args.plot {
         std::fs::create_dir_all(dir)

@@ -84,6 +84,8 @@ pub(super) struct Run<P, D> {
     keeps_told: bool,
     /// Whether discards go to the devices.
     discards: bool,
+    /// Whether the devices were told that no more will come.
+    drained: bool,
     summary: RunSummary,
 }
 
@@ -98,6 +100,7 @@ impl<P: Planner, D: Device> Run<P, D> {
         let discards = direct && array.devices.iter().all(Device::takes_discards);
         Self {
             discards,
+            drained: false,
             plain: controller.is_immediate() && !controller.one_at_a_time,
             array,
             calendar: Calendar::default(),
@@ -139,11 +142,11 @@ impl<P: Planner, D: Device> Run<P, D> {
         }
         loop {
             let Some((now, event)) = self.calendar.pop() else {
-                if !self.cache.is_empty() {
-                    self.empty_cache(true, self.calendar.now());
-                } else if !self.goes_on_without_more(source.waits_for_completions()) {
+                if self.cache.is_empty() {
+                    self.end_with_unserved();
                     break;
                 }
+                self.empty_cache(true, self.calendar.now());
                 continue;
             };
             match event {
@@ -186,12 +189,19 @@ impl<P: Planner, D: Device> Run<P, D> {
                     self.admit(next, now, sink)?;
                 }
             }
+            let more = match closed {
+                true => self.returning > 0 || source.waits_for_completions(),
+                false => next.is_some(),
+            };
+            if !more && !self.drained {
+                self.drain(closed, now);
+            }
             if self.sources_end && self.open == 0 {
                 // The measurement ends with the last completion. What goes on is the cache and the rebuild.
                 if self.measured_until.is_none() {
                     self.end_measurement(now);
                 }
-                if self.cache.is_empty() && self.array.rebuild.is_some() {
+                if self.cache.is_empty() {
                     break;
                 }
             }
@@ -207,27 +217,27 @@ impl<P: Planner, D: Device> Run<P, D> {
         Ok((self.summary, self.array.devices))
     }
 
-    /// Nothing is to happen, but requests are open: whether something does if the devices are told that there
-    /// will not be more. If `waits` there would be more, but only when others are complete.
-    fn goes_on_without_more(&mut self, waits: bool) -> bool {
-        if self.open == 0 {
-            return false;
+    /// Tells the devices that no more requests will come. Of a closed loop in which not one is complete more
+    /// would have come: it stands still.
+    fn drain(&mut self, closed: bool, now: Nanos) {
+        if closed && self.summary.requests == self.open as u64 {
+            return;
         }
-        let now = self.calendar.now();
-        let none_complete = self.summary.requests == self.open as u64;
-        if !waits && !none_complete {
-            for disk in 0..self.array.devices.len() {
-                self.array.devices[disk].drain(now);
-                self.start(disk, now);
-            }
-            if self.calendar.pending() > 0 {
-                return true;
-            }
+        self.drained = true;
+        for disk in 0..self.array.devices.len() {
+            self.array.devices[disk].drain(now);
+            self.start(disk, now);
         }
-        self.summary.unserved = self.open as u64;
-        let why = self.array.devices.iter().find_map(Device::why_stuck);
-        self.summary.deadlock = Some(why.unwrap_or_else(|| "nothing happens any more".to_owned()));
-        false
+    }
+
+    /// Nothing is to happen any more, whether or not all requests are complete.
+    fn end_with_unserved(&mut self) {
+        if self.open > 0 {
+            self.summary.unserved = self.open as u64;
+            let why = self.array.devices.iter().find_map(Device::why_stuck);
+            self.summary.deadlock =
+                Some(why.unwrap_or_else(|| "nothing happens any more".to_owned()));
+        }
     }
 
     fn end_measurement(&mut self, now: Nanos) {
@@ -351,7 +361,8 @@ impl<P: Planner, D: Device> Run<P, D> {
         let until = if D::STAGES.is_empty() {
             now
         } else {
-            self.calendar.next_time().unwrap_or(Nanos::MAX)
+            // Where nothing is to come the array's clock goes with theirs.
+            self.calendar.next_time().unwrap_or(now)
         };
         let Some(service) = self.array.devices[disk].complete(now, until) else {
             self.start(disk, now);
@@ -371,7 +382,9 @@ impl<P: Planner, D: Device> Run<P, D> {
         }
         state.failed |= service.failed;
         let told = state.told;
+        let is_timed = !matches!(state.request.op, Op::Discard | Op::Flush);
         if !told
+            && is_timed
             && self.is_measured(request)
             && let Some(split) = &mut self.summary.split
         {
@@ -463,6 +476,7 @@ impl<P: Planner, D: Device> Run<P, D> {
         let state = &self.in_flight[slot];
         if self.is_measured(state.id)
             && !state.told
+            && state.request.op != Op::Discard
             && let Some(split) = &mut self.summary.split
         {
             let last = |stage: &crate::Stage| {

@@ -11,6 +11,8 @@ use crate::ScenarioError;
 pub(super) struct Checker<'a> {
     pub(super) path: &'a Path,
     pub(super) text: &'a str,
+    /// The lines of the file; what was set on the command line may stand behind them.
+    pub(super) lines: usize,
 }
 
 impl Checker<'_> {
@@ -22,13 +24,23 @@ impl Checker<'_> {
         seen: impl Display,
         expected: impl Into<String>,
     ) -> ScenarioError {
-        let line = 1 + self.text[..value.span().start].matches('\n').count();
+        self.value_at(value.span().start, key, seen.to_string(), expected.into())
+    }
+
+    fn value_at(&self, at: usize, key: &str, seen: String, expected: String) -> ScenarioError {
+        let line = 1 + self.text[..at].matches('\n').count();
+        if line > self.lines {
+            return ScenarioError::Set {
+                key: key.to_owned(),
+                problem: format!("is {seen}, expected {expected}"),
+            };
+        }
         ScenarioError::Value {
             path: self.path.to_owned(),
             line,
             key: key.to_owned(),
-            seen: seen.to_string(),
-            expected: expected.into(),
+            seen,
+            expected,
         }
     }
 
@@ -39,14 +51,12 @@ impl Checker<'_> {
         for part in key.split('.') {
             item = item.get(part)?;
         }
-        let line = 1 + self.text[..item.span()?.start].matches('\n').count();
-        Some(ScenarioError::Value {
-            path: self.path.to_owned(),
-            line,
-            key: key.to_owned(),
-            seen: seen.to_owned(),
-            expected: expected.to_owned(),
-        })
+        Some(self.value_at(
+            item.span()?.start,
+            key,
+            seen.to_owned(),
+            expected.to_owned(),
+        ))
     }
 
     /// An error about something that is missing.

@@ -7,7 +7,7 @@ use iosonar_ssd_model::{Parameters, SsdProfile, SsdProfileError};
 use iosonar_units::Sectors;
 use toml::{Table, Value};
 
-use super::check::Checker;
+use super::check::{Checker, with_suggestion};
 use crate::file::ScenarioFile;
 use crate::{ScenarioError, SsdSet};
 
@@ -35,7 +35,16 @@ pub(super) fn ssds(
             )));
         }
     };
-    let profile = SsdProfile::load(&name, directory, &changes)?;
+    let profile = SsdProfile::load(&name, directory, &changes).map_err(|error| match error {
+        SsdProfileError::Changes { .. } => {
+            let mut message = with_suggestion(&error.to_string()).trim_end().to_owned();
+            if message.contains("missing field") {
+                message += ": the profile has no such table, so all of it is to be given";
+            }
+            check.incomplete(&message)
+        }
+        error => error.into(),
+    })?;
     let parameters = Parameters::new(&profile).map_err(|error| match &error {
         SsdProfileError::Value {
             key,

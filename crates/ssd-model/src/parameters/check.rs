@@ -29,19 +29,19 @@ impl Checker<'_> {
 
     /// A time in microseconds.
     pub(super) fn micros(&self, key: &str, us: f64) -> Result<Nanos, SsdProfileError> {
-        // A quarter of an hour: no device is beyond, no sum overflows.
-        if (0.0..=1e9).contains(&us) {
+        // Ten seconds: no device is beyond, and the queues of any load that can be simulated end in time.
+        if (0.0..=1e7).contains(&us) {
             return Ok(Nanos::nearest(us * 1e3));
         }
-        Err(self.wrong(key, us, "a time in microseconds, 0 to 1e9"))
+        Err(self.wrong(key, us, "a time in microseconds, 0 to 1e7"))
     }
 
     /// Nanoseconds a byte, from a rate.
     pub(super) fn ns_per_byte(&self, key: &str, mb_per_s: f64) -> Result<f64, SsdProfileError> {
-        if mb_per_s >= 1e-3 {
+        if mb_per_s >= 1.0 {
             return Ok(1e3 / mb_per_s);
         }
-        Err(self.wrong(key, mb_per_s, "millions of bytes per second, 0.001 or more"))
+        Err(self.wrong(key, mb_per_s, "millions of bytes per second, 1 or more"))
     }
 
     pub(super) fn count(&self, key: &str, n: u32, most: u32) -> Result<u32, SsdProfileError> {

@@ -6,6 +6,9 @@ use super::Checker;
 use crate::ftl::{Filling, PlaneShape};
 use crate::profile::{FlashProfile, Parallelism, Scheduling, SsdProfileError};
 
+/// More page writes without time would take minutes.
+const MOST_OVERWRITES: f64 = 2e8;
+
 /// What works for itself: a die, or each of its planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerOf {
@@ -56,6 +59,9 @@ impl FlashParameters {
         let dies = check.count("flash.dies", flash.dies, 1 << 10)?;
         let planes_of_die = check.count("flash.planes", flash.planes, 1 << 6)?;
         let page = check.bytes("flash.page", &flash.page)?;
+        if !(SECTOR_BYTES..=1 << 24).contains(&page) {
+            return Err(check.wrong("flash.page", &flash.page, "512 bytes to 16MiB"));
+        }
         let unit = match &flash.mapping_unit {
             Some(unit) => check.bytes("flash.mapping_unit", unit)?,
             None => page,
@@ -101,8 +107,13 @@ impl FlashParameters {
             return Err(check.wrong("flash.reserve", 0, expected));
         }
         let overwrites = flash.overwrites;
-        if !(0.0..=1e3).contains(&overwrites) {
-            return Err(check.wrong("flash.overwrites", overwrites, "0 to 1000"));
+        let all = f64::from(plane.logical_pages) * f64::from(channels * dies * planes_of_die);
+        if !(0.0..=MOST_OVERWRITES / all).contains(&overwrites) {
+            let expected = format!(
+                "0 to {:.3}, that is 2 x 10^8 page writes, or precondition = \"steady-state\", which is there at once",
+                MOST_OVERWRITES / all
+            );
+            return Err(check.wrong("flash.overwrites", overwrites, expected));
         }
         let preset = flash.cell.map(super::super::profile::CellType::times);
         let times = |key: &str, given: Option<&Vec<f64>>, preset: Option<&[f64]>| {

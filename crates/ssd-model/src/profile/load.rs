@@ -48,9 +48,13 @@ impl SsdProfile {
         // First without the changes: so that an error is told where it is.
         toml::from_str::<Self>(text).map_err(|e| wrong(e.to_string()))?;
         merge(&mut table, changes);
-        let profile: Self = table
-            .try_into()
-            .map_err(|e: toml::de::Error| wrong(format!("with the changes in [ssd]: {e}")))?;
+        let profile: Self =
+            table
+                .try_into()
+                .map_err(|e: toml::de::Error| SsdProfileError::Changes {
+                    origin: origin.to_owned(),
+                    message: e.to_string().trim_end().replace('\n', " "),
+                })?;
         Ok(Self {
             name: origin.to_owned(),
             ..profile

@@ -10,6 +10,7 @@
 
 use std::collections::VecDeque;
 
+use iosonar_device::Access;
 use iosonar_sim_core::Slab;
 use iosonar_units::Nanos;
 
@@ -154,15 +155,26 @@ impl Ssd {
         let job = self.jobs[slot].job;
         let first = job.sector.get() / BIO_SECTORS;
         let end = (job.sector.get() + u64::from(job.sectors.get().max(1))).div_ceil(BIO_SECTORS);
-        self.jobs[slot].left = (end - first) as u32;
-        for bio in first..end {
+        // A discard has no data: however much it is, it is one.
+        let discards = job.access == Access::Discard;
+        let step = if discards { end - first } else { 1 };
+        self.jobs[slot].left = ((end - first) / step) as u32;
+        for bio in (first..end).step_by(step as usize) {
             let new = Command {
                 job: slot,
                 number: 0,
                 queue: 0,
                 access: job.access,
-                sector: bio * BIO_SECTORS,
-                sectors: BIO_SECTORS as u32,
+                sector: if discards {
+                    job.sector.get()
+                } else {
+                    bio * BIO_SECTORS
+                },
+                sectors: if discards {
+                    u64::from(job.sectors.get())
+                } else {
+                    BIO_SECTORS
+                },
                 units_left: 0,
                 failed: false,
                 stages: StageTimes::from(now),

@@ -123,7 +123,7 @@ impl Ssd {
     /// The controller has understood a command.
     pub(super) fn move_data(&mut self, number: u32, now: Nanos) {
         let command = &self.commands[number];
-        let (first, end) = (command.sector, command.sector + u64::from(command.sectors));
+        let (first, end) = (command.sector, command.sector + command.sectors);
         if command.access == Access::Discard {
             self.discard(first, end);
             self.command_served(number, now);
@@ -183,12 +183,21 @@ impl Ssd {
         let Some(mapping) = &mut self.mapping else {
             return false;
         };
-        if mapping.touch(page) {
-            return false;
-        }
+        let is_there = mapping.touch(page);
         let (map_page, bytes) = (mapping.map_page(page), mapping.p.read_bytes);
+        if is_there {
+            // It may be on its way still.
+            let Some(readers) = self.mapping_reads.get_mut(&map_page) else {
+                return false;
+            };
+            let comes = readers.iter().any(|&(other, _)| other == page);
+            if comes {
+                readers.push((page, who));
+            }
+            return comes;
+        }
         let readers = self.mapping_reads.entry(map_page).or_default();
-        readers.push(who);
+        readers.push((page, who));
         if readers.len() == 1 {
             let (flash, mut view) = flash!(self);
             let (plane, place) = flash.place(map_page * flash.slots_per_page());
@@ -276,10 +285,11 @@ impl Ssd {
     fn read_flash(&mut self, unit: u32, now: Nanos) {
         let (first, count) = self.pages(unit);
         let mut in_cache = false;
-        // A unit's pages lie on one flash page, unless they were written at different times.
-        let mut last: Option<(u32, u32, u32)> = None;
         let size = self.logical_page_sectors() * SECTOR_BYTES;
         let all = u64::from(self.units[unit].sectors) * SECTOR_BYTES;
+        // A unit's pages lie on one flash page, unless they were written at different times: each with a slot of it
+        // and how many they are.
+        let mut reads = std::mem::take(&mut self.page_reads);
         for page in first..first + count {
             if let Some(cache) = &mut self.cache
                 && cache.holds(page)
@@ -301,25 +311,21 @@ impl Ssd {
             if flash.plane(plane).is_open(slot) {
                 continue;
             }
-            let flash_page = slot / flash.slots_per_page() as u32;
-            match &mut last {
-                Some((_, at, pages)) if *at == flash_page => *pages += 1,
-                last => {
-                    if let Some((slot, _, pages)) = last.replace((slot, flash_page, 1)) {
-                        view.units[unit].waits += 1;
-                        let bytes = (u64::from(pages) * size).min(all) as u32;
-                        flash.read(plane, slot, bytes, Owner::Unit(unit), now, &mut view);
-                    }
-                }
+            let slots = flash.slots_per_page() as u32;
+            let same = |read: &&mut (u32, u32)| read.0 / slots == slot / slots;
+            match reads.iter_mut().find(same) {
+                Some((_, pages)) => *pages += 1,
+                None => reads.push((slot, 1)),
             }
         }
-        if let Some((slot, _, pages)) = last {
+        for (slot, pages) in reads.drain(..) {
             let (flash, mut view) = flash!(self);
             let (plane, _) = flash.place(first);
             view.units[unit].waits += 1;
             let bytes = (u64::from(pages) * size).min(all) as u32;
             flash.read(plane, slot, bytes, Owner::Unit(unit), now, &mut view);
         }
+        self.page_reads = reads;
         if in_cache
             && self
                 .cache
@@ -369,7 +375,7 @@ impl Ssd {
         let (flash, mut view) = flash!(self);
         view.units[unit].step = Step::Writing;
         let (plane, local) = flash.place(page);
-        let owner = Some(Owner::Unit(unit));
+        let owner = Owner::Unit(unit);
         flash.write(plane, local, bytes, owner, now, &mut view);
     }
 
@@ -518,12 +524,20 @@ impl Ssd {
     }
 
     fn send_to_flash(&mut self, plane: u32, page: u32, now: Nanos) {
+        let Some(cache) = &mut self.cache else {
+            unreachable!("this device has a cache")
+        };
+        let group = *cache.open[plane as usize].get_or_insert_with(|| cache.groups.claim(Vec::new));
         let (flash, mut view) = flash!(self);
-        let bytes = flash.logical_page_bytes() as u32 * flash.slots_per_page() as u32;
-        let slot = flash.write(plane, page, bytes, None, now, &mut view);
+        let slots = flash.slots_per_page() as u32;
+        let bytes = flash.logical_page_bytes() as u32 * slots;
+        let owner = Owner::Programmed { group };
+        let slot = flash.write(plane, page, bytes, owner, now, &mut view);
         let page = flash.page_at(plane, page);
-        if let Some(cache) = &mut self.cache {
-            cache.leaves(page, slot);
+        cache.leaves(page, slot);
+        cache.groups[group].push((page, slot));
+        if (slot + 1).is_multiple_of(slots) {
+            cache.open[plane as usize] = None;
         }
     }
 
@@ -540,9 +554,7 @@ impl Ssd {
                 Owner::Unit(unit) => self.part_is_done(unit, now),
                 Owner::Mapping { map_page } => self.map_read(map_page, now),
                 Owner::Destage { plane, page } => self.send_to_flash(plane, page, now),
-                Owner::Programmed { plane, last_slot } => {
-                    self.pages_programmed(plane, last_slot, now);
-                }
+                Owner::Programmed { group } => self.pages_programmed(group, now),
             }
         }
     }
@@ -562,7 +574,7 @@ impl Ssd {
 
     /// A page of the map has been read: all who wait for it know their places.
     fn map_read(&mut self, map_page: u64, now: Nanos) {
-        for reader in self.mapping_reads.remove(&map_page).unwrap_or_default() {
+        for (_, reader) in self.mapping_reads.remove(&map_page).unwrap_or_default() {
             match reader {
                 NeedsMap::Unit(unit) => {
                     self.units[unit].waits -= 1;
@@ -576,16 +588,14 @@ impl Ssd {
     }
 
     /// The pages of a flash page have left the cache.
-    fn pages_programmed(&mut self, plane: u32, last_slot: u32, now: Nanos) {
-        let StorageState::Flash(flash) = &self.storage else {
-            unreachable!("this device has flash")
-        };
-        let slots = flash.slots_per_page() as u32;
+    fn pages_programmed(&mut self, group: u32, now: Nanos) {
         if let Some(cache) = &mut self.cache {
-            for slot in last_slot + 1 - slots..=last_slot {
-                let page = flash.page_at(plane, flash.plane(plane).written_to(slot));
+            let mut pages = std::mem::take(&mut cache.groups[group]);
+            for (page, slot) in pages.drain(..) {
                 cache.has_left(page, slot);
             }
+            cache.groups[group] = pages;
+            cache.groups.release(group);
         }
         while let Some(&unit) = self.cache.as_ref().and_then(|cache| cache.waiting.front()) {
             if !self.put_into_cache(unit, now) {

@@ -9,6 +9,7 @@
 
 use std::collections::VecDeque;
 
+use iosonar_device::Access;
 use iosonar_units::Nanos;
 
 use super::{Command, ControllerTask, DriverTask, Event, Host, Ssd};
@@ -88,7 +89,11 @@ impl Ssd {
     pub(super) fn cut_into_commands(&mut self, slot: u32, now: Nanos) {
         let job = self.jobs[slot].job;
         let (nvme, p) = self.nvme();
-        let most = p.most_sectors;
+        // A discard has no data: however much it is, it is one.
+        let most = match job.access {
+            Access::Discard => u64::MAX,
+            _ => p.most_sectors,
+        };
         let pairs = nvme.pairs.len() as u32;
         let queue = match p.assign {
             Assignment::Class => u32::from(job.class) % pairs,
@@ -103,14 +108,14 @@ impl Ssd {
         self.jobs[slot].left = (end - first).div_ceil(most) as u32;
         let mut at = first;
         while at < end {
-            let next = (at + most).min(end);
+            let next = at.saturating_add(most).min(end);
             let new = Command {
                 job: slot,
                 number: 0,
                 queue,
                 access: job.access,
                 sector: at,
-                sectors: (next - at) as u32,
+                sectors: next - at,
                 units_left: 0,
                 failed: false,
                 stages: StageTimes::from(now),

@@ -4,7 +4,7 @@ use iosonar_units::Nanos;
 
 use super::{Host, Ssd, StorageState};
 use crate::cache::CacheCounts;
-use crate::flash::FlashCounts;
+use crate::flash::{FlashCounts, Wear};
 use crate::ftl::FtlCounts;
 
 /// A queue with its servers.
@@ -49,8 +49,8 @@ pub struct SsdReport {
     pub ftl: Option<FtlCounts>,
     /// Operations on flash.
     pub flash: FlashCounts,
-    /// The fewest, the mean and the most erases of a block since it was new.
-    pub wear: (u32, f64, u32),
+    /// The erases of blocks since they were new.
+    pub wear: Wear,
     /// The write cache; `None` without one.
     pub cache: Option<CacheCounts>,
     /// Hits and misses of the mapping cache.
@@ -92,12 +92,7 @@ impl SsdReport {
             mine.merge(other);
         }
         self.flash.merge(&other.flash);
-        self.wear = (
-            self.wear.0.min(other.wear.0),
-            // Of devices of one kind.
-            f64::midpoint(self.wear.1, other.wear.1),
-            self.wear.2.max(other.wear.2),
-        );
+        self.wear.merge(&other.wear);
         if let (Some(mine), Some(other)) = (&mut self.cache, &other.cache) {
             mine.merge(other);
         }

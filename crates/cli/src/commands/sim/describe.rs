@@ -49,6 +49,12 @@ pub(super) fn subtitle(simulation: &Simulation, result: &SimulationResult) -> St
 }
 
 pub(super) fn describe(name: &str, simulation: &Simulation, result: &SimulationResult) -> String {
+    if result.response_time.count() == 0 {
+        let headline = headline(simulation);
+        return format!(
+            "{name}: {headline}\n  no request was served, so there is nothing to tell\n"
+        );
+    }
     let mut table = Table::of_times("response time");
     table.times("all", &result.response_time);
     if result.reads.count() > 0 && result.writes.count() > 0 {
@@ -58,9 +64,10 @@ pub(super) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
     match &result.split {
         Some(split) if split.stages.is_empty() => add_split(&mut table, split),
         Some(split) => {
-            table.times("sub-requests: wait", &split.wait);
             ssds::add_stages(&mut table, split);
-            table.times("  join delay", &split.join_delay);
+            if !simulation.array.is_one_device() {
+                table.times("  join delay", &split.join_delay);
+            }
         }
         None => {}
     }

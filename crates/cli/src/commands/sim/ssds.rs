@@ -114,8 +114,13 @@ pub(super) fn describe(result: &SimulationResult) -> String {
                 grouped(ftl.host_writes),
                 grouped(ftl.copies)
             );
-            let (least, mean, most) = report.wear;
-            text += &format!("  erases of a block {least} to {most}, {mean:.2} on average\n");
+            let wear = &report.wear;
+            text += &format!(
+                "  erases of a block {} to {}, {:.2} on average\n",
+                wear.least,
+                wear.most,
+                wear.mean()
+            );
         }
     }
     if report.failed_commands > 0 {
@@ -218,11 +223,11 @@ pub(super) fn add_to(json: &mut Output, scenario: &str, result: &SimulationResul
                 value as f64,
             );
         }
-        let (least, mean, most) = report.wear;
+        let wear = &report.wear;
         for (name, value) in [
-            ("least", f64::from(least)),
-            ("mean", mean),
-            ("most", f64::from(most)),
+            ("least", f64::from(wear.least)),
+            ("mean", wear.mean()),
+            ("most", f64::from(wear.most)),
         ] {
             json.figure("erases_per_block", &with("of", json!(name)), "1", value);
         }

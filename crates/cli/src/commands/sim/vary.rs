@@ -71,6 +71,10 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
             note(&format!("the curves are in {}", path.display()));
         }
     }
+    // An empty cell says why; a table of nothing else is no result.
+    if points.iter().all(|point| point.result.is_err()) {
+        return Ok(Ending::Flagged);
+    }
     Ok(Ending::Done)
 }
 
