@@ -9,14 +9,19 @@
 //! Cleaning goes on in the background, page by page, whenever its server has nothing else to do. A write
 //! to a block that is still to be erased waits for that, and cleaning goes first then.
 
-use std::collections::VecDeque;
+mod collector;
+mod counts;
+mod server;
 
 use iosonar_sim_core::Stream;
 use iosonar_units::Nanos;
 
 use crate::FlashParameters;
-use crate::ftl::{FtlCounts, Medium, Nowhere, Plane, ShapeError, Writer};
-use crate::servers::{BusyTime, Servers};
+use crate::ftl::{FtlCounts, Nowhere, Plane, ShapeError};
+use crate::servers::Servers;
+use collector::Collector;
+pub use counts::{FlashCounts, Wear};
+use server::{Cleaning, Kind, Operation, Phase, Server};
 
 /// Who waits for an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,73 +34,6 @@ pub(crate) enum Owner {
     Destage { plane: u32, page: u32 },
     /// Pages of the cache that share a flash page.
     Programmed { group: u32 },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Read,
-    Program,
-    /// A step of cleaning: a page is read, if `read`, and one programmed, if `program`.
-    Copy {
-        read: bool,
-        program: bool,
-    },
-    Erase,
-}
-
-/// An operation.
-#[derive(Clone, Copy, Debug)]
-struct Operation {
-    kind: Kind,
-    owner: Option<Owner>,
-    /// In the die.
-    time: Nanos,
-    /// On the channel.
-    bytes: u32,
-    /// How many cleanings must be done before.
-    needs: u32,
-    /// The order of arrival at the server.
-    order: u64,
-}
-
-/// The cleaning of a block.
-#[derive(Clone, Copy, Debug, Default)]
-struct Cleaning {
-    reads: u32,
-    pages: u32,
-    programs: u32,
-    erase: bool,
-    in_place: bool,
-}
-
-/// Where an operation has come to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// It waits for the channel, or its command crosses it.
-    Command,
-    /// The die reads.
-    Read,
-    /// It waits for the channel, or its data cross it.
-    Data,
-    /// The die programs or erases.
-    Write,
-}
-
-#[derive(Clone, Debug)]
-struct Server {
-    current: Option<(Operation, Phase)>,
-    /// When the die's phase ends.
-    until: Nanos,
-    /// The events of phases that were suspended are void.
-    generation: u32,
-    suspended: Option<(Operation, Nanos)>,
-    reads: VecDeque<Operation>,
-    writes: VecDeque<Operation>,
-    cleanings: VecDeque<Cleaning>,
-    issued: u32,
-    cleaned: u32,
-    operations: u64,
-    busy: BusyTime,
 }
 
 /// What happens next to flash.
@@ -128,68 +66,6 @@ pub(crate) enum Passed {
     Channel,
 }
 
-/// What was done to the flash.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FlashCounts {
-    /// Pages read for the host.
-    pub reads: u64,
-    /// Pages programmed for the host.
-    pub programs: u64,
-    /// Pages read by cleaning.
-    pub cleaning_reads: u64,
-    /// Pages programmed by cleaning.
-    pub cleaning_programs: u64,
-    /// Blocks erased.
-    pub erases: u64,
-    /// Programs and erases that were suspended for a read.
-    pub suspensions: u64,
-}
-
-impl FlashCounts {
-    /// All of them.
-    pub fn operations(&self) -> u64 {
-        self.reads + self.programs + self.cleaning_reads + self.cleaning_programs + self.erases
-    }
-
-    /// Adds those of another device.
-    pub fn merge(&mut self, other: &Self) {
-        self.reads += other.reads;
-        self.programs += other.programs;
-        self.cleaning_reads += other.cleaning_reads;
-        self.cleaning_programs += other.cleaning_programs;
-        self.erases += other.erases;
-        self.suspensions += other.suspensions;
-    }
-}
-
-/// How often blocks were erased.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wear {
-    /// The block with the fewest erases.
-    pub least: u32,
-    /// That with the most.
-    pub most: u32,
-    /// All erases.
-    pub erases: u64,
-    /// All blocks.
-    pub blocks: u64,
-}
-
-impl Wear {
-    /// The mean over the blocks.
-    pub fn mean(&self) -> f64 {
-        self.erases as f64 / self.blocks as f64
-    }
-
-    /// Adds that of another device or run.
-    pub fn merge(&mut self, other: &Self) {
-        self.least = self.least.min(other.least);
-        self.most = self.most.max(other.most);
-        self.erases += other.erases;
-        self.blocks += other.blocks;
-    }
-}
-
 /// All channels with their dies.
 #[derive(Clone, Debug)]
 pub(crate) struct Flash {
@@ -202,64 +78,6 @@ pub(crate) struct Flash {
     page_time: [Nanos; 2],
     counts: FlashCounts,
     counts_before: FtlCounts,
-}
-
-/// Collects what a translation layer wants done.
-struct Collector<'a> {
-    p: &'a FlashParameters,
-    server: &'a mut Server,
-    ready: &'a mut [u32],
-    cleaning: Cleaning,
-    erased: u32,
-    /// Who waits for the page that is programmed.
-    owner: Owner,
-    /// What of the data crosses the channel.
-    bytes: u32,
-}
-
-impl Medium for Collector<'_> {
-    fn program(&mut self, last_slot: u32, writer: Writer) {
-        if writer == Writer::Cleaner {
-            self.cleaning.programs += 1;
-            self.cleaning.in_place |= self.erased != u32::MAX;
-            return;
-        }
-        let shape = &self.p.plane;
-        let block = last_slot / shape.slots_per_block;
-        let page = last_slot % shape.slots_per_block / shape.slots_per_page;
-        let operation = Operation {
-            kind: Kind::Program,
-            owner: Some(self.owner),
-            time: self.p.program[page as usize % self.p.program.len()],
-            bytes: self.bytes,
-            needs: self.ready[block as usize],
-            order: self.server.operations,
-        };
-        self.server.operations += 1;
-        self.server.writes.push_back(operation);
-    }
-
-    fn clean(&mut self, _: u32) {
-        self.cleaning = Cleaning::default();
-        self.erased = u32::MAX;
-    }
-
-    fn read(&mut self, _: u32, pages: u32) {
-        self.cleaning.reads += 1;
-        self.cleaning.pages += pages;
-    }
-
-    fn erase(&mut self, block: u32) {
-        self.cleaning.erase = true;
-        self.erased = block;
-        // What is programmed into it waits for the end of the whole cleaning.
-        self.ready[block as usize] = self.server.issued + 1;
-    }
-
-    fn cleaned(&mut self) {
-        self.server.issued += 1;
-        self.server.cleanings.push_back(self.cleaning);
-    }
 }
 
 impl Flash {
@@ -275,19 +93,6 @@ impl Flash {
             planes.push(plane);
         }
         let servers = p.planes / p.server.planes;
-        let server = Server {
-            current: None,
-            until: Nanos::ZERO,
-            generation: 0,
-            suspended: None,
-            reads: VecDeque::new(),
-            writes: VecDeque::new(),
-            cleanings: VecDeque::new(),
-            issued: 0,
-            cleaned: 0,
-            operations: 0,
-            busy: BusyTime::default(),
-        };
         // A copy in cleaning takes the time of no particular page.
         let mean = |times: &[Nanos]| {
             let sum: u64 = times.iter().map(|t| t.get()).sum();
@@ -296,7 +101,7 @@ impl Flash {
         let mut flash = Self {
             page_time: [mean(&p.read), mean(&p.program)],
             planes,
-            servers: vec![server; servers as usize],
+            servers: vec![Server::default(); servers as usize],
             channels: vec![Servers::new(1); p.channels as usize],
             ready: vec![vec![0; p.plane.blocks as usize]; p.planes as usize],
             counts: FlashCounts::default(),
@@ -431,7 +236,7 @@ impl Flash {
             self.suspend(server, now, host);
             return;
         }
-        let Some(operation) = Self::next(&self.p, state, self.page_time) else {
+        let Some(operation) = state.next(&self.p, self.page_time) else {
             return;
         };
         state.busy.change(1, now);
@@ -603,7 +408,7 @@ impl Flash {
             }
             suspended => {
                 state.suspended = suspended;
-                match Self::next(&self.p, state, self.page_time) {
+                match state.next(&self.p, self.page_time) {
                     Some(next) => self.begin(server, next, now, host),
                     None => state.busy.change(-1, now),
                 }
@@ -636,32 +441,6 @@ impl Flash {
         // What the suspension takes, the read waits for.
         read.time += cost;
         self.begin(server, read, now, host);
-    }
-
-    /// What the server does next.
-    #[inline]
-    fn next(p: &FlashParameters, state: &mut Server, page_time: [Nanos; 2]) -> Option<Operation> {
-        if state.suspended.is_some() {
-            return state.reads.pop_front();
-        }
-        let write = state
-            .writes
-            .front()
-            .filter(|w| w.needs <= state.cleaned)
-            .map(|w| w.order);
-        let read = state.reads.front().map(|r| r.order);
-        let takes_read = match (read, write) {
-            (Some(read), Some(write)) => p.reads_first || read < write,
-            (Some(_), None) => true,
-            (None, _) => false,
-        };
-        if takes_read {
-            return state.reads.pop_front();
-        }
-        if write.is_some() {
-            return state.writes.pop_front();
-        }
-        state.next_step(p, page_time)
     }
 
     /// The counts of all planes, those of preconditioning not counted.
@@ -708,61 +487,5 @@ impl Flash {
             self.channels.iter().map(|c| c.busy.until(now)).collect(),
             self.servers.iter().map(|s| s.busy.until(now)).collect(),
         )
-    }
-}
-
-impl Server {
-    /// The next step of cleaning.
-    fn next_step(&mut self, p: &FlashParameters, page_time: [Nanos; 2]) -> Option<Operation> {
-        let cleaning = self.cleanings.front_mut()?;
-        let operation = |kind, time, bytes| Operation {
-            kind,
-            owner: None,
-            time,
-            bytes,
-            needs: 0,
-            order: 0,
-        };
-        let unit = p.logical_page_bytes as u32;
-        // In place, all is read and the block erased before the first page goes back.
-        let erases_now =
-            cleaning.erase && cleaning.reads == 0 && (cleaning.in_place || cleaning.programs == 0);
-        if erases_now {
-            return Some(operation(Kind::Erase, p.erase, 0));
-        }
-        let read = cleaning.reads > 0;
-        let steps = if cleaning.in_place {
-            u32::MAX
-        } else {
-            cleaning.reads.max(cleaning.programs)
-        };
-        let program = cleaning.programs > 0 && (!read || cleaning.programs >= steps);
-        let mut bytes = 0;
-        if read {
-            // As many logical pages as each page that is left has on average.
-            let pages = cleaning.pages / cleaning.reads;
-            cleaning.pages -= pages;
-            cleaning.reads -= 1;
-            bytes += pages * unit;
-        }
-        if program {
-            cleaning.programs -= 1;
-            bytes += p.plane.slots_per_page * unit;
-        }
-        let kind = Kind::Copy { read, program };
-        Some(operation(kind, page_time[0], bytes))
-    }
-
-    fn end_of_step(&mut self, kind: Kind) {
-        let Some(cleaning) = self.cleanings.front_mut() else {
-            unreachable!("it was being cleaned")
-        };
-        if kind == Kind::Erase {
-            cleaning.erase = false;
-        }
-        if cleaning.reads == 0 && cleaning.programs == 0 && !cleaning.erase {
-            self.cleanings.pop_front();
-            self.cleaned += 1;
-        }
     }
 }

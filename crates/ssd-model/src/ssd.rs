@@ -10,7 +10,9 @@
 //! own: to the array it looks like a server that is to be asked again at a certain time.
 
 mod block_queue;
+mod caching;
 mod data;
+mod mapping;
 mod nvme;
 mod report;
 

@@ -74,38 +74,7 @@ impl FlashParameters {
                 "a multiple of 512 bytes up to 1MiB, of which 1 to 64 make a page",
             ));
         }
-        let over = flash.over_provisioning;
-        if !(1e-4..=100.0).contains(&over) {
-            let expected = "all pages by the logical ones, less 1: 0.0001 to 100";
-            return Err(check.wrong("flash.over_provisioning", over, expected));
-        }
-        let blocks = check.count("flash.blocks", flash.blocks, 1 << 24)?;
-        let pages = check.count("flash.pages", flash.pages, 1 << 16)?;
-        let slots = u64::from(blocks) * u64::from(pages) * (page / unit);
-        // The pages of a flash page lie together, so planes hold whole ones.
-        let per_page = page / unit;
-        let logical = (slots as f64 / (1.0 + over)) as u64 / per_page * per_page;
-        let plane = PlaneShape {
-            blocks,
-            slots_per_block: (u64::from(pages) * per_page).min(u64::from(u32::MAX)) as u32,
-            slots_per_page: per_page as u32,
-            logical_pages: logical.min(u64::from(u32::MAX)) as u32,
-            reserve: flash.reserve,
-            cleaning: flash.cleaning.into(),
-            wear_levelling: flash.wear_levelling,
-        };
-        plane.check().map_err(|e| {
-            let seen = format!(
-                "with blocks = {blocks}, pages = {pages}, reserve = {}, over_provisioning = {over}",
-                flash.reserve
-            );
-            check.wrong("flash", seen, format!("a plane with room to work ({e})"))
-        })?;
-        if flash.reserve == 0 && per_page > 1 {
-            // What goes back into a block would share flash pages with what the host writes.
-            let expected = "2 or more where mapping_unit is smaller than page";
-            return Err(check.wrong("flash.reserve", 0, expected));
-        }
+        let plane = shape(check, flash, page / unit)?;
         let overwrites = flash.overwrites;
         let all = f64::from(plane.logical_pages) * f64::from(channels * dies * planes_of_die);
         if !(0.0..=MOST_OVERWRITES / all).contains(&overwrites) {
@@ -171,4 +140,44 @@ impl FlashParameters {
     pub fn logical_pages(&self) -> u64 {
         u64::from(self.planes) * u64::from(self.plane.logical_pages)
     }
+}
+
+/// The shape of each plane; a flash page has `per_page` logical ones.
+fn shape(
+    check: &Checker<'_>,
+    flash: &FlashProfile,
+    per_page: u64,
+) -> Result<PlaneShape, SsdProfileError> {
+    let over = flash.over_provisioning;
+    if !(1e-4..=100.0).contains(&over) {
+        let expected = "all pages by the logical ones, less 1: 0.0001 to 100";
+        return Err(check.wrong("flash.over_provisioning", over, expected));
+    }
+    let blocks = check.count("flash.blocks", flash.blocks, 1 << 24)?;
+    let pages = check.count("flash.pages", flash.pages, 1 << 16)?;
+    let slots = u64::from(blocks) * u64::from(pages) * per_page;
+    // The pages of a flash page lie together, so planes hold whole ones.
+    let logical = (slots as f64 / (1.0 + over)) as u64 / per_page * per_page;
+    let plane = PlaneShape {
+        blocks,
+        slots_per_block: (u64::from(pages) * per_page).min(u64::from(u32::MAX)) as u32,
+        slots_per_page: per_page as u32,
+        logical_pages: logical.min(u64::from(u32::MAX)) as u32,
+        reserve: flash.reserve,
+        cleaning: flash.cleaning.into(),
+        wear_levelling: flash.wear_levelling,
+    };
+    plane.check().map_err(|e| {
+        let seen = format!(
+            "with blocks = {blocks}, pages = {pages}, reserve = {}, over_provisioning = {over}",
+            flash.reserve
+        );
+        check.wrong("flash", seen, format!("a plane with room to work ({e})"))
+    })?;
+    if flash.reserve == 0 && per_page > 1 {
+        // What goes back into a block would share flash pages with what the host writes.
+        let expected = "2 or more where mapping_unit is smaller than page";
+        return Err(check.wrong("flash.reserve", 0, expected));
+    }
+    Ok(plane)
 }

@@ -21,7 +21,7 @@ pub(super) enum DataTask {
 
 /// Where a unit has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+pub(super) enum Step {
     /// Its part of the map is read.
     Mapping,
     /// Its data, or what is to be merged with them, are read.
@@ -34,16 +34,16 @@ enum Step {
 /// logical space.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
-    command: u32,
+    pub(super) command: u32,
     /// The first sector on the device.
-    sector: u64,
-    sectors: u32,
+    pub(super) sector: u64,
+    pub(super) sectors: u32,
     /// Accesses that are not done.
-    waits: u32,
-    step: Step,
+    pub(super) waits: u32,
+    pub(super) step: Step,
     /// Pages that are in the cache already.
-    cached: u32,
-    stages: StageTimes,
+    pub(super) cached: u32,
+    pub(super) stages: StageTimes,
 }
 
 /// Who waits for a page of the map.
@@ -56,10 +56,10 @@ pub(super) enum NeedsMap {
 }
 
 /// What flash tells the device.
-struct View<'a> {
-    calendar: &'a mut iosonar_sim_core::Calendar<Event>,
-    units: &'a mut Slab<Unit>,
-    done: &'a mut Vec<Owner>,
+pub(super) struct View<'a> {
+    pub(super) calendar: &'a mut iosonar_sim_core::Calendar<Event>,
+    pub(super) units: &'a mut Slab<Unit>,
+    pub(super) done: &'a mut Vec<Owner>,
 }
 
 impl FlashHost for View<'_> {
@@ -102,8 +102,10 @@ macro_rules! flash {
     }};
 }
 
+pub(super) use flash;
+
 impl Ssd {
-    fn logical_page_sectors(&self) -> u64 {
+    pub(super) fn logical_page_sectors(&self) -> u64 {
         match &self.p.storage {
             StorageParameters::Flash(flash) => flash.logical_page_bytes / SECTOR_BYTES,
             _ => BIO_SECTORS,
@@ -155,60 +157,20 @@ impl Ssd {
         self.flash_is_done(now);
     }
 
-    fn access(&self, unit: u32) -> Access {
+    pub(super) fn access(&self, unit: u32) -> Access {
         self.commands[self.units[unit].command].access
     }
 
     /// The logical pages of a unit: the first, and how many.
-    fn pages(&self, unit: u32) -> (u64, u64) {
+    pub(super) fn pages(&self, unit: u32) -> (u64, u64) {
         let (unit, size) = (&self.units[unit], self.logical_page_sectors());
         let first = unit.sector / size;
         let end = (unit.sector + u64::from(unit.sectors)).div_ceil(size);
         (first, end - first)
     }
 
-    /// Whether a part of the map has to be read first.
-    fn look_up(&mut self, unit: u32, now: Nanos) -> bool {
-        let (first, count) = self.pages(unit);
-        for page in first..first + count {
-            if self.misses(page, NeedsMap::Unit(unit), now) {
-                self.units[unit].waits += 1;
-            }
-        }
-        self.units[unit].waits > 0
-    }
-
-    /// Whether the place of a page is not in memory; it is read then, and `who` is told.
-    fn misses(&mut self, page: u64, who: NeedsMap, now: Nanos) -> bool {
-        let Some(mapping) = &mut self.mapping else {
-            return false;
-        };
-        let is_there = mapping.touch(page);
-        let (map_page, bytes) = (mapping.map_page(page), mapping.p.read_bytes);
-        if is_there {
-            // It may be on its way still.
-            let Some(readers) = self.mapping_reads.get_mut(&map_page) else {
-                return false;
-            };
-            let comes = readers.iter().any(|&(other, _)| other == page);
-            if comes {
-                readers.push((page, who));
-            }
-            return comes;
-        }
-        let readers = self.mapping_reads.entry(map_page).or_default();
-        readers.push((page, who));
-        if readers.len() == 1 {
-            let (flash, mut view) = flash!(self);
-            let (plane, place) = flash.place(map_page * flash.slots_per_page());
-            let owner = Owner::Mapping { map_page };
-            flash.read_page(plane, place, bytes, owner, now, &mut view);
-        }
-        true
-    }
-
     /// The place of a unit is known.
-    fn mapped(&mut self, unit: u32, now: Nanos) {
+    pub(super) fn mapped(&mut self, unit: u32, now: Nanos) {
         self.units[unit].stages.pass(Stage::ChannelWait, now);
         match self.access(unit) {
             Access::Read => self.read_storage(unit, now),
@@ -253,7 +215,7 @@ impl Ssd {
         self.flash_is_done(now);
     }
 
-    fn unit_done(&mut self, unit: u32, now: Nanos) {
+    pub(super) fn unit_done(&mut self, unit: u32, now: Nanos) {
         let Unit {
             command, stages, ..
         } = self.units[unit];
@@ -380,7 +342,7 @@ impl Ssd {
     }
 
     /// Whether a unit covers only a part of a logical page.
-    fn is_partial(&self, unit: u32, page: u64) -> bool {
+    pub(super) fn is_partial(&self, unit: u32, page: u64) -> bool {
         let (unit, size) = (&self.units[unit], self.logical_page_sectors());
         unit.sector > page * size || unit.sector + u64::from(unit.sectors) < (page + 1) * size
     }
@@ -422,125 +384,6 @@ impl Ssd {
         }
     }
 
-    fn ask_cache(&mut self, unit: u32, now: Nanos) {
-        let Some(cache) = &mut self.cache else {
-            unreachable!("this device has a cache")
-        };
-        if cache.p.access == Nanos::ZERO {
-            self.in_cache(unit, now);
-        } else if let Some(unit) = cache.memory.arrive(unit, now) {
-            self.start_cache(unit, now);
-        }
-    }
-
-    fn start_cache(&mut self, unit: u32, now: Nanos) {
-        self.units[unit].stages.pass(Stage::ChannelWait, now);
-        if let Some(cache) = &self.cache {
-            self.calendar
-                .schedule(now + cache.p.access, Event::Cache { unit });
-        }
-    }
-
-    pub(super) fn cache_accessed(&mut self, unit: u32, now: Nanos) {
-        let next = self
-            .cache
-            .as_mut()
-            .and_then(|cache| cache.memory.depart(now));
-        if let Some(next) = next {
-            self.start_cache(next, now);
-        }
-        self.units[unit].stages.pass(Stage::Die, now);
-        self.in_cache(unit, now);
-        self.flash_is_done(now);
-    }
-
-    /// A unit has been read from the cache, or comes to be written into it.
-    fn in_cache(&mut self, unit: u32, now: Nanos) {
-        if self.units[unit].step == Step::Reading {
-            self.part_is_done(unit, now);
-            return;
-        }
-        let Some(cache) = &mut self.cache else {
-            unreachable!("this device has a cache")
-        };
-        if !cache.waiting.is_empty() {
-            cache.counts.waits += 1;
-            cache.waiting.push_back(unit);
-            return;
-        }
-        if !self.put_into_cache(unit, now)
-            && let Some(cache) = &mut self.cache
-        {
-            cache.counts.waits += 1;
-            cache.waiting.push_back(unit);
-        }
-        self.destage(now);
-    }
-
-    /// Puts what fits of a unit into the cache; tells whether it was all.
-    fn put_into_cache(&mut self, unit: u32, now: Nanos) -> bool {
-        let (first, count) = self.pages(unit);
-        while u64::from(self.units[unit].cached) < count {
-            let page = first + u64::from(self.units[unit].cached);
-            let partial = self.is_partial(unit, page);
-            let Some(cache) = &mut self.cache else {
-                unreachable!("this device has a cache")
-            };
-            if !cache.put(page, partial) {
-                return false;
-            }
-            self.units[unit].cached += 1;
-        }
-        self.units[unit].stages.pass(Stage::ChannelWait, now);
-        self.unit_done(unit, now);
-        true
-    }
-
-    /// Sends pages from the cache to flash.
-    fn destage(&mut self, now: Nanos) {
-        while let Some(leaving) = self
-            .cache
-            .as_mut()
-            .and_then(super::super::cache::Cache::next_to_leave)
-        {
-            if !self.misses(leaving.page, NeedsMap::Leaving(leaving), now) {
-                self.leave_cache(leaving, now);
-            }
-        }
-    }
-
-    /// The place of a page is known: it goes to flash, after the rest of it if only a part was written.
-    fn leave_cache(&mut self, leaving: Destaged, now: Nanos) {
-        let (flash, mut view) = flash!(self);
-        let (plane, page) = flash.place(leaving.page);
-        let bytes = flash.logical_page_bytes() as u32;
-        match flash.plane(plane).locate(page) {
-            Some(slot) if leaving.partial => {
-                let owner = Owner::Destage { plane, page };
-                flash.read(plane, slot, bytes, owner, now, &mut view);
-            }
-            _ => self.send_to_flash(plane, page, now),
-        }
-    }
-
-    fn send_to_flash(&mut self, plane: u32, page: u32, now: Nanos) {
-        let Some(cache) = &mut self.cache else {
-            unreachable!("this device has a cache")
-        };
-        let group = *cache.open[plane as usize].get_or_insert_with(|| cache.groups.claim(Vec::new));
-        let (flash, mut view) = flash!(self);
-        let slots = flash.slots_per_page() as u32;
-        let bytes = flash.logical_page_bytes() as u32 * slots;
-        let owner = Owner::Programmed { group };
-        let slot = flash.write(plane, page, bytes, owner, now, &mut view);
-        let page = flash.page_at(plane, page);
-        cache.leaves(page, slot);
-        cache.groups[group].push((page, slot));
-        if (slot + 1).is_multiple_of(slots) {
-            cache.open[plane as usize] = None;
-        }
-    }
-
     pub(super) fn flash_event(&mut self, event: FlashEvent, now: Nanos) {
         let (flash, mut view) = flash!(self);
         flash.handle(event, now, &mut view);
@@ -548,7 +391,7 @@ impl Ssd {
     }
 
     /// Deals with all that flash has finished.
-    fn flash_is_done(&mut self, now: Nanos) {
+    pub(super) fn flash_is_done(&mut self, now: Nanos) {
         while let Some(owner) = self.flash_done.pop() {
             match owner {
                 Owner::Unit(unit) => self.part_is_done(unit, now),
@@ -559,7 +402,7 @@ impl Ssd {
         }
     }
 
-    fn part_is_done(&mut self, unit: u32, now: Nanos) {
+    pub(super) fn part_is_done(&mut self, unit: u32, now: Nanos) {
         let state = &mut self.units[unit];
         state.waits = state.waits.saturating_sub(1);
         if state.waits > 0 {
@@ -570,42 +413,6 @@ impl Ssd {
             (Step::Reading, _) => self.program(unit, now),
             _ => self.unit_done(unit, now),
         }
-    }
-
-    /// A page of the map has been read: all who wait for it know their places.
-    fn map_read(&mut self, map_page: u64, now: Nanos) {
-        for (_, reader) in self.mapping_reads.remove(&map_page).unwrap_or_default() {
-            match reader {
-                NeedsMap::Unit(unit) => {
-                    self.units[unit].waits -= 1;
-                    if self.units[unit].waits == 0 {
-                        self.mapped(unit, now);
-                    }
-                }
-                NeedsMap::Leaving(page) => self.leave_cache(page, now),
-            }
-        }
-    }
-
-    /// The pages of a flash page have left the cache.
-    fn pages_programmed(&mut self, group: u32, now: Nanos) {
-        if let Some(cache) = &mut self.cache {
-            let mut pages = std::mem::take(&mut cache.groups[group]);
-            for (page, slot) in pages.drain(..) {
-                cache.has_left(page, slot);
-            }
-            cache.groups[group] = pages;
-            cache.groups.release(group);
-        }
-        while let Some(&unit) = self.cache.as_ref().and_then(|cache| cache.waiting.front()) {
-            if !self.put_into_cache(unit, now) {
-                break;
-            }
-            if let Some(cache) = &mut self.cache {
-                cache.waiting.pop_front();
-            }
-        }
-        self.destage(now);
     }
 
     /// Forgets the logical pages that lie within these sectors.

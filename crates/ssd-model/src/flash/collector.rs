@@ -1,0 +1,64 @@
+//! From the translation layer to operations.
+
+use super::Owner;
+use super::server::{Cleaning, Kind, Operation, Server};
+use crate::FlashParameters;
+use crate::ftl::{Medium, Writer};
+
+/// Collects what a translation layer wants done.
+pub(super) struct Collector<'a> {
+    pub(super) p: &'a FlashParameters,
+    pub(super) server: &'a mut Server,
+    pub(super) ready: &'a mut [u32],
+    pub(super) cleaning: Cleaning,
+    pub(super) erased: u32,
+    /// Who waits for the page that is programmed.
+    pub(super) owner: Owner,
+    /// What of the data crosses the channel.
+    pub(super) bytes: u32,
+}
+
+impl Medium for Collector<'_> {
+    fn program(&mut self, last_slot: u32, writer: Writer) {
+        if writer == Writer::Cleaner {
+            self.cleaning.programs += 1;
+            self.cleaning.in_place |= self.erased != u32::MAX;
+            return;
+        }
+        let shape = &self.p.plane;
+        let block = last_slot / shape.slots_per_block;
+        let page = last_slot % shape.slots_per_block / shape.slots_per_page;
+        let operation = Operation {
+            kind: Kind::Program,
+            owner: Some(self.owner),
+            time: self.p.program[page as usize % self.p.program.len()],
+            bytes: self.bytes,
+            needs: self.ready[block as usize],
+            order: self.server.operations,
+        };
+        self.server.operations += 1;
+        self.server.writes.push_back(operation);
+    }
+
+    fn clean(&mut self, _: u32) {
+        self.cleaning = Cleaning::default();
+        self.erased = u32::MAX;
+    }
+
+    fn read(&mut self, _: u32, pages: u32) {
+        self.cleaning.reads += 1;
+        self.cleaning.pages += pages;
+    }
+
+    fn erase(&mut self, block: u32) {
+        self.cleaning.erase = true;
+        self.erased = block;
+        // What is programmed into it waits for the end of the whole cleaning.
+        self.ready[block as usize] = self.server.issued + 1;
+    }
+
+    fn cleaned(&mut self) {
+        self.server.issued += 1;
+        self.server.cleanings.push_back(self.cleaning);
+    }
+}

@@ -1,0 +1,63 @@
+//! What was done to flash.
+
+/// What was done to the flash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlashCounts {
+    /// Pages read for the host.
+    pub reads: u64,
+    /// Pages programmed for the host.
+    pub programs: u64,
+    /// Pages read by cleaning.
+    pub cleaning_reads: u64,
+    /// Pages programmed by cleaning.
+    pub cleaning_programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Programs and erases that were suspended for a read.
+    pub suspensions: u64,
+}
+
+impl FlashCounts {
+    /// All of them.
+    pub fn operations(&self) -> u64 {
+        self.reads + self.programs + self.cleaning_reads + self.cleaning_programs + self.erases
+    }
+
+    /// Adds those of another device.
+    pub fn merge(&mut self, other: &Self) {
+        self.reads += other.reads;
+        self.programs += other.programs;
+        self.cleaning_reads += other.cleaning_reads;
+        self.cleaning_programs += other.cleaning_programs;
+        self.erases += other.erases;
+        self.suspensions += other.suspensions;
+    }
+}
+
+/// How often blocks were erased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wear {
+    /// The block with the fewest erases.
+    pub least: u32,
+    /// That with the most.
+    pub most: u32,
+    /// All erases.
+    pub erases: u64,
+    /// All blocks.
+    pub blocks: u64,
+}
+
+impl Wear {
+    /// The mean over the blocks.
+    pub fn mean(&self) -> f64 {
+        self.erases as f64 / self.blocks as f64
+    }
+
+    /// Adds that of another device or run.
+    pub fn merge(&mut self, other: &Self) {
+        self.least = self.least.min(other.least);
+        self.most = self.most.max(other.most);
+        self.erases += other.erases;
+        self.blocks += other.blocks;
+    }
+}

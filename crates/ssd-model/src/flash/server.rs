@@ -1,0 +1,158 @@
+//! A die, or a plane of it: its queues, and what it does next.
+
+use std::collections::VecDeque;
+
+use iosonar_units::Nanos;
+
+use super::Owner;
+use crate::FlashParameters;
+use crate::servers::BusyTime;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    Program,
+    /// A step of cleaning: a page is read, if `read`, and one programmed, if `program`.
+    Copy {
+        read: bool,
+        program: bool,
+    },
+    Erase,
+}
+
+/// An operation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Operation {
+    pub(super) kind: Kind,
+    pub(super) owner: Option<Owner>,
+    /// In the die.
+    pub(super) time: Nanos,
+    /// On the channel.
+    pub(super) bytes: u32,
+    /// How many cleanings must be done before.
+    pub(super) needs: u32,
+    /// The order of arrival at the server.
+    pub(super) order: u64,
+}
+
+/// The cleaning of a block.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cleaning {
+    pub(super) reads: u32,
+    pub(super) pages: u32,
+    pub(super) programs: u32,
+    pub(super) erase: bool,
+    pub(super) in_place: bool,
+}
+
+/// Where an operation has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// It waits for the channel, or its command crosses it.
+    Command,
+    /// The die reads.
+    Read,
+    /// It waits for the channel, or its data cross it.
+    Data,
+    /// The die programs or erases.
+    Write,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Server {
+    pub(super) current: Option<(Operation, Phase)>,
+    /// When the die's phase ends.
+    pub(super) until: Nanos,
+    /// The events of phases that were suspended are void.
+    pub(super) generation: u32,
+    pub(super) suspended: Option<(Operation, Nanos)>,
+    pub(super) reads: VecDeque<Operation>,
+    pub(super) writes: VecDeque<Operation>,
+    pub(super) cleanings: VecDeque<Cleaning>,
+    pub(super) issued: u32,
+    pub(super) cleaned: u32,
+    pub(super) operations: u64,
+    pub(super) busy: BusyTime,
+}
+
+impl Server {
+    /// What the server does next.
+    #[inline]
+    pub(super) fn next(&mut self, p: &FlashParameters, page_time: [Nanos; 2]) -> Option<Operation> {
+        if self.suspended.is_some() {
+            return self.reads.pop_front();
+        }
+        let write = self
+            .writes
+            .front()
+            .filter(|w| w.needs <= self.cleaned)
+            .map(|w| w.order);
+        let read = self.reads.front().map(|r| r.order);
+        let takes_read = match (read, write) {
+            (Some(read), Some(write)) => p.reads_first || read < write,
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        if takes_read {
+            return self.reads.pop_front();
+        }
+        if write.is_some() {
+            return self.writes.pop_front();
+        }
+        self.next_step(p, page_time)
+    }
+
+    /// The next step of cleaning.
+    fn next_step(&mut self, p: &FlashParameters, page_time: [Nanos; 2]) -> Option<Operation> {
+        let cleaning = self.cleanings.front_mut()?;
+        let operation = |kind, time, bytes| Operation {
+            kind,
+            owner: None,
+            time,
+            bytes,
+            needs: 0,
+            order: 0,
+        };
+        let unit = p.logical_page_bytes as u32;
+        // In place, all is read and the block erased before the first page goes back.
+        let erases_now =
+            cleaning.erase && cleaning.reads == 0 && (cleaning.in_place || cleaning.programs == 0);
+        if erases_now {
+            return Some(operation(Kind::Erase, p.erase, 0));
+        }
+        let read = cleaning.reads > 0;
+        let steps = if cleaning.in_place {
+            u32::MAX
+        } else {
+            cleaning.reads.max(cleaning.programs)
+        };
+        let program = cleaning.programs > 0 && (!read || cleaning.programs >= steps);
+        let mut bytes = 0;
+        if read {
+            // As many logical pages as each page that is left has on average.
+            let pages = cleaning.pages / cleaning.reads;
+            cleaning.pages -= pages;
+            cleaning.reads -= 1;
+            bytes += pages * unit;
+        }
+        if program {
+            cleaning.programs -= 1;
+            bytes += p.plane.slots_per_page * unit;
+        }
+        let kind = Kind::Copy { read, program };
+        Some(operation(kind, page_time[0], bytes))
+    }
+
+    pub(super) fn end_of_step(&mut self, kind: Kind) {
+        let Some(cleaning) = self.cleanings.front_mut() else {
+            unreachable!("it was being cleaned")
+        };
+        if kind == Kind::Erase {
+            cleaning.erase = false;
+        }
+        if cleaning.reads == 0 && cleaning.programs == 0 && !cleaning.erase {
+            self.cleanings.pop_front();
+            self.cleaned += 1;
+        }
+    }
+}
