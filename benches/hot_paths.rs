@@ -2,7 +2,7 @@
 //!
 //! - the event calendar, under the hold model (pop one, schedule one), at 16 to a million events;
 //! - the queueing-network layer: M/M/1 and a fork-join of four;
-//! - a simulated request on RAID 5 and RAID 0.
+//! - a simulated request on RAID 5 and RAID 0, and on SSDs: block queue, flash reads, writes with cleaning.
 //!
 //! The figures of peers stand beside ours in `docs/src/performance.md`.
 
@@ -101,5 +101,34 @@ fn simulation(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, hold, networks, simulation);
+fn ssds(c: &mut Criterion) {
+    const REQUESTS: u64 = 200_000;
+    let mut group = c.benchmark_group("SSDs, requests");
+    group
+        .throughput(Throughput::Elements(REQUESTS))
+        .sample_size(10);
+    for (name, read_share, ssd) in [
+        ("block queue, DRAM", 0.5, "profile = 'block-queue-gen2x4'"),
+        ("NVMe, reads of flash", 1.0, "profile = 'nvme-gen4-tlc'"),
+        (
+            "NVMe, writes with greedy cleaning",
+            0.0,
+            "profile = 'nvme-gen4-tlc'\n[ssd.flash]\nblocks = 160\nprecondition = 'steady-state'",
+        ),
+    ] {
+        let text = format!(
+            "[load]\nrequests = {REQUESTS}\nclosed = {{ outstanding = 64 }}\nsize = {{ blocks = 1 }}\n\
+             read_share = {read_share:?}\n[ssd]\n{ssd}\n"
+        );
+        let simulation =
+            Simulation::from_toml(&text, Path::new("bench.toml"), &Overrides::default())
+                .expect("the scenario means something");
+        group.bench_function(name, |b| {
+            b.iter(|| simulation.run(1, None).expect("it runs"));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, hold, networks, simulation, ssds);
 criterion_main!(benches);

@@ -88,7 +88,7 @@ pub(crate) struct Bench {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum BenchKind {
-    /// Calendar, queueing networks, arrays
+    /// Calendar, queueing networks, arrays, SSDs
     Sim,
     /// Highest rate, start delays and processor time of replays, beside fio and blkreplay
     Replay,

@@ -214,6 +214,103 @@ fn the_cache_takes_bursts_and_merges_rewrites() {
     assert!(out.mean_stage_ns(Stage::Die) < 1.0);
 }
 
+/// Jobs one after the other, each when the last is done.
+fn one_by_one(changes: &str, jobs: &[(Access, u64, u32)]) -> Outcome {
+    Load {
+        threads: 1,
+        requests: jobs.len() as u64,
+        warmup: 0,
+        job: &mut |n| {
+            let (access, sector, sectors) = jobs[n as usize];
+            job(n, access, sector, sectors)
+        },
+        arrivals: None,
+    }
+    .run(&parameters("nvme-gen4-tlc", changes))
+}
+
+#[test]
+fn a_part_of_a_page_in_the_cache_is_not_the_page() {
+    // 4 KiB of a page of 16 KiB are in the cache, its other sectors are on flash.
+    let changes = "[flash]\nmapping_unit = \"16KiB\"\n[cache]\ndestage_above = 0.9";
+    let out = one_by_one(
+        changes,
+        &[
+            (Access::Write, 0, 8),
+            (Access::Read, 16, 8),
+            (Access::Write, 0, 32),
+            (Access::Read, 16, 8),
+        ],
+    );
+    assert_eq!(
+        out.report.flash.reads, 1,
+        "the first read needs flash, the second finds all of it"
+    );
+    assert_eq!(out.report.cache.unwrap().read_hits, 1);
+}
+
+#[test]
+fn a_flash_page_is_read_once_for_a_request() {
+    // Of four logical pages the second has been written elsewhere, with three of other planes' worth to fill its page.
+    let changes =
+        "[flash]\nchannels = 1\ndies = 1\nplanes = 1\nsuspend_us = 1e6\n[cache]\nsize = \"1MiB\"";
+    let mut jobs = vec![(Access::Write, 8, 8)];
+    jobs.extend((0..3).map(|n| (Access::Write, 800 + 32 * n, 8)));
+    // Time for the program.
+    jobs.extend((0..40).map(|n| (Access::Read, 64_000 + 32 * n, 8)));
+    jobs.push((Access::Read, 0, 32));
+    let out = one_by_one(changes, &jobs);
+    assert_eq!(
+        (out.report.flash.reads, out.report.flash.programs),
+        (40 + 2, 1)
+    );
+}
+
+#[test]
+fn discards_lie_exactly() {
+    for interface in ["nvme", "block-queue"] {
+        let changes = format!(
+            "interface = \"{interface}\"\n[nvme]\nmost_transfer = \"8KiB\"\n[flash]\nmapping_unit = \"16KiB\""
+        );
+        // A sector less than a page discards nothing; a large one all pages within, in one piece.
+        let reads = |jobs: &[(Access, u64, u32)]| one_by_one(&changes, jobs).report.flash.reads;
+        assert_eq!(
+            reads(&[(Access::Discard, 1, 31), (Access::Read, 0, 8)]),
+            1,
+            "{interface}"
+        );
+        let large = [
+            (Access::Discard, 8, 1_000),
+            (Access::Read, 0, 8),
+            (Access::Read, 32, 8),
+            (Access::Read, 960, 8),
+            (Access::Read, 992, 8),
+        ];
+        assert_eq!(reads(&large), 2, "{interface}");
+    }
+}
+
+#[test]
+fn who_needs_a_page_of_the_map_waits_for_its_reader() {
+    let changes = "[mapping_cache]\nentries = 10\nentries_per_page = 8\nread_bytes = 4096";
+    let p = parameters("nvme-gen4-tlc", changes);
+    let out = Load {
+        threads: 4,
+        requests: 4,
+        warmup: 0,
+        job: &mut |n| job(n, Access::Read, 0, 8),
+        arrivals: None,
+    }
+    .run(&p);
+    assert_eq!(out.report.mapping, Some((3, 1)));
+    let order: Vec<u64> = out.services.iter().map(|(s, _)| s.job.tag).collect();
+    assert_eq!(
+        order,
+        [0, 1, 2, 3],
+        "nobody overtakes the one that it was read for"
+    );
+}
+
 #[derive(Clone, Debug)]
 struct Config {
     text: String,

@@ -5,6 +5,7 @@ mod hold;
 mod loops;
 mod pictures;
 mod replay;
+mod ssds;
 
 use std::time::{Duration, Instant};
 
@@ -48,6 +49,7 @@ pub(crate) fn run(args: &Bench) -> anyhow::Result<Ending> {
             let mut figures = hold::measure();
             figures.extend(loops::measure());
             figures.extend(arrays::measure()?);
+            figures.extend(ssds::measure()?);
             ("bench sim", figures)
         }
     };

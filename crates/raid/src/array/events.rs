@@ -230,6 +230,16 @@ impl<P: Planner, D: Device> Run<P, D> {
         }
     }
 
+    /// How far a device may go where nothing else is to happen: to the end of a job that somebody waits for. Where
+    /// nobody does, or the cache may be emptied, the array's clock goes with it.
+    fn alone_until(&self, now: Nanos) -> Nanos {
+        if self.open > 0 && self.array.controller.cache.is_none() {
+            Nanos::MAX
+        } else {
+            now
+        }
+    }
+
     /// Nothing is to happen any more, whether or not all requests are complete.
     fn end_with_unserved(&mut self) {
         if self.open > 0 {
@@ -361,8 +371,9 @@ impl<P: Planner, D: Device> Run<P, D> {
         let until = if D::STAGES.is_empty() {
             now
         } else {
-            // Where nothing is to come the array's clock goes with theirs.
-            self.calendar.next_time().unwrap_or(now)
+            self.calendar
+                .next_time()
+                .unwrap_or_else(|| self.alone_until(now))
         };
         let Some(service) = self.array.devices[disk].complete(now, until) else {
             self.start(disk, now);
