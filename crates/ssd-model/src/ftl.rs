@@ -14,9 +14,11 @@
 
 mod filling;
 mod free;
+mod parts;
 mod victims;
 
 use crate::ftl::free::FreeBlocks;
+use crate::ftl::parts::Parts;
 use crate::ftl::victims::Victims;
 
 pub use filling::{Filling, steady_state};
@@ -203,9 +205,6 @@ impl FtlCounts {
     }
 }
 
-/// Pages in a part of the map: those of a page of memory.
-const PART: u32 = 1024;
-
 /// In the map: at its place of the beginning.
 const INITIAL: u32 = 0;
 /// In the map: nowhere.
@@ -225,12 +224,9 @@ struct Frontier {
 pub struct Plane {
     shape: PlaneShape,
     /// By logical page: its slot + 1, [`INITIAL`] or [`UNMAPPED`].
-    slot_of: Vec<u32>,
-    /// A bit for each [`PART`] of the map: whether it was ever written to. Where it was not it need not be
-    /// looked at, and its memory is not there.
-    written_parts: Vec<u64>,
+    slot_of: Parts,
     /// By slot: its logical page + 1; 0 where it is that of the beginning.
-    page_of: Vec<u32>,
+    page_of: Parts,
     /// By slot, a bit: whether it holds the last write of its page.
     valid_bits: Vec<u64>,
     /// By block: how many slots are valid.
@@ -266,9 +262,8 @@ impl Plane {
         };
         let mut plane = Self {
             shape,
-            slot_of: vec![INITIAL; shape.logical_pages as usize],
-            written_parts: vec![0; shape.logical_pages.div_ceil(PART).div_ceil(64) as usize],
-            page_of: vec![0; slots],
+            slot_of: Parts::new(shape.logical_pages as usize),
+            page_of: Parts::new(slots),
             valid_bits: vec![0; slots.div_ceil(64)],
             valid: vec![0; shape.blocks as usize],
             erases: vec![0; shape.blocks as usize],
@@ -305,11 +300,7 @@ impl Plane {
     /// Where a logical page lies; `None` if it was never written, or discarded.
     #[inline]
     pub fn locate(&self, page: u32) -> Option<u32> {
-        let part = page / PART;
-        if self.written_parts[part as usize / 64] >> (part % 64) & 1 == 0 {
-            return self.initial_slot(page);
-        }
-        match self.slot_of[page as usize] {
+        match self.slot_of.get(page) {
             UNMAPPED => None,
             INITIAL => self.initial_slot(page),
             slot => Some(slot - 1),
@@ -333,7 +324,7 @@ impl Plane {
     /// The logical page in a slot that is valid.
     #[inline]
     fn page_in(&self, slot: u32) -> u32 {
-        match self.page_of[slot as usize] {
+        match self.page_of.get(slot) {
             0 => {
                 let block = slot / self.shape.slots_per_block;
                 self.first_page[block as usize] + slot % self.shape.slots_per_block
@@ -346,7 +337,7 @@ impl Plane {
     /// that the host or the cleaner has written.
     #[inline]
     pub fn written_to(&self, slot: u32) -> u32 {
-        self.page_of[slot as usize] - 1
+        self.page_of.get(slot) - 1
     }
 
     /// Whether a slot is the first of a flash page that others of are open still: its data are not on
@@ -386,20 +377,13 @@ impl Plane {
     pub fn discard(&mut self, page: u32) {
         self.counts.discards += 1;
         self.invalidate(page);
-        self.set(page, UNMAPPED);
-    }
-
-    #[inline]
-    fn set(&mut self, page: u32, slot: u32) {
-        let part = page / PART;
-        self.written_parts[part as usize / 64] |= 1 << (part % 64);
-        self.slot_of[page as usize] = slot;
+        self.slot_of.set(page, UNMAPPED);
     }
 
     #[inline]
     fn map(&mut self, page: u32, slot: u32) {
-        self.set(page, slot + 1);
-        self.page_of[slot as usize] = page + 1;
+        self.slot_of.set(page, slot + 1);
+        self.page_of.set(slot, page + 1);
         self.valid_bits[slot as usize / 64] |= 1 << (slot % 64);
         self.valid[(slot / self.shape.slots_per_block) as usize] += 1;
     }
