@@ -80,4 +80,8 @@ if command -v chromium > /dev/null; then
     --user-data-dir="$work/browser" --hide-scrollbars --window-size=1200,1500 --run-all-compositor-stages-before-draw \
     --timeout=4000 --screenshot="$out/report.png" "file://$work/report.html" > /dev/null 2>&1 || echo "no screenshot"
 fi
+# The block queue's curves.
+"$root/examples/block-queue/figures.sh" curves
+cp curves/figure-5-return.png "$out/block-queue.png"
+cp curves/hockey-stick.png "$out/hockey-stick.png"
 ls -la "$out"
