@@ -18,6 +18,7 @@
 //! | [`sim_core`] | event calendar, random streams, queueing networks |
 //! | [`device`] | what an array sees of a device |
 //! | [`disk_model`] | zoned disks |
+//! | [`ssd_model`] | SSDs with the driver in front of them |
 //! | [`raid`] | RAID levels as fork-join queueing networks |
 //! | [`workload`] | synthetic loads |
 //! | [`scenario`] | scenario files and the simulations that they mean |
@@ -35,6 +36,7 @@ pub use iosonar_replay as replay;
 pub use iosonar_report as report;
 pub use iosonar_scenario as scenario;
 pub use iosonar_sim_core as sim_core;
+pub use iosonar_ssd_model as ssd_model;
 pub use iosonar_stats as stats;
 pub use iosonar_trace as trace;
 pub use iosonar_units as units;

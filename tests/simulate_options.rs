@@ -2,10 +2,7 @@
 
 mod scratch;
 
-use std::path::Path;
-use std::process::Output;
-
-use scratch::{Scratch, iosonar};
+use scratch::{Scratch, err, hash, out, sim};
 
 const SCENARIO: &str = "\
 seed = 3
@@ -20,25 +17,6 @@ disks = 4
 [disk]
 profile = 'seagate-st3500630ns'
 ";
-
-fn sim(scenario: &Path, options: &[&str]) -> Output {
-    let run = iosonar().arg("sim").arg(scenario).args(options).output();
-    run.unwrap()
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-fn hash(output: &Output) -> String {
-    let text = out(output);
-    let at = text.find("hash ").expect("a run prints its hash");
-    text[at + 5..at + 21].to_owned()
-}
 
 #[test]
 fn what_is_explained_can_be_run_and_is_the_same() {

@@ -2,10 +2,7 @@
 
 mod scratch;
 
-use std::path::Path;
-use std::process::Output;
-
-use scratch::{Scratch, iosonar};
+use scratch::{Scratch, err, hash, out, sim};
 
 const BLOCK_QUEUE: &str = "\
 seed = 3
@@ -37,23 +34,48 @@ pages = 32
 precondition = 'steady-state'
 ";
 
-fn sim(scenario: &Path, options: &[&str]) -> Output {
-    let run = iosonar().arg("sim").arg(scenario).args(options).output();
-    run.unwrap()
+/// The same on every host; a change of the model changes these on purpose, and says so in the changelog.
+#[test]
+fn hashes_are_those_of_the_day_they_were_written_down() {
+    let scratch = Scratch::new();
+    for (name, text, written) in [
+        ("ring.toml", BLOCK_QUEUE, "8761eef87955fc84"),
+        ("flash.toml", FLASH, "aa8e467cd04e4d5f"),
+    ] {
+        let run = sim(&scratch.file(name, text), &[]);
+        assert_eq!(hash(&run), written, "{name}");
+    }
 }
 
-fn out(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-fn hash(output: &Output) -> String {
-    let text = out(output);
-    let at = text.find("hash ").expect("a run prints its hash");
-    text[at + 5..at + 21].to_owned()
+#[test]
+fn built_in_profiles_are_listed_and_printed() {
+    let list = scratch::iosonar().arg("profiles").output().unwrap();
+    for name in [
+        "seagate-st3500630ns",
+        "block-queue-gen2x4",
+        "nvme-gen4-tlc",
+        "mqsim-default",
+        "abstract",
+    ] {
+        assert!(out(&list).contains(name), "{}", out(&list));
+    }
+    // One that is printed is a profile.
+    let scratch = Scratch::new();
+    let printed = scratch::iosonar()
+        .args(["profiles", "nvme-gen4-tlc"])
+        .output()
+        .unwrap();
+    scratch.file("mine.toml", &printed.stdout);
+    let (own, built_in) = (FLASH.replace("nvme-gen4-tlc", "mine.toml"), FLASH);
+    let own = sim(&scratch.file("own.toml", own), &[]);
+    assert_eq!(
+        hash(&own),
+        hash(&sim(&scratch.file("b.toml", built_in), &[])),
+        "{}",
+        err(&own)
+    );
+    let none = scratch::iosonar().args(["profiles", "x"]).output().unwrap();
+    assert_eq!(none.status.code(), Some(2));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 pub struct Scratch(tempfile::TempDir);
 
@@ -35,6 +35,29 @@ pub fn iosonar() -> assert_cmd::Command {
     let mut command = assert_cmd::Command::cargo_bin("iosonar").unwrap();
     command.env("NO_COLOR", "1");
     command
+}
+
+/// Runs `iosonar sim`.
+pub fn sim(scenario: &Path, options: &[&str]) -> Output {
+    let run = iosonar().arg("sim").arg(scenario).args(options).output();
+    run.unwrap()
+}
+
+/// What a run printed.
+pub fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// What a run told its user.
+pub fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The hash of a simulation.
+pub fn hash(output: &Output) -> String {
+    let text = out(output);
+    let at = text.find("hash ").expect("a run prints its hash");
+    text[at + 5..at + 21].to_owned()
 }
 
 /// A loop device over a file, which goes away at the end.

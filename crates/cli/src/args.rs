@@ -69,8 +69,20 @@ pub(crate) enum Command {
     Generate(Generate),
     /// List the trace formats
     Formats(Formats),
+    /// List the drives that are built in, or print one
+    Profiles(Profiles),
     /// Measure how fast this tool is on this machine
     Bench(Bench),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Profiles {
+    /// Print this profile
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Print results for programs, as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]

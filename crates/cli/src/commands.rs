@@ -10,6 +10,7 @@ pub(crate) mod generate;
 pub(crate) mod info;
 pub(crate) mod plot;
 pub(crate) mod prepare;
+pub(crate) mod profiles;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;

@@ -61,6 +61,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::Analyze(args) => commands::analyze::run(&args),
         Command::Generate(args) => commands::generate::run(&args),
         Command::Formats(args) => commands::formats::run(&args),
+        Command::Profiles(args) => commands::profiles::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
     };
     exit::code(outcome)
