@@ -120,3 +120,62 @@ fn times_of_jobs_are_the_integral_of_their_number() {
         assert_eq!(u128::from(inside), sums.integral);
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+
+    #[test]
+    fn no_descriptor_is_lost_and_the_ring_is_never_overtaken(
+        t in times(),
+        (ring, block, prefetch, subset) in (0..8_u32, 1..40_u32, 0..40_u32, 1..12_u32),
+        (strategy, engine, wrap, fixed) in (0..3_usize, any::<bool>(), any::<bool>(), any::<bool>()),
+        (engines, commands, errors) in (1..4_u32, 1..4_u32, prop_oneof![Just(0.0), Just(0.3)]),
+        (threads, largest) in (1..80_usize, 1..100_u32),
+    ) {
+        // The order of descriptors is checked by the device itself at each step.
+        let ring = 1 << ring;
+        let block = block.min(ring);
+        let strategy = ["complete-block", "one-by-one", "subsets"][strategy];
+        let dispatch = if fixed { "static" } else { "dynamic" };
+        let more = format!(
+            "[block_queue]\nring = {ring}\nblock = {block}\nprefetch = {}\nreturn = \"{strategy}\"\nsubset = {}\n\
+             descriptor_engine = {engine}\nwrap = {wrap}\ndispatch = \"{dispatch}\"",
+            prefetch.min(block),
+            subset.min(block),
+        );
+        let other = format!("[pcie]\ndata_engines = {engines}\n[controller]\ncommands = {commands}\nerror_probability = {errors:?}");
+        let p = t.profile_with(&more, &other);
+        let requests = 600;
+        let mut sizes = iosonar_sim_core::Seed::new(7).stream("load", "size");
+        let out = Load {
+            threads,
+            requests,
+            warmup: 100,
+            job: &mut |n| {
+                let access = if n % 3 == 0 { Access::Write } else { Access::Read };
+                job(n, access, sizes.below(1 << 20), 1 + sizes.below(u64::from(largest)) as u32)
+            },
+            arrivals: None,
+        }
+        .run(&p);
+        let mut seen: Vec<u64> = out.services.iter().map(|(s, _)| s.job.tag).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        prop_assert_eq!(seen.len(), out.services.len(), "each once");
+        if !fixed {
+            prop_assert_eq!(out.services.len() as u64, requests, "{}", more);
+        } else if (out.services.len() as u64) < requests {
+            // What is left is less than a block, and says so.
+            prop_assert!(out.stuck.is_some(), "{}", more);
+        }
+        for (service, stages) in &out.services {
+            let sum: u64 = stages.iter().map(|s| s.get()).sum();
+            prop_assert_eq!(sum, (service.ended() - service.arrived).get());
+        }
+        let sums = out.report.conservation;
+        prop_assert_eq!(sums.job_time + sums.unfinished_time, sums.integral);
+        for station in &out.report.stations {
+            prop_assert!(out.report.utilisation(station) <= 1.0, "{} {}", station.name, out.report.utilisation(station));
+        }
+    }
+}
