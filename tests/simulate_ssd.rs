@@ -40,7 +40,7 @@ fn hashes_are_those_of_the_day_they_were_written_down() {
     let scratch = Scratch::new();
     for (name, text, written) in [
         ("ring.toml", BLOCK_QUEUE, "8761eef87955fc84"),
-        ("flash.toml", FLASH, "aa8e467cd04e4d5f"),
+        ("flash.toml", FLASH, "2aa601af78db35a0"),
     ] {
         let run = sim(&scratch.file(name, text), &[]);
         assert_eq!(hash(&run), written, "{name}");
@@ -214,7 +214,7 @@ fn values_are_varied_and_what_has_no_result_says_why() {
         ]
     );
     assert!(
-        rows[3][3].is_empty() && rows[3][11].contains("deadlock"),
+        rows[3][3].is_empty() && rows[3][12].contains("deadlock"),
         "{:?}",
         rows[3]
     );

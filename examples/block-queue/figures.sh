@@ -5,7 +5,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(realpath -m "${1:-.}")
-iosonar=${IOSONAR:-$here/../../target/release/iosonar}
+iosonar=$(realpath -m "${IOSONAR:-$here/../../target/release/iosonar}")
 mkdir -p "$out"
 cd "$here"
 blocks=ssd.block_queue.block threads=load.closed.outstanding

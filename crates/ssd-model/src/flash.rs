@@ -6,8 +6,9 @@
 //! its data have crossed the channel, a write from the moment that the channel is asked for. Commands cross the
 //! channel too.
 //!
-//! Cleaning goes on in the background, page by page, whenever its server has nothing else to do. A write
-//! to a block that is still to be erased waits for that, and cleaning goes first then.
+//! Cleaning goes on in the background, page by page: whenever its server has nothing else to do, and between the host's
+//! writes at a pace at which it is done when the next block is full. A write to a block that is still to be erased waits
+//! for that, and cleaning goes first then.
 
 mod collector;
 mod counts;
@@ -17,7 +18,7 @@ use iosonar_sim_core::Stream;
 use iosonar_units::Nanos;
 
 use crate::FlashParameters;
-use crate::ftl::{FtlCounts, Nowhere, Plane, ShapeError};
+use crate::ftl::{Filling, FtlCounts, Nowhere, Plane, ShapeError};
 use crate::servers::Servers;
 use collector::Collector;
 pub use counts::{FlashCounts, Wear};
@@ -86,7 +87,12 @@ impl Flash {
         let mut planes = Vec::with_capacity(p.planes as usize);
         for _ in 0..p.planes {
             let mut plane = Plane::new(p.plane, p.filling)?;
-            for _ in 0..overwrites {
+            // Planes that have been written for ever do not fill their blocks at the same time.
+            let more = match p.filling {
+                Filling::SteadyState => places.below(u64::from(p.plane.slots_per_block)),
+                _ => 0,
+            };
+            for _ in 0..overwrites + more {
                 let page = places.below(u64::from(p.plane.logical_pages)) as u32;
                 plane.write(page, &mut Nowhere);
             }

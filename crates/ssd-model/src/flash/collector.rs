@@ -60,5 +60,8 @@ impl Medium for Collector<'_> {
     fn cleaned(&mut self) {
         self.server.issued += 1;
         self.server.cleanings.push_back(self.cleaning);
+        let shape = &self.p.plane;
+        self.server
+            .pace(shape.slots_per_block / shape.slots_per_page);
     }
 }

@@ -23,6 +23,11 @@ impl FlashCounts {
         self.reads + self.programs + self.cleaning_reads + self.cleaning_programs + self.erases
     }
 
+    /// All programmed pages by those that were programmed for the host; 1 is the best. NaN if there were none.
+    pub fn write_amplification(&self) -> f64 {
+        (self.programs + self.cleaning_programs) as f64 / self.programs as f64
+    }
+
     /// Adds those of another device.
     pub fn merge(&mut self, other: &Self) {
         self.reads += other.reads;

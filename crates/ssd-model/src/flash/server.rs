@@ -20,6 +20,9 @@ pub(super) enum Kind {
     Erase,
 }
 
+/// A step of cleaning, in the measure of what is due.
+pub(super) const STEP: u64 = 1024;
+
 /// An operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operation {
@@ -69,13 +72,29 @@ pub(super) struct Server {
     pub(super) reads: VecDeque<Operation>,
     pub(super) writes: VecDeque<Operation>,
     pub(super) cleanings: VecDeque<Cleaning>,
+    /// What a page of the host's brings of cleaning, and what of that is due: in 1 024ths of a step.
+    pub(super) pace: u64,
+    pub(super) due: u64,
     pub(super) issued: u32,
     pub(super) cleaned: u32,
     pub(super) operations: u64,
     pub(super) busy: BusyTime,
 }
 
+impl Cleaning {
+    /// How many steps are left.
+    fn steps(&self) -> u64 {
+        u64::from(self.reads.max(self.programs)) + u64::from(self.erase)
+    }
+}
+
 impl Server {
+    /// Cleaning was added: until the host has filled its next block of so many pages all of it should be done.
+    pub(super) fn pace(&mut self, pages: u32) {
+        let steps: u64 = self.cleanings.iter().map(Cleaning::steps).sum();
+        self.pace = (steps * STEP).div_ceil(u64::from(pages));
+    }
+
     /// What the server does next.
     #[inline]
     pub(super) fn next(&mut self, p: &FlashParameters, page_time: [Nanos; 2]) -> Option<Operation> {
@@ -96,9 +115,11 @@ impl Server {
         if takes_read {
             return self.reads.pop_front();
         }
-        if write.is_some() {
+        if write.is_some() && (self.due < STEP || self.cleanings.is_empty()) {
+            self.due += self.pace;
             return self.writes.pop_front();
         }
+        self.due = self.due.saturating_sub(STEP);
         self.next_step(p, page_time)
     }
 
@@ -153,6 +174,9 @@ impl Server {
         if cleaning.reads == 0 && cleaning.programs == 0 && !cleaning.erase {
             self.cleanings.pop_front();
             self.cleaned += 1;
+            if self.cleanings.is_empty() {
+                (self.pace, self.due) = (0, 0);
+            }
         }
     }
 }

@@ -59,8 +59,9 @@ impl FlashParameters {
         let dies = check.count("flash.dies", flash.dies, 1 << 10)?;
         let planes_of_die = check.count("flash.planes", flash.planes, 1 << 6)?;
         let page = check.bytes("flash.page", &flash.page)?;
-        if !(SECTOR_BYTES..=1 << 24).contains(&page) {
-            return Err(check.wrong("flash.page", &flash.page, "512 bytes to 16MiB"));
+        if !(SECTOR_BYTES..=1 << 24).contains(&page) || !page.is_multiple_of(SECTOR_BYTES) {
+            let expected = "a multiple of 512 bytes up to 16MiB, such as \"16KiB\"";
+            return Err(check.wrong("flash.page", &flash.page, expected));
         }
         let unit = match &flash.mapping_unit {
             Some(unit) => check.bytes("flash.mapping_unit", unit)?,
@@ -149,8 +150,8 @@ fn shape(
     per_page: u64,
 ) -> Result<PlaneShape, SsdProfileError> {
     let over = flash.over_provisioning;
-    if !(1e-4..=100.0).contains(&over) {
-        let expected = "all pages by the logical ones, less 1: 0.0001 to 100";
+    if !(1e-4..=5.0).contains(&over) {
+        let expected = "all pages by the logical ones, less 1: 0.0001 to 5; 0.15 are 15 %";
         return Err(check.wrong("flash.over_provisioning", over, expected));
     }
     let blocks = check.count("flash.blocks", flash.blocks, 1 << 24)?;

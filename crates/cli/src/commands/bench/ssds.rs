@@ -99,8 +99,7 @@ pub(super) fn measure() -> anyhow::Result<Vec<Figure>> {
             let amplification = result
                 .ssd
                 .as_ref()
-                .and_then(|ssd| ssd.ftl)
-                .map(|ftl| ftl.write_amplification());
+                .map(|ssd| ssd.flash.write_amplification());
             let note = match amplification.filter(|wa| wa.is_finite()) {
                 Some(wa) => format!(
                     "{:.2} M page operations/s, write amplification {wa:.2}",

@@ -96,7 +96,12 @@ pub(super) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
         .iter()
         .map(|u| format!("{:.1} %", 100.0 * u.mean))
         .collect();
-    text += &format!("  utilisation   {}\n", utilisation.join("  "));
+    let name = if simulation.array.is_of_ssds() {
+        "not idle   "
+    } else {
+        "utilisation"
+    };
+    text += &format!("  {name}   {}\n", utilisation.join("  "));
     let jobs: Vec<String> = result.mean_jobs.iter().map(|n| format!("{n:.2}")).collect();
     text += &format!("  jobs there    {}\n", jobs.join("  "));
     text += &format!(

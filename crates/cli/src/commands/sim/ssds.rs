@@ -107,10 +107,13 @@ pub(super) fn describe(result: &SimulationResult) -> String {
                 grouped(flash.suspensions)
             );
         }
-        if ftl.host_writes > 0 {
+        if flash.programs > 0 {
+            if flash.erases == 0 {
+                text += "  NOT CLEANED       no block was erased yet: this is how a fresh drive writes\n";
+            }
             text += &format!(
-                "  write amplification {:.4}: {} logical pages written, {} copied\n",
-                ftl.write_amplification(),
+                "  write amplification {:.4}; {} logical pages written, {} to be copied for it\n",
+                flash.write_amplification(),
                 grouped(ftl.host_writes),
                 grouped(ftl.copies)
             );
@@ -199,12 +202,12 @@ pub(super) fn add_to(json: &mut Output, scenario: &str, result: &SimulationResul
                 value as f64,
             );
         }
-        if ftl.host_writes > 0 {
+        if report.flash.programs > 0 {
             json.figure(
                 "write_amplification",
                 &labels,
                 "1",
-                ftl.write_amplification(),
+                report.flash.write_amplification(),
             );
         }
         let flash = &report.flash;

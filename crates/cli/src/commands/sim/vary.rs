@@ -168,6 +168,10 @@ fn table(args: &Sim, points: &[Point]) -> String {
     let mut header: Vec<&str> = if several { vec!["scenario"] } else { vec![""] };
     header.extend(args.vary.iter().map(|(key, _)| key.as_str()));
     header.extend(["requests/s", "MB/s", "mean", "p50", "p99", "max"]);
+    let amplified = points.iter().any(|point| amplification(point).is_some());
+    if amplified {
+        header.push("write amplification");
+    }
     let mut table = Table::new(&header);
     let mut reasons = Vec::new();
     for point in points {
@@ -194,6 +198,7 @@ fn table(args: &Sim, points: &[Point]) -> String {
                         .unwrap_or_default()
                         .to_string(),
                 );
+                row.extend(amplification(point).map(|wa| format!("{wa:.3}")));
             }
             Err(why) => {
                 let at = reasons
@@ -213,6 +218,12 @@ fn table(args: &Sim, points: &[Point]) -> String {
         let _ = writeln!(text, "  [{}] {why}", i + 1);
     }
     text
+}
+
+/// What a drive of flash programmed, by what the host wrote.
+fn amplification(point: &Point) -> Option<f64> {
+    let flash = &point.result.as_ref().ok()?.ssd.as_ref()?.flash;
+    (flash.programs > 0).then(|| flash.write_amplification())
 }
 
 /// What a point is called, but for its place on the axis.
@@ -321,7 +332,7 @@ fn chart(args: &Sim, points: &[Point]) -> anyhow::Result<Chart> {
 fn csv(args: &Sim, points: &[Point]) -> String {
     let keys: Vec<&str> = args.vary.iter().map(|(key, _)| key.as_str()).collect();
     let mut text = format!(
-        "scenario,{},throughput_per_s,megabytes_per_s,mean_ms,mean_stderr_ms,p50_ms,p99_ms,p999_ms,max_ms,no_result\n",
+        "scenario,{},throughput_per_s,megabytes_per_s,mean_ms,mean_stderr_ms,p50_ms,p99_ms,p999_ms,max_ms,write_amplification,no_result\n",
         keys.join(",")
     );
     for point in points {
@@ -332,7 +343,7 @@ fn csv(args: &Sim, points: &[Point]) -> String {
                 let max = result.response_time.moments.max().unwrap_or_default();
                 writeln!(
                     text,
-                    "{},{},{},{},{},{},{},{},",
+                    "{},{},{},{},{},{},{},{},{},",
                     result.throughput_per_s,
                     result.megabytes_per_s(),
                     result.mean_ms.mean,
@@ -341,9 +352,10 @@ fn csv(args: &Sim, points: &[Point]) -> String {
                     quantile(0.99),
                     quantile(0.999),
                     max.as_millis_f64(),
+                    amplification(point).map_or(String::new(), |wa| wa.to_string()),
                 )
             }
-            Err(why) => writeln!(text, ",,,,,,,,\"{}\"", why.replace('"', "'")),
+            Err(why) => writeln!(text, ",,,,,,,,,\"{}\"", why.replace('"', "'")),
         };
     }
     text
