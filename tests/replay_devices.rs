@@ -364,7 +364,8 @@ fn what_was_written_is_verified_at_the_end_and_after_a_crash() {
     assert_eq!(kinds, [("zeros", 0), ("other sector's tag", 160)]);
     // A log that lost its end claims less, and is believed so far.
     let whole = fs::read(&tables).unwrap();
-    fs::write(&tables, &whole[..whole.len() / 2 + 7]).unwrap();
+    // The flush is in what is left, however late it came on a busy machine.
+    fs::write(&tables, &whole[..whole.len() - 5]).unwrap();
     let json = verify(3, &["--after-crash"]);
     assert!(figure(&json, "cut_off_bytes") > 0.0);
     // Another target is none of ours.
