@@ -4,7 +4,7 @@ use iosonar_units::Nanos;
 
 use super::data::{NeedsMap, Step, View, flash};
 use super::{Event, Ssd, StorageState};
-use crate::cache::Destaged;
+use crate::cache::{Cache, Destaged};
 use crate::flash::Owner;
 use crate::stages::Stage;
 
@@ -85,11 +85,7 @@ impl Ssd {
 
     /// Sends pages from the cache to flash.
     pub(super) fn destage(&mut self, now: Nanos) {
-        while let Some(leaving) = self
-            .cache
-            .as_mut()
-            .and_then(super::super::cache::Cache::next_to_leave)
-        {
+        while let Some(leaving) = self.cache.as_mut().and_then(Cache::next_to_leave) {
             if !self.misses(leaving.page, NeedsMap::Leaving(leaving), now) {
                 self.leave_cache(leaving, now);
             }

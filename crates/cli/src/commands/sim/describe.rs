@@ -138,20 +138,31 @@ pub(super) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
 }
 
 fn interval(estimate: &Estimate) -> String {
+    let (factor, unit) = unit_of(estimate.mean);
     format!(
-        "{:.3} ± {:.3} ms (95 %)",
-        estimate.mean,
-        estimate.half_width_95()
+        "{:.3} ± {:.3} {unit} (95 %)",
+        estimate.mean * factor,
+        estimate.half_width_95() * factor
     )
+}
+
+/// What times of this many milliseconds are told in.
+fn unit_of(mean_ms: f64) -> (f64, &'static str) {
+    if mean_ms < 1.0 {
+        (1e3, "µs")
+    } else {
+        (1.0, "ms")
+    }
 }
 
 fn mean(simulation: &Simulation, result: &SimulationResult) -> String {
     let mean = result.mean_ms;
-    let half_width = mean.half_width_95();
+    let (factor, unit) = unit_of(mean.mean);
+    let half_width = mean.half_width_95() * factor;
     if !half_width.is_finite() {
         return format!(
-            "{:.3} ms (too few requests for a confidence interval)",
-            mean.mean
+            "{:.3} {unit} (too few requests for a confidence interval)",
+            mean.mean * factor
         );
     }
     let trace = matches!(simulation.load, Load::Trace { .. });
@@ -161,7 +172,10 @@ fn mean(simulation: &Simulation, result: &SimulationResult) -> String {
         (n, false) => format!("{n} replications"),
         (n, true) => format!("{n} replications of the disks, for this very trace"),
     };
-    format!("{:.3} ± {half_width:.3} ms (95 %, from {from})", mean.mean)
+    format!(
+        "{:.3} ± {half_width:.3} {unit} (95 %, from {from})",
+        mean.mean * factor
+    )
 }
 
 fn add_split(table: &mut Table, split: &ResponseSplit) {
