@@ -339,3 +339,46 @@ fn errors_of_descriptors_are_in_the_records_and_in_no_time() {
         out(&run)
     );
 }
+
+#[test]
+fn reads_of_a_real_trace_take_what_mqsim_says() {
+    let trace = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../shared/traces/mqsim/tpcc-small.trace.gz"
+    );
+    if !std::path::Path::new(trace).exists() {
+        eprintln!("skipped: the recording is not here");
+        return;
+    }
+    let scratch = Scratch::new();
+    let scenario = scratch.file(
+        "s.toml",
+        "[ssd]\nprofile = 'mqsim-default'\n[ssd.flash]\npage = '8KiB'\n",
+    );
+    // MQSim 7ec40e3: the mean of the reads in microseconds, with its mapping cache and with all of the map in memory and no
+    // write cache; docs/src/validation.md tells why writes are another matter.
+    let all_in_memory = [
+        "--set",
+        "ssd.mapping_cache.entries=0",
+        "--set",
+        "ssd.cache.size=0",
+    ];
+    for (mqsim, options) in [(1_046.4, &[][..]), (586.5, &all_in_memory[..])] {
+        let run = sim(
+            &scenario,
+            &[&["--trace", trace, "--json"], options].concat(),
+        );
+        let json: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+        let metrics = json["metrics"].as_array().unwrap();
+        let reads = metrics
+            .iter()
+            .find(|m| m["name"] == "response_time" && m["labels"]["op"] == "read")
+            .unwrap();
+        let mean = reads["mean"].as_f64().unwrap() * 1e3;
+        assert_eq!(reads["n"], 4_381);
+        assert!(
+            (mean / mqsim - 1.0).abs() < 0.03,
+            "{mean} us, MQSim {mqsim}"
+        );
+    }
+}
