@@ -98,13 +98,16 @@ impl Simulation {
         path: &Path,
         overrides: &Overrides,
     ) -> Result<Self, ScenarioError> {
-        let lines = text.lines().count();
         let text = &set::apply(text, path, &overrides.set)?;
         let file: ScenarioFile = toml::from_str(text).map_err(|e| ScenarioError::Syntax {
             path: path.to_owned(),
             message: check::with_suggestion(&e.to_string()),
         })?;
-        let check = Checker { path, text, lines };
+        let check = Checker {
+            path,
+            text,
+            set: &overrides.set,
+        };
         let directory = path.parent().unwrap_or(Path::new("."));
         let trace = match (&overrides.trace, &file.load) {
             (Some(path), _) => Some(path.clone()),

@@ -11,8 +11,8 @@ use crate::ScenarioError;
 pub(super) struct Checker<'a> {
     pub(super) path: &'a Path,
     pub(super) text: &'a str,
-    /// The lines of the file; what was set on the command line may stand behind them.
-    pub(super) lines: usize,
+    /// What was set on the command line: it stands in no line of the file.
+    pub(super) set: &'a [(String, String)],
 }
 
 impl Checker<'_> {
@@ -28,13 +28,17 @@ impl Checker<'_> {
     }
 
     fn value_at(&self, at: usize, key: &str, seen: String, expected: String) -> ScenarioError {
-        let line = 1 + self.text[..at].matches('\n').count();
-        if line > self.lines {
+        let is_set = |set: &str| {
+            key.strip_prefix(set)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        if self.set.iter().any(|(set, _)| is_set(set)) {
             return ScenarioError::Set {
                 key: key.to_owned(),
                 problem: format!("is {seen}, expected {expected}"),
             };
         }
+        let line = 1 + self.text[..at].matches('\n').count();
         ScenarioError::Value {
             path: self.path.to_owned(),
             line,
