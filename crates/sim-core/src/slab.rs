@@ -54,6 +54,19 @@ impl<T> Slab<T> {
         })
     }
 
+    /// Puts a thing into a place, whatever that held.
+    ///
+    /// # Panics
+    /// As [`claim`](Self::claim).
+    #[inline]
+    pub fn insert(&mut self, thing: T) -> u32 {
+        if let Some(index) = self.free.pop() {
+            self.places[index as usize] = thing;
+            return index;
+        }
+        self.claim(|| thing)
+    }
+
     /// Gives a place back. What it holds stays, for the next to use or overwrite.
     #[inline]
     pub fn release(&mut self, index: u32) {

@@ -32,7 +32,7 @@ pub(crate) enum Owner {
     /// All who wait for this page of the map.
     Mapping { map_page: u64 },
     /// A page of the cache of which a part was written: the rest is read first.
-    Destage { plane: u32, page: u32 },
+    Destage { page: u64 },
     /// Pages of the cache that share a flash page.
     Programmed { group: u32 },
 }
@@ -130,14 +130,6 @@ impl Flash {
         )
     }
 
-    /// The number on the device of a logical page of a plane.
-    #[inline]
-    pub(crate) fn page_at(&self, plane: u32, page: u32) -> u64 {
-        let per_page = u64::from(self.p.plane.slots_per_page);
-        let (whole, part) = (u64::from(page) / per_page, u64::from(page) % per_page);
-        (whole * u64::from(self.p.planes) + u64::from(plane)) * per_page + part
-    }
-
     pub(crate) fn reads_unwritten(&self) -> bool {
         self.p.read_unwritten
     }
@@ -226,7 +218,6 @@ impl Flash {
             server: &mut self.servers[server as usize],
             ready: &mut self.ready[plane as usize],
             cleaning: Cleaning::default(),
-            erased: u32::MAX,
             owner,
             bytes,
         };

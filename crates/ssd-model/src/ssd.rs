@@ -499,15 +499,13 @@ impl Device for Ssd {
             self.working.change(1, now);
         }
         self.in_system.change(1, now);
-        let slot = self.jobs.claim(|| JobState {
+        let slot = self.jobs.insert(JobState {
             job,
             arrived: now,
             left: 0,
             failed: false,
             stages: StageTimes::default(),
         });
-        let state = &mut self.jobs[slot];
-        (state.job, state.arrived, state.failed, state.left) = (job, now, false, 0);
         match &self.host {
             Host::BlockQueue(_) => self.cut_into_bios(slot, now),
             Host::Nvme(_) => self.cut_into_commands(slot, now),

@@ -123,8 +123,7 @@ impl<P: Planner, D: Device> Run<P, D> {
             measured,
             failed: false,
         };
-        let slot = self.open.claim(|| completion);
-        self.open[slot] = completion;
+        let slot = self.open.insert(completion);
         self.calendar.schedule(end, slot);
     }
 

@@ -11,7 +11,6 @@ pub(super) struct Collector<'a> {
     pub(super) server: &'a mut Server,
     pub(super) ready: &'a mut [u32],
     pub(super) cleaning: Cleaning,
-    pub(super) erased: u32,
     /// Who waits for the page that is programmed.
     pub(super) owner: Owner,
     /// What of the data crosses the channel.
@@ -22,7 +21,8 @@ impl Medium for Collector<'_> {
     fn program(&mut self, last_slot: u32, writer: Writer) {
         if writer == Writer::Cleaner {
             self.cleaning.programs += 1;
-            self.cleaning.in_place |= self.erased != u32::MAX;
+            // After the erase they can only go back.
+            self.cleaning.in_place |= self.cleaning.erase;
             return;
         }
         let shape = &self.p.plane;
@@ -42,7 +42,6 @@ impl Medium for Collector<'_> {
 
     fn clean(&mut self, _: u32) {
         self.cleaning = Cleaning::default();
-        self.erased = u32::MAX;
     }
 
     fn read(&mut self, _: u32, pages: u32) {
@@ -52,7 +51,6 @@ impl Medium for Collector<'_> {
 
     fn erase(&mut self, block: u32) {
         self.cleaning.erase = true;
-        self.erased = block;
         // What is programmed into it waits for the end of the whole cleaning.
         self.ready[block as usize] = self.server.issued + 1;
     }

@@ -179,8 +179,7 @@ impl Ssd {
                 failed: false,
                 stages: StageTimes::from(now),
             };
-            let number = self.commands.claim(|| new.clone());
-            self.commands[number] = new;
+            let number = self.commands.insert(new);
             self.ring().waiting.push_back(number);
         }
         self.fill_ring(now);

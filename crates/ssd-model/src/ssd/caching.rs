@@ -99,24 +99,24 @@ impl Ssd {
         let bytes = flash.logical_page_bytes() as u32;
         match flash.plane(plane).locate(page) {
             Some(slot) if leaving.partial => {
-                let owner = Owner::Destage { plane, page };
+                let owner = Owner::Destage { page: leaving.page };
                 flash.read(plane, slot, bytes, owner, now, &mut view);
             }
-            _ => self.send_to_flash(plane, page, now),
+            _ => self.send_to_flash(leaving.page, now),
         }
     }
 
-    pub(super) fn send_to_flash(&mut self, plane: u32, page: u32, now: Nanos) {
+    pub(super) fn send_to_flash(&mut self, page: u64, now: Nanos) {
         let Some(cache) = &mut self.cache else {
             unreachable!("this device has a cache")
         };
-        let group = *cache.open[plane as usize].get_or_insert_with(|| cache.groups.claim(Vec::new));
         let (flash, mut view) = flash!(self);
+        let (plane, local) = flash.place(page);
+        let group = *cache.open[plane as usize].get_or_insert_with(|| cache.groups.claim(Vec::new));
         let slots = flash.slots_per_page() as u32;
         let bytes = flash.logical_page_bytes() as u32 * slots;
         let owner = Owner::Programmed { group };
-        let slot = flash.write(plane, page, bytes, owner, now, &mut view);
-        let page = flash.page_at(plane, page);
+        let slot = flash.write(plane, local, bytes, owner, now, &mut view);
         cache.leaves(page, slot);
         cache.groups[group].push((page, slot));
         if (slot + 1).is_multiple_of(slots) {

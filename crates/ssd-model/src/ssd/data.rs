@@ -146,8 +146,7 @@ impl Ssd {
                 stages,
             };
             at = next;
-            let slot = self.units.claim(|| unit.clone());
-            self.units[slot] = unit;
+            let slot = self.units.insert(unit);
             // What goes to the cache is looked up when it leaves it.
             let later = self.cache.is_some() && self.access(slot) == Access::Write;
             if self.mapping.is_none() || later || !self.look_up(slot, now) {
@@ -396,7 +395,7 @@ impl Ssd {
             match owner {
                 Owner::Unit(unit) => self.part_is_done(unit, now),
                 Owner::Mapping { map_page } => self.map_read(map_page, now),
-                Owner::Destage { plane, page } => self.send_to_flash(plane, page, now),
+                Owner::Destage { page } => self.send_to_flash(page, now),
                 Owner::Programmed { group } => self.pages_programmed(group, now),
             }
         }

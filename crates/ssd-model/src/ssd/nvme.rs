@@ -121,8 +121,7 @@ impl Ssd {
                 stages: StageTimes::from(now),
             };
             at = next;
-            let number = self.commands.claim(|| new.clone());
-            self.commands[number] = new;
+            let number = self.commands.insert(new);
             self.pair(queue).waiting.push_back(number);
         }
         self.fill_queue(queue, now);

@@ -4,7 +4,7 @@ use iosonar_raid::RebuildProgress;
 use iosonar_raid::positioning::{Case, PositioningCounts};
 use iosonar_scenario::{Simulation, SimulationResult};
 use iosonar_units::Nanos;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::describe::{headline, per_second};
 use super::ssds;
@@ -31,15 +31,7 @@ pub(super) fn add_to(
     );
     let labels = json!({ "scenario": name });
     let with = |key: &str, value: &str| json!({ "scenario": name, key: value });
-    let stderr = Some(result.mean_ms.stderr);
-    let of_quantile = |p| result.quantile_ms(p).stderr;
-    json.times_with(
-        "response_time",
-        &labels,
-        &result.response_time,
-        stderr,
-        of_quantile,
-    );
+    add_response_time(json, &labels, result);
     for (op, times) in [("read", &result.reads), ("write", &result.writes)] {
         if times.count() > 0 {
             json.times("response_time", &with("op", op), times, None);
@@ -61,13 +53,7 @@ pub(super) fn add_to(
         json.figure("queue_length", &station, "1", result.mean_jobs[disk]);
     }
     json.figure("found_on_arrival", &labels, "1", result.mean_found);
-    json.figure("throughput", &labels, "1/s", result.throughput_per_s);
-    json.figure(
-        "megabytes_per_second",
-        &labels,
-        "MB/s",
-        result.megabytes_per_s(),
-    );
+    add_rates(json, &labels, result);
     if let Some(unserved) = &result.unserved {
         json.figure("unserved", &labels, "1", unserved.requests as f64);
         json.append(
@@ -101,6 +87,26 @@ pub(super) fn add_to(
     json.figure("requests_per_second", &labels, "1/s", requests);
     let events = per_second(result.events, result) as f64;
     json.figure("events_per_second", &labels, "1/s", events);
+}
+
+/// The response times of all requests, with what is known of their errors.
+pub(super) fn add_response_time(json: &mut Output, labels: &Value, result: &SimulationResult) {
+    let stderr = Some(result.mean_ms.stderr);
+    let of_quantile = |p| result.quantile_ms(p).stderr;
+    json.times_with(
+        "response_time",
+        labels,
+        &result.response_time,
+        stderr,
+        of_quantile,
+    );
+}
+
+/// Requests and data per second.
+pub(super) fn add_rates(json: &mut Output, labels: &Value, result: &SimulationResult) {
+    json.figure("throughput", labels, "1/s", result.throughput_per_s);
+    let rate = result.megabytes_per_s();
+    json.figure("megabytes_per_second", labels, "MB/s", rate);
 }
 
 fn case_name(case: Case) -> &'static str {

@@ -12,7 +12,7 @@ use iosonar_units::Nanos;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde_json::{Map, Value, json};
 
-use super::{Named, load};
+use super::{Named, figures, load};
 use crate::args::{CurveKind, Sim};
 use crate::exit::{Ending, Usage, note, print};
 use crate::json::Output;
@@ -372,22 +372,8 @@ fn as_json(args: &Sim, points: &[Point]) -> Output {
         let labels = Value::Object(labels);
         match &point.result {
             Ok(result) => {
-                json.figure("throughput", &labels, "1/s", result.throughput_per_s);
-                json.figure(
-                    "megabytes_per_second",
-                    &labels,
-                    "MB/s",
-                    result.megabytes_per_s(),
-                );
-                let stderr = Some(result.mean_ms.stderr);
-                let of_quantile = |p| result.quantile_ms(p).stderr;
-                json.times_with(
-                    "response_time",
-                    &labels,
-                    &result.response_time,
-                    stderr,
-                    of_quantile,
-                );
+                figures::add_rates(&mut json, &labels, result);
+                figures::add_response_time(&mut json, &labels, result);
             }
             Err(why) => json.append("no_result", json!({ "labels": labels, "why": why })),
         }
