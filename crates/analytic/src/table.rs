@@ -1,0 +1,477 @@
+//! Distributions on a grid.
+
+use crate::AnalyticError;
+use crate::error::{positive, stable};
+
+/// The distribution function of a time at 0, h, 2 h, ..., straight between, and with an exponential tail
+/// behind the last point where the time is not bounded.
+///
+/// Sums, maxima and waiting times are computed on the grid, with errors of the order of h squared: a
+/// thousand points over the support of a service keep six digits of means. All operands of an operation
+/// have the same step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    step: f64,
+    below: Vec<f64>,
+    /// The rate of the tail behind the last point; `None`: there is nothing.
+    tail: Option<f64>,
+}
+
+/// What is left of a distribution that counts as nothing.
+const NOTHING: f64 = 1e-9;
+/// The most points of a table.
+const MOST_POINTS: usize = 1 << 17;
+
+impl Table {
+    /// From the distribution function `below` of a time that is at most `most`.
+    ///
+    /// # Panics
+    /// If the step is not above zero.
+    pub fn new(step: f64, most: f64, below: impl Fn(f64) -> f64) -> Self {
+        assert!(step > 0.0, "a grid has a step");
+        let last = (most / step).ceil() as usize;
+        let mut values: Vec<f64> = (0..=last).map(|i| below(i as f64 * step)).collect();
+        values[last] = 1.0;
+        Self {
+            step,
+            below: values,
+            tail: None,
+        }
+    }
+
+    /// A time that is always 0.
+    pub fn zero(step: f64) -> Self {
+        Self {
+            step,
+            below: vec![1.0],
+            tail: None,
+        }
+    }
+
+    /// The distance of its points.
+    pub fn step(&self) -> f64 {
+        self.step
+    }
+
+    /// The values at its points.
+    pub fn values(&self) -> &[f64] {
+        &self.below
+    }
+
+    fn at(&self, i: usize) -> f64 {
+        match self.below.get(i) {
+            Some(value) => *value,
+            None => self.beyond_the_end(i as f64 * self.step),
+        }
+    }
+
+    fn end(&self) -> f64 {
+        (self.below.len() - 1) as f64 * self.step
+    }
+
+    fn left(&self) -> f64 {
+        1.0 - self.below[self.below.len() - 1]
+    }
+
+    fn beyond_the_end(&self, t: f64) -> f64 {
+        match self.tail {
+            None => 1.0,
+            Some(rate) => 1.0 - self.left() * libm::exp(-rate * (t - self.end())),
+        }
+    }
+
+    /// The probability of a time up to `t`.
+    pub fn within(&self, t: f64) -> f64 {
+        if t < 0.0 {
+            return 0.0;
+        }
+        let at = t / self.step;
+        let i = at as usize;
+        if i + 1 >= self.below.len() {
+            return self.beyond_the_end(t.max(self.end()));
+        }
+        let part = at - i as f64;
+        self.below[i] + (self.below[i + 1] - self.below[i]) * part
+    }
+
+    /// The quantile of the probability `p`, 0 < p < 1.
+    pub fn quantile(&self, p: f64) -> f64 {
+        let i = self.below.partition_point(|&value| value < p);
+        if i == 0 {
+            return 0.0;
+        }
+        if i == self.below.len() {
+            return match self.tail {
+                Some(rate) => self.end() + libm::log(self.left() / (1.0 - p)) / rate,
+                None => self.end(),
+            };
+        }
+        let (low, high) = (self.below[i - 1], self.below[i]);
+        ((i - 1) as f64 + (p - low) / (high - low)) * self.step
+    }
+
+    /// The mean: the integral of what is above.
+    pub fn mean(&self) -> f64 {
+        let n = self.below.len();
+        let inner: f64 = self.below.iter().map(|value| 1.0 - value).sum();
+        let ends = f64::midpoint(1.0 - self.below[0], 1.0 - self.below[n - 1]);
+        let tail = self.tail.map_or(0.0, |rate| self.left() / rate);
+        (inner - ends) * self.step + tail
+    }
+
+    /// The variance.
+    pub fn variance(&self) -> f64 {
+        let n = self.below.len();
+        let weighted = |i: usize| (1.0 - self.below[i]) * i as f64;
+        let inner: f64 = (0..n).map(weighted).sum();
+        let ends = weighted(n - 1) / 2.0;
+        let tail = self.tail.map_or(0.0, |rate| {
+            self.left() * (self.end() / rate + 1.0 / (rate * rate))
+        });
+        let square = 2.0 * ((inner - ends) * self.step * self.step + tail);
+        // The first term of the Euler-Maclaurin formula: t (1 - F(t)) rises from 0 at once.
+        let rise = self.step * self.step / 6.0 * (1.0 - self.below[0]);
+        let mean = self.mean();
+        square + rise - mean * mean
+    }
+
+    /// One of several times, each with its probability.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn mixture(parts: &[(f64, &Self)]) -> Self {
+        let step = parts.first().expect("a mixture has parts").1.step;
+        let points = parts.iter().map(|(_, t)| t.below.len()).max().unwrap_or(1);
+        let value = |i: usize| parts.iter().map(|(p, table)| p * table.at(i)).sum();
+        let below = (0..points).map(value).collect();
+        let tails = parts.iter().filter_map(|(_, table)| table.tail);
+        Self {
+            step,
+            below,
+            tail: tails.reduce(f64::min),
+        }
+    }
+
+    /// The larger of two independent times.
+    #[must_use]
+    pub fn max(&self, other: &Self) -> Self {
+        let points = self.below.len().max(other.below.len());
+        let below = (0..points).map(|i| self.at(i) * other.at(i)).collect();
+        let tail = match (self.tail, other.tail) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        Self {
+            step: self.step,
+            below,
+            tail,
+        }
+    }
+
+    /// The largest of `n` independent times with this distribution.
+    #[must_use]
+    pub fn max_of(&self, n: u32) -> Self {
+        let value = |value: &f64| value.powi(n as i32);
+        Self {
+            below: self.below.iter().map(value).collect(),
+            ..self.clone()
+        }
+    }
+
+    /// The smallest of `n` independent times with this distribution.
+    #[must_use]
+    pub fn min_of(&self, n: u32) -> Self {
+        let value = |value: &f64| 1.0 - libm::pow(1.0 - value, f64::from(n));
+        Self {
+            below: self.below.iter().map(value).collect(),
+            tail: self.tail.map(|rate| rate * f64::from(n)),
+            step: self.step,
+        }
+    }
+
+    /// The sum of two independent times: the mass of each interval of the second lies in its middle.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        // The longer one is the function that is shifted.
+        let (long, short) = if self.below.len() >= other.below.len() {
+            (self, other)
+        } else {
+            (other, self)
+        };
+        if short.below.len() == 1 && short.tail.is_none() {
+            return long.clone();
+        }
+        let points = (long.below.len() + short.below.len() - 1).min(MOST_POINTS);
+        let masses: Vec<f64> = short.below.windows(2).map(|w| w[1] - w[0]).collect();
+        let mut below = vec![0.0; points];
+        for (n, sum) in below.iter_mut().enumerate() {
+            let mut total = short.below[0] * long.at(n);
+            for (i, mass) in masses.iter().enumerate().take(n) {
+                // In the middle of the interval from i to i + 1, so between two points of the other.
+                total += mass * f64::midpoint(long.at(n - i), long.at(n - i - 1));
+            }
+            *sum = total;
+        }
+        let mut table = Self {
+            step: self.step,
+            below,
+            tail: long.tail.or(short.tail),
+        };
+        table.trim();
+        table
+    }
+
+    /// The sum of `n` independent times with this distribution.
+    #[must_use]
+    pub fn times(&self, n: u32) -> Self {
+        let (mut sum, mut power, mut left) = (Self::zero(self.step), self.clone(), n);
+        while left > 0 {
+            if left % 2 == 1 {
+                sum = sum.plus(&power);
+            }
+            left /= 2;
+            if left > 0 {
+                power = power.plus(&power);
+            }
+        }
+        sum
+    }
+
+    /// Cuts off points that say nothing.
+    fn trim(&mut self) {
+        let keep = self.below.partition_point(|&value| value < 1.0 - 1e-15) + 1;
+        if keep < self.below.len() {
+            self.below.truncate(keep);
+            self.below[keep - 1] = 1.0;
+            self.tail = None;
+        }
+    }
+
+    /// Solves F(t) = g(t) + load (F * e)(t), where e is the equilibrium distribution of `service` (density
+    /// (1 - B(t)) / E\[S\]), forward in t, until nothing is left.
+    fn renewal(service: &Self, load: f64, delayed: impl Fn(usize) -> f64) -> Self {
+        let (step, mean) = (service.step, service.mean());
+        let m = service.below.len();
+        // The mass of e in each interval, by the trapezoid rule.
+        let mass = |i: usize| {
+            f64::midpoint(1.0 - service.below[i], 1.0 - service.below[i + 1]) * step / mean
+        };
+        let masses: Vec<f64> = (0..m - 1).map(|i| load * mass(i)).collect();
+        let mut below: Vec<f64> = vec![delayed(0)];
+        loop {
+            let n = below.len();
+            let mut total = delayed(n);
+            for (i, mass) in masses.iter().enumerate().take(n).skip(1) {
+                total += mass * f64::midpoint(below[n - i], below[n - i - 1]);
+            }
+            // The first interval holds half of the value that is sought.
+            let first = masses[0] / 2.0;
+            let value = (total + first * below[n - 1]) / (1.0 - first);
+            below.push(value.min(1.0));
+            let left = 1.0 - value;
+            if n >= m && (left < NOTHING || n + 1 >= MOST_POINTS) {
+                break;
+            }
+        }
+        let n = below.len();
+        // The tail is exponential: its rate is that of the last stretch.
+        let back = (m / 2).clamp(1, n - 1);
+        let (a, b) = (1.0 - below[n - 1 - back], 1.0 - below[n - 1]);
+        let tail = (b > 1e-13 && a > b).then(|| libm::log(a / b) / (back as f64 * step));
+        if tail.is_none() {
+            below[n - 1] = 1.0;
+        }
+        Self { step, below, tail }
+    }
+
+    /// The wait of M/G/1 with this service and arrivals at `rate`: the Pollaczek-Khinchine formula as a
+    /// renewal equation, F(t) = 1 - rho + rho (F * e)(t).
+    ///
+    /// # Errors
+    /// If the rate is not above zero, or the queue only grows.
+    pub fn wait_mg1(rate: f64, service: &Self) -> Result<Self, AnalyticError> {
+        positive("the arrival rate", rate)?;
+        let load = stable(rate * service.mean())?;
+        Ok(Self::renewal(service, load, |_| 1.0 - load))
+    }
+
+    /// The wait of the high class of a non-preemptive queue of two classes: it waits for what is in
+    /// service, of either, and for those of its own class before it (Kleinrock, "Queueing Systems II",
+    /// 3.6): F = (1 - rho) + `rho_low` `e_low(t)` + `rho_high` (F * `e_high`).
+    ///
+    /// # Errors
+    /// If a rate is not above zero, or the queue only grows.
+    pub fn wait_of_high_class(
+        (high_rate, high): (f64, &Self),
+        (low_rate, low): (f64, &Self),
+    ) -> Result<Self, AnalyticError> {
+        positive("the arrival rate", high_rate)?;
+        positive("the arrival rate", low_rate)?;
+        let (load_high, load_low) = (high_rate * high.mean(), low_rate * low.mean());
+        let load = stable(load_high + load_low)?;
+        let (step, mean) = (low.step, low.mean());
+        let mut remaining = vec![0.0];
+        for pair in low.below.windows(2) {
+            let mass = f64::midpoint(1.0 - pair[0], 1.0 - pair[1]) * step / mean;
+            remaining.push(remaining[remaining.len() - 1] + mass);
+        }
+        let e_low = |i: usize| remaining.get(i).copied().unwrap_or(1.0);
+        Ok(Self::renewal(high, load_high, |i| {
+            1.0 - load + load_low * e_low(i)
+        }))
+    }
+
+    /// The wait of D/G/1 with this service and a job every `distance`: Lindley's recursion
+    /// W = max(0, W + S - distance) on the grid until it stands still.
+    ///
+    /// # Errors
+    /// If the distance is not above zero, or the queue only grows.
+    pub fn wait_dg1(distance: f64, service: &Self) -> Result<Self, AnalyticError> {
+        positive("the distance of arrivals", distance)?;
+        stable(service.mean() / distance)?;
+        let step = service.step;
+        let mut wait = Self::zero(step);
+        for _ in 0..10_000 {
+            let sum = wait.plus(service);
+            // F(t) of max(0, X - distance) is that of X at t + distance.
+            let points = ((sum.end() - distance) / step).ceil().max(0.0) as usize + 1;
+            let mut below: Vec<f64> = (0..points.min(MOST_POINTS))
+                .map(|i| sum.within(i as f64 * step + distance))
+                .collect();
+            let keep = below.partition_point(|&value| value < 1.0 - NOTHING) + 1;
+            below.truncate(keep.max(1));
+            if let Some(last) = below.last_mut() {
+                *last = 1.0;
+            }
+            let next = Self {
+                step,
+                below,
+                tail: None,
+            };
+            let change = (next.mean() - wait.mean()).abs();
+            wait = next;
+            if change <= 1e-9 * service.mean() {
+                break;
+            }
+        }
+        Ok(wait)
+    }
+
+    /// The same distribution of times that are `factor` times as long.
+    #[must_use]
+    pub fn stretched(&self, factor: f64) -> Self {
+        let points = (self.end() * factor / self.step).ceil() as usize + 1;
+        let mut below: Vec<f64> = (0..points.min(MOST_POINTS))
+            .map(|i| self.within(i as f64 * self.step / factor))
+            .collect();
+        if self.tail.is_none()
+            && let Some(last) = below.last_mut()
+        {
+            *last = 1.0;
+        }
+        Self {
+            step: self.step,
+            below,
+            tail: self.tail.map(|rate| rate / factor),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Law;
+    use crate::open::Mg1;
+
+    fn uniform(step: f64, most: f64) -> Table {
+        Table::new(step, most, |t| (t / most).min(1.0))
+    }
+
+    fn exponential(step: f64) -> Table {
+        Table::new(step, 30.0, |t| 1.0 - libm::exp(-t))
+    }
+
+    #[test]
+    fn moments_and_quantiles_of_what_is_known() {
+        let table = uniform(0.01, 2.0);
+        assert!((table.mean() - 1.0).abs() < 1e-12);
+        assert!(
+            (table.variance() - 1.0 / 3.0).abs() < 1e-4,
+            "{}",
+            table.variance()
+        );
+        assert!((table.quantile(0.25) - 0.5).abs() < 1e-12);
+        let table = exponential(0.01);
+        assert!((table.mean() - 1.0).abs() < 1e-5);
+        assert!((table.variance() - 1.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn sums_and_extremes_are_as_they_should_be() {
+        let table = uniform(0.005, 1.0);
+        let sum = table.plus(&table);
+        // A triangle.
+        for (t, f) in [(0.5, 0.125), (1.0, 0.5), (1.5, 0.875)] {
+            assert!((sum.within(t) - f).abs() < 1e-5, "{t}: {}", sum.within(t));
+        }
+        let five = table.times(5);
+        assert!((five.mean() - 2.5).abs() < 1e-5);
+        assert!((five.variance() - 5.0 / 12.0).abs() < 1e-4);
+        assert!((table.max_of(4).mean() - 0.8).abs() < 1e-4);
+        assert!((table.min_of(4).mean() - 0.2).abs() < 1e-4);
+        assert!((table.max(&sum).mean() - sum.max(&table).mean()).abs() < 1e-12);
+        let half = Table::mixture(&[(0.5, &table), (0.5, &sum)]);
+        assert!((half.mean() - 0.75).abs() < 1e-5);
+        assert!((table.stretched(3.0).mean() - 1.5).abs() < 1e-5);
+    }
+
+    #[test]
+    fn the_wait_of_m_g_1_is_as_the_transform_has_it() {
+        for rate in [0.4, 1.0, 1.6, 1.9] {
+            // A triangle: transforms of times with corners in their distribution are inverted less well.
+            let service = Law::Times(2, Box::new(Law::Uniform(0.0, 0.5)));
+            let table = uniform(1e-3, 0.5).times(2);
+            let queue = Mg1::new(rate, service).unwrap();
+            let wait = Table::wait_mg1(rate, &table).unwrap();
+            assert!((wait.mean() / queue.mean_wait() - 1.0).abs() < 1e-5);
+            let variance = queue.variance_of_wait();
+            assert!((wait.variance() / variance - 1.0).abs() < 1e-4, "{rate}");
+            let response = wait.plus(&table);
+            for p in [0.5, 0.9, 0.99, 0.999] {
+                let (seen, exact) = (response.quantile(p), queue.response_quantile(p));
+                assert!(
+                    (seen / exact - 1.0).abs() < 1e-4,
+                    "{rate} {p}: {seen} {exact}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_high_class_waits_as_cobham_says() {
+        let (high, low) = (uniform(2e-3, 1.0), exponential(2e-3));
+        let wait = Table::wait_of_high_class((0.5, &high), (0.3, &low)).unwrap();
+        let remaining = f64::midpoint(0.5 / 3.0, 0.3 * 2.0);
+        assert!(
+            (wait.mean() / (remaining / 0.75) - 1.0).abs() < 1e-4,
+            "{}",
+            wait.mean()
+        );
+        assert!((wait.within(0.0) - 0.45).abs() < 1e-6);
+    }
+
+    #[test]
+    fn regular_arrivals_wait_less() {
+        // D/M/1: W = sigma / (1 - sigma), sigma = exp(-(1 - sigma) / rho); 0.2032 at rho = 0.5.
+        let service = exponential(5e-3);
+        let wait = Table::wait_dg1(2.0, &service).unwrap();
+        let sigma = 0.203_187_869_979_98_f64;
+        assert!(
+            (wait.mean() / (sigma / (1.0 - sigma)) - 1.0).abs() < 1e-4,
+            "{}",
+            wait.mean()
+        );
+        assert!(Table::wait_dg1(1.0, &service).is_err());
+        assert!(Table::wait_mg1(1.0, &service).is_err());
+    }
+}
