@@ -29,6 +29,7 @@ mod array_model;
 mod error;
 mod explain;
 mod file;
+pub mod networked;
 mod offered;
 mod resolve;
 mod result;

@@ -1,11 +1,11 @@
 //! From what is written to what is meant: every value checked, every default filled in.
 
 mod array;
-mod check;
+pub(crate) mod check;
 mod controller;
 mod disk;
 mod load;
-mod set;
+pub(crate) mod set;
 mod ssd;
 
 use std::path::{Path, PathBuf};

@@ -8,16 +8,16 @@ use toml::Spanned;
 use crate::ScenarioError;
 
 /// Names places in the scenario file.
-pub(super) struct Checker<'a> {
-    pub(super) path: &'a Path,
-    pub(super) text: &'a str,
+pub(crate) struct Checker<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) text: &'a str,
     /// What was set on the command line: it stands in no line of the file.
-    pub(super) set: &'a [(String, String)],
+    pub(crate) set: &'a [(String, String)],
 }
 
 impl Checker<'_> {
     /// An error about a value: where it stands, what it is, what would do.
-    pub(super) fn wrong<T>(
+    pub(crate) fn wrong<T>(
         &self,
         value: &Spanned<T>,
         key: &'static str,
@@ -49,7 +49,7 @@ impl Checker<'_> {
     }
 
     /// The same for a value that is named by its key only; `None` if it is not in the file.
-    pub(super) fn wrong_at(&self, key: &str, seen: &str, expected: &str) -> Option<ScenarioError> {
+    pub(crate) fn wrong_at(&self, key: &str, seen: &str, expected: &str) -> Option<ScenarioError> {
         let document = toml_edit::Document::parse(self.text).ok()?;
         let mut item = document.as_item();
         for part in key.split('.') {
@@ -64,7 +64,7 @@ impl Checker<'_> {
     }
 
     /// An error about something that is missing.
-    pub(super) fn incomplete(&self, problem: &str) -> ScenarioError {
+    pub(crate) fn incomplete(&self, problem: &str) -> ScenarioError {
         ScenarioError::Incomplete {
             path: self.path.to_owned(),
             problem: problem.to_owned(),
@@ -73,7 +73,7 @@ impl Checker<'_> {
 }
 
 /// The message of the parser, with the key that was probably meant.
-pub(super) fn with_suggestion(message: &str) -> String {
+pub(crate) fn with_suggestion(message: &str) -> String {
     let quoted = |text: &str| -> Vec<String> {
         text.split('`')
             .skip(1)

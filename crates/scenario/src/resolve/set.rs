@@ -8,7 +8,7 @@ use crate::ScenarioError;
 
 /// The text with other values; what is not set stays as it is, and where it is as long as no key is new, so
 /// that errors name lines of the file.
-pub(super) fn apply(
+pub(crate) fn apply(
     text: &str,
     path: &Path,
     set: &[(String, String)],
