@@ -6,6 +6,7 @@ use iosonar_device::{Access, Pace, Positioning, RequestId};
 use iosonar_sim_core::{Seed, Stream, hashed_bits};
 use iosonar_units::Nanos;
 
+use crate::seek;
 use crate::zone::PaceTable;
 use crate::{DiskProfile, SeekCurve, SeekDistance, ZoneLaw};
 
@@ -46,6 +47,31 @@ impl DiskLaws {
         };
         let cylinders = self.distance.exceeded_with(exceeded_with) * self.stroke;
         curve.time_ms(cylinders) * 1e6
+    }
+
+    /// One revolution, in milliseconds.
+    pub fn revolution_ms(&self) -> f64 {
+        self.revolution_ns / 1e6
+    }
+
+    /// The seek time over a distance, 0 to 1 as a share of the stroke, in milliseconds.
+    pub fn seek_ms(&self, access: Access, distance: f64) -> f64 {
+        let curve = match access {
+            Access::Read => &self.read_seek,
+            Access::Write | Access::Discard => &self.write_seek,
+        };
+        curve.time_ms(distance * self.stroke)
+    }
+
+    /// The probability that a seek goes over at most this distance, 0 to 1 as a share of the stroke, and
+    /// its density there; by quadrature, exact for sectors per track linear in the cylinder.
+    pub fn distance_within(&self, distance: f64) -> (f64, f64) {
+        seek::distance_within(&self.zones, distance.clamp(0.0, 1.0))
+    }
+
+    /// The time of a sector under the head in milliseconds where `share` of all sectors are faster.
+    pub fn ms_per_sector(&self, share: f64) -> f64 {
+        self.zones.pace(share).0 / 1e6
     }
 
     /// The mean rotational latency.

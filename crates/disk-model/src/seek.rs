@@ -135,17 +135,30 @@ impl SeekDistance {
     }
 }
 
-/// G(e), by a Gauss-Legendre rule of eight points on each half of the interval: the integrand is
-/// smooth, and for sectors per track linear in x it is a polynomial, for which the rule is exact.
+/// The probability of a distance up to `d`, and the density there: 2 integral of c(x) c(x + d) dx from 0 to
+/// 1 - d.
+pub(crate) fn distance_within(zones: &ZoneLaw, d: f64) -> (f64, f64) {
+    let e = 1.0 - d;
+    let density = integral(e, |x| zones.density(x) * zones.density(x + d));
+    (1.0 - exceedance(zones, e), 2.0 * density)
+}
+
+/// G(e).
 fn exceedance(zones: &ZoneLaw, e: f64) -> f64 {
+    let d = 1.0 - e;
+    2.0 * integral(e, |x| zones.density(x) * zones.beyond(x + d))
+}
+
+/// The integral from 0 to `e`, by a Gauss-Legendre rule of eight points on each half of the interval: the
+/// integrands are smooth, and for sectors per track linear in x they are polynomials, for which the rule is
+/// exact.
+fn integral(e: f64, value: impl Fn(f64) -> f64) -> f64 {
     const POINTS: [(f64, f64); 4] = [
         (0.183_434_642_495_649_8, 0.362_683_783_378_362),
         (0.525_532_409_916_329, 0.313_706_645_877_887_3),
         (0.796_666_477_413_626_7, 0.222_381_034_453_374_5),
         (0.960_289_856_497_536_2, 0.101_228_536_290_376_3),
     ];
-    let d = 1.0 - e;
-    let value = |x: f64| zones.density(x) * zones.beyond(x + d);
     let mut sum = 0.0;
     for middle in [0.25 * e, 0.75 * e] {
         for (at, weight) in POINTS {
@@ -153,7 +166,7 @@ fn exceedance(zones: &ZoneLaw, e: f64) -> f64 {
             sum += weight * (value(middle - offset) + value(middle + offset));
         }
     }
-    2.0 * sum * 0.25 * e
+    sum * 0.25 * e
 }
 
 /// The e with G(e) = w, by bisection: it is done once for each kind of disk.

@@ -35,6 +35,31 @@ pub enum Level {
     Grouped(Grouped),
 }
 
+impl Level {
+    /// How many outcomes its two random choices have with random placement, all alike; `None` where it
+    /// chooses more often, or by the state.
+    pub fn choices(&self) -> Option<[u64; 2]> {
+        match self {
+            Self::Striped(level) => Some(level.choices()),
+            Self::Mirrored(level) => level.choices(),
+            Self::Parity(level) => Some(level.choices()),
+            Self::Linear(level) => Some(level.choices()),
+            Self::Grouped(_) => None,
+        }
+    }
+
+    /// From now on every request has these outcomes, so that all plans can be gone through.
+    pub fn fix_choices(&mut self, outcomes: [u64; 2]) {
+        match self {
+            Self::Striped(level) => level.fix_choices(outcomes),
+            Self::Mirrored(level) => level.fix_choices(outcomes),
+            Self::Parity(level) => level.fix_choices(outcomes),
+            Self::Linear(level) => level.fix_choices(outcomes),
+            Self::Grouped(_) => {}
+        }
+    }
+}
+
 impl Planner for Level {
     #[inline]
     fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut Plan) {

@@ -25,6 +25,7 @@
 //! Simulation", EPEW 2009.
 
 mod array;
+mod choice;
 pub mod levels;
 mod plan;
 pub mod positioning;

@@ -1,11 +1,12 @@
 //! Disks one after the other: a concatenation, or just a bunch of disks.
 
 use iosonar_device::Device;
-use iosonar_sim_core::{Seed, Stream};
+use iosonar_sim_core::Seed;
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Sector, Sectors};
 
 use super::striped::access_of;
+use crate::choice::Choice;
 use crate::{Geometry, GeometryError, Placement, Plan, Planner};
 
 /// Each request lies on one disk, or on two neighbours where it crosses their border; with random
@@ -15,7 +16,7 @@ pub struct Linear {
     geometry: Geometry,
     disk_sectors: u64,
     placement: Placement,
-    disk: Stream,
+    disk: Choice,
 }
 
 impl Linear {
@@ -35,8 +36,18 @@ impl Linear {
             geometry: Geometry::new("a concatenation", 1, disks, stripe_unit, disk_sectors)?,
             disk_sectors,
             placement,
-            disk: seed.stream("array", "first disk"),
+            disk: Choice::new(seed.stream("array", "first disk")),
         })
+    }
+}
+
+impl Linear {
+    pub(super) fn choices(&self) -> [u64; 2] {
+        [self.geometry.disks() as u64, 1]
+    }
+
+    pub(super) fn fix_choices(&mut self, [disk, _]: [u64; 2]) {
+        self.disk.give(disk);
     }
 }
 

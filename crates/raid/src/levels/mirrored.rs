@@ -6,12 +6,13 @@
 //! differ in the numbers of the disks only.
 
 use iosonar_device::{Access, Device};
-use iosonar_sim_core::{Seed, Stream};
+use iosonar_sim_core::Seed;
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Sector, Sectors};
 
 use super::Lost;
 use super::striped::access_of;
+use crate::choice::Choice;
 use crate::{Geometry, GeometryError, Placement, Plan, Planner};
 
 /// Which copy a block of a read comes from.
@@ -55,8 +56,8 @@ pub struct Mirrored {
     placement: Placement,
     read: MirrorRead,
     lost: Lost,
-    first_column: Stream,
-    side: Stream,
+    first_column: Choice,
+    side: Choice,
     /// Whose turn it is, by column.
     turns: Vec<u32>,
     /// The copy that this request reads from, by column.
@@ -98,8 +99,8 @@ impl Mirrored {
             copies: copies as u64,
             placement,
             read,
-            first_column: seed.stream("array", "first disk"),
-            side: seed.stream("array", "side"),
+            first_column: Choice::new(seed.stream("array", "first disk")),
+            side: Choice::new(seed.stream("array", "side")),
             turns: vec![0; disks / copies],
             chosen: vec![None; disks / copies],
             lost,
@@ -219,6 +220,22 @@ struct Block {
     /// `None` at a random place.
     stripe: Option<u64>,
     sector: Sector,
+}
+
+impl Mirrored {
+    /// Where a side is chosen once for a request.
+    pub(super) fn choices(&self) -> Option<[u64; 2]> {
+        let once = matches!(
+            self.read,
+            MirrorRead::Halves | MirrorRead::RoundRobin | MirrorRead::AlternatingRows
+        );
+        (once && !self.lost.any()).then(|| [self.columns(), self.copies])
+    }
+
+    pub(super) fn fix_choices(&mut self, [column, side]: [u64; 2]) {
+        self.first_column.give(column);
+        self.side.give(side);
+    }
 }
 
 impl Planner for Mirrored {

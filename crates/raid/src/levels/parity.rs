@@ -18,11 +18,12 @@ mod random;
 mod stripe;
 
 use iosonar_device::Device;
-use iosonar_sim_core::{Seed, Stream};
+use iosonar_sim_core::Seed;
 use iosonar_trace::{Op, Request};
 use iosonar_units::Sectors;
 
 use super::Lost;
+use crate::choice::Choice;
 use crate::{Geometry, GeometryError, Placement, Plan, Planner};
 pub use addressed::ParityLayout;
 pub use random::{RandomLayout, ReadLayout, WriteStart};
@@ -38,8 +39,8 @@ pub struct Parity {
     layout: ParityLayout,
     random: RandomLayout,
     lost: Lost,
-    first_disk: Stream,
-    rotation: Stream,
+    first_disk: Choice,
+    rotation: Choice,
     /// The units of the stripe at hand; their memory is kept.
     touched: Vec<Touched>,
 }
@@ -85,10 +86,19 @@ impl Parity {
             layout,
             random,
             lost,
-            first_disk: seed.stream("array", "first disk"),
-            rotation: seed.stream("array", "parity disk"),
+            first_disk: Choice::new(seed.stream("array", "first disk")),
+            rotation: Choice::new(seed.stream("array", "parity disk")),
             touched: Vec::new(),
         })
+    }
+
+    pub(super) fn choices(&self) -> [u64; 2] {
+        [self.disk_count(); 2]
+    }
+
+    pub(super) fn fix_choices(&mut self, [first_disk, parity]: [u64; 2]) {
+        self.first_disk.give(first_disk);
+        self.rotation.give(parity);
     }
 
     fn disk_count(&self) -> u64 {

@@ -1,10 +1,11 @@
 //! RAID 0: striping without redundancy.
 
 use iosonar_device::{Access, Device};
-use iosonar_sim_core::{Seed, Stream};
+use iosonar_sim_core::Seed;
 use iosonar_trace::{Op, Request};
 use iosonar_units::Sectors;
 
+use crate::choice::Choice;
 use crate::{Geometry, GeometryError, Placement, Plan, Planner};
 
 /// Blocks go round-robin over the disks: from a random first disk, or by their addresses.
@@ -12,7 +13,7 @@ use crate::{Geometry, GeometryError, Placement, Plan, Planner};
 pub struct Striped {
     geometry: Geometry,
     placement: Placement,
-    first_disk: Stream,
+    first_disk: Choice,
 }
 
 impl Striped {
@@ -30,8 +31,19 @@ impl Striped {
         Ok(Self {
             geometry: Geometry::new("RAID 0", 1, disks, stripe_unit, disk_sectors)?,
             placement,
-            first_disk: seed.stream("array", "first disk"),
+            first_disk: Choice::new(seed.stream("array", "first disk")),
         })
+    }
+}
+
+impl Striped {
+    /// The outcomes of its random choices, and how to make one of them its own.
+    pub(super) fn choices(&self) -> [u64; 2] {
+        [self.geometry.disks() as u64, 1]
+    }
+
+    pub(super) fn fix_choices(&mut self, [first, _]: [u64; 2]) {
+        self.first_disk.give(first);
     }
 }
 
