@@ -18,7 +18,7 @@ pub struct Table {
 }
 
 /// What is left of a distribution that counts as nothing.
-const NOTHING: f64 = 1e-9;
+const NOTHING: f64 = 1e-8;
 /// The most points of a table.
 const MOST_POINTS: usize = 1 << 17;
 
@@ -202,16 +202,14 @@ impl Table {
             return long.clone();
         }
         let points = (long.below.len() + short.below.len() - 1).min(MOST_POINTS);
-        let masses: Vec<f64> = short.below.windows(2).map(|w| w[1] - w[0]).collect();
-        let mut below = vec![0.0; points];
-        for (n, sum) in below.iter_mut().enumerate() {
-            let mut total = short.below[0] * long.at(n);
-            for (i, mass) in masses.iter().enumerate().take(n) {
-                // In the middle of the interval from i to i + 1, so between two points of the other.
-                total += mass * f64::midpoint(long.at(n - i), long.at(n - i - 1));
-            }
-            *sum = total;
-        }
+        // In the middle of an interval, so between two points of the other.
+        let middles: Vec<f64> = (0..points)
+            .map(|n| f64::midpoint(long.at(n), long.at(n + 1)))
+            .collect();
+        let masses: Vec<f64> = short.below.windows(2).rev().map(|w| w[1] - w[0]).collect();
+        let below = (0..points)
+            .map(|n| short.below[0] * long.at(n) + product(&masses, &middles[..n]))
+            .collect();
         let mut table = Self {
             step: self.step,
             below,
@@ -237,6 +235,21 @@ impl Table {
         sum
     }
 
+    /// The time, given that it is not 0.
+    #[must_use]
+    pub fn given_some(&self) -> Self {
+        let none = self.below[0];
+        if none >= 1.0 {
+            return self.clone();
+        }
+        let value = |value: &f64| (value - none) / (1.0 - none);
+        Self {
+            step: self.step,
+            below: self.below.iter().map(value).collect(),
+            tail: self.tail,
+        }
+    }
+
     /// Cuts off points that say nothing.
     fn trim(&mut self) {
         let keep = self.below.partition_point(|&value| value < 1.0 - 1e-15) + 1;
@@ -256,18 +269,17 @@ impl Table {
         let mass = |i: usize| {
             f64::midpoint(1.0 - service.below[i], 1.0 - service.below[i + 1]) * step / mean
         };
-        let masses: Vec<f64> = (0..m - 1).map(|i| load * mass(i)).collect();
+        let masses: Vec<f64> = (0..m - 1).rev().map(|i| load * mass(i)).collect();
+        // The first interval holds half of the value that is sought.
+        let first = masses.last().copied().unwrap_or(0.0) / 2.0;
         let mut below: Vec<f64> = vec![delayed(0)];
+        let mut middles: Vec<f64> = Vec::new();
         loop {
             let n = below.len();
-            let mut total = delayed(n);
-            for (i, mass) in masses.iter().enumerate().take(n).skip(1) {
-                total += mass * f64::midpoint(below[n - i], below[n - i - 1]);
-            }
-            // The first interval holds half of the value that is sought.
-            let first = masses[0] / 2.0;
-            let value = (total + first * below[n - 1]) / (1.0 - first);
-            below.push(value.min(1.0));
+            middles.push(below[n - 1] / 2.0);
+            let value = ((delayed(n) + product(&masses, &middles)) / (1.0 - first)).min(1.0);
+            middles[n - 1] += value / 2.0;
+            below.push(value);
             let left = 1.0 - value;
             if n >= m && (left < NOTHING || n + 1 >= MOST_POINTS) {
                 break;
@@ -375,6 +387,24 @@ impl Table {
             tail: self.tail.map(|rate| rate / factor),
         }
     }
+}
+
+/// The sum of the products of the last values of both, as many as the shorter has. In eight sums, so that
+/// the processor works on several at once.
+fn product(a: &[f64], b: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let n = a.len().min(b.len());
+    let (a, b) = (&a[a.len() - n..], &b[b.len() - n..]);
+    let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let rest = a_chunks.remainder().iter().zip(b_chunks.remainder());
+    let rest: f64 = rest.map(|(a, b)| a * b).sum();
+    let mut sums = [0.0; LANES];
+    for (a, b) in a_chunks.zip(b_chunks) {
+        for lane in 0..LANES {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    sums.iter().sum::<f64>() + rest
 }
 
 #[cfg(test)]

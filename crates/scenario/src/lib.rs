@@ -35,6 +35,7 @@ mod resolve;
 mod result;
 mod run;
 mod source;
+pub mod theory;
 
 pub use array_model::{ArrayModel, Devices, DiskModel, DiskSet, LevelOptions, SsdSet};
 pub use error::ScenarioError;

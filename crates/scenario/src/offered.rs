@@ -43,7 +43,7 @@ const SAMPLE: usize = 50_000;
 const MOST_SUB_REQUESTS: usize = 2_000_000;
 
 /// Devices without jobs: plans that depend on queues see empty ones.
-struct Idle;
+pub(crate) struct Idle;
 
 impl Device for Idle {
     fn submit(&mut self, _: Job, _: Nanos) {}

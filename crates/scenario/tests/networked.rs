@@ -36,11 +36,13 @@ fn near(seen: f64, told: f64, relative: f64) {
     );
 }
 
+/// What is set, and what comes out.
+type Case = (&'static [(&'static str, &'static str)], [f64; 6]);
+
 #[test]
 fn every_reading_has_the_demands_and_the_response_times_of_the_reference() {
-    let read = ("jobs.operation", "read");
     // D_sum, D_max, R(1), R(5), R(20), R(50).
-    let cases: [(&[(&str, &str)], [f64; 6]); 8] = [
+    let cases: [Case; 8] = [
         (
             &[],
             [
@@ -53,7 +55,7 @@ fn every_reading_has_the_demands_and_the_response_times_of_the_reference() {
             ],
         ),
         (
-            &[read],
+            &[("jobs.operation", "read")],
             [
                 80.097_016_653_095_24,
                 16.635_701_28,
@@ -64,7 +66,7 @@ fn every_reading_has_the_demands_and_the_response_times_of_the_reference() {
             ],
         ),
         (
-            &[read, ("central.cache_hit", "0.5")],
+            &[("jobs.operation", "read"), ("central.cache_hit", "0.5")],
             [
                 40.213_303_248_422_62,
                 8.317_850_64,

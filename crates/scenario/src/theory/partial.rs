@@ -1,0 +1,505 @@
+//! Writes of partial stripes: pre-reads, and then the writes, at a higher priority.
+//!
+//! Of a request that meets nobody the distribution is computed exactly, by quadrature over when the last
+//! pre-read ends and over the transfer times that the writes share with the accesses before them. Under a
+//! load it is approximated: the slowest pre-read and the slowest write are independent; requests wait for
+//! whole requests before them, the writes that these come back with included, as in M/G/1, and longer
+//! for other writes that overtake them, as Cobham's formula has it; writes wait as the high class of a
+//! priority queue does; what a write finds at its disk follows from the load.
+
+use iosonar_analytic::Table;
+use iosonar_device::Access;
+use iosonar_raid::rules::{FullTurn, PrereadSeek, TransferMemory};
+
+use super::array::{ArrayTheory, HighJob, Waits};
+use super::patterns::{Partial, Pattern, Visit};
+use crate::ArrayModel;
+
+fn preread_access(array: &ArrayModel) -> Access {
+    match array.rules.preread_seek {
+        PrereadSeek::Read => Access::Read,
+        PrereadSeek::Write => Access::Write,
+    }
+}
+
+/// What a request asks of a disk at once: accesses that wait for nothing, and pre-reads.
+pub(super) fn first_visit(array: &ArrayModel, pattern: &Pattern, disk: usize) -> Visit {
+    let mut visit = pattern.direct.get(&disk).cloned().unwrap_or_default();
+    for partial in &pattern.partial {
+        for &(_, sectors) in partial.reads.iter().filter(|(d, _)| *d == disk) {
+            visit.add((preread_access(array), sectors));
+        }
+    }
+    visit
+}
+
+/// The writes that come later, with their disks.
+pub(super) fn high_jobs(pattern: &Pattern) -> Vec<(usize, HighJob)> {
+    let mut all = Vec::new();
+    for partial in &pattern.partial {
+        for &(disk, sectors) in &partial.writes {
+            let job = HighJob {
+                sectors,
+                modifies: partial.modifies,
+                of: partial.writes.len() as u32,
+                follows: pattern.direct.contains_key(&disk),
+            };
+            all.push((disk, job));
+        }
+    }
+    all
+}
+
+/// How writes of a partial stripe come to their places.
+struct Shares {
+    /// The disk just finished the last of the pre-reads.
+    full_turn: f64,
+    /// Nobody was at the disk since the request itself.
+    rotation: f64,
+    /// Somebody was, and has gone.
+    idle: f64,
+    /// Somebody is.
+    busy: f64,
+}
+
+/// The time between the end of a pre-read and the end of the last one, on average: about so many.
+fn gap(model: &ArrayTheory<'_>) -> f64 {
+    model.grid.positioning(Access::Read).max_of(2).mean()
+        - model.grid.positioning(Access::Read).mean()
+}
+
+/// What writes find, from the utilisation and the rate of visits of their disk. A disk that is left
+/// empty (1 - rho) and visited by nobody in the gap g between its own pre-read and the last one
+/// (1 / (1 + lambda g)) is where the request left it; otherwise whoever came is still there unless
+/// the service S was shorter than the gap, of which E\[exp(-S / g)\] is an estimate.
+fn shares(model: &ArrayTheory<'_>, job: HighJob, utilisation: f64, visits: f64) -> Shares {
+    let last = if job.modifies {
+        1.0 / f64::from(job.of.max(1))
+    } else {
+        0.0
+    };
+    if !job.modifies && !job.follows {
+        return Shares {
+            full_turn: 0.0,
+            rotation: 0.0,
+            idle: 1.0 - utilisation,
+            busy: utilisation,
+        };
+    }
+    let g = gap(model);
+    let undisturbed = (1.0 - utilisation) / (1.0 + visits * g);
+    let service = model.grid.service(Access::Read, job.sectors, 1).mean();
+    let gone = libm::exp(-service / g);
+    let others = (1.0 - last) * (1.0 - undisturbed);
+    Shares {
+        full_turn: last,
+        rotation: (1.0 - last) * undisturbed,
+        idle: others * gone,
+        busy: others * (1.0 - gone),
+    }
+}
+
+/// Positioning and transfer of a write that comes after a full turn.
+fn turned(model: &ArrayTheory<'_>, sectors: u32) -> Table {
+    let turn = model.grid.constant(model.grid.revolution());
+    match model.array.rules.full_turn {
+        FullTurn::Revolution => model.grid.with_transfer(&turn, sectors),
+        FullTurn::LessTransfer => turn,
+    }
+}
+
+/// The service of a write of a partial stripe on a disk with this utilisation and these visits.
+pub(super) fn high_service(
+    model: &ArrayTheory<'_>,
+    job: HighJob,
+    utilisation: f64,
+    visits: f64,
+) -> Table {
+    let shares = shares(model, job, utilisation, visits);
+    let rotation = model
+        .grid
+        .with_transfer(&model.grid.rotation(), job.sectors);
+    let new = model.grid.service(Access::Write, job.sectors, 1);
+    Table::mixture(&[
+        (shares.full_turn, &turned(model, job.sectors)),
+        (shares.rotation, &rotation),
+        (shares.idle + shares.busy, &new),
+    ])
+}
+
+/// The waits of a disk.
+pub(super) fn waits(model: &mut ArrayTheory<'_>, disk: usize) -> Waits {
+    let step = model.grid.step();
+    let low_load = model.low_load(disk);
+    let high_load = model.high_load(disk);
+    let low_rate: f64 = low_load.iter().map(|(rate, _)| rate).sum();
+    let high_rate: f64 = high_load.iter().map(|(rate, _)| rate).sum();
+    if low_rate + high_rate == 0.0 {
+        return Waits {
+            low: Table::zero(step),
+            high: None,
+            utilisation: 0.0,
+            visits: 0.0,
+            service: Table::zero(step),
+        };
+    }
+    let low_parts: Vec<(f64, Table)> = low_load
+        .iter()
+        .map(|(rate, (visit, _))| (*rate, model.visit(visit)))
+        .collect();
+    let mixed = |parts: &[(f64, Table)]| {
+        let sum: f64 = parts.iter().map(|(rate, _)| rate).sum();
+        let parts: Vec<(f64, &Table)> = parts.iter().map(|(r, t)| (r / sum, t)).collect();
+        Table::mixture(&parts)
+    };
+    if high_rate == 0.0 {
+        let service = mixed(&low_parts);
+        let utilisation = low_rate * service.mean();
+        return Waits {
+            // The load was found to be below 1.
+            low: Table::wait_mg1(low_rate, &service).unwrap_or_else(|_| Table::zero(step)),
+            high: None,
+            utilisation,
+            visits: low_rate,
+            service,
+        };
+    }
+    // What writes take depends on the load, which depends on what they take.
+    let mut utilisation = 0.0;
+    let mut high_parts = Vec::new();
+    for _ in 0..20 {
+        high_parts = high_load
+            .iter()
+            .map(|(rate, job)| (*rate, high_service(model, *job, utilisation, low_rate)))
+            .collect();
+        let work =
+            |parts: &[(f64, Table)]| -> f64 { parts.iter().map(|(r, t)| r * t.mean()).sum() };
+        let next = (work(&low_parts) + work(&high_parts)).min(0.999);
+        let change = (next - utilisation).abs();
+        utilisation = next;
+        if change < 1e-6 {
+            break;
+        }
+    }
+    let high = mixed(&high_parts);
+    // Who waits behind a request mostly waits for the write that it comes back with, too.
+    let mut returning = 0.0;
+    let whole: Vec<(f64, Table)> = low_load
+        .iter()
+        .zip(&low_parts)
+        .map(|((rate, (_, back)), (_, first))| match back {
+            None => (*rate, first.clone()),
+            Some(job) => {
+                returning += rate;
+                let write = high_service(model, *job, utilisation, low_rate);
+                (*rate, first.plus(&write))
+            }
+        })
+        .collect();
+    // The others come from nowhere, and overtake.
+    let other_rate = (high_rate - returning).max(0.0);
+    let others: f64 = other_rate * high.mean();
+    let mut all = whole;
+    if other_rate > 1e-9 * high_rate {
+        all.push((other_rate, high.clone()));
+    }
+    let all_rate: f64 = all.iter().map(|(rate, _)| rate).sum();
+    let all = mixed(&all);
+    let first_come = Table::wait_mg1(all_rate.min(0.999 / all.mean()), &all);
+    let first_come = first_come.unwrap_or_else(|_| Table::zero(step));
+    let low = (low_rate > 0.0).then(|| mixed(&low_parts));
+    let high_wait = match &low {
+        Some(low) => Table::wait_of_high_class((high_rate, &high), (low_rate, low)),
+        None => Table::wait_mg1(high_rate, &high),
+    };
+    Waits {
+        // Cobham: W_low = W / (1 - rho_high), W that without priorities.
+        low: first_come.stretched(1.0 / (1.0 - others)),
+        high: high_wait.ok(),
+        utilisation,
+        visits: low_rate,
+        service: all,
+    }
+}
+
+/// The response of a request with partial stripes under the load.
+pub(super) fn response(model: &mut ArrayTheory<'_>, pattern: &Pattern) -> Table {
+    let step = model.grid.step();
+    let mut slowest = Table::zero(step);
+    for disk in pattern.disks() {
+        let waited_for = pattern
+            .partial
+            .iter()
+            .any(|p| p.reads.iter().any(|(d, _)| *d == disk));
+        if !waited_for && pattern.direct.contains_key(&disk) {
+            let visit = first_visit(model.array, pattern, disk);
+            slowest = slowest.max(&model.visit_response(disk, &visit));
+        }
+    }
+    for partial in &pattern.partial {
+        let mut joined = Table::zero(step);
+        for (disk, _) in &partial.reads {
+            let visit = first_visit(model.array, pattern, *disk);
+            joined = joined.max(&model.visit_response(*disk, &visit));
+        }
+        let last = last_write(model, pattern, partial);
+        slowest = slowest.max(&joined.plus(&last));
+    }
+    slowest
+}
+
+/// The slowest of the writes of a partial stripe, from the end of the pre-reads on.
+fn last_write(model: &ArrayTheory<'_>, pattern: &Pattern, partial: &Partial) -> Table {
+    let mut slowest = Table::zero(model.grid.step());
+    for (i, &(disk, sectors)) in partial.writes.iter().enumerate() {
+        // One of them is on the disk that finished last; which one does not matter.
+        if partial.modifies && i == 0 {
+            slowest = slowest.max(&turned(model, sectors));
+            continue;
+        }
+        let job = HighJob {
+            sectors,
+            modifies: partial.modifies,
+            of: partial.writes.len() as u32,
+            follows: pattern.direct.contains_key(&disk),
+        };
+        let waits = model.waits_of(disk);
+        let shares = shares(model, job, waits.utilisation, waits.visits);
+        let rest = 1.0 - shares.full_turn;
+        let rotation = model.grid.with_transfer(&model.grid.rotation(), sectors);
+        let new = model.grid.service(Access::Write, sectors, 1);
+        let busy = match &waits.high {
+            Some(wait) => wait.given_some().plus(&new),
+            None => new.clone(),
+        };
+        let write = Table::mixture(&[
+            (shares.rotation / rest, &rotation),
+            (shares.idle / rest, &new),
+            (shares.busy / rest, &busy),
+        ]);
+        slowest = slowest.max(&write);
+    }
+    slowest
+}
+
+/// The write of a kind of disk: what comes before the transfer of the access of its request, if there is one; a
+/// new access; the transfers; how many such disks.
+struct WriteLaw {
+    before: Option<Table>,
+    new: Table,
+    transfers: Vec<(f64, f64)>,
+    count: u32,
+}
+
+/// Points of the rule over transfer times.
+const TRANSFERS: usize = 6;
+
+/// The step of the quadrature over times up to `reach`: fine in a revolution, and not too many.
+fn step_up_to(reach: f64, turn: f64) -> f64 {
+    (turn / 64.0).max(reach / 600.0)
+}
+
+/// The response of a request with partial stripes that meets nobody. With one partial stripe of alike disks
+/// exact; several, which only requests that are not aligned have, are taken as independent.
+pub(super) fn alone(model: &mut ArrayTheory<'_>, pattern: &Pattern) -> Table {
+    let mut slowest = Table::zero(model.grid.step());
+    let read: Vec<usize> = pattern
+        .partial
+        .iter()
+        .flat_map(|p| p.reads.iter().map(|(disk, _)| *disk))
+        .collect();
+    let written: Vec<usize> = pattern
+        .partial
+        .iter()
+        .filter(|p| !p.modifies)
+        .flat_map(|p| p.writes.iter().map(|(disk, _)| *disk))
+        .collect();
+    for (disk, visit) in &pattern.direct {
+        if !read.contains(disk) && !written.contains(disk) {
+            slowest = slowest.max(&model.visit(visit));
+        }
+    }
+    for partial in &pattern.partial {
+        let table = if partial.modifies {
+            modify(model, pattern, partial)
+        } else {
+            reconstruct(model, pattern, partial)
+        };
+        slowest = slowest.max(&table);
+    }
+    slowest
+}
+
+/// Read-modify-write. Let A = P + c T be the end of a disk's pre-read, T its transfer time (which an access
+/// ahead of it shares if the scenario says so), and U a rotational latency. The disk that ends last, at
+/// A = a, writes until a + R + T, the others until a + U + T. With H(a, y) = P(A <= a, U + T <= y):
+///
+/// P(response <= x) = m E\[ H(A, x - A)^(m - 1); A + R + T <= x \].
+fn modify(model: &mut ArrayTheory<'_>, pattern: &Pattern, partial: &Partial) -> Table {
+    let (disk, sectors) = partial.reads[0];
+    let m = partial.reads.len() as i32;
+    let once = model.array.rules.transfer == TransferMemory::OnePerRequest;
+    let direct = pattern.direct.get(&disk).cloned().unwrap_or_default();
+    // All before the transfer of the pre-read.
+    let preread = model.grid.positioning(preread_access(model.array)).clone();
+    let (before, shared) = if once {
+        let mut sum = preread;
+        let mut count = 0;
+        for ((access, _), n) in direct.jobs() {
+            sum = sum.plus(&model.grid.positioning(access).times(n));
+            count += n;
+        }
+        (sum, f64::from(1 + count))
+    } else {
+        (model.visit(&direct).plus(&preread), 1.0)
+    };
+    let points = model.grid.transfer_points(sectors, TRANSFERS);
+    let turn = model.grid.revolution();
+    let less = model.array.rules.full_turn == FullTurn::LessTransfer;
+    let rotated = |y: f64| (y / turn).clamp(0.0, 1.0);
+    let longest = points.iter().map(|(_, t)| *t).fold(0.0, f64::max);
+    let reach = before.quantile(1.0 - 1e-10);
+    let step = step_up_to(reach, turn);
+    let ends = (reach / step).ceil() as usize;
+    let masses: Vec<(f64, f64)> = (0..ends)
+        .map(|i| {
+            let (from, to) = (i as f64 * step, (i + 1) as f64 * step);
+            let mass = before.within(to) - before.within(from);
+            (f64::midpoint(from, to), mass)
+        })
+        .collect();
+    let most = reach + (1.0 + shared) * longest + turn + step;
+    Table::new(model.grid.step(), most, {
+        let coarse_points = (most / step).ceil() as usize;
+        let value = |x: f64| -> f64 {
+            let mut sum = 0.0;
+            for &(weight, tau) in &points {
+                let after = if less { turn } else { turn + tau };
+                for &(p, mass) in &masses {
+                    let a = p + shared * tau;
+                    let y = x - a;
+                    // Half a step of what ends here has ended.
+                    let ended = ((y - after) / step + 0.5).clamp(0.0, 1.0);
+                    if ended == 0.0 {
+                        break;
+                    }
+                    let others: f64 = points
+                        .iter()
+                        .map(|&(w, t)| w * before.within(a - shared * t) * rotated(y - t))
+                        .sum();
+                    sum += weight * mass * ended * others.powi(m - 1);
+                }
+            }
+            f64::from(m) * sum
+        };
+        let values: Vec<f64> = (0..=coarse_points)
+            .map(|i| value(i as f64 * step))
+            .collect();
+        interpolated(values, step)
+    })
+}
+
+/// Reconstruct-write. The pre-reads end at J; disk i of the others, whose access of the same request (if there
+/// is one) ends at D = P + T, writes: if D > J at once, until D + T; else after a rotation, until J + U + T;
+/// without such an access after a new seek, until J + S.
+fn reconstruct(model: &mut ArrayTheory<'_>, pattern: &Pattern, partial: &Partial) -> Table {
+    let mut joined = Table::zero(model.grid.step());
+    for (disk, _) in &partial.reads {
+        let visit = first_visit(model.array, pattern, *disk);
+        joined = joined.max(&model.visit(&visit));
+    }
+    let turn = model.grid.revolution();
+    let rotated = |y: f64| (y / turn).clamp(0.0, 1.0);
+    let reach = joined.quantile(1.0 - 1e-10);
+    let step = step_up_to(reach, turn);
+    let ends = (reach / step).ceil() as usize;
+    let mut kinds: Vec<(u32, Option<Visit>, u32)> = Vec::new();
+    for &(disk, sectors) in &partial.writes {
+        let visit = pattern.direct.get(&disk).cloned();
+        match kinds
+            .iter_mut()
+            .find(|(s, v, _)| *s == sectors && *v == visit)
+        {
+            Some((_, _, count)) => *count += 1,
+            None => kinds.push((sectors, visit, 1)),
+        }
+    }
+    // For each kind: what comes before its transfer, and the distribution of a new access.
+    let laws: Vec<WriteLaw> = kinds
+        .into_iter()
+        .map(|(sectors, visit, count)| {
+            let new = model.grid.service(Access::Write, sectors, 1);
+            let before = visit.map(|visit| {
+                // All accesses but the last as they are, of the last the positioning.
+                let mut sum = Table::zero(model.grid.step());
+                for ((access, sectors), n) in visit.jobs() {
+                    sum = sum.plus(&model.grid.service(access, sectors, 1).times(n - 1));
+                    sum = sum.plus(model.grid.positioning(access));
+                }
+                sum
+            });
+            WriteLaw {
+                before,
+                new,
+                transfers: model.grid.transfer_points(sectors, TRANSFERS),
+                count,
+            }
+        })
+        .collect();
+    let done = |x: f64, t: f64| -> f64 {
+        let of = |law: &WriteLaw| {
+            let one: f64 = match &law.before {
+                None => law.new.within(x - t),
+                Some(before) => law
+                    .transfers
+                    .iter()
+                    .map(|&(w, tau)| {
+                        let there = before.within(t - tau);
+                        let late = (before.within(x - 2.0 * tau) - there).max(0.0);
+                        w * (late + there * rotated(x - t - tau))
+                    })
+                    .sum(),
+            };
+            one.powi(law.count as i32)
+        };
+        laws.iter().map(of).product()
+    };
+    let slowest = laws
+        .iter()
+        .map(|law| {
+            let longest = law.transfers.iter().map(|(_, t)| *t).fold(0.0, f64::max);
+            let own = law.before.as_ref().map_or(0.0, |b| b.quantile(1.0 - 1e-12));
+            let new = law.new.quantile(1.0 - 1e-12);
+            (reach + new.max(turn + longest)).max(own + 2.0 * longest)
+        })
+        .fold(0.0, f64::max);
+    let masses: Vec<(f64, f64)> = (0..ends)
+        .map(|i| {
+            let (from, to) = (i as f64 * step, (i + 1) as f64 * step);
+            let mass = joined.within(to) - joined.within(from);
+            (f64::midpoint(from, to), mass)
+        })
+        .collect();
+    let value = |x: f64| -> f64 {
+        let before = masses.iter().take_while(|(t, _)| *t <= x);
+        before.map(|&(t, mass)| mass * done(x, t)).sum()
+    };
+    let most = slowest + step;
+    let values: Vec<f64> = (0..=(most / step).ceil() as usize)
+        .map(|i| value(i as f64 * step))
+        .collect();
+    Table::new(model.grid.step(), most, interpolated(values, step))
+}
+
+/// The function with these values at multiples of `step`, straight between.
+fn interpolated(values: Vec<f64>, step: f64) -> impl Fn(f64) -> f64 {
+    move |t| {
+        let at = t / step;
+        let i = at as usize;
+        match (values.get(i), values.get(i + 1)) {
+            (Some(a), Some(b)) => a + (b - a) * (at - i as f64),
+            (Some(a), None) => *a,
+            _ => 1.0,
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! What requests become: all plans with their probabilities.
+
+use std::collections::BTreeMap;
+
+use iosonar_device::Access;
+use iosonar_raid::{Level, Placement, Plan, Planner, StageKind};
+use iosonar_sim_core::Seed;
+use iosonar_trace::{Op, Request};
+use iosonar_units::{Sector, Sectors};
+use iosonar_workload::{Addresses, SyntheticLoad, Workload};
+
+use crate::offered::Idle;
+use crate::{ArrayModel, LevelOptions};
+
+/// An access to a disk: what, how much.
+pub(super) type Job = (Access, u32);
+
+/// What a request asks of one disk: accesses, each so often. They are served one after the other, so that
+/// their order does not matter for their end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Visit(BTreeMap<(bool, u32), u32>);
+
+impl Visit {
+    pub(super) fn add(&mut self, (access, sectors): Job) {
+        *self.0.entry((access != Access::Read, sectors)).or_insert(0) += 1;
+    }
+
+    /// Adds a kind of access that may be there.
+    pub(super) fn take_kind(&mut self, (access, sectors): Job) {
+        self.0.insert((access != Access::Read, sectors), 1);
+    }
+
+    /// The same for all of another visit.
+    pub(super) fn take_kinds(&mut self, other: &Self) {
+        other.jobs().for_each(|(job, _)| self.take_kind(job));
+    }
+
+    /// The accesses with their numbers.
+    pub(super) fn jobs(&self) -> impl Iterator<Item = (Job, u32)> {
+        self.0.iter().map(|(&(writes, sectors), &count)| {
+            let access = if writes { Access::Write } else { Access::Read };
+            ((access, sectors), count)
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many accesses.
+    pub(super) fn len(&self) -> u32 {
+        self.0.values().sum()
+    }
+}
+
+/// A partly written stripe: pre-reads, then writes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Partial {
+    /// Whether it is a read-modify-write, rather than a reconstruct-write.
+    pub(super) modifies: bool,
+    /// What is read first: disk and sectors.
+    pub(super) reads: Vec<(usize, u32)>,
+    /// What is written then.
+    pub(super) writes: Vec<(usize, u32)>,
+}
+
+/// A way in which a request may go.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Pattern {
+    /// Whether it is a write.
+    pub(super) writes: bool,
+    /// What is issued at once and waits for nothing, disk by disk.
+    pub(super) direct: BTreeMap<usize, Visit>,
+    /// Partly written stripes.
+    pub(super) partial: Vec<Partial>,
+}
+
+impl Pattern {
+    fn of(plan: &Plan, op: Op) -> Option<Self> {
+        let mut pattern = Self {
+            writes: op != Op::Read,
+            direct: BTreeMap::new(),
+            partial: Vec::new(),
+        };
+        for stage in plan.stages() {
+            let subs = |range: &std::ops::Range<usize>| {
+                let subs = plan.sub_requests()[range.clone()].iter();
+                subs.map(|s| (s.disk, s.sectors.get())).collect::<Vec<_>>()
+            };
+            match stage.kind {
+                StageKind::Direct(access) => {
+                    for (disk, sectors) in subs(&stage.first) {
+                        pattern
+                            .direct
+                            .entry(disk)
+                            .or_default()
+                            .add((access, sectors));
+                    }
+                }
+                // Where there is nothing to read, the writes go at once.
+                StageKind::ReadModifyWrite | StageKind::ReconstructWrite
+                    if stage.first.is_empty() =>
+                {
+                    for (disk, sectors) in subs(&stage.then) {
+                        pattern
+                            .direct
+                            .entry(disk)
+                            .or_default()
+                            .add((Access::Write, sectors));
+                    }
+                }
+                StageKind::ReadModifyWrite | StageKind::ReconstructWrite => {
+                    pattern.partial.push(Partial {
+                        modifies: stage.kind == StageKind::ReadModifyWrite,
+                        reads: subs(&stage.first),
+                        writes: subs(&stage.then),
+                    });
+                }
+                StageKind::Copy => return None,
+            }
+        }
+        Some(pattern)
+    }
+
+    /// All disks that it goes to.
+    pub(super) fn disks(&self) -> Vec<usize> {
+        let partial = self.partial.iter();
+        let of_partial = partial.flat_map(|p| p.reads.iter().chain(&p.writes));
+        let mut all: Vec<usize> = self
+            .direct
+            .keys()
+            .copied()
+            .chain(of_partial.map(|(disk, _)| *disk))
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// What a pattern asks of a disk: the group that the disk belongs to, what is direct, and its parts in
+/// partial stripes (which, whether it is a write, sectors).
+type Asked = (usize, Visit, Vec<(usize, bool, u32)>);
+
+impl Pattern {
+    /// The pattern without the numbers of its disks: patterns with the same key are alike to disks that are
+    /// alike within their groups.
+    pub(super) fn key(&self, group: impl Fn(usize) -> usize) -> (Vec<Asked>, Vec<bool>) {
+        let asked = |disk: usize| {
+            let direct = self.direct.get(&disk).cloned().unwrap_or_default();
+            let mut parts = Vec::new();
+            for (i, partial) in self.partial.iter().enumerate() {
+                for (writes, all) in [(false, &partial.reads), (true, &partial.writes)] {
+                    let own = all.iter().filter(|(d, _)| *d == disk);
+                    parts.extend(own.map(|&(_, sectors)| (i, writes, sectors)));
+                }
+            }
+            (group(disk), direct, parts)
+        };
+        let mut all: Vec<Asked> = self.disks().into_iter().map(asked).collect();
+        all.sort();
+        (all, self.partial.iter().map(|p| p.modifies).collect())
+    }
+}
+
+/// The patterns of a class.
+#[derive(Clone, Debug)]
+pub(super) struct Patterns {
+    /// With their probabilities, which sum to 1.
+    pub(super) all: Vec<(f64, Pattern)>,
+    /// Whether they were gone through, rather than drawn.
+    pub(super) is_exact: bool,
+}
+
+/// The most outcomes that are gone through, and how many are drawn where there are more.
+const MOST_OUTCOMES: u64 = 200_000;
+const DRAWN: usize = 20_000;
+
+impl Patterns {
+    /// Of the requests of a class on this array; `None` if requests go on as steps that theory does not
+    /// know.
+    pub(super) fn new(array: &ArrayModel, class: &Workload, seed: &Seed) -> Option<Self> {
+        let mut found: BTreeMap<Pattern, f64> = BTreeMap::new();
+        let mut planner = array.planner(seed).ok()?;
+        let mut add = |probability: f64, request: &Request, planner: &mut Level| {
+            let pattern = plan(array, planner, request)?;
+            *found.entry(pattern).or_insert(0.0) += probability;
+            Some(())
+        };
+        let outcomes = outcomes(array, class, &planner);
+        let is_exact = outcomes.is_some();
+        if let Some(outcomes) = outcomes {
+            for (probability, request, chosen) in outcomes {
+                if let Some(chosen) = chosen {
+                    planner.fix_choices(chosen);
+                }
+                add(probability, &request, &mut planner)?;
+            }
+        } else {
+            for request in SyntheticLoad::new(vec![class.clone()], seed).take(DRAWN) {
+                add(1.0, &request, &mut planner)?;
+            }
+        }
+        let total: f64 = found.values().sum();
+        let all = found.into_iter().map(|(pattern, p)| (p / total, pattern));
+        Some(Self {
+            all: all.collect(),
+            is_exact,
+        })
+    }
+}
+
+fn plan(array: &ArrayModel, planner: &mut Level, request: &Request) -> Option<Pattern> {
+    let idle: Vec<Idle> = (0..array.disks + array.spares()).map(|_| Idle).collect();
+    let mut plan = Plan::default();
+    planner.plan(request, &idle, &mut plan);
+    if array.rules.coalesce {
+        plan.coalesce();
+    }
+    Pattern::of(&plan, request.op)
+}
+
+/// A request with its probability, and the choices that it meets.
+type Outcome = (f64, Request, Option<[u64; 2]>);
+
+/// All outcomes, where they can be gone through.
+fn outcomes(array: &ArrayModel, class: &Workload, planner: &Level) -> Option<Vec<Outcome>> {
+    let block = u64::from(class.block.get());
+    let sizes = class.size.distribution();
+    let ops = [
+        (Op::Read, class.read_share),
+        (Op::Write, 1.0 - class.read_share),
+    ];
+    let ops = ops.into_iter().filter(|(_, share)| *share > 0.0);
+    // Where it may lie, or what may be chosen for it.
+    let places: Vec<(u64, Option<[u64; 2]>)> = match array.placement {
+        Placement::Random => {
+            let [first, second] = planner.choices()?;
+            let both = (0..first).flat_map(|a| (0..second).map(move |b| (0, Some([a, b]))));
+            both.collect()
+        }
+        Placement::Addressed if class.addresses == Addresses::Uniform => {
+            let period = period(array)?;
+            let starts = period / block;
+            if !period.is_multiple_of(block) || starts > 4096 {
+                return None;
+            }
+            (0..starts).map(|i| (i * block, None)).collect()
+        }
+        Placement::Addressed => return None,
+    };
+    let count = (places.len() * sizes.len()) as u64;
+    if count > MOST_OUTCOMES || sizes.iter().any(|(_, n)| n * block > u64::from(u32::MAX)) {
+        return None;
+    }
+    let mut all = Vec::new();
+    for (op, share) in ops {
+        for &(of_size, blocks) in &sizes {
+            for &(sector, chosen) in &places {
+                let request = Request {
+                    op,
+                    sector: Sector::new(sector),
+                    sectors: Sectors::new((blocks * block) as u32),
+                    ..Request::default()
+                };
+                let probability = share * of_size / places.len() as f64;
+                all.push((probability, request, chosen));
+            }
+        }
+    }
+    Some(all)
+}
+
+/// After how many sectors of addresses the layout repeats itself; `None` where it depends on more.
+fn period(array: &ArrayModel) -> Option<u64> {
+    let (disks, unit) = (array.disks as u64, u64::from(array.stripe_unit.get()));
+    match array.level {
+        LevelOptions::Striped => Some(disks * unit),
+        LevelOptions::Parity {
+            parities,
+            groups: 1,
+            ..
+        } => Some(disks * (disks - u64::from(parities)) * unit),
+        _ => None,
+    }
+}

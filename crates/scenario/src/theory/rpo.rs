@@ -1,0 +1,192 @@
+//! Disks with rotational positioning optimisation.
+
+use iosonar_analytic::Table;
+use iosonar_analytic::open::{VaryingService, VaryingServiceQueue};
+use iosonar_device::Access;
+use iosonar_disk_model::RpoCount;
+
+use super::array::{ArrayTheory, Class};
+use super::disk::DiskGrid;
+use super::patterns::Visit;
+use super::{ResponseTheory, Standing, StationTheory, Theory};
+
+/// The service of one kind of access with the shortest of as many positionings as jobs are there.
+pub(super) struct RpoService<'a> {
+    grid: &'a DiskGrid,
+    access: Access,
+    sectors: u32,
+    count: RpoCount,
+    alike: usize,
+}
+
+/// From so many jobs on another one makes no difference that matters.
+const ALIKE: usize = 400;
+
+impl<'a> RpoService<'a> {
+    /// Of this access; at most `most` positionings are looked at.
+    pub(super) fn new(
+        grid: &'a DiskGrid,
+        (access, sectors): (Access, u32),
+        count: RpoCount,
+        most: usize,
+    ) -> Self {
+        let more = match count {
+            RpoCount::Including => 0,
+            RpoCount::Excluding => 1,
+        };
+        Self {
+            grid,
+            access,
+            sectors,
+            count,
+            alike: most.saturating_add(more).min(ALIKE),
+        }
+    }
+
+    fn table(&self, present: usize) -> Table {
+        let candidates = match self.count {
+            RpoCount::Including => present,
+            RpoCount::Excluding => present.saturating_sub(1).max(1),
+        };
+        self.grid
+            .service(self.access, self.sectors, candidates as u32)
+    }
+}
+
+impl VaryingService for RpoService<'_> {
+    fn mean(&self, present: usize) -> f64 {
+        self.table(present.min(self.alike)).mean()
+    }
+
+    fn arrivals(&self, present: usize, rate: f64) -> Vec<f64> {
+        let table = self.table(present.min(self.alike));
+        let step = table.step();
+        let values = table.values();
+        let longest = values.len() as f64 * step * rate;
+        // Poisson: far beyond the largest mean there is nothing.
+        let most = (longest + 10.0 * longest.sqrt() + 20.0) as usize;
+        let mut all = vec![0.0; most];
+        for (i, pair) in values.windows(2).enumerate() {
+            let mass = pair[1] - pair[0];
+            let mean = (i as f64 + 0.5) * step * rate;
+            let mut p = mass * libm::exp(-mean);
+            for (k, sum) in all.iter_mut().enumerate() {
+                *sum += p;
+                p *= mean / (k + 1) as f64;
+            }
+        }
+        all
+    }
+
+    fn alike_from(&self) -> usize {
+        self.alike
+    }
+}
+
+/// Each disk alone by its embedded chain, where all visits are one access of one kind.
+pub(super) fn answer(
+    model: &ArrayTheory<'_>,
+    classes: &[Class],
+    (count, most): (RpoCount, usize),
+    is_poisson: bool,
+    theory: &mut Theory,
+) {
+    let disks = model.array.disks + model.array.spares();
+    let mut rates = vec![0.0; disks];
+    let mut kind: Option<&Visit> = None;
+    let mut alike = classes.iter().all(|class| class.batch.mean() == 1.0);
+    for class in classes {
+        for (probability, pattern) in &class.patterns {
+            alike &= pattern.partial.is_empty();
+            for (disk, visit) in &pattern.direct {
+                rates[*disk] += class.requests() * probability;
+                alike &= visit.len() == 1 && *kind.get_or_insert(visit) == visit;
+            }
+        }
+    }
+    let Some((job, _)) = kind.and_then(|visit| visit.jobs().next()).filter(|_| alike) else {
+        theory.remark(
+            "no theory for RPO where requests bring several accesses, or of several kinds, to a disk",
+        );
+        return;
+    };
+    if !is_poisson {
+        theory.remark("no theory for RPO unless arrivals are Poisson");
+        return;
+    }
+    let service = RpoService::new(&model.grid, job, count, most);
+    let fastest = service.mean(service.alike_from());
+    let busiest = rates.iter().copied().fold(0.0, f64::max);
+    let total: f64 = classes.iter().map(Class::requests).sum();
+    theory.capacity_per_s = Some(total * 1e3 / (busiest * fastest));
+    let mut known: Vec<(f64, VaryingServiceQueue)> = Vec::new();
+    for (disk, &rate) in rates.iter().enumerate() {
+        let near = |(known, _): &&(f64, _)| (known - rate).abs() <= 1e-9 * rate;
+        let queue = match known.iter().find(near) {
+            Some((_, queue)) => queue.clone(),
+            None if rate == 0.0 => continue,
+            None => match VaryingServiceQueue::new(rate, &service) {
+                Ok(queue) => {
+                    known.push((rate, queue.clone()));
+                    queue
+                }
+                Err(iosonar_analytic::AnalyticError::Unstable { offered }) => {
+                    theory.unstable = Some(offered);
+                    return;
+                }
+                Err(other) => {
+                    theory.remark(other.to_string());
+                    return;
+                }
+            },
+        };
+        let wait = queue.mean_response() - queue.mean_service();
+        theory.stations.push(StationTheory {
+            station: format!("disk/{disk}"),
+            visits_per_s: rate * 1e3,
+            mean_service_ms: queue.mean_service(),
+            scv: f64::NAN,
+            utilisation: queue.utilisation(),
+            mean_wait_ms: wait,
+        });
+    }
+    // The response of a visit to each disk, weighted by how often requests go there.
+    let single = |class: &Class| class.patterns.iter().all(|(_, p)| p.direct.len() == 1);
+    let responses = |disk: usize| {
+        let station = &theory.stations[disk];
+        station.mean_service_ms + station.mean_wait_ms
+    };
+    if theory.stations.len() < disks {
+        return;
+    }
+    if classes.iter().all(single) {
+        let mean = (0..disks)
+            .map(|disk| rates[disk] / total * responses(disk))
+            .sum();
+        theory.response = Some(ResponseTheory {
+            standing: Standing::Exact,
+            how: "the embedded Markov chain of a disk with RPO",
+            mean_ms: mean,
+            table: None,
+            inverted: None,
+        });
+        theory.remark("no theory for the distribution of responses with RPO, only for their mean");
+        return;
+    }
+    let mut lower = 0.0;
+    for class in classes {
+        for (probability, pattern) in &class.patterns {
+            let slowest = pattern
+                .direct
+                .keys()
+                .map(|disk| responses(*disk))
+                .fold(0.0, f64::max);
+            lower += class.requests() / total * probability * slowest;
+        }
+    }
+    theory.lower_bound_ms = Some(lower);
+    theory.remark(
+        "no theory for the join of several disks with RPO: each disk alone is told, and the slowest takes at \
+         least as long",
+    );
+}
