@@ -5,6 +5,7 @@ pub(crate) mod generate;
 mod pictures;
 mod reading;
 mod replay;
+mod theory;
 mod traces;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ pub(crate) use generate::Generate;
 pub(crate) use pictures::{LookArgs, Plot, Report};
 pub(crate) use reading::ReadArgs;
 pub(crate) use replay::{EngineArgs, Replay, TargetArgs};
+pub(crate) use theory::{Find, Model, Plan, ServicesName, StructureName};
 pub(crate) use traces::{Analyze, Convert, Formats, Info, Split};
 
 /// The command line as it is typed.
@@ -43,6 +45,10 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Simulate what scenario files describe
     Sim(Sim),
+    /// Answer without simulating: what theory can say about a scenario, or a networked system
+    Model(Box<Model>),
+    /// Find the highest load, or the fewest disks, that meets a target
+    Plan(Box<Plan>),
     /// Replay a load on a block device or file, at its original timing
     Replay(Box<Replay>),
     /// Record what block devices do, with the kernel's trace points

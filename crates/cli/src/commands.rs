@@ -8,6 +8,8 @@ pub(crate) mod demo;
 pub(crate) mod formats;
 pub(crate) mod generate;
 pub(crate) mod info;
+pub(crate) mod model;
+pub(crate) mod plan;
 pub(crate) mod plot;
 pub(crate) mod prepare;
 pub(crate) mod profiles;

@@ -141,6 +141,23 @@ impl Simulation {
     }
 }
 
+impl Simulation {
+    /// The same with another arrival rate of all classes together, each with its share; a closed loop and a
+    /// trace stay as they are.
+    #[must_use]
+    pub fn at_rate(&self, per_s: f64) -> Self {
+        let mut simulation = self.clone();
+        if let (Some(now), Load::Synthetic { classes, .. }) =
+            (self.load.requests_per_s(), &mut simulation.load)
+        {
+            for class in classes {
+                class.arrivals = class.arrivals.scaled(per_s / now);
+            }
+        }
+        simulation
+    }
+}
+
 fn replications(
     check: &Checker<'_>,
     file: &ScenarioFile,

@@ -90,6 +90,26 @@ impl ArrivalLaw {
         }
     }
 
+    /// The same law with `factor` times as many arrivals in the same time. What lasts (phases, windows, bins) lasts
+    /// as long as before.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        let mut law = self.clone();
+        match &mut law {
+            Self::Poisson { per_s }
+            | Self::Constant { per_s }
+            | Self::OnOff { per_s, .. }
+            | Self::BModel { per_s, .. }
+            | Self::Noise { per_s, .. } => *per_s *= factor,
+            Self::Modulated(phases) => {
+                for phase in phases {
+                    phase.per_s *= factor;
+                }
+            }
+        }
+        law
+    }
+
     /// The process behind it.
     pub(crate) fn process(&self, batch: &Batch, component: &str, seed: &Seed) -> Arrivals {
         let distance = |per_s: f64| Nanos::from_secs_f64(1.0 / per_s);

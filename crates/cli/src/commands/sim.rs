@@ -29,6 +29,7 @@ use crate::files;
 use crate::json::Output;
 use crate::picture;
 pub(crate) use describe::{headline, per_second};
+pub(crate) use figures::add_response_time;
 use stages::StageTable;
 
 /// A scenario with the name that tables and pictures call it by.

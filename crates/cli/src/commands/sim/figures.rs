@@ -90,7 +90,7 @@ pub(super) fn add_to(
 }
 
 /// The response times of all requests, with what is known of their errors.
-pub(super) fn add_response_time(json: &mut Output, labels: &Value, result: &SimulationResult) {
+pub(crate) fn add_response_time(json: &mut Output, labels: &Value, result: &SimulationResult) {
     let stderr = Some(result.mean_ms.stderr);
     let of_quantile = |p| result.quantile_ms(p).stderr;
     json.times_with(

@@ -1,0 +1,132 @@
+//! Answers without simulation, and capacity planning.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{key_and_value, key_and_values};
+
+#[derive(Args, Debug)]
+pub(crate) struct Model {
+    /// Scenario files, as for sim; or one file of a networked RAID system
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Another value for a key, such as array.disks=8; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Where all randomness of the simulation comes from, instead of the file's seed
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Simulate, too: the error of every figure, and both curves on one chart
+    #[arg(long)]
+    pub(crate) with_sim: bool,
+    /// Lay measured points over it: for a scenario records in any trace format; for a networked system CSV with
+    /// the columns `jobs`, `response_s` and, if known, `stderr_s`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) measured: Option<PathBuf>,
+    /// Draw the distributions of response times (.png or .svg)
+    #[arg(long, value_name = "OUT")]
+    pub(crate) cdf: Option<PathBuf>,
+    /// Networked system: draw response times against the number of jobs (.png or .svg)
+    #[arg(long, value_name = "OUT")]
+    pub(crate) curve: Option<PathBuf>,
+    /// Networked system: the same with each of these values of a key, such as `network.mbit_per_s=10,100,1000`
+    #[arg(long, value_name = "KEY=V,V,...", value_parser = key_and_values)]
+    pub(crate) vary: Option<(String, Vec<String>)>,
+    /// Networked system: with so many jobs elasticities and upgrades are ranked [default: all that there are]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) at: Option<u32>,
+    /// Networked system: the best upgrades together that cost at most this
+    #[arg(long, value_name = "COST")]
+    pub(crate) budget: Option<f64>,
+    /// Networked system: laws of service in the simulation
+    #[arg(long, value_name = "LAW", default_value = "exponential")]
+    pub(crate) services: ServicesName,
+    /// Networked system: whether a job goes to its storage servers one after the other, as the formulas have
+    /// it, or to all at once
+    #[arg(long, value_name = "HOW", default_value = "serial")]
+    pub(crate) structure: StructureName,
+    /// Write the table as CSV
+    #[arg(long, value_name = "OUT")]
+    pub(crate) csv: Option<PathBuf>,
+    /// How many independent runs of the simulation, instead of the scenario's number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) replications: Option<u32>,
+    /// How many threads; results do not depend on it [default: all processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// Print results for programs, as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ServicesName {
+    /// As mean value analysis has them
+    Exponential,
+    /// Constant, at the disks as variable as their rotational latencies
+    Realistic,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StructureName {
+    /// One after the other
+    Serial,
+    /// All at once
+    ForkJoin,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Plan {
+    /// A scenario file, as for sim; or the file of a networked RAID system
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// What must hold: mean, p50, p99, p99.9, ... of the response time, as in "p99 < 20ms"; or
+    /// "throughput > 200" in requests per second
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) slo: String,
+    /// What is looked for [default: rate; of closed loops and networked systems jobs]
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) find: Option<Find>,
+    /// Another value for a key, such as array.disks=8; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Where all randomness of the simulation comes from, instead of the file's seed
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// How near the highest rate is looked for, as a share of it
+    #[arg(long, value_name = "SHARE", default_value = "0.01", value_parser = super::precision)]
+    pub(crate) within: f64,
+    /// The most disks, or jobs, that are tried
+    #[arg(long, value_name = "N", default_value = "64", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) most: u32,
+    /// Draw the response time against the load, with the target and the knee (.png or .svg)
+    #[arg(long, value_name = "OUT")]
+    pub(crate) curve: Option<PathBuf>,
+    /// How many independent runs confirm each point, instead of the scenario's number (at least 5)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..))]
+    pub(crate) replications: Option<u32>,
+    /// How many threads; results do not depend on it [default: all processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// Print results for programs, as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Find {
+    /// The highest arrival rate that meets the target
+    Rate,
+    /// The fewest disks that meet it
+    Disks,
+    /// The most jobs (users who wait) that meet a response time, or the fewest that reach a throughput
+    Jobs,
+}

@@ -1,0 +1,115 @@
+//! `iosonar model`: scenarios in, what theory says of them out.
+
+mod networked;
+mod scenarios;
+
+use std::path::Path;
+use std::thread::available_parallelism;
+
+use anyhow::Context;
+use iosonar_scenario::networked::NetworkedRaid;
+use iosonar_scenario::{Overrides, ScenarioError};
+
+use crate::args::Model;
+use crate::exit::{Ending, Usage};
+use crate::files;
+use crate::picture;
+
+pub(crate) fn run(args: &Model) -> anyhow::Result<Ending> {
+    check_outputs(args)?;
+    let texts: Vec<String> = args
+        .files
+        .iter()
+        .map(|path| read(path))
+        .collect::<Result<_, ScenarioError>>()?;
+    match (texts.as_slice(), args.files.as_slice()) {
+        ([text], [path]) if NetworkedRaid::is_meant(text) => networked::run(args, path, text),
+        _ if texts.iter().any(|text| NetworkedRaid::is_meant(text)) => {
+            let problem = "a networked system is looked at alone: give one file at a time";
+            Err(Usage(problem.to_owned()).into())
+        }
+        _ => {
+            let only = |given: bool, option: &str| match given {
+                true => Err(Usage(format!(
+                    "{option} is for networked systems, and {} is a scenario",
+                    args.files[0].display()
+                ))),
+                false => Ok(()),
+            };
+            only(args.curve.is_some(), "--curve")?;
+            only(args.vary.is_some(), "--vary")?;
+            only(args.at.is_some(), "--at")?;
+            only(args.budget.is_some(), "--budget")?;
+            scenarios::run(args)
+        }
+    }
+}
+
+/// The text of a scenario file.
+pub(crate) fn read(path: &Path) -> Result<String, ScenarioError> {
+    std::fs::read_to_string(path).map_err(|source| ScenarioError::Io {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn overrides(args: &Model) -> Overrides {
+    Overrides {
+        seed: args.seed,
+        replications: args.replications,
+        set: args.set.clone(),
+        ..Overrides::default()
+    }
+}
+
+/// How many threads.
+pub(crate) fn threads(given: Option<u16>) -> usize {
+    given.map_or_else(
+        || available_parallelism().map_or(1, usize::from),
+        usize::from,
+    )
+}
+
+/// Does `work` with so many threads.
+pub(crate) fn with_threads<T: Send>(
+    given: Option<u16>,
+    work: impl FnOnce() -> T + Send,
+) -> anyhow::Result<T> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads(given))
+        .build()
+        .context("no threads to be had")?;
+    Ok(pool.install(work))
+}
+
+/// What can be said against the outputs before anything is read.
+fn check_outputs(args: &Model) -> anyhow::Result<()> {
+    for pictures in args.cdf.iter().chain(&args.curve) {
+        picture::kind_of(pictures)?;
+    }
+    let outputs = [&args.cdf, &args.curve, &args.csv];
+    let outputs: Vec<&Path> = outputs.iter().filter_map(|path| path.as_deref()).collect();
+    for (i, output) in outputs.iter().enumerate() {
+        for input in args.files.iter().chain(&args.measured) {
+            files::refuse_same(input, output)?;
+        }
+        if let Some(other) = outputs[..i]
+            .iter()
+            .find(|other| files::would_be_same(other, output))
+        {
+            return Err(Usage(format!(
+                "{} and {} name the same file: one output would overwrite the other",
+                other.display(),
+                output.display()
+            ))
+            .into());
+        }
+        files::refuse_without_folder(output)?;
+    }
+    if let Some(budget) = args.budget
+        && !(budget >= 0.0 && budget.is_finite())
+    {
+        return Err(Usage(format!("--budget is {budget}, expected a cost from 0 on")).into());
+    }
+    Ok(())
+}

@@ -1,0 +1,515 @@
+//! Disks, arrays and SSDs: loads, bounds, response times; beside them the simulation.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use iosonar_plot::{Colour, Line, Mark, Size, Theme};
+use iosonar_report::{Quantity, cdf_of, curve, curve_with_band};
+use iosonar_scenario::theory::{ResponseTheory, ServiceTheory, Theory};
+use iosonar_scenario::{ScenarioError, Simulation, SimulationResult};
+use iosonar_stats::Distribution;
+use iosonar_trace::output::WholeFile;
+use iosonar_trace::{Batch, input};
+use iosonar_units::Nanos;
+use serde_json::{Map, Value, json};
+
+use super::{overrides, threads};
+use crate::args::Model;
+use crate::commands::sim::{Files, headline, simulate};
+use crate::exit::{Ending, note, print};
+use crate::json::Output;
+use crate::picture;
+use crate::table::Table;
+
+/// Which quantiles are told.
+const QUANTILES: [(&str, f64); 5] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+];
+
+/// A scenario with its answers.
+struct Answered {
+    name: String,
+    simulation: Simulation,
+    theory: Theory,
+    result: Option<SimulationResult>,
+}
+
+pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
+    // All are checked before the first is simulated.
+    let mut all = Vec::new();
+    for path in &args.files {
+        let simulation = Simulation::load(path, &overrides(args))?;
+        let theory = simulation.theory();
+        if let Some(offered) = theory.unstable {
+            return Err(unstable(path, &theory, offered).into());
+        }
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        all.push(Answered {
+            name: name.into_owned(),
+            simulation,
+            theory,
+            result: None,
+        });
+    }
+    let measured = args.measured.as_deref().map(records).transpose()?;
+    if args.with_sim {
+        for answered in &mut all {
+            let simulation = &answered.simulation;
+            let result = simulate(
+                simulation,
+                threads(args.threads),
+                &Files::default(),
+                !args.quiet,
+            )?;
+            answered.result = Some(result);
+        }
+    }
+    if args.json {
+        let mut json = Output::new("model");
+        for answered in &all {
+            add_to(&mut json, answered);
+        }
+        if let Some((name, distribution)) = &measured {
+            json.times(
+                "response_time",
+                &json!({ "measured": name }),
+                distribution,
+                None,
+            );
+        }
+        print(&json.text())?;
+    } else if !args.quiet {
+        if all.len() > 3 && args.with_sim {
+            print(&errors(&all))?;
+        } else {
+            for answered in &all {
+                print(&describe(answered, measured.as_ref()))?;
+            }
+        }
+    }
+    if let Some(path) = &args.csv {
+        WholeFile::write_all(path, csv(&all).as_bytes())
+            .with_context(|| format!("{}: cannot write", path.display()))?;
+    }
+    if let Some(path) = &args.cdf {
+        draw(&all, measured.as_ref(), path)?;
+        if !args.quiet {
+            note(&format!("the distributions are in {}", path.display()));
+        }
+    }
+    Ok(Ending::Done)
+}
+
+fn unstable(path: &Path, theory: &Theory, offered: f64) -> ScenarioError {
+    let most = theory.capacity_per_s.unwrap_or(f64::NAN);
+    ScenarioError::Incomplete {
+        path: path.to_owned(),
+        problem: format!(
+            "unstable: the busiest station is offered {offered:.3} times what it can do, so that the queue only \
+             grows; it is stable below {most:.1} requests/s"
+        ),
+    }
+}
+
+/// The response times of recorded requests.
+fn records(path: &Path) -> anyhow::Result<(String, Distribution)> {
+    let mut reader = input::open(path)?;
+    let (mut batch, mut all) = (Batch::default(), Distribution::default());
+    while reader.next_batch(&mut batch)? > 0 {
+        for record in batch.records() {
+            if let Some(time) = record.outcome.response_time() {
+                all.push(time);
+            }
+        }
+    }
+    if all.count() == 0 {
+        anyhow::bail!(
+            "{}: nothing is measured: the requests have no response times",
+            path.display()
+        );
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok((name.into_owned(), all))
+}
+
+fn ms(value: f64) -> String {
+    if value.is_finite() {
+        Nanos::from_millis_f64(value).to_string()
+    } else {
+        "-".to_owned()
+    }
+}
+
+/// Services and stations.
+fn stations(theory: &Theory) -> String {
+    let mut text = String::new();
+    if !theory.services.is_empty() {
+        let mut table = Table::new(&["service", "mean", "sd", "scv"]);
+        for service in &theory.services {
+            table.row(vec![
+                service_name(service),
+                ms(service.law.mean()),
+                ms(service.law.variance().sqrt()),
+                format!("{:.3}", service.law.scv()),
+            ]);
+        }
+        text += &table.text();
+    }
+    if !theory.stations.is_empty() {
+        let header = [
+            "station",
+            "visits/s",
+            "service",
+            "scv",
+            "utilisation",
+            "wait",
+        ];
+        let mut table = Table::new(&header);
+        for station in &theory.stations {
+            let scv = match station.scv {
+                scv if scv.is_finite() => format!("{scv:.3}"),
+                _ => "-".to_owned(),
+            };
+            let share = |value: f64| match value.is_finite() {
+                true => format!("{:.2} %", 100.0 * value),
+                false => "-".to_owned(),
+            };
+            let rate = match station.visits_per_s {
+                rate if rate.is_finite() => format!("{rate:.2}"),
+                _ => "-".to_owned(),
+            };
+            table.row(vec![
+                station.station.clone(),
+                rate,
+                ms(station.mean_service_ms),
+                scv,
+                share(station.utilisation),
+                ms(station.mean_wait_ms),
+            ]);
+        }
+        text += &table.text();
+    }
+    text
+}
+
+fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> String {
+    let Answered {
+        name,
+        simulation,
+        theory,
+        result,
+    } = answered;
+    let mut text = format!("{name}: {}\n", headline(simulation));
+    text += &stations(theory);
+    let mut header = vec!["response time", "mean"];
+    header.extend(QUANTILES.map(|(name, _)| name));
+    let mut table = Table::new(&header);
+    let row = |name: &str, of: &ResponseTheory| {
+        let mut row = vec![format!("{name}, {}", of.standing.name()), ms(of.mean_ms)];
+        row.extend(QUANTILES.map(|(_, p)| ms(of.quantile_ms(p))));
+        row
+    };
+    let rows = [
+        ("alone", &theory.alone),
+        ("under load", &theory.response),
+        ("if independent", &theory.independent),
+    ];
+    for (name, of) in rows {
+        if let Some(of) = of {
+            table.row(row(name, of));
+        }
+    }
+    if let Some(result) = result {
+        let mut row = vec!["simulated".to_owned(), ms(result.mean_ms.mean)];
+        row.extend(QUANTILES.map(|(_, p)| ms(result.quantile_ms(p).mean)));
+        table.row(row);
+        for (name, of) in [
+            ("error", &theory.response),
+            ("error if independent", &theory.independent),
+        ] {
+            let Some(of) = of else { continue };
+            let percent = |theory: f64, seen: f64| match theory.is_finite() {
+                true => format!("{:+.2} %", 100.0 * (theory / seen - 1.0)),
+                false => "-".to_owned(),
+            };
+            let mut row = vec![name.to_owned(), percent(of.mean_ms, result.mean_ms.mean)];
+            row.extend(
+                QUANTILES.map(|(_, p)| percent(of.quantile_ms(p), result.quantile_ms(p).mean)),
+            );
+            table.row(row);
+        }
+    }
+    if let Some((name, of)) = measured {
+        let mut row = vec![format!("measured: {name}"), ms(of.moments.mean() / 1e6)];
+        let quantile = |p| of.histogram.quantile(p).unwrap_or_default();
+        row.extend(QUANTILES.map(|(_, p)| quantile(p).to_string()));
+        table.row(row);
+    }
+    text += &table.text();
+    if let Some(response) = &theory.response {
+        let _ = writeln!(text, "  under load: {}", response.how);
+    }
+    match (theory.lower_bound_ms, theory.upper_bound_ms) {
+        (Some(low), Some(high)) => {
+            let _ = writeln!(text, "  bounds of the mean: {} to {}", ms(low), ms(high));
+        }
+        (Some(low), None) => {
+            let _ = writeln!(text, "  the mean is at least {}", ms(low));
+        }
+        _ => {}
+    }
+    if let Some(most) = theory.capacity_per_s {
+        let _ = writeln!(text, "  stable below {most:.1} requests/s");
+    }
+    for remark in &theory.remarks {
+        let _ = writeln!(text, "  note: {remark}");
+    }
+    text
+}
+
+fn service_name(service: &ServiceTheory) -> String {
+    let verb = if service.writes { "write" } else { "read" };
+    format!("{verb} of {} sectors", service.sectors)
+}
+
+/// Error by scenario: mean and quantiles.
+fn errors(all: &[Answered]) -> String {
+    let header = [
+        "scenario",
+        "standing",
+        "theory",
+        "simulated",
+        "mean",
+        "p50",
+        "p90",
+        "p99",
+        "mean if independent",
+        "bounds",
+    ];
+    let mut table = Table::new(&header);
+    for Answered {
+        name,
+        theory,
+        result,
+        ..
+    } in all
+    {
+        let Some(result) = result else { continue };
+        let percent = |of: Option<&ResponseTheory>, p: Option<f64>| {
+            let (theory, seen) = match (of, p) {
+                (None, _) => return "-".to_owned(),
+                (Some(of), None) => (of.mean_ms, result.mean_ms.mean),
+                (Some(of), Some(p)) => (of.quantile_ms(p), result.quantile_ms(p).mean),
+            };
+            match theory.is_finite() {
+                true => format!("{:+.1} %", 100.0 * (theory / seen - 1.0)),
+                false => "-".to_owned(),
+            }
+        };
+        let response = theory.response.as_ref();
+        let bound = |bound: Option<f64>| bound.map_or("-".to_owned(), |b| format!("{b:.1}"));
+        let bounds = match (theory.lower_bound_ms, theory.upper_bound_ms) {
+            (None, None) => "-".to_owned(),
+            (low, high) => format!("{} to {} ms", bound(low), bound(high)),
+        };
+        table.row(vec![
+            name.clone(),
+            response
+                .map_or("no theory", |r| r.standing.name())
+                .to_owned(),
+            response.map_or("-".to_owned(), |r| ms(r.mean_ms)),
+            ms(result.mean_ms.mean),
+            percent(response, None),
+            percent(response, Some(0.5)),
+            percent(response, Some(0.9)),
+            percent(response, Some(0.99)),
+            percent(theory.independent.as_ref(), None),
+            bounds,
+        ]);
+    }
+    table.text()
+}
+
+fn csv(all: &[Answered]) -> String {
+    let mut text = String::from(
+        "scenario,standing,mean_ms,p50_ms,p90_ms,p95_ms,p99_ms,p999_ms,independent_mean_ms,independent_p99_ms,\
+         lower_bound_ms,upper_bound_ms,capacity_per_s,simulated_mean_ms,simulated_mean_stderr_ms,simulated_p50_ms,\
+         simulated_p90_ms,simulated_p95_ms,simulated_p99_ms,simulated_p999_ms\n",
+    );
+    let number = |value: Option<f64>| match value {
+        Some(value) if value.is_finite() => value.to_string(),
+        _ => String::new(),
+    };
+    for Answered {
+        name,
+        theory,
+        result,
+        ..
+    } in all
+    {
+        let response = theory.response.as_ref();
+        let independent = theory.independent.as_ref();
+        let mut cells = vec![
+            name.clone(),
+            response.map_or("", |r| r.standing.name()).to_owned(),
+            number(response.map(|r| r.mean_ms)),
+        ];
+        cells.extend(QUANTILES.map(|(_, p)| number(response.map(|r| r.quantile_ms(p)))));
+        cells.push(number(independent.map(|r| r.mean_ms)));
+        cells.push(number(independent.map(|r| r.quantile_ms(0.99))));
+        cells.push(number(theory.lower_bound_ms));
+        cells.push(number(theory.upper_bound_ms));
+        cells.push(number(theory.capacity_per_s));
+        cells.push(number(result.as_ref().map(|r| r.mean_ms.mean)));
+        cells.push(number(result.as_ref().map(|r| r.mean_ms.stderr)));
+        cells
+            .extend(QUANTILES.map(|(_, p)| number(result.as_ref().map(|r| r.quantile_ms(p).mean))));
+        text += &cells.join(",");
+        text.push('\n');
+    }
+    text
+}
+
+/// The distribution function of a response time as a curve, in seconds.
+fn line(label: &str, of: &ResponseTheory, colour: Colour) -> Option<Line> {
+    let table = of.table.as_ref()?;
+    let values = table.values();
+    // A few hundred points are as many as can be seen.
+    let every = (values.len() / 800).max(1);
+    let from = values.partition_point(|&v| v < 1e-4).max(1);
+    let indices = (from..values.len()).step_by(every);
+    let points = indices.map(|i| (i as f64 * table.step() / 1e3, values[i]));
+    let points: Vec<(f64, f64)> = points.take_while(|p| p.1 < 0.999_95).collect();
+    Some(Line::new(label, colour, points).dashed())
+}
+
+fn draw(
+    all: &[Answered],
+    measured: Option<&(String, Distribution)>,
+    path: &Path,
+) -> anyhow::Result<()> {
+    let (mut marks, mut notes) = (Vec::new(), Vec::new());
+    for (i, answered) in all.iter().enumerate() {
+        let prefix = match all.len() {
+            1 => String::new(),
+            _ => format!("{}: ", answered.name),
+        };
+        if let Some(result) = &answered.result {
+            let name = format!("{prefix}simulated");
+            marks.extend(curve_with_band(
+                &name,
+                &result.response_time,
+                &result.band(),
+                Colour::Curve(2 * i),
+            ));
+        }
+        let theory = &answered.theory;
+        if let Some(of) = &theory.response {
+            let label = format!("{prefix}theory ({})", of.standing.name());
+            let colour = Colour::Curve(2 * i + usize::from(answered.result.is_some()));
+            match line(&label, of, colour) {
+                Some(line) => marks.push(Mark::Line(line)),
+                None => notes.push(format!("{prefix}theory knows the mean only")),
+            }
+        }
+        let label = format!("{prefix}if disks were independent");
+        if all.len() == 1
+            && let Some(of) = &theory.independent
+        {
+            marks.extend(line(&label, of, Colour::Muted).map(Mark::Line));
+        }
+    }
+    if let Some((name, distribution)) = measured {
+        let colour = Colour::Curve(2 * all.len() + 1);
+        marks.push(Mark::Line(curve(name, distribution, colour)));
+    }
+    let mut chart = cdf_of(
+        "Response times: theory and simulation",
+        Quantity::ResponseTime,
+        marks,
+    );
+    if let [only] = all {
+        chart.title = format!("{}: response times", only.name);
+        chart.subtitle = headline(&only.simulation);
+    }
+    chart.notes = notes;
+    if chart.is_empty() {
+        anyhow::bail!(
+            "--cdf: theory knows no distribution here, and nothing was simulated: there is nothing to draw"
+        );
+    }
+    picture::save(&[&chart], path, Size::default(), Theme::Light)
+}
+
+fn add_to(json: &mut Output, answered: &Answered) {
+    let Answered {
+        name,
+        simulation,
+        theory,
+        result,
+    } = answered;
+    json.append(
+        "scenarios",
+        json!({
+            "name": name,
+            "system": headline(simulation),
+            "standing": theory.response.as_ref().map(|r| r.standing.name()),
+            "how": theory.response.as_ref().map(|r| r.how),
+            "remarks": theory.remarks,
+        }),
+    );
+    let labels = json!({ "scenario": name });
+    for service in &theory.services {
+        let labels = json!({ "scenario": name, "access": service_name(service) });
+        let [mean, variance, third] = service.law.cumulants();
+        json.metric(json!({
+            "name": "service_time", "labels": labels, "unit": "ms", "mean": mean,
+            "sd": variance.sqrt(), "third_central_moment": third,
+        }));
+    }
+    for station in &theory.stations {
+        let labels = json!({ "scenario": name, "station": station.station });
+        json.figure("utilisation", &labels, "1", station.utilisation);
+        json.figure("visits", &labels, "1/s", station.visits_per_s);
+        json.figure("service_mean", &labels, "ms", station.mean_service_ms);
+        if station.mean_wait_ms.is_finite() {
+            json.figure("wait_mean", &labels, "ms", station.mean_wait_ms);
+        }
+    }
+    for (of, kind) in [
+        (&theory.alone, "alone"),
+        (&theory.response, "under load"),
+        (&theory.independent, "if independent"),
+    ] {
+        let Some(of) = of else { continue };
+        let quantiles: Map<String, Value> = QUANTILES
+            .iter()
+            .filter(|(_, p)| of.quantile_ms(*p).is_finite())
+            .map(|(_, p)| (p.to_string(), json!(of.quantile_ms(*p))))
+            .collect();
+        json.metric(json!({
+            "name": "response_time_theory",
+            "labels": { "scenario": name, "kind": kind, "standing": of.standing.name() },
+            "unit": "ms", "mean": of.mean_ms, "quantiles": quantiles,
+        }));
+    }
+    for (name, bound) in [
+        ("response_time_lower_bound", theory.lower_bound_ms),
+        ("response_time_upper_bound", theory.upper_bound_ms),
+    ] {
+        if let Some(bound) = bound {
+            json.figure(name, &labels, "ms", bound);
+        }
+    }
+    if let Some(most) = theory.capacity_per_s {
+        json.figure("capacity", &labels, "1/s", most);
+    }
+    if let Some(result) = result {
+        crate::commands::sim::add_response_time(json, &labels, result);
+    }
+}

@@ -1,0 +1,487 @@
+//! `iosonar plan`: a target in, the highest load or the fewest devices out.
+
+use std::fmt::Write;
+
+use iosonar_plot::{Axis, Band, Chart, Colour, Limit, Line, Mark, Shape, Size, Theme, Unit};
+use iosonar_report::grouped;
+use iosonar_scenario::networked::NetworkedRaid;
+use iosonar_scenario::{Load, Overrides, ScenarioError, Simulation};
+use iosonar_study::plan::{
+    ArraySubject, Found, Metric, NetworkSubject, PlanError, Point, Subject, Target, Verdict,
+    fewest, highest, most,
+};
+use iosonar_units::Nanos;
+use serde_json::json;
+
+use super::model::{read, threads, with_threads};
+use super::sim::headline;
+use crate::args::{Find, Plan};
+use crate::exit::{Ending, Usage, note, print};
+use crate::files;
+use crate::json::Output;
+use crate::picture;
+use crate::table::Table;
+
+/// What was planned, for people.
+struct Answer {
+    /// The system.
+    headline: String,
+    found: Found,
+    /// What the load is counted in.
+    unit: &'static str,
+    /// What is said of the best one.
+    best: &'static str,
+    /// Curves of theory: load and value in the target's unit.
+    theory: Vec<(f64, f64)>,
+    /// Where more load costs more than it brings.
+    knee: Option<f64>,
+    capacity: Option<f64>,
+}
+
+pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
+    let target: Target = args.slo.parse().map_err(usage)?;
+    if let Some(path) = &args.curve {
+        picture::kind_of(path)?;
+        files::refuse_same(&args.file, path)?;
+        files::refuse_without_folder(path)?;
+    }
+    let text = read(&args.file)?;
+    let overrides = Overrides {
+        seed: args.seed,
+        replications: args.replications,
+        set: args.set.clone(),
+        ..Overrides::default()
+    };
+    let answer = if NetworkedRaid::is_meant(&text) {
+        let system = NetworkedRaid::from_toml(&text, &args.file, &overrides)?;
+        with_threads(args.threads, || networked(args, system, &target))??
+    } else {
+        scenario(args, &text, &overrides, &target)?
+    };
+    if args.json {
+        print(&as_json(&target, &answer).text())?;
+    } else if !args.quiet {
+        print(&describe(&target, &answer))?;
+    }
+    if let Some(path) = &args.curve {
+        let chart = chart(&target, &answer);
+        picture::save(&[&chart], path, Size::default(), Theme::Light)?;
+        if !args.quiet {
+            note(&format!("the curves are in {}", path.display()));
+        }
+    }
+    // Nothing that meets the target is an answer, but not the one that was hoped for.
+    Ok(match answer.found.best {
+        Some(_) => Ending::Done,
+        None => Ending::Flagged,
+    })
+}
+
+fn usage(error: PlanError) -> anyhow::Error {
+    match error {
+        PlanError::Scenario(error) => error.into(),
+        other => Usage(other.to_string()).into(),
+    }
+}
+
+/// Tells of each simulation while the search goes on.
+fn progress(quiet: bool, target: &Target, unit: &'static str) -> impl FnMut(&Point) + use<> {
+    let target = *target;
+    move |point: &Point| {
+        if !quiet {
+            let value = point
+                .simulated
+                .map_or("no steady state".to_owned(), |e| value_of(&target, e.mean));
+            note(&format!(
+                "{} {unit}: {value}, {}",
+                short(point.load),
+                point.verdict.name()
+            ));
+        }
+    }
+}
+
+fn scenario(
+    args: &Plan,
+    text: &str,
+    overrides: &Overrides,
+    target: &Target,
+) -> anyhow::Result<Answer> {
+    let base = Simulation::from_toml(text, &args.file, overrides)?;
+    let closed = matches!(base.load, Load::Closed { .. });
+    let find = args
+        .find
+        .unwrap_or(if closed { Find::Jobs } else { Find::Rate });
+    let throughput = target.metric == Metric::Throughput;
+    let (key, unit) = match find {
+        Find::Rate if throughput => {
+            let problem = "--slo: of open arrivals the throughput is the rate, as long as it is stable; a throughput is \
+                           for closed loops and networked systems";
+            return Err(Usage(problem.to_owned()).into());
+        }
+        Find::Rate => (None, "requests/s"),
+        Find::Disks => (Some("array.disks"), "disks"),
+        Find::Jobs if closed => (Some("load.closed.outstanding"), "jobs"),
+        Find::Jobs => {
+            let problem = "--find jobs is for closed loops ('load.closed') and networked systems";
+            return Err(Usage(problem.to_owned()).into());
+        }
+    };
+    let threads = threads(args.threads);
+    let subject = ArraySubject::new(text, &args.file, overrides, key, threads).map_err(usage)?;
+    let mut watch = progress(args.quiet || args.json, target, unit);
+    let mut answer = Answer {
+        headline: headline(subject.base()),
+        found: Found::default(),
+        unit,
+        best: "",
+        theory: Vec::new(),
+        knee: None,
+        capacity: None,
+    };
+    match find {
+        Find::Rate => {
+            answer.best = "highest rate that meets it";
+            let now = subject.base().load.requests_per_s().unwrap_or(1.0);
+            answer.capacity = subject.full_theory(now)?.capacity_per_s;
+            if let Some(alone) = alone(&subject, now, target)?
+                && !target.is_kept_by(alone)
+            {
+                return Err(Usage(format!(
+                    "{}: {target} cannot be met at any rate: a request that meets nobody takes {} already",
+                    args.file.display(),
+                    Nanos::from_millis_f64(alone)
+                ))
+                .into());
+            }
+            let range = (now, answer.capacity);
+            answer.found =
+                highest(&subject, target, range, args.within, &mut watch).map_err(usage)?;
+            if args.curve.is_some() || args.json {
+                answer.theory = curve_of(&subject, target, &answer)?;
+            }
+            answer.knee = knee(&answer);
+        }
+        Find::Disks => {
+            answer.best = "fewest disks that meet it";
+            let fits = |n: &u32| subject.at(f64::from(*n)).is_ok();
+            let candidates: Vec<u32> = (1..=args.most).filter(fits).collect();
+            if candidates.is_empty() {
+                // The error of the largest says what is wrong.
+                subject.at(f64::from(args.most))?;
+            }
+            answer.found = fewest(&subject, target, &candidates, &mut watch).map_err(usage)?;
+        }
+        Find::Jobs => {
+            jobs(args, &subject, target, &mut answer, &mut watch)?;
+        }
+    }
+    Ok(answer)
+}
+
+/// The response of a request that meets nobody, in the target's metric.
+fn alone(
+    subject: &ArraySubject<'_>,
+    load: f64,
+    target: &Target,
+) -> Result<Option<f64>, ScenarioError> {
+    let Some(alone) = subject.full_theory(load)?.alone else {
+        return Ok(None);
+    };
+    Ok(match target.metric {
+        Metric::Mean => Some(alone.mean_ms),
+        Metric::Quantile(p) => Some(alone.quantile_ms(p)),
+        Metric::Throughput => None,
+    })
+}
+
+fn jobs(
+    args: &Plan,
+    subject: &impl Subject,
+    target: &Target,
+    answer: &mut Answer,
+    watch: &mut dyn FnMut(&Point),
+) -> anyhow::Result<()> {
+    answer.found = if target.metric == Metric::Throughput {
+        answer.best = "fewest jobs that reach it";
+        let candidates: Vec<u32> = (1..=args.most).collect();
+        fewest(subject, target, &candidates, watch).map_err(usage)?
+    } else {
+        answer.best = "most jobs that meet it";
+        most(subject, target, args.most, watch).map_err(usage)?
+    };
+    Ok(())
+}
+
+fn networked(args: &Plan, system: NetworkedRaid, target: &Target) -> anyhow::Result<Answer> {
+    if args.find.is_some_and(|find| find != Find::Jobs) {
+        let problem = "--find: of a networked system jobs can be looked for";
+        return Err(Usage(problem.to_owned()).into());
+    }
+    if matches!(target.metric, Metric::Quantile(_)) {
+        let problem =
+            "--slo: of a networked system the mean and the throughput are known, not quantiles";
+        return Err(Usage(problem.to_owned()).into());
+    }
+    let headline = system.headline();
+    let knee = system.analyse().map_err(|e| Usage(e.to_string()))?.knee;
+    let subject = NetworkSubject::new(system).map_err(usage)?;
+    let unit = "jobs";
+    let mut answer = Answer {
+        headline,
+        found: Found::default(),
+        unit,
+        best: "",
+        theory: Vec::new(),
+        knee: Some(knee),
+        capacity: None,
+    };
+    let mut watch = progress(args.quiet || args.json, target, unit);
+    jobs(args, &subject, target, &mut answer, &mut watch)?;
+    if args.curve.is_some() || args.json {
+        let last = answer.found.points.last().map_or(1.0, |p| p.load);
+        let most = ((1.3 * last).ceil() as u32).clamp(2, args.most.max(2));
+        for n in 1..=most {
+            let n = f64::from(n);
+            if let Some(value) = subject.theory(n, target).map_err(usage)? {
+                answer.theory.push((n, value));
+            }
+        }
+    }
+    Ok(answer)
+}
+
+/// Theory from little load to nearly all that is possible.
+fn curve_of(
+    subject: &ArraySubject<'_>,
+    target: &Target,
+    answer: &Answer,
+) -> anyhow::Result<Vec<(f64, f64)>> {
+    const POINTS: u32 = 40;
+    let Some(capacity) = answer.capacity else {
+        return Ok(Vec::new());
+    };
+    let mut points = Vec::new();
+    for i in 1..=POINTS {
+        let load = 0.97 * capacity * f64::from(i) / f64::from(POINTS);
+        match subject.theory(load, target).map_err(usage)? {
+            Some(value) if value.is_finite() => points.push((load, value)),
+            _ => {}
+        }
+    }
+    Ok(points)
+}
+
+/// The load at which it is largest by its response time (Kleinrock's power): beyond it waiting grows faster
+/// than throughput. From theory, or from what was simulated.
+fn knee(answer: &Answer) -> Option<f64> {
+    let simulated = answer.found.points.iter();
+    let simulated = simulated.filter_map(|p| Some((p.load, p.simulated?.mean)));
+    let all: Vec<(f64, f64)> = if answer.theory.is_empty() {
+        simulated.collect()
+    } else {
+        answer.theory.clone()
+    };
+    if all.len() < 5 {
+        return None;
+    }
+    let power = |p: &&(f64, f64)| p.0 / p.1;
+    let best = all.iter().max_by(|a, b| power(a).total_cmp(&power(b)))?;
+    Some(best.0)
+}
+
+fn short(load: f64) -> String {
+    if load.fract() == 0.0 {
+        return grouped(load as u64);
+    }
+    let digits = if load < 100.0 { 2 } else { 1 };
+    format!("{load:.digits$}")
+}
+
+fn value_of(target: &Target, value: f64) -> String {
+    match target.metric {
+        Metric::Throughput => format!("{value:.2}/s"),
+        Metric::Mean | Metric::Quantile(_) if value.is_finite() => {
+            Nanos::from_millis_f64(value).to_string()
+        }
+        _ => "-".to_owned(),
+    }
+}
+
+fn describe(target: &Target, answer: &Answer) -> String {
+    let found = &answer.found;
+    let mut text = format!("{}\n  target: {target}\n", answer.headline);
+    let mut table = Table::new(&[
+        answer.unit,
+        "theory",
+        "simulated",
+        "95 % interval",
+        "verdict",
+    ]);
+    for point in &found.points {
+        let interval = point.simulated.map_or("-".to_owned(), |e| {
+            format!("± {}", value_of(target, e.half_width_95()))
+        });
+        table.row(vec![
+            short(point.load),
+            point.theory.map_or("-".to_owned(), |v| value_of(target, v)),
+            point
+                .simulated
+                .map_or("no steady state".to_owned(), |e| value_of(target, e.mean)),
+            interval,
+            point.verdict.name().to_owned(),
+        ]);
+    }
+    text += &table.text();
+    match &found.best {
+        Some(best) => {
+            let _ = writeln!(
+                text,
+                "  {}: {} {}",
+                answer.best,
+                short(best.load),
+                answer.unit
+            );
+        }
+        None => {
+            let _ = writeln!(text, "  nothing that was tried meets it");
+        }
+    }
+    if let Some(next) = &found.next {
+        let why = match next.verdict {
+            Verdict::Unsure => "the target lies within the interval: more replications would tell",
+            Verdict::Unstable => "there is no steady state",
+            Verdict::Fails | Verdict::Meets => "it fails",
+        };
+        let _ = writeln!(text, "  at {} {}: {why}", short(next.load), answer.unit);
+    }
+    if let Some(load) = found.by_theory {
+        let _ = writeln!(text, "  by theory alone: {} {}", short(load), answer.unit);
+    }
+    if let Some(knee) = answer.knee {
+        let _ = writeln!(text, "  knee: {} {}", short(knee), answer.unit);
+    }
+    if let Some(capacity) = answer.capacity {
+        let _ = writeln!(text, "  stable below {} {}", short(capacity), answer.unit);
+    }
+    text
+}
+
+fn chart(target: &Target, answer: &Answer) -> Chart {
+    let found = &answer.found;
+    let (name, unit, scale) = match target.metric {
+        Metric::Mean => ("mean response time".to_owned(), Unit::Seconds, 1e-3),
+        Metric::Quantile(p) => {
+            let name = format!("p{} of the response time", (p * 1e8).round() / 1e6);
+            (name, Unit::Seconds, 1e-3)
+        }
+        Metric::Throughput => ("requests per second".to_owned(), Unit::Number, 1.0),
+    };
+    let simulated = found
+        .points
+        .iter()
+        .filter_map(|p| Some((p.load, p.simulated?)));
+    let simulated: Vec<_> = simulated.collect();
+    // What lies far above the target makes the rest unreadable.
+    let top = match target.metric {
+        Metric::Throughput => f64::INFINITY,
+        _ => 4.0 * target.limit,
+    };
+    let theory = answer.theory.iter().filter(|(_, value)| *value <= top);
+    let theory: Vec<(f64, f64)> = theory.map(|(load, v)| (*load, v * scale)).collect();
+    let bands = simulated
+        .iter()
+        .filter(|(_, e)| e.mean <= top)
+        .map(|(load, e)| {
+            let half = e.half_width_95();
+            (
+                *load,
+                (e.mean - half).max(0.0) * scale,
+                (e.mean + half) * scale,
+            )
+        });
+    let means = simulated.iter().filter(|(_, e)| e.mean <= top);
+    let means = means.map(|(load, e)| (*load, e.mean * scale)).collect();
+    let mut marks = vec![
+        Mark::Line(Line::new("theory", Colour::Curve(1), theory).dashed()),
+        Mark::Band(Band {
+            label: String::new(),
+            colour: Colour::Curve(0),
+            points: bands.filter(|b| b.1.is_finite()).collect(),
+            shape: Shape::Straight,
+        }),
+        Mark::Line(Line::new("simulated, 95 % band", Colour::Curve(0), means)),
+    ];
+    marks.retain(|mark| match mark {
+        Mark::Line(line) => !line.points.is_empty(),
+        Mark::Band(band) => !band.points.is_empty(),
+        _ => true,
+    });
+    let mut notes = Vec::new();
+    if let Some(best) = &found.best {
+        notes.push(format!(
+            "{}: {} {}",
+            answer.best,
+            short(best.load),
+            answer.unit
+        ));
+    }
+    if let Some(knee) = answer.knee {
+        notes.push(format!("knee: {} {}", short(knee), answer.unit));
+        let top = marks.iter().flat_map(|mark| match mark {
+            Mark::Line(line) => line.points.iter().map(|p| p.1).collect(),
+            _ => Vec::new(),
+        });
+        let top = top.fold(target.limit * scale, f64::max);
+        let points = vec![(knee, 0.0), (knee, top)];
+        marks.push(Mark::Line(
+            Line::new("knee", Colour::Muted, points).dashed(),
+        ));
+    }
+    if let Some(capacity) = answer.capacity {
+        notes.push(format!("stable below {} {}", short(capacity), answer.unit));
+    }
+    let limit = Limit {
+        at: target.limit * scale,
+        text: format!("target: {target}"),
+        is_kept: found.best.is_some(),
+    };
+    Chart {
+        title: format!("{}{} against load", name[..1].to_uppercase(), &name[1..]),
+        subtitle: answer.headline.clone(),
+        footer: format!("iosonar {}", env!("CARGO_PKG_VERSION")),
+        x: Axis::from_zero(answer.unit, Unit::Number),
+        y: Axis::from_zero(&name, unit),
+        marks,
+        notes,
+        limit: Some(limit),
+        ..Chart::default()
+    }
+}
+
+fn as_json(target: &Target, answer: &Answer) -> Output {
+    let mut json = Output::new("plan");
+    json.set("system", json!(answer.headline));
+    json.set("target", json!(target.to_string()));
+    json.set("load_unit", json!(answer.unit));
+    let load = |point: &Option<Point>| point.as_ref().map(|p| p.load);
+    json.set("best", json!(load(&answer.found.best)));
+    json.set("next", json!(load(&answer.found.next)));
+    json.set("by_theory", json!(answer.found.by_theory));
+    json.set("knee", json!(answer.knee));
+    json.set("capacity", json!(answer.capacity));
+    let unit = match target.metric {
+        Metric::Throughput => "1/s",
+        Metric::Mean | Metric::Quantile(_) => "ms",
+    };
+    for point in &answer.found.points {
+        let labels = json!({ "load": point.load, "verdict": point.verdict.name() });
+        if let Some(e) = point.simulated {
+            json.estimate("simulated", &labels, unit, e.mean, e.stderr);
+        }
+    }
+    for (load, value) in &answer.theory {
+        json.figure("theory", &json!({ "load": load }), unit, *value);
+    }
+    json
+}

@@ -1,0 +1,100 @@
+//! Capacity planning: how much is possible under a target.
+//!
+//! Theory says where to look, simulation confirms: a load *meets* the target if the 95 % confidence interval
+//! of what was simulated lies on the right side of it, *fails* if it lies on the wrong side, and is *unsure*
+//! if the target lies within. The answer is the largest load that meets it (or the fewest devices), and
+//! beside it the nearest one that does not.
+
+mod search;
+mod subject;
+mod target;
+
+pub use search::{fewest, highest, most};
+pub use subject::{ArraySubject, NetworkSubject, Subject};
+pub use target::{Metric, Target};
+
+use iosonar_scenario::ScenarioError;
+use iosonar_stats::Estimate;
+
+/// What became of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The whole confidence interval is on the right side.
+    Meets,
+    /// The target lies within the interval.
+    Unsure,
+    /// The whole interval is on the wrong side.
+    Fails,
+    /// There is no steady state.
+    Unstable,
+}
+
+impl Verdict {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Meets => "meets it",
+            Self::Unsure => "unsure",
+            Self::Fails => "fails",
+            Self::Unstable => "unstable",
+        }
+    }
+}
+
+/// A load that was looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Requests per second, disks, or jobs.
+    pub load: f64,
+    /// What theory says of the metric, in the target's unit; `None` where it does not know.
+    pub theory: Option<f64>,
+    /// What was simulated; `None` if it is unstable.
+    pub simulated: Option<Estimate>,
+    /// What this means.
+    pub verdict: Verdict,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The best load that meets the target.
+    pub best: Option<Point>,
+    /// The nearest one that does not.
+    pub next: Option<Point>,
+    /// What theory alone says.
+    pub by_theory: Option<f64>,
+    /// All that was simulated, by load.
+    pub points: Vec<Point>,
+}
+
+impl Found {
+    fn add(&mut self, point: Point) {
+        let at = self.points.partition_point(|p| p.load < point.load);
+        self.points.insert(at, point);
+    }
+
+    fn of(&self, load: f64) -> Option<&Point> {
+        self.points.iter().find(|p| p.load == load)
+    }
+}
+
+/// Why nothing was found.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// A target that is none.
+    #[error(
+        "--slo '{seen}': {problem}; expected something like \"p99 < 20ms\", \"mean < 5ms\" or \"throughput > 200\""
+    )]
+    Target {
+        /// What was written.
+        seen: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A search that does not fit the scenario.
+    #[error("{0}")]
+    DoesNotFit(String),
+    /// A scenario that means nothing.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+}

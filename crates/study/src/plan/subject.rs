@@ -1,0 +1,241 @@
+//! What is planned: something with a load that can be analysed and simulated.
+
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+
+use iosonar_scenario::networked::{NetworkedRaid, Services, Structure};
+use iosonar_scenario::theory::Theory;
+use iosonar_scenario::{Load, Outputs, Overrides, ScenarioError, Simulation, Stability};
+use iosonar_stats::Estimate;
+
+use super::{Metric, PlanError, Point, Target, Verdict};
+
+/// Something with a load.
+pub trait Subject {
+    /// What theory says of the metric at a load; `None` where it does not know.
+    ///
+    /// # Errors
+    /// If there is no such system.
+    fn theory(&self, load: f64, target: &Target) -> Result<Option<f64>, PlanError>;
+
+    /// The same simulated; the estimate is missing where there is no steady state.
+    ///
+    /// # Errors
+    /// If there is no such system, or it cannot be simulated.
+    fn simulate(&self, load: f64, target: &Target) -> Result<Option<Estimate>, PlanError>;
+
+    /// Everything about a load.
+    ///
+    /// # Errors
+    /// As the others.
+    fn point(&self, load: f64, target: &Target) -> Result<Point, PlanError> {
+        let simulated = self.simulate(load, target)?;
+        Ok(Point {
+            load,
+            theory: self.theory(load, target)?,
+            verdict: simulated
+                .as_ref()
+                .map_or(Verdict::Unstable, |e| target.verdict(e)),
+            simulated,
+        })
+    }
+}
+
+/// A scenario of `sim` whose load is the arrival rate, or a key.
+pub struct ArraySubject<'a> {
+    base: Simulation,
+    /// The key that is set, and how to resolve the scenario with it; `None`: the arrival rate is varied.
+    key: Option<&'static str>,
+    text: &'a str,
+    path: &'a Path,
+    overrides: &'a Overrides,
+    threads: usize,
+}
+
+impl<'a> ArraySubject<'a> {
+    /// The scenario of this text; with a `key` its value is the load, else the arrival rate.
+    ///
+    /// # Errors
+    /// If the scenario means nothing, or has no arrival rate.
+    pub fn new(
+        text: &'a str,
+        path: &'a Path,
+        overrides: &'a Overrides,
+        key: Option<&'static str>,
+        threads: usize,
+    ) -> Result<Self, PlanError> {
+        let mut base = Simulation::from_toml(text, path, overrides)?;
+        if matches!(base.load, Load::Trace { .. }) {
+            return Err(PlanError::DoesNotFit(format!(
+                "{}: a trace has the load that it has: plan a synthetic one",
+                path.display()
+            )));
+        }
+        if key.is_none() && base.load.requests_per_s().is_none() {
+            return Err(PlanError::DoesNotFit(format!(
+                "{}: a closed loop has no arrival rate: look for jobs, or disks",
+                path.display()
+            )));
+        }
+        // A confidence interval needs some.
+        base.replications = base.replications.max(5);
+        Ok(Self {
+            base,
+            key,
+            text,
+            path,
+            overrides,
+            threads,
+        })
+    }
+
+    /// The scenario as it is.
+    pub fn base(&self) -> &Simulation {
+        &self.base
+    }
+
+    /// The scenario with this load.
+    ///
+    /// # Errors
+    /// If there is no such system.
+    pub fn at(&self, load: f64) -> Result<Simulation, ScenarioError> {
+        let Some(key) = self.key else {
+            return Ok(self.base.at_rate(load));
+        };
+        let mut overrides = self.overrides.clone();
+        overrides.set.push((key.to_owned(), format!("{load}")));
+        let mut simulation = Simulation::from_toml(self.text, self.path, &overrides)?;
+        simulation.replications = simulation.replications.max(5);
+        Ok(simulation)
+    }
+
+    /// All that theory says at a load.
+    ///
+    /// # Errors
+    /// If there is no such system.
+    pub fn full_theory(&self, load: f64) -> Result<Theory, ScenarioError> {
+        Ok(self.at(load)?.theory())
+    }
+}
+
+impl Subject for ArraySubject<'_> {
+    fn theory(&self, load: f64, target: &Target) -> Result<Option<f64>, PlanError> {
+        let simulation = self.at(load)?;
+        let theory = simulation.theory();
+        if theory.unstable.is_some() {
+            return Ok(match target.metric {
+                Metric::Throughput => theory.capacity_per_s,
+                Metric::Mean | Metric::Quantile(_) => Some(f64::INFINITY),
+            });
+        }
+        let value = match target.metric {
+            Metric::Mean => theory.response.map(|r| r.mean_ms),
+            Metric::Quantile(p) => theory.response.map(|r| r.quantile_ms(p)),
+            Metric::Throughput => match &simulation.load {
+                Load::Closed {
+                    outstanding, think, ..
+                } => theory
+                    .response
+                    .map(|r| f64::from(*outstanding) / (r.mean_ms + think.as_millis_f64()) * 1e3),
+                load => load.requests_per_s(),
+            },
+        };
+        Ok(value.filter(|value| !value.is_nan()))
+    }
+
+    fn simulate(&self, load: f64, target: &Target) -> Result<Option<Estimate>, PlanError> {
+        let simulation = self.at(load)?;
+        if matches!(simulation.busiest(), Some((_, Stability::Unstable))) {
+            return Ok(None);
+        }
+        let result =
+            simulation.run_watched(self.threads, Outputs::default(), &AtomicU64::new(0))?;
+        if result.unserved.is_some() {
+            return Ok(None);
+        }
+        Ok(Some(match target.metric {
+            Metric::Mean => result.mean_ms,
+            Metric::Quantile(p) => result.quantile_ms(p),
+            Metric::Throughput => {
+                // Little's law has the error of the mean response time for that of a closed loop.
+                let (mean, relative) = (
+                    result.throughput_per_s,
+                    result.mean_ms.stderr / result.mean_ms.mean,
+                );
+                Estimate {
+                    mean,
+                    stderr: relative * mean,
+                    ..result.mean_ms
+                }
+            }
+        }))
+    }
+}
+
+/// A networked system whose load is its number of jobs.
+pub struct NetworkSubject {
+    system: NetworkedRaid,
+}
+
+impl NetworkSubject {
+    /// Of this system.
+    ///
+    /// # Errors
+    /// If it has several classes of jobs.
+    pub fn new(system: NetworkedRaid) -> Result<Self, PlanError> {
+        if system.classes.len() > 1 {
+            return Err(PlanError::DoesNotFit(
+                "a networked system with several classes has no single number of jobs to look for"
+                    .to_owned(),
+            ));
+        }
+        Ok(Self { system })
+    }
+
+    /// The system.
+    pub fn system(&self) -> &NetworkedRaid {
+        &self.system
+    }
+}
+
+/// Jobs that are complete in each replication.
+const DEPARTURES: u64 = 5_000;
+
+impl Subject for NetworkSubject {
+    fn theory(&self, load: f64, target: &Target) -> Result<Option<f64>, PlanError> {
+        let mut system = self.system.clone();
+        system.classes[0].jobs = load as u32;
+        let analysis = system
+            .analyse()
+            .map_err(|e| PlanError::DoesNotFit(e.to_string()))?;
+        let point = &analysis.points[analysis.points.len() - 1];
+        Ok(match target.metric {
+            Metric::Mean => Some(point.response_s * 1e3),
+            Metric::Throughput => Some(point.throughput_per_s),
+            Metric::Quantile(_) => None,
+        })
+    }
+
+    fn simulate(&self, load: f64, target: &Target) -> Result<Option<Estimate>, PlanError> {
+        let (services, structure) = (Services::Exponential, Structure::Serial);
+        let result = self
+            .system
+            .simulate(load as u32, services, structure, DEPARTURES)
+            .map_err(|e| PlanError::DoesNotFit(e.to_string()))?;
+        match target.metric {
+            Metric::Mean => {
+                let e = result.response_s[0];
+                Ok(Some(Estimate {
+                    mean: e.mean * 1e3,
+                    stderr: e.stderr * 1e3,
+                    ..e
+                }))
+            }
+            Metric::Throughput => Ok(Some(result.throughput_per_s[0])),
+            Metric::Quantile(_) => Err(PlanError::DoesNotFit(
+                "of a networked system the mean and the throughput are known, not quantiles"
+                    .to_owned(),
+            )),
+        }
+    }
+}
