@@ -53,7 +53,7 @@ pub fn exponential_pair(rate: f64, mean_service: f64) -> Result<f64, AnalyticErr
 /// The mean response time with a part for each of `n` exponential stations (Nelson and Tantawi,
 /// "Approximate analysis of fork/join synchronization in parallel queues", IEEE Transactions on
 /// Computers 37, 1988): \[`H_n` / `H_2` + (1 - `H_n` / `H_2`) 4 rho / 11\] `R_2`. Exact for n up to 2; fitted to
-/// simulations for n up to 32, where it is within 5 %.
+/// simulations for n up to 32, where it is within 4 % (up to a load of 0.9).
 ///
 /// # Errors
 /// If a number is not above zero, or the queues only grow.

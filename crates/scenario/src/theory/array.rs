@@ -149,7 +149,9 @@ fn under_load(
         model.batches(classes, Dependence::Independent)
     } else {
         let group = |model: &ArrayTheory<'_>, disk: usize| model.wait_of[disk];
-        model.mixture(classes, &group, &|model, pattern| model.response(pattern))
+        model.mixture(classes, &group, &|model, pattern| {
+            model.response(pattern, Dependence::Independent)
+        })
     };
     if classes.iter().any(partial) {
         theory.remark(
@@ -157,8 +159,8 @@ fn under_load(
              their disks is estimated from loads",
         );
         let how = "priority queues: the slowest pre-read, then the slowest write";
-        let response = ResponseTheory::of(Standing::Approximation, how, response);
-        theory.response = Some(response);
+        let estimate = model.estimate(classes, &response);
+        theory.response = Some(ResponseTheory::of(Standing::Approximation, how, estimate));
     } else if classes.iter().all(Class::goes_to_one_disk) {
         let mut response = ResponseTheory::of(Standing::Exact, "M/G/1", response);
         response.inverted = model.single_queue(disk);
@@ -294,7 +296,7 @@ pub(super) struct ArrayTheory<'a> {
 
 /// How the disks of a request depend on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Dependence {
+pub(super) enum Dependence {
     /// Not at all.
     Independent,
     /// They share all arrivals, and differ by their services.
@@ -520,16 +522,27 @@ impl<'a> ArrayTheory<'a> {
         table
     }
 
-    /// The response of a request under the load.
-    fn response(&mut self, pattern: &Pattern) -> Table {
+    /// The response of a request under the load; if disks share their arrivals, less what they share.
+    fn response(&mut self, pattern: &Pattern, dependence: Dependence) -> Table {
         if !pattern.partial.is_empty() {
-            return partial::response(self, pattern);
+            return partial::response(self, pattern, dependence);
         }
         let mut slowest = Table::zero(self.grid.step());
         for (disk, visit) in &pattern.direct {
-            slowest = slowest.max(&self.visit_response(*disk, visit));
+            slowest = slowest.max(&self.part(*disk, visit, dependence));
         }
         slowest
+    }
+
+    /// Wait and service of a part of a request, or what of it is not shared with others.
+    pub(super) fn part(&mut self, disk: usize, visit: &Visit, dependence: Dependence) -> Table {
+        match dependence {
+            Dependence::Independent => self.visit_response(disk, visit),
+            Dependence::Shared => {
+                let service = self.visit(visit);
+                self.own[self.wait_of[disk]].plus(&service)
+            }
+        }
     }
 
     /// The response of requests of which some come together: each waits for the work that is there, for
@@ -612,7 +625,7 @@ impl<'a> ArrayTheory<'a> {
     /// What all disks of a request wait for together: the wait of the busiest of them, less what it would
     /// wait for if requests came at equal distances.
     fn shared(&self, waits: &[Table], pattern: &Pattern) -> Table {
-        let groups = pattern.direct.keys().map(|disk| self.wait_of[*disk]);
+        let groups = pattern.disks().into_iter().map(|disk| self.wait_of[disk]);
         let busiest = groups.max_by(|&a, &b| waits[a].mean().total_cmp(&waits[b].mean()));
         let group = busiest.unwrap_or(0);
         let (all, own) = (waits[group].mean(), self.own[group].mean());
@@ -648,13 +661,8 @@ impl<'a> ArrayTheory<'a> {
             let waits: Vec<Table> = self.waits.iter().map(|w| w.low.clone()).collect();
             let group = |model: &ArrayTheory<'_>, disk: usize| model.wait_of[disk];
             self.mixture(classes, &group, &|model, pattern| {
-                let mut slowest = Table::zero(step);
-                for (disk, visit) in &pattern.direct {
-                    let service = model.visit(visit);
-                    let own = model.own[model.wait_of[*disk]].plus(&service);
-                    slowest = slowest.max(&own);
-                }
-                model.shared(&waits, pattern).plus(&slowest)
+                let own = model.response(pattern, Dependence::Shared);
+                model.shared(&waits, pattern).plus(&own)
             })
         };
         // Of the requests that visit a disk: how many of the others' requests they bring, on average.
@@ -663,11 +671,19 @@ impl<'a> ArrayTheory<'a> {
         for class in classes {
             for (probability, pattern) in &class.patterns {
                 let rate = class.requests() * probability;
-                let n = pattern.direct.len() as f64;
+                let its_disks = pattern.disks();
+                let n = its_disks.len() as f64;
                 visits += rate * n;
                 pairs += rate * n * (n - 1.0) / (disks - 1.0).max(1.0);
-                for visit in pattern.direct.values() {
-                    let service = self.visit(visit);
+                for disk in its_disks {
+                    // Of a visit as it is: that some are longer is shared by the disks of a request.
+                    let mut visit = partial::first_visit(self.array, pattern, disk);
+                    if visit.is_empty() {
+                        let jobs = partial::high_jobs(pattern).into_iter();
+                        jobs.filter(|(d, _)| *d == disk)
+                            .for_each(|(_, job)| visit.add((Access::Write, job.sectors)));
+                    }
+                    let service = self.visit(&visit);
                     variation += rate * service.variance().sqrt() / service.mean();
                 }
             }

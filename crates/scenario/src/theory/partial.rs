@@ -11,7 +11,7 @@ use iosonar_analytic::Table;
 use iosonar_device::Access;
 use iosonar_raid::rules::{FullTurn, PrereadSeek, TransferMemory};
 
-use super::array::{ArrayTheory, HighJob, Waits};
+use super::array::{ArrayTheory, Dependence, HighJob, Waits};
 use super::patterns::{Partial, Pattern, Visit};
 use crate::ArrayModel;
 
@@ -223,7 +223,11 @@ pub(super) fn waits(model: &mut ArrayTheory<'_>, disk: usize) -> Waits {
 }
 
 /// The response of a request with partial stripes under the load.
-pub(super) fn response(model: &mut ArrayTheory<'_>, pattern: &Pattern) -> Table {
+pub(super) fn response(
+    model: &mut ArrayTheory<'_>,
+    pattern: &Pattern,
+    dependence: Dependence,
+) -> Table {
     let step = model.grid.step();
     let mut slowest = Table::zero(step);
     for disk in pattern.disks() {
@@ -233,14 +237,14 @@ pub(super) fn response(model: &mut ArrayTheory<'_>, pattern: &Pattern) -> Table 
             .any(|p| p.reads.iter().any(|(d, _)| *d == disk));
         if !waited_for && pattern.direct.contains_key(&disk) {
             let visit = first_visit(model.array, pattern, disk);
-            slowest = slowest.max(&model.visit_response(disk, &visit));
+            slowest = slowest.max(&model.part(disk, &visit, dependence));
         }
     }
     for partial in &pattern.partial {
         let mut joined = Table::zero(step);
         for (disk, _) in &partial.reads {
             let visit = first_visit(model.array, pattern, *disk);
-            joined = joined.max(&model.visit_response(*disk, &visit));
+            joined = joined.max(&model.part(*disk, &visit, dependence));
         }
         let last = last_write(model, pattern, partial);
         slowest = slowest.max(&joined.plus(&last));

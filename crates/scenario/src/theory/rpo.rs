@@ -7,7 +7,7 @@ use iosonar_disk_model::RpoCount;
 
 use super::array::{ArrayTheory, Class};
 use super::disk::DiskGrid;
-use super::patterns::Visit;
+use super::patterns::{Job, Visit};
 use super::{ResponseTheory, Standing, StationTheory, Theory};
 
 /// The service of one kind of access with the shortest of as many positionings as jobs are there.
@@ -53,6 +53,19 @@ impl<'a> RpoService<'a> {
     }
 }
 
+impl RpoService<'_> {
+    /// The service of a job in this queue, whatever it finds.
+    fn of(&self, queue: &VaryingServiceQueue) -> Table {
+        let numbered = queue.jobs().iter().enumerate();
+        let parts: Vec<(f64, Table)> = numbered
+            .filter(|(_, p)| **p > 1e-7)
+            .map(|(left, p)| (*p, self.table(left.max(1).min(self.alike))))
+            .collect();
+        let parts: Vec<(f64, &Table)> = parts.iter().map(|(p, t)| (*p, t)).collect();
+        Table::mixture(&parts)
+    }
+}
+
 impl VaryingService for RpoService<'_> {
     fn mean(&self, present: usize) -> f64 {
         self.table(present.min(self.alike)).mean()
@@ -92,19 +105,8 @@ pub(super) fn answer(
     theory: &mut Theory,
 ) {
     let disks = model.array.disks + model.array.spares();
-    let mut rates = vec![0.0; disks];
-    let mut kind: Option<&Visit> = None;
-    let mut alike = classes.iter().all(|class| class.batch.mean() == 1.0);
-    for class in classes {
-        for (probability, pattern) in &class.patterns {
-            alike &= pattern.partial.is_empty();
-            for (disk, visit) in &pattern.direct {
-                rates[*disk] += class.requests() * probability;
-                alike &= visit.len() == 1 && *kind.get_or_insert(visit) == visit;
-            }
-        }
-    }
-    let Some((job, _)) = kind.and_then(|visit| visit.jobs().next()).filter(|_| alike) else {
+    let (rates, job) = only_access(classes, disks);
+    let Some(job) = job else {
         theory.remark(
             "no theory for RPO where requests bring several accesses, or of several kinds, to a disk",
         );
@@ -170,23 +172,59 @@ pub(super) fn answer(
             table: None,
             inverted: None,
         });
-        theory.remark("no theory for the distribution of responses with RPO, only for their mean");
+        theory.remark(NO_DISTRIBUTION);
         return;
     }
-    let mut lower = 0.0;
+    let queue_of = |disk: usize| {
+        let near =
+            |(known, _): &&(f64, VaryingServiceQueue)| (known - rates[disk]).abs() <= 1e-9 * known;
+        known.iter().find(near).map(|(_, queue)| queue)
+    };
+    let mut joined = (0.0, 0.0);
     for class in classes {
         for (probability, pattern) in &class.patterns {
-            let slowest = pattern
-                .direct
-                .keys()
-                .map(|disk| responses(*disk))
-                .fold(0.0, f64::max);
-            lower += class.requests() / total * probability * slowest;
+            let share = class.requests() / total * probability;
+            let slowest = pattern.direct.keys().map(|disk| responses(*disk));
+            joined.0 += share * slowest.fold(0.0, f64::max);
+            let busiest = pattern.direct.keys().copied();
+            let busiest = busiest.max_by(|&a, &b| rates[a].total_cmp(&rates[b]));
+            if let Some((disk, queue)) = busiest.and_then(|d| Some((d, queue_of(d)?))) {
+                let parts = pattern.direct.len() as u32;
+                let slowest = service.of(queue).max_of(parts).mean();
+                joined.1 += share * (theory.stations[disk].mean_wait_ms + slowest);
+            }
         }
     }
-    theory.lower_bound_ms = Some(lower);
-    theory.remark(
-        "no theory for the join of several disks with RPO: each disk alone is told, and the slowest takes at \
-         least as long",
-    );
+    theory.lower_bound_ms = Some(joined.0);
+    theory.response = Some(ResponseTheory {
+        standing: Standing::Approximation,
+        how: "the wait of a disk with RPO, shared by all, and the slowest of independent services",
+        mean_ms: joined.1,
+        table: None,
+        inverted: None,
+    });
+    theory.remark(NO_DISTRIBUTION);
+}
+
+/// What is not known of disks with RPO.
+const NO_DISTRIBUTION: &str =
+    "no theory for the distribution of responses with RPO, only for their mean";
+
+/// How often each disk is visited, per millisecond, and the only access that there is; `None` where visits are
+/// of several accesses, or of several kinds.
+fn only_access(classes: &[Class], disks: usize) -> (Vec<f64>, Option<Job>) {
+    let mut rates = vec![0.0; disks];
+    let mut kind: Option<&Visit> = None;
+    let mut alike = classes.iter().all(|class| class.batch.mean() == 1.0);
+    for class in classes {
+        for (probability, pattern) in &class.patterns {
+            alike &= pattern.partial.is_empty();
+            for (disk, visit) in &pattern.direct {
+                rates[*disk] += class.requests() * probability;
+                alike &= visit.len() == 1 && *kind.get_or_insert(visit) == visit;
+            }
+        }
+    }
+    let job = kind.and_then(|visit| visit.jobs().next()).filter(|_| alike);
+    (rates, job.map(|(job, _)| job))
 }
