@@ -21,12 +21,15 @@
 //! | [`ssd_model`] | SSDs with the driver in front of them |
 //! | [`raid`] | RAID levels as fork-join queueing networks |
 //! | [`workload`] | synthetic loads |
-//! | [`scenario`] | scenario files and the simulations that they mean |
+//! | [`analytic`] | queueing theory: closed forms, bounds, mean value analysis |
+//! | [`scenario`] | scenario files: the simulations that they mean, and what theory says of them |
+//! | [`study`] | many runs: capacity planning |
 //! | [`replay`] | replays on real devices |
 //! | [`plot`] | charts from numbers |
 //! | [`report`] | which charts and numbers a set of records gets |
 
 pub use iosonar_analysis as analysis;
+pub use iosonar_analytic as analytic;
 pub use iosonar_cli as cli;
 pub use iosonar_device as device;
 pub use iosonar_disk_model as disk_model;
@@ -38,6 +41,7 @@ pub use iosonar_scenario as scenario;
 pub use iosonar_sim_core as sim_core;
 pub use iosonar_ssd_model as ssd_model;
 pub use iosonar_stats as stats;
+pub use iosonar_study as study;
 pub use iosonar_trace as trace;
 pub use iosonar_units as units;
 pub use iosonar_workload as workload;

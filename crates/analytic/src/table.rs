@@ -340,7 +340,7 @@ impl Table {
     /// If the distance is not above zero, or the queue only grows.
     pub fn wait_dg1(distance: f64, service: &Self) -> Result<Self, AnalyticError> {
         positive("the distance of arrivals", distance)?;
-        stable(service.mean() / distance)?;
+        let load = stable(service.mean() / distance)?;
         let step = service.step;
         let mut wait = Self::zero(step);
         for _ in 0..10_000 {
@@ -362,7 +362,8 @@ impl Table {
             };
             let change = (next.mean() - wait.mean()).abs();
             wait = next;
-            if change <= 1e-9 * service.mean() {
+            // What is still to come is some times the last change near saturation.
+            if change <= 1e-7 * (1.0 - load) * service.mean() {
                 break;
             }
         }

@@ -193,9 +193,8 @@ impl NetworkedRaid {
         };
         let jobs: Vec<String> = self.classes.iter().map(Job::headline).collect();
         format!(
-            "{level} over {} storage servers at {} Mbit/s; {}",
+            "{level} over {} storage servers; {}",
             self.storage_servers,
-            self.link.mbit_per_s,
             jobs.join("; ")
         )
     }

@@ -33,6 +33,8 @@ struct Answer {
     best: &'static str,
     /// Curves of theory: load and value in the target's unit.
     theory: Vec<(f64, f64)>,
+    /// Loads that were simulated for the picture only.
+    around: Vec<Point>,
     /// Where more load costs more than it brings.
     knee: Option<f64>,
     capacity: Option<f64>,
@@ -136,6 +138,7 @@ fn scenario(
         unit,
         best: "",
         theory: Vec::new(),
+        around: Vec::new(),
         knee: None,
         capacity: None,
     };
@@ -161,6 +164,9 @@ fn scenario(
                 answer.theory = curve_of(&subject, target, &answer)?;
             }
             answer.knee = knee(&answer);
+            if args.curve.is_some() {
+                answer.around = around(&subject, target, &answer)?;
+            }
         }
         Find::Disks => {
             answer.best = "fewest disks that meet it";
@@ -233,6 +239,7 @@ fn networked(args: &Plan, system: NetworkedRaid, target: &Target) -> anyhow::Res
         unit,
         best: "",
         theory: Vec::new(),
+        around: Vec::new(),
         knee: Some(knee),
         capacity: None,
     };
@@ -270,6 +277,29 @@ fn curve_of(
         }
     }
     Ok(points)
+}
+
+/// Simulations on both sides of the answer, for the picture.
+fn around(
+    subject: &ArraySubject<'_>,
+    target: &Target,
+    answer: &Answer,
+) -> anyhow::Result<Vec<Point>> {
+    let middle = answer.found.best.as_ref().or(answer.found.next.as_ref());
+    let Some(middle) = middle.map(|point| point.load) else {
+        return Ok(Vec::new());
+    };
+    let most = answer
+        .capacity
+        .map_or(f64::INFINITY, |capacity| 0.95 * capacity);
+    let shares = [0.2, 0.4, 0.6, 0.8, 1.2, 1.4];
+    let loads = shares
+        .map(|share| share * middle)
+        .into_iter()
+        .filter(|load| *load < most);
+    loads
+        .map(|load| subject.point(load, target).map_err(usage))
+        .collect()
 }
 
 /// The load at which it is largest by its response time (Kleinrock's power): beyond it waiting grows faster
@@ -377,11 +407,11 @@ fn chart(target: &Target, answer: &Answer) -> Chart {
         }
         Metric::Throughput => ("requests per second".to_owned(), Unit::Number, 1.0),
     };
-    let simulated = found
-        .points
-        .iter()
-        .filter_map(|p| Some((p.load, p.simulated?)));
-    let simulated: Vec<_> = simulated.collect();
+    let points = found.points.iter().chain(&answer.around);
+    let mut simulated: Vec<_> = points
+        .filter_map(|p| Some((p.load, p.simulated?)))
+        .collect();
+    simulated.sort_by(|a, b| a.0.total_cmp(&b.0));
     // What lies far above the target makes the rest unreadable.
     let top = match target.metric {
         Metric::Throughput => f64::INFINITY,

@@ -96,7 +96,7 @@ fn by_theory(
             Some(value) if target.is_kept_by(value) => low = middle,
             Some(_) => high = middle,
         }
-        if high - low < 1e-4 * capacity {
+        if high - low < 1e-3 * capacity {
             break;
         }
     }
