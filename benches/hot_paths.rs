@@ -2,13 +2,15 @@
 //!
 //! - the event calendar, under the hold model (pop one, schedule one), at 16 to a million events;
 //! - the queueing-network layer: M/M/1 and a fork-join of four;
-//! - a simulated request on RAID 5 and RAID 0, and on SSDs: block queue, flash reads, writes with cleaning.
+//! - a simulated request on RAID 5 and RAID 0, and on SSDs: block queue, flash reads, writes with cleaning;
+//! - theory of an array, and mean value analysis of a closed network.
 //!
 //! The figures of peers stand beside ours in `docs/src/performance.md`.
 
 use std::path::Path;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use iosonar::analytic::closed::{Demands, exact_mva};
 use iosonar::scenario::{Overrides, Simulation};
 use iosonar::sim_core::network::{Arrivals, Builder, Queue, Until};
 use iosonar::sim_core::{Calendar, Law, Seed};
@@ -130,5 +132,20 @@ fn ssds(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, hold, networks, simulation, ssds);
+fn theory(c: &mut Criterion) {
+    let mut group = c.benchmark_group("theory");
+    for name in ["figure-4-read", "figure-8-small-write", "figure-7-fcfs"] {
+        let path = format!("examples/zoned-raid/{name}.toml");
+        let simulation = Simulation::load(Path::new(&path), &Overrides::default());
+        let simulation = simulation.expect("the example is there");
+        group.bench_function(name, |b| b.iter(|| simulation.theory()));
+    }
+    let demands = Demands::new((1..=12).map(f64::from).collect(), 0.0).expect("they are above 0");
+    group.bench_function("mean value analysis, 12 stations, 1 000 jobs", |b| {
+        b.iter(|| exact_mva(&demands, 1_000));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, hold, networks, simulation, ssds, theory);
 criterion_main!(benches);

@@ -84,4 +84,8 @@ fi
 "$root/examples/block-queue/figures.sh" curves
 cp curves/figure-5-return.png "$out/block-queue.png"
 cp curves/hockey-stick.png "$out/hockey-stick.png"
+# Theory beside simulation.
+"$iosonar" model "$root/examples/zoned-raid/figure-4-read.toml" --with-sim --cdf "$out/model.png" -q
+"$iosonar" model "$root/examples/networked-raid/paper.toml" --with-sim --curve "$out/networked.png" -q
+"$iosonar" plan "$root/examples/zoned-raid/figure-4-read.toml" --slo "p99 < 60ms" --curve "$out/plan.png" -q
 ls -la "$out"

@@ -45,7 +45,9 @@ fn figure(json: &serde_json::Value, name: &str, labels: &[(&str, &str)]) -> f64 
     let holds = |metric: &&serde_json::Value| {
         let label = |(key, value): &(&str, &str)| {
             let seen = &metric["labels"][key];
-            seen.as_str() == Some(value) || seen.to_string() == **value
+            seen.as_str()
+                .map_or_else(|| seen.to_string(), str::to_owned)
+                == *value
         };
         metric["name"] == name && labels.iter().all(label)
     };
