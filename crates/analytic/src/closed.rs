@@ -21,7 +21,7 @@ mod mva;
 mod parallel;
 
 pub use bounds::{Bounds, asymptotic_bounds, balanced_job_bounds};
-pub use mva::{MvaPoint, exact_mva, exact_mva_with_slopes, schweitzer};
+pub use mva::{MvaPoint, exact_mva, exact_mva_with_derivative, exact_queues, schweitzer};
 pub use parallel::{Branch, fork_join_mva};
 
 use crate::AnalyticError;

@@ -13,6 +13,15 @@ pub enum AnalyticError {
         /// The offered load of all servers together, by their number: at least 1.
         offered: f64,
     },
+    /// The queue is so long that it cannot be computed.
+    #[error(
+        "too near to saturation, with a load of {load:.4}: the queue is too long to be computed; lower the rate, or \
+         simulate it"
+    )]
+    NearSaturation {
+        /// The offered load.
+        load: f64,
+    },
     /// A parameter that makes no sense.
     #[error("{name} is {seen}, expected {expected}")]
     Parameter {

@@ -7,7 +7,7 @@
 //! | [`split_merge`] | exact: one request at a time, M/G/1 with the service of the slowest part |
 //! | [`exponential_pair`] | exact for two exponential stations |
 //! | [`nelson_tantawi`] | exponential stations, n > 2: an approximation |
-//! | [`varma_makowski`] | exponential stations: an approximation between light and heavy traffic, exact for n = 2 |
+//! | [`varma_makowski`] | exponential stations: an approximation, exact for light traffic and for n = 2 |
 //! | [`independent_exponential`], [`regular_exponential`] | exponential stations: upper and lower bound |
 //! | products of [`Table`](crate::Table)s | any stations: the maximum of their responses as if these were independent; an upper bound |
 
@@ -68,12 +68,13 @@ pub fn nelson_tantawi(n: u32, rate: f64, mean_service: f64) -> Result<f64, Analy
     Ok((ratio + (1.0 - ratio) * 4.0 * rho / 11.0) * pair)
 }
 
-/// The same by interpolation between light and heavy traffic (Varma and Makowski, "Interpolation
+/// The same by interpolation in the load (Varma and Makowski, "Interpolation
 /// approximations for symmetric fork-join queues", Performance Evaluation 20, 1994):
 /// \[`H_n` + (`V_n` - `H_n`) rho\] / (mu - lambda), where
 /// `V_n` = sum over r = 1..n of C(n, r) (-1)^(r-1) sum over m = 1..r of C(r, m) (m - 1)! / r^(m+1).
 ///
-/// Exact for n up to 2; otherwise too short at high loads, by 7 % at a load of 0.9 with n = 32.
+/// Value and derivative are exact at no load. For n = 2 `V_n` is the limit of heavy traffic, too, and the whole
+/// exact; for more it is carried over, and too short at high loads: by 7 % at a load of 0.9 with n = 32.
 ///
 /// The alternating sum is evaluated as an integral of positive terms, so that any `n` will do: with
 /// (m - 1)! / r^m = integral of x^(m-1) exp(-r x) over x > 0, the inner sum is
@@ -86,11 +87,11 @@ pub fn varma_makowski(n: u32, rate: f64, mean_service: f64) -> Result<f64, Analy
     branches(n)?;
     let (rho, alone) = mm1_response(rate, mean_service)?;
     let light = harmonic(n);
-    Ok((light + (heavy_traffic(n) - light) * rho) * alone)
+    Ok((light + (light_traffic_slope(n) - light) * rho) * alone)
 }
 
-/// `V_n` of Varma and Makowski: the response time in heavy traffic, in those of M/M/1.
-fn heavy_traffic(n: u32) -> f64 {
+/// `V_n` of Varma and Makowski: the derivative of the response time at no load, in mean services.
+fn light_traffic_slope(n: u32) -> f64 {
     // sum over r of C(n, r) (-1)^(r-1) y^r / r = sum over j = 1..n of (1 - (1 - y)^j) / j.
     let sum = |y: f64| -> f64 {
         let (mut left, mut total) = (1.0, 0.0);
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn heavy_traffic_is_the_alternating_sum() {
+    fn the_slope_is_the_alternating_sum() {
         let choose = |n: u32, k: u32| -> f64 {
             (0..k)
                 .map(|i| f64::from(n - i) / f64::from(i + 1))
@@ -187,12 +188,12 @@ mod tests {
             (1..=n).map(|r| choose(n, r) * sign(r) * inner(r)).sum()
         };
         for n in [1, 2, 3, 4, 8, 12] {
-            let (seen, exact) = (heavy_traffic(n), alternating(n));
+            let (seen, exact) = (light_traffic_slope(n), alternating(n));
             assert!((seen / exact - 1.0).abs() < 1e-9, "{n}: {seen} {exact}");
         }
         // One station, and two: 1 and 11/8.
-        assert!((heavy_traffic(1) - 1.0).abs() < 1e-12);
-        assert!((heavy_traffic(2) - 1.375).abs() < 1e-12);
+        assert!((light_traffic_slope(1) - 1.0).abs() < 1e-12);
+        assert!((light_traffic_slope(2) - 1.375).abs() < 1e-12);
     }
 
     #[test]

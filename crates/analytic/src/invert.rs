@@ -40,8 +40,9 @@ pub fn distribution_function(lst: impl Fn(Complex64) -> Complex64, t: f64) -> f6
     (scale * average).clamp(0.0, 1.0)
 }
 
-/// The quantile of the probability `p`, 0 < p < 1, of a time with this transform and about this mean, to
-/// 1e-9 relative: by bisection.
+/// The quantile of the probability `p`, 0 < p < 1, of a time with this transform and about this mean, by
+/// bisection. It is off by the error of the distribution function over its density there; where the distribution has a
+/// step it may be anywhere near.
 pub fn quantile(lst: impl Fn(Complex64) -> Complex64, p: f64, mean: f64) -> f64 {
     quantile_of(|t| distribution_function(&lst, t), p, mean)
 }

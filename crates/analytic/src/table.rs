@@ -21,6 +21,8 @@ pub struct Table {
 const NOTHING: f64 = 1e-8;
 /// The most points of a table.
 const MOST_POINTS: usize = 1 << 17;
+/// The most products that a recursion may take: a second or so.
+const MOST_WORK: usize = 2_000_000_000;
 
 impl Table {
     /// From the distribution function `below` of a time that is at most `most`.
@@ -152,6 +154,68 @@ impl Table {
         }
     }
 
+    /// The same of parts that come one after the other, and need not be kept; their probabilities sum to 1.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn mixture_of(parts: impl IntoIterator<Item = (f64, Self)>) -> Self {
+        let (mut sum, mut total): (Option<Self>, f64) = (None, 0.0);
+        for (probability, part) in parts {
+            total += probability;
+            sum = Some(match sum {
+                None => part,
+                Some(sum) if probability == 0.0 => sum,
+                Some(sum) => {
+                    let share = probability / total;
+                    Self::mixture(&[(1.0 - share, &sum), (share, &part)])
+                }
+            });
+        }
+        sum.expect("a mixture has parts")
+    }
+
+    /// The sum of a geometric number (1, 2, ...) of such times, `mean` of them on average: the first, and with the
+    /// probability q = 1 - 1 / `mean` another such sum: G = (1 - q) F + q (F * G), forward in t.
+    #[must_use]
+    pub fn geometric_sum(&self, mean: f64) -> Self {
+        let q = 1.0 - 1.0 / mean;
+        let masses: Vec<f64> = self
+            .below
+            .windows(2)
+            .rev()
+            .map(|w| q * (w[1] - w[0]))
+            .collect();
+        let none = self.below[0];
+        // What is 0 with some probability stays in the equation at t itself.
+        let first = q * none + masses.last().copied().unwrap_or(0.0) / 2.0;
+        let mut below = vec![(1.0 - q) * none / (1.0 - q * none)];
+        let mut middles: Vec<f64> = Vec::new();
+        loop {
+            let n = below.len();
+            middles.push(below[n - 1] / 2.0);
+            let known = (1.0 - q) * self.at(n) + product(&masses, &middles);
+            let value = (known / (1.0 - first)).min(1.0);
+            middles[n - 1] += value / 2.0;
+            below.push(value);
+            if n >= self.below.len() && (1.0 - value < NOTHING || n + 1 >= MOST_POINTS) {
+                break;
+            }
+        }
+        Self::with_tail(self.step, below, self.below.len() / 2)
+    }
+
+    /// A table whose tail is exponential with the rate of the last `back` points.
+    fn with_tail(step: f64, mut below: Vec<f64>, back: usize) -> Self {
+        let n = below.len();
+        let back = back.clamp(1, n - 1);
+        let (a, b) = (1.0 - below[n - 1 - back], 1.0 - below[n - 1]);
+        let tail = (b > 1e-13 && a > b).then(|| libm::log(a / b) / (back as f64 * step));
+        if tail.is_none() {
+            below[n - 1] = 1.0;
+        }
+        Self { step, below, tail }
+    }
+
     /// The larger of two independent times.
     #[must_use]
     pub fn max(&self, other: &Self) -> Self {
@@ -260,16 +324,21 @@ impl Table {
         }
     }
 
+    /// The mass of the equilibrium distribution, density (1 - F(t)) / mean, in each interval: by the trapezoid rule.
+    fn equilibrium(&self) -> Vec<f64> {
+        let mean = self.mean();
+        let pairs = self.below.windows(2);
+        pairs
+            .map(|pair| f64::midpoint(1.0 - pair[0], 1.0 - pair[1]) * self.step / mean)
+            .collect()
+    }
+
     /// Solves F(t) = g(t) + load (F * e)(t), where e is the equilibrium distribution of `service` (density
     /// (1 - B(t)) / E\[S\]), forward in t, until nothing is left.
     fn renewal(service: &Self, load: f64, delayed: impl Fn(usize) -> f64) -> Self {
-        let (step, mean) = (service.step, service.mean());
-        let m = service.below.len();
-        // The mass of e in each interval, by the trapezoid rule.
-        let mass = |i: usize| {
-            f64::midpoint(1.0 - service.below[i], 1.0 - service.below[i + 1]) * step / mean
-        };
-        let masses: Vec<f64> = (0..m - 1).rev().map(|i| load * mass(i)).collect();
+        let (step, m) = (service.step, service.below.len());
+        let masses = service.equilibrium();
+        let masses: Vec<f64> = masses.iter().rev().map(|mass| load * mass).collect();
         // The first interval holds half of the value that is sought.
         let first = masses.last().copied().unwrap_or(0.0) / 2.0;
         let mut below: Vec<f64> = vec![delayed(0)];
@@ -285,26 +354,28 @@ impl Table {
                 break;
             }
         }
-        let n = below.len();
-        // The tail is exponential: its rate is that of the last stretch.
-        let back = (m / 2).clamp(1, n - 1);
-        let (a, b) = (1.0 - below[n - 1 - back], 1.0 - below[n - 1]);
-        let tail = (b > 1e-13 && a > b).then(|| libm::log(a / b) / (back as f64 * step));
-        if tail.is_none() {
-            below[n - 1] = 1.0;
-        }
-        Self { step, below, tail }
+        // The tail is exponential.
+        Self::with_tail(step, below, m / 2)
+    }
+
+    /// Whether so much lies behind the last point that its shape matters.
+    fn is_cut_short(&self) -> bool {
+        self.left() > 1e-3
     }
 
     /// The wait of M/G/1 with this service and arrivals at `rate`: the Pollaczek-Khinchine formula as a
     /// renewal equation, F(t) = 1 - rho + rho (F * e)(t).
     ///
     /// # Errors
-    /// If the rate is not above zero, or the queue only grows.
+    /// If the rate is not above zero, the queue only grows, or is too near to that.
     pub fn wait_mg1(rate: f64, service: &Self) -> Result<Self, AnalyticError> {
         positive("the arrival rate", rate)?;
         let load = stable(rate * service.mean())?;
-        Ok(Self::renewal(service, load, |_| 1.0 - load))
+        let wait = Self::renewal(service, load, |_| 1.0 - load);
+        if wait.is_cut_short() {
+            return Err(AnalyticError::NearSaturation { load });
+        }
+        Ok(wait)
     }
 
     /// The wait of the high class of a non-preemptive queue of two classes: it waits for what is in
@@ -321,10 +392,8 @@ impl Table {
         positive("the arrival rate", low_rate)?;
         let (load_high, load_low) = (high_rate * high.mean(), low_rate * low.mean());
         let load = stable(load_high + load_low)?;
-        let (step, mean) = (low.step, low.mean());
         let mut remaining = vec![0.0];
-        for pair in low.below.windows(2) {
-            let mass = f64::midpoint(1.0 - pair[0], 1.0 - pair[1]) * step / mean;
+        for mass in low.equilibrium() {
             remaining.push(remaining[remaining.len() - 1] + mass);
         }
         let e_low = |i: usize| remaining.get(i).copied().unwrap_or(1.0);
@@ -337,13 +406,19 @@ impl Table {
     /// W = max(0, W + S - distance) on the grid until it stands still.
     ///
     /// # Errors
-    /// If the distance is not above zero, or the queue only grows.
+    /// If the distance is not above zero, the queue only grows, or is so near to that that the recursion does not come
+    /// to its end.
     pub fn wait_dg1(distance: f64, service: &Self) -> Result<Self, AnalyticError> {
         positive("the distance of arrivals", distance)?;
         let load = stable(service.mean() / distance)?;
         let step = service.step;
         let mut wait = Self::zero(step);
-        for _ in 0..10_000 {
+        let mut work = 0;
+        loop {
+            work += wait.below.len() * service.below.len();
+            if work > MOST_WORK {
+                return Err(AnalyticError::NearSaturation { load });
+            }
             let sum = wait.plus(service);
             // F(t) of max(0, X - distance) is that of X at t + distance.
             let points = ((sum.end() - distance) / step).ceil().max(0.0) as usize + 1;
@@ -476,6 +551,35 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn geometric_sums_are_as_they_should_be() {
+        // Of exponential times exponential; of a time that is mostly 0 as its transform has it.
+        let sum = exponential(5e-3).geometric_sum(4.0);
+        assert!((sum.mean() / 4.0 - 1.0).abs() < 1e-4, "{}", sum.mean());
+        assert!((sum.quantile(0.99) / (4.0 * 4.605_170) - 1.0).abs() < 1e-3);
+        let seldom = Table::mixture(&[(0.7, &Table::zero(5e-3)), (0.3, &uniform(5e-3, 1.0))]);
+        let sum = seldom.geometric_sum(3.0);
+        assert!((sum.mean() - 0.45).abs() < 1e-4, "{}", sum.mean());
+        // Nothing: 1/3 0.7 / (1 - 2/3 0.7).
+        assert!((sum.within(0.0) - 0.7 / 3.0 / (1.0 - 1.4 / 3.0)).abs() < 1e-9);
+        let parts = [
+            (0.5, uniform(0.01, 1.0)),
+            (0.25, uniform(0.01, 2.0)),
+            (0.25, uniform(0.01, 3.0)),
+        ];
+        assert!((Table::mixture_of(parts).mean() - 0.875).abs() < 1e-5);
+    }
+
+    #[test]
+    fn what_is_too_near_to_saturation_says_so() {
+        let service = uniform(1e-3, 1.0);
+        let near = |result: Result<Table, AnalyticError>| {
+            matches!(result, Err(AnalyticError::NearSaturation { .. }))
+        };
+        assert!(near(Table::wait_mg1(1.999, &service)));
+        assert!(near(Table::wait_dg1(0.5001, &service)));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! response time bounds of networked storage systems", 2006.
 //!
 //! - [`NetworkedRaid`]: the system of a TOML file, checked;
-//! - [`Job::demands`](NetworkedRaid::demands): seconds of service that a job needs at each station;
+//! - [`NetworkedRaid::demands`]: seconds of service that a job needs at each station;
 //! - [`NetworkedRaid::analyse`]: bounds and mean value analysis;
 //! - [`elasticities`](NetworkedRaid::elasticities), [`upgrades`](NetworkedRaid::upgrades): what to change;
 //! - [`NetworkedRaid::simulate`]: the same network with events.
@@ -29,7 +29,7 @@ pub use upgrade::{Purchase, Upgrade};
 
 use crate::ScenarioError;
 use crate::resolve::Overrides;
-use crate::resolve::check::{self, Checker};
+use crate::resolve::check::Checker;
 use crate::resolve::set;
 
 /// RAID levels over the network.
@@ -131,7 +131,7 @@ pub struct NetworkedRaid {
 
 impl NetworkedRaid {
     /// Whether the text of a file describes a networked system rather than an array: it has a table
-    /// `[central]`.
+    /// `[central]` or `[jobs]`, which scenarios have not.
     pub fn is_meant(text: &str) -> bool {
         let document = text.parse::<toml::Table>();
         document.is_ok_and(|table| table.contains_key("central") || table.contains_key("jobs"))
@@ -159,14 +159,10 @@ impl NetworkedRaid {
         overrides: &Overrides,
     ) -> Result<Self, ScenarioError> {
         let original = text;
-        let text = &set::apply(text, path, &overrides.set)?;
-        let file: NetworkedFile = toml::from_str(text).map_err(|e| ScenarioError::Syntax {
-            path: path.to_owned(),
-            message: check::with_suggestion(&e.to_string()),
-        })?;
+        let (text, file) = set::read::<NetworkedFile>(text, path, &overrides.set)?;
         let checker = Checker {
             path,
-            text,
+            text: &text,
             set: &overrides.set,
         };
         let mut system = file.resolve(&checker)?;
@@ -191,9 +187,10 @@ impl NetworkedRaid {
             NetworkedLevel::Raid5 => "RAID 5",
             NetworkedLevel::Raid6 => "RAID 6",
         };
+        let up_to = if self.classes.len() == 1 { "1 to " } else { "" };
         let jobs: Vec<String> = self.classes.iter().map(Job::headline).collect();
         format!(
-            "{level} over {} storage servers; {}",
+            "{level} over {} storage servers; {up_to}{}",
             self.storage_servers,
             jobs.join("; ")
         )
@@ -212,7 +209,7 @@ impl Job {
             String::new()
         };
         format!(
-            "1 to {} {operation} of {} MB{think}",
+            "{} {operation} of {} MB{think}",
             self.jobs,
             self.bytes / 1e6
         )

@@ -98,14 +98,10 @@ impl Simulation {
         path: &Path,
         overrides: &Overrides,
     ) -> Result<Self, ScenarioError> {
-        let text = &set::apply(text, path, &overrides.set)?;
-        let file: ScenarioFile = toml::from_str(text).map_err(|e| ScenarioError::Syntax {
-            path: path.to_owned(),
-            message: check::with_suggestion(&e.to_string()),
-        })?;
+        let (text, file) = set::read::<ScenarioFile>(text, path, &overrides.set)?;
         let check = Checker {
             path,
-            text,
+            text: &text,
             set: &overrides.set,
         };
         let directory = path.parent().unwrap_or(Path::new("."));

@@ -25,8 +25,8 @@ pub struct ClassPoint {
     pub queues: Vec<f64>,
 }
 
-/// The most vectors of populations that exact analysis goes through.
-const MOST_STATES: f64 = 2e6;
+/// The most queues, of all vectors of populations, that exact analysis goes through.
+const MOST_STATES: f64 = 2e7;
 
 fn check(classes: &[JobClass]) -> Result<usize, AnalyticError> {
     positive("the number of classes", classes.len() as f64)?;
@@ -57,10 +57,11 @@ fn check(classes: &[JobClass]) -> Result<usize, AnalyticError> {
 /// same mean service time (their visits may differ); at processor sharing stations anything will do.
 ///
 /// # Errors
-/// If a number makes no sense, or there are more than two million vectors of populations.
+/// If a number makes no sense, or the vectors of populations times the stations are more than twenty million.
 pub fn exact(classes: &[JobClass]) -> Result<Vec<ClassPoint>, AnalyticError> {
     let stations = check(classes)?;
     let states: f64 = classes.iter().map(|c| f64::from(c.jobs) + 1.0).product();
+    let states = states * stations as f64;
     if states > MOST_STATES {
         return Err(AnalyticError::TooLarge {
             what: "exact mean value analysis of several classes",

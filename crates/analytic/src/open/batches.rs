@@ -27,6 +27,23 @@ impl BatchLaw {
         }
     }
 
+    /// Whether it is a distribution on 1, 2, ...
+    fn check(&self) -> Result<(), AnalyticError> {
+        let shares = match self {
+            Self::Constant(_) | Self::Geometric(_) => 1.0,
+            Self::Table(table) => table.iter().map(|(p, _)| p).sum(),
+        };
+        let is_one = (shares - 1.0_f64).abs() < 1e-9;
+        if is_one && self.mean() >= 1.0 && self.mean().is_finite() {
+            return Ok(());
+        }
+        Err(AnalyticError::Parameter {
+            name: "the mean batch size",
+            seen: self.mean(),
+            expected: "at least 1, and probabilities that sum to 1",
+        })
+    }
+
     /// The mean of X (X - 1).
     fn factorial_moment(&self) -> f64 {
         let pairs = |n: u32| f64::from(n) * (f64::from(n) - 1.0);
@@ -47,7 +64,7 @@ impl BatchLaw {
     }
 
     /// The probabilities that a job has 0, 1, ... others of its batch before it, P(X > j) / E\[X\], as
-    /// far as what is left exceeds one in a million.
+    /// far as what is left exceeds one in a million, and at most a hundred thousand of them.
     pub fn before_a_job(&self) -> Vec<f64> {
         let mean = self.mean();
         match self {
@@ -90,7 +107,7 @@ impl BatchQueue {
     /// If a number is not above zero, or the queue only grows.
     pub fn new(rate: f64, batch: BatchLaw, service: Law) -> Result<Self, AnalyticError> {
         positive("the rate of batches", rate)?;
-        positive("the mean batch size", batch.mean())?;
+        batch.check()?;
         positive("the mean service time", service.mean())?;
         Ok(Self {
             utilisation: stable(rate * batch.mean() * service.mean())?,

@@ -100,12 +100,7 @@ impl VaryingServiceQueue {
                 break;
             }
             if n + 1 == MOST {
-                return Err(AnalyticError::TooLarge {
-                    what: "a queue with varying service",
-                    states: f64::INFINITY,
-                    most: MOST as f64,
-                    instead: "the queue is too near to its saturation: lower the rate, or simulate it",
-                });
+                return Err(AnalyticError::NearSaturation { load: offered });
             }
         }
         let left: Vec<f64> = unnormalised.iter().map(|p| p / total).collect();

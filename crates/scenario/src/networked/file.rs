@@ -108,6 +108,8 @@ struct UpgradeFile {
 
 /// The most jobs: as many as mean value analysis goes through one by one in a moment.
 const MOST_JOBS: u32 = 100_000;
+/// The most jobs times stations.
+const MOST_QUEUES: u64 = 10_000_000;
 /// The most storage servers.
 const MOST_SERVERS: u32 = 1024;
 
@@ -123,7 +125,8 @@ fn within(
     if (least..=most).contains(&seen) {
         return Ok(seen);
     }
-    Err(check.wrong(value, key, seen, expected))
+    // As short as can be: 1e300 has three hundred digits.
+    Err(check.wrong(value, key, format!("{seen:?}"), expected))
 }
 
 fn above_zero(
@@ -176,6 +179,35 @@ fn count(
     Err(check.wrong(value, key, seen, format!("a number from {least} to {most}")))
 }
 
+/// The keys of a server.
+const CENTRAL: [&str; 4] = [
+    "central.cpu_ms_per_stripe_unit",
+    "central.cpu_ms_per_packet",
+    "central.cpu_speed",
+    "central.cache_hit",
+];
+const STORAGE: [&str; 4] = [
+    "storage.cpu_ms_per_stripe_unit",
+    "storage.cpu_ms_per_packet",
+    "storage.cpu_speed",
+    "storage.cache_hit",
+];
+
+/// A server, from the values of its keys in their order.
+fn server(
+    check: &Checker<'_>,
+    keys: [&'static str; 4],
+    [unit, packet]: [&Spanned<f64>; 2],
+    [speed, hit]: [Option<&Spanned<f64>>; 2],
+) -> Result<Server, ScenarioError> {
+    Ok(Server {
+        cpu_ms_per_stripe_unit: from_zero(check, keys[0], unit)?,
+        cpu_ms_per_packet: from_zero(check, keys[1], packet)?,
+        cpu_speed: speed.map_or(Ok(1.0), |v| above_zero(check, keys[2], v))?,
+        cache_hit: probability(check, keys[3], hit)?,
+    })
+}
+
 fn bytes(
     check: &Checker<'_>,
     key: &'static str,
@@ -192,9 +224,6 @@ fn bytes(
 
 impl NetworkedFile {
     pub(super) fn resolve(&self, check: &Checker<'_>) -> Result<NetworkedRaid, ScenarioError> {
-        let speed = |key, value: Option<&Spanned<f64>>| {
-            value.map_or(Ok(1.0), |v| above_zero(check, key, v))
-        };
         let least = match self.raid.level {
             NetworkedLevel::Raid0 => 1,
             NetworkedLevel::Raid1 | NetworkedLevel::Raid10 => 2,
@@ -230,34 +259,18 @@ impl NetworkedFile {
             storage_servers,
             stations_of,
             division: self.raid.division.unwrap_or_default(),
-            central: Server {
-                cpu_ms_per_stripe_unit: from_zero(
-                    check,
-                    "central.cpu_ms_per_stripe_unit",
-                    &central.cpu_ms_per_stripe_unit,
-                )?,
-                cpu_ms_per_packet: from_zero(
-                    check,
-                    "central.cpu_ms_per_packet",
-                    &central.cpu_ms_per_packet,
-                )?,
-                cpu_speed: speed("central.cpu_speed", central.cpu_speed.as_ref())?,
-                cache_hit: probability(check, "central.cache_hit", central.cache_hit.as_ref())?,
-            },
-            storage: Server {
-                cpu_ms_per_stripe_unit: from_zero(
-                    check,
-                    "storage.cpu_ms_per_stripe_unit",
-                    &storage.cpu_ms_per_stripe_unit,
-                )?,
-                cpu_ms_per_packet: from_zero(
-                    check,
-                    "storage.cpu_ms_per_packet",
-                    &storage.cpu_ms_per_packet,
-                )?,
-                cpu_speed: speed("storage.cpu_speed", storage.cpu_speed.as_ref())?,
-                cache_hit: probability(check, "storage.cache_hit", storage.cache_hit.as_ref())?,
-            },
+            central: server(
+                check,
+                CENTRAL,
+                [&central.cpu_ms_per_stripe_unit, &central.cpu_ms_per_packet],
+                [central.cpu_speed.as_ref(), central.cache_hit.as_ref()],
+            )?,
+            storage: server(
+                check,
+                STORAGE,
+                [&storage.cpu_ms_per_stripe_unit, &storage.cpu_ms_per_packet],
+                [storage.cpu_speed.as_ref(), storage.cache_hit.as_ref()],
+            )?,
             disk: ServerDisk {
                 seek_ms: from_zero(check, "storage.disk.seek_ms", &disk.seek_ms)?,
                 latency_ms: from_zero(check, "storage.disk.latency_ms", &disk.latency_ms)?,
@@ -278,6 +291,36 @@ impl NetworkedFile {
                 })
                 .collect::<Result<_, ScenarioError>>()?,
         };
+        self.check(check, &system)?;
+        Ok(system)
+    }
+
+    /// Whether its parts go together.
+    fn check(&self, check: &Checker<'_>, system: &NetworkedRaid) -> Result<(), ScenarioError> {
+        if let Some(given) = &self.network.segment_bytes
+            && system.link.segment_bytes > system.link.frame_bytes
+        {
+            let frame = system.link.frame_bytes;
+            let expected = format!("at most {frame}, the size of the frame that carries it");
+            return Err(check.wrong(given, "network.segment_bytes", given.get_ref(), expected));
+        }
+        let stations = u64::from(3 + 3 * system.stations_of);
+        if u64::from(system.most_jobs()) * stations > MOST_QUEUES {
+            return Err(check.incomplete(&format!(
+                "{} jobs at {stations} stations are too many to go through one by one, expected a product of at most \
+                 {MOST_QUEUES}: take fewer jobs, or raid.stations_of",
+                system.most_jobs()
+            )));
+        }
+        let names = |n: usize| system.classes[..n].iter().map(|job| &job.name);
+        for (n, job) in system.classes.iter().enumerate() {
+            if names(n).any(|name| *name == job.name) {
+                return Err(check.incomplete(&format!(
+                    "two classes of jobs are called '{}': give them names of their own",
+                    job.name
+                )));
+            }
+        }
         for job in &system.classes {
             if system.demands(job).is_empty() {
                 return Err(check.incomplete(&format!(
@@ -287,7 +330,7 @@ impl NetworkedFile {
                 )));
             }
         }
-        Ok(system)
+        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the response time depends on.
 
 use iosonar_analytic::AnalyticError;
-use iosonar_analytic::closed::{Demands, balanced_job_bounds, exact_mva_with_slopes};
+use iosonar_analytic::closed::{Demands, balanced_job_bounds, exact_mva_with_derivative};
 
 use super::demands::Packets;
 use super::{Job, NetworkedRaid};
@@ -123,7 +123,6 @@ impl NetworkedRaid {
             Demands::new(some, job.think_s)
         };
         let base = network(&now)?;
-        let (response, slopes) = exact_mva_with_slopes(&base, jobs)?;
         let lower = balanced_job_bounds(&base, jobs)?.lower;
         let mut all = Vec::new();
         for lever in Lever::ALL {
@@ -133,11 +132,9 @@ impl NetworkedRaid {
             };
             let (up, down) = (at(1.0 + STEP), at(1.0 - STEP));
             let log_step = libm::log((1.0 + STEP) / (1.0 - STEP));
-            let seconds: f64 = needed
-                .iter()
-                .zip(&slopes)
-                .map(|(&i, slope)| slope * (up[i] - down[i]) / log_step)
-                .sum();
+            let direction = needed.iter().map(|&i| (up[i] - down[i]) / log_step);
+            let direction: Vec<f64> = direction.collect();
+            let (response, seconds) = exact_mva_with_derivative(&base, &direction, jobs)?;
             let bound = |all: &[f64]| Ok(balanced_job_bounds(&network(all)?, jobs)?.lower);
             let of_bound = (bound(&up)? - bound(&down)?) / log_step;
             all.push(Elasticity {

@@ -46,6 +46,12 @@ pub struct NetworkSimulation {
 const REPLICATIONS: u32 = 10;
 
 impl NetworkedRaid {
+    /// As many departures as make a simulation of this system precise to a percent or so, in a moment: of large
+    /// systems fewer.
+    pub fn usual_departures(&self) -> u64 {
+        (200_000 / u64::from(3 + 3 * self.stations_of)).clamp(200, 5_000)
+    }
+
     /// Simulates `jobs` jobs of the first class, or all classes with their numbers where there are
     /// several (then all stations share their time among all jobs, which is what makes mean value analysis
     /// exact for them): ten replications with `departures` jobs each, after a fifth as many that are not

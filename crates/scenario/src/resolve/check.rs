@@ -74,6 +74,10 @@ impl Checker<'_> {
 
 /// The message of the parser, with the key that was probably meant.
 pub(crate) fn with_suggestion(message: &str) -> String {
+    if message.contains("invalid type: integer") && message.contains("expected a string") {
+        let message = message.trim_end();
+        return format!("{message}; a size has a unit, such as \"128KiB\"\n");
+    }
     let quoted = |text: &str| -> Vec<String> {
         text.split('`')
             .skip(1)

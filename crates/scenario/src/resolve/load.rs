@@ -92,8 +92,8 @@ pub(super) fn load(
     }
     let Some(load) = &file.load else {
         return Err(check.incomplete(
-            "there is no load: give one with --trace FILE, or write a table [load] with \
-             'trace', or with 'requests', 'arrivals' and 'size'",
+            "there is no load: write a table [load] with 'trace' (or give sim a --trace FILE), or with \
+             'requests', 'arrivals' and 'size'",
         ));
     };
     if !overrides.reading.changes.is_empty() {
@@ -291,8 +291,8 @@ fn arrivals_law(
         if (1e-9..=1e9).contains(&per_s) {
             Ok(per_s)
         } else {
-            let expected = "a rate above zero, in requests per second (at most 1e9)";
-            Err(check.wrong(arrivals, KEY, per_s, expected))
+            let expected = "a rate of 1e-9 to 1e9 requests per second";
+            Err(check.wrong(arrivals, KEY, format!("{per_s:?}"), expected))
         }
     };
     let time = |name: &str, seconds: f64| {

@@ -4,15 +4,45 @@ use std::path::Path;
 
 use toml_edit::{DocumentMut, Item, Table, Value};
 
+use super::check;
 use crate::ScenarioError;
+
+/// Reads what a text with set values means. Where a value that was set is to blame the error names it, and not a
+/// line that is not in the file.
+pub(crate) fn read<T: serde::de::DeserializeOwned>(
+    original: &str,
+    path: &Path,
+    set: &[(String, String)],
+) -> Result<(String, T), ScenarioError> {
+    let text = apply(original, path, set)?;
+    let error = match toml::from_str(&text) {
+        Ok(meaning) => return Ok((text, meaning)),
+        Err(error) => error,
+    };
+    // The first of them without which it would have been read.
+    let is_read = |n: usize| {
+        let some = apply(original, path, &set[..n]);
+        some.is_ok_and(|text| toml::from_str::<T>(&text).is_ok())
+    };
+    if let Some(n) = (1..=set.len()).find(|&n| is_read(n - 1) && !is_read(n)) {
+        return Err(ScenarioError::Set {
+            key: set[n - 1].0.clone(),
+            problem: format!(
+                "is {}: {}",
+                set[n - 1].1,
+                check::with_suggestion(error.message()).trim_end()
+            ),
+        });
+    }
+    Err(ScenarioError::Syntax {
+        path: path.to_owned(),
+        message: check::with_suggestion(&error.to_string()),
+    })
+}
 
 /// The text with other values; what is not set stays as it is, and where it is as long as no key is new, so
 /// that errors name lines of the file.
-pub(crate) fn apply(
-    text: &str,
-    path: &Path,
-    set: &[(String, String)],
-) -> Result<String, ScenarioError> {
+fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String, ScenarioError> {
     if set.is_empty() {
         return Ok(text.to_owned());
     }

@@ -107,13 +107,18 @@ fn by_theory(
 /// first, and then by simulations from there.
 ///
 /// # Errors
-/// If a simulation fails.
+/// If there are no candidates, or a simulation fails.
 pub fn fewest(
     subject: &impl Subject,
     target: &Target,
     candidates: &[u32],
     watch: &mut dyn FnMut(&Point),
 ) -> Result<Found, PlanError> {
+    if candidates.is_empty() {
+        return Err(PlanError::DoesNotFit(
+            "there is nothing to choose from".to_owned(),
+        ));
+    }
     let at = |i: usize| f64::from(candidates[i]);
     let mut found = Found::default();
     let begin = first(candidates.len(), |i| {
@@ -122,41 +127,26 @@ pub fn fewest(
     })?;
     found.by_theory = begin.filter(|&i| i < candidates.len()).map(at);
     let begin = begin.unwrap_or(0).min(candidates.len() - 1);
-    let (mut best, mut next) = (None, None);
-    if look(&mut found, subject, target, at(begin), watch)? == Verdict::Meets {
-        // Downwards as long as that is enough.
-        best = Some(begin);
-        for i in (0..begin).rev() {
-            if look(&mut found, subject, target, at(i), watch)? == Verdict::Meets {
-                best = Some(i);
-            } else {
-                next = Some(i);
-                break;
-            }
+    // The largest that is not enough and the smallest that is, as far as they are known; away from the
+    // beginning ever faster, and then between.
+    let (mut next, mut best) = (None, None);
+    let (mut i, mut step) = (begin, 1);
+    while found.points.len() < MOST_POINTS {
+        if look(&mut found, subject, target, at(i), watch)? == Verdict::Meets {
+            best = Some(i);
+        } else {
+            next = Some(i);
         }
-    } else {
-        // Upwards, ever faster, and then between.
-        let (mut low, mut step) = (begin, 1);
-        while low + 1 < candidates.len() && found.points.len() < MOST_POINTS {
-            let i = (low + step).min(candidates.len() - 1);
-            if look(&mut found, subject, target, at(i), watch)? == Verdict::Meets {
-                best = Some(i);
-                break;
-            }
-            (low, step) = (i, 2 * step);
-        }
-        if let Some(mut high) = best {
-            while high - low > 1 {
-                let middle = usize::midpoint(low, high);
-                if look(&mut found, subject, target, at(middle), watch)? == Verdict::Meets {
-                    high = middle;
-                } else {
-                    low = middle;
-                }
-            }
-            best = Some(high);
-        }
-        next = Some(low);
+        i = match (next, best) {
+            (Some(low), Some(high)) if high - low <= 1 => break,
+            (Some(low), Some(high)) => usize::midpoint(low, high),
+            (None, Some(0)) => break,
+            (None, Some(high)) => high.saturating_sub(step),
+            (Some(low), _) if low + 1 == candidates.len() => break,
+            (Some(low), _) => (low + step).min(candidates.len() - 1),
+            (None, None) => break,
+        };
+        step *= 2;
     }
     found.best = best.and_then(|i| found.of(at(i)).cloned());
     found.next = next.and_then(|i| found.of(at(i)).cloned());

@@ -198,9 +198,6 @@ impl NetworkSubject {
     }
 }
 
-/// Jobs that are complete in each replication.
-const DEPARTURES: u64 = 5_000;
-
 impl Subject for NetworkSubject {
     fn theory(&self, load: f64, target: &Target) -> Result<Option<f64>, PlanError> {
         let mut system = self.system.clone();
@@ -220,7 +217,12 @@ impl Subject for NetworkSubject {
         let (services, structure) = (Services::Exponential, Structure::Serial);
         let result = self
             .system
-            .simulate(load as u32, services, structure, DEPARTURES)
+            .simulate(
+                load as u32,
+                services,
+                structure,
+                self.system.usual_departures(),
+            )
             .map_err(|e| PlanError::DoesNotFit(e.to_string()))?;
         match target.metric {
             Metric::Mean => {

@@ -51,7 +51,9 @@ impl FromStr for Target {
             _ => {
                 let percent = name.strip_prefix('p').and_then(|p| p.parse::<f64>().ok());
                 match percent {
-                    Some(p) if p > 0.0 && p < 100.0 => Metric::Quantile((p * 1e6).round() / 1e8),
+                    Some(p) if (0.0001..=99.9999).contains(&p) => {
+                        Metric::Quantile((p * 1e6).round() / 1e8)
+                    }
                     _ => {
                         return Err(wrong(format!(
                             "'{name}' is no metric: mean, p50, p99, p99.9, throughput are"

@@ -28,9 +28,6 @@ struct Point {
     stderr_s: Option<f64>,
 }
 
-/// Jobs that are complete in each replication of a simulation.
-const DEPARTURES: u64 = 5_000;
-
 pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Ending> {
     if args.cdf.is_some() {
         let problem =
@@ -60,24 +57,21 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         true => simulate(args, &system, &interesting(most, measured.as_deref()))?,
         false => Vec::new(),
     };
+    // All that can go wrong does so before anything is printed or written.
+    let varied = varied_systems(args, path, text, &overrides)?;
+    let purchases = purchases(args, &system, at, (path, text), &overrides)?;
     if args.json {
         print(&as_json(&system, &analysis, &simulated, at)?.text())?;
     } else if !args.quiet {
-        print(&describe(
-            &system,
-            &analysis,
-            &simulated,
-            measured.as_deref(),
-            at,
-        )?)?;
-        print(&purchases(args, &system, at, (path, text), &overrides)?)?;
+        let measured = measured.as_deref();
+        print(&describe(&system, &analysis, &simulated, measured, at)?)?;
+        print(&purchases)?;
     }
     if let Some(out) = &args.csv {
         WholeFile::write_all(out, csv(&analysis, &simulated).as_bytes())
             .with_context(|| format!("{}: cannot write", out.display()))?;
     }
     if let Some(out) = &args.curve {
-        let varied = varied(args, path, text, &overrides)?;
         let chart = match &args.vary {
             Some((key, _)) => chart_of_varied(&system, key, &varied),
             None => chart(&system, &analysis, &simulated, measured.as_deref()),
@@ -86,8 +80,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         if !args.quiet {
             note(&format!("the curves are in {}", out.display()));
         }
-    } else if args.vary.is_some() {
-        let varied = varied(args, path, text, &overrides)?;
+    } else if args.vary.is_some() && !args.quiet {
         print(&table_of_varied(&varied))?;
     }
     Ok(Ending::Done)
@@ -130,7 +123,7 @@ fn simulate(
     with_threads(args.threads, || {
         jobs.iter()
             .map(|&n| {
-                let result = system.simulate(n, services, structure, DEPARTURES);
+                let result = system.simulate(n, services, structure, system.usual_departures());
                 result.map_err(|e| Usage(e.to_string()).into())
             })
             .collect()
@@ -177,6 +170,12 @@ fn measured(path: &Path) -> anyhow::Result<Vec<Point>> {
                 )),
             }
         };
+        if value(jobs)? == 0.0 {
+            return Err(wrong(
+                number,
+                "'jobs' is 0, expected a number above 0".to_owned(),
+            ));
+        }
         points.push(Point {
             jobs: value(jobs)?,
             response_s: value(response)?,
@@ -264,8 +263,16 @@ fn describe(
             row.push(of.map_or(String::new(), |s| with_error(&s.response_s[0])));
         }
         if let Some(points) = measured {
-            let of = points.iter().find(|p| p.jobs == f64::from(n));
-            row.push(of.map_or(String::new(), |p| seconds(p.response_s)));
+            let of = points.iter().filter(|p| p.jobs == f64::from(n));
+            let all: Vec<f64> = of.map(|p| p.response_s).collect();
+            row.push(match all.len() {
+                0 => String::new(),
+                1 => seconds(all[0]),
+                several => {
+                    let mean = all.iter().sum::<f64>() / several as f64;
+                    format!("{} (mean of {several})", seconds(mean))
+                }
+            });
         }
         table.row(row);
     }
@@ -314,7 +321,10 @@ fn purchases(
             format!("{}", purchase.cost),
             seconds(purchase.response_s),
             seconds(purchase.saved_s),
-            format!("{:.4} s", purchase.saved_s / purchase.cost),
+            match purchase.cost {
+                0.0 => "free".to_owned(),
+                cost => format!("{:.4} s", purchase.saved_s / cost),
+            },
         ]);
     }
     let mut described = table.text();
@@ -441,7 +451,7 @@ fn describe_classes(
 }
 
 /// The analyses of the system with each value of the varied key.
-fn varied(
+fn varied_systems(
     args: &Model,
     path: &Path,
     text: &str,
