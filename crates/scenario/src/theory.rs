@@ -8,8 +8,11 @@
 //! - [`Simulation::theory`]: everything together, with what it rests on and where there is no theory.
 
 mod array;
+mod batches;
 mod closed;
 pub mod disk;
+mod estimate;
+mod loaded;
 mod partial;
 mod patterns;
 mod rpo;
@@ -115,7 +118,7 @@ pub struct Theory {
     pub services: Vec<ServiceTheory>,
     /// The stations.
     pub stations: Vec<StationTheory>,
-    /// The response time of a request that meets nobody: exact.
+    /// The zero-load response time: of a request that meets nobody.
     pub alone: Option<ResponseTheory>,
     /// The response time under the load.
     pub response: Option<ResponseTheory>,
@@ -125,7 +128,7 @@ pub struct Theory {
     pub lower_bound_ms: Option<f64>,
     /// ... and not more.
     pub upper_bound_ms: Option<f64>,
-    /// The most requests per second that the array can serve.
+    /// The rate of requests below which no queue grows for ever.
     pub capacity_per_s: Option<f64>,
     /// If more is offered than can be done: how much, as a share of what can.
     pub unstable: Option<f64>,
@@ -146,9 +149,6 @@ impl Simulation {
     /// What theory can say about this scenario. It does not fail: what cannot be said is among the remarks.
     pub fn theory(&self) -> Theory {
         let mut theory = Theory::default();
-        if self.array.rebuild.is_some() {
-            theory.remark("no theory for the work of a rebuild: it is left out");
-        }
         match (&self.load, &self.array.devices) {
             (Load::Trace { .. }, _) => theory.remark(
                 "no theory for a trace: it asks for laws of arrivals; fit them with 'generate like', or \

@@ -279,6 +279,158 @@ fn fork_join_lies_within_its_bounds_and_near_the_reference() {
 }
 
 #[test]
+fn batches_on_one_disk_are_as_burke_says() {
+    // Part 1e: geometric batches of 3 at 10/s, reads of 256 sectors; and batches of one are none.
+    let one = "level = \"raid0\"\ndisks = 1";
+    let at = |batch: &str| {
+        let load =
+            format!("arrivals = {{ poisson_per_s = 10.0 }}\nsize = {{ blocks = 1 }}\n{batch}");
+        theory(&load, one, "").response.unwrap()
+    };
+    let three = at("batch = { geometric_mean = 3.0 }");
+    assert_eq!((three.standing, three.how), (Standing::Exact, "M^X/G/1"));
+    near(three.mean_ms, 80.804_275_271_481_4, 1e-3);
+    let alone = at("batch = { geometric_mean = 1.0 }");
+    near(alone.mean_ms, at("").mean_ms, 1e-9);
+    // Constant batches of two: W of the first = lambda E[B^2] / (2 (1 - rho)), half a service before, own service.
+    let (s, v, rate) = (15.510_578, 18.772_068, 0.01);
+    let square = 2.0 * v + 4.0 * s * s;
+    let told = rate * square / (2.0 * (1.0 - 2.0 * rate * s)) + s / 2.0 + s;
+    near(at("batch = { requests = 2 }").mean_ms, told, 1e-4);
+}
+
+#[test]
+fn bounds_hold_under_load_and_of_many_sizes() {
+    // Simulated in the same breath: three standard errors. The estimate is ours: 12 %.
+    for (level, load) in [
+        (
+            "raid0",
+            "arrivals = { poisson_per_s = 50.0 }\nsize = { blocks = 4 }",
+        ),
+        (
+            "raid01",
+            "arrivals = { poisson_per_s = 30.0 }\nsize = { geometric_mean_blocks = 3.0 }\nread_share = 0.6",
+        ),
+        (
+            "raid5",
+            "arrivals = { poisson_per_s = 40.0 }\nsize = { blocks = 2 }",
+        ),
+    ] {
+        let text = format!(
+            "replications = 10\nwarmup_requests = 5000\n[load]\nrequests = 20000\n{load}\n[array]\nlevel = \"{level}\"\n\
+             disks = 4\nplacement = \"random\"\nstripe_unit = \"128KiB\"\n[disk]\nprofile = \"seagate-st3500630ns\""
+        );
+        let simulation =
+            Simulation::from_toml(&text, Path::new("test.toml"), &Overrides::default()).unwrap();
+        let theory = simulation.theory();
+        let seen = simulation.run(2, None).unwrap().mean_ms;
+        let (low, high) = (
+            theory.lower_bound_ms.unwrap(),
+            theory.upper_bound_ms.unwrap(),
+        );
+        assert!(
+            low < seen.mean + 3.0 * seen.stderr,
+            "{level}: {low} {seen:?}"
+        );
+        assert!(
+            seen.mean - 3.0 * seen.stderr < high,
+            "{level}: {high} {seen:?}"
+        );
+        near(theory.response.unwrap().mean_ms, seen.mean, 0.12);
+    }
+}
+
+#[test]
+fn closed_loops_are_bounded_whatever_the_array_does() {
+    let loop_of = |users: u32, more: &str, disk: &str| {
+        let text = format!(
+            "replications = 5\nwarmup_requests = 2000\n[load]\nrequests = 10000\n\
+             closed = {{ outstanding = {users}, think_ms = 20.0 }}\nsize = {{ blocks = 2 }}\n[array]\nlevel = \"raid0\"\n\
+             disks = 4\nplacement = \"random\"\nstripe_unit = \"128KiB\"\n{more}\n[disk]\nprofile = \"seagate-st3500630ns\"\n{disk}"
+        );
+        Simulation::from_toml(&text, Path::new("test.toml"), &Overrides::default()).unwrap()
+    };
+    for (users, more) in [(1, ""), (8, ""), (32, ""), (8, "mode = \"split-merge\"")] {
+        let simulation = loop_of(users, more, "");
+        let theory = simulation.theory();
+        let seen = simulation.run(2, None).unwrap().mean_ms;
+        let (low, high) = (
+            theory.lower_bound_ms.unwrap(),
+            theory.upper_bound_ms.unwrap(),
+        );
+        assert!(
+            low < seen.mean + 3.0 * seen.stderr,
+            "{users} {more}: {low} {seen:?}"
+        );
+        assert!(
+            seen.mean - 3.0 * seen.stderr < high,
+            "{users} {more}: {high} {seen:?}"
+        );
+    }
+    let rpo = loop_of(8, "", "scheduler = \"rpo\"").theory();
+    assert!(rpo.lower_bound_ms.is_none() && rpo.remarks.iter().any(|r| r.contains("RPO")));
+}
+
+#[test]
+fn what_depends_on_the_state_is_not_called_exact() {
+    let load = "arrivals = { poisson_per_s = 20.0 }\nsize = { blocks = 1 }";
+    let mirror = |read: &str| {
+        let array = format!("level = \"raid1\"\ndisks = 2\nmirror_read = \"{read}\"");
+        theory(load, &array, "")
+    };
+    let shorter = mirror("shorter-queue");
+    near(shorter.capacity_per_s.unwrap(), 2000.0 / 15.510_578, 0.05);
+    assert_eq!(shorter.response.unwrap().standing, Standing::Approximation);
+    assert!(mirror("turns").response.is_none());
+    // So many small writes that their second phase overloads the disks, which the first alone would not.
+    let writes = "arrivals = { poisson_per_s = 75.0 }\nsize = { blocks = 1 }\nread_share = 0.0";
+    let unstable = theory(writes, "level = \"raid5\"\ndisks = 4", "");
+    assert!(
+        unstable.unstable.is_some() && unstable.response.is_none(),
+        "{unstable:?}"
+    );
+}
+
+#[test]
+fn large_things_take_no_longer_than_a_moment() {
+    let many = "level = \"raid5\"\ndisks = 1000";
+    for (load, array) in [
+        (
+            "arrivals = { poisson_per_s = 10.0 }\nsize = { blocks = 1000 }",
+            many,
+        ),
+        (
+            "arrivals = { poisson_per_s = 0.01 }\nsize = { geometric_mean_blocks = 1000.0 }",
+            "level = \"raid5\"\ndisks = 4",
+        ),
+        (
+            "arrivals = { poisson_per_s = 0.1 }\nbatch = { geometric_mean = 1000.0 }\nsize = { blocks = 1 }",
+            "level = \"raid5\"\ndisks = 4",
+        ),
+    ] {
+        let seen = theory(load, array, "");
+        assert!(seen.alone.is_some() || !seen.remarks.is_empty());
+        assert!(seen.stations.iter().all(|s| s.utilisation.is_finite()));
+    }
+    // Drawn, but what the disks get is the same: chance is not load.
+    let seen = theory(
+        "arrivals = { poisson_per_s = 30000.0 }\nsize = { blocks = 1 }",
+        many,
+        "",
+    );
+    near(
+        seen.stations[7].utilisation,
+        30.0 * 15.510_578 / 1000.0,
+        1e-6,
+    );
+    near(
+        seen.response.unwrap().mean_ms,
+        15.510_578 + 0.03 * 259.3501 / (2.0 * (1.0 - 0.465_317)),
+        1e-3,
+    );
+}
+
+#[test]
 fn what_has_no_theory_says_so() {
     let array = "level = \"raid5\"\ndisks = 4";
     let bursts = "arrivals = { b_model = { per_s = 10.0, bias = 0.7, window_s = 4.0, levels = 10 } }\nsize = { blocks = 1 }";

@@ -1,27 +1,41 @@
 //! Closed loops: so many users who wait for their requests.
 
+use iosonar_analytic::Table;
 use iosonar_analytic::closed::{Demands, asymptotic_bounds, exact_mva, schweitzer};
 use iosonar_units::Nanos;
 
-use super::array::{ArrayTheory, Class};
+use super::array::Class;
+use super::loaded::ArrayTheory;
 use super::{ResponseTheory, Standing, StationTheory, Theory};
 
 /// The most users that mean value analysis goes through one by one.
 const MOST: u32 = 10_000;
 
-/// Bounds for any array; mean value analysis where each request goes to one disk.
+/// Bounds for any array; mean value analysis where each request goes to one disk. `one_at_a_time`: the array takes
+/// the next request when the last has joined; `fcfs`: disks do not choose among what waits.
 pub(super) fn answer(
     model: &mut ArrayTheory<'_>,
     class: &Class,
     (outstanding, think): (u32, Nanos),
+    (one_at_a_time, fcfs): (bool, bool),
+    alone: Option<Table>,
     theory: &mut Theory,
 ) {
+    theory.stations.clear();
+    (theory.unstable, theory.capacity_per_s) = (None, None);
+    if !fcfs {
+        theory.remark("no theory for closed loops with RPO, whose services depend on the queue");
+        return;
+    }
     if class.patterns.iter().any(|(_, p)| !p.partial.is_empty()) {
         theory.remark(
             "no theory for closed loops with partial-stripe writes, whose service depends on the state",
         );
         return;
     }
+    let Some(alone) = alone.map(|alone| alone.mean()) else {
+        return;
+    };
     let disks = model.array.disks + model.array.spares();
     let mut demands = vec![0.0; disks];
     let mut visits = vec![0.0; disks];
@@ -36,12 +50,15 @@ pub(super) fn answer(
         }
     }
     let single = class.patterns.iter().all(|(_, p)| p.direct.len() <= 1);
-    let used: Vec<f64> = demands.iter().copied().filter(|d| *d > 0.0).collect();
+    let used: Vec<f64> = if one_at_a_time {
+        vec![alone]
+    } else {
+        demands.iter().copied().filter(|d| *d > 0.0).collect()
+    };
     let Ok(network) = Demands::new(used, think.as_millis_f64()) else {
         theory.remark("requests need nothing of any disk");
         return;
     };
-    let alone = theory.alone.as_ref().map_or(0.0, |alone| alone.mean_ms);
     let largest = network.largest();
     theory.capacity_per_s = Some(1e3 / largest);
     // Work can be done in parallel, so the sum of demands is no bound; the slowest part and the bottleneck are.
@@ -51,7 +68,7 @@ pub(super) fn answer(
         theory.upper_bound_ms = Some(bounds.upper);
     }
     let mut throughput = f64::NAN;
-    if single {
+    if single || one_at_a_time {
         let point = if outstanding <= MOST {
             exact_mva(&network, outstanding).map(|all| all[all.len() - 1].clone())
         } else {
@@ -66,9 +83,13 @@ pub(super) fn answer(
                 table: None,
                 inverted: None,
             });
-            theory.remark(
-                "disks are less variable than exponential services, so that real response times are shorter",
-            );
+            let regular =
+                |disk: usize| squares[disk] <= 2.0 * demands[disk] * demands[disk] / visits[disk];
+            if (0..disks).all(|disk| visits[disk] == 0.0 || regular(disk)) {
+                theory.remark(
+                    "disks are less variable than exponential services, so that real response times are shorter",
+                );
+            }
         }
     } else {
         theory.remark(

@@ -7,11 +7,11 @@
 //! for other writes that overtake them, as Cobham's formula has it; writes wait as the high class of a
 //! priority queue does; what a write finds at its disk follows from the load.
 
-use iosonar_analytic::Table;
+use iosonar_analytic::{AnalyticError, Table};
 use iosonar_device::Access;
 use iosonar_raid::rules::{FullTurn, PrereadSeek, TransferMemory};
 
-use super::array::{ArrayTheory, Dependence, HighJob, Waits};
+use super::loaded::{ArrayTheory, Dependence, HighJob, Waits};
 use super::patterns::{Partial, Pattern, Visit};
 use crate::ArrayModel;
 
@@ -38,16 +38,20 @@ pub(super) fn high_jobs(pattern: &Pattern) -> Vec<(usize, HighJob)> {
     let mut all = Vec::new();
     for partial in &pattern.partial {
         for &(disk, sectors) in &partial.writes {
-            let job = HighJob {
-                sectors,
-                modifies: partial.modifies,
-                of: partial.writes.len() as u32,
-                follows: pattern.direct.contains_key(&disk),
-            };
+            let job = high_job(pattern, partial, (disk, sectors));
             all.push((disk, job));
         }
     }
     all
+}
+
+fn high_job(pattern: &Pattern, partial: &Partial, (disk, sectors): (usize, u32)) -> HighJob {
+    HighJob {
+        sectors,
+        modifies: partial.modifies,
+        of: partial.writes.len() as u32,
+        follows: pattern.direct.contains_key(&disk),
+    }
 }
 
 /// How writes of a partial stripe come to their places.
@@ -128,20 +132,23 @@ pub(super) fn high_service(
 }
 
 /// The waits of a disk.
-pub(super) fn waits(model: &mut ArrayTheory<'_>, disk: usize) -> Waits {
+///
+/// # Errors
+/// If it is offered too much, or is too near to that.
+pub(super) fn waits(model: &mut ArrayTheory<'_>, disk: usize) -> Result<Waits, AnalyticError> {
     let step = model.grid.step();
     let low_load = model.low_load(disk);
     let high_load = model.high_load(disk);
     let low_rate: f64 = low_load.iter().map(|(rate, _)| rate).sum();
     let high_rate: f64 = high_load.iter().map(|(rate, _)| rate).sum();
     if low_rate + high_rate == 0.0 {
-        return Waits {
+        return Ok(Waits {
             low: Table::zero(step),
             high: None,
             utilisation: 0.0,
             visits: 0.0,
             service: Table::zero(step),
-        };
+        });
     }
     let low_parts: Vec<(f64, Table)> = low_load
         .iter()
@@ -155,14 +162,13 @@ pub(super) fn waits(model: &mut ArrayTheory<'_>, disk: usize) -> Waits {
     if high_rate == 0.0 {
         let service = mixed(&low_parts);
         let utilisation = low_rate * service.mean();
-        return Waits {
-            // The load was found to be below 1.
-            low: Table::wait_mg1(low_rate, &service).unwrap_or_else(|_| Table::zero(step)),
+        return Ok(Waits {
+            low: Table::wait_mg1(low_rate, &service)?,
             high: None,
             utilisation,
             visits: low_rate,
             service,
-        };
+        });
     }
     // What writes take depends on the load, which depends on what they take.
     let mut utilisation = 0.0;
@@ -174,7 +180,10 @@ pub(super) fn waits(model: &mut ArrayTheory<'_>, disk: usize) -> Waits {
             .collect();
         let work =
             |parts: &[(f64, Table)]| -> f64 { parts.iter().map(|(r, t)| r * t.mean()).sum() };
-        let next = (work(&low_parts) + work(&high_parts)).min(0.999);
+        let next = work(&low_parts) + work(&high_parts);
+        if next >= 1.0 {
+            return Err(AnalyticError::Unstable { offered: next });
+        }
         let change = (next - utilisation).abs();
         utilisation = next;
         if change < 1e-6 {
@@ -205,21 +214,20 @@ pub(super) fn waits(model: &mut ArrayTheory<'_>, disk: usize) -> Waits {
     }
     let all_rate: f64 = all.iter().map(|(rate, _)| rate).sum();
     let all = mixed(&all);
-    let first_come = Table::wait_mg1(all_rate.min(0.999 / all.mean()), &all);
-    let first_come = first_come.unwrap_or_else(|_| Table::zero(step));
+    let first_come = Table::wait_mg1(all_rate, &all)?;
     let low = (low_rate > 0.0).then(|| mixed(&low_parts));
     let high_wait = match &low {
         Some(low) => Table::wait_of_high_class((high_rate, &high), (low_rate, low)),
         None => Table::wait_mg1(high_rate, &high),
     };
-    Waits {
+    Ok(Waits {
         // Cobham: W_low = W / (1 - rho_high), W that without priorities.
         low: first_come.stretched(1.0 / (1.0 - others)),
         high: high_wait.ok(),
         utilisation,
         visits: low_rate,
         service: all,
-    }
+    })
 }
 
 /// The response of a request with partial stripes under the load.
@@ -261,12 +269,7 @@ fn last_write(model: &ArrayTheory<'_>, pattern: &Pattern, partial: &Partial) -> 
             slowest = slowest.max(&turned(model, sectors));
             continue;
         }
-        let job = HighJob {
-            sectors,
-            modifies: partial.modifies,
-            of: partial.writes.len() as u32,
-            follows: pattern.direct.contains_key(&disk),
-        };
+        let job = high_job(pattern, partial, (disk, sectors));
         let waits = model.waits_of(disk);
         let shares = shares(model, job, waits.utilisation, waits.visits);
         let rest = 1.0 - shares.full_turn;
@@ -364,14 +367,7 @@ fn modify(model: &mut ArrayTheory<'_>, pattern: &Pattern, partial: &Partial) -> 
     let longest = points.iter().map(|(_, t)| *t).fold(0.0, f64::max);
     let reach = before.quantile(1.0 - 1e-10);
     let step = step_up_to(reach, turn);
-    let ends = (reach / step).ceil() as usize;
-    let masses: Vec<(f64, f64)> = (0..ends)
-        .map(|i| {
-            let (from, to) = (i as f64 * step, (i + 1) as f64 * step);
-            let mass = before.within(to) - before.within(from);
-            (f64::midpoint(from, to), mass)
-        })
-        .collect();
+    let masses = masses(&before, reach, step);
     let most = reach + (1.0 + shared) * longest + turn + step;
     Table::new(model.grid.step(), most, {
         let coarse_points = (most / step).ceil() as usize;
@@ -416,7 +412,6 @@ fn reconstruct(model: &mut ArrayTheory<'_>, pattern: &Pattern, partial: &Partial
     let rotated = |y: f64| (y / turn).clamp(0.0, 1.0);
     let reach = joined.quantile(1.0 - 1e-10);
     let step = step_up_to(reach, turn);
-    let ends = (reach / step).ceil() as usize;
     let mut kinds: Vec<(u32, Option<Visit>, u32)> = Vec::new();
     for &(disk, sectors) in &partial.writes {
         let visit = pattern.direct.get(&disk).cloned();
@@ -477,13 +472,7 @@ fn reconstruct(model: &mut ArrayTheory<'_>, pattern: &Pattern, partial: &Partial
             (reach + new.max(turn + longest)).max(own + 2.0 * longest)
         })
         .fold(0.0, f64::max);
-    let masses: Vec<(f64, f64)> = (0..ends)
-        .map(|i| {
-            let (from, to) = (i as f64 * step, (i + 1) as f64 * step);
-            let mass = joined.within(to) - joined.within(from);
-            (f64::midpoint(from, to), mass)
-        })
-        .collect();
+    let masses = masses(&joined, reach, step);
     let value = |x: f64| -> f64 {
         let before = masses.iter().take_while(|(t, _)| *t <= x);
         before.map(|&(t, mass)| mass * done(x, t)).sum()
@@ -493,6 +482,18 @@ fn reconstruct(model: &mut ArrayTheory<'_>, pattern: &Pattern, partial: &Partial
         .map(|i| value(i as f64 * step))
         .collect();
     Table::new(model.grid.step(), most, interpolated(values, step))
+}
+
+/// A distribution up to `reach` as points in the middle of intervals with their probabilities.
+fn masses(table: &Table, reach: f64, step: f64) -> Vec<(f64, f64)> {
+    let mass = |i: usize| {
+        let (from, to) = (i as f64 * step, (i + 1) as f64 * step);
+        (
+            f64::midpoint(from, to),
+            table.within(to) - table.within(from),
+        )
+    };
+    (0..(reach / step).ceil() as usize).map(mass).collect()
 }
 
 /// The function with these values at multiples of `step`, straight between.

@@ -25,16 +25,6 @@ impl Visit {
         *self.0.entry((access != Access::Read, sectors)).or_insert(0) += 1;
     }
 
-    /// Adds a kind of access that may be there.
-    pub(super) fn take_kind(&mut self, (access, sectors): Job) {
-        self.0.insert((access != Access::Read, sectors), 1);
-    }
-
-    /// The same for all of another visit.
-    pub(super) fn take_kinds(&mut self, other: &Self) {
-        other.jobs().for_each(|(job, _)| self.take_kind(job));
-    }
-
     /// The accesses with their numbers.
     pub(super) fn jobs(&self) -> impl Iterator<Item = (Job, u32)> {
         self.0.iter().map(|(&(writes, sectors), &count)| {
@@ -122,6 +112,24 @@ impl Pattern {
         Some(pattern)
     }
 
+    /// Whether its zero-load response is computed exactly: one partial stripe at most, of disks that do the
+    /// same.
+    pub(super) fn is_simple(&self) -> bool {
+        let alike = |partial: &Partial| {
+            let mut visits = partial
+                .reads
+                .iter()
+                .map(|(disk, sectors)| (self.direct.get(disk), sectors));
+            let first = visits.next();
+            visits.all(|visit| Some(visit) == first)
+        };
+        match self.partial.as_slice() {
+            [] => true,
+            [only] => !only.modifies || alike(only),
+            _ => false,
+        }
+    }
+
     /// All disks that it goes to.
     pub(super) fn disks(&self) -> Vec<usize> {
         let partial = self.partial.iter();
@@ -170,11 +178,15 @@ pub(super) struct Patterns {
     pub(super) all: Vec<(f64, Pattern)>,
     /// Whether they were gone through, rather than drawn.
     pub(super) is_exact: bool,
+    /// How many were drawn.
+    pub(super) drawn: usize,
 }
 
 /// The most outcomes that are gone through, and how many are drawn where there are more.
 const MOST_OUTCOMES: u64 = 200_000;
 const DRAWN: usize = 20_000;
+/// The most accesses of all of them.
+const MOST_ACCESSES: usize = 500_000;
 
 impl Patterns {
     /// Of the requests of a class on this array; `None` if requests go on as steps that theory does not
@@ -189,6 +201,7 @@ impl Patterns {
         };
         let outcomes = outcomes(array, class, &planner);
         let is_exact = outcomes.is_some();
+        let mut drawn = 0;
         if let Some(outcomes) = outcomes {
             for (probability, request, chosen) in outcomes {
                 if let Some(chosen) = chosen {
@@ -197,8 +210,15 @@ impl Patterns {
                 add(probability, &request, &mut planner)?;
             }
         } else {
+            let unit = u64::from(array.stripe_unit.get());
+            let mut accesses = 0;
             for request in SyntheticLoad::new(vec![class.clone()], seed).take(DRAWN) {
                 add(1.0, &request, &mut planner)?;
+                drawn += 1;
+                accesses += u64::from(request.sectors.get()).div_ceil(unit) as usize;
+                if accesses > MOST_ACCESSES && drawn >= 100 {
+                    break;
+                }
             }
         }
         let total: f64 = found.values().sum();
@@ -206,6 +226,7 @@ impl Patterns {
         Some(Self {
             all: all.collect(),
             is_exact,
+            drawn,
         })
     }
 }
@@ -250,7 +271,11 @@ fn outcomes(array: &ArrayModel, class: &Workload, planner: &Level) -> Option<Vec
         Placement::Addressed => return None,
     };
     let count = (places.len() * sizes.len()) as u64;
-    if count > MOST_OUTCOMES || sizes.iter().any(|(_, n)| n * block > u64::from(u32::MAX)) {
+    let blocks: u64 = sizes.iter().map(|(_, n)| n).sum();
+    if count > MOST_OUTCOMES
+        || blocks * places.len() as u64 > 10 * MOST_ACCESSES as u64
+        || sizes.iter().any(|(_, n)| n * block > u64::from(u32::MAX))
+    {
         return None;
     }
     let mut all = Vec::new();

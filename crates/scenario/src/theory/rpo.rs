@@ -5,8 +5,9 @@ use iosonar_analytic::open::{VaryingService, VaryingServiceQueue};
 use iosonar_device::Access;
 use iosonar_disk_model::RpoCount;
 
-use super::array::{ArrayTheory, Class};
+use super::array::Class;
 use super::disk::DiskGrid;
+use super::loaded::ArrayTheory;
 use super::patterns::{Job, Visit};
 use super::{ResponseTheory, Standing, StationTheory, Theory};
 
@@ -126,7 +127,17 @@ pub(super) fn answer(
         let near = |(known, _): &&(f64, _)| (known - rate).abs() <= 1e-9 * rate;
         let queue = match known.iter().find(near) {
             Some((_, queue)) => queue.clone(),
-            None if rate == 0.0 => continue,
+            None if rate == 0.0 => {
+                theory.stations.push(StationTheory {
+                    station: format!("disk/{disk}"),
+                    visits_per_s: 0.0,
+                    mean_service_ms: f64::NAN,
+                    scv: f64::NAN,
+                    utilisation: 0.0,
+                    mean_wait_ms: f64::NAN,
+                });
+                continue;
+            }
             None => match VaryingServiceQueue::new(rate, &service) {
                 Ok(queue) => {
                     known.push((rate, queue.clone()));
@@ -152,63 +163,58 @@ pub(super) fn answer(
             mean_wait_ms: wait,
         });
     }
-    // The response of a visit to each disk, weighted by how often requests go there.
-    let single = |class: &Class| class.patterns.iter().all(|(_, p)| p.direct.len() == 1);
-    let responses = |disk: usize| {
-        let station = &theory.stations[disk];
-        station.mean_service_ms + station.mean_wait_ms
-    };
-    if theory.stations.len() < disks {
-        return;
-    }
-    if classes.iter().all(single) {
-        let mean = (0..disks)
-            .map(|disk| rates[disk] / total * responses(disk))
-            .sum();
-        theory.response = Some(ResponseTheory {
-            standing: Standing::Exact,
-            how: "the embedded Markov chain of a disk with RPO",
-            mean_ms: mean,
-            table: None,
-            inverted: None,
-        });
-        theory.remark(NO_DISTRIBUTION);
-        return;
-    }
+    join(classes, &rates, &known, &service, theory);
+}
+
+/// From disks to requests: of one disk exactly; of several the wait of the busiest, shared by all, and the slowest
+/// of as many services.
+fn join(
+    classes: &[Class],
+    rates: &[f64],
+    known: &[(f64, VaryingServiceQueue)],
+    service: &RpoService<'_>,
+    theory: &mut Theory,
+) {
     let queue_of = |disk: usize| {
         let near =
             |(known, _): &&(f64, VaryingServiceQueue)| (known - rates[disk]).abs() <= 1e-9 * known;
         known.iter().find(near).map(|(_, queue)| queue)
     };
-    let mut joined = (0.0, 0.0);
+    let response = |disk: usize| queue_of(disk).map_or(0.0, VaryingServiceQueue::mean_response);
+    let total: f64 = classes.iter().map(Class::requests).sum();
+    let (mut single, mut least, mut estimate) = (true, 0.0, 0.0);
     for class in classes {
         for (probability, pattern) in &class.patterns {
             let share = class.requests() / total * probability;
-            let slowest = pattern.direct.keys().map(|disk| responses(*disk));
-            joined.0 += share * slowest.fold(0.0, f64::max);
-            let busiest = pattern.direct.keys().copied();
-            let busiest = busiest.max_by(|&a, &b| rates[a].total_cmp(&rates[b]));
-            if let Some((disk, queue)) = busiest.and_then(|d| Some((d, queue_of(d)?))) {
+            let disks = || pattern.direct.keys().copied();
+            single &= pattern.direct.len() == 1;
+            least += share * disks().map(response).fold(0.0, f64::max);
+            let busiest = disks().max_by(|&a, &b| rates[a].total_cmp(&rates[b]));
+            if let Some(queue) = busiest.and_then(queue_of) {
+                let wait = queue.mean_response() - queue.mean_service();
                 let parts = pattern.direct.len() as u32;
-                let slowest = service.of(queue).max_of(parts).mean();
-                joined.1 += share * (theory.stations[disk].mean_wait_ms + slowest);
+                estimate += share * (wait + service.of(queue).max_of(parts).mean());
             }
         }
     }
-    theory.lower_bound_ms = Some(joined.0);
+    let (standing, how, mean_ms) = if single {
+        let how = "the embedded Markov chain of a disk with RPO";
+        (Standing::Exact, how, least)
+    } else {
+        theory.lower_bound_ms = Some(least);
+        let how =
+            "the wait of a disk with RPO, shared by all, and the slowest of independent services";
+        (Standing::Approximation, how, estimate)
+    };
     theory.response = Some(ResponseTheory {
-        standing: Standing::Approximation,
-        how: "the wait of a disk with RPO, shared by all, and the slowest of independent services",
-        mean_ms: joined.1,
+        standing,
+        how,
+        mean_ms,
         table: None,
         inverted: None,
     });
-    theory.remark(NO_DISTRIBUTION);
+    theory.remark("no theory for the distribution of responses with RPO, only for their mean");
 }
-
-/// What is not known of disks with RPO.
-const NO_DISTRIBUTION: &str =
-    "no theory for the distribution of responses with RPO, only for their mean";
 
 /// How often each disk is visited, per millisecond, and the only access that there is; `None` where visits are
 /// of several accesses, or of several kinds.

@@ -7,7 +7,7 @@ use iosonar_analytic::fork_join::{
 use iosonar_analytic::open::BulkService;
 use iosonar_sim_core::Seed;
 use iosonar_ssd_model::{BIO_SECTORS, Dispatch, HostParameters, StorageParameters};
-use iosonar_workload::{ArrivalLaw, Batch, Workload};
+use iosonar_workload::{Addresses, ArrivalLaw, Batch, Workload};
 
 use super::patterns::{Pattern, Patterns, Visit};
 use super::{ResponseTheory, Standing, StationTheory, Theory};
@@ -76,7 +76,8 @@ pub(super) fn answer(simulation: &Simulation, ssds: &SsdSet, theory: &mut Theory
 /// How many SSDs each request goes to, once each and with one bio: one, or all; `None` for everything else.
 fn parts(simulation: &Simulation, class: &Workload) -> Option<u32> {
     let poisson = matches!(class.arrivals, ArrivalLaw::Poisson { .. });
-    if !poisson || class.batch != Batch::One {
+    // Each SSD must get as much as the others, at random.
+    if !poisson || class.batch != Batch::One || class.addresses != Addresses::Uniform {
         return None;
     }
     let array = &simulation.array;

@@ -1,0 +1,455 @@
+//! What comes to each disk of an array, how long it waits there, and what becomes of requests.
+
+use std::collections::BTreeMap;
+
+use iosonar_analytic::open::Mg1;
+use iosonar_analytic::{AnalyticError, Law, Table};
+use iosonar_device::Access;
+
+use super::array::Class;
+use super::disk::{DiskGrid, DiskTheory};
+use super::patterns::{Job, Pattern, Visit};
+use super::{StationTheory, Theory, partial};
+use crate::ArrayModel;
+
+/// What comes to a disk. Rates are per millisecond.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct DiskLoad {
+    /// What requests want at once, and the write of a partial stripe that they come back with.
+    low: Vec<(f64, FirstVisit)>,
+    /// Writes of partial stripes.
+    high: Vec<(f64, HighJob)>,
+}
+
+/// What a request wants of a disk at once, and the write that it comes back with.
+pub(super) type FirstVisit = (Visit, Option<HighJob>);
+
+/// The write of a partial stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct HighJob {
+    pub(super) sectors: u32,
+    /// Whether it ends a read-modify-write.
+    pub(super) modifies: bool,
+    /// Of how many writes it is one.
+    pub(super) of: u32,
+    /// Whether another access of its request came to the disk before, other than its own pre-read.
+    pub(super) follows: bool,
+}
+
+/// A disk's waits.
+pub(super) struct Waits {
+    /// Of requests.
+    pub(super) low: Table,
+    /// Of writes of partial stripes, where there are some.
+    pub(super) high: Option<Table>,
+    pub(super) utilisation: f64,
+    /// Visits of requests.
+    pub(super) visits: f64,
+    /// The service of a visit.
+    pub(super) service: Table,
+}
+
+/// How the disks of a request depend on each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dependence {
+    /// Not at all.
+    Independent,
+    /// They share all arrivals, and differ by their services.
+    Shared,
+}
+
+/// An array in the middle of its computation.
+pub(super) struct ArrayTheory<'a> {
+    pub(super) array: &'a ArrayModel,
+    pub(super) grid: DiskGrid,
+    /// Whether the tables of all visits and waits stay within bounds.
+    is_computable: bool,
+    /// Mean and variance of each kind of access.
+    moments: BTreeMap<(bool, u32), (f64, f64)>,
+    loads: Vec<DiskLoad>,
+    /// Which of `waits` a disk has: alike disks share them.
+    wait_of: Vec<usize>,
+    pub(super) waits: Vec<Waits>,
+    visits: BTreeMap<Visit, Table>,
+    responses: BTreeMap<(usize, Visit), Table>,
+    /// The waits of each group of disks if requests came at equal distances: what they do not share.
+    pub(super) own: Vec<Table>,
+}
+
+/// Steps of the grid in a revolution, from the finest to the coarsest that is still of use.
+const PARTS: [u32; 6] = [256, 128, 64, 32, 16, 8];
+/// As many products make the finest grid that is taken, and, with the coarsest, too many.
+const ENOUGH: f64 = 3e9;
+const TOO_MANY: f64 = 3e10;
+/// The most kinds of requests.
+const MOST_KINDS: usize = 20_000;
+
+impl<'a> ArrayTheory<'a> {
+    /// The array with all that comes to its disks; `symmetric`: differences between disks are chance.
+    pub(super) fn new(
+        array: &'a ArrayModel,
+        disk: &DiskTheory,
+        classes: &[Class],
+        symmetric: bool,
+    ) -> Self {
+        let mut theory = Self {
+            array,
+            grid: disk.grid(PARTS[PARTS.len() - 1]),
+            is_computable: false,
+            moments: BTreeMap::new(),
+            loads: Vec::new(),
+            wait_of: Vec::new(),
+            waits: Vec::new(),
+            visits: BTreeMap::new(),
+            responses: BTreeMap::new(),
+            own: Vec::new(),
+        };
+        theory.load(classes, symmetric);
+        for load in &theory.loads {
+            for (_, (visit, _)) in &load.low {
+                for ((access, sectors), _) in visit.jobs() {
+                    theory
+                        .moments
+                        .entry((access != Access::Read, sectors))
+                        .or_insert_with(|| {
+                            let law = disk.service(access, sectors);
+                            (law.mean(), law.variance())
+                        });
+                }
+            }
+        }
+        let kinds: usize = classes.iter().map(|class| class.patterns.len()).sum();
+        if kinds <= MOST_KINDS {
+            let cost = |parts: &u32| theory.cost(*parts);
+            let fine = PARTS.into_iter().find(|parts| cost(parts) <= ENOUGH);
+            let coarsest = PARTS[PARTS.len() - 1];
+            theory.is_computable = fine.is_some() || cost(&coarsest) <= TOO_MANY;
+            theory.grid = disk.grid(fine.unwrap_or(coarsest));
+        }
+        theory
+    }
+
+    /// About how many products the tables take on a grid of so many steps a revolution.
+    fn cost(&self, parts: u32) -> f64 {
+        let step = self.grid.revolution() / f64::from(parts);
+        let mut known: BTreeMap<&Visit, f64> = BTreeMap::new();
+        let mut products = 0.0;
+        for group in 0..self.groups() {
+            let load = &self.loads[self.disk_of(group)];
+            let (mut rate, mut work, mut square) = (0.0, 0.0, 0.0);
+            for (visits, (visit, _)) in &load.low {
+                let (mean, variance) = self.visit_moments(visit);
+                rate += visits;
+                work += visits * mean;
+                square += visits * (variance + mean * mean);
+            }
+            // Until nothing is left of an exponential tail; of a service some ten deviations.
+            let wait = square / (2.0 * (1.0 - work.min(0.99))) / work.max(1e-9);
+            let points = (18.0 * wait / step).min(131_072.0);
+            for (_, (visit, _)) in &load.low {
+                let (mean, variance) = self.visit_moments(visit);
+                let own = (mean + 10.0 * variance.sqrt()) / step;
+                products += points * own;
+                known.insert(visit, own * own / 2.0);
+            }
+            if rate > 0.0 {
+                // Regular arrivals: some tens of steps.
+                products += 10.0 * points * work / rate / step;
+            }
+        }
+        products + known.values().sum::<f64>()
+    }
+
+    /// Whether response times can be computed in a moment.
+    pub(super) fn can_be_computed(&self) -> bool {
+        self.is_computable
+    }
+
+    /// Mean and variance of all accesses of a visit.
+    fn visit_moments(&self, visit: &Visit) -> (f64, f64) {
+        let mut sum = (0.0, 0.0);
+        for ((access, sectors), count) in visit.jobs() {
+            let of = self.moments.get(&(access != Access::Read, sectors));
+            let (mean, variance) = of.copied().unwrap_or((0.0, 0.0));
+            sum.0 += f64::from(count) * mean;
+            sum.1 += f64::from(count) * variance;
+        }
+        sum
+    }
+
+    /// The service of all accesses of a visit.
+    pub(super) fn visit(&mut self, visit: &Visit) -> Table {
+        if let Some(table) = self.visits.get(visit) {
+            return table.clone();
+        }
+        let mut sum = Table::zero(self.grid.step());
+        for ((access, sectors), count) in visit.jobs() {
+            sum = sum.plus(&self.grid.service(access, sectors, 1).times(count));
+        }
+        self.visits.insert(visit.clone(), sum.clone());
+        sum
+    }
+
+    /// Patterns that go in the same way to disks of the same groups, as one, with their probabilities.
+    pub(super) fn kinds<'p>(
+        &self,
+        patterns: impl Iterator<Item = (f64, &'p Pattern)>,
+        group: &dyn Fn(&Self, usize) -> usize,
+    ) -> Vec<(f64, &'p Pattern)> {
+        let mut kinds: BTreeMap<_, (f64, &Pattern)> = BTreeMap::new();
+        for (probability, pattern) in patterns {
+            let key = pattern.key(|disk| group(self, disk));
+            kinds.entry(key).or_insert((0.0, pattern)).0 += probability;
+        }
+        kinds.into_values().collect()
+    }
+
+    /// The distribution of something over all requests of all classes.
+    pub(super) fn mixture(
+        &mut self,
+        classes: &[Class],
+        group: &dyn Fn(&Self, usize) -> usize,
+        of: &dyn Fn(&mut Self, &Pattern) -> Table,
+    ) -> Table {
+        let total: f64 = classes.iter().map(Class::requests).sum();
+        let all = classes.iter().flat_map(|class| {
+            let share = class.requests() / total;
+            let patterns = class.patterns.iter();
+            patterns.map(move |(probability, pattern)| (share * probability, pattern))
+        });
+        let kinds = self.kinds(all, group);
+        let parts = kinds
+            .into_iter()
+            .map(|(share, pattern)| (share, of(self, pattern)));
+        Table::mixture_of(parts)
+    }
+
+    /// The response of a request that meets nobody.
+    pub(super) fn alone(&mut self, pattern: &Pattern) -> Table {
+        if pattern.partial.is_empty() {
+            let mut slowest = Table::zero(self.grid.step());
+            for visit in pattern.direct.values() {
+                slowest = slowest.max(&self.visit(visit));
+            }
+            return slowest;
+        }
+        partial::alone(self, pattern)
+    }
+
+    /// Counts what comes to each disk.
+    fn load(&mut self, classes: &[Class], symmetric: bool) {
+        let disks = self.array.disks + self.array.spares();
+        let mut low: Vec<BTreeMap<FirstVisit, f64>> = vec![BTreeMap::new(); disks];
+        let mut high: Vec<BTreeMap<HighJob, f64>> = vec![BTreeMap::new(); disks];
+        let even = if symmetric {
+            self.array.disks as f64
+        } else {
+            1.0
+        };
+        for class in classes {
+            for (probability, pattern) in &class.patterns {
+                let rate = class.requests() * probability / even;
+                for disk in pattern.disks() {
+                    let visit = partial::first_visit(self.array, pattern, disk);
+                    if !visit.is_empty() {
+                        let mut jobs = partial::high_jobs(pattern).into_iter();
+                        let back = jobs.find(|(d, _)| *d == disk).map(|(_, job)| job);
+                        let at = if symmetric { 0 } else { disk };
+                        *low[at].entry((visit, back)).or_insert(0.0) += rate;
+                    }
+                }
+                for (disk, job) in partial::high_jobs(pattern) {
+                    let at = if symmetric { 0 } else { disk };
+                    *high[at].entry(job).or_insert(0.0) += rate;
+                }
+            }
+        }
+        let flat = |(low, high): (BTreeMap<FirstVisit, f64>, BTreeMap<HighJob, f64>)| DiskLoad {
+            low: low.into_iter().map(|(visit, rate)| (rate, visit)).collect(),
+            high: high.into_iter().map(|(job, rate)| (rate, job)).collect(),
+        };
+        self.loads = low.into_iter().zip(high).map(flat).collect();
+        if symmetric {
+            for disk in 1..self.array.disks {
+                self.loads[disk] = self.loads[0].clone();
+            }
+        }
+        // Disks whose loads differ by rounding only are alike.
+        let alike = |a: &DiskLoad, b: &DiskLoad| {
+            let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (a + b);
+            a.low.len() == b.low.len()
+                && a.high.len() == b.high.len()
+                && a.low
+                    .iter()
+                    .zip(&b.low)
+                    .all(|(a, b)| near(a.0, b.0) && a.1 == b.1)
+                && a.high
+                    .iter()
+                    .zip(&b.high)
+                    .all(|(a, b)| near(a.0, b.0) && a.1 == b.1)
+        };
+        let mut first_of: Vec<usize> = Vec::new();
+        self.wait_of = (0..disks)
+            .map(|disk| {
+                let known = first_of
+                    .iter()
+                    .position(|&first| alike(&self.loads[first], &self.loads[disk]));
+                known.unwrap_or_else(|| {
+                    first_of.push(disk);
+                    first_of.len() - 1
+                })
+            })
+            .collect();
+    }
+
+    /// The group of a disk.
+    pub(super) fn group(&self, disk: usize) -> usize {
+        self.wait_of[disk]
+    }
+
+    /// How many groups there are.
+    pub(super) fn groups(&self) -> usize {
+        self.wait_of
+            .iter()
+            .copied()
+            .max()
+            .map_or(0, |most| most + 1)
+    }
+
+    /// One of the disks of a group.
+    pub(super) fn disk_of(&self, group: usize) -> usize {
+        self.wait_of.iter().position(|&g| g == group).unwrap_or(0)
+    }
+
+    /// Tells the stations, and whether one of them is offered too much.
+    pub(super) fn stations(&mut self, classes: &[Class], theory: &mut Theory) {
+        let (mut busiest, mut saturated) = (0.0_f64, 0.0_f64);
+        for disk in 0..self.loads.len() {
+            let load = &self.loads[disk];
+            let (mut visits, mut work, mut square) = (0.0, 0.0, 0.0);
+            let mut add = |rate: f64, mean: f64, variance: f64| {
+                visits += rate;
+                work += rate * mean;
+                square += rate * (variance + mean * mean);
+            };
+            for (rate, (visit, _)) in &load.low {
+                let (mean, variance) = self.visit_moments(visit);
+                add(*rate, mean, variance);
+            }
+            // What writes of partial stripes take depends on what they find: nobody, or always somebody.
+            let mut more = 0.0;
+            for (rate, job) in &load.high {
+                let table = partial::high_service(self, *job, 0.0, 0.0);
+                let crowded = partial::high_service(self, *job, 1.0, 0.0);
+                add(*rate, table.mean(), table.variance());
+                more += rate * (crowded.mean() - table.mean());
+            }
+            busiest = busiest.max(work);
+            saturated = saturated.max(work + more);
+            let mean = work / visits;
+            theory.stations.push(StationTheory {
+                station: format!("disk/{disk}"),
+                visits_per_s: visits * 1e3,
+                mean_service_ms: mean,
+                scv: square / visits / (mean * mean) - 1.0,
+                utilisation: work,
+                mean_wait_ms: f64::NAN,
+            });
+        }
+        let requests: f64 = classes.iter().map(Class::requests).sum();
+        theory.capacity_per_s = Some(requests * 1e3 / saturated);
+        if busiest >= 1.0 {
+            theory.unstable = Some(busiest);
+        }
+    }
+
+    /// The waits of all disks.
+    ///
+    /// # Errors
+    /// If writes of partial stripes make a disk unstable, or it is too near to that.
+    pub(super) fn wait(&mut self, theory: &mut Theory) -> Result<(), AnalyticError> {
+        for group in 0..self.groups() {
+            let disk = self.disk_of(group);
+            let waits = partial::waits(self, disk)?;
+            self.waits.push(waits);
+        }
+        for (disk, station) in theory.stations.iter_mut().enumerate() {
+            let waits = &self.waits[self.wait_of[disk]];
+            station.mean_wait_ms = waits.low.mean();
+            station.utilisation = waits.utilisation;
+        }
+        Ok(())
+    }
+
+    pub(super) fn low_load(&self, disk: usize) -> Vec<(f64, FirstVisit)> {
+        self.loads[disk].low.clone()
+    }
+
+    pub(super) fn high_load(&self, disk: usize) -> Vec<(f64, HighJob)> {
+        self.loads[disk].high.clone()
+    }
+
+    pub(super) fn waits_of(&self, disk: usize) -> &Waits {
+        &self.waits[self.wait_of[disk]]
+    }
+
+    /// Wait and service of a visit to a disk.
+    pub(super) fn visit_response(&mut self, disk: usize, visit: &Visit) -> Table {
+        let key = (self.wait_of[disk], visit.clone());
+        if let Some(table) = self.responses.get(&key) {
+            return table.clone();
+        }
+        let service = self.visit(visit);
+        let table = self.waits_of(disk).low.plus(&service);
+        self.responses.insert(key, table.clone());
+        table
+    }
+
+    /// The response of a request under the load; if disks share their arrivals, less what they share.
+    pub(super) fn response(&mut self, pattern: &Pattern, dependence: Dependence) -> Table {
+        if !pattern.partial.is_empty() {
+            return partial::response(self, pattern, dependence);
+        }
+        let mut slowest = Table::zero(self.grid.step());
+        for (disk, visit) in &pattern.direct {
+            slowest = slowest.max(&self.part(*disk, visit, dependence));
+        }
+        slowest
+    }
+
+    /// Wait and service of a part of a request, or what of it is not shared with others.
+    pub(super) fn part(&mut self, disk: usize, visit: &Visit, dependence: Dependence) -> Table {
+        match dependence {
+            Dependence::Independent => self.visit_response(disk, visit),
+            Dependence::Shared => {
+                let service = self.visit(visit);
+                self.own[self.wait_of[disk]].plus(&service)
+            }
+        }
+    }
+
+    /// The queue of a disk, if all disks that are used have the same load of one kind of visit.
+    pub(super) fn single_queue(&self, disk: &DiskTheory) -> Option<Mg1> {
+        let mut used = self.loads.iter().filter(|load| !load.low.is_empty());
+        let (first, [(rate, (visit, None))]) =
+            used.next().map(|load| (load, load.low.as_slice()))?
+        else {
+            return None;
+        };
+        let near = |load: &DiskLoad| {
+            let same = |(a, b): (&(f64, FirstVisit), &(f64, FirstVisit))| {
+                a.1 == b.1 && (a.0 - b.0).abs() <= 1e-9 * b.0
+            };
+            load.low.len() == first.low.len() && load.low.iter().zip(&first.low).all(same)
+        };
+        if !used.all(near) {
+            return None;
+        }
+        let law = |(access, sectors): Job| disk.service(access, sectors);
+        let parts = visit.jobs().map(|(job, count)| match count {
+            1 => law(job),
+            count => Law::Times(count, Box::new(law(job))),
+        });
+        Mg1::new(*rate, Law::Sum(parts.collect())).ok()
+    }
+}
