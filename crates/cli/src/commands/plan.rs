@@ -5,6 +5,7 @@ use std::fmt::Write;
 use iosonar_plot::{Axis, Band, Chart, Colour, Limit, Line, Mark, Shape, Size, Theme, Unit};
 use iosonar_report::grouped;
 use iosonar_scenario::networked::NetworkedRaid;
+use iosonar_scenario::theory::Standing;
 use iosonar_scenario::{Load, Overrides, ScenarioError, Simulation};
 use iosonar_study::plan::{
     ArraySubject, Found, Metric, NetworkSubject, PlanError, Point, Subject, Target, Verdict,
@@ -20,7 +21,7 @@ use crate::exit::{Ending, Usage, note, print};
 use crate::files;
 use crate::json::Output;
 use crate::picture;
-use crate::table::Table;
+use crate::table::{Table, significant};
 
 /// What was planned, for people.
 struct Answer {
@@ -160,10 +161,7 @@ fn scenario(
             let range = (now, answer.capacity);
             answer.found =
                 highest(&subject, target, range, args.within, &mut watch).map_err(usage)?;
-            if args.curve.is_some() || args.json {
-                answer.theory = curve_of(&subject, target, &answer)?;
-            }
-            answer.knee = knee(&answer);
+            curves(&subject, target, &mut answer)?;
             if args.curve.is_some() {
                 answer.around = around(&subject, target, &answer)?;
             }
@@ -191,7 +189,8 @@ fn alone(
     load: f64,
     target: &Target,
 ) -> Result<Option<f64>, ScenarioError> {
-    let Some(alone) = subject.full_theory(load)?.alone else {
+    let alone = subject.full_theory(load)?.alone;
+    let Some(alone) = alone.filter(|alone| alone.standing == Standing::Exact) else {
         return Ok(None);
     };
     Ok(match target.metric {
@@ -258,25 +257,33 @@ fn networked(args: &Plan, system: NetworkedRaid, target: &Target) -> anyhow::Res
     Ok(answer)
 }
 
-/// Theory from little load to nearly all that is possible.
-fn curve_of(
-    subject: &ArraySubject<'_>,
-    target: &Target,
-    answer: &Answer,
-) -> anyhow::Result<Vec<(f64, f64)>> {
-    const POINTS: u32 = 40;
+/// Theory from little load to nearly all that is possible, and the load at which it is largest by its mean response
+/// time (Kleinrock's power): beyond it waiting grows faster than throughput.
+fn curves(subject: &ArraySubject<'_>, target: &Target, answer: &mut Answer) -> anyhow::Result<()> {
+    const POINTS: u32 = 32;
     let Some(capacity) = answer.capacity else {
-        return Ok(Vec::new());
+        return Ok(());
     };
-    let mut points = Vec::new();
+    let mut most = 0.0;
     for i in 1..=POINTS {
-        let load = 0.97 * capacity * f64::from(i) / f64::from(POINTS);
-        match subject.theory(load, target).map_err(usage)? {
-            Some(value) if value.is_finite() => points.push((load, value)),
-            _ => {}
+        let load = 0.96 * capacity * f64::from(i) / f64::from(POINTS);
+        let Some(response) = subject.full_theory(load)?.response else {
+            continue;
+        };
+        let value = match target.metric {
+            Metric::Quantile(p) => response.quantile_ms(p),
+            Metric::Mean | Metric::Throughput => response.mean_ms,
+        };
+        if value.is_finite() {
+            answer.theory.push((load, value));
+        }
+        let power = load / response.mean_ms;
+        if power > most {
+            most = power;
+            answer.knee = Some(load);
         }
     }
-    Ok(points)
+    Ok(())
 }
 
 /// Simulations on both sides of the answer, for the picture.
@@ -302,24 +309,6 @@ fn around(
         .collect()
 }
 
-/// The load at which it is largest by its response time (Kleinrock's power): beyond it waiting grows faster
-/// than throughput. From theory, or from what was simulated.
-fn knee(answer: &Answer) -> Option<f64> {
-    let simulated = answer.found.points.iter();
-    let simulated = simulated.filter_map(|p| Some((p.load, p.simulated?.mean)));
-    let all: Vec<(f64, f64)> = if answer.theory.is_empty() {
-        simulated.collect()
-    } else {
-        answer.theory.clone()
-    };
-    if all.len() < 5 {
-        return None;
-    }
-    let power = |p: &&(f64, f64)| p.0 / p.1;
-    let best = all.iter().max_by(|a, b| power(a).total_cmp(&power(b)))?;
-    Some(best.0)
-}
-
 fn short(load: f64) -> String {
     if load.fract() == 0.0 {
         return grouped(load as u64);
@@ -330,7 +319,7 @@ fn short(load: f64) -> String {
 
 fn value_of(target: &Target, value: f64) -> String {
     match target.metric {
-        Metric::Throughput => format!("{value:.2}/s"),
+        Metric::Throughput => format!("{}/s", significant(value, 4)),
         Metric::Mean | Metric::Quantile(_) if value.is_finite() => {
             Nanos::from_millis_f64(value).to_string()
         }

@@ -20,7 +20,7 @@ use crate::commands::sim::{Files, headline, simulate};
 use crate::exit::{Ending, note, print};
 use crate::json::Output;
 use crate::picture;
-use crate::table::Table;
+use crate::table::{Table, significant};
 
 /// Which quantiles are told.
 const QUANTILES: [(&str, f64); 5] = [
@@ -111,7 +111,8 @@ fn unstable(path: &Path, theory: &Theory, offered: f64) -> ScenarioError {
         path: path.to_owned(),
         problem: format!(
             "unstable: the busiest station is offered {offered:.3} times what it can do, so that the queue only \
-             grows; it is stable below {most:.1} requests/s"
+             grows; it is stable below {} requests/s",
+            significant(most, 3)
         ),
     }
 }
@@ -264,7 +265,7 @@ fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> S
         _ => {}
     }
     if let Some(most) = theory.capacity_per_s {
-        let _ = writeln!(text, "  stable below {most:.1} requests/s");
+        let _ = writeln!(text, "  stable below {} requests/s", significant(most, 3));
     }
     for remark in &theory.remarks {
         let _ = writeln!(text, "  note: {remark}");
