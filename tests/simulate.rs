@@ -139,7 +139,7 @@ fn a_scenario_that_means_nothing_is_refused_with_its_line_and_key() {
         (
             "poisson_per_s = 20.0",
             "poisson_per_s = -1.0",
-            "s.toml:6: 'load.arrivals' is -1, expected a rate above zero",
+            "s.toml:6: 'load.arrivals' is -1.0, expected a rate of 1e-9 to 1e9",
         ),
         (
             "poisson_per_s = 20.0",

@@ -74,7 +74,7 @@ impl Demands {
         self.sum() / self.stations.len() as f64
     }
 
-    /// The number of jobs N* = (D + Z) / `D_max` from which on the bottleneck rules: where the two
+    /// The number of jobs `N* = (D + Z) / D_max` from which on the bottleneck rules: where the two
     /// asymptotes of the throughput meet, the knee.
     pub fn knee(&self) -> f64 {
         (self.sum() + self.think) / self.largest()

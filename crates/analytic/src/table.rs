@@ -380,7 +380,7 @@ impl Table {
 
     /// The wait of the high class of a non-preemptive queue of two classes: it waits for what is in
     /// service, of either, and for those of its own class before it (Kleinrock, "Queueing Systems II",
-    /// 3.6): F = (1 - rho) + `rho_low` `e_low(t)` + `rho_high` (F * `e_high`).
+    /// 3.6): `F = (1 - rho) + rho_low e_low + rho_high (F * e_high)`.
     ///
     /// # Errors
     /// If a rate is not above zero, or the queue only grows.

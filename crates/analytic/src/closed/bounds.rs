@@ -12,7 +12,7 @@ pub struct Bounds {
     pub upper: f64,
 }
 
-/// max(D, N `D_max` - Z) <= R(N) <= N D. They hold for any network, whatever its laws of service
+/// `max(D, N D_max - Z) <= R(N) <= N D`. They hold for any network, whatever its laws of service
 /// (Lazowska et al., 5.2).
 ///
 /// # Errors
@@ -26,7 +26,7 @@ pub fn asymptotic_bounds(network: &Demands, jobs: u32) -> Result<Bounds, Analyti
     })
 }
 
-/// max(N `D_max` - Z, D + (N - 1) `D_avg` / (1 + Z / D)) <= R(N) <= D + (N - 1) `D_max` / (1 + Z / (N D)). They
+/// `max(N D_max - Z, D + (N - 1) D_avg / (1 + Z / D)) <= R(N) <= D + (N - 1) D_max / (1 + Z / (N D))`. They
 /// hold for networks of product form (Zahorjan et al. 1982; Lazowska et al., 5.4), and lie within the
 /// asymptotic ones.
 ///

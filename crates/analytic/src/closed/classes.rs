@@ -52,7 +52,7 @@ fn check(classes: &[JobClass]) -> Result<usize, AnalyticError> {
     Ok(stations)
 }
 
-/// Exact mean value analysis of several classes: `R_ck(n)` = `D_ck` (1 + `Q_k(n` - `e_c`)) for every vector n of
+/// Exact mean value analysis of several classes: `R_ck(n) = D_ck (1 + Q_k(n - e_c))` for every vector n of
 /// populations up to the given one. Product form asks that at an FCFS station all classes have the
 /// same mean service time (their visits may differ); at processor sharing stations anything will do.
 ///
@@ -113,7 +113,7 @@ pub fn exact(classes: &[JobClass]) -> Result<Vec<ClassPoint>, AnalyticError> {
 }
 
 /// The approximation of Schweitzer and Bard for several classes: a job of class c sees the queues of the
-/// others as they are, and (`N_c` - 1) / `N_c` of its own.
+/// others as they are, and `(N_c - 1) / N_c` of its own.
 ///
 /// # Errors
 /// If a number makes no sense.

@@ -14,8 +14,8 @@ pub struct MvaPoint {
     pub throughput: f64,
 }
 
-/// Exact mean value analysis for 1 to `jobs` jobs: `R_k(n)` = `D_k` (1 + `Q_k(n` - 1)),
-/// X(n) = n / (Z + sum `R_k`), `Q_k(n)` = X(n) `R_k(n)` (Reiser and Lavenberg 1980).
+/// Exact mean value analysis for 1 to `jobs` jobs: `R_k(n) = D_k (1 + Q_k(n - 1))`,
+/// `X(n) = n / (Z + sum R_k)`, `Q_k(n) = X(n) R_k(n)` (Reiser and Lavenberg 1980).
 ///
 /// # Errors
 /// If there are no jobs.

@@ -26,8 +26,8 @@ pub enum Discipline {
 /// Source: Cobham, Operations Research 2, 1954 (non-preemptive); Kleinrock, "Queueing Systems II", 3.5
 /// and 3.6. With `sigma_k` the load of the classes up to k, and W0 the mean remaining service:
 ///
-/// - non-preemptive: `W_k` = W0 / ((1 - sigma_{k-1}) (1 - `sigma_k`)), W0 over all classes;
-/// - preemptive resume: `R_k` = E\[`S_k`\] / (1 - sigma_{k-1}) + `W0_k` / ((1 - sigma_{k-1}) (1 - `sigma_k`)), `W0_k`
+/// - non-preemptive: `W_k = W0 / ((1 - sigma_{k-1}) (1 - sigma_k))`, W0 over all classes;
+/// - preemptive resume: `R_k = E[S_k] / (1 - sigma_{k-1}) + W0_k / ((1 - sigma_{k-1}) (1 - sigma_k))`, `W0_k`
 ///   over the classes up to k: lower ones are not seen.
 #[derive(Clone, Debug)]
 pub struct PriorityQueue {
