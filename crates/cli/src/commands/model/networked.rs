@@ -528,8 +528,6 @@ fn chart(
     let curve = |label: &str, i: usize, of: &dyn Fn(&NetworkPoint) -> f64| {
         Line::new(label, Colour::Curve(i), line(points, of))
     };
-    let exact = curve("exact (mean value analysis)", 0, &|p| p.response_s);
-    chart.marks.push(Mark::Line(exact));
     let parallel = curve("storage servers in parallel", 1, &|p| p.fork_join_s);
     chart.marks.push(Mark::Line(parallel.dashed()));
     let lower = curve("asymptotic lower bound", 2, &|p| p.asymptotic.lower);
@@ -552,6 +550,14 @@ fn chart(
         let simulated = Line::new("simulated, 95 % band", Colour::Curve(3), points);
         chart.marks.push(Mark::Line(simulated));
     }
+    let exact = curve("exact (mean value analysis)", 0, &|p| p.response_s);
+    // On top of the simulation both are to be seen.
+    let exact = if simulated.is_empty() {
+        exact
+    } else {
+        exact.dashed()
+    };
+    chart.marks.push(Mark::Line(exact));
     if let Some(measured) = measured {
         let edges = measured.iter().filter_map(|p| {
             let half = 1.96 * p.stderr_s?;
