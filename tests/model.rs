@@ -194,6 +194,21 @@ fn a_networked_system_has_bounds_ranks_and_curves() {
         &["--vary", "network.mbit_per_s=10.0,1000.0", "-q"],
     );
     assert!(varied.status.success(), "{}", err(&varied));
+    // One object, with what was varied and what could be bought.
+    let options = [
+        "--json",
+        "--vary",
+        "network.mbit_per_s=10.0,1000.0",
+        "--budget=2500",
+    ];
+    let all = json(&run("model", &system, &options));
+    let slow = figure(
+        &all,
+        "response_time_varied",
+        &[("network.mbit_per_s", "10.0"), ("jobs", "50")],
+    );
+    assert!(slow > 10_000.0, "{slow}");
+    assert_eq!(all["purchases"][0]["upgrades"][0], "Gigabit Ethernet");
     let json = json(&run("model", &system, &["--json", "--at", "1"]));
     let elasticity = figure(&json, "elasticity", &[("parameter", "central CPU speed")]);
     assert!((elasticity + 0.079_814_3).abs() < 1e-6, "{elasticity}");
@@ -272,7 +287,7 @@ fn what_cannot_be_is_refused() {
     let bad = scratch.file("bad.csv", "jobs,response_s\n1,fast\n");
     let empty = scratch.file("empty.csv", "jobs,response_s\n");
     let bad = bad.to_str().unwrap();
-    let cases: [(&str, &Path, &[&str], &str); 14] = [
+    let cases: [(&str, &Path, &[&str], &str); 18] = [
         ("model", &scenario, &["--curve", "x.png"], "networked"),
         ("model", &scenario, &["--set", "array.disks=0"], "disks"),
         (
@@ -297,6 +312,25 @@ fn what_cannot_be_is_refused() {
             "cannot be met at any rate",
         ),
         ("plan", &scenario, &["--slo", "p99"], "neither < nor >"),
+        ("plan", &scenario, &["--slo", "p99 < 80"], "has no unit"),
+        (
+            "plan",
+            &system,
+            &["--slo", "mean < 100s"],
+            "the best possible is 120 s",
+        ),
+        (
+            "plan",
+            &system,
+            &["--slo", "throughput > 1"],
+            "the best possible is 0.04007/s",
+        ),
+        (
+            "model",
+            &system,
+            &["--vary", "network.mbit_per_s=10.0,abc"],
+            "network.mbit_per_s",
+        ),
         (
             "plan",
             &scenario,
@@ -343,6 +377,18 @@ fn what_cannot_be_is_refused() {
     let seen = run("model", &system, &["--measured", empty.to_str().unwrap()]);
     assert_eq!(seen.status.code(), Some(1));
     assert!(!scratch.holds_a_part());
+}
+
+#[test]
+fn nothing_is_confirmed_by_runs_that_are_too_short() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("disk.toml", SCENARIO);
+    // 20 000 requests are a hundred relaxations at a load of 0.93; 10 s are met until 0.999.
+    let seen = json(&run("plan", &scenario, &["--slo", "mean < 10s", "--json"]));
+    let best = seen["best"].as_f64().unwrap() / seen["capacity"].as_f64().unwrap();
+    assert!(best < 0.94, "{best}");
+    let verdicts = seen["metrics"].to_string();
+    assert!(verdicts.contains("runs too short"), "{verdicts}");
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub enum Verdict {
     Unsure,
     /// The whole interval is on the wrong side.
     Fails,
+    /// The runs are too short to tell so near to saturation.
+    TooShort,
     /// There is no steady state.
     Unstable,
 }
@@ -36,6 +38,7 @@ impl Verdict {
             Self::Meets => "meets it",
             Self::Unsure => "unsure",
             Self::Fails => "fails",
+            Self::TooShort => "runs too short",
             Self::Unstable => "unstable",
         }
     }

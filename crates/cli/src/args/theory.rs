@@ -85,7 +85,7 @@ pub(crate) struct Plan {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// What must hold: mean, p50, p99, p99.9, ... of the response time, as in "p99 < 20ms"; or
-    /// "throughput > 200" in requests per second
+    /// "throughput > 200" in requests (or jobs) per second
     #[arg(long, value_name = "TARGET")]
     pub(crate) slo: String,
     /// What is looked for [default: rate; of closed loops and networked systems jobs]
@@ -100,9 +100,9 @@ pub(crate) struct Plan {
     /// How near the highest rate is looked for, as a share of it
     #[arg(long, value_name = "SHARE", default_value = "0.01", value_parser = super::precision)]
     pub(crate) within: f64,
-    /// The most disks, or jobs, that are tried
-    #[arg(long, value_name = "N", default_value = "64", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) most: u32,
+    /// The most disks, or jobs, that are tried [default: 64; of a networked system its jobs.most]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) most: Option<u32>,
     /// Draw the response time against the load, with the target and the knee (.png or .svg)
     #[arg(long, value_name = "OUT")]
     pub(crate) curve: Option<PathBuf>,

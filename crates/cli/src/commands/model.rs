@@ -36,8 +36,11 @@ pub(crate) fn run(args: &Model) -> anyhow::Result<Ending> {
                 ))),
                 false => Ok(()),
             };
-            only(args.curve.is_some(), "--curve")?;
-            only(args.vary.is_some(), "--vary")?;
+            only(
+                args.curve.is_some(),
+                "--curve (plan --curve and sim --curve are not)",
+            )?;
+            only(args.vary.is_some(), "--vary (sim --vary is not)")?;
             only(args.at.is_some(), "--at")?;
             only(args.budget.is_some(), "--budget")?;
             scenarios::run(args)

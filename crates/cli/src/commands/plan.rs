@@ -23,6 +23,9 @@ use crate::json::Output;
 use crate::picture;
 use crate::table::{Table, significant};
 
+/// The most disks, or users, that are tried unless told otherwise.
+const MOST: u32 = 64;
+
 /// What was planned, for people.
 struct Answer {
     /// The system.
@@ -36,6 +39,8 @@ struct Answer {
     theory: Vec<(f64, f64)>,
     /// Loads that were simulated for the picture only.
     around: Vec<Point>,
+    /// Whether the best one is the most that was tried.
+    is_most: bool,
     /// Where more load costs more than it brings.
     knee: Option<f64>,
     capacity: Option<f64>,
@@ -140,6 +145,7 @@ fn scenario(
         best: "",
         theory: Vec::new(),
         around: Vec::new(),
+        is_most: false,
         knee: None,
         capacity: None,
     };
@@ -169,15 +175,16 @@ fn scenario(
         Find::Disks => {
             answer.best = "fewest disks that meet it";
             let fits = |n: &u32| subject.at(f64::from(*n)).is_ok();
-            let candidates: Vec<u32> = (1..=args.most).filter(fits).collect();
+            let candidates: Vec<u32> = (1..=args.most.unwrap_or(MOST)).filter(fits).collect();
             if candidates.is_empty() {
                 // The error of the largest says what is wrong.
-                subject.at(f64::from(args.most))?;
+                subject.at(f64::from(args.most.unwrap_or(MOST)))?;
             }
             answer.found = fewest(&subject, target, &candidates, &mut watch).map_err(usage)?;
         }
         Find::Jobs => {
-            jobs(args, &subject, target, &mut answer, &mut watch)?;
+            let most = args.most.unwrap_or(MOST);
+            jobs(most, &subject, target, &mut answer, &mut watch)?;
         }
     }
     Ok(answer)
@@ -201,7 +208,7 @@ fn alone(
 }
 
 fn jobs(
-    args: &Plan,
+    at_most: u32,
     subject: &impl Subject,
     target: &Target,
     answer: &mut Answer,
@@ -209,12 +216,15 @@ fn jobs(
 ) -> anyhow::Result<()> {
     answer.found = if target.metric == Metric::Throughput {
         answer.best = "fewest jobs that reach it";
-        let candidates: Vec<u32> = (1..=args.most).collect();
+        let candidates: Vec<u32> = (1..=at_most).collect();
         fewest(subject, target, &candidates, watch).map_err(usage)?
     } else {
         answer.best = "most jobs that meet it";
-        most(subject, target, args.most, watch).map_err(usage)?
+        most(subject, target, at_most, watch).map_err(usage)?
     };
+    let is_most = |best: &Point| best.load == f64::from(at_most);
+    answer.is_most =
+        target.metric != Metric::Throughput && answer.found.best.as_ref().is_some_and(is_most);
     Ok(())
 }
 
@@ -229,7 +239,21 @@ fn networked(args: &Plan, system: NetworkedRaid, target: &Target) -> anyhow::Res
         return Err(Usage(problem.to_owned()).into());
     }
     let headline = system.headline();
-    let knee = system.analyse().map_err(|e| Usage(e.to_string()))?.knee;
+    let analysis = system.analyse().map_err(|e| Usage(e.to_string()))?;
+    let (knee, alone) = (analysis.knee, analysis.sum_s);
+    let possible = match target.metric {
+        Metric::Throughput => 1.0 / analysis.bottleneck.seconds,
+        Metric::Mean | Metric::Quantile(_) => alone * 1e3,
+    };
+    if !target.is_kept_by(possible) {
+        let best = value_of(target, possible);
+        return Err(Usage(format!(
+            "{}: {target} cannot be met by any number of jobs: the best possible is {best}",
+            args.file.display()
+        ))
+        .into());
+    }
+    let at_most = args.most.unwrap_or(system.most_jobs());
     let subject = NetworkSubject::new(system).map_err(usage)?;
     let unit = "jobs";
     let mut answer = Answer {
@@ -239,14 +263,15 @@ fn networked(args: &Plan, system: NetworkedRaid, target: &Target) -> anyhow::Res
         best: "",
         theory: Vec::new(),
         around: Vec::new(),
+        is_most: false,
         knee: Some(knee),
         capacity: None,
     };
     let mut watch = progress(args.quiet || args.json, target, unit);
-    jobs(args, &subject, target, &mut answer, &mut watch)?;
+    jobs(at_most, &subject, target, &mut answer, &mut watch)?;
     if args.curve.is_some() || args.json {
         let last = answer.found.points.last().map_or(1.0, |p| p.load);
-        let most = ((1.3 * last).ceil() as u32).clamp(2, args.most.max(2));
+        let most = ((1.3 * last).ceil() as u32).clamp(2, at_most.max(2));
         for n in 1..=most {
             let n = f64::from(n);
             if let Some(value) = subject.theory(n, target).map_err(usage)? {
@@ -313,8 +338,7 @@ fn short(load: f64) -> String {
     if load.fract() == 0.0 {
         return grouped(load as u64);
     }
-    let digits = if load < 100.0 { 2 } else { 1 };
-    format!("{load:.digits$}")
+    significant(load, 4)
 }
 
 fn value_of(target: &Target, value: f64) -> String {
@@ -352,27 +376,42 @@ fn describe(target: &Target, answer: &Answer) -> String {
         ]);
     }
     text += &table.text();
-    match &found.best {
-        Some(best) => {
-            let _ = writeln!(
-                text,
-                "  {}: {} {}",
-                answer.best,
-                short(best.load),
-                answer.unit
-            );
-        }
-        None => {
-            let _ = writeln!(text, "  nothing that was tried meets it");
+    if let Some(best) = &found.best {
+        let _ = writeln!(
+            text,
+            "  {}: {} {}",
+            answer.best,
+            short(best.load),
+            answer.unit
+        );
+    } else {
+        let _ = writeln!(text, "  nothing that was tried meets it");
+        let simulated = found
+            .points
+            .iter()
+            .filter_map(|p| Some((p.load, p.simulated?.mean)));
+        let nearest = simulated.min_by(|a, b| match target.metric {
+            Metric::Throughput => b.1.total_cmp(&a.1),
+            Metric::Mean | Metric::Quantile(_) => a.1.total_cmp(&b.1),
+        });
+        if let Some((load, value)) = nearest {
+            let (value, load) = (value_of(target, value), short(load));
+            let _ = writeln!(text, "  nearest: {value} at {load} {}", answer.unit);
         }
     }
     if let Some(next) = &found.next {
         let why = match next.verdict {
             Verdict::Unsure => "the target lies within the interval: more replications would tell",
+            Verdict::TooShort => {
+                "so near to saturation only longer runs would tell: raise load.requests"
+            }
             Verdict::Unstable => "there is no steady state",
             Verdict::Fails | Verdict::Meets => "it fails",
         };
         let _ = writeln!(text, "  at {} {}: {why}", short(next.load), answer.unit);
+    }
+    if answer.is_most {
+        text += "  that is the most that was tried: --most N goes further\n";
     }
     if let Some(load) = found.by_theory {
         let _ = writeln!(text, "  by theory alone: {} {}", short(load), answer.unit);

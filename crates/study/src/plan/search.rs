@@ -58,7 +58,7 @@ pub fn highest(
             (None, None) => break,
         };
         // So little is no load at all.
-        if load < 1e-3 * begin {
+        if load < 1e-3 * capacity.unwrap_or(begin) {
             break;
         }
         step *= 2.0;

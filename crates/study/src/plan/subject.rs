@@ -118,7 +118,38 @@ impl<'a> ArraySubject<'a> {
     }
 }
 
+/// A queue forgets where it began within some 1 / (1 - rho)^2 requests (Whitt, "Planning queueing simulations",
+/// Management Science 35, 1989); a run takes so many times that.
+const RELAXATIONS: f64 = 100.0;
+
 impl Subject for ArraySubject<'_> {
+    fn point(&self, load: f64, target: &Target) -> Result<Point, PlanError> {
+        let simulated = self.simulate(load, target)?;
+        let theory = self.theory(load, target)?;
+        let simulation = self.at(load)?;
+        let mut verdict = simulated
+            .as_ref()
+            .map_or(Verdict::Unstable, |e| target.verdict(e));
+        if let (Load::Synthetic { requests, .. }, Some(rate), Some((busiest, _))) = (
+            &simulation.load,
+            simulation.load.requests_per_s(),
+            simulation.busiest(),
+        ) && rate > 0.0
+        {
+            let left = (1.0 - busiest.lower.min(busiest.upper)).max(1e-9);
+            let enough = RELAXATIONS / (left * left);
+            if verdict == Verdict::Meets && (*requests as f64) < enough {
+                verdict = Verdict::TooShort;
+            }
+        }
+        Ok(Point {
+            load,
+            theory,
+            simulated,
+            verdict,
+        })
+    }
+
     fn theory(&self, load: f64, target: &Target) -> Result<Option<f64>, PlanError> {
         let simulation = self.at(load)?;
         let theory = simulation.theory();

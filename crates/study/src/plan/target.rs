@@ -75,6 +75,9 @@ impl FromStr for Target {
                 return Err(wrong("a response time is to be below its limit".to_owned()));
             }
             _ => {
+                if limit.parse::<f64>().is_ok() {
+                    return Err(wrong(format!("'{limit}' has no unit")));
+                }
                 let time: Nanos = limit.parse().map_err(|_| {
                     wrong(format!(
                         "'{limit}' is no time; with a unit: 20ms, 1.5s, 100us"
@@ -148,6 +151,7 @@ mod tests {
             "median < 1ms",
             "p99 < -1ms",
             "p99 < 0ms",
+            "p99 < 80",
             "p99 > 20ms",
             "throughput < 5",
             "throughput > x",

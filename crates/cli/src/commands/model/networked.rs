@@ -7,8 +7,8 @@ use anyhow::Context;
 use iosonar_plot::{Axis, Band, Chart, Colour, Line, Mark, Shape, Size, Theme, Unit};
 use iosonar_scenario::Overrides;
 use iosonar_scenario::networked::{
-    ClassAnalysis, NetworkAnalysis, NetworkPoint, NetworkSimulation, NetworkedRaid, Services,
-    Structure,
+    ClassAnalysis, NetworkAnalysis, NetworkPoint, NetworkSimulation, NetworkedRaid, Purchase,
+    Services, Structure,
 };
 use iosonar_stats::Estimate;
 use iosonar_trace::output::WholeFile;
@@ -59,13 +59,34 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
     };
     // All that can go wrong does so before anything is printed or written.
     let varied = varied_systems(args, path, text, &overrides)?;
-    let purchases = purchases(args, &system, at, (path, text), &overrides)?;
+    let bought = match system.upgrades.is_empty() {
+        true => Vec::new(),
+        false => system.purchases(at, args.budget, text, path, &overrides)?,
+    };
+    if args.budget.is_some() && bought.is_empty() {
+        let problem = "--budget: the file has no [[upgrade]] with a cost and what it sets";
+        return Err(Usage(problem.to_owned()).into());
+    }
     if args.json {
-        print(&as_json(&system, &analysis, &simulated, at)?.text())?;
+        let mut json = as_json(&system, &analysis, &simulated, at)?;
+        add_purchases(&mut json, &bought, at);
+        add_varied(&mut json, args, &varied);
+        for point in measured.iter().flatten() {
+            let (labels, stderr) = (json!({ "jobs": point.jobs }), point.stderr_s);
+            let stderr = stderr.unwrap_or(f64::NAN);
+            json.estimate(
+                "response_time_measured",
+                &labels,
+                "s",
+                point.response_s,
+                stderr,
+            );
+        }
+        print(&json.text())?;
     } else if !args.quiet {
         let measured = measured.as_deref();
         print(&describe(&system, &analysis, &simulated, measured, at)?)?;
-        print(&purchases)?;
+        print(&purchases(args, &bought, at))?;
     }
     if let Some(out) = &args.csv {
         WholeFile::write_all(out, csv(&analysis, &simulated).as_bytes())
@@ -73,14 +94,14 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
     }
     if let Some(out) = &args.curve {
         let chart = match &args.vary {
-            Some((key, _)) => chart_of_varied(&system, key, &varied),
+            Some((key, _)) => chart_of_varied(&system, key, &varied, measured.as_deref()),
             None => chart(&system, &analysis, &simulated, measured.as_deref()),
         };
         picture::save(&[&chart], out, Size::default(), Theme::Light)?;
         if !args.quiet {
             note(&format!("the curves are in {}", out.display()));
         }
-    } else if args.vary.is_some() && !args.quiet {
+    } else if args.vary.is_some() && !args.quiet && !args.json {
         print(&table_of_varied(&varied))?;
     }
     Ok(Ending::Done)
@@ -189,6 +210,14 @@ fn measured(path: &Path) -> anyhow::Result<Vec<Point>> {
     Ok(points)
 }
 
+/// A station's name; of a storage server that of all of them.
+fn of_all(station: &str, servers: u32) -> String {
+    match station.strip_prefix("storage/0/") {
+        Some(part) if servers > 1 => format!("storage/*/{part} ({servers} alike)"),
+        _ => station.to_owned(),
+    }
+}
+
 fn seconds(value: f64) -> String {
     format!("{value:.2} s")
 }
@@ -197,19 +226,17 @@ fn with_error(estimate: &Estimate) -> String {
     format!("{:.2} ± {:.2} s", estimate.mean, estimate.half_width_95())
 }
 
-fn describe(
-    system: &NetworkedRaid,
-    analysis: &NetworkAnalysis,
-    simulated: &[NetworkSimulation],
-    measured: Option<&[Point]>,
-    at: u32,
-) -> anyhow::Result<String> {
+/// Demands and the bottleneck.
+fn describe_stations(system: &NetworkedRaid, analysis: &NetworkAnalysis) -> String {
     let mut text = format!("{}\n", system.headline());
-    let mut table = Table::new(&["station", "demand", "share", "utilisation at most jobs"]);
     let last = &analysis.points[analysis.points.len() - 1];
-    for station in &analysis.stations {
+    let utilisation = format!("utilisation with {} jobs", last.jobs);
+    let mut table = Table::new(&["station", "demand", "share", &utilisation]);
+    // Storage servers are alike: the first stands for all.
+    let first = |name: &str| !name.starts_with("storage/") || name.starts_with("storage/0/");
+    for station in analysis.stations.iter().filter(|s| first(&s.station)) {
         table.row(vec![
-            station.station.clone(),
+            of_all(&station.station, system.stations_of),
             format!("{:.4} s", station.seconds),
             format!("{:.1} %", 100.0 * station.seconds / analysis.sum_s),
             format!("{:.1} %", 100.0 * station.seconds * last.throughput_per_s),
@@ -220,10 +247,22 @@ fn describe(
         text,
         "  sum {}; bottleneck {} with {:.4} s; it rules from {:.1} jobs on",
         seconds(analysis.sum_s),
-        analysis.bottleneck.station,
+        of_all(&analysis.bottleneck.station, system.stations_of),
         analysis.bottleneck.seconds,
         analysis.knee
     );
+    text
+}
+
+fn describe(
+    system: &NetworkedRaid,
+    analysis: &NetworkAnalysis,
+    simulated: &[NetworkSimulation],
+    measured: Option<&[Point]>,
+    at: u32,
+) -> anyhow::Result<String> {
+    let mut text = describe_stations(system, analysis);
+    let most = analysis.points.len() as u32;
     let mut header = vec![
         "jobs",
         "asymptotic bounds",
@@ -240,7 +279,6 @@ fn describe(
         header.push("measured");
     }
     let mut table = Table::new(&header);
-    let most = last.jobs;
     for n in interesting(most, measured) {
         let point = &analysis.points[n as usize - 1];
         let mut row = vec![
@@ -277,6 +315,16 @@ fn describe(
         table.row(row);
     }
     text += &table.text();
+    text += "  a job goes to its storage servers one after the other; in the column fork-join, which is an approximation, to \
+             all at once\n";
+    let beyond = measured.unwrap_or_default().iter();
+    let beyond = beyond.filter(|p| p.jobs > f64::from(most)).count();
+    if beyond > 0 {
+        let _ = writeln!(
+            text,
+            "  {beyond} measured points lie beyond jobs.most, {most}"
+        );
+    }
     let title = format!("with {at} jobs: a change of");
     let mut table = Table::new(&[
         &title,
@@ -296,22 +344,37 @@ fn describe(
     Ok(text)
 }
 
-/// The ranking of what could be bought.
-fn purchases(
-    args: &Model,
-    system: &NetworkedRaid,
-    at: u32,
-    (path, text): (&Path, &str),
-    overrides: &Overrides,
-) -> anyhow::Result<String> {
-    if system.upgrades.is_empty() {
-        if args.budget.is_some() {
-            let problem = "--budget: the file has no [[upgrade]] with a cost and what it sets";
-            return Err(Usage(problem.to_owned()).into());
-        }
-        return Ok(String::new());
+/// The same for programs.
+fn add_purchases(json: &mut Output, all: &[Purchase], at: u32) {
+    for purchase in all {
+        json.append(
+            "purchases",
+            json!({
+                "jobs": at, "upgrades": purchase.upgrades, "cost": purchase.cost,
+                "response_s": purchase.response_s, "saved_s": purchase.saved_s,
+            }),
+        );
     }
-    let all = system.purchases(at, args.budget, text, path, overrides)?;
+}
+
+/// What other values of a key make of it, for programs.
+fn add_varied(json: &mut Output, args: &Model, varied: &[(String, NetworkAnalysis)]) {
+    let Some((key, values)) = &args.vary else {
+        return;
+    };
+    for (value, (_, analysis)) in values.iter().zip(varied) {
+        for point in &analysis.points {
+            let labels = json!({ key: value, "jobs": point.jobs });
+            json.figure("response_time_varied", &labels, "s", point.response_s);
+        }
+    }
+}
+
+/// The ranking of what could be bought.
+fn purchases(args: &Model, all: &[Purchase], at: u32) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
     let title = format!("with {at} jobs: upgrade");
     let mut table = Table::new(&[&title, "cost", "response time", "saved", "saved per cost"]);
     let alone = all.iter().filter(|p| p.upgrades.len() == 1);
@@ -347,7 +410,7 @@ fn purchases(
             }
         }
     }
-    Ok(described)
+    described
 }
 
 /// Several classes: a table of them.
@@ -558,6 +621,19 @@ fn chart(
         exact.dashed()
     };
     chart.marks.push(Mark::Line(exact));
+    chart.marks.extend(measured_marks(measured));
+    let knee = format!(
+        "{} is the bottleneck; it rules from {:.1} jobs on",
+        of_all(&analysis.bottleneck.station, system.stations_of),
+        analysis.knee
+    );
+    chart.notes.push(knee);
+    chart
+}
+
+/// Measured points as a curve, with the band of their errors where these are known.
+fn measured_marks(measured: Option<&[Point]>) -> Vec<Mark> {
+    let mut marks = Vec::new();
     if let Some(measured) = measured {
         let edges = measured.iter().filter_map(|p| {
             let half = 1.96 * p.stderr_s?;
@@ -565,7 +641,7 @@ fn chart(
         });
         let edges: Vec<(f64, f64, f64)> = edges.collect();
         if !edges.is_empty() {
-            chart.marks.push(Mark::Band(Band {
+            marks.push(Mark::Band(Band {
                 label: String::new(),
                 colour: Colour::Curve(4),
                 points: edges,
@@ -574,20 +650,16 @@ fn chart(
         }
         let points = measured.iter().map(|p| (p.jobs, p.response_s)).collect();
         let measured = Line::new("measured", Colour::Curve(4), points);
-        chart.marks.push(Mark::Line(measured));
+        marks.push(Mark::Line(measured));
     }
-    let knee = format!(
-        "{} is the bottleneck; it rules from {:.1} jobs on",
-        analysis.bottleneck.station, analysis.knee
-    );
-    chart.notes.push(knee);
-    chart
+    marks
 }
 
 fn chart_of_varied(
     system: &NetworkedRaid,
     key: &str,
     varied: &[(String, NetworkAnalysis)],
+    measured: Option<&[Point]>,
 ) -> Chart {
     let title = format!("Response time against the number of jobs, over {key}");
     let mut chart = empty_chart(system, &title);
@@ -600,6 +672,7 @@ fn chart_of_varied(
         let lower = Line::new("", Colour::Curve(i), lower).named(&format!("{name}, lower bound"));
         chart.marks.push(Mark::Line(lower.dashed()));
     }
+    chart.marks.extend(measured_marks(measured));
     chart
         .notes
         .push("full: exact; broken: lower balanced job bound".to_owned());

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::Context;
 use iosonar_plot::{Colour, Line, Mark, Size, Theme};
-use iosonar_report::{Quantity, cdf_of, curve, curve_with_band};
-use iosonar_scenario::theory::{ResponseTheory, ServiceTheory, Theory};
+use iosonar_report::{Quantity, cdf_of, curve, curve_with_band, grouped};
+use iosonar_scenario::theory::{ResponseTheory, ServiceTheory, Standing, Theory};
 use iosonar_scenario::{ScenarioError, Simulation, SimulationResult};
 use iosonar_stats::Distribution;
 use iosonar_trace::output::WholeFile;
@@ -251,9 +251,25 @@ fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> S
         row.extend(QUANTILES.map(|(_, p)| quantile(p).to_string()));
         table.row(row);
     }
-    text += &table.text();
+    if theory.alone.is_some() || theory.response.is_some() || result.is_some() || measured.is_some()
+    {
+        text += &table.text();
+    }
+    if let Some(result) = result {
+        let _ = writeln!(
+            text,
+            "  simulated: {} runs, {} requests measured; mean {} ± {}",
+            result.replications,
+            grouped(result.response_time.count()),
+            ms(result.mean_ms.mean),
+            ms(result.mean_ms.half_width_95())
+        );
+    }
     if let Some(response) = &theory.response {
         let _ = writeln!(text, "  under load: {}", response.how);
+        if response.standing == Standing::Approximation && result.is_none() {
+            text += "  how far that may be off: --with-sim tells, and so does docs/src/validation.md for like arrays\n";
+        }
     }
     match (theory.lower_bound_ms, theory.upper_bound_ms) {
         (Some(low), Some(high)) => {
@@ -313,10 +329,11 @@ fn errors(all: &[Answered]) -> String {
             }
         };
         let response = theory.response.as_ref();
-        let bound = |bound: Option<f64>| bound.map_or("-".to_owned(), |b| format!("{b:.1}"));
         let bounds = match (theory.lower_bound_ms, theory.upper_bound_ms) {
             (None, None) => "-".to_owned(),
-            (low, high) => format!("{} to {} ms", bound(low), bound(high)),
+            (Some(low), None) => format!("from {low:.1} ms"),
+            (None, Some(high)) => format!("to {high:.1} ms"),
+            (Some(low), Some(high)) => format!("{low:.1} to {high:.1} ms"),
         };
         table.row(vec![
             name.clone(),
