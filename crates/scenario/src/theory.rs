@@ -4,6 +4,12 @@
 //! probability); these give the load of each disk, its waiting time, and by sums and maxima the response time
 //! of requests. All times are in milliseconds, all rates per millisecond, unless a name says otherwise.
 //!
+//! ```text
+//! patterns ──► loaded (loads, visits) ──► waits ──► responses ──► estimate (between extremes, bounds)
+//!    disk ─────────┘     writes ────────────┘   └─► partial (stripes), batches
+//! array puts them together; closed, rpo, ssd answer what goes another way
+//! ```
+//!
 //! - [`disk`]: the service of a zoned disk;
 //! - [`Simulation::theory`]: everything together, with what it rests on and where there is no theory.
 
@@ -15,8 +21,11 @@ mod estimate;
 mod loaded;
 mod partial;
 mod patterns;
+mod responses;
 mod rpo;
 mod ssd;
+mod waits;
+mod writes;
 
 use iosonar_analytic::open::Mg1;
 use iosonar_analytic::{Law, Table};

@@ -12,38 +12,10 @@ use iosonar_workload::{Addresses, ArrivalLaw, Batch, Workload};
 
 use super::disk::DiskTheory;
 use super::loaded::{ArrayTheory, Dependence};
-use super::patterns::{Job, Pattern, Patterns, Visit};
+use super::patterns::{Class, Job, Pattern, Patterns, Visit};
 use super::{ResponseTheory, ServiceTheory, Standing, StationTheory, Theory, closed, rpo};
 use crate::resolve::{Load, Simulation};
 use crate::{DiskSet, LevelOptions};
-
-/// A class of requests with its patterns. Rates are per millisecond.
-pub(super) struct Class {
-    /// Arrivals: of batches, where there are some.
-    pub(super) rate: f64,
-    pub(super) batch: BatchLaw,
-    pub(super) patterns: Vec<(f64, Pattern)>,
-}
-
-impl Class {
-    /// Its requests.
-    pub(super) fn requests(&self) -> f64 {
-        self.rate * self.batch.mean()
-    }
-
-    pub(super) fn is_single(&self) -> bool {
-        self.batch == BatchLaw::Constant(1)
-    }
-
-    fn goes_to_one_disk(&self) -> bool {
-        let one = |(_, p): &(f64, Pattern)| p.direct.len() <= 1 && p.partial.is_empty();
-        self.patterns.iter().all(one)
-    }
-
-    fn has_partial(&self) -> bool {
-        self.patterns.iter().any(|(_, p)| !p.partial.is_empty())
-    }
-}
 
 /// All classes, and what is known of them.
 struct Classes {

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use iosonar_analytic::open::BatchLaw;
 use iosonar_analytic::{AnalyticError, Table};
 
-use super::array::Class;
 use super::loaded::{ArrayTheory, Dependence};
-use super::patterns::Visit;
+use super::patterns::{Class, Visit};
 
 /// The most places in a batch that are told apart.
 const MOST_PLACES: usize = 60;

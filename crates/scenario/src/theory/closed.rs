@@ -4,8 +4,8 @@ use iosonar_analytic::Table;
 use iosonar_analytic::closed::{Demands, asymptotic_bounds, exact_mva, schweitzer};
 use iosonar_units::Nanos;
 
-use super::array::Class;
 use super::loaded::ArrayTheory;
+use super::patterns::Class;
 use super::{ResponseTheory, Standing, StationTheory, Theory};
 
 /// The most users that mean value analysis goes through one by one.

@@ -3,10 +3,9 @@
 use iosonar_analytic::{AnalyticError, Table};
 use iosonar_device::Access;
 
-use super::array::Class;
 use super::loaded::{ArrayTheory, Dependence};
-use super::patterns::Pattern;
-use super::{ResponseTheory, Standing, Theory, partial};
+use super::patterns::{self, Class, Pattern};
+use super::{ResponseTheory, Standing, Theory};
 
 impl ArrayTheory<'_> {
     /// What all disks of a request wait for together: the wait of the busiest of them, less what it would
@@ -41,7 +40,7 @@ impl ArrayTheory<'_> {
         if batches {
             // Of single requests; what a batch brings is added place by place.
             let waits = (0..self.groups())
-                .map(|group| partial::waits(self, self.disk_of(group)))
+                .map(|group| self.waits_at(self.disk_of(group)))
                 .collect::<Result<_, _>>()?;
             self.waits = waits;
         }
@@ -86,9 +85,9 @@ impl ArrayTheory<'_> {
                 visits += rate * n;
                 pairs += rate * n * (n - 1.0) / (disks - 1.0).max(1.0);
                 for disk in its_disks {
-                    let mut visit = partial::first_visit(self.array, pattern, disk);
+                    let mut visit = patterns::first_visit(self.array, pattern, disk);
                     if visit.is_empty() {
-                        let jobs = partial::high_jobs(pattern).into_iter();
+                        let jobs = patterns::high_jobs(pattern).into_iter();
                         jobs.filter(|(d, _)| *d == disk)
                             .for_each(|(_, job)| visit.add((Access::Write, job.sectors)));
                     }

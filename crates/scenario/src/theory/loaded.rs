@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use iosonar_analytic::open::Mg1;
-use iosonar_analytic::{AnalyticError, Law, Table};
+use iosonar_analytic::{Law, Table};
 use iosonar_device::Access;
 
-use super::array::Class;
 use super::disk::{DiskGrid, DiskTheory};
-use super::patterns::{Job, Pattern, Visit};
-use super::{StationTheory, Theory, partial};
+use super::patterns::{self, Class, FirstVisit, HighJob, Job, Pattern, Visit};
+use super::{StationTheory, Theory, writes};
 use crate::ArrayModel;
 
 /// What comes to a disk. Rates are per millisecond.
@@ -19,21 +18,6 @@ struct DiskLoad {
     low: Vec<(f64, FirstVisit)>,
     /// Writes of partial stripes.
     high: Vec<(f64, HighJob)>,
-}
-
-/// What a request wants of a disk at once, and the write that it comes back with.
-pub(super) type FirstVisit = (Visit, Option<HighJob>);
-
-/// The write of a partial stripe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct HighJob {
-    pub(super) sectors: u32,
-    /// Whether it ends a read-modify-write.
-    pub(super) modifies: bool,
-    /// Of how many writes it is one.
-    pub(super) of: u32,
-    /// Whether another access of its request came to the disk before, other than its own pre-read.
-    pub(super) follows: bool,
 }
 
 /// A disk's waits.
@@ -224,18 +208,6 @@ impl<'a> ArrayTheory<'a> {
         Table::mixture_of(parts)
     }
 
-    /// The response of a request that meets nobody.
-    pub(super) fn alone(&mut self, pattern: &Pattern) -> Table {
-        if pattern.partial.is_empty() {
-            let mut slowest = Table::zero(self.grid.step());
-            for visit in pattern.direct.values() {
-                slowest = slowest.max(&self.visit(visit));
-            }
-            return slowest;
-        }
-        partial::alone(self, pattern)
-    }
-
     /// Counts what comes to each disk.
     fn load(&mut self, classes: &[Class], symmetric: bool) {
         let disks = self.array.disks + self.array.spares();
@@ -250,15 +222,15 @@ impl<'a> ArrayTheory<'a> {
             for (probability, pattern) in &class.patterns {
                 let rate = class.requests() * probability / even;
                 for disk in pattern.disks() {
-                    let visit = partial::first_visit(self.array, pattern, disk);
+                    let visit = patterns::first_visit(self.array, pattern, disk);
                     if !visit.is_empty() {
-                        let mut jobs = partial::high_jobs(pattern).into_iter();
+                        let mut jobs = patterns::high_jobs(pattern).into_iter();
                         let back = jobs.find(|(d, _)| *d == disk).map(|(_, job)| job);
                         let at = if symmetric { 0 } else { disk };
                         *low[at].entry((visit, back)).or_insert(0.0) += rate;
                     }
                 }
-                for (disk, job) in partial::high_jobs(pattern) {
+                for (disk, job) in patterns::high_jobs(pattern) {
                     let at = if symmetric { 0 } else { disk };
                     *high[at].entry(job).or_insert(0.0) += rate;
                 }
@@ -339,8 +311,8 @@ impl<'a> ArrayTheory<'a> {
             // What writes of partial stripes take depends on what they find: nobody, or always somebody.
             let mut more = 0.0;
             for (rate, job) in &load.high {
-                let table = partial::high_service(self, *job, 0.0, 0.0);
-                let crowded = partial::high_service(self, *job, 1.0, 0.0);
+                let table = writes::high_service(&self.grid, self.array.rules, *job, 0.0, 0.0);
+                let crowded = writes::high_service(&self.grid, self.array.rules, *job, 1.0, 0.0);
                 add(*rate, table.mean(), table.variance());
                 more += rate * (crowded.mean() - table.mean());
             }
@@ -361,24 +333,6 @@ impl<'a> ArrayTheory<'a> {
         if busiest >= 1.0 {
             theory.unstable = Some(busiest);
         }
-    }
-
-    /// The waits of all disks.
-    ///
-    /// # Errors
-    /// If writes of partial stripes make a disk unstable, or it is too near to that.
-    pub(super) fn wait(&mut self, theory: &mut Theory) -> Result<(), AnalyticError> {
-        for group in 0..self.groups() {
-            let disk = self.disk_of(group);
-            let waits = partial::waits(self, disk)?;
-            self.waits.push(waits);
-        }
-        for (disk, station) in theory.stations.iter_mut().enumerate() {
-            let waits = &self.waits[self.wait_of[disk]];
-            station.mean_wait_ms = waits.low.mean();
-            station.utilisation = waits.utilisation;
-        }
-        Ok(())
     }
 
     pub(super) fn low_load(&self, disk: usize) -> Vec<(f64, FirstVisit)> {
@@ -403,18 +357,6 @@ impl<'a> ArrayTheory<'a> {
         let table = self.waits_of(disk).low.plus(&service);
         self.responses.insert(key, table.clone());
         table
-    }
-
-    /// The response of a request under the load; if disks share their arrivals, less what they share.
-    pub(super) fn response(&mut self, pattern: &Pattern, dependence: Dependence) -> Table {
-        if !pattern.partial.is_empty() {
-            return partial::response(self, pattern, dependence);
-        }
-        let mut slowest = Table::zero(self.grid.step());
-        for (disk, visit) in &pattern.direct {
-            slowest = slowest.max(&self.part(*disk, visit, dependence));
-        }
-        slowest
     }
 
     /// Wait and service of a part of a request, or what of it is not shared with others.

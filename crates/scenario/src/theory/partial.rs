@@ -7,228 +7,13 @@
 //! for other writes that overtake them, as Cobham's formula has it; writes wait as the high class of a
 //! priority queue does; what a write finds at its disk follows from the load.
 
-use iosonar_analytic::{AnalyticError, Table};
+use iosonar_analytic::Table;
 use iosonar_device::Access;
-use iosonar_raid::rules::{FullTurn, PrereadSeek, TransferMemory};
+use iosonar_raid::rules::{FullTurn, TransferMemory};
 
-use super::loaded::{ArrayTheory, Dependence, HighJob, Waits};
-use super::patterns::{Partial, Pattern, Visit};
-use crate::ArrayModel;
-
-fn preread_access(array: &ArrayModel) -> Access {
-    match array.rules.preread_seek {
-        PrereadSeek::Read => Access::Read,
-        PrereadSeek::Write => Access::Write,
-    }
-}
-
-/// What a request asks of a disk at once: accesses that wait for nothing, and pre-reads.
-pub(super) fn first_visit(array: &ArrayModel, pattern: &Pattern, disk: usize) -> Visit {
-    let mut visit = pattern.direct.get(&disk).cloned().unwrap_or_default();
-    for partial in &pattern.partial {
-        for &(_, sectors) in partial.reads.iter().filter(|(d, _)| *d == disk) {
-            visit.add((preread_access(array), sectors));
-        }
-    }
-    visit
-}
-
-/// The writes that come later, with their disks.
-pub(super) fn high_jobs(pattern: &Pattern) -> Vec<(usize, HighJob)> {
-    let mut all = Vec::new();
-    for partial in &pattern.partial {
-        for &(disk, sectors) in &partial.writes {
-            let job = high_job(pattern, partial, (disk, sectors));
-            all.push((disk, job));
-        }
-    }
-    all
-}
-
-fn high_job(pattern: &Pattern, partial: &Partial, (disk, sectors): (usize, u32)) -> HighJob {
-    HighJob {
-        sectors,
-        modifies: partial.modifies,
-        of: partial.writes.len() as u32,
-        follows: pattern.direct.contains_key(&disk),
-    }
-}
-
-/// How writes of a partial stripe come to their places.
-struct Shares {
-    /// The disk just finished the last of the pre-reads.
-    full_turn: f64,
-    /// Nobody was at the disk since the request itself.
-    rotation: f64,
-    /// Somebody was, and has gone.
-    idle: f64,
-    /// Somebody is.
-    busy: f64,
-}
-
-/// The time between the end of a pre-read and the end of the last one, on average: about so many.
-fn gap(model: &ArrayTheory<'_>) -> f64 {
-    model.grid.positioning(Access::Read).max_of(2).mean()
-        - model.grid.positioning(Access::Read).mean()
-}
-
-/// What writes find, from the utilisation and the rate of visits of their disk. A disk that is left
-/// empty (1 - rho) and visited by nobody in the gap g between its own pre-read and the last one
-/// (1 / (1 + lambda g)) is where the request left it; otherwise whoever came is still there unless
-/// the service S was shorter than the gap, of which E\[exp(-S / g)\] is an estimate.
-fn shares(model: &ArrayTheory<'_>, job: HighJob, utilisation: f64, visits: f64) -> Shares {
-    let last = if job.modifies {
-        1.0 / f64::from(job.of.max(1))
-    } else {
-        0.0
-    };
-    if !job.modifies && !job.follows {
-        return Shares {
-            full_turn: 0.0,
-            rotation: 0.0,
-            idle: 1.0 - utilisation,
-            busy: utilisation,
-        };
-    }
-    let g = gap(model);
-    let undisturbed = (1.0 - utilisation) / (1.0 + visits * g);
-    let service = model.grid.service(Access::Read, job.sectors, 1).mean();
-    let gone = libm::exp(-service / g);
-    let others = (1.0 - last) * (1.0 - undisturbed);
-    Shares {
-        full_turn: last,
-        rotation: (1.0 - last) * undisturbed,
-        idle: others * gone,
-        busy: others * (1.0 - gone),
-    }
-}
-
-/// Positioning and transfer of a write that comes after a full turn.
-fn turned(model: &ArrayTheory<'_>, sectors: u32) -> Table {
-    let turn = model.grid.constant(model.grid.revolution());
-    match model.array.rules.full_turn {
-        FullTurn::Revolution => model.grid.with_transfer(&turn, sectors),
-        FullTurn::LessTransfer => turn,
-    }
-}
-
-/// The service of a write of a partial stripe on a disk with this utilisation and these visits.
-pub(super) fn high_service(
-    model: &ArrayTheory<'_>,
-    job: HighJob,
-    utilisation: f64,
-    visits: f64,
-) -> Table {
-    let shares = shares(model, job, utilisation, visits);
-    let rotation = model
-        .grid
-        .with_transfer(&model.grid.rotation(), job.sectors);
-    let new = model.grid.service(Access::Write, job.sectors, 1);
-    Table::mixture(&[
-        (shares.full_turn, &turned(model, job.sectors)),
-        (shares.rotation, &rotation),
-        (shares.idle + shares.busy, &new),
-    ])
-}
-
-/// The waits of a disk.
-///
-/// # Errors
-/// If it is offered too much, or is too near to that.
-pub(super) fn waits(model: &mut ArrayTheory<'_>, disk: usize) -> Result<Waits, AnalyticError> {
-    let step = model.grid.step();
-    let low_load = model.low_load(disk);
-    let high_load = model.high_load(disk);
-    let low_rate: f64 = low_load.iter().map(|(rate, _)| rate).sum();
-    let high_rate: f64 = high_load.iter().map(|(rate, _)| rate).sum();
-    if low_rate + high_rate == 0.0 {
-        return Ok(Waits {
-            low: Table::zero(step),
-            high: None,
-            utilisation: 0.0,
-            visits: 0.0,
-            service: Table::zero(step),
-        });
-    }
-    let low_parts: Vec<(f64, Table)> = low_load
-        .iter()
-        .map(|(rate, (visit, _))| (*rate, model.visit(visit)))
-        .collect();
-    let mixed = |parts: &[(f64, Table)]| {
-        let sum: f64 = parts.iter().map(|(rate, _)| rate).sum();
-        let parts: Vec<(f64, &Table)> = parts.iter().map(|(r, t)| (r / sum, t)).collect();
-        Table::mixture(&parts)
-    };
-    if high_rate == 0.0 {
-        let service = mixed(&low_parts);
-        let utilisation = low_rate * service.mean();
-        return Ok(Waits {
-            low: Table::wait_mg1(low_rate, &service)?,
-            high: None,
-            utilisation,
-            visits: low_rate,
-            service,
-        });
-    }
-    // What writes take depends on the load, which depends on what they take.
-    let mut utilisation = 0.0;
-    let mut high_parts = Vec::new();
-    for _ in 0..20 {
-        high_parts = high_load
-            .iter()
-            .map(|(rate, job)| (*rate, high_service(model, *job, utilisation, low_rate)))
-            .collect();
-        let work =
-            |parts: &[(f64, Table)]| -> f64 { parts.iter().map(|(r, t)| r * t.mean()).sum() };
-        let next = work(&low_parts) + work(&high_parts);
-        if next >= 1.0 {
-            return Err(AnalyticError::Unstable { offered: next });
-        }
-        let change = (next - utilisation).abs();
-        utilisation = next;
-        if change < 1e-6 {
-            break;
-        }
-    }
-    let high = mixed(&high_parts);
-    // Who waits behind a request mostly waits for the write that it comes back with, too.
-    let mut returning = 0.0;
-    let whole: Vec<(f64, Table)> = low_load
-        .iter()
-        .zip(&low_parts)
-        .map(|((rate, (_, back)), (_, first))| match back {
-            None => (*rate, first.clone()),
-            Some(job) => {
-                returning += rate;
-                let write = high_service(model, *job, utilisation, low_rate);
-                (*rate, first.plus(&write))
-            }
-        })
-        .collect();
-    // The others come from nowhere, and overtake.
-    let other_rate = (high_rate - returning).max(0.0);
-    let others: f64 = other_rate * high.mean();
-    let mut all = whole;
-    if other_rate > 1e-9 * high_rate {
-        all.push((other_rate, high.clone()));
-    }
-    let all_rate: f64 = all.iter().map(|(rate, _)| rate).sum();
-    let all = mixed(&all);
-    let first_come = Table::wait_mg1(all_rate, &all)?;
-    let low = (low_rate > 0.0).then(|| mixed(&low_parts));
-    let high_wait = match &low {
-        Some(low) => Table::wait_of_high_class((high_rate, &high), (low_rate, low)),
-        None => Table::wait_mg1(high_rate, &high),
-    };
-    Ok(Waits {
-        // Cobham: W_low = W / (1 - rho_high), W that without priorities.
-        low: first_come.stretched(1.0 / (1.0 - others)),
-        high: high_wait.ok(),
-        utilisation,
-        visits: low_rate,
-        service: all,
-    })
-}
+use super::loaded::{ArrayTheory, Dependence};
+use super::patterns::{Partial, Pattern, Visit, first_visit, high_job, preread_access};
+use super::writes::{shares, turned};
 
 /// The response of a request with partial stripes under the load.
 pub(super) fn response(
@@ -266,12 +51,12 @@ fn last_write(model: &ArrayTheory<'_>, pattern: &Pattern, partial: &Partial) -> 
     for (i, &(disk, sectors)) in partial.writes.iter().enumerate() {
         // One of them is on the disk that finished last; which one does not matter.
         if partial.modifies && i == 0 {
-            slowest = slowest.max(&turned(model, sectors));
+            slowest = slowest.max(&turned(&model.grid, model.array.rules, sectors));
             continue;
         }
         let job = high_job(pattern, partial, (disk, sectors));
         let waits = model.waits_of(disk);
-        let shares = shares(model, job, waits.utilisation, waits.visits);
+        let shares = shares(&model.grid, job, waits.utilisation, waits.visits);
         let rest = 1.0 - shares.full_turn;
         let rotation = model.grid.with_transfer(&model.grid.rotation(), sectors);
         let new = model.grid.service(Access::Write, sectors, 1);

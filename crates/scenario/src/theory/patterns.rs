@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use iosonar_analytic::open::BatchLaw;
 use iosonar_device::Access;
+use iosonar_raid::rules::PrereadSeek;
 use iosonar_raid::{Level, Placement, Plan, Planner, StageKind};
 use iosonar_sim_core::Seed;
 use iosonar_trace::{Op, Request};
@@ -146,6 +148,64 @@ impl Pattern {
     }
 }
 
+/// What a request wants of a disk at once, and the write that it comes back with.
+pub(super) type FirstVisit = (Visit, Option<HighJob>);
+
+/// The write of a partial stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct HighJob {
+    pub(super) sectors: u32,
+    /// Whether it ends a read-modify-write.
+    pub(super) modifies: bool,
+    /// Of how many writes it is one.
+    pub(super) of: u32,
+    /// Whether another access of its request came to the disk before, other than its own pre-read.
+    pub(super) follows: bool,
+}
+
+pub(super) fn preread_access(array: &ArrayModel) -> Access {
+    match array.rules.preread_seek {
+        PrereadSeek::Read => Access::Read,
+        PrereadSeek::Write => Access::Write,
+    }
+}
+
+/// What a request asks of a disk at once: accesses that wait for nothing, and pre-reads.
+pub(super) fn first_visit(array: &ArrayModel, pattern: &Pattern, disk: usize) -> Visit {
+    let mut visit = pattern.direct.get(&disk).cloned().unwrap_or_default();
+    for partial in &pattern.partial {
+        for &(_, sectors) in partial.reads.iter().filter(|(d, _)| *d == disk) {
+            visit.add((preread_access(array), sectors));
+        }
+    }
+    visit
+}
+
+/// The writes that come later, with their disks.
+pub(super) fn high_jobs(pattern: &Pattern) -> Vec<(usize, HighJob)> {
+    let mut all = Vec::new();
+    for partial in &pattern.partial {
+        for &(disk, sectors) in &partial.writes {
+            let job = high_job(pattern, partial, (disk, sectors));
+            all.push((disk, job));
+        }
+    }
+    all
+}
+
+pub(super) fn high_job(
+    pattern: &Pattern,
+    partial: &Partial,
+    (disk, sectors): (usize, u32),
+) -> HighJob {
+    HighJob {
+        sectors,
+        modifies: partial.modifies,
+        of: partial.writes.len() as u32,
+        follows: pattern.direct.contains_key(&disk),
+    }
+}
+
 /// What a pattern asks of a disk: the group that the disk belongs to, what is direct, and its parts in
 /// partial stripes (which, whether it is a write, sectors).
 type Asked = (usize, Visit, Vec<(usize, bool, u32)>);
@@ -168,6 +228,34 @@ impl Pattern {
         let mut all: Vec<Asked> = self.disks().into_iter().map(asked).collect();
         all.sort();
         (all, self.partial.iter().map(|p| p.modifies).collect())
+    }
+}
+
+/// A class of requests with its patterns. Rates are per millisecond.
+pub(super) struct Class {
+    /// Arrivals: of batches, where there are some.
+    pub(super) rate: f64,
+    pub(super) batch: BatchLaw,
+    pub(super) patterns: Vec<(f64, Pattern)>,
+}
+
+impl Class {
+    /// Its requests.
+    pub(super) fn requests(&self) -> f64 {
+        self.rate * self.batch.mean()
+    }
+
+    pub(super) fn is_single(&self) -> bool {
+        self.batch == BatchLaw::Constant(1)
+    }
+
+    pub(super) fn goes_to_one_disk(&self) -> bool {
+        let one = |(_, p): &(f64, Pattern)| p.direct.len() <= 1 && p.partial.is_empty();
+        self.patterns.iter().all(one)
+    }
+
+    pub(super) fn has_partial(&self) -> bool {
+        self.patterns.iter().any(|(_, p)| !p.partial.is_empty())
     }
 }
 

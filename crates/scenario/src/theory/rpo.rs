@@ -5,10 +5,9 @@ use iosonar_analytic::open::{VaryingService, VaryingServiceQueue};
 use iosonar_device::Access;
 use iosonar_disk_model::RpoCount;
 
-use super::array::Class;
 use super::disk::DiskGrid;
 use super::loaded::ArrayTheory;
-use super::patterns::{Job, Visit};
+use super::patterns::{Class, Job, Visit};
 use super::{ResponseTheory, Standing, StationTheory, Theory};
 
 /// The service of one kind of access with the shortest of as many positionings as jobs are there.
