@@ -382,6 +382,7 @@ fn what_depends_on_the_state_is_not_called_exact() {
     near(shorter.capacity_per_s.unwrap(), 2000.0 / 15.510_578, 0.05);
     assert_eq!(shorter.response.unwrap().standing, Standing::Approximation);
     assert!(mirror("turns").response.is_none());
+    assert_eq!(mirror("random").response.unwrap().standing, Standing::Exact);
     // So many small writes that their second phase overloads the disks, which the first alone would not.
     let writes = "arrivals = { poisson_per_s = 75.0 }\nsize = { blocks = 1 }\nread_share = 0.0";
     let unstable = theory(writes, "level = \"raid5\"\ndisks = 4", "");

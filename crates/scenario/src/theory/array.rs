@@ -24,6 +24,10 @@ struct Classes {
     is_poisson: bool,
     /// Whether all ways that requests may go were gone through.
     is_exact: bool,
+    /// Whether where they go depends on the state, which is not known.
+    is_by_state: bool,
+    /// Whether disks differ by chance only.
+    is_symmetric: bool,
 }
 
 /// What theory says of the disks under all classes.
@@ -60,8 +64,8 @@ pub(super) fn answer(
             "no theory for the controller's times, its bus and its cache: they are left out",
         );
     }
-    let symmetric = !classes.is_exact && is_symmetric(simulation, &workloads);
-    let mut model = ArrayTheory::new(array, &disk, &classes.all, symmetric);
+    let even = !classes.is_exact && classes.is_symmetric;
+    let mut model = ArrayTheory::new(array, &disk, &classes.all, even);
     model.stations(&classes.all, theory);
     if let Load::Closed {
         outstanding, think, ..
@@ -155,7 +159,8 @@ fn classes_of(
         }
     }
     let mut all = Vec::new();
-    let mut is_exact = *read_of(&array.level) == *read_of(&simulation.array.level);
+    let is_by_state = *read_of(&array.level) != *read_of(&simulation.array.level);
+    let mut is_exact = !is_by_state;
     for workload in workloads {
         let Some(patterns) = Patterns::new(&array, workload, &seed) else {
             theory.remark("no theory for what becomes of these requests");
@@ -187,6 +192,8 @@ fn classes_of(
         all,
         is_poisson,
         is_exact,
+        is_by_state,
+        is_symmetric: is_symmetric(simulation, workloads),
     })
 }
 
@@ -259,15 +266,16 @@ fn under_load(
     };
     if one_disk {
         let how = if batches { "M^X/G/1" } else { "M/G/1" };
-        let standing = if classes.is_exact {
+        let queue = (!batches).then(|| model.single_queue(disk)).flatten();
+        // Where all disks get the same of the same, it does not matter which way a request went.
+        let alike = classes.is_symmetric && !classes.is_by_state && queue.is_some();
+        let standing = if classes.is_exact || alike {
             Standing::Exact
         } else {
             Standing::Approximation
         };
         let mut response = ResponseTheory::of(standing, how, response);
-        if !batches {
-            response.inverted = model.single_queue(disk);
-        }
+        response.inverted = queue;
         if let Some(queue) = &response.inverted {
             response.how = "M/G/1, by transform inversion";
             response.mean_ms = queue.mean_response();
