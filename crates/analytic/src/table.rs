@@ -23,6 +23,8 @@ const NOTHING: f64 = 1e-8;
 const MOST_POINTS: usize = 1 << 17;
 /// The most products that a recursion may take: a second or so.
 const MOST_WORK: usize = 2_000_000_000;
+/// On so many points a service is enough for the recursion of D/G/1.
+const COARSE_POINTS: usize = 1500;
 
 impl Table {
     /// From the distribution function `below` of a time that is at most `most`.
@@ -411,6 +413,12 @@ impl Table {
     pub fn wait_dg1(distance: f64, service: &Self) -> Result<Self, AnalyticError> {
         positive("the distance of arrivals", distance)?;
         let load = stable(service.mean() / distance)?;
+        // So many points are enough for a recursion of many steps.
+        let factor = service.below.len() / COARSE_POINTS;
+        if factor > 1 {
+            let coarse = service.on_step(service.step * factor as f64);
+            return Ok(Self::wait_dg1(distance, &coarse)?.on_step(service.step));
+        }
         let step = service.step;
         let mut wait = Self::zero(step);
         let mut work = 0;
@@ -445,12 +453,11 @@ impl Table {
         Ok(wait)
     }
 
-    /// The same distribution of times that are `factor` times as long.
-    #[must_use]
-    pub fn stretched(&self, factor: f64) -> Self {
-        let points = (self.end() * factor / self.step).ceil() as usize + 1;
+    /// The same distribution on another grid.
+    fn on_step(&self, step: f64) -> Self {
+        let points = (self.end() / step).ceil() as usize + 1;
         let mut below: Vec<f64> = (0..points.min(MOST_POINTS))
-            .map(|i| self.within(i as f64 * self.step / factor))
+            .map(|i| self.within(i as f64 * step))
             .collect();
         if self.tail.is_none()
             && let Some(last) = below.last_mut()
@@ -458,8 +465,20 @@ impl Table {
             *last = 1.0;
         }
         Self {
-            step: self.step,
+            step,
             below,
+            tail: self.tail,
+        }
+    }
+
+    /// The same distribution of times that are `factor` times as long.
+    #[must_use]
+    pub fn stretched(&self, factor: f64) -> Self {
+        // As on a finer grid, whose steps are stretched to those of this one.
+        let fine = self.on_step(self.step / factor);
+        Self {
+            step: self.step,
+            below: fine.below,
             tail: self.tail.map(|rate| rate / factor),
         }
     }
