@@ -6,17 +6,31 @@ use clap::{Args, ValueEnum};
 
 use super::{key_and_value, key_and_values};
 
+/// What both take.
 #[derive(Args, Debug)]
-pub(crate) struct Model {
-    /// Scenario files, as for sim; or one file of a networked RAID system
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+pub(crate) struct Common {
     /// Another value for a key, such as array.disks=8; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
     /// Where all randomness of the simulation comes from, instead of the file's seed
     #[arg(long)]
     pub(crate) seed: Option<u64>,
+    /// How many threads; results do not depend on it [default: all processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// Print results for programs, as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Model {
+    /// Scenario files, as for sim; or one file of a networked RAID system
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
     /// Simulate, too: the error of every figure, and both curves on one chart
     #[arg(long)]
     pub(crate) with_sim: bool,
@@ -52,15 +66,8 @@ pub(crate) struct Model {
     /// How many independent runs of the simulation, instead of the scenario's number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) replications: Option<u32>,
-    /// How many threads; results do not depend on it [default: all processors]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
-    /// Print results for programs, as one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print nothing but errors
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -91,12 +98,6 @@ pub(crate) struct Plan {
     /// What is looked for [default: rate; of closed loops and networked systems jobs]
     #[arg(long, value_name = "WHAT")]
     pub(crate) find: Option<Find>,
-    /// Another value for a key, such as array.disks=8; may be given several times
-    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
-    pub(crate) set: Vec<(String, String)>,
-    /// Where all randomness of the simulation comes from, instead of the file's seed
-    #[arg(long)]
-    pub(crate) seed: Option<u64>,
     /// How near the highest rate is looked for, as a share of it
     #[arg(long, value_name = "SHARE", default_value = "0.01", value_parser = super::precision)]
     pub(crate) within: f64,
@@ -109,15 +110,8 @@ pub(crate) struct Plan {
     /// How many independent runs confirm each point, instead of the scenario's number (at least 5)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..))]
     pub(crate) replications: Option<u32>,
-    /// How many threads; results do not depend on it [default: all processors]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
-    /// Print results for programs, as one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print nothing but errors
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 /// What is looked for.

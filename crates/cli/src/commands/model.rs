@@ -58,9 +58,9 @@ pub(crate) fn read(path: &Path) -> Result<String, ScenarioError> {
 
 fn overrides(args: &Model) -> Overrides {
     Overrides {
-        seed: args.seed,
+        seed: args.common.seed,
         replications: args.replications,
-        set: args.set.clone(),
+        set: args.common.set.clone(),
         ..Overrides::default()
     }
 }

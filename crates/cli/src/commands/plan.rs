@@ -55,26 +55,26 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     }
     let text = read(&args.file)?;
     let overrides = Overrides {
-        seed: args.seed,
+        seed: args.common.seed,
         replications: args.replications,
-        set: args.set.clone(),
+        set: args.common.set.clone(),
         ..Overrides::default()
     };
     let answer = if NetworkedRaid::is_meant(&text) {
         let system = NetworkedRaid::from_toml(&text, &args.file, &overrides)?;
-        with_threads(args.threads, || networked(args, system, &target))??
+        with_threads(args.common.threads, || networked(args, system, &target))??
     } else {
         scenario(args, &text, &overrides, &target)?
     };
-    if args.json {
+    if args.common.json {
         print(&as_json(&target, &answer).text())?;
-    } else if !args.quiet {
+    } else if !args.common.quiet {
         print(&describe(&target, &answer))?;
     }
     if let Some(path) = &args.curve {
         let chart = chart(&target, &answer);
         picture::save(&[&chart], path, Size::default(), Theme::Light)?;
-        if !args.quiet {
+        if !args.common.quiet {
             note(&format!("the curves are in {}", path.display()));
         }
     }
@@ -135,9 +135,9 @@ fn scenario(
             return Err(Usage(problem.to_owned()).into());
         }
     };
-    let threads = threads(args.threads);
+    let threads = threads(args.common.threads);
     let subject = ArraySubject::new(text, &args.file, overrides, key, threads).map_err(usage)?;
-    let mut watch = progress(args.quiet || args.json, target, unit);
+    let mut watch = progress(args.common.quiet || args.common.json, target, unit);
     let mut answer = Answer {
         headline: headline(subject.base()),
         found: Found::default(),
@@ -267,9 +267,9 @@ fn networked(args: &Plan, system: NetworkedRaid, target: &Target) -> anyhow::Res
         knee: Some(knee),
         capacity: None,
     };
-    let mut watch = progress(args.quiet || args.json, target, unit);
+    let mut watch = progress(args.common.quiet || args.common.json, target, unit);
     jobs(at_most, &subject, target, &mut answer, &mut watch)?;
-    if args.curve.is_some() || args.json {
+    if args.curve.is_some() || args.common.json {
         let last = answer.found.points.last().map_or(1.0, |p| p.load);
         let most = ((1.3 * last).ceil() as u32).clamp(2, at_most.max(2));
         for n in 1..=most {

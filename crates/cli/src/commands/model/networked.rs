@@ -67,7 +67,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         let problem = "--budget: the file has no [[upgrade]] with a cost and what it sets";
         return Err(Usage(problem.to_owned()).into());
     }
-    if args.json {
+    if args.common.json {
         let mut json = as_json(&system, &analysis, &simulated, at)?;
         add_purchases(&mut json, &bought, at);
         add_varied(&mut json, args, &varied);
@@ -83,7 +83,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
             );
         }
         print(&json.text())?;
-    } else if !args.quiet {
+    } else if !args.common.quiet {
         let measured = measured.as_deref();
         print(&describe(&system, &analysis, &simulated, measured, at)?)?;
         print(&purchases(args, &bought, at))?;
@@ -98,10 +98,10 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
             None => chart(&system, &analysis, &simulated, measured.as_deref()),
         };
         picture::save(&[&chart], out, Size::default(), Theme::Light)?;
-        if !args.quiet {
+        if !args.common.quiet {
             note(&format!("the curves are in {}", out.display()));
         }
-    } else if args.vary.is_some() && !args.quiet && !args.json {
+    } else if args.vary.is_some() && !args.common.quiet && !args.common.json {
         print(&table_of_varied(&varied))?;
     }
     Ok(Ending::Done)
@@ -141,7 +141,7 @@ fn simulate(
         StructureName::Serial => Structure::Serial,
         StructureName::ForkJoin => Structure::ForkJoin,
     };
-    with_threads(args.threads, || {
+    with_threads(args.common.threads, || {
         jobs.iter()
             .map(|&n| {
                 let result = system.simulate(n, services, structure, system.usual_departures());
@@ -432,7 +432,7 @@ fn classes(args: &Model, system: &NetworkedRaid) -> anyhow::Result<Ending> {
         true => simulate(args, system, &[system.most_jobs()])?.pop(),
         false => None,
     };
-    if args.json {
+    if args.common.json {
         let mut json = Output::new("model");
         json.set("system", json!(system.headline()));
         for (i, class) in all.iter().enumerate() {
@@ -447,7 +447,7 @@ fn classes(args: &Model, system: &NetworkedRaid) -> anyhow::Result<Ending> {
             }
         }
         print(&json.text())?;
-    } else if !args.quiet {
+    } else if !args.common.quiet {
         print(&describe_classes(system, &all, simulated.as_ref()))?;
     }
     if let Some(out) = &args.csv {

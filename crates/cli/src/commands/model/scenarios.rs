@@ -62,14 +62,14 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
             let simulation = &answered.simulation;
             let result = simulate(
                 simulation,
-                threads(args.threads),
+                threads(args.common.threads),
                 &Files::default(),
-                !args.quiet,
+                !args.common.quiet,
             )?;
             answered.result = Some(result);
         }
     }
-    if args.json {
+    if args.common.json {
         let mut json = Output::new("model");
         for answered in &all {
             add_to(&mut json, answered);
@@ -83,7 +83,7 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
             );
         }
         print(&json.text())?;
-    } else if !args.quiet {
+    } else if !args.common.quiet {
         if all.len() > 3 && args.with_sim {
             print(&errors(&all))?;
         } else {
@@ -98,7 +98,7 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
     }
     if let Some(path) = &args.cdf {
         draw(&all, measured.as_ref(), path)?;
-        if !args.quiet {
+        if !args.common.quiet {
             note(&format!("the distributions are in {}", path.display()));
         }
     }
