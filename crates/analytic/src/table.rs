@@ -189,21 +189,28 @@ impl Table {
             .collect();
         let none = self.below[0];
         // What is 0 with some probability stays in the equation at t itself.
-        let first = q * none + masses.last().copied().unwrap_or(0.0) / 2.0;
-        let mut below = vec![(1.0 - q) * none / (1.0 - q * none)];
+        Self::forward(self.step, q * none, &masses, |n| (1.0 - q) * self.at(n))
+    }
+
+    /// Solves F(t) = g(t) + `at_once` F(t) + (F * m)(t) forward in t until nothing is left; `masses` are those of m in
+    /// each interval, the last first.
+    fn forward(step: f64, at_once: f64, masses: &[f64], given: impl Fn(usize) -> f64) -> Self {
+        let support = masses.len() + 1;
+        // The first interval holds half of the value that is sought.
+        let first = at_once + masses.last().copied().unwrap_or(0.0) / 2.0;
+        let mut below = vec![given(0) / (1.0 - at_once)];
         let mut middles: Vec<f64> = Vec::new();
         loop {
             let n = below.len();
             middles.push(below[n - 1] / 2.0);
-            let known = (1.0 - q) * self.at(n) + product(&masses, &middles);
-            let value = (known / (1.0 - first)).min(1.0);
+            let value = ((given(n) + product(masses, &middles)) / (1.0 - first)).min(1.0);
             middles[n - 1] += value / 2.0;
             below.push(value);
-            if n >= self.below.len() && (1.0 - value < NOTHING || n + 1 >= MOST_POINTS) {
+            if n >= support && (1.0 - value < NOTHING || n + 1 >= MOST_POINTS) {
                 break;
             }
         }
-        Self::with_tail(self.step, below, self.below.len() / 2)
+        Self::with_tail(step, below, support / 2)
     }
 
     /// A table whose tail is exponential with the rate of the last `back` points.
@@ -338,26 +345,9 @@ impl Table {
     /// Solves F(t) = g(t) + load (F * e)(t), where e is the equilibrium distribution of `service` (density
     /// (1 - B(t)) / E\[S\]), forward in t, until nothing is left.
     fn renewal(service: &Self, load: f64, delayed: impl Fn(usize) -> f64) -> Self {
-        let (step, m) = (service.step, service.below.len());
         let masses = service.equilibrium();
         let masses: Vec<f64> = masses.iter().rev().map(|mass| load * mass).collect();
-        // The first interval holds half of the value that is sought.
-        let first = masses.last().copied().unwrap_or(0.0) / 2.0;
-        let mut below: Vec<f64> = vec![delayed(0)];
-        let mut middles: Vec<f64> = Vec::new();
-        loop {
-            let n = below.len();
-            middles.push(below[n - 1] / 2.0);
-            let value = ((delayed(n) + product(&masses, &middles)) / (1.0 - first)).min(1.0);
-            middles[n - 1] += value / 2.0;
-            below.push(value);
-            let left = 1.0 - value;
-            if n >= m && (left < NOTHING || n + 1 >= MOST_POINTS) {
-                break;
-            }
-        }
-        // The tail is exponential.
-        Self::with_tail(step, below, m / 2)
+        Self::forward(service.step, 0.0, &masses, delayed)
     }
 
     /// Whether so much lies behind the last point that its shape matters.

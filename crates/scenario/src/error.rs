@@ -1,6 +1,6 @@
 //! What can be wrong with a scenario or its run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use iosonar_disk_model::ProfileError;
 use iosonar_ssd_model::SsdProfileError;
@@ -114,4 +114,15 @@ impl ScenarioError {
             Self::Trace(_) | Self::Stages(_) | Self::NothingMeasured { .. }
         )
     }
+}
+
+/// The text of a scenario file.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn read_text(path: &Path) -> Result<String, ScenarioError> {
+    std::fs::read_to_string(path).map_err(|source| ScenarioError::Io {
+        path: path.to_owned(),
+        source,
+    })
 }

@@ -38,7 +38,7 @@ mod source;
 pub mod theory;
 
 pub use array_model::{ArrayModel, Devices, DiskModel, DiskSet, LevelOptions, SsdSet};
-pub use error::ScenarioError;
+pub use error::{ScenarioError, read_text};
 pub use file::ScenarioFile;
 pub use offered::{Offered, Stability};
 pub use resolve::{Load, Method, Overrides, Simulation, Warmup};

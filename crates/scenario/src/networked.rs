@@ -27,10 +27,10 @@ pub use sensitivity::{Elasticity, Lever};
 pub use simulate::{NetworkSimulation, Services, Structure};
 pub use upgrade::{Purchase, Upgrade};
 
-use crate::ScenarioError;
 use crate::resolve::Overrides;
 use crate::resolve::check::Checker;
 use crate::resolve::set;
+use crate::{ScenarioError, read_text};
 
 /// RAID levels over the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -142,11 +142,7 @@ impl NetworkedRaid {
     /// # Errors
     /// If the file cannot be read or means no system.
     pub fn load(path: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ScenarioError::Io {
-            path: path.to_owned(),
-            source,
-        })?;
-        Self::from_toml(&text, path, overrides)
+        Self::from_toml(&read_text(path)?, path, overrides)
     }
 
     /// The system of this text; `path` is for messages.

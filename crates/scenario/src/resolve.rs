@@ -15,7 +15,7 @@ use iosonar_raid::rules::Rules;
 use iosonar_trace::Reading;
 
 use crate::file::{MirrorReadName, ScenarioFile};
-use crate::{ArrayModel, Devices, DiskModel, ScenarioError};
+use crate::{ArrayModel, Devices, DiskModel, ScenarioError, read_text};
 use check::Checker;
 pub use load::Load;
 
@@ -81,11 +81,7 @@ impl Simulation {
     /// # Errors
     /// If the file cannot be read or means nothing that can be simulated.
     pub fn load(path: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ScenarioError::Io {
-            path: path.to_owned(),
-            source,
-        })?;
-        Self::from_toml(&text, path, overrides)
+        Self::from_toml(&read_text(path)?, path, overrides)
     }
 
     /// Resolves the text of a scenario; `path` is for messages, and relative paths in the text are

@@ -8,7 +8,7 @@ use std::thread::available_parallelism;
 
 use anyhow::Context;
 use iosonar_scenario::networked::NetworkedRaid;
-use iosonar_scenario::{Overrides, ScenarioError};
+use iosonar_scenario::{Overrides, ScenarioError, read_text};
 
 use crate::args::Model;
 use crate::exit::{Ending, Usage};
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &Model) -> anyhow::Result<Ending> {
     let texts: Vec<String> = args
         .files
         .iter()
-        .map(|path| read(path))
+        .map(|path| read_text(path))
         .collect::<Result<_, ScenarioError>>()?;
     match (texts.as_slice(), args.files.as_slice()) {
         ([text], [path]) if NetworkedRaid::is_meant(text) => networked::run(args, path, text),
@@ -46,14 +46,6 @@ pub(crate) fn run(args: &Model) -> anyhow::Result<Ending> {
             scenarios::run(args)
         }
     }
-}
-
-/// The text of a scenario file.
-pub(crate) fn read(path: &Path) -> Result<String, ScenarioError> {
-    std::fs::read_to_string(path).map_err(|source| ScenarioError::Io {
-        path: path.to_owned(),
-        source,
-    })
 }
 
 fn overrides(args: &Model) -> Overrides {

@@ -6,7 +6,7 @@ use iosonar_plot::{Axis, Band, Chart, Colour, Limit, Line, Mark, Shape, Size, Th
 use iosonar_report::grouped;
 use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::theory::Standing;
-use iosonar_scenario::{Load, Overrides, ScenarioError, Simulation};
+use iosonar_scenario::{Load, Overrides, ScenarioError, Simulation, read_text};
 use iosonar_study::plan::{
     ArraySubject, Found, Metric, NetworkSubject, PlanError, Point, Subject, Target, Verdict,
     fewest, highest, most,
@@ -14,7 +14,7 @@ use iosonar_study::plan::{
 use iosonar_units::Nanos;
 use serde_json::json;
 
-use super::model::{read, threads, with_threads};
+use super::model::{threads, with_threads};
 use super::sim::headline;
 use crate::args::{Find, Plan};
 use crate::exit::{Ending, Usage, note, print};
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
         files::refuse_same(&args.file, path)?;
         files::refuse_without_folder(path)?;
     }
-    let text = read(&args.file)?;
+    let text = read_text(&args.file)?;
     let overrides = Overrides {
         seed: args.common.seed,
         replications: args.replications,
@@ -197,14 +197,8 @@ fn alone(
     target: &Target,
 ) -> Result<Option<f64>, ScenarioError> {
     let alone = subject.full_theory(load)?.alone;
-    let Some(alone) = alone.filter(|alone| alone.standing == Standing::Exact) else {
-        return Ok(None);
-    };
-    Ok(match target.metric {
-        Metric::Mean => Some(alone.mean_ms),
-        Metric::Quantile(p) => Some(alone.quantile_ms(p)),
-        Metric::Throughput => None,
-    })
+    let alone = alone.filter(|alone| alone.standing == Standing::Exact);
+    Ok(alone.and_then(|alone| target.of_response(&alone)))
 }
 
 fn jobs(
@@ -254,7 +248,7 @@ fn networked(args: &Plan, system: NetworkedRaid, target: &Target) -> anyhow::Res
         .into());
     }
     let at_most = args.most.unwrap_or(system.most_jobs());
-    let subject = NetworkSubject::new(system).map_err(usage)?;
+    let subject = NetworkSubject::new(system, at_most.max(2)).map_err(usage)?;
     let unit = "jobs";
     let mut answer = Answer {
         headline,
@@ -295,11 +289,8 @@ fn curves(subject: &ArraySubject<'_>, target: &Target, answer: &mut Answer) -> a
         let Some(response) = subject.full_theory(load)?.response else {
             continue;
         };
-        let value = match target.metric {
-            Metric::Quantile(p) => response.quantile_ms(p),
-            Metric::Mean | Metric::Throughput => response.mean_ms,
-        };
-        if value.is_finite() {
+        let value = target.of_response(&response);
+        if let Some(value) = value.filter(|value| value.is_finite()) {
             answer.theory.push((load, value));
         }
         let power = load / response.mean_ms;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
-use iosonar_scenario::networked::{NetworkedRaid, Services, Structure};
+use iosonar_scenario::networked::{NetworkPoint, NetworkedRaid, Services, Structure};
 use iosonar_scenario::theory::Theory;
 use iosonar_scenario::{Load, Outputs, Overrides, ScenarioError, Simulation, Stability};
 use iosonar_stats::Estimate;
@@ -24,19 +24,31 @@ pub trait Subject {
     /// If there is no such system, or it cannot be simulated.
     fn simulate(&self, load: f64, target: &Target) -> Result<Option<Estimate>, PlanError>;
 
+    /// Whether runs at a load are long enough to confirm anything.
+    ///
+    /// # Errors
+    /// If there is no such system.
+    fn is_long_enough(&self, _load: f64) -> Result<bool, PlanError> {
+        Ok(true)
+    }
+
     /// Everything about a load.
     ///
     /// # Errors
     /// As the others.
     fn point(&self, load: f64, target: &Target) -> Result<Point, PlanError> {
         let simulated = self.simulate(load, target)?;
+        let mut verdict = simulated
+            .as_ref()
+            .map_or(Verdict::Unstable, |e| target.verdict(e));
+        if verdict == Verdict::Meets && !self.is_long_enough(load)? {
+            verdict = Verdict::TooShort;
+        }
         Ok(Point {
             load,
             theory: self.theory(load, target)?,
-            verdict: simulated
-                .as_ref()
-                .map_or(Verdict::Unstable, |e| target.verdict(e)),
             simulated,
+            verdict,
         })
     }
 }
@@ -64,7 +76,7 @@ impl<'a> ArraySubject<'a> {
         key: Option<&'static str>,
         threads: usize,
     ) -> Result<Self, PlanError> {
-        let mut base = Simulation::from_toml(text, path, overrides)?;
+        let base = Simulation::from_toml(text, path, overrides)?;
         if matches!(base.load, Load::Trace { .. }) {
             return Err(PlanError::DoesNotFit(format!(
                 "{}: a trace has the load that it has: plan a synthetic one",
@@ -77,10 +89,8 @@ impl<'a> ArraySubject<'a> {
                 path.display()
             )));
         }
-        // A confidence interval needs some.
-        base.replications = base.replications.max(5);
         Ok(Self {
-            base,
+            base: with_interval(base),
             key,
             text,
             path,
@@ -104,9 +114,8 @@ impl<'a> ArraySubject<'a> {
         };
         let mut overrides = self.overrides.clone();
         overrides.set.push((key.to_owned(), format!("{load}")));
-        let mut simulation = Simulation::from_toml(self.text, self.path, &overrides)?;
-        simulation.replications = simulation.replications.max(5);
-        Ok(simulation)
+        let simulation = Simulation::from_toml(self.text, self.path, &overrides)?;
+        Ok(with_interval(simulation))
     }
 
     /// All that theory says at a load.
@@ -118,36 +127,26 @@ impl<'a> ArraySubject<'a> {
     }
 }
 
+/// A confidence interval needs some replications.
+fn with_interval(mut simulation: Simulation) -> Simulation {
+    simulation.replications = simulation.replications.max(5);
+    simulation
+}
+
 /// A queue forgets where it began within some 1 / (1 - rho)^2 requests (Whitt, "Planning queueing simulations",
 /// Management Science 35, 1989); a run takes so many times that.
 const RELAXATIONS: f64 = 100.0;
 
 impl Subject for ArraySubject<'_> {
-    fn point(&self, load: f64, target: &Target) -> Result<Point, PlanError> {
-        let simulated = self.simulate(load, target)?;
-        let theory = self.theory(load, target)?;
+    fn is_long_enough(&self, load: f64) -> Result<bool, PlanError> {
         let simulation = self.at(load)?;
-        let mut verdict = simulated
-            .as_ref()
-            .map_or(Verdict::Unstable, |e| target.verdict(e));
-        if let (Load::Synthetic { requests, .. }, Some(rate), Some((busiest, _))) = (
-            &simulation.load,
-            simulation.load.requests_per_s(),
-            simulation.busiest(),
-        ) && rate > 0.0
-        {
-            let left = (1.0 - busiest.lower.min(busiest.upper)).max(1e-9);
-            let enough = RELAXATIONS / (left * left);
-            if verdict == Verdict::Meets && (*requests as f64) < enough {
-                verdict = Verdict::TooShort;
-            }
-        }
-        Ok(Point {
-            load,
-            theory,
-            simulated,
-            verdict,
-        })
+        let (Load::Synthetic { requests, .. }, Some((busiest, _))) =
+            (&simulation.load, simulation.busiest())
+        else {
+            return Ok(true);
+        };
+        let left = (1.0 - busiest.lower.min(busiest.upper)).max(1e-9);
+        Ok(*requests as f64 >= RELAXATIONS / (left * left))
     }
 
     fn theory(&self, load: f64, target: &Target) -> Result<Option<f64>, PlanError> {
@@ -160,8 +159,9 @@ impl Subject for ArraySubject<'_> {
             });
         }
         let value = match target.metric {
-            Metric::Mean => theory.response.map(|r| r.mean_ms),
-            Metric::Quantile(p) => theory.response.map(|r| r.quantile_ms(p)),
+            Metric::Mean | Metric::Quantile(_) => {
+                theory.response.and_then(|r| target.of_response(&r))
+            }
             Metric::Throughput => match &simulation.load {
                 Load::Closed {
                     outstanding, think, ..
@@ -206,37 +206,36 @@ impl Subject for ArraySubject<'_> {
 /// A networked system whose load is its number of jobs.
 pub struct NetworkSubject {
     system: NetworkedRaid,
+    /// For 1 to the most jobs.
+    points: Vec<NetworkPoint>,
 }
 
 impl NetworkSubject {
-    /// Of this system.
+    /// Of this system, with at most so many jobs.
     ///
     /// # Errors
-    /// If it has several classes of jobs.
-    pub fn new(system: NetworkedRaid) -> Result<Self, PlanError> {
-        if system.classes.len() > 1 {
+    /// If it has several classes of jobs, or there are none.
+    pub fn new(mut system: NetworkedRaid, most: u32) -> Result<Self, PlanError> {
+        let [job] = system.classes.as_mut_slice() else {
             return Err(PlanError::DoesNotFit(
                 "a networked system with several classes has no single number of jobs to look for"
                     .to_owned(),
             ));
-        }
-        Ok(Self { system })
-    }
-
-    /// The system.
-    pub fn system(&self) -> &NetworkedRaid {
-        &self.system
+        };
+        job.jobs = most;
+        let analysis = system
+            .analyse()
+            .map_err(|e| PlanError::DoesNotFit(e.to_string()))?;
+        Ok(Self {
+            system,
+            points: analysis.points,
+        })
     }
 }
 
 impl Subject for NetworkSubject {
     fn theory(&self, load: f64, target: &Target) -> Result<Option<f64>, PlanError> {
-        let mut system = self.system.clone();
-        system.classes[0].jobs = load as u32;
-        let analysis = system
-            .analyse()
-            .map_err(|e| PlanError::DoesNotFit(e.to_string()))?;
-        let point = &analysis.points[analysis.points.len() - 1];
+        let point = &self.points[(load as usize).clamp(1, self.points.len()) - 1];
         Ok(match target.metric {
             Metric::Mean => Some(point.response_s * 1e3),
             Metric::Throughput => Some(point.throughput_per_s),

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use iosonar_scenario::theory::ResponseTheory;
 use iosonar_stats::Estimate;
 use iosonar_units::Nanos;
 
@@ -105,6 +106,15 @@ impl Display for Target {
 }
 
 impl Target {
+    /// What theory says of its metric in milliseconds, NaN where it does not know; `None` of a throughput.
+    pub fn of_response(&self, response: &ResponseTheory) -> Option<f64> {
+        match self.metric {
+            Metric::Mean => Some(response.mean_ms),
+            Metric::Quantile(p) => Some(response.quantile_ms(p)),
+            Metric::Throughput => None,
+        }
+    }
+
     /// Whether a value keeps it.
     pub fn is_kept_by(&self, value: f64) -> bool {
         match self.metric {
