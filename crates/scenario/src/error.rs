@@ -92,6 +92,9 @@ pub enum ScenarioError {
         /// Those that came back with an error.
         failed: u64,
     },
+    /// It was told to stop.
+    #[error("interrupted")]
+    Interrupted,
     /// The disk profile is none.
     #[error(transparent)]
     Profile(#[from] ProfileError),

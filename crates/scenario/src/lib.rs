@@ -42,5 +42,6 @@ pub use error::{ScenarioError, read_text};
 pub use file::ScenarioFile;
 pub use offered::{Offered, Stability};
 pub use resolve::{Load, Method, Overrides, Simulation, Warmup};
+pub use resolve::{moved, with_values};
 pub use result::{Replication, SimulationResult, Unserved};
-pub use run::{Outputs, StageSink};
+pub use run::{Outputs, StageSink, Watch};

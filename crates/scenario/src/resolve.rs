@@ -5,6 +5,7 @@ pub(crate) mod check;
 mod controller;
 mod disk;
 mod load;
+mod moved;
 pub(crate) mod set;
 mod ssd;
 
@@ -18,6 +19,8 @@ use crate::file::{MirrorReadName, ScenarioFile};
 use crate::{ArrayModel, Devices, DiskModel, ScenarioError, read_text};
 use check::Checker;
 pub use load::Load;
+pub use moved::moved;
+pub use set::apply as with_values;
 
 /// What the command line says instead of the file.
 #[derive(Clone, Debug, Default)]

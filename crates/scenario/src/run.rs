@@ -1,7 +1,7 @@
 //! Carrying a simulation out: replications on threads, results in the order of their numbers.
 
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -40,7 +40,7 @@ impl Simulation {
             records,
             stages: None,
         };
-        self.run_watched(threads, outputs, &AtomicU64::new(0))
+        self.run_watched(threads, outputs, &Watch::default())
     }
 
     /// The stages of a sub-request's time that a [`StageSink`] is told of.
@@ -51,19 +51,19 @@ impl Simulation {
         }
     }
 
-    /// The same; `completed` counts requests while they are simulated, for a progress bar.
+    /// The same, watched from another thread.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// As [`run`](Self::run), and if it is told to stop.
     pub fn run_watched(
         &self,
         threads: usize,
         outputs: Outputs<'_>,
-        completed: &AtomicU64,
+        watch: &Watch,
     ) -> Result<SimulationResult, ScenarioError> {
         let begin = Instant::now();
         let kinds = DiskKinds::new(&self.array);
-        let warmup = self.warmup_requests(&kinds)?;
+        let warmup = self.warmup_requests(&kinds, watch)?;
         let mut total = Accumulator::new(warmup);
         let outputs = Mutex::new(outputs);
         let replication = |number: u32| {
@@ -74,22 +74,23 @@ impl Simulation {
                 Outputs::default()
             };
             drop(outputs);
-            self.replication(number, warmup, &kinds, mine, completed)
+            self.replication(number, warmup, &kinds, mine, watch)
         };
         // A few at a time, so that memory does not grow with their number.
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let several = threads > 1 && self.replications > 1;
+        let pool = several.then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build());
         let step = 4 * threads.clamp(1, 1024) as u32;
         let mut next = 0;
         while next < self.replications {
             let some = next..next.saturating_add(step).min(self.replications);
             next = some.end;
             let runs: Vec<Replication> = match &pool {
-                Ok(pool) => pool.install(|| {
+                Some(Ok(pool)) => pool.install(|| {
                     let some = some.into_par_iter();
                     some.map(replication).collect::<Result<_, _>>()
                 })?,
-                // No threads to be had: one after the other gives the same result.
-                Err(_) => some.map(replication).collect::<Result<_, _>>()?,
+                // One after the other gives the same result, also where no threads are to be had.
+                _ => some.map(replication).collect::<Result<_, _>>()?,
             };
             // One by one, so that the runs that count do not depend on how many ran at once.
             for run in runs {
@@ -108,14 +109,14 @@ impl Simulation {
         warmup: u64,
         kinds: &DiskKinds,
         outputs: Outputs<'_>,
-        completed: &AtomicU64,
+        watch: &Watch,
     ) -> Result<Replication, ScenarioError> {
         let seed = Seed::new(self.seed).replication(u64::from(number));
         // The shape was checked when the scenario was resolved.
         let planner = self.array.planner(&seed).expect("checked");
         let component = |i: usize| format!("disk/{i}");
         let disks = 0..self.array.disks + self.array.spares();
-        let sink = (outputs, completed);
+        let sink = (outputs, watch);
         match (&self.array.devices, kinds) {
             (Devices::Disks(set), DiskKinds::Sampled(kinds, scheduler)) => {
                 let disk = |i| {
@@ -151,7 +152,7 @@ impl Simulation {
         devices: Vec<D>,
         seed: &Seed,
         warmup: u64,
-        (outputs, completed): (Outputs<'_>, &AtomicU64),
+        (outputs, watch): (Outputs<'_>, &Watch),
     ) -> Result<Replication, ScenarioError> {
         let data_sectors = planner.data_sectors();
         let without_events = self.method == Method::Fastest && self.issues_at_once(&planner);
@@ -169,7 +170,7 @@ impl Simulation {
             array,
             sections: self.replications == 1,
             warmup,
-            completed,
+            watch,
         };
         match &self.load {
             Load::Synthetic { classes, requests } => {
@@ -222,12 +223,11 @@ impl Simulation {
     }
 
     /// How many requests of each run are not measured.
-    fn warmup_requests(&self, kinds: &DiskKinds) -> Result<u64, ScenarioError> {
+    fn warmup_requests(&self, kinds: &DiskKinds, watch: &Watch) -> Result<u64, ScenarioError> {
         match self.warmup {
             Warmup::Requests(n) => Ok(n),
             Warmup::Auto => {
-                let pilot =
-                    self.replication(0, 0, kinds, Outputs::default(), &AtomicU64::new(0))?;
+                let pilot = self.replication(0, 0, kinds, Outputs::default(), watch)?;
                 pilot.start.transient().ok_or(ScenarioError::NoSteadyState {
                     requests: pilot.run.requests,
                 })
@@ -267,7 +267,7 @@ struct Run<'a, D> {
     /// Whether the run is cut into sections.
     sections: bool,
     warmup: u64,
-    completed: &'a AtomicU64,
+    watch: &'a Watch,
 }
 
 impl<D: Reporting> Run<'_, D> {
@@ -280,7 +280,7 @@ impl<D: Reporting> Run<'_, D> {
             replication: Replication::new(self.sections),
             records: outputs.records.map(|writer| (writer, Batch::default())),
             stages: outputs.stages,
-            completed: self.completed,
+            watch: self.watch,
             uncounted: 0,
         };
         let mut ssd = None;
@@ -340,6 +340,15 @@ pub trait StageSink: Send {
     ) -> Result<(), ScenarioError>;
 }
 
+/// A run as another thread sees it.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// How many requests have been simulated, for a progress bar.
+    pub completed: AtomicU64,
+    /// Set, the run ends soon with [`ScenarioError::Interrupted`].
+    pub stop: AtomicBool,
+}
+
 /// Where what is told of the first replication goes.
 #[derive(Default)]
 pub struct Outputs<'a> {
@@ -355,7 +364,7 @@ struct Sink<'w, 'c> {
     records: Option<(&'w mut dyn TraceWriter, Batch)>,
     stages: Option<&'w mut dyn StageSink>,
     /// All threads count here, so each does it seldom.
-    completed: &'c AtomicU64,
+    watch: &'c Watch,
     uncounted: u64,
 }
 
@@ -405,8 +414,11 @@ impl CompletionSink for Sink<'_, '_> {
         }
         self.uncounted += 1;
         if self.uncounted == 1 << 14 {
-            self.completed.fetch_add(self.uncounted, Relaxed);
+            self.watch.completed.fetch_add(self.uncounted, Relaxed);
             self.uncounted = 0;
+            if self.watch.stop.load(Relaxed) {
+                return Err(ScenarioError::Interrupted);
+            }
         }
         if let Some((_, batch)) = &mut self.records {
             let mut outcome = Outcome::done(Nanos::ZERO, completion.response_time);

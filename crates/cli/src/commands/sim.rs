@@ -9,7 +9,6 @@ mod stages;
 mod vary;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::available_parallelism;
 
@@ -19,7 +18,7 @@ use iosonar_plot::{Colour, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve_with_band, grouped};
 use iosonar_scenario::{
     Load, Method, Outputs, Overrides, ScenarioError, Simulation, SimulationResult, Stability,
-    StageSink, Warmup,
+    StageSink, Warmup, Watch,
 };
 use iosonar_trace::{Metadata, TraceError, TraceWriter, input, output};
 
@@ -271,8 +270,8 @@ pub(crate) fn simulate(
     files: &Files<'_>,
     progress: bool,
 ) -> anyhow::Result<SimulationResult> {
-    let completed = AtomicU64::new(0);
-    watched(simulation, &completed, progress, || {
+    let watch = Watch::default();
+    watched(simulation, &watch.completed, progress, || {
         let mut records = match files.records {
             Some(path) => Some(output::create(path, &provenance(simulation)?)?),
             None => None,
@@ -287,7 +286,7 @@ pub(crate) fn simulate(
                 .map(|writer| writer as &mut dyn TraceWriter),
             stages: stages.as_mut().map(|table| table as &mut dyn StageSink),
         };
-        let result = simulation.run_watched(threads, outputs, &completed)?;
+        let result = simulation.run_watched(threads, outputs, &watch)?;
         if let Some(writer) = records {
             writer.finish()?;
         }
@@ -310,7 +309,7 @@ pub(crate) struct Files<'a> {
 /// Does `work` with a progress bar of completed requests.
 fn watched<T>(
     simulation: &Simulation,
-    completed: &AtomicU64,
+    completed: &std::sync::atomic::AtomicU64,
     progress: bool,
     work: impl FnOnce() -> T,
 ) -> T {

@@ -40,9 +40,13 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(
     })
 }
 
-/// The text with other values; what is not set stays as it is, and where it is as long as no key is new, so
-/// that errors name lines of the file.
-fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String, ScenarioError> {
+/// The text with other values, as (key, value in TOML), such as (`array.disks`, `8`); what is not set stays as it
+/// is, and where it is as long as no key is new, so that errors name lines of the file.
+///
+/// # Errors
+/// If the text is no TOML, or a key leads through something that is no table. Whether the scenario has such a key
+/// is not looked at.
+pub fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String, ScenarioError> {
     if set.is_empty() {
         return Ok(text.to_owned());
     }

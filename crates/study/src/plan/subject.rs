@@ -1,11 +1,10 @@
 //! What is planned: something with a load that can be analysed and simulated.
 
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
 
 use iosonar_scenario::networked::{NetworkPoint, NetworkedRaid, Services, Structure};
 use iosonar_scenario::theory::Theory;
-use iosonar_scenario::{Load, Outputs, Overrides, ScenarioError, Simulation, Stability};
+use iosonar_scenario::{Load, Outputs, Overrides, ScenarioError, Simulation, Stability, Watch};
 use iosonar_stats::Estimate;
 
 use super::{Metric, PlanError, Point, Target, Verdict};
@@ -179,8 +178,7 @@ impl Subject for ArraySubject<'_> {
         if matches!(simulation.busiest(), Some((_, Stability::Unstable))) {
             return Ok(None);
         }
-        let result =
-            simulation.run_watched(self.threads, Outputs::default(), &AtomicU64::new(0))?;
+        let result = simulation.run_watched(self.threads, Outputs::default(), &Watch::default())?;
         if result.unserved.is_some() {
             return Ok(None);
         }

@@ -1,12 +1,11 @@
 //! The same scenarios with other values: a table of all combinations, and curves.
 
 use std::fmt::Write;
-use std::sync::atomic::AtomicU64;
 
 use anyhow::Context;
 use iosonar_plot::{Axis, Chart, Colour, Line, Mark, Size, Theme, Unit};
 use iosonar_report::grouped;
-use iosonar_scenario::{Outputs, SimulationResult, Stability};
+use iosonar_scenario::{Outputs, SimulationResult, Stability, Watch};
 use iosonar_trace::output::WholeFile;
 use iosonar_units::Nanos;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -147,7 +146,7 @@ fn simulate(args: &Sim, named: Named, values: Vec<String>) -> anyhow::Result<Poi
         let outputs = Outputs::default();
         let result = named
             .simulation
-            .run_watched(1, outputs, &AtomicU64::new(0))?;
+            .run_watched(1, outputs, &Watch::default())?;
         match &result.unserved {
             Some(unserved) => Err(format!(
                 "deadlock, {} requests unserved: {}",
