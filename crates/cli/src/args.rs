@@ -5,6 +5,7 @@ pub(crate) mod generate;
 mod pictures;
 mod reading;
 mod replay;
+mod study;
 mod theory;
 mod traces;
 
@@ -18,6 +19,7 @@ pub(crate) use generate::Generate;
 pub(crate) use pictures::{LookArgs, Plot, Report};
 pub(crate) use reading::ReadArgs;
 pub(crate) use replay::{EngineArgs, Replay, TargetArgs};
+pub(crate) use study::{Sweep, Where};
 pub(crate) use theory::{Find, Model, Plan, ServicesName, StructureName};
 pub(crate) use traces::{Analyze, Convert, Formats, Info, Split};
 
@@ -49,6 +51,8 @@ pub(crate) enum Command {
     Model(Box<Model>),
     /// Find the highest load, or the fewest disks, that meets a target
     Plan(Box<Plan>),
+    /// Do many runs: simulations or replays over the values of parameters
+    Sweep(Box<Sweep>),
     /// Replay a load on a block device or file, at its original timing
     Replay(Box<Replay>),
     /// Record what block devices do, with the kernel's trace points
@@ -214,6 +218,9 @@ pub(crate) struct Sim {
     /// Write the requests of the first run as a load, with addresses, to replay them on a device
     #[arg(long, value_name = "OUT")]
     pub(crate) load_out: Option<PathBuf>,
+    /// Write the results as JSON, without what depends on this machine: the same for the same scenario and seed
+    #[arg(long, value_name = "OUT")]
+    pub(crate) result: Option<PathBuf>,
     /// Draw the distribution of response times (.png or .svg), a curve per scenario
     #[arg(long, value_name = "OUT")]
     pub(crate) cdf: Option<PathBuf>,

@@ -17,5 +17,6 @@ pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod sim;
+pub(crate) mod sweep;
 pub(crate) mod targets;
 pub(crate) mod verify;

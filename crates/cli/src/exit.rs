@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use iosonar_replay::ReplayError;
 use iosonar_scenario::ScenarioError;
+use iosonar_study::sweep::SweepError;
 use iosonar_trace::TraceError;
 
 /// Wrong input data, or a device that failed.
@@ -58,7 +59,7 @@ pub(crate) fn code(outcome: anyhow::Result<Ending>) -> ExitCode {
 }
 
 /// The error and its causes, each once: many errors tell of their cause themselves.
-fn message(error: &anyhow::Error) -> String {
+pub(crate) fn message(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if !text.contains(&cause) {
@@ -80,6 +81,9 @@ fn is_usage(error: &anyhow::Error) -> bool {
     }
     if let Some(error) = error.downcast_ref::<ScenarioError>() {
         return !error.is_data();
+    }
+    if let Some(error) = error.downcast_ref::<SweepError>() {
+        return error.is_refusal();
     }
     error
         .downcast_ref::<ReplayError>()

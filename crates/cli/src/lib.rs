@@ -50,6 +50,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::Sim(args) => commands::sim::run(&args),
         Command::Model(args) => commands::model::run(&args),
         Command::Plan(args) => commands::plan::run(&args),
+        Command::Sweep(args) => commands::sweep::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::Record(args) => commands::record::run(&args),
         Command::Check(args) => commands::check::run(&args),

@@ -30,7 +30,7 @@ mod zone;
 
 pub use geometry::{Geometry, Place};
 pub use positional::{ArmScheduler, Mechanics, PositionalDisk, Queueing};
-pub use profile::{BUILT_IN, DiskProfile, ProfileError};
+pub use profile::{BUILT_IN, DiskProfile, ProfileError, SeekPoints};
 pub use sampled::{DiskLaws, SampledDisk};
 pub use seek::{SeekCurve, SeekDistance};
 pub use station::{DiskStation, RpoCount, Scheduler};

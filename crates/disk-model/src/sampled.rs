@@ -1,6 +1,7 @@
 //! The sampled disk: positioning and transfer times by inverting their distributions.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use iosonar_device::{Access, Pace, Positioning, RequestId};
 use iosonar_sim_core::{Seed, Stream, hashed_bits};
@@ -24,10 +25,26 @@ pub struct DiskLaws {
 }
 
 impl DiskLaws {
-    /// The laws of a drive.
+    /// The laws of a drive. They are the same ones for the same profile: their tables take milliseconds to make,
+    /// as long as a short simulation.
     pub fn new(profile: &DiskProfile) -> Arc<Self> {
+        /// So many drives are remembered.
+        const MOST: usize = 8;
+        static KNOWN: Mutex<VecDeque<(DiskProfile, Arc<DiskLaws>)>> = Mutex::new(VecDeque::new());
+        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, laws)) = known().iter().find(|(other, _)| other == profile) {
+            return Arc::clone(laws);
+        }
+        let laws = Arc::new(Self::made(profile));
+        let mut known = known();
+        known.truncate(MOST - 1);
+        known.push_front((profile.clone(), Arc::clone(&laws)));
+        laws
+    }
+
+    fn made(profile: &DiskProfile) -> Self {
         let zones = profile.zones();
-        Arc::new(Self {
+        Self {
             revolution_ns: profile.revolution_ms * 1e6,
             stroke: f64::from(profile.cylinders - 1),
             root_of_stroke: f64::from(profile.cylinders - 1).sqrt(),
@@ -36,7 +53,7 @@ impl DiskLaws {
             write_seek: profile.write_seek(),
             pace: PaceTable::new(&zones),
             zones,
-        })
+        }
     }
 
     #[inline]

@@ -24,6 +24,7 @@ mod charts;
 mod measure;
 mod page;
 mod self_check;
+pub mod study;
 mod words;
 
 pub use catalogue::{Arrange, CATALOGUE, Entry, Group, find, nearest, needs_of};

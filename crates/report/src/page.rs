@@ -15,7 +15,7 @@ use crate::measure::Measured;
 use crate::words::tool;
 use data::Payload;
 
-const STYLE: &str = include_str!("page/page.css");
+pub(crate) const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
 
 /// The page of these inputs.
@@ -75,7 +75,7 @@ pub fn page(title: &str, inputs: &[Measured]) -> String {
 }
 
 /// Text as HTML shows it.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

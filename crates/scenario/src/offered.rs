@@ -40,6 +40,7 @@ pub enum Stability {
 /// How many requests are planned to see where they go, and at most so many sub-requests: a few huge requests
 /// tell as much.
 const SAMPLE: usize = 50_000;
+const FEWEST_SAMPLED: usize = 2_000;
 const MOST_SUB_REQUESTS: usize = 2_000_000;
 
 /// Devices without jobs: plans that depend on queues see empty ones.
@@ -205,9 +206,11 @@ impl Simulation {
     /// What a rebuild does is left out; a mirror that is chosen by its queue or its arm is taken for one that
     /// is chosen at random.
     pub fn offered(&self) -> Option<Vec<Offered>> {
-        let Load::Synthetic { classes, .. } = &self.load else {
+        let Load::Synthetic { classes, requests } = &self.load else {
             return None;
         };
+        // A look ahead takes no longer than the run.
+        let sample = (*requests).clamp(FEWEST_SAMPLED as u64, SAMPLE as u64) as usize;
         let mut array = self.array.clone();
         if let LevelOptions::Mirrored { read, .. } = &mut array.level
             && matches!(read, MirrorRead::ShorterQueue | MirrorRead::NearerArm)
@@ -229,7 +232,7 @@ impl Simulation {
         for (number, class) in classes.iter().enumerate() {
             let seed = seed.within(&format!("class/{number}"));
             let load = SyntheticLoad::new(vec![class.clone()], &seed);
-            let most = (SAMPLE / classes.len()).max(100);
+            let most = (sample / classes.len()).max(100);
             let requests = load.take(most);
             let (n, sample) = self.sample(&mut planner, requests, &kinds, &kind_of, classes.len());
             let (per_ms, n) = (class.requests_per_s() / 1000.0, f64::from(n));

@@ -345,8 +345,8 @@ pub trait StageSink: Send {
 pub struct Watch {
     /// How many requests have been simulated, for a progress bar.
     pub completed: AtomicU64,
-    /// Set, the run ends soon with [`ScenarioError::Interrupted`].
-    pub stop: AtomicBool,
+    /// Set, the run ends soon with [`ScenarioError::Interrupted`]. Several runs may share it.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// Where what is told of the first replication goes.

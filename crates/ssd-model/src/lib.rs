@@ -12,6 +12,7 @@ mod cache;
 mod flash;
 pub mod ftl;
 mod mapping_cache;
+mod measured;
 mod parameters;
 mod profile;
 mod servers;

@@ -6,6 +6,7 @@ mod flash;
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
 use crate::mapping_cache::MappingCacheParameters;
+use crate::measured::MeasuredService;
 use crate::profile::{
     Arbitration, Assignment, BlockQueueProfile, Dispatch, Interface, Notification, ReturnStrategy,
     SsdProfile, SsdProfileError, Storage,
@@ -171,6 +172,15 @@ pub enum StorageParameters {
     },
     /// Flash.
     Flash(Box<FlashParameters>),
+    /// Servers of commands whose times were measured.
+    Measured {
+        /// How many.
+        channels: u32,
+        /// The time of a read.
+        read: MeasuredService,
+        /// The time of a write.
+        write: MeasuredService,
+    },
     /// An exponential service of a block.
     Exponential {
         /// Its mean.
@@ -422,6 +432,33 @@ fn storage(
             let sectors = capacity("exponential.capacity", &exponential.capacity)?;
             Ok((storage, sectors, 4096))
         }
+        Storage::Measured => {
+            let measured = profile
+                .measured
+                .as_ref()
+                .ok_or_else(|| missing("measured"))?;
+            if matches!(host, HostParameters::BlockQueue(_)) {
+                let expected = "interface = \"nvme\": it is a service of commands";
+                return Err(check.wrong("storage", "\"measured\"", expected));
+            }
+            let storage = StorageParameters::Measured {
+                channels: check.count("measured.channels", measured.channels, 1 << 16)?,
+                read: measured_law(
+                    check,
+                    "read",
+                    &measured.read_quantiles,
+                    measured.read_us_per_kib,
+                )?,
+                write: measured_law(
+                    check,
+                    "write",
+                    &measured.write_quantiles,
+                    measured.write_us_per_kib,
+                )?,
+            };
+            let sectors = capacity("measured.capacity", &measured.capacity)?;
+            Ok((storage, sectors, 4096))
+        }
         Storage::Flash => {
             let flash = profile.flash.as_ref().ok_or_else(|| missing("flash"))?;
             let flash = FlashParameters::new(check, flash)?;
@@ -430,6 +467,32 @@ fn storage(
             Ok((StorageParameters::Flash(Box::new(flash)), sectors, page))
         }
     }
+}
+
+/// A law of measured times.
+fn measured_law(
+    check: &Checker<'_>,
+    op: &str,
+    quantiles: &[(f64, f64)],
+    us_per_kib: f64,
+) -> Result<MeasuredService, SsdProfileError> {
+    let ascends = quantiles
+        .windows(2)
+        .all(|w| w[0].0 <= w[1].0 && w[0].1 <= w[1].1);
+    let ends = quantiles.first().is_some_and(|q| q.0 == 0.0)
+        && quantiles.last().is_some_and(|q| q.0 == 1.0);
+    let times = quantiles.iter().all(|q| (0.0..=1e7).contains(&q.1));
+    if quantiles.len() < 2 || !ascends || !ends || !times {
+        return Err(check.wrong(
+            &format!("measured.{op}_quantiles"),
+            format!("a list of {}", quantiles.len()),
+            "[probability, microseconds], both ascending, probabilities from 0.0 to 1.0, times 0 to 1e7",
+        ));
+    }
+    check.micros(&format!("measured.{op}_us_per_kib"), us_per_kib)?;
+    let in_ns = quantiles.iter().map(|&(p, us)| (p, us * 1e3)).collect();
+    let ns_per_sector = us_per_kib * 1e3 * SECTOR_BYTES as f64 / 1024.0;
+    Ok(MeasuredService::new(in_ns, ns_per_sector))
 }
 
 fn cache(

@@ -112,6 +112,8 @@ pub struct SsdProfile {
     pub flash: Option<FlashProfile>,
     /// One exponential service for a block, whatever its size; of the storage `"exponential"`.
     pub exponential: Option<ExponentialProfile>,
+    /// Service times as they were measured; of the storage `"measured"`.
+    pub measured: Option<MeasuredProfile>,
     /// A cache for writes in the device's memory, in front of flash.
     pub cache: Option<CacheProfile>,
     /// The part of the page map that is in the device's memory; all of it if it is not given.
@@ -140,6 +142,8 @@ pub enum Storage {
     Flash,
     /// A server of blocks.
     Exponential,
+    /// Servers of commands whose times were measured.
+    Measured,
 }
 
 /// The controller of the device.
@@ -183,6 +187,27 @@ pub struct ExponentialProfile {
     pub capacity: String,
     /// The mean service time of a block.
     pub mean_us: f64,
+}
+
+/// Servers of commands whose times were measured, as `calibrate` writes them.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredProfile {
+    /// How much it holds.
+    #[serde(deserialize_with = "size")]
+    pub capacity: String,
+    /// How many commands it serves in parallel; the others wait, first come, first served.
+    pub channels: u32,
+    /// Of reads: probabilities from 0 to 1, ascending, and microseconds that so many do not exceed.
+    pub read_quantiles: Vec<(f64, f64)>,
+    /// The same of writes.
+    pub write_quantiles: Vec<(f64, f64)>,
+    /// What each KiB that is read costs besides.
+    #[serde(default)]
+    pub read_us_per_kib: f64,
+    /// What each KiB that is written costs besides.
+    #[serde(default)]
+    pub write_us_per_kib: f64,
 }
 
 /// A write-back cache that does not lose its contents.

@@ -129,6 +129,7 @@ enum Host {
 enum StorageState {
     Dram(Vec<Servers<u32>>),
     Flash(Box<Flash>),
+    Measured(Servers<u32>),
     Exponential,
 }
 
@@ -192,6 +193,9 @@ impl Ssd {
             StorageParameters::Flash(flash) => {
                 let mut places = seed.stream(component, "preconditioning");
                 StorageState::Flash(Box::new(Flash::new(flash, &mut places)?))
+            }
+            StorageParameters::Measured { channels, .. } => {
+                StorageState::Measured(Servers::new(*channels))
             }
             StorageParameters::Exponential { .. } => StorageState::Exponential,
         };

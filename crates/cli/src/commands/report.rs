@@ -10,6 +10,7 @@ use iosonar_trace::input::open_with;
 use iosonar_trace::output::WholeFile;
 
 use crate::args::Report;
+use crate::commands::sweep;
 use crate::exit::{Ending, Usage, note};
 use crate::{files, looks};
 
@@ -34,6 +35,19 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
     {
         let problem = format!("{}: a page's name ends in .html", args.out.display());
         return Err(Usage(problem).into());
+    }
+    if let [tree] = args.inputs.as_slice()
+        && sweep::is_tree(tree)
+    {
+        let runs = sweep::write_page(tree, &args.out, args.title.as_deref())?;
+        if !args.quiet {
+            note(&format!(
+                "{} runs reported in {}",
+                grouped(runs as u64),
+                args.out.display()
+            ));
+        }
+        return Ok(Ending::Done);
     }
     let inputs = found(&args.inputs)?;
     for input in &inputs {

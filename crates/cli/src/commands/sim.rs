@@ -9,7 +9,9 @@ mod stages;
 mod vary;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread::available_parallelism;
 
 use anyhow::Context;
@@ -20,6 +22,7 @@ use iosonar_scenario::{
     Load, Method, Outputs, Overrides, ScenarioError, Simulation, SimulationResult, Stability,
     StageSink, Warmup, Watch,
 };
+use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Metadata, TraceError, TraceWriter, input, output};
 
 use crate::args::Sim;
@@ -27,7 +30,7 @@ use crate::exit::{Ending, Usage, note, print};
 use crate::files;
 use crate::json::Output;
 use crate::picture;
-pub(crate) use describe::{headline, per_second};
+pub(crate) use describe::{describe as description, headline, per_second};
 pub(crate) use figures::add_response_time;
 use stages::StageTable;
 
@@ -95,8 +98,10 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
                 unserved.why
             ));
         }
+        write_result(args, name, simulation, &result)?;
         if args.json {
             figures::add_to(&mut json, name, simulation, &result);
+            figures::add_speed(&mut json, name, &result);
         } else if !args.quiet {
             print(&describe::describe(name, simulation, &result))?;
             note(&describe::speed(name, &result));
@@ -138,12 +143,27 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     Ok(ending)
 }
 
+/// Writes the result where one is asked for.
+fn write_result(
+    args: &Sim,
+    name: &str,
+    simulation: &Simulation,
+    result: &SimulationResult,
+) -> anyhow::Result<()> {
+    let Some(path) = &args.result else {
+        return Ok(());
+    };
+    WholeFile::write_all(path, result_text(name, simulation, result).as_bytes())
+        .with_context(|| format!("{}: cannot write", path.display()))
+}
+
 /// What can be said against the outputs before anything is read.
 fn check_outputs(args: &Sim) -> anyhow::Result<()> {
     for (given, option) in [
         (&args.records, "--records"),
         (&args.load_out, "--load-out"),
         (&args.stages, "--stages"),
+        (&args.result, "--result"),
     ] {
         if given.is_some() && args.scenarios.len() > 1 {
             let problem = format!("{option} takes the requests of one scenario, not of several");
@@ -160,6 +180,7 @@ fn check_outputs(args: &Sim) -> anyhow::Result<()> {
         &args.records,
         &args.load_out,
         &args.stages,
+        &args.result,
         &args.cdf,
         &args.csv,
         &args.curve,
@@ -270,7 +291,32 @@ pub(crate) fn simulate(
     files: &Files<'_>,
     progress: bool,
 ) -> anyhow::Result<SimulationResult> {
-    let watch = Watch::default();
+    simulate_until(simulation, threads, files, progress, Arc::default())
+}
+
+/// The result as JSON, without what depends on this machine.
+pub(crate) fn result_text(
+    name: &str,
+    simulation: &Simulation,
+    result: &SimulationResult,
+) -> String {
+    let mut json = Output::new("sim");
+    figures::add_to(&mut json, name, simulation, result);
+    json.text()
+}
+
+/// The same, until it is told to stop.
+pub(crate) fn simulate_until(
+    simulation: &Simulation,
+    threads: usize,
+    files: &Files<'_>,
+    progress: bool,
+    stop: Arc<AtomicBool>,
+) -> anyhow::Result<SimulationResult> {
+    let watch = Watch {
+        stop,
+        ..Watch::default()
+    };
     watched(simulation, &watch.completed, progress, || {
         let mut records = match files.records {
             Some(path) => Some(output::create(path, &provenance(simulation)?)?),
@@ -309,7 +355,7 @@ pub(crate) struct Files<'a> {
 /// Does `work` with a progress bar of completed requests.
 fn watched<T>(
     simulation: &Simulation,
-    completed: &std::sync::atomic::AtomicU64,
+    completed: &AtomicU64,
     progress: bool,
     work: impl FnOnce() -> T,
 ) -> T {

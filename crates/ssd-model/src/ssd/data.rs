@@ -114,7 +114,10 @@ impl Ssd {
 
     /// The sectors of a unit at most.
     fn span(&self) -> u64 {
+        /// More than any command has.
+        const WHOLE_COMMANDS: u64 = 1 << 44;
         match &self.p.storage {
+            StorageParameters::Measured { .. } => WHOLE_COMMANDS,
             StorageParameters::Flash(flash) => {
                 self.logical_page_sectors() * u64::from(flash.plane.slots_per_page)
             }
@@ -230,7 +233,7 @@ impl Ssd {
     fn read_storage(&mut self, unit: u32, now: Nanos) {
         self.units[unit].step = Step::Reading;
         match &self.storage {
-            StorageState::Dram(_) => self.ask_memory(unit, now),
+            StorageState::Dram(_) | StorageState::Measured(_) => self.ask_memory(unit, now),
             StorageState::Exponential => unreachable!("blocks are served as a whole"),
             StorageState::Flash(_) => {
                 self.units[unit].waits = 0;
@@ -306,7 +309,7 @@ impl Ssd {
     fn write_storage(&mut self, unit: u32, now: Nanos) {
         self.units[unit].step = Step::Writing;
         match (&self.storage, &self.cache) {
-            (StorageState::Dram(_), _) => self.ask_memory(unit, now),
+            (StorageState::Dram(_) | StorageState::Measured(_), _) => self.ask_memory(unit, now),
             (StorageState::Exponential, _) => unreachable!("blocks are served as a whole"),
             (StorageState::Flash(_), Some(_)) => self.ask_cache(unit, now),
             (StorageState::Flash(_), None) => self.write_through(unit, now),
@@ -347,33 +350,47 @@ impl Ssd {
     }
 
     fn ask_memory(&mut self, unit: u32, now: Nanos) {
-        let StorageState::Dram(channels) = &mut self.storage else {
-            unreachable!("this device has memory")
+        let (channel, servers) = match &mut self.storage {
+            StorageState::Dram(channels) => {
+                let channel = self.units[unit].sector / BIO_SECTORS % channels.len() as u64;
+                (channel as u32, &mut channels[channel as usize])
+            }
+            StorageState::Measured(servers) => (0, servers),
+            _ => unreachable!("this device has memory"),
         };
-        let channel = (self.units[unit].sector / BIO_SECTORS % channels.len() as u64) as u32;
-        if let Some(unit) = channels[channel as usize].arrive(unit, now) {
+        if let Some(unit) = servers.arrive(unit, now) {
             self.start_memory(channel, unit, now);
         }
     }
 
     fn start_memory(&mut self, channel: u32, unit: u32, now: Nanos) {
         self.units[unit].stages.pass(Stage::ChannelWait, now);
-        let StorageParameters::Dram { read, write, .. } = self.p.storage else {
-            unreachable!("this device has memory")
-        };
-        let time = match self.access(unit) {
-            Access::Read => read,
-            _ => write,
+        let is_read = self.access(unit) == Access::Read;
+        let time = match &self.p.storage {
+            StorageParameters::Dram { read, write, .. } => {
+                if is_read {
+                    *read
+                } else {
+                    *write
+                }
+            }
+            StorageParameters::Measured { read, write, .. } => {
+                let law = if is_read { read } else { write };
+                law.draw(&mut self.services, self.units[unit].sectors)
+            }
+            _ => unreachable!("this device has memory"),
         };
         self.calendar
             .schedule(now + time, Event::Memory { channel, unit });
     }
 
     pub(super) fn memory_accessed(&mut self, channel: u32, unit: u32, now: Nanos) {
-        let StorageState::Dram(channels) = &mut self.storage else {
-            unreachable!("this device has memory")
+        let servers = match &mut self.storage {
+            StorageState::Dram(channels) => &mut channels[channel as usize],
+            StorageState::Measured(servers) => servers,
+            _ => unreachable!("this device has memory"),
         };
-        if let Some(next) = channels[channel as usize].depart(now) {
+        if let Some(next) = servers.depart(now) {
             self.start_memory(channel, next, now);
         }
         self.units[unit].stages.pass(Stage::Die, now);

@@ -6,6 +6,7 @@ use super::{Host, Ssd, StorageState};
 use crate::cache::CacheCounts;
 use crate::flash::{FlashCounts, Wear};
 use crate::ftl::FtlCounts;
+use crate::parameters::StorageParameters;
 
 /// A queue with its servers.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,6 +127,7 @@ impl Ssd {
                 }
             }
             StorageState::Flash(flash) => flash.measure_from(now),
+            StorageState::Measured(servers) => servers.busy.measure_from(now),
             StorageState::Exponential => {}
         }
         if let Some(cache) = &mut self.cache {
@@ -197,6 +199,11 @@ impl Ssd {
                 report.ftl = Some(flash.ftl_counts());
                 report.flash = flash.counts();
                 report.wear = flash.wear();
+            }
+            StorageState::Measured(servers) => {
+                if let StorageParameters::Measured { channels, .. } = &p.storage {
+                    add("channels", *channels, servers.busy.until(now));
+                }
             }
             StorageState::Exponential => {}
         }

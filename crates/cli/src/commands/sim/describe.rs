@@ -48,7 +48,7 @@ pub(super) fn subtitle(simulation: &Simulation, result: &SimulationResult) -> St
     format!("{}; {band}", headline(simulation))
 }
 
-pub(super) fn describe(name: &str, simulation: &Simulation, result: &SimulationResult) -> String {
+pub(crate) fn describe(name: &str, simulation: &Simulation, result: &SimulationResult) -> String {
     if result.response_time.count() == 0 {
         let headline = headline(simulation);
         return format!(

@@ -83,6 +83,11 @@ pub(super) fn add_to(
         let mean = times.iter().sum::<f64>() / times.len() as f64;
         json.figure("time_to_rebuild", &labels, "s", mean);
     }
+}
+
+/// How fast it was computed: what is not the same every time.
+pub(super) fn add_speed(json: &mut Output, name: &str, result: &SimulationResult) {
+    let labels = json!({ "scenario": name });
     let requests = per_second(result.requests, result) as f64;
     json.figure("requests_per_second", &labels, "1/s", requests);
     let events = per_second(result.events, result) as f64;

@@ -85,6 +85,7 @@ fn check(args: &Sim) -> Result<(), Usage> {
         (args.cdf.is_some(), "--cdf"),
         (args.plot.is_some(), "--plot"),
         (args.explain, "--explain"),
+        (args.result.is_some(), "--result"),
         (args.split, "--split"),
     ] {
         if given {

@@ -1,0 +1,94 @@
+//! Many runs.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::key_and_value;
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "A file 'stop' in the tree ends the sweep after the runs under way; 'skip' in a folder disables \
+    it and all below; 'prio-N' orders runs, the smallest N first; folders whose names end in '.old' or contain \
+    'ignore' are left alone."
+)]
+pub(crate) struct Sweep {
+    /// An experiment file; or a tree of folders: one that a sweep has begun, or one whose leaves are runs
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) what: PathBuf,
+    /// The tree for the runs of an experiment file [default: its name without .toml]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// How many runs at once; replays on the same target never are [default: all processors for
+    /// simulations, 1 for replays]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// List the runs and estimate how long they take; do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Only runs whose path is like this ('*' and '?'; without them: contains this); may be given several times
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) only: Vec<String>,
+    /// Another value for a key of all runs, such as load.requests=1000; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Keep the requests of every simulation as records.ios
+    #[arg(long)]
+    pub(crate) records: bool,
+    /// The content of this target may be destroyed, by replays that write and by hooks
+    #[arg(long, value_name = "DEV")]
+    pub(crate) destroy: Vec<PathBuf>,
+    /// Repeat runs whose scenario is another one now
+    #[arg(long)]
+    pub(crate) repeat_changed: bool,
+    /// Make tables, charts and page anew from what is there; run nothing
+    #[arg(long)]
+    pub(crate) replot: bool,
+    /// More than a million runs are meant
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Where runs go
+    #[arg(long, value_name = "WHERE", default_value = "here")]
+    pub(crate) on: Where,
+    /// Replay on these hosts at once, over ssh, against one clock: names for the targets of each run, or
+    /// pairs such as `host:/dev/sdb`
+    #[arg(
+        long,
+        value_name = "HOST,...",
+        value_delimiter = ',',
+        conflicts_with = "on"
+    )]
+    pub(crate) hosts: Vec<String>,
+    /// The ssh client with its options
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        default_value = "ssh",
+        requires = "hosts"
+    )]
+    pub(crate) ssh: String,
+    /// Copy this program to the hosts instead of using the one on their PATH
+    #[arg(long, requires = "hosts")]
+    pub(crate) push: bool,
+    /// Do the runs of this part of a list (what a task of a cluster is started with)
+    #[arg(long, value_name = "LIST", hide = true, requires = "part")]
+    pub(crate) list: Option<PathBuf>,
+    /// Which part
+    #[arg(long, value_name = "N", hide = true)]
+    pub(crate) part: Option<usize>,
+    /// Print results for programs, as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Where runs go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Where {
+    /// Processes of this machine
+    Here,
+    /// A job array of Slurm
+    Slurm,
+}

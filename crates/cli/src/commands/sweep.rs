@@ -1,0 +1,457 @@
+//! `iosonar sweep`: an experiment or a tree in, a folder for each run, tables and charts out.
+
+mod carrier;
+mod progress;
+mod results;
+mod source;
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use iosonar_report::grouped;
+use iosonar_study::hooks::Stop;
+use iosonar_study::sweep::{
+    Base, Event, How, Run, RunRow, SCENARIO, State, Study, Tally, Tree, carry_out, rename_repadded,
+    state,
+};
+
+use crate::args::{Sweep, Where};
+use crate::exit::{Ending, Usage, note, print};
+use crate::signals;
+use carrier::Here;
+use progress::{View, rough};
+use results::Tables;
+use source::Source;
+pub(crate) use source::is_tree;
+
+/// Writes the page of a tree that a sweep has begun; tells how many runs are on it.
+pub(crate) fn write_page(tree: &Path, out: &Path, title: Option<&str>) -> anyhow::Result<usize> {
+    let source = Source::of_tree(tree)?;
+    Tables::new(&source)?.write_page(out, title)
+}
+
+pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
+    let source = Source::of(args)?;
+    if args.replot {
+        return replot(args, &source);
+    }
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let here = Here::new(program, args.destroy.clone());
+    let runs = wanted(args, source.runs(args)?)?;
+    if args.dry_run {
+        check(&source, &here, &runs)?;
+        return list(args, &source, &runs);
+    }
+    let _tree = Tree::take(&source.root)?;
+    rename_repadded(&source.root, runs.iter().map(|run| run.path.as_path()))?;
+    check(&source, &here, &runs)?;
+    source.mark()?;
+    signals::watch()?;
+    let begin = Instant::now();
+    let mut tables = Tables::new(&source)?;
+    let changed = changed(&source, &here, &runs);
+    if args.repeat_changed {
+        for path in &changed {
+            let result = source.root.join(path).join(iosonar_study::sweep::RESULT);
+            std::fs::remove_file(&result)
+                .with_context(|| format!("{}: cannot remove", result.display()))?;
+        }
+    }
+    let outcome = until_nothing_is_new(args, &source, &here, runs, &mut tables);
+    // What is done stays, and is in the tables, however it ended.
+    let made = tables.finish(args);
+    let tally = outcome?;
+    made?;
+    if !args.quiet {
+        tell(args, &source, &tally, begin.elapsed());
+        if !changed.is_empty() && !args.repeat_changed {
+            note(&format!(
+                "note: {} were done with another scenario than they have now (the first is {}); \
+                 --repeat-changed repeats them",
+                runs_of(changed.len() as u64),
+                changed[0].display()
+            ));
+        }
+    }
+    Ok(match tally {
+        Tally {
+            interrupted: true, ..
+        } => Ending::Interrupted {
+            signal: signals::last(),
+        },
+        Tally { failed: 1.., .. } => Ending::Failed,
+        Tally {
+            stopped_by: Some(_),
+            ..
+        } => Ending::Flagged,
+        _ => Ending::Done,
+    })
+}
+
+/// Carries out what is open, and then what was added meanwhile.
+fn until_nothing_is_new(
+    args: &Sweep,
+    source: &Source,
+    here: &Here,
+    mut runs: Vec<Run>,
+    tables: &mut Tables<'_>,
+) -> anyhow::Result<Tally> {
+    let mut tried: HashSet<PathBuf> = HashSet::new();
+    let mut total = Tally::default();
+    loop {
+        let tally = once(args, source, here, &runs, tables)?;
+        tried.extend(runs.drain(..).map(|run| run.path));
+        total.done += tally.done;
+        total.failed += tally.failed;
+        total.left_alone += tally.left_alone;
+        total.unneeded += tally.unneeded;
+        total.before += tally.before;
+        total.interrupted = tally.interrupted;
+        total.stopped_by = tally.stopped_by;
+        if total.interrupted || total.stopped_by.is_some() {
+            return Ok(total);
+        }
+        runs = wanted(args, source.runs(args)?)?;
+        runs.retain(|run| !tried.contains(&run.path));
+        if runs.is_empty() {
+            return Ok(total);
+        }
+        // Folders of what was done may have to make room in their names.
+        let renamed = rename_repadded(&source.root, runs.iter().map(|run| run.path.as_path()))?;
+        if renamed > 0 {
+            tables.read_again()?;
+        }
+        check(source, here, &runs)?;
+        runs.retain(|run| !matches!(state(&source.root, &run.path), State::Whole(_)));
+        if runs.is_empty() {
+            return Ok(total);
+        }
+        if !args.quiet {
+            note(&format!(
+                "{} were added meanwhile",
+                runs_of(runs.len() as u64)
+            ));
+        }
+    }
+}
+
+/// Carries out these runs.
+fn once(
+    args: &Sweep,
+    source: &Source,
+    here: &Here,
+    runs: &[Run],
+    tables: &mut Tables<'_>,
+) -> anyhow::Result<Tally> {
+    let stop = Stop::default();
+    let open = runs.len() as u64;
+    let view = View::new(open, args.quiet);
+    let how = How {
+        root: &source.root,
+        jobs: jobs(args, runs),
+        destroy: &args.destroy,
+        program: &here.program,
+        stop: &stop,
+    };
+    let over = AtomicBool::new(false);
+    let tables = Mutex::new(tables);
+    let broken = Mutex::new(None);
+    let seen = |run: &Run, event: Event<'_>| {
+        view.see(run, &event);
+        if let Event::Done(..) | Event::Failed(_) = event
+            && let Some(row) = RunRow::read(&source.root, &run.path)
+        {
+            let mut tables = tables.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Err(error) = tables.put(row) {
+                // Results are safe in their folders; a table that cannot be written is told at the end.
+                broken
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .get_or_insert(error);
+            }
+        }
+    };
+    let tally = thread::scope(|scope| {
+        let watcher = thread::Builder::new().spawn_scoped(scope, || {
+            let mut passed_on = 0;
+            while !over.load(Relaxed) {
+                while passed_on < signals::count() {
+                    stop.ask();
+                    passed_on += 1;
+                }
+                thread::park_timeout(Duration::from_millis(20));
+            }
+        });
+        let tally = carry_out(runs, &how, here, &seen);
+        over.store(true, Relaxed);
+        if let Ok(watcher) = &watcher {
+            watcher.thread().unpark();
+        }
+        tally
+    });
+    view.end();
+    Ok(tally?)
+}
+
+/// How many runs go on at once.
+fn jobs(args: &Sweep, runs: &[Run]) -> usize {
+    let simulates = runs
+        .iter()
+        .all(|run| matches!(run.base, Base::Simulation(_)));
+    match args.jobs {
+        Some(jobs) => usize::from(jobs),
+        None if simulates => thread::available_parallelism().map_or(1, usize::from),
+        None => 1,
+    }
+}
+
+/// Those that --only names.
+fn wanted(args: &Sweep, mut runs: Vec<Run>) -> anyhow::Result<Vec<Run>> {
+    if args.only.is_empty() {
+        return Ok(runs);
+    }
+    runs.retain(|run| {
+        let path = run.path.to_string_lossy();
+        args.only.iter().any(|pattern| is_like(&path, pattern))
+    });
+    if runs.is_empty() {
+        let problem = format!(
+            "--only {}: no run has such a path",
+            args.only.join(" --only ")
+        );
+        return Err(Usage(problem).into());
+    }
+    Ok(runs)
+}
+
+/// Whether a text is like a pattern: '*' any characters, '?' one of them; without either the text contains it.
+fn is_like(text: &str, pattern: &str) -> bool {
+    if !pattern.contains(['*', '?']) {
+        return text.contains(pattern);
+    }
+    let (text, pattern): (Vec<char>, Vec<char>) =
+        (text.chars().collect(), pattern.chars().collect());
+    // The last '*' takes one character more whenever what follows it does not fit.
+    let (mut t, mut p, mut star) = (0, 0, None);
+    while t < text.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((t, p));
+                p += 1;
+            }
+            Some(&c) if c == '?' || c == text[t] => {
+                t += 1;
+                p += 1;
+            }
+            _ => match star {
+                Some((at, of)) => {
+                    star = Some((at + 1, of));
+                    (t, p) = (at + 1, of + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|&c| c == '*')
+}
+
+/// Checks what is open before the first is run: all, or of very many each value once.
+fn check(source: &Source, here: &Here, runs: &[Run]) -> anyhow::Result<()> {
+    const ALL: usize = 2_000;
+    let mut seen: HashSet<&(String, String)> = HashSet::new();
+    let mut origins = BTreeSet::new();
+    for run in runs {
+        let mut is_new = origins.insert(&run.common.origin);
+        for setting in &run.settings {
+            is_new |= seen.insert(setting);
+        }
+        let is_due = if runs.len() > ALL {
+            is_new && run.repetition == 1
+        } else {
+            run.repetition == 1
+        };
+        if is_due
+            && !matches!(
+                state(&source.root, &run.path),
+                State::Whole(_) | State::LeftAlone
+            )
+        {
+            here.check(run)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs that are done, but whose scenario is another one now.
+fn changed(source: &Source, here: &Here, runs: &[Run]) -> Vec<PathBuf> {
+    let mut changed = Vec::new();
+    for run in runs {
+        let folder = source.root.join(&run.path);
+        let Base::Simulation(scenario) = &run.base else {
+            continue;
+        };
+        if let Ok(there) = std::fs::read_to_string(folder.join(SCENARIO))
+            && matches!(state(&source.root, &run.path), State::Whole(_))
+            && let Ok(text) = here.scenario(run, scenario, &run.settings, &folder)
+            && text != there
+        {
+            changed.push(run.path.clone());
+        }
+    }
+    changed
+}
+
+/// Lists the runs, and says how long they may take.
+fn list(args: &Sweep, source: &Source, runs: &[Run]) -> anyhow::Result<Ending> {
+    /// So many are enough to guess by.
+    const TRIED: usize = 8;
+    let mut text = String::new();
+    let mut open: Vec<&Run> = Vec::new();
+    for run in runs {
+        let word = match state(&source.root, &run.path) {
+            State::Whole(_) => "done",
+            State::LeftAlone => "left alone",
+            State::Failed(_) => {
+                open.push(run);
+                "failed"
+            }
+            State::Open => {
+                open.push(run);
+                "open"
+            }
+        };
+        text += &format!("{word:10}  {}\n", run.path.display());
+    }
+    print(&text)?;
+    if args.quiet {
+        return Ok(Ending::Done);
+    }
+    let known = source
+        .root
+        .is_dir()
+        .then(|| Study::read(&source.root))
+        .transpose()?;
+    let elapsed = known
+        .iter()
+        .flat_map(|study| &study.runs)
+        .map(|run| run.elapsed_s);
+    let elapsed: Vec<f64> = elapsed.filter(|s| s.is_finite()).collect();
+    let (each, by) = if elapsed.is_empty() {
+        let step = open.len().div_ceil(TRIED).max(1);
+        let tried = open.iter().step_by(step).map(|run| carrier::estimate(run));
+        let tried: Option<Vec<Duration>> = tried.collect();
+        let each = tried.filter(|t| !t.is_empty()).map(|t| {
+            let sum: Duration = t.iter().sum();
+            sum.as_secs_f64() / t.len() as f64
+        });
+        (each, "by parts of some of them")
+    } else {
+        let mean = elapsed.iter().sum::<f64>() / elapsed.len() as f64;
+        (Some(mean), "by those that are done")
+    };
+    let jobs = jobs(args, runs);
+    let time = match each {
+        _ if open.is_empty() => "nothing to do".to_owned(),
+        Some(each) => {
+            let all = Duration::from_secs_f64(each * open.len() as f64 / jobs as f64);
+            format!("about {} with {jobs} at once, {by}", rough(all))
+        }
+        None => "nobody can tell yet how long they take".to_owned(),
+    };
+    let is_up_to = open.iter().any(|run| run.common.precision.is_some());
+    note(&format!(
+        "{} of {} open{}: {time}",
+        grouped(open.len() as u64),
+        grouped(runs.len() as u64),
+        if is_up_to {
+            " (fewer if they are precise sooner)"
+        } else {
+            ""
+        }
+    ));
+    Ok(Ending::Done)
+}
+
+fn replot(args: &Sweep, source: &Source) -> anyhow::Result<Ending> {
+    let mut tables = Tables::new(source)?;
+    if tables.is_empty() {
+        let problem = format!(
+            "{}: there are no runs to make tables of",
+            source.root.display()
+        );
+        return Err(Usage(problem).into());
+    }
+    tables.finish(args)?;
+    if !args.quiet {
+        tables.tell();
+    }
+    Ok(Ending::Done)
+}
+
+fn runs_of(n: u64) -> String {
+    format!("{} {}", grouped(n), if n == 1 { "run" } else { "runs" })
+}
+
+fn tell(args: &Sweep, source: &Source, tally: &Tally, elapsed: Duration) {
+    let mut parts = vec![format!("{} done", runs_of(tally.done))];
+    for (n, what) in [
+        (tally.before, "done before"),
+        (tally.failed, "failed"),
+        (tally.left_alone, "left alone"),
+        (tally.unneeded, "not needed for the precision"),
+    ] {
+        if n > 0 {
+            parts.push(format!("{} {what}", grouped(n)));
+        }
+    }
+    let seconds = elapsed.as_secs_f64();
+    let rate = if tally.done > 1 {
+        format!(" ({:.0} runs/s)", tally.done as f64 / seconds)
+    } else {
+        String::new()
+    };
+    note(&format!("{} in {seconds:.2} s{rate}", parts.join(", ")));
+    if let Some(stop) = &tally.stopped_by {
+        note(&format!(
+            "stopped by {}: remove it to go on",
+            stop.display()
+        ));
+    }
+    let root = source.root.display();
+    note(&format!(
+        "tables, charts and page: {root}/points.csv, runs.csv, results.json, charts/, report.html"
+    ));
+    if args.on == Where::Here && tally.done > 0 {
+        note(&format!(
+            "a run again by itself: the command in its run.json, such as 'cd {root}/RUN && iosonar sim \
+             {SCENARIO} --result again.json'"
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_like;
+
+    #[test]
+    fn patterns_are_looked_for_as_in_a_shell() {
+        for (text, pattern, expected) in [
+            ("disks=04/level=raid5", "raid5", true),
+            ("disks=04/level=raid5", "raid6", false),
+            ("disks=04/level=raid5", "disks=04*", true),
+            ("disks=04/level=raid5", "*level=raid?", true),
+            ("disks=04/level=raid5", "*raid", false),
+            ("disks=04/level=raid5/rep=02", "*raid5*02", true),
+            ("aab", "*ab", true),
+            ("", "*", true),
+            ("", "?", false),
+        ] {
+            assert_eq!(is_like(text, pattern), expected, "{text} {pattern}");
+        }
+    }
+}

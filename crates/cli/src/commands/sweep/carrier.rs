@@ -1,0 +1,385 @@
+//! What a run does: a simulation within this process, a replay in one of its own.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use clap::Parser;
+use iosonar_scenario::{
+    Load, Overrides, ScenarioError, Simulation, Stability, Warmup, moved, read_text, with_values,
+};
+use iosonar_study::hooks::{Log, Stop, run_child};
+use iosonar_study::sweep::{
+    Base, Carrier, Done, Failure, RECORDS, RESULT, Run, SCENARIO, Settings, SweepError, Task,
+};
+use iosonar_trace::Reading;
+use iosonar_trace::output::WholeFile;
+
+use crate::args::{Arguments, Command as Subcommand};
+use crate::commands::sim;
+
+/// Carries runs out on this machine.
+pub(super) struct Here {
+    /// This program.
+    pub(super) program: PathBuf,
+    /// Targets whose content may be destroyed.
+    pub(super) destroy: Vec<PathBuf>,
+    /// The texts of scenarios, by their paths.
+    scenarios: Mutex<BTreeMap<PathBuf, String>>,
+}
+
+impl Here {
+    pub(super) fn new(program: PathBuf, destroy: Vec<PathBuf>) -> Self {
+        Self {
+            program,
+            destroy,
+            scenarios: Mutex::default(),
+        }
+    }
+
+    /// The scenario of a simulation as it lies in its folder.
+    pub(super) fn scenario(
+        &self,
+        run: &Run,
+        scenario: &Path,
+        settings: &Settings,
+        folder: &Path,
+    ) -> Result<String, ScenarioError> {
+        let base = {
+            let mut texts = self
+                .scenarios
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            match texts.get(scenario) {
+                Some(text) => text.clone(),
+                None => texts
+                    .entry(scenario.to_owned())
+                    .or_insert(read_text(scenario)?)
+                    .clone(),
+            }
+        };
+        let mut settings = settings.clone();
+        if let Some(seed) = run.seed {
+            settings.push(("seed".to_owned(), seed.to_string()));
+        }
+        moved(&with_values(&base, scenario, &settings)?, scenario, folder)
+    }
+
+    /// Whether a run can be begun.
+    pub(super) fn check(&self, run: &Run) -> Result<(), SweepError> {
+        match &run.base {
+            Base::Simulation(scenario) => {
+                let overrides = Overrides {
+                    seed: run.seed,
+                    set: run.settings.clone(),
+                    ..Overrides::default()
+                };
+                let origin = &run.common.origin;
+                match Simulation::load(scenario, &overrides) {
+                    Ok(_) => Ok(()),
+                    // What was set was set by the experiment.
+                    Err(ScenarioError::Set { key, problem }) => Err(SweepError::Value {
+                        path: origin.clone(),
+                        key,
+                        problem: format!("{problem} (run {})", run.path.display()),
+                    }),
+                    Err(error) => Err(error.into()),
+                }
+            }
+            Base::Replay => {
+                let words = replay_words(run, &run.settings, &self.targets(run), &[], None);
+                let wrong = |problem: String| SweepError::Syntax {
+                    path: run.common.origin.clone(),
+                    message: format!("[replay]: {problem}"),
+                };
+                let words = words.map_err(wrong)?;
+                let arguments = ["iosonar", "replay"].into_iter().map(OsString::from);
+                let arguments = arguments.chain(words.into_iter().map(OsString::from));
+                match Arguments::try_parse_from(arguments) {
+                    Ok(arguments) => match arguments.command {
+                        Subcommand::Replay(_) => Ok(()),
+                        _ => Err(wrong("is no replay".to_owned())),
+                    },
+                    Err(error) => {
+                        let text = error.to_string();
+                        let first = text.lines().next().unwrap_or_default();
+                        let first = first.trim_start_matches("error: ");
+                        Err(wrong(format!("{first} (run {})", run.path.display())))
+                    }
+                }
+            }
+        }
+    }
+
+    fn simulate(&self, task: &mut Task<'_, '_>, scenario: &Path) -> anyhow::Result<Done> {
+        let (run, around) = (task.run, &mut *task.around);
+        let folder = around.folder;
+        let text = self.scenario(run, scenario, &around.settings, folder)?;
+        let path = folder.join(SCENARIO);
+        WholeFile::write_all(&path, text.as_bytes())
+            .with_context(|| format!("{}: cannot write", path.display()))?;
+        let simulation = Simulation::from_toml(&text, &path, &Overrides::default())?;
+        if let Some((offered, Stability::Unstable)) = simulation.busiest() {
+            anyhow::bail!(
+                "unstable: {} is offered {:.3} times what it can do",
+                offered.station,
+                offered.lower
+            );
+        }
+        let records = folder.join(RECORDS);
+        let files = sim::Files {
+            records: run.common.records.then_some(records.as_path()),
+            stages: None,
+        };
+        let result = sim::simulate_until(&simulation, 1, &files, false, around.stop.flag())?;
+        if let Some(unserved) = &result.unserved {
+            anyhow::bail!(
+                "deadlock: {} requests were never served: {}",
+                unserved.requests,
+                unserved.why
+            );
+        }
+        let name = SCENARIO.trim_end_matches(".toml");
+        around
+            .log
+            .add(&sim::description(name, &simulation, &result));
+        let mut command = ["iosonar", "sim", SCENARIO, "--result", RESULT]
+            .map(str::to_owned)
+            .to_vec();
+        if run.common.records {
+            command.extend(["--records".to_owned(), RECORDS.to_owned()]);
+        }
+        Ok(Done {
+            result: sim::result_text(name, &simulation, &result),
+            command,
+        })
+    }
+
+    fn replay(&self, task: &mut Task<'_, '_>) -> Result<Done, Failure> {
+        let (run, around) = (task.run, &mut *task.around);
+        let records = around.folder.join(RECORDS);
+        let words = replay_words(
+            run,
+            &around.settings,
+            &around.targets,
+            &self.destroy,
+            Some(&records),
+        )
+        .map_err(Failure::Failed)?;
+        let mut command = Command::new(&self.program);
+        command.arg("replay").args(&words);
+        command.envs(around.env.iter().map(|(name, value)| (name, value)));
+        let output = replayed(&mut command, &mut around.log, around.stop)?;
+        let mut line = vec!["iosonar".to_owned(), "replay".to_owned()];
+        line.extend(words);
+        Ok(Done {
+            result: output,
+            command: line,
+        })
+    }
+}
+
+/// How long a run will take; `None` where nobody knows.
+pub(super) fn estimate(run: &Run) -> Option<Duration> {
+    /// As many take no time worth mentioning.
+    const PILOT: u64 = 2_000;
+    let Base::Simulation(scenario) = &run.base else {
+        let load = option(&run.settings, "load")?;
+        let load = load_path(run, load.as_str()?);
+        let scan =
+            iosonar_replay::Scan::of(&load, &Reading::default(), iosonar_replay::Writes::Skip);
+        return scan
+            .ok()
+            .map(|scan| Duration::from_nanos(scan.last_start.get()));
+    };
+    let overrides = Overrides {
+        seed: run.seed,
+        set: run.settings.clone(),
+        ..Overrides::default()
+    };
+    let mut simulation = Simulation::load(scenario, &overrides).ok()?;
+    let warmup = match simulation.warmup {
+        Warmup::Requests(n) => n,
+        Warmup::Auto => 0,
+    };
+    let (Load::Synthetic { requests, .. } | Load::Closed { requests, .. }) = &mut simulation.load
+    else {
+        return None;
+    };
+    let all = (*requests + warmup) as f64 * f64::from(simulation.replications);
+    let pilot = PILOT.min(*requests);
+    *requests = pilot;
+    (simulation.warmup, simulation.replications) = (Warmup::Requests(0), 1);
+    let begin = Instant::now();
+    simulation.run(1, None).ok()?;
+    Some(begin.elapsed().mul_f64(all / pilot as f64))
+}
+
+/// Runs a replay's command to its result.
+pub(super) fn replayed(
+    command: &mut Command,
+    log: &mut Log,
+    stop: &Stop,
+) -> Result<String, Failure> {
+    let failed = |why: String| Err(Failure::Failed(why));
+    let ended = match run_child(command, &[], Some(stop)) {
+        Ok(ended) => ended,
+        Err(error) => return failed(format!("the replay cannot be started: {error}")),
+    };
+    log.add(&String::from_utf8_lossy(&ended.errors));
+    match ended.status.code() {
+        // Flagged results are results; they say so themselves.
+        Some(0 | 3) => {}
+        _ if stop.is_asked() => return Err(Failure::Interrupted),
+        _ => {
+            return failed(format!(
+                "the replay failed ({}): {}",
+                ended.how(),
+                ended.last_words()
+            ));
+        }
+    }
+    match String::from_utf8(ended.output) {
+        Ok(text) => Ok(text),
+        Err(_) => failed("the replay printed something that is no text".to_owned()),
+    }
+}
+
+/// The last value of an option.
+pub(super) fn option(settings: &Settings, key: &str) -> Option<toml::Value> {
+    let (_, value) = settings.iter().rev().find(|(k, _)| k == key)?;
+    Some(meaning(value))
+}
+
+/// What is no TOML value is a string without its quotes, as with --set.
+fn meaning(text: &str) -> toml::Value {
+    let document = format!("x = {text}");
+    let table: Option<toml::Table> = toml::from_str(&document).ok();
+    let value = table.and_then(|mut table| table.remove("x"));
+    value.unwrap_or_else(|| toml::Value::String(text.to_owned()))
+}
+
+/// A load's path, relative to the file that names it.
+pub(super) fn load_path(run: &Run, load: &str) -> PathBuf {
+    let folder = run.common.origin.parent().unwrap_or(Path::new(""));
+    let path = folder.join(load);
+    std::path::absolute(&path).unwrap_or(path)
+}
+
+/// The options of a replay as words of its command line.
+pub(super) fn replay_words(
+    run: &Run,
+    settings: &Settings,
+    targets: &[String],
+    destroy: &[PathBuf],
+    records: Option<&Path>,
+) -> Result<Vec<String>, String> {
+    let mut last: Vec<(&String, toml::Value)> = Vec::new();
+    for (key, value) in settings {
+        last.retain(|(known, _)| *known != key);
+        last.push((key, meaning(value)));
+    }
+    let mut words = Vec::new();
+    let mut writes = false;
+    for (key, value) in &last {
+        let name = key.replace('_', "-");
+        match (name.as_str(), value) {
+            ("target", _) => {}
+            ("load", value) => {
+                let loads = strings(value).ok_or("'load' is no path, or list of paths")?;
+                words.extend(
+                    loads
+                        .iter()
+                        .map(|load| load_path(run, load).display().to_string()),
+                );
+            }
+            ("out" | "json" | "quiet" | "watch" | "find-rate", _) => {
+                return Err(format!(
+                    "'{key}' is not for a sweep, which sees to results itself"
+                ));
+            }
+            (_, toml::Value::Boolean(given)) => {
+                writes |= name == "write" && *given;
+                words.extend(given.then(|| format!("--{name}")));
+            }
+            (_, toml::Value::Array(values)) => {
+                for value in values {
+                    words.extend([format!("--{name}"), plain(value)]);
+                }
+            }
+            (_, value) => words.extend([format!("--{name}"), plain(value)]),
+        }
+    }
+    for target in targets {
+        words.extend(["--target".to_owned(), target.clone()]);
+        if writes && destroy.iter().any(|path| path == Path::new(target)) {
+            words.extend(["--destroy".to_owned(), target.clone()]);
+        }
+    }
+    words.push("--json".to_owned());
+    if let Some(records) = records {
+        words.extend(["--out".to_owned(), records.display().to_string()]);
+    }
+    Ok(words)
+}
+
+fn strings(value: &toml::Value) -> Option<Vec<String>> {
+    match value {
+        toml::Value::String(text) => Some(vec![text.clone()]),
+        toml::Value::Array(values) => values
+            .iter()
+            .map(|v| v.as_str().map(str::to_owned))
+            .collect(),
+        _ => None,
+    }
+}
+
+fn plain(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+impl Carrier for Here {
+    fn carry_out(&self, task: &mut Task<'_, '_>) -> Result<Done, Failure> {
+        match &task.run.base {
+            Base::Replay => self.replay(task),
+            Base::Simulation(scenario) => {
+                let scenario = scenario.clone();
+                self.simulate(task, &scenario)
+                    .map_err(|e| failure(&e, task.around.folder))
+            }
+        }
+    }
+
+    fn targets(&self, run: &Run) -> Vec<String> {
+        let target = option(&run.settings, "target");
+        target.as_ref().and_then(strings).unwrap_or_default()
+    }
+}
+
+/// Why a simulation has no result.
+fn failure(error: &anyhow::Error, folder: &Path) -> Failure {
+    if let Some(ScenarioError::Interrupted) = error.downcast_ref() {
+        return Failure::Interrupted;
+    }
+    for cause in error.chain() {
+        if let Some(source) = cause.downcast_ref::<std::io::Error>()
+            && is_full(source)
+        {
+            let source = std::io::Error::from(source.kind());
+            return Failure::Full(Box::new(SweepError::io(folder, "write")(source)));
+        }
+    }
+    Failure::Failed(crate::exit::message(error))
+}
+
+fn is_full(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded)
+}

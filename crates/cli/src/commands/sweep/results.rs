@@ -1,0 +1,338 @@
+//! What a sweep makes of its runs: tables while it is under way, charts and a page at the end.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use iosonar_plot::{Chart, Format, Size, Theme, render};
+use iosonar_report::study::{Link, page_of};
+use iosonar_report::study::{Panel, Series, chart_of_study};
+use iosonar_study::sweep::{CHARTS, ChartFile, PointRow, RunRow, Study};
+use iosonar_trace::output::WholeFile;
+
+use super::source::Source;
+use crate::args::Sweep;
+use crate::exit::{Usage, note, print};
+use crate::files;
+
+/// The tables of a tree, kept up to date.
+pub(super) struct Tables<'a> {
+    source: &'a Source,
+    study: Study,
+    charts: Vec<ChartFile>,
+    written: Instant,
+    /// How long the last writing took: it is done so seldom that it takes hardly any of the time.
+    took: Duration,
+}
+
+impl<'a> Tables<'a> {
+    pub(super) fn new(source: &'a Source) -> anyhow::Result<Self> {
+        let (charts, _) = source.extras();
+        Ok(Self {
+            source,
+            study: Study::read(&source.root)?,
+            charts,
+            written: Instant::now(),
+            took: Duration::ZERO,
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.study.runs.is_empty()
+    }
+
+    pub(super) fn read_again(&mut self) -> anyhow::Result<()> {
+        self.study = Study::read(&self.source.root)?;
+        Ok(())
+    }
+
+    /// Takes in a run that has just ended.
+    pub(super) fn put(&mut self, row: RunRow) -> anyhow::Result<()> {
+        const OFTEN: Duration = Duration::from_secs(1);
+        const SHARE: u32 = 50;
+        self.study.put(row);
+        if self.written.elapsed() > OFTEN.max(self.took * SHARE) {
+            let begin = Instant::now();
+            self.write("runs.csv", &self.study.runs_csv())?;
+            self.took = begin.elapsed();
+            self.written = Instant::now();
+        }
+        Ok(())
+    }
+
+    fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
+        let path = self.source.root.join(name);
+        WholeFile::write_all(&path, text.as_bytes())
+            .with_context(|| format!("{}: cannot write", path.display()))
+    }
+
+    /// Everything that is made of the runs. The tree itself says what there is: nothing else is remembered.
+    pub(super) fn finish(&mut self, args: &Sweep) -> anyhow::Result<()> {
+        self.read_again()?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.write("runs.csv", &self.study.runs_csv())?;
+        self.write("points.csv", &self.study.points_csv())?;
+        let json = self.study.json();
+        self.write("results.json", &format!("{json}\n"))?;
+        let charts = self.charts()?;
+        let folder = self.source.root.join(CHARTS);
+        if !charts.is_empty() {
+            std::fs::create_dir_all(&folder)
+                .with_context(|| format!("{}: cannot make the folder", folder.display()))?;
+        }
+        for chart in &charts {
+            let path = folder.join(format!("{}.png", chart.name));
+            crate::picture::save(&[chart], &path, Size::default(), Theme::Light)?;
+        }
+        self.write_page_of(&charts, &self.source.root.join("report.html"), None)?;
+        if args.json {
+            print(&format!("{json}\n"))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the page only; tells how many runs are on it.
+    pub(super) fn write_page(&self, out: &Path, title: Option<&str>) -> anyhow::Result<usize> {
+        self.write_page_of(&self.charts()?, out, title)?;
+        Ok(self.study.runs.len())
+    }
+
+    fn write_page_of(
+        &self,
+        charts: &[Chart],
+        out: &Path,
+        title: Option<&str>,
+    ) -> anyhow::Result<()> {
+        let mut pictures = Vec::new();
+        for chart in charts {
+            let svg = render(&[chart], Format::Svg, Size::default(), Theme::Light)?;
+            let svg = String::from_utf8_lossy(&svg).into_owned();
+            pictures.push((chart.title.clone(), chart.about.clone(), svg));
+        }
+        // Links of a page beside the tree's tables need no more than their names.
+        let root = &self.source.root;
+        let is_inside = files::would_be_same(&root.join("x"), &out.with_file_name("x"));
+        let base = if is_inside {
+            String::new()
+        } else {
+            format!("{}/", root.canonicalize()?.display())
+        };
+        let name = title.map_or_else(|| self.source.name(), str::to_owned);
+        let page = page_of(&name, &self.study_table(), &pictures, &base);
+        WholeFile::write_all(out, page.as_bytes())
+            .with_context(|| format!("{}: cannot write the page", out.display()))
+    }
+
+    pub(super) fn tell(&self) {
+        let root = self.source.root.display();
+        note(&format!(
+            "{} runs: {root}/points.csv, runs.csv, results.json, charts/, report.html",
+            self.study.runs.len()
+        ));
+    }
+
+    /// The charts that the experiment asks for, or the usual ones.
+    fn charts(&self) -> anyhow::Result<Vec<Chart>> {
+        let (parameters, metrics) = (self.study.parameters(), self.study.metrics());
+        let points = self.study.points();
+        if !self.charts.is_empty() {
+            for wanted in &self.charts {
+                let known = |name: &str, names: &[&str], what: &str| {
+                    if names.contains(&name) {
+                        return Ok(());
+                    }
+                    let problem = format!(
+                        "[[chart]]: there is no {what} '{name}'; there are {}",
+                        names.join(", ")
+                    );
+                    Err(Usage(problem))
+                };
+                known(&wanted.metric, &metrics, "metric")?;
+                known(&wanted.against, &parameters, "parameter")?;
+                if let Some(by) = &wanted.by {
+                    known(by, &parameters, "parameter")?;
+                }
+            }
+            return Ok(self.charts.iter().map(|c| self.chart(c, &points)).collect());
+        }
+        // To the right what has the most values; of equals the first.
+        let numeric = parameters
+            .iter()
+            .rev()
+            .filter(|name| is_numeric(&points, name));
+        let Some(against) = numeric.max_by_key(|name| distinct(&points, name)) else {
+            return Ok(Vec::new());
+        };
+        let usual = [
+            "response_time_mean_ms",
+            "response_time_p99_ms",
+            "all_latency_mean_ms",
+            "latency_mean_ms",
+            "latency_p99_ms",
+            "read_latency_p99_ms",
+            "write_latency_p99_ms",
+            "throughput_per_s",
+            "utilisation_mean",
+        ];
+        let there = usual.iter().filter(|name| metrics.contains(name));
+        Ok(there
+            .map(|metric| {
+                let chart = ChartFile {
+                    metric: (*metric).to_owned(),
+                    against: (*against).to_owned(),
+                    by: None,
+                };
+                self.chart(&chart, &points)
+            })
+            .collect())
+    }
+
+    fn chart(&self, wanted: &ChartFile, points: &[PointRow]) -> Chart {
+        let metrics = self.study.metrics();
+        let at = metrics
+            .iter()
+            .position(|name| *name == wanted.metric)
+            .unwrap_or(0);
+        let value = |point: &PointRow, name: &str| -> String {
+            let found = point.parameters.iter().find(|(n, _)| n == name);
+            found.map_or(String::new(), |(_, value)| value.clone())
+        };
+        let mut series: Vec<Series> = Vec::new();
+        let numeric = is_numeric(points, &wanted.against);
+        // Where the values are no numbers they stand side by side in their order.
+        let mut names: Vec<String> = Vec::new();
+        for point in points {
+            let here = value(point, &wanted.against);
+            if here.is_empty() {
+                continue;
+            }
+            let x = if numeric {
+                here.parse().unwrap_or(f64::NAN)
+            } else if let Some(at) = names.iter().position(|n| *n == here) {
+                at as f64 + 1.0
+            } else {
+                names.push(here);
+                names.len() as f64
+            };
+            let of = |name: &str, value: &str| format!("{name} = {value}");
+            let others: Vec<String> = if let Some(by) = &wanted.by {
+                vec![of(by, &value(point, by))]
+            } else {
+                let others = point.parameters.iter();
+                let others = others.filter(|(name, _)| *name != wanted.against);
+                others.map(|(name, value)| of(name, value)).collect()
+            };
+            let label = others.join(", ");
+            let (mean, half_width) = point.metrics[at];
+            match series.iter_mut().find(|s| s.label == label) {
+                Some(known) => known.points.push((x, mean, half_width)),
+                None => series.push(Series {
+                    label,
+                    points: vec![(x, mean, half_width)],
+                }),
+            }
+        }
+        chart_of_study(&Panel {
+            study: self.source.name(),
+            metric: wanted.metric.clone(),
+            against: wanted.against.clone(),
+            by: wanted.by.clone(),
+            names,
+            series,
+        })
+    }
+
+    /// The points with their most telling figures, and links to the runs.
+    fn study_table(&self) -> iosonar_report::study::StudyTable {
+        let metrics = self.study.metrics();
+        let parameters = self.study.parameters();
+        let root = &self.source.root;
+        let rows = self.study.points().into_iter().map(|point| {
+            let values = parameters.iter().map(|name| {
+                let found = point.parameters.iter().find(|(n, _)| n == name);
+                found.map_or(String::new(), |(_, value)| value.clone())
+            });
+            (
+                values.collect(),
+                point.n,
+                point.metrics.clone(),
+                links(root, &point.path),
+            )
+        });
+        let failed = self.study.runs.iter().filter_map(|run| {
+            let why = run.failed.clone()?;
+            Some((run.path.display().to_string(), why))
+        });
+        iosonar_report::study::StudyTable {
+            rows: rows.collect(),
+            failed: failed.collect(),
+            parameters: parameters.iter().map(|&name| name.to_owned()).collect(),
+            metrics: metrics.iter().map(|&name| name.to_owned()).collect(),
+        }
+    }
+}
+
+/// The pages of a point's runs, or its folder.
+fn links(root: &Path, path: &Path) -> Vec<Link> {
+    let page = |folder: &Path| -> Option<PathBuf> {
+        let page = folder.join("report.html");
+        root.join(&page).is_file().then_some(page)
+    };
+    let mut links = Vec::new();
+    let mut folders = vec![path.to_owned()];
+    if let Ok(entries) = std::fs::read_dir(root.join(path)) {
+        let mut below: Vec<PathBuf> = entries
+            .flatten()
+            .map(|e| path.join(e.file_name()))
+            .collect();
+        below.sort();
+        folders.extend(below);
+    }
+    for folder in folders {
+        if let Some(page) = page(&folder) {
+            let name = folder
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            links.push(Link {
+                text: if folder == path {
+                    "page".to_owned()
+                } else {
+                    name
+                },
+                to: page.display().to_string(),
+            });
+        }
+    }
+    if links.is_empty() {
+        links.push(Link {
+            text: "folder".to_owned(),
+            to: format!("{}/", path.display()),
+        });
+    }
+    links
+}
+
+/// How many values a parameter has.
+fn distinct(points: &[PointRow], name: &str) -> usize {
+    let values = points.iter().flat_map(|point| &point.parameters);
+    let values: BTreeSet<&str> = values
+        .filter(|(n, _)| n == name)
+        .map(|(_, value)| value.as_str())
+        .collect();
+    values.len()
+}
+
+/// Whether all points that have the parameter have numbers, not all the same.
+fn is_numeric(points: &[PointRow], name: &str) -> bool {
+    let values = points
+        .iter()
+        .flat_map(|point| &point.parameters)
+        .filter(|(n, _)| n == name);
+    let numbers: Option<Vec<f64>> = values.map(|(_, value)| value.parse().ok()).collect();
+    numbers.is_some_and(|numbers| numbers.iter().any(|x| *x != numbers[0]))
+}

@@ -1,0 +1,325 @@
+//! Charts and the page of a study: metrics against parameters.
+
+use iosonar_plot::{Axis, Chart, Colour, Line, Mark, Unit};
+
+use crate::page::{STYLE, escaped};
+use crate::words::tool;
+
+/// A line of a chart: all points with the same values of the other parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// What the legend says.
+    pub label: String,
+    /// Where, the mean, and half the width of its 95 % interval, NaN where that is not known.
+    pub points: Vec<(f64, f64, f64)>,
+}
+
+/// What a chart of a study shows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Panel {
+    /// What the study is called.
+    pub study: String,
+    /// What goes upwards, with its unit at the end of the name.
+    pub metric: String,
+    /// What goes to the right.
+    pub against: String,
+    /// What tells lines apart, if it is one parameter.
+    pub by: Option<String>,
+    /// What the places 1, 2, ... are called, if the parameter is no number.
+    pub names: Vec<String>,
+    /// The lines.
+    pub series: Vec<Series>,
+}
+
+/// More lines cannot be told apart.
+const MOST_LINES: usize = 12;
+
+/// A chart of a metric against a parameter, with error bars.
+pub fn chart_of_study(panel: &Panel) -> Chart {
+    let xs = || {
+        panel
+            .series
+            .iter()
+            .flat_map(|s| s.points.iter().map(|p| p.0))
+    };
+    let (least, most) = (
+        xs().fold(f64::INFINITY, f64::min),
+        xs().fold(f64::NEG_INFINITY, f64::max),
+    );
+    let is_log = least > 0.0 && most / least >= 32.0;
+    let x = if is_log {
+        Axis {
+            range: Some((least * 0.95, most * 1.05)),
+            ..Axis::log(&panel.against, Unit::Number)
+        }
+    } else {
+        let margin = (most - least) * 0.02;
+        Axis {
+            range: (margin > 0.0).then_some((least - margin, most + margin)),
+            ..Axis::linear(&panel.against, Unit::Number)
+        }
+    };
+    let (words, unit, factor) = words_of(&panel.metric);
+    let mut marks = Vec::new();
+    // A cap is a little to the left and the right of its value, on either scale.
+    let cap = |x: f64, side: f64| {
+        if is_log {
+            x * (most / least).powf(0.006 * side)
+        } else {
+            x + (most - least).max(1e-9) * 0.006 * side
+        }
+    };
+    for (i, series) in panel.series.iter().take(MOST_LINES).enumerate() {
+        let colour = Colour::Curve(i);
+        let mut points = series.points.clone();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (mut line, mut bars) = (Vec::new(), Vec::new());
+        for (x, mean, half_width) in points {
+            let mean = mean * factor;
+            line.push((x, mean));
+            // Without an interval a short stroke shows where the value is.
+            let half = if half_width.is_finite() {
+                half_width * factor
+            } else {
+                0.0
+            };
+            let gap = (f64::NAN, f64::NAN);
+            let (low, high) = (mean - half, mean + half);
+            bars.extend([(cap(x, -1.0), high), (cap(x, 1.0), high), gap]);
+            bars.extend([(x, high), (x, low), gap]);
+            bars.extend([(cap(x, -1.0), low), (cap(x, 1.0), low), gap]);
+        }
+        marks.push(Mark::Line(
+            Line::new("", colour, bars).named(&format!("{} 95 %", series.label)),
+        ));
+        let label = if series.label.is_empty() {
+            panel.metric.as_str()
+        } else {
+            &series.label
+        };
+        marks.push(Mark::Line(Line::new(label, colour, line)));
+    }
+    let places = panel.names.iter().enumerate();
+    let places: Vec<String> = places
+        .map(|(i, name)| format!("{}: {name}", i + 1))
+        .collect();
+    let mut notes = Vec::new();
+    if !places.is_empty() {
+        notes.push(format!("{}: {}", panel.against, places.join(", ")));
+    }
+    if let Some(more @ 1..) = panel.series.len().checked_sub(MOST_LINES) {
+        notes.push(format!("{more} more lines are in points.csv"));
+    }
+    if panel
+        .series
+        .iter()
+        .any(|s| s.points.iter().any(|p| p.2.is_finite()))
+    {
+        notes.push("bars are 95 % intervals".to_owned());
+    }
+    Chart {
+        name: format!("{}-by-{}", panel.metric, panel.against),
+        title: format!("{}: {words} against {}", panel.study, panel.against),
+        about: format!(
+            "{words} of each point, with the 95 % interval of its repetitions, against {}; a line for all \
+             points that differ in nothing else.",
+            panel.against
+        ),
+        footer: tool(),
+        x,
+        y: Axis::from_zero(&words, unit),
+        marks,
+        notes,
+        ..Chart::default()
+    }
+}
+
+/// A metric in words, the unit of its axis, and what its values are multiplied by.
+fn words_of(metric: &str) -> (String, Unit, f64) {
+    let (name, unit, factor) = if let Some(name) = metric.strip_suffix("_ms") {
+        (name, Unit::Seconds, 1e-3)
+    } else if let Some(name) = metric.strip_suffix("_per_s") {
+        return (
+            format!("{} per second", name.replace('_', " ")),
+            Unit::Number,
+            1.0,
+        );
+    } else if let Some(name) = metric.strip_suffix("_s") {
+        (name, Unit::Seconds, 1.0)
+    } else {
+        (metric, Unit::Number, 1.0)
+    };
+    (name.replace('_', " "), unit, factor)
+}
+
+/// A link to a page of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// What it says.
+    pub text: String,
+    /// Where it leads, relative to the page.
+    pub to: String,
+}
+
+/// Values of parameters, number of repetitions, (mean, half width) of all metrics, links.
+pub type StudyRow = (Vec<String>, usize, Vec<(f64, f64)>, Vec<Link>);
+
+/// The table of a study.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StudyTable {
+    /// The names of the parameters.
+    pub parameters: Vec<String>,
+    /// The names of all metrics.
+    pub metrics: Vec<String>,
+    /// The points.
+    pub rows: Vec<StudyRow>,
+    /// Runs without a result, and why.
+    pub failed: Vec<(String, String)>,
+}
+
+/// Only these stand in the page, where they are known; the files hold all.
+const TELLING: [&str; 12] = [
+    "response_time_mean_ms",
+    "response_time_p50_ms",
+    "response_time_p99_ms",
+    "response_time_max_ms",
+    "read_latency_mean_ms",
+    "read_latency_p99_ms",
+    "write_latency_mean_ms",
+    "write_latency_p99_ms",
+    "throughput_per_s",
+    "megabytes_per_second",
+    "utilisation_mean",
+    "utilisation_max",
+];
+
+/// The page of a study: its table, and its charts as (title, text, SVG). It needs nothing but itself; the links
+/// lead to files in the folder `base`, which ends in `/`; without one, to those beside it.
+pub fn page_of(
+    title: &str,
+    table: &StudyTable,
+    charts: &[(String, String, String)],
+    base: &str,
+) -> String {
+    /// More rows are no page any more.
+    const MOST_ROWS: usize = 5_000;
+    let (title, tool) = (escaped(title), tool());
+    let mut body = String::new();
+    for (name, about, svg) in charts {
+        let svg = svg.find("<svg").map_or("", |at| &svg[at..]);
+        body += &format!(
+            "<figure role=\"img\" aria-label=\"{}\">\n{svg}\n<figcaption>{}</figcaption></figure>\n",
+            escaped(name),
+            escaped(about)
+        );
+    }
+    let telling = TELLING
+        .iter()
+        .filter_map(|name| table.metrics.iter().position(|m| m == name));
+    let mut columns: Vec<usize> = telling.collect();
+    if columns.is_empty() {
+        columns = (0..table.metrics.len().min(8)).collect();
+    }
+    let mut head = String::new();
+    for name in &table.parameters {
+        head += &format!("<th scope=\"col\">{}</th>", escaped(name));
+    }
+    head += "<th scope=\"col\">repetitions</th>";
+    for &column in &columns {
+        head += &format!("<th scope=\"col\">{}</th>", escaped(&table.metrics[column]));
+    }
+    head += "<th scope=\"col\">runs</th>";
+    let mut rows = String::new();
+    for (values, n, metrics, links) in table.rows.iter().take(MOST_ROWS) {
+        rows += "<tr>";
+        for value in values {
+            rows += &format!("<td>{}</td>", escaped(value));
+        }
+        rows += &format!("<td>{n}</td>");
+        for &column in &columns {
+            let (mean, half_width) = metrics[column];
+            rows += &format!("<td>{}</td>", with_half_width(mean, half_width));
+        }
+        let link = |link: &Link| {
+            format!(
+                "<a href=\"{}\">{}</a>",
+                address(base, &link.to),
+                escaped(&link.text)
+            )
+        };
+        let links: Vec<String> = links.iter().map(link).collect();
+        rows += &format!("<td>{}</td></tr>\n", links.join(" "));
+    }
+    let mut notes = String::new();
+    if table.rows.len() > MOST_ROWS {
+        let more = table.rows.len() - MOST_ROWS;
+        notes += &format!("<p>{more} more points are in points.csv.</p>\n");
+    }
+    if !table.failed.is_empty() {
+        notes += &format!("<h2>Failed: {}</h2>\n<ul>\n", table.failed.len());
+        for (path, why) in table.failed.iter().take(100) {
+            notes += &format!("<li>{}: {}</li>\n", escaped(path), escaped(why));
+        }
+        notes += "</ul>\n";
+    }
+    let [points, runs, results] =
+        ["points.csv", "runs.csv", "results.json"].map(|name| address(base, name));
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         img-src data:\">\n\
+         <meta name=\"generator\" content=\"{tool}\">\n<title>{title}</title>\n<style>\n{STYLE}\n\
+         figure svg {{ max-width: 100%; height: auto; }}\n.study {{ overflow-x: auto; }}\n\
+         .study td, .study th {{ padding: 0.2em 0.6em; text-align: right; white-space: nowrap; }}\n\
+         </style>\n</head>\n<body>\n<header><h1>{title}</h1></header>\n<main>\n{body}\
+         <h2>Points</h2>\n<p>Means over repetitions ± half the width of the 95 % interval; all metrics are in \
+         <a href=\"{points}\">points.csv</a>, every run is in <a href=\"{runs}\">runs.csv</a>, both in \
+         <a href=\"{results}\">results.json</a>.</p>\n\
+         <div class=\"study\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n\
+         {notes}</main>\n<footer>{tool}</footer>\n</body>\n</html>\n"
+    )
+}
+
+fn with_half_width(mean: f64, half_width: f64) -> String {
+    if !mean.is_finite() {
+        return String::new();
+    }
+    let short = |x: f64, digits: i32| {
+        let before = x.abs().max(1e-12).log10().floor() as i32 + 1;
+        format!("{x:.*}", (digits - before).clamp(0, 9) as usize)
+    };
+    if half_width.is_finite() && half_width > 0.0 {
+        format!("{} ± {}", short(mean, 4), short(half_width, 2))
+    } else {
+        short(mean, 4)
+    }
+}
+
+/// A path as a link has it.
+fn address(base: &str, path: &str) -> String {
+    let mut address = String::new();
+    for byte in base.bytes().chain(path.bytes()) {
+        match byte {
+            b'a'..=b'z'
+            | b'A'..=b'Z'
+            | b'0'..=b'9'
+            | b'/'
+            | b'.'
+            | b'-'
+            | b'_'
+            | b'='
+            | b'~'
+            | b',' => {
+                address.push(byte as char);
+            }
+            _ => address += &format!("%{byte:02X}"),
+        }
+    }
+    // A name with a colon at its beginning would be another kind of address.
+    if base.is_empty() {
+        format!("./{address}")
+    } else {
+        address
+    }
+}

@@ -1,0 +1,49 @@
+//! Calibration: the parameters of a device from records of it.
+//!
+//! The records are cut into halves. From the first, the training half, parameters are taken: of a disk the
+//! rotation (from when transfers end) and the seek curve (from how long positioning takes at least and at most),
+//! of an SSD how many commands it serves in parallel and how long they take. Each candidate is simulated with the
+//! same requests, and the one whose response times have the smallest demerit to those recorded is chosen. How good
+//! it is is told for the second half, which nothing was taken from.
+
+mod disk;
+mod observed;
+mod rotation;
+mod seek;
+mod simplex;
+mod ssd;
+mod trial;
+
+pub use disk::{DiskFit, How, calibrate_disk};
+pub use observed::Observed;
+pub use ssd::{SsdFit, calibrate_ssd};
+pub use trial::{Quality, Trial};
+
+use iosonar_scenario::ScenarioError;
+use iosonar_trace::TraceError;
+
+/// Why nothing was fitted.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrateError {
+    /// The records do not tell enough.
+    #[error("{0}")]
+    Records(String),
+    /// The profile is none that can be fitted.
+    #[error("{0}")]
+    Profile(String),
+    /// The records cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A candidate cannot be simulated.
+    #[error(transparent)]
+    Scenario(#[from] Box<ScenarioError>),
+    /// A file for a trial cannot be written.
+    #[error("cannot write a file for a trial simulation: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+impl From<ScenarioError> for CalibrateError {
+    fn from(error: ScenarioError) -> Self {
+        Self::Scenario(Box::new(error))
+    }
+}

@@ -1,0 +1,399 @@
+//! A disk: its rotation and its seek curves.
+
+use std::fmt::Write;
+
+use iosonar_disk_model::{DiskProfile, Geometry, SeekPoints};
+use iosonar_trace::Op;
+
+use super::observed::Served;
+use super::rotation::{End, Rotation, rotation};
+use super::seek::{Curve, Positioning, curve};
+use super::simplex::minimum;
+use super::{CalibrateError, Observed, Quality, Trial};
+
+/// How the parameters were found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum How {
+    /// From when transfers end: the places of sectors on the platter explain the times.
+    Angles {
+        /// How well all transfers agree on the rotation, 0 to 1.
+        coherence: f64,
+        /// By how much the worst request misses the seek curve, in milliseconds.
+        slack_ms: f64,
+    },
+    /// From the distribution of latencies: the places do not explain the times.
+    Distribution {
+        /// How well transfers agreed.
+        coherence: f64,
+    },
+    /// The profile that was given is better than all that was found.
+    Unchanged,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct DiskFit {
+    /// The profile.
+    pub profile: DiskProfile,
+    /// How it was found.
+    pub how: How,
+    /// With which model of the disk it is to be used: `"positional"` or `"sampled"`.
+    pub model: &'static str,
+    /// The profile that was given, on the held-out half.
+    pub before: Quality,
+    /// What was found, on the training half.
+    pub training: Quality,
+    /// The same on the held-out half.
+    pub held_out: Quality,
+}
+
+/// Below this the angles are of another disk.
+const COHERENT: f64 = 0.5;
+/// So many requests are simulated for each candidate of a search.
+const SEARCHED: usize = 20_000;
+
+/// Fits the rotation and the seek curves of `start`; its geometry (cylinders, zones, surfaces) is taken as it is.
+///
+/// # Errors
+/// If the records do not fit the disk, or a candidate cannot be simulated.
+pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFit, CalibrateError> {
+    if observed.end() > start.capacity_sectors {
+        return Err(CalibrateError::Records(format!(
+            "the records go up to sector {}, the profile '{}' has {}: it is of another disk",
+            observed.end(),
+            start.name,
+            start.capacity_sectors
+        )));
+    }
+    let (training, held_out) = observed.halves();
+    let learn = Trial::new(&training)?;
+    let judge = Trial::new(&held_out)?;
+    let found = by_angles(&training, start);
+    let coherence = found
+        .as_ref()
+        .map_or(0.0, |(_, rotation, _)| rotation.coherence);
+    let mut candidates = vec![
+        (start.clone(), "positional", How::Unchanged),
+        (start.clone(), "sampled", How::Unchanged),
+    ];
+    let is_coherent = match found {
+        Some((profile, rotation, slack_ms)) if rotation.coherence >= COHERENT => {
+            let coherence = rotation.coherence;
+            candidates.push((
+                profile,
+                "positional",
+                How::Angles {
+                    coherence,
+                    slack_ms,
+                },
+            ));
+            true
+        }
+        _ => false,
+    };
+    if !is_coherent {
+        let profile = by_distribution(&training, start)?;
+        candidates.push((profile, "sampled", How::Distribution { coherence }));
+    }
+    let mut best: Option<(DiskProfile, &'static str, How, Quality)> = None;
+    let mut before: Option<(&'static str, f64)> = None;
+    for (profile, model, how) in candidates {
+        let quality = learn.quality(&text_of(&profile, ""), &device(model))?;
+        if how == How::Unchanged && before.is_none_or(|(_, d)| quality.demerit_ms < d) {
+            before = Some((model, quality.demerit_ms));
+        }
+        if best
+            .as_ref()
+            .is_none_or(|(.., b)| quality.demerit_ms < b.demerit_ms)
+        {
+            best = Some((profile, model, how, quality));
+        }
+    }
+    let (Some((profile, model, how, training)), Some((model_before, _))) = (best, before) else {
+        return Err(CalibrateError::Records(
+            "there was nothing to choose from".to_owned(),
+        ));
+    };
+    Ok(DiskFit {
+        before: judge.quality(&text_of(start, ""), &device(model_before))?,
+        held_out: judge.quality(&text_of(&profile, ""), &device(model))?,
+        profile,
+        how,
+        model,
+        training,
+    })
+}
+
+/// The table of a scenario.
+fn device(model: &str) -> String {
+    // One disk, in stripe units so large that hardly a request lies on two.
+    format!(
+        "[array]\nlevel = \"raid0\"\ndisks = 1\nstripe_unit = \"1MiB\"\n[disk]\nprofile = \"profile.toml\"\n\
+         model = \"{model}\""
+    )
+}
+
+/// With another revolution; sectors per track stay what they are.
+fn turning(start: &DiskProfile, revolution_ms: f64, skews_turn: bool) -> DiskProfile {
+    let factor = revolution_ms / start.revolution_ms;
+    let mut profile = start.clone();
+    profile.revolution_ms = revolution_ms;
+    profile.transfer.outermost_ms_per_sector *= factor;
+    profile.transfer.innermost_ms_per_sector *= factor;
+    if skews_turn {
+        profile.geometry.track_skew_ms *= factor;
+        profile.geometry.cylinder_skew_ms *= factor;
+    }
+    profile
+}
+
+/// From when transfers end; also how much the seek curves had to be forgiven.
+fn by_angles(observed: &Observed, start: &DiskProfile) -> Option<(DiskProfile, Rotation, f64)> {
+    let geometry = Geometry::new(start);
+    let served = observed.served();
+    let fits = |s: &&Served| s.sector + u64::from(s.sectors) <= geometry.capacity();
+    let shape = &start.geometry;
+    let per_cylinder = shape.cylinder_skew_ms + f64::from(shape.surfaces - 1) * shape.track_skew_ms;
+    // Skews are times, as profiles have them, or angles, as drives are formatted.
+    let ends = |skews_turn: bool| -> Vec<End> {
+        let end = |s: &Served| {
+            let place = geometry.place(s.sector + u64::from(s.sectors) - 1);
+            let at_ms = s.done.as_millis_f64();
+            let of_track = 1.0 / f64::from(place.sectors_per_track);
+            if skews_turn {
+                return End {
+                    at_ms,
+                    turn: place.turn + of_track,
+                };
+            }
+            let skew = f64::from(place.cylinder) * per_cylinder
+                + f64::from(place.head) * shape.track_skew_ms;
+            End {
+                at_ms: at_ms - skew,
+                turn: f64::from(place.sector + 1) * of_track,
+            }
+        };
+        served.iter().filter(fits).map(end).collect()
+    };
+    let mut found = rotation(&ends(true)).map(|rotation| (rotation, true));
+    if per_cylinder > 0.0
+        && let Some(other) = rotation(&ends(false))
+        && found.is_none_or(|(first, _)| other.coherence > first.coherence)
+    {
+        found = Some((other, false));
+    }
+    let (rotation, skews_turn) = found?;
+    let mut profile = turning(start, rotation.revolution_ms, skews_turn);
+    let mut slack: f64 = 0.0;
+    let mut curves = [None, None];
+    for (number, op) in [Op::Read, Op::Write].into_iter().enumerate() {
+        let all = positionings(served, &geometry, rotation.revolution_ms, op);
+        if all.len() >= Observed::FEWEST / 2 {
+            let found = curve(&all, rotation.revolution_ms)?;
+            slack = slack.max(found.slack);
+            curves[number] = Some(found);
+        }
+    }
+    set_curves(&mut profile, curves);
+    Some((profile, rotation, slack))
+}
+
+/// How long positionings took, and over what distance: of requests that lie on one track, on another cylinder than
+/// the one before. The disk serves one at a time, whichever it chooses, and is not idle while one waits.
+fn positionings(
+    served: &[Served],
+    geometry: &Geometry,
+    revolution_ms: f64,
+    op: Op,
+) -> Vec<Positioning> {
+    let mut by_end: Vec<&Served> = served.iter().collect();
+    by_end.sort_by_key(|s| s.done);
+    let mut all = Vec::new();
+    for pair in by_end.windows(2) {
+        let (before, now) = (pair[0], pair[1]);
+        let last = now.sector + u64::from(now.sectors) - 1;
+        if now.op != op || last >= geometry.capacity() || before.sector >= geometry.capacity() {
+            continue;
+        }
+        let end_before =
+            (before.sector + u64::from(before.sectors) - 1).min(geometry.capacity() - 1);
+        let (from, to, end) = (
+            geometry.place(end_before),
+            geometry.place(now.sector),
+            geometry.place(last),
+        );
+        let distance = from.cylinder.abs_diff(to.cylinder);
+        if distance == 0 || (to.cylinder, to.head) != (end.cylinder, end.head) {
+            continue;
+        }
+        let transfer = f64::from(now.sectors) / f64::from(to.sectors_per_track) * revolution_ms;
+        let begun = now.came.max(before.done);
+        all.push(Positioning {
+            root: f64::from(distance).sqrt(),
+            ms: (now.done - begun).as_millis_f64() - transfer,
+        });
+    }
+    all
+}
+
+/// Sets the curves that were found. One of only the other kind of requests moves by as much.
+fn set_curves(profile: &mut DiskProfile, curves: [Option<Curve>; 2]) {
+    let stroke = f64::from(profile.cylinders - 1).sqrt();
+    let points = |c: Curve| SeekPoints {
+        track_to_track_ms: c.a + c.b,
+        full_stroke_ms: c.a + c.b * stroke,
+        measured: Vec::new(),
+    };
+    let old = profile.seek.clone();
+    let moved = |other: &SeekPoints, from: &SeekPoints, to: &SeekPoints| SeekPoints {
+        track_to_track_ms: (other.track_to_track_ms + to.track_to_track_ms
+            - from.track_to_track_ms)
+            .max(0.01),
+        full_stroke_ms: other.full_stroke_ms + to.full_stroke_ms - from.full_stroke_ms,
+        measured: Vec::new(),
+    };
+    match curves.map(|c| c.map(points)) {
+        [Some(read), Some(write)] => {
+            profile.seek.read = read;
+            profile.seek.write = write;
+        }
+        [Some(read), None] => {
+            profile.seek.write = moved(&old.write, &old.read, &read);
+            profile.seek.read = read;
+        }
+        [None, Some(write)] => {
+            profile.seek.read = moved(&old.read, &old.write, &write);
+            profile.seek.write = write;
+        }
+        [None, None] => {}
+    }
+}
+
+/// From the distribution of latencies alone: the smallest demerit of the sampled model.
+fn by_distribution(
+    observed: &Observed,
+    start: &DiskProfile,
+) -> Result<DiskProfile, CalibrateError> {
+    const TRIES: usize = 250;
+    let some = observed.beginning(SEARCHED);
+    let trial = Trial::new(&some)?;
+    let writes = some.latencies(Op::Write).count() >= Observed::FEWEST as u64 / 2;
+    let reads = some.latencies(Op::Read).count() >= Observed::FEWEST as u64 / 2;
+    let with = |x: &[f64]| -> DiskProfile {
+        let mut profile = turning(start, x[0], true);
+        // The shape of a curve, and its height for reads and for writes.
+        let curve = |points: &SeekPoints, least: f64, most: f64| SeekPoints {
+            track_to_track_ms: points.track_to_track_ms * least,
+            full_stroke_ms: points.full_stroke_ms * most,
+            measured: Vec::new(),
+        };
+        profile.seek.read = curve(&start.seek.read, x[1], x[2]);
+        let (least, most) = if reads && writes {
+            (x[3], x[4])
+        } else {
+            (x[1], x[2])
+        };
+        profile.seek.write = curve(&start.seek.write, least, most);
+        profile
+    };
+    let mut first = vec![start.revolution_ms, 1.0, 1.0];
+    if reads && writes {
+        first.extend([1.0, 1.0]);
+    }
+    let value = |x: &[f64]| -> Result<f64, CalibrateError> {
+        let text = text_of(&with(x), "");
+        if DiskProfile::parse(&text, "candidate").is_err() {
+            return Ok(f64::INFINITY);
+        }
+        Ok(trial.quality(&text, &device("sampled"))?.demerit_ms)
+    };
+    let (best, _) = minimum(&first, 0.15, TRIES, value)?;
+    Ok(with(&best))
+}
+
+impl DiskFit {
+    /// The profile as a file; `provenance` says where it comes from, in lines.
+    pub fn text(&self, provenance: &str) -> String {
+        text_of(&self.profile, provenance)
+    }
+}
+
+/// A profile as a file.
+fn text_of(profile: &DiskProfile, provenance: &str) -> String {
+    let mut text = String::new();
+    for line in provenance.lines() {
+        let _ = writeln!(text, "# {line}");
+    }
+    let description = toml::Value::String(profile.description.clone());
+    let zoning = match profile.transfer.zoning {
+        iosonar_disk_model::Zoning::SectorsPerTrackLinear => "sectors-per-track-linear",
+        iosonar_disk_model::Zoning::TimePerSectorLinear => "time-per-sector-linear",
+    };
+    let _ = write!(
+        text,
+        "description = {description}\ncylinders = {}\nrevolution_ms = {:?}\ncapacity_sectors = {}\n\n\
+         [transfer]\noutermost_ms_per_sector = {:?}\ninnermost_ms_per_sector = {:?}\nzoning = \"{zoning}\"\n",
+        profile.cylinders,
+        profile.revolution_ms,
+        profile.capacity_sectors,
+        profile.transfer.outermost_ms_per_sector,
+        profile.transfer.innermost_ms_per_sector,
+    );
+    for (name, points) in [("read", &profile.seek.read), ("write", &profile.seek.write)] {
+        let _ = write!(
+            text,
+            "\n[seek.{name}]\ntrack_to_track_ms = {:?}\nfull_stroke_ms = {:?}\n",
+            points.track_to_track_ms, points.full_stroke_ms
+        );
+        if !points.measured.is_empty() {
+            let _ = writeln!(text, "measured = {:?}", pairs(&points.measured));
+        }
+    }
+    let geometry = &profile.geometry;
+    let _ = write!(
+        text,
+        "\n[geometry]\nsurfaces = {}\nhead_switch_ms = {:?}\n",
+        geometry.surfaces, geometry.head_switch_ms
+    );
+    if let Some(switch) = geometry.cylinder_switch_ms {
+        let _ = writeln!(text, "cylinder_switch_ms = {switch:?}");
+    }
+    let _ = write!(
+        text,
+        "track_skew_ms = {:?}\ncylinder_skew_ms = {:?}\n",
+        geometry.track_skew_ms, geometry.cylinder_skew_ms
+    );
+    for zone in &geometry.zones {
+        let _ = write!(
+            text,
+            "\n[[geometry.zones]]\nfirst_cylinder = {}\nsectors_per_track = {}\n",
+            zone.first_cylinder, zone.sectors_per_track
+        );
+    }
+    text
+}
+
+fn pairs(points: &[(f64, f64)]) -> Vec<[f64; 2]> {
+    points.iter().map(|&(d, ms)| [d, ms]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn a_profile_that_is_written_is_read_as_the_same() {
+        let profile = DiskProfile::load("seagate-st3500630ns", Path::new(".")).unwrap();
+        let text = text_of(&profile, "two\nlines");
+        assert!(text.starts_with("# two\n# lines\n"));
+        let read = DiskProfile::parse(&text, "x").unwrap();
+        assert_eq!(
+            DiskProfile {
+                name: profile.name.clone(),
+                ..read
+            },
+            profile
+        );
+    }
+}

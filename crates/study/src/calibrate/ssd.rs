@@ -1,0 +1,260 @@
+//! An SSD, or anything that serves several requests at a time: how many, and how long they take.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt::Write;
+
+use iosonar_trace::Op;
+use iosonar_units::{Nanos, SECTOR_BYTES};
+
+use super::{CalibrateError, Observed, Quality, Trial};
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct SsdFit {
+    /// How many requests are served at a time.
+    pub channels: u32,
+    /// What a KiB costs, for a read and for a write, in microseconds.
+    pub us_per_kib: [f64; 2],
+    /// The quantiles of service times without that, in microseconds.
+    pub quantiles: [Vec<(f64, f64)>; 2],
+    /// The demerit in milliseconds of each number of channels that was tried.
+    pub tried: Vec<(u32, f64)>,
+    /// On the training half.
+    pub training: Quality,
+    /// On the held-out half.
+    pub held_out: Quality,
+    /// How much it holds, in bytes.
+    pub capacity: u64,
+}
+
+/// Fits the service times of reads and writes, and how many are served at a time; `capacity` in bytes, if it
+/// is more than the records show.
+///
+/// # Errors
+/// If the records tell too little, or a candidate cannot be simulated.
+pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFit, CalibrateError> {
+    const UNIT: u64 = 1 << 20;
+    let shown = (observed.end() * SECTOR_BYTES).div_ceil(UNIT) * UNIT;
+    let capacity = shown.max(capacity.unwrap_or(0));
+    let (training, held_out) = observed.halves();
+    let learn = Trial::new(&training)?;
+    let mut tried = Vec::new();
+    let mut best: Option<(Candidate, Quality)> = None;
+    let most = most_at_once(&training);
+    let mut channels = 1;
+    loop {
+        let candidate = Candidate::new(&training, channels);
+        let quality = learn.quality(&candidate.text(capacity, "", ""), DEVICE)?;
+        tried.push((channels, quality.demerit_ms));
+        if best
+            .as_ref()
+            .is_none_or(|(_, b)| quality.demerit_ms < b.demerit_ms)
+        {
+            best = Some((candidate, quality));
+        }
+        if channels >= most || channels >= 1 << 12 {
+            break;
+        }
+        // Few are told apart exactly, many by their order.
+        channels = if channels < 8 {
+            channels + 1
+        } else {
+            channels + channels / 4
+        };
+    }
+    let Some((candidate, training)) = best else {
+        return Err(CalibrateError::Records(
+            "there was nothing to choose from".to_owned(),
+        ));
+    };
+    let held_out = Trial::new(&held_out)?.quality(&candidate.text(capacity, "", ""), DEVICE)?;
+    Ok(SsdFit {
+        channels: candidate.channels,
+        us_per_kib: candidate.us_per_kib,
+        quantiles: candidate.quantiles,
+        tried,
+        training,
+        held_out,
+        capacity,
+    })
+}
+
+const DEVICE: &str = "[ssd]\nprofile = \"profile.toml\"";
+
+/// The largest number of requests at the device at once.
+fn most_at_once(observed: &Observed) -> u32 {
+    let mut ends: BinaryHeap<Reverse<Nanos>> = BinaryHeap::new();
+    let mut most = 0;
+    for served in observed.served() {
+        while ends.peek().is_some_and(|Reverse(end)| *end <= served.came) {
+            ends.pop();
+        }
+        ends.push(Reverse(served.done));
+        most = most.max(ends.len());
+    }
+    most as u32
+}
+
+struct Candidate {
+    channels: u32,
+    us_per_kib: [f64; 2],
+    quantiles: [Vec<(f64, f64)>; 2],
+}
+
+impl Candidate {
+    /// What services were like if so many are served at a time, first come, first served.
+    fn new(observed: &Observed, channels: u32) -> Self {
+        let mut free: BinaryHeap<Reverse<Nanos>> =
+            (0..channels).map(|_| Reverse(Nanos::ZERO)).collect();
+        // Kibibytes and microseconds.
+        let mut services: [Vec<(f64, f64)>; 2] = [Vec::new(), Vec::new()];
+        for served in observed.served() {
+            let Some(Reverse(since)) = free.pop() else {
+                continue;
+            };
+            let begun = served.came.max(since);
+            // Where requests overtake each other, one may be complete before it could have begun.
+            let time = served.done.saturating_sub(begun);
+            free.push(Reverse(served.done.max(begun)));
+            let kib = f64::from(served.sectors) * SECTOR_BYTES as f64 / 1024.0;
+            services[usize::from(served.op == Op::Write)].push((kib, time.get() as f64 / 1e3));
+        }
+        for kind in 0..2 {
+            if services[kind].is_empty() {
+                let other = services[1 - kind].clone();
+                services[kind] = other;
+            }
+        }
+        let us_per_kib = [slope(&services[0]), slope(&services[1])];
+        let quantiles = [0, 1].map(|kind| quantiles(&services[kind], us_per_kib[kind]));
+        Self {
+            channels,
+            us_per_kib,
+            quantiles,
+        }
+    }
+
+    /// As a profile.
+    fn text(&self, capacity: u64, provenance: &str, description: &str) -> String {
+        profile_text(
+            self.channels,
+            self.us_per_kib,
+            &self.quantiles,
+            capacity,
+            provenance,
+            description,
+        )
+    }
+}
+
+/// What a KiB costs: by least squares, and nothing where larger requests are not slower.
+fn slope(services: &[(f64, f64)]) -> f64 {
+    let n = services.len() as f64;
+    let (x, y) = services
+        .iter()
+        .fold((0.0, 0.0), |s, v| (s.0 + v.0 / n, s.1 + v.1 / n));
+    let mut squares = (0.0, 0.0);
+    for (kib, us) in services {
+        squares.0 += (kib - x).powi(2);
+        squares.1 += (kib - x) * (us - y);
+    }
+    let slope = if squares.0 > 0.0 {
+        (squares.1 / squares.0).max(0.0)
+    } else {
+        0.0
+    };
+    // No more than would leave the quickest ones nothing.
+    let most = services.iter().map(|(kib, us)| us / kib);
+    slope.min(quantile(&mut most.collect::<Vec<_>>(), 0.05))
+}
+
+fn quantile(values: &mut [f64], p: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let at = p * (values.len() - 1) as f64;
+    let (below, share) = (at.floor() as usize, at.fract());
+    let above = (below + 1).min(values.len() - 1);
+    values[below] + (values[above] - values[below]) * share
+}
+
+/// The quantiles of what is left without the cost of the size; more of them at the ends.
+fn quantiles(services: &[(f64, f64)], us_per_kib: f64) -> Vec<(f64, f64)> {
+    let mut rest: Vec<f64> = services
+        .iter()
+        .map(|(kib, us)| (us - us_per_kib * kib).max(0.0))
+        .collect();
+    let mut shares: Vec<f64> = vec![0.0, 0.001, 0.002, 0.005];
+    shares.extend((1..=98).map(|i| f64::from(i) / 100.0));
+    shares.extend([
+        0.985, 0.99, 0.992, 0.994, 0.996, 0.998, 0.999, 0.9995, 0.9998, 0.9999, 1.0,
+    ]);
+    rest.sort_by(f64::total_cmp);
+    let n = (rest.len() - 1) as f64;
+    let at = |p: f64| {
+        let (below, share) = ((p * n).floor() as usize, (p * n).fract());
+        let above = (below + 1).min(rest.len() - 1);
+        rest[below] + (rest[above] - rest[below]) * share
+    };
+    shares.into_iter().map(|p| (p, at(p))).collect()
+}
+
+impl SsdFit {
+    /// The profile as a file; `provenance` says where it comes from, in lines.
+    pub fn text(&self, provenance: &str, description: &str) -> String {
+        profile_text(
+            self.channels,
+            self.us_per_kib,
+            &self.quantiles,
+            self.capacity,
+            provenance,
+            description,
+        )
+    }
+}
+
+/// A profile in which nothing takes time but what was measured.
+fn profile_text(
+    channels: u32,
+    us_per_kib: [f64; 2],
+    quantiles: &[Vec<(f64, f64)>; 2],
+    capacity: u64,
+    provenance: &str,
+    description: &str,
+) -> String {
+    let mut text = String::new();
+    for line in provenance.lines() {
+        let _ = writeln!(text, "# {line}");
+    }
+    let description = toml::Value::String(description.to_owned());
+    let _ = write!(
+        text,
+        "description = {description}\ninterface = \"nvme\"\nstorage = \"measured\"\n\n\
+         # Everything on the way is in the measured times.\n\
+         [driver]\nsubmit_us = 0.0\ncomplete_us = 0.0\ninterrupt_us = 0.0\nselect_us = 0.0\ndoorbell_us = 0.0\n\n\
+         [nvme]\nqueues = 1\ndepth = 65535\nmost_commands = 65535\nmost_transfer = \"64MiB\"\n\n\
+         [pcie]\ndescriptor_setup_us = 0.0\nto_host_setup_us = 0.0\nfrom_host_setup_us = 0.0\n\
+         to_host_mb_per_s = inf\nfrom_host_mb_per_s = inf\n\n\
+         [controller]\ncommand_us = 0.0\n\n\
+         [measured]\ncapacity = \"{capacity}\"\nchannels = {channels}\n\
+         read_us_per_kib = {:?}\nwrite_us_per_kib = {:?}\n",
+        rounded(us_per_kib[0]),
+        rounded(us_per_kib[1]),
+    );
+    for (name, quantiles) in [("read", &quantiles[0]), ("write", &quantiles[1])] {
+        let _ = writeln!(
+            text,
+            "# Share of the requests, and microseconds that so many do not exceed."
+        );
+        let _ = writeln!(text, "{name}_quantiles = [");
+        for (p, us) in quantiles {
+            let _ = writeln!(text, "  [{p:?}, {:?}],", rounded(*us));
+        }
+        text += "]\n";
+    }
+    text
+}
+
+/// To nanoseconds.
+fn rounded(us: f64) -> f64 {
+    (us * 1e3).round() / 1e3
+}

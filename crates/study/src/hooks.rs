@@ -1,0 +1,14 @@
+//! What happens around a run: phases, and the hooks that act in them.
+//!
+//! Each run goes through [`Phase::Prepare`], [`Phase::Setup`], [`Phase::Run`], [`Phase::Cleanup`] and
+//! [`Phase::Finish`], each for all hooks in their order, the last two in reverse order and also after a failure
+//! or an interrupt. A hook is built in or any executable.
+
+mod built_in;
+mod child;
+mod file;
+mod phases;
+
+pub use child::{Ended, run_child};
+pub use file::{HookFile, Phase};
+pub use phases::{Around, HookError, Log, Stop};

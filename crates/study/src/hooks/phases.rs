@@ -1,0 +1,423 @@
+//! Carrying hooks out.
+
+use std::fmt;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::built_in::BuiltIn;
+use super::{HookFile, Phase, run_child};
+use crate::sweep::Settings;
+
+/// How often it was asked to stop.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    times: Arc<AtomicUsize>,
+    asked: Arc<AtomicBool>,
+}
+
+impl Stop {
+    /// Asks once more: the first time what is under way is ended in order, then at once.
+    pub fn ask(&self) {
+        self.times.fetch_add(1, Relaxed);
+        self.asked.store(true, Relaxed);
+    }
+
+    /// How often it was asked.
+    pub fn times(&self) -> usize {
+        self.times.load(Relaxed)
+    }
+
+    /// Whether it was asked.
+    pub fn is_asked(&self) -> bool {
+        self.asked.load(Relaxed)
+    }
+
+    /// A flag that others may look at.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.asked)
+    }
+}
+
+/// What a run and its hooks say, kept in its folder; the file is there as soon as there is something in it.
+#[derive(Debug)]
+pub struct Log {
+    path: PathBuf,
+    file: Option<fs::File>,
+}
+
+impl Log {
+    /// A log in the file `path`.
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, file: None }
+    }
+
+    /// Adds text, and the end of its last line.
+    pub fn add(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        if self.file.is_none() {
+            self.file = fs::OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(&self.path)
+                .ok();
+        }
+        if let Some(file) = &mut self.file {
+            let end = if text.ends_with('\n') { "" } else { "\n" };
+            // A log that cannot be written ends no run.
+            let _ = file.write_all(format!("{text}{end}").as_bytes());
+        }
+    }
+}
+
+/// Why a run was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HookError {
+    /// A hook failed.
+    Failed(String),
+    /// A hook says that this run is to be left out.
+    Skip(String),
+    /// It was interrupted.
+    Interrupted,
+}
+
+impl fmt::Display for HookError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(why) | Self::Skip(why) => f.write_str(why),
+            Self::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+/// A run as its hooks see it, and what they change of it.
+#[derive(Debug)]
+pub struct Around<'a> {
+    /// Its hooks.
+    pub hooks: &'a [HookFile],
+    /// The folder of the experiment file, from which executables are looked for.
+    pub origin: &'a Path,
+    /// The tree.
+    pub root: &'a Path,
+    /// The run's folder in the tree.
+    pub path: &'a Path,
+    /// Its folder.
+    pub folder: &'a Path,
+    /// Its parameters.
+    pub parameters: &'a [(String, String)],
+    /// What is set.
+    pub settings: Settings,
+    /// The targets of a replay.
+    pub targets: Vec<String>,
+    /// Targets whose content may be destroyed.
+    pub destroy: &'a [PathBuf],
+    /// What later hooks and the run find in their environment.
+    pub env: Vec<(String, String)>,
+    /// This program, for hooks that are commands of it.
+    pub program: &'a Path,
+    /// What was said.
+    pub log: Log,
+    /// Whether it is to end.
+    pub stop: &'a Stop,
+}
+
+/// A preparation that is done once is done by one run, while others wait.
+static PREPARING: Mutex<()> = Mutex::new(());
+
+impl Around<'_> {
+    /// Goes through all phases, with `run` as the run itself.
+    ///
+    /// # Errors
+    /// The first of what failed; the later phases were gone through all the same.
+    pub fn all_phases<T>(
+        &mut self,
+        before_run: impl FnOnce(&mut Self) -> Result<(), HookError>,
+        run: impl FnOnce(&mut Self) -> Result<T, HookError>,
+    ) -> Result<T, HookError> {
+        if self.hooks.is_empty() {
+            before_run(self)?;
+            return run(self);
+        }
+        let (mut prepared, mut set_up) = (0, 0);
+        let outcome = self.forward(&mut prepared, &mut set_up, before_run, run);
+        let mut failure = None;
+        for (phase, begun) in [(Phase::Cleanup, set_up), (Phase::Finish, prepared)] {
+            for number in (0..begun).rev() {
+                if let Err(error) = self.act(number, phase, outcome.is_ok()) {
+                    self.log.add(&format!("{phase}: {error}"));
+                    failure.get_or_insert(error);
+                }
+            }
+        }
+        match (outcome, failure) {
+            (Ok(_), Some(error)) => Err(error),
+            (outcome, _) => outcome,
+        }
+    }
+
+    fn forward<T>(
+        &mut self,
+        prepared: &mut usize,
+        set_up: &mut usize,
+        before_run: impl FnOnce(&mut Self) -> Result<(), HookError>,
+        run: impl FnOnce(&mut Self) -> Result<T, HookError>,
+    ) -> Result<T, HookError> {
+        self.forward_phase(Phase::Prepare, prepared)?;
+        self.forward_phase(Phase::Setup, set_up)?;
+        before_run(self)?;
+        self.forward_phase(Phase::Run, &mut 0)?;
+        self.interrupted()?;
+        run(self)
+    }
+
+    fn forward_phase(&mut self, phase: Phase, begun: &mut usize) -> Result<(), HookError> {
+        for number in 0..self.hooks.len() {
+            self.interrupted()?;
+            // What was begun is put back, also if it failed half-way.
+            *begun = number + 1;
+            self.act(number, phase, true)?;
+        }
+        Ok(())
+    }
+
+    /// Waits so long, or until it is to end.
+    ///
+    /// # Errors
+    /// If it was interrupted.
+    pub fn wait(&self, seconds: f64) -> Result<(), HookError> {
+        let end = Instant::now() + Duration::from_secs_f64(seconds);
+        while let left @ 1.. = end.saturating_duration_since(Instant::now()).as_micros() {
+            self.interrupted()?;
+            thread::sleep(Duration::from_micros(left.min(20_000) as u64));
+        }
+        Ok(())
+    }
+
+    fn interrupted(&self) -> Result<(), HookError> {
+        if self.stop.is_asked() {
+            return Err(HookError::Interrupted);
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, number: usize, phase: Phase, is_well: bool) -> Result<(), HookError> {
+        let hook = self.hooks[number].clone();
+        if phase == Phase::Prepare && hook.is_once() {
+            let _alone = PREPARING.lock().unwrap_or_else(PoisonError::into_inner);
+            let marker = self.root.join(format!(
+                "prepared-{}-{}",
+                number + 1,
+                file_name(hook.name())
+            ));
+            if let Ok(before) = fs::read_to_string(&marker) {
+                self.log.add(&format!(
+                    "prepare: {} was done before ({})",
+                    hook.name(),
+                    before.trim_end()
+                ));
+                return self.take_out(&marker.with_extension("json"), hook.name());
+            }
+            let out = self.act_now(&hook, phase, is_well)?;
+            if let Some(out) = out {
+                // What it said is said to later runs, too.
+                let _ = fs::write(marker.with_extension("json"), out);
+            }
+            return fs::write(&marker, format!("by {}\n", self.path.display())).map_err(|e| {
+                HookError::Failed(format!("{}: cannot write: {e}", marker.display()))
+            });
+        }
+        self.act_now(&hook, phase, is_well).map(|_| ())
+    }
+
+    /// Does it; returns what it wrote for us.
+    fn act_now(
+        &mut self,
+        hook: &HookFile,
+        phase: Phase,
+        is_well: bool,
+    ) -> Result<Option<Vec<u8>>, HookError> {
+        if let Some(name) = &hook.built_in {
+            let built_in = BuiltIn::new(name, &hook.options).map_err(HookError::Failed)?;
+            return built_in.act(self, phase, is_well).map(|()| None);
+        }
+        if hook
+            .phases
+            .as_ref()
+            .is_some_and(|phases| !phases.contains(&phase))
+        {
+            return Ok(None);
+        }
+        let executable = hook.run.as_deref().unwrap_or_default();
+        // With a slash it is a path, without one a name on PATH, unless there is such a file.
+        let beside = self.origin.join(executable);
+        let executable = if executable.contains('/') || beside.is_file() {
+            std::path::absolute(&beside).unwrap_or(beside)
+        } else {
+            PathBuf::from(executable)
+        };
+        let out = self.folder.join(".hook-out.json");
+        let _ = fs::remove_file(&out);
+        let mut command = Command::new(executable);
+        command.args(&hook.args).arg(phase.name());
+        command.env("IOSONAR_HOOK_OUT", &out);
+        command.env("IOSONAR_OK", if is_well { "1" } else { "0" });
+        let result = self.call(&mut command, hook.name(), phase);
+        let told = fs::read(&out).ok();
+        let taken = self.take_out(&out, hook.name());
+        let _ = fs::remove_file(&out);
+        result?;
+        taken.map(|()| told)
+    }
+
+    /// Runs a program with everything that hooks are told.
+    pub(super) fn call(
+        &mut self,
+        command: &mut Command,
+        name: &str,
+        phase: Phase,
+    ) -> Result<Vec<u8>, HookError> {
+        self.tell(command, phase);
+        self.log.add(&format!("{phase}: {}", line_of(command)));
+        let told = self.as_json(phase).to_string();
+        // What puts things back is not ended by the signal that made it necessary.
+        let stop = (!matches!(phase, Phase::Cleanup | Phase::Finish)).then_some(self.stop);
+        let ended = run_child(command, told.as_bytes(), stop)
+            .map_err(|e| HookError::Failed(format!("{phase}: {name}: cannot be started: {e}")))?;
+        self.log.add(&String::from_utf8_lossy(&ended.output));
+        self.log.add(&String::from_utf8_lossy(&ended.errors));
+        if ended.status.success() {
+            return Ok(ended.output);
+        }
+        if stop.is_some_and(Stop::is_asked) {
+            return Err(HookError::Interrupted);
+        }
+        let (how, words) = (ended.how(), ended.last_words());
+        let colon = if words.is_empty() { "" } else { ": " };
+        Err(HookError::Failed(format!(
+            "{phase}: {name}: {how}{colon}{words}"
+        )))
+    }
+
+    /// Puts what hooks are told into the environment.
+    fn tell(&self, command: &mut Command, phase: Phase) {
+        command
+            .env("IOSONAR_PHASE", phase.name())
+            .env("IOSONAR_RUN", self.path)
+            .env("IOSONAR_RUN_DIR", absolute(self.folder))
+            .env("IOSONAR_TREE", absolute(self.root))
+            .env("IOSONAR_TARGETS", self.targets.join(" "));
+        for (name, value) in self.parameters {
+            command.env(format!("IOSONAR_PARAM_{}", variable(name)), value);
+        }
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+    }
+
+    fn as_json(&self, phase: Phase) -> Value {
+        let map = |pairs: &[(String, String)]| -> Value {
+            let pairs = pairs
+                .iter()
+                .map(|(name, value)| (name.clone(), json!(value)));
+            Value::Object(pairs.collect())
+        };
+        json!({
+            "phase": phase.name(),
+            "run": self.path,
+            "run_dir": absolute(self.folder),
+            "tree": absolute(self.root),
+            "parameters": map(self.parameters),
+            "settings": map(&self.settings),
+            "targets": self.targets,
+            "env": map(&self.env),
+        })
+    }
+
+    /// Does what a hook wrote into the file that it was given: other targets, more environment, no run.
+    fn take_out(&mut self, out: &Path, name: &str) -> Result<(), HookError> {
+        let Ok(text) = fs::read(out) else {
+            return Ok(());
+        };
+        let wrong = |problem: String| {
+            HookError::Failed(format!(
+                "{name}: what it wrote to IOSONAR_HOOK_OUT {problem}"
+            ))
+        };
+        let told: Value =
+            serde_json::from_slice(&text).map_err(|e| wrong(format!("is no JSON: {e}")))?;
+        let told = told
+            .as_object()
+            .ok_or_else(|| wrong("is no object".to_owned()))?;
+        let strings = |value: &Value| -> Option<Vec<String>> {
+            let list = value.as_array()?.iter();
+            list.map(|v| v.as_str().map(str::to_owned)).collect()
+        };
+        for (key, value) in told {
+            match (key.as_str(), value) {
+                ("targets", list) => {
+                    self.targets = strings(list).ok_or_else(|| {
+                        wrong("has 'targets' that are no list of strings".to_owned())
+                    })?;
+                }
+                ("env", Value::Object(env)) => {
+                    for (name, value) in env {
+                        let value = value
+                            .as_str()
+                            .map_or_else(|| value.to_string(), str::to_owned);
+                        self.env.push((name.clone(), value));
+                    }
+                }
+                ("skip", Value::String(reason)) => return Err(HookError::Skip(reason.clone())),
+                _ => {
+                    return Err(wrong(format!(
+                        "has '{key}' = {value}, expected \"targets\": [...], \"env\": {{...}}, \"skip\": \"reason\""
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// A name of an environment variable.
+fn variable(name: &str) -> String {
+    let upper = name.to_uppercase();
+    upper
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect()
+}
+
+/// A name as a part of a file's name.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() { c } else { '_' };
+    name.chars().map(plain).collect()
+}
+
+/// A command as one would type it.
+fn line_of(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let quoted = |word: &std::ffi::OsStr| {
+        let word = word.to_string_lossy();
+        if word.is_empty()
+            || word.contains(|c: char| c.is_whitespace() || "'\"$`\\&;|<>*?()".contains(c))
+        {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        } else {
+            word.into_owned()
+        }
+    };
+    words.map(quoted).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,38 @@
+//! Sweeps: many runs over the values of parameters.
+//!
+//! An [`ExperimentFile`] or a tree of folders says which [`Run`]s there are; each has a folder of its own whose
+//! path tells its parameters. [`carry_out`] does those that are not done yet, several at a time, with the
+//! [hooks](crate::hooks) around each; a [`Carrier`] does the run itself. What is whole is never repeated, what
+//! was cut off starts afresh. The [`table`](Study) is made from the folders.
+
+mod carry_out;
+mod condition;
+mod design;
+mod error;
+mod file;
+mod folder;
+mod run;
+mod table;
+mod tree;
+mod values;
+
+pub use carry_out::{Carrier, Done, Event, Failure, How, Tally, Task, carry_out};
+pub use condition::Condition;
+pub use error::SweepError;
+pub use file::{Base, ChartFile, ExperimentFile, SlurmFile};
+pub use folder::{
+    FAILED, LOG, RECORDS, RESULT, RUN, SCENARIO, STOP, State, Tree, rename_repadded, result, state,
+};
+pub use run::{Changes, Common, Precision, Run, runs_of, words};
+pub use table::{Figure, Metrics, PointRow, RunRow, Study, metrics_of};
+pub use tree::runs_of_tree;
+pub use values::{Level, Settings};
+
+/// Fewer repetitions do not tell how precise a mean is.
+pub const FEWEST_FOR_PRECISION: u32 = 10;
+
+/// The folder of a tree for its charts.
+pub const CHARTS: &str = "charts";
+
+/// More runs need a word.
+pub const MOST_RUNS: u64 = 1_000_000;

@@ -1,0 +1,268 @@
+//! What may be written in an experiment file.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::SweepError;
+use super::values::{Settings, flat};
+use crate::hooks::HookFile;
+
+/// An experiment as it is written: a base, the parameters to vary, what happens around each run.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentFile {
+    /// The base is a simulation: its scenario, relative to this file.
+    pub scenario: Option<PathBuf>,
+    /// The base is a replay: its load, its target, and every other option of `replay` by its name.
+    pub replay: Option<Table>,
+    /// Where all randomness comes from, instead of the scenario's seed.
+    pub seed: Option<u64>,
+    /// How often each point is simulated, with independent seeds; with `precision`, at most.
+    pub replications: Option<u32>,
+    /// How often each point is replayed.
+    pub repeat: Option<u32>,
+    /// Replications end when half the width of the 95 % interval is below this share of the mean ...
+    pub precision: Option<f64>,
+    /// ... of this metric.
+    pub precision_of: Option<String>,
+    /// Whether each run keeps its requests as `records.ios`.
+    #[serde(default)]
+    pub records: bool,
+    /// Values that are the same in all runs.
+    #[serde(default)]
+    pub set: Table,
+    /// The parameters, each with its values: all combinations.
+    #[serde(default)]
+    pub vary: Table,
+    /// Single points.
+    #[serde(default)]
+    pub case: Vec<Table>,
+    /// Which points there are.
+    #[serde(rename = "where")]
+    pub condition: Option<String>,
+    /// So many points at random instead of all.
+    pub sample: Option<u64>,
+    /// Each parameter alone is varied from the base.
+    #[serde(default)]
+    pub one_at_a_time: bool,
+    /// What keys are called in paths and tables, instead of their last part.
+    #[serde(default)]
+    pub names: Table,
+    /// What happens around each run.
+    #[serde(default)]
+    pub hook: Vec<HookFile>,
+    /// The operator is told this before each run, and waited for.
+    pub manual: Option<String>,
+    /// How many seconds to wait between setup and run.
+    pub settle: Option<f64>,
+    /// Which charts are drawn, instead of the usual ones.
+    #[serde(default)]
+    pub chart: Vec<ChartFile>,
+    /// How runs are handed to Slurm.
+    #[serde(default)]
+    pub slurm: SlurmFile,
+}
+
+/// An entry `[[chart]]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChartFile {
+    /// What goes upwards: a metric of the table.
+    pub metric: String,
+    /// What goes to the right: a parameter.
+    pub against: String,
+    /// A line for each value of this parameter; if it is not given, of all others.
+    pub by: Option<String>,
+}
+
+/// The table `[slurm]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SlurmFile {
+    /// `--partition`.
+    pub partition: Option<String>,
+    /// `--time`.
+    pub time: Option<String>,
+    /// `--mem`.
+    pub memory: Option<String>,
+    /// `--cpus-per-task`.
+    pub cpus: u32,
+    /// More options of sbatch, word by word.
+    pub options: Vec<String>,
+    /// How many runs a task of the array does, one after the other; if it is not given, as many as make at most
+    /// 1 000 tasks.
+    pub chunk: Option<usize>,
+    /// How many tasks may run at once.
+    pub most_tasks: Option<u32>,
+    /// How often runs that came to no result are handed in again.
+    pub retries: u32,
+}
+
+impl Default for SlurmFile {
+    fn default() -> Self {
+        Self {
+            partition: None,
+            time: None,
+            memory: None,
+            cpus: 1,
+            options: Vec::new(),
+            chunk: None,
+            most_tasks: None,
+            retries: 1,
+        }
+    }
+}
+
+/// What a run does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// It simulates the scenario in this file.
+    Simulation(PathBuf),
+    /// It replays.
+    Replay,
+}
+
+impl ExperimentFile {
+    /// Reads the experiment file `path`.
+    ///
+    /// # Errors
+    /// If it cannot be read or is none.
+    pub fn read(path: &Path) -> Result<Self, SweepError> {
+        let text =
+            std::fs::read_to_string(path).map_err(SweepError::io(path, "read the experiment"))?;
+        Self::parse(&text, path)
+    }
+
+    /// From the text of the file `path`.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, SweepError> {
+        let file: Self = toml::from_str(text).map_err(|e| SweepError::Syntax {
+            path: path.to_owned(),
+            message: e.to_string(),
+        })?;
+        file.check(path)?;
+        Ok(file)
+    }
+
+    /// From tables that lie above each other, as those of a tree do.
+    pub(super) fn from_table(table: Table, path: &Path) -> Result<Self, SweepError> {
+        let file: Self = Value::Table(table)
+            .try_into()
+            .map_err(|e: toml::de::Error| SweepError::Syntax {
+                path: path.to_owned(),
+                message: e.to_string(),
+            })?;
+        file.check(path)?;
+        Ok(file)
+    }
+
+    fn check(&self, path: &Path) -> Result<(), SweepError> {
+        let wrong = |key: &str, problem: &str| {
+            Err(SweepError::Value {
+                path: path.to_owned(),
+                key: key.to_owned(),
+                problem: problem.to_owned(),
+            })
+        };
+        if self.scenario.is_some() && self.replay.is_some() {
+            return wrong(
+                "replay",
+                "is given beside 'scenario': a run is one or the other",
+            );
+        }
+        for (key, number) in [("replications", self.replications), ("repeat", self.repeat)] {
+            if number == Some(0) {
+                return wrong(key, "is 0, expected at least 1");
+            }
+        }
+        if self.repeat.is_some() && self.scenario.is_some() {
+            return wrong("repeat", "is for replays; simulations have 'replications'");
+        }
+        if self.replications.is_some() && self.replay.is_some() {
+            return wrong("replications", "is for simulations; replays have 'repeat'");
+        }
+        if let Some(p) = self.precision
+            && !(1e-6..1.0).contains(&p)
+        {
+            let problem =
+                format!("is {p}, expected a share from 0.000001 to below 1, such as 0.01");
+            return wrong("precision", &problem);
+        }
+        if let (Some(_), Some(most)) = (self.precision, self.replications.or(self.repeat))
+            && most < super::FEWEST_FOR_PRECISION
+        {
+            let problem = format!(
+                "is {most}, expected at least {} with 'precision': fewer do not tell how precise a mean is",
+                super::FEWEST_FOR_PRECISION
+            );
+            return wrong(
+                if self.replay.is_some() {
+                    "repeat"
+                } else {
+                    "replications"
+                },
+                &problem,
+            );
+        }
+        if let Some(seed) = self.seed
+            && i64::try_from(seed).is_err()
+        {
+            return wrong("seed", "is above what TOML can hold");
+        }
+        if let Some(s) = self.settle
+            && !(0.0..=1e6).contains(&s)
+        {
+            return wrong("settle", &format!("is {s}, expected seconds, 0 to 1e6"));
+        }
+        if self.one_at_a_time && self.sample.is_some() {
+            return wrong("sample", "is for all combinations, not for 'one_at_a_time'");
+        }
+        if self.slurm.cpus == 0 || self.slurm.chunk == Some(0) || self.slurm.most_tasks == Some(0) {
+            return wrong(
+                "slurm",
+                "has a 0, expected at least 1 for 'cpus', 'chunk' and 'most_tasks'",
+            );
+        }
+        for hook in &self.hook {
+            if let Err(problem) = hook.check() {
+                return wrong("hook", &problem);
+            }
+        }
+        Ok(())
+    }
+
+    /// What runs do; relative paths are relative to the experiment file `path`.
+    pub(super) fn base(&self, path: &Path) -> Result<Base, SweepError> {
+        match (&self.scenario, &self.replay) {
+            (Some(scenario), _) => {
+                let folder = path.parent().unwrap_or(Path::new(""));
+                Ok(Base::Simulation(folder.join(scenario)))
+            }
+            (None, Some(_)) => Ok(Base::Replay),
+            (None, None) => Err(SweepError::Value {
+                path: path.to_owned(),
+                key: "scenario".to_owned(),
+                problem: "is missing, and so is [replay]: say what a run does".to_owned(),
+            }),
+        }
+    }
+
+    /// The settings that all runs share.
+    pub(super) fn shared_settings(&self) -> Settings {
+        let mut settings: Settings = self.replay.iter().flat_map(flat).collect();
+        settings.extend(flat(&self.set));
+        settings
+    }
+
+    /// How often each point is run, at most.
+    pub(super) fn runs_of_a_point(&self) -> u32 {
+        /// Whoever asks for a precision that takes more has asked for too much.
+        const MOST: u32 = 1000;
+        let most = self.replications.or(self.repeat);
+        most.unwrap_or(if self.precision.is_some() { MOST } else { 1 })
+    }
+}

@@ -1,0 +1,573 @@
+//! The table of a study: what is in the folders of its tree.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use iosonar_stats::Estimate;
+use serde_json::{Map, Value, json};
+
+use super::SweepError;
+use super::folder::{FAILED, RUN, SKIP, has_idle_name, result};
+use super::run::is_repetition;
+
+/// A figure of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// Its value.
+    pub value: f64,
+    /// Its standard error within the run; NaN where it is not known.
+    pub stderr: f64,
+}
+
+/// Figures by their names, in the order of the result.
+pub type Metrics = Vec<(String, Figure)>;
+
+/// A run that is done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRow {
+    /// Its folder in the tree.
+    pub path: PathBuf,
+    /// Its parameters.
+    pub parameters: Vec<(String, String)>,
+    /// Which repetition, from 1.
+    pub repetition: u32,
+    /// Whether there may be others.
+    pub is_repeated: bool,
+    /// The seed, of a simulation.
+    pub seed: Option<u64>,
+    /// How long it took by the clock on the wall.
+    pub elapsed_s: f64,
+    /// Its figures; empty if it failed.
+    pub metrics: Metrics,
+    /// Why it has none.
+    pub failed: Option<String>,
+}
+
+/// A point: all its repetitions together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PointRow {
+    /// Its parameters.
+    pub parameters: Vec<(String, String)>,
+    /// Its folder in the tree.
+    pub path: PathBuf,
+    /// How many repetitions have a result.
+    pub n: usize,
+    /// The mean of each metric over the repetitions, with half the width of its 95 % interval; of a single run what it
+    /// knows itself. NaN where it is not known.
+    pub metrics: Vec<(f64, f64)>,
+}
+
+/// All that is in a tree.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Study {
+    /// The runs, in the order of their paths.
+    pub runs: Vec<RunRow>,
+}
+
+/// The figures of a result: of times the mean, quantiles and extremes, of what there is several times (stations)
+/// the mean and the largest.
+pub fn metrics_of(result: &Value) -> Metrics {
+    let mut metrics = Metrics::new();
+    let mut several: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let number = |value: Option<&Value>| value.and_then(Value::as_f64);
+    for metric in result
+        .get("metrics")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        let Some(base) = metric.get("name").and_then(Value::as_str) else {
+            continue;
+        };
+        let labels = metric.get("labels").and_then(Value::as_object);
+        let label = |key: &str| labels.and_then(|l| l.get(key)).and_then(Value::as_str);
+        let mut name = String::new();
+        if let Some(op) = label("op") {
+            name = format!("{op}_");
+        }
+        name += base;
+        for (key, value) in labels.into_iter().flatten() {
+            if !["scenario", "op", "station"].contains(&key.as_str())
+                && let Some(value) = value.as_str()
+            {
+                name += &format!("_{}", plain(value));
+            }
+        }
+        let unit = metric.get("unit").and_then(Value::as_str).unwrap_or("1");
+        if metric.get("quantiles").is_some() {
+            let mut add = |part: &str, value: Option<f64>, stderr: Option<f64>| {
+                if let Some(value) = value {
+                    let stderr = stderr.unwrap_or(f64::NAN);
+                    metrics.push((format!("{name}_{part}_{unit}"), Figure { value, stderr }));
+                }
+            };
+            add(
+                "mean",
+                number(metric.get("mean")),
+                number(metric.get("stderr")),
+            );
+            for (p, part) in [
+                ("0.5", "p50"),
+                ("0.9", "p90"),
+                ("0.95", "p95"),
+                ("0.99", "p99"),
+                ("0.999", "p999"),
+            ] {
+                let of = |key: &str| number(metric.get(key).and_then(|q| q.get(p)));
+                add(part, of("quantiles"), of("quantile_stderrs"));
+            }
+            add("max", number(metric.get("max")), None);
+            continue;
+        }
+        let Some(value) = number(metric.get("value")) else {
+            continue;
+        };
+        if label("station").is_some() {
+            several.entry(name).or_default().push(value);
+            continue;
+        }
+        let unit = match unit {
+            "1" | "" => String::new(),
+            "1/s" if !name.contains("per_s") => "_per_s".to_owned(),
+            "MB/s" | "1/s" => String::new(),
+            other => format!("_{}", plain(other)),
+        };
+        let stderr = number(metric.get("stderr")).unwrap_or(f64::NAN);
+        metrics.push((format!("{name}{unit}"), Figure { value, stderr }));
+    }
+    for (name, values) in several {
+        let known = |value| Figure {
+            value,
+            stderr: f64::NAN,
+        };
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        metrics.push((format!("{name}_mean"), known(mean)));
+        metrics.push((format!("{name}_max"), known(most)));
+    }
+    metrics
+}
+
+fn plain(text: &str) -> String {
+    let lower = text.to_lowercase();
+    lower
+        .chars()
+        .map(|c| if c.is_alphanumeric() { c } else { '_' })
+        .collect()
+}
+
+impl RunRow {
+    /// What a folder says of its run; `None` if it is none, or not done.
+    pub fn read(root: &Path, path: &Path) -> Option<Self> {
+        let folder = root.join(path);
+        let result = result(&folder);
+        let failed = fs::read_to_string(folder.join(FAILED)).ok();
+        if result.is_none() && failed.is_none() {
+            return None;
+        }
+        let text = fs::read(folder.join(RUN)).unwrap_or_default();
+        let about: Value = serde_json::from_slice(&text).unwrap_or_default();
+        let mut row = Self {
+            path: path.to_owned(),
+            parameters: parameters_of(&about),
+            repetition: about.get("repetition").and_then(Value::as_u64).unwrap_or(1) as u32,
+            is_repeated: about
+                .get("repeated")
+                .and_then(Value::as_bool)
+                .unwrap_or(false),
+            seed: about.get("seed").and_then(Value::as_u64),
+            elapsed_s: about
+                .get("elapsed_s")
+                .and_then(Value::as_f64)
+                .unwrap_or(f64::NAN),
+            metrics: result.as_ref().map(metrics_of).unwrap_or_default(),
+            failed: failed
+                .filter(|_| result.is_none())
+                .map(|why| why.trim_end().to_owned()),
+        };
+        if about.is_null() {
+            // Of what failed before it began its path tells enough.
+            let named = path
+                .iter()
+                .filter_map(|part| part.to_str()?.split_once('='));
+            for (name, value) in named {
+                if is_repetition(&format!("{name}={value}")) {
+                    row.is_repeated = true;
+                    row.repetition = value.parse().unwrap_or(1);
+                } else {
+                    row.parameters.push((name.to_owned(), value.to_owned()));
+                }
+            }
+        }
+        Some(row)
+    }
+
+    fn value(&self, parameter: &str) -> &str {
+        let found = self.parameters.iter().find(|(name, _)| name == parameter);
+        found.map_or("", |(_, value)| value)
+    }
+}
+
+/// Pairs of names and values, in the order of the path.
+fn parameters_of(about: &Value) -> Vec<(String, String)> {
+    let pairs = about.get("parameters").cloned().unwrap_or_default();
+    serde_json::from_value(pairs).unwrap_or_default()
+}
+
+impl Study {
+    /// All runs of a tree that are done or have failed, but for what is to be left alone.
+    ///
+    /// # Errors
+    /// If a folder cannot be read.
+    pub fn read(root: &Path) -> Result<Self, SweepError> {
+        let mut study = Self::default();
+        study.walk(root, Path::new(""))?;
+        Ok(study)
+    }
+
+    fn walk(&mut self, root: &Path, path: &Path) -> Result<(), SweepError> {
+        let folder = root.join(path);
+        if folder.join(SKIP).exists() {
+            return Ok(());
+        }
+        if path != Path::new("")
+            && let Some(row) = RunRow::read(root, path)
+        {
+            self.runs.push(row);
+        }
+        let mut children = Vec::new();
+        let entries = fs::read_dir(&folder).map_err(SweepError::io(&folder, "read the folder"))?;
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let is_folder = entry.file_type().is_ok_and(|t| t.is_dir());
+            if is_folder && !has_idle_name(&name) && !name.to_string_lossy().starts_with('.') {
+                children.push(path.join(name));
+            }
+        }
+        children.sort();
+        for child in children {
+            self.walk(root, &child)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in a run, in the place of what was there of it.
+    pub fn put(&mut self, row: RunRow) {
+        match self
+            .runs
+            .binary_search_by(|other| other.path.cmp(&row.path))
+        {
+            Ok(at) => self.runs[at] = row,
+            Err(at) => self.runs.insert(at, row),
+        }
+    }
+
+    /// The names of all parameters, in the order in which they first come.
+    pub fn parameters(&self) -> Vec<&str> {
+        let names = self
+            .runs
+            .iter()
+            .flat_map(|run| &run.parameters)
+            .map(|(name, _)| name.as_str());
+        in_order(names)
+    }
+
+    /// The names of all metrics.
+    pub fn metrics(&self) -> Vec<&str> {
+        let names = self
+            .runs
+            .iter()
+            .flat_map(|run| &run.metrics)
+            .map(|(name, _)| name.as_str());
+        in_order(names)
+    }
+
+    /// The points with at least one result, in the order of their paths.
+    pub fn points(&self) -> Vec<PointRow> {
+        let metrics = self.metrics();
+        let mut points: Vec<(PointRow, Vec<&RunRow>)> = Vec::new();
+        for run in self.runs.iter().filter(|run| run.failed.is_none()) {
+            let path = if run.is_repeated {
+                run.path.parent().unwrap_or(Path::new(""))
+            } else {
+                &run.path
+            };
+            match points.last_mut() {
+                Some((point, runs)) if point.path == path => runs.push(run),
+                _ => points.push((
+                    PointRow {
+                        parameters: run.parameters.clone(),
+                        path: path.to_owned(),
+                        n: 0,
+                        metrics: Vec::new(),
+                    },
+                    vec![run],
+                )),
+            }
+        }
+        let together = |(mut point, runs): (PointRow, Vec<&RunRow>)| {
+            point.n = runs.len();
+            let mut values = vec![Vec::new(); metrics.len()];
+            for run in &runs {
+                for (at, figure) in located(&metrics, &run.metrics) {
+                    values[at].push(figure);
+                }
+            }
+            point.metrics = values
+                .iter()
+                .map(|figures| mean_and_half_width(figures))
+                .collect();
+            point
+        };
+        points.into_iter().map(together).collect()
+    }
+
+    /// All runs as CSV, a row each.
+    pub fn runs_csv(&self) -> String {
+        let (parameters, metrics) = (self.parameters(), self.metrics());
+        let mut header = vec!["path"];
+        header.extend(&parameters);
+        header.extend(["repetition", "seed"]);
+        header.extend(&metrics);
+        header.push("failed");
+        let mut text = row(header.iter().map(|name| (*name).to_owned()));
+        for run in &self.runs {
+            let mut cells = vec![run.path.display().to_string()];
+            cells.extend(parameters.iter().map(|name| run.value(name).to_owned()));
+            cells.push(run.repetition.to_string());
+            cells.push(run.seed.map_or(String::new(), |seed| seed.to_string()));
+            let mut values = vec![f64::NAN; metrics.len()];
+            for (at, figure) in located(&metrics, &run.metrics) {
+                values[at] = figure.value;
+            }
+            cells.extend(values.into_iter().map(cell));
+            cells.push(run.failed.clone().unwrap_or_default());
+            text += &row(cells.into_iter());
+        }
+        text
+    }
+
+    /// All points as CSV, a row each: of every metric the mean and half the width of its 95 % interval.
+    pub fn points_csv(&self) -> String {
+        let (parameters, metrics) = (self.parameters(), self.metrics());
+        let mut header: Vec<String> = parameters.iter().map(|name| (*name).to_owned()).collect();
+        header.push("repetitions".to_owned());
+        for metric in &metrics {
+            header.push((*metric).to_owned());
+            header.push(format!("{metric}_ci95"));
+        }
+        let mut text = row(header.into_iter());
+        for point in self.points() {
+            let value = |name: &&str| {
+                let found = point.parameters.iter().find(|(n, _)| n == name);
+                found.map_or(String::new(), |(_, value)| value.clone())
+            };
+            let mut cells: Vec<String> = parameters.iter().map(value).collect();
+            cells.push(point.n.to_string());
+            for (mean, half_width) in &point.metrics {
+                cells.extend([cell(*mean), cell(*half_width)]);
+            }
+            text += &row(cells.into_iter());
+        }
+        text
+    }
+
+    /// All points and runs as JSON.
+    pub fn json(&self) -> Value {
+        let metrics = self.metrics();
+        let finite = |x: f64| x.is_finite().then_some(x);
+        let pairs = |pairs: &[(String, String)]| -> Value {
+            let pairs = pairs
+                .iter()
+                .map(|(name, value)| (name.clone(), json!(value)));
+            Value::Object(pairs.collect())
+        };
+        let point = |point: &PointRow| {
+            let figures = metrics
+                .iter()
+                .zip(&point.metrics)
+                .filter(|(_, (mean, _))| mean.is_finite());
+            let figures: Map<String, Value> = figures
+                .map(|(name, (mean, half))| {
+                    (
+                        (*name).to_owned(),
+                        json!({ "mean": mean, "half_width_95": finite(*half) }),
+                    )
+                })
+                .collect();
+            json!({
+                "parameters": pairs(&point.parameters), "path": point.path,
+                "repetitions": point.n, "metrics": figures,
+            })
+        };
+        let run = |run: &RunRow| {
+            let figures: Map<String, Value> = run
+                .metrics
+                .iter()
+                .map(|(name, figure)| (name.clone(), json!(figure.value)))
+                .collect();
+            json!({
+                "path": run.path, "parameters": pairs(&run.parameters), "repetition": run.repetition,
+                "seed": run.seed, "metrics": figures, "failed": run.failed,
+            })
+        };
+        json!({
+            "iosonar": env!("CARGO_PKG_VERSION"),
+            "parameters": self.parameters(),
+            "metrics": metrics,
+            "points": self.points().iter().map(point).collect::<Vec<_>>(),
+            "runs": self.runs.iter().map(run).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// Names once each, in the order in which they come first. Most rows have the same ones.
+fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = std::collections::HashSet::new();
+    names.filter(|name| seen.insert(*name)).collect()
+}
+
+/// Where the figures of a run stand among all metrics.
+fn located<'a>(
+    metrics: &'a [&str],
+    figures: &'a Metrics,
+) -> impl Iterator<Item = (usize, Figure)> + 'a {
+    // Runs mostly have the same ones in the same order.
+    let mut next = 0;
+    figures.iter().filter_map(move |(name, figure)| {
+        if metrics.get(next).is_none_or(|expected| *expected != name) {
+            next = metrics.iter().position(|metric| *metric == name)?;
+        }
+        next += 1;
+        Some((next - 1, *figure))
+    })
+}
+
+fn mean_and_half_width(figures: &[Figure]) -> (f64, f64) {
+    /// The normal law's: what a run tells of itself rests on many values.
+    const Z: f64 = 1.96;
+    match figures {
+        [] => (f64::NAN, f64::NAN),
+        [one] => (one.value, Z * one.stderr),
+        _ => {
+            let values: Vec<f64> = figures.iter().map(|figure| figure.value).collect();
+            let estimate = Estimate::from_independent(&values);
+            (estimate.mean, estimate.half_width_95())
+        }
+    }
+}
+
+/// A number as others can read it; nothing where there is none.
+fn cell(value: f64) -> String {
+    if value.is_finite() {
+        value.to_string()
+    } else {
+        String::new()
+    }
+}
+
+fn row(cells: impl Iterator<Item = String>) -> String {
+    let mut text = String::new();
+    for (i, cell) in cells.enumerate() {
+        let comma = if i > 0 { "," } else { "" };
+        let _ = if cell.contains([',', '"', '\n']) {
+            write!(
+                text,
+                "{comma}\"{}\"",
+                cell.replace('"', "\"\"").replace('\n', " ")
+            )
+        } else {
+            write!(text, "{comma}{cell}")
+        };
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(path: &str, repetition: u32, value: f64) -> RunRow {
+        RunRow {
+            path: path.into(),
+            parameters: vec![("disks".into(), path[6..7].into())],
+            repetition,
+            is_repeated: true,
+            seed: Some(3),
+            elapsed_s: 1.0,
+            metrics: vec![(
+                "mean_ms".into(),
+                Figure {
+                    value,
+                    stderr: f64::NAN,
+                },
+            )],
+            failed: None,
+        }
+    }
+
+    #[test]
+    fn a_result_becomes_figures_with_names() {
+        let result = json!({ "metrics": [
+            { "name": "response_time", "labels": {"scenario": "s", "op": "read"}, "unit": "ms", "mean": 2.0, "stderr": 0.5,
+              "quantiles": {"0.5": 1.5}, "quantile_stderrs": {}, "max": 9.0 },
+            { "name": "utilisation", "labels": {"station": "disk/0"}, "unit": "1", "value": 0.25, "stderr": null },
+            { "name": "utilisation", "labels": {"station": "disk/1"}, "unit": "1", "value": 0.75, "stderr": null },
+            { "name": "throughput", "labels": {}, "unit": "1/s", "value": 10.0, "stderr": 1.0 },
+            { "name": "megabytes_per_second", "labels": {}, "unit": "MB/s", "value": 3.0, "stderr": null },
+        ]});
+        let figures: Vec<(String, f64)> = metrics_of(&result)
+            .into_iter()
+            .map(|(name, figure)| (name, figure.value))
+            .collect();
+        let expected = [
+            ("read_response_time_mean_ms", 2.0),
+            ("read_response_time_p50_ms", 1.5),
+            ("read_response_time_max_ms", 9.0),
+            ("throughput_per_s", 10.0),
+            ("megabytes_per_second", 3.0),
+            ("utilisation_mean", 0.5),
+            ("utilisation_max", 0.75),
+        ];
+        assert_eq!(
+            figures,
+            expected.map(|(name, value)| (name.to_owned(), value))
+        );
+    }
+
+    #[test]
+    fn points_are_means_over_their_repetitions_with_students_interval() {
+        let mut study = Study::default();
+        for (path, n, value) in [
+            ("disks=8/rep=01", 1, 5.0),
+            ("disks=4/rep=02", 2, 3.0),
+            ("disks=4/rep=01", 1, 1.0),
+            ("disks=8/rep=01", 1, 7.0),
+        ] {
+            study.put(of(path, n, value));
+        }
+        study.put(RunRow {
+            metrics: Vec::new(),
+            failed: Some("a \"reason\", at last".into()),
+            ..of("disks=8/rep=02", 2, 0.0)
+        });
+        let points = study.points();
+        assert_eq!(points.len(), 2);
+        // Two values, 1 and 3: standard error 1, Student's t with one degree of freedom.
+        assert_eq!(points[0].metrics, [(2.0, 12.706)]);
+        assert_eq!(points[1].n, 1);
+        assert!(points[1].metrics[0].1.is_nan());
+        assert_eq!(
+            study.points_csv(),
+            "disks,repetitions,mean_ms,mean_ms_ci95\n4,2,2,12.706\n8,1,7,\n"
+        );
+        assert!(
+            study
+                .runs_csv()
+                .ends_with("disks=8/rep=02,8,2,3,,\"a \"\"reason\"\", at last\"\n")
+        );
+    }
+}

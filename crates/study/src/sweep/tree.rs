@@ -1,0 +1,224 @@
+//! A tree of folders as blkreplay's test suite has it: the leaves are runs, tables beside the folders say what
+//! each changes.
+//!
+//! For a folder `NAME` the table is `NAME.toml` in the folder itself or in one above it, the nearest; they are
+//! laid over each other from the root to the leaf, `default.toml` of the root first.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use super::design::Point;
+use super::folder::{SKIP, has_idle_name};
+use super::run::{Run, is_repetition, repetitions};
+use super::{Changes, ExperimentFile, SweepError};
+
+/// The runs of a tree.
+///
+/// # Errors
+/// If a folder has no table, or a table makes no sense.
+pub fn runs_of_tree(root: &Path, changes: &Changes) -> Result<Vec<Run>, SweepError> {
+    let mut leaves = Vec::new();
+    find_leaves(root, Path::new(""), &mut leaves)?;
+    let mut runs = Vec::new();
+    for (number, leaf) in leaves.iter().enumerate() {
+        let (table, origin) = layers(root, leaf)?;
+        let file = ExperimentFile::from_table(table, &origin)?;
+        if !file.vary.is_empty() || !file.case.is_empty() || file.condition.is_some() {
+            return Err(SweepError::Value {
+                path: origin,
+                key: "vary".to_owned(),
+                problem: "is for experiment files: in a tree the folders tell what varies"
+                    .to_owned(),
+            });
+        }
+        let point = Point {
+            parameters: parameters(leaf),
+            settings: Vec::new(),
+        };
+        runs.extend(repetitions(&file, &origin, changes, number, point, leaf)?);
+    }
+    if runs.is_empty() {
+        return Err(SweepError::Value {
+            path: root.to_owned(),
+            key: "sweep".to_owned(),
+            problem: "finds no folders below it, and no study that was begun there: give an experiment file, \
+                      or a tree of folders whose leaves are runs"
+                .to_owned(),
+        });
+    }
+    Ok(runs)
+}
+
+fn find_leaves(root: &Path, path: &Path, leaves: &mut Vec<PathBuf>) -> Result<(), SweepError> {
+    let folder = root.join(path);
+    let entries = fs::read_dir(&folder).map_err(SweepError::io(&folder, "read the folder"))?;
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter(|entry| entry.path().is_dir())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.') && !is_repetition(name))
+        .filter(|name| path != Path::new("") || name != super::CHARTS)
+        .collect();
+    names.sort();
+    if names.is_empty() && path != Path::new("") {
+        leaves.push(path.to_owned());
+    }
+    for name in names {
+        let child = path.join(&name);
+        // What is left alone needs no table.
+        if !has_idle_name(name.as_ref()) && !root.join(&child).join(SKIP).exists() {
+            find_leaves(root, &child, leaves)?;
+        }
+    }
+    Ok(())
+}
+
+/// All tables of a leaf, one over the other, and the file that came last.
+fn layers(root: &Path, leaf: &Path) -> Result<(Table, PathBuf), SweepError> {
+    let mut all = Table::new();
+    let default = root.join("default.toml");
+    let mut origin = default.clone();
+    if default.exists() {
+        merge(&mut all, read(&default)?);
+    }
+    let mut path = PathBuf::new();
+    for part in leaf {
+        path.push(part);
+        let name = format!("{}.toml", part.to_string_lossy());
+        let places = path.ancestors().map(|above| root.join(above).join(&name));
+        let Some(file) = places.into_iter().find(|file| file.is_file()) else {
+            return Err(SweepError::Value {
+                path: root.join(&path),
+                key: name,
+                problem: "is neither in the folder nor in one above it: it says what this folder changes (it may be \
+                          empty); a folder that is none of the tree has a name that ends in .old, or a file 'skip'"
+                    .to_owned(),
+            });
+        };
+        merge(&mut all, read(&file)?);
+        origin = file;
+    }
+    Ok((all, origin))
+}
+
+/// Reads a table; the files that it names are absolute then.
+fn read(path: &Path) -> Result<Table, SweepError> {
+    let text = fs::read_to_string(path).map_err(SweepError::io(path, "read"))?;
+    let mut table: Table = toml::from_str(&text).map_err(|e| SweepError::Syntax {
+        path: path.to_owned(),
+        message: e.to_string(),
+    })?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let folder = std::path::absolute(folder).map_err(SweepError::io(folder, "find"))?;
+    let absolute = |value: &mut Value| {
+        if let Value::String(name) = value
+            && name != "-"
+        {
+            *value = Value::String(folder.join(&*name).display().to_string());
+        }
+    };
+    if let Some(scenario) = table.get_mut("scenario") {
+        absolute(scenario);
+    }
+    if let Some(Value::Table(replay)) = table.get_mut("replay") {
+        for key in ["load", "target"] {
+            match replay.get_mut(key) {
+                Some(Value::Array(values)) => values.iter_mut().for_each(absolute),
+                Some(value) => absolute(value),
+                None => {}
+            }
+        }
+    }
+    Ok(table)
+}
+
+/// Lays `over` over `under`: tables become one, all else is replaced; hooks are added.
+fn merge(under: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (under.get_mut(&key), value) {
+            (Some(Value::Table(under)), Value::Table(over)) => merge(under, over),
+            (Some(Value::Array(under)), Value::Array(mut over)) if key == "hook" => {
+                under.append(&mut over);
+            }
+            (_, value) => {
+                under.insert(key, value);
+            }
+        }
+    }
+}
+
+/// What the folders are called: `name=value` as it says, others by their depth.
+fn parameters(leaf: &Path) -> Vec<(String, String)> {
+    let parameter = |(i, part): (usize, &std::ffi::OsStr)| {
+        let part = part.to_string_lossy();
+        match part.split_once('=') {
+            Some((name, value)) => {
+                let plain = value.trim_start_matches('0');
+                let is_padded = value.parse::<u64>().is_ok() && !plain.is_empty();
+                let value = if is_padded { plain } else { value };
+                (name.to_owned(), value.to_owned())
+            }
+            None => (format!("level{}", i + 1), part.into_owned()),
+        }
+    };
+    leaf.iter().enumerate().map(parameter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[(&str, &str)], folders: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for folder in folders {
+            fs::create_dir_all(root.path().join(folder)).unwrap();
+        }
+        for (name, text) in files {
+            fs::write(root.path().join(name), text).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn the_nearest_table_of_each_folder_is_laid_over_those_before() {
+        let files = [
+            ("default.toml", "scenario = 's.toml'\n[set]\na = 1\nb = 1\n"),
+            ("x.toml", "[set]\nb = 2\nc = 2\n"),
+            ("y.toml", "[set]\nc = 3\n"),
+            ("x/y.toml", "[set]\nc = 4\n"),
+        ];
+        let root = tree(&files, &["x/y", "y", "z.old", "x/skipped", "y/rep=01"]);
+        fs::write(root.path().join("x/skipped/skip"), "").unwrap();
+        let runs = runs_of_tree(root.path(), &Changes::default()).unwrap();
+        let told: Vec<String> = runs
+            .iter()
+            .map(|run| format!("{} {:?}", run.path.display(), run.settings))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "x/y [(\"a\", \"1\"), (\"b\", \"2\"), (\"c\", \"4\")]",
+                "y [(\"a\", \"1\"), (\"b\", \"1\"), (\"c\", \"3\")]",
+            ]
+        );
+        assert_eq!(
+            runs[0].parameters,
+            [
+                ("level1".to_owned(), "x".to_owned()),
+                ("level2".to_owned(), "y".to_owned())
+            ]
+        );
+    }
+
+    #[test]
+    fn a_folder_without_its_table_is_refused() {
+        let root = tree(&[("x.toml", "scenario = 's.toml'")], &["x/y"]);
+        let error = runs_of_tree(root.path(), &Changes::default()).unwrap_err();
+        assert!(
+            error.to_string().contains("x/y: 'y.toml' is neither"),
+            "{error}"
+        );
+    }
+}

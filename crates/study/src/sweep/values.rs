@@ -1,0 +1,351 @@
+//! Parameters and their values: what they set, and what they are called.
+
+use toml::{Table, Value};
+
+/// Keys with values in TOML, such as (`array.disks`, `8`).
+pub type Settings = Vec<(String, String)>;
+
+/// A value of a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// What it is called in tables.
+    pub name: String,
+    /// What it sets.
+    pub set: Settings,
+}
+
+/// Parameters that vary together, with their values.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    /// What the parameters are called.
+    pub(super) names: Vec<String>,
+    /// The values, row by row, one for each parameter.
+    pub(super) rows: Vec<Vec<Level>>,
+}
+
+/// The keys of nested tables with dots, in their order; a table that says how values are spread is one itself.
+pub(super) fn flat(table: &Table) -> Settings {
+    let mut settings = Vec::new();
+    leaves(table, "", &|_| false, &mut |key, value| {
+        settings.push((key, value.to_string()));
+    });
+    settings
+}
+
+/// Goes through all that is no table, or a leaf of another kind.
+pub(super) fn leaves<'a>(
+    table: &'a Table,
+    prefix: &str,
+    is_leaf: &dyn Fn(&Table) -> bool,
+    found: &mut dyn FnMut(String, &'a Value),
+) {
+    for (key, value) in table {
+        let key = if prefix.is_empty() {
+            key.clone()
+        } else {
+            format!("{prefix}.{key}")
+        };
+        match value {
+            Value::Table(inner) if !is_leaf(inner) => leaves(inner, &key, is_leaf, found),
+            _ => found(key, value),
+        }
+    }
+}
+
+/// Whether a table says how values are spread, rather than which keys there are.
+pub(super) fn is_spread(table: &Table) -> bool {
+    table.contains_key("from") && table.contains_key("to")
+}
+
+/// The values that `key = ...` of a table of parameters lists.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn levels(key: &str, value: &Value) -> Result<Vec<Level>, String> {
+    let levels = match value {
+        Value::Array(values) => values
+            .iter()
+            .map(|value| level(key, value))
+            .collect::<Result<Vec<_>, _>>()?,
+        Value::Table(spread) if is_spread(spread) => spread_values(spread)?
+            .iter()
+            .map(|value| level(key, value))
+            .collect::<Result<Vec<_>, _>>()?,
+        other => {
+            return Err(format!(
+                "is {other}, expected a list of values, or {{ from = 1, to = 10, step = 3 }}, or \
+                 {{ from = 1, to = 1000, steps = 4, scale = \"log\" }}"
+            ));
+        }
+    };
+    if levels.is_empty() {
+        return Err("has no values".to_owned());
+    }
+    Ok(levels)
+}
+
+/// A value, which sets its key; or a name with all that it sets.
+pub(super) fn level(key: &str, value: &Value) -> Result<Level, String> {
+    if let Value::Table(table) = value
+        && let (Some(Value::String(name)), Some(Value::Table(set))) =
+            (table.get("name"), table.get("set"))
+    {
+        if table.len() > 2 {
+            return Err(format!(
+                "is {value}, expected no more than 'name' and 'set'"
+            ));
+        }
+        return Ok(Level {
+            name: name.clone(),
+            set: flat(set),
+        });
+    }
+    Ok(Level {
+        name: match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        },
+        set: vec![(key.to_owned(), value.to_string())],
+    })
+}
+
+/// `{ from, to, step }` or `{ from, to, steps, scale }`, the ends included.
+fn spread_values(table: &Table) -> Result<Vec<Value>, String> {
+    const MOST: f64 = 1e7;
+    for key in table.keys() {
+        if !["from", "to", "step", "steps", "scale"].contains(&key.as_str()) {
+            return Err(format!(
+                "has an unknown '{key}', expected from, to, step or steps, scale"
+            ));
+        }
+    }
+    let number = |key: &str| -> Result<Option<f64>, String> {
+        let value = match table.get(key) {
+            None => return Ok(None),
+            Some(Value::Integer(i)) => *i as f64,
+            Some(Value::Float(x)) => *x,
+            Some(other) => return Err(format!("has '{key}' = {other}, expected a number")),
+        };
+        if value.is_finite() {
+            Ok(Some(value))
+        } else {
+            Err(format!("has '{key}' = {value}, expected a finite number"))
+        }
+    };
+    let log = match table.get("scale").map(|scale| scale.as_str()) {
+        None | Some(Some("linear")) => false,
+        Some(Some("log")) => true,
+        _ => return Err("has another 'scale' than \"linear\" or \"log\"".to_owned()),
+    };
+    let (Some(from), Some(to)) = (number("from")?, number("to")?) else {
+        return Err("expected both 'from' and 'to'".to_owned());
+    };
+    let whole = |key: &str| matches!(table.get(key), Some(Value::Integer(_)) | None);
+    let is_whole = whole("from") && whole("to") && whole("step");
+    let numbers: Vec<f64> = match (number("step")?, number("steps")?) {
+        (Some(step), None) if !log => {
+            if step == 0.0 || (to - from) / step < 0.0 || (to - from) / step > MOST {
+                return Err(format!(
+                    "has 'step' = {step}, which leads not from {from} to {to}"
+                ));
+            }
+            // A step that comes to the end but for rounding does.
+            let steps = ((to - from) / step * (1.0 + 1e-12)).floor() as u64;
+            (0..=steps).map(|i| tidy(from + i as f64 * step)).collect()
+        }
+        (None, Some(steps)) => {
+            if steps.fract() != 0.0 || !(2.0..=MOST).contains(&steps) {
+                return Err(format!(
+                    "has 'steps' = {steps}, expected a whole number from 2 on"
+                ));
+            }
+            if log && (from <= 0.0 || to <= 0.0) {
+                return Err("is logarithmic, so 'from' and 'to' must be above zero".to_owned());
+            }
+            let at = |i: f64| {
+                let share = i / (steps - 1.0);
+                if log {
+                    from * (to / from).powf(share)
+                } else {
+                    from + (to - from) * share
+                }
+            };
+            (0..steps as u64).map(|i| tidy(at(i as f64))).collect()
+        }
+        _ => {
+            return Err(
+                "expected either 'step' or 'steps' (and 'steps' with scale = \"log\")".to_owned(),
+            );
+        }
+    };
+    let rounded =
+        is_whole && (table.contains_key("step") || numbers.iter().all(|x| x.fract() == 0.0));
+    let mut values: Vec<Value> = numbers
+        .into_iter()
+        .map(|x| {
+            if is_whole && log {
+                Value::Integer(x.round() as i64)
+            } else if rounded {
+                Value::Integer(x as i64)
+            } else {
+                Value::Float(x)
+            }
+        })
+        .collect();
+    values.dedup();
+    Ok(values)
+}
+
+/// Without the digits that are there by rounding only.
+fn tidy(x: f64) -> f64 {
+    format!("{x:.10e}").parse().unwrap_or(x)
+}
+
+/// How the values of a parameter are written in paths, so that their order is that of the names: numbers get
+/// zeros in front.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Padding {
+    /// Digits before the point; 0 where they are no numbers.
+    whole: usize,
+    /// Digits behind it.
+    fraction: usize,
+}
+
+impl Padding {
+    /// For all these values of a parameter.
+    pub(super) fn of<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+        /// Longer ones are hardly meant to be read.
+        const LONGEST: usize = 18;
+        let mut padding = Self::default();
+        for name in names {
+            let Some(digits) = plain(name) else {
+                return Self::default();
+            };
+            let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
+            padding.whole = padding.whole.max(whole.len());
+            padding.fraction = padding.fraction.max(fraction.len());
+        }
+        if padding.whole + padding.fraction > LONGEST {
+            return Self::default();
+        }
+        padding
+    }
+
+    /// A value as a part of a path.
+    pub(super) fn pad(self, name: &str) -> String {
+        if let (true, Some(digits)) = (self.whole > 0, plain(name)) {
+            let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
+            let mut text = format!("{whole:0>width$}", width = self.whole);
+            if self.fraction > 0 {
+                text += &format!(".{fraction:0<width$}", width = self.fraction);
+            }
+            return text;
+        }
+        // Of a file its name says enough.
+        let last = name
+            .trim_end_matches('/')
+            .rsplit('/')
+            .next()
+            .unwrap_or(name);
+        let allowed = |c: char| c.is_alphanumeric() || "._+-,%@".contains(c);
+        let part: String = last
+            .chars()
+            .map(|c| if allowed(c) { c } else { '_' })
+            .take(100)
+            .collect();
+        if part.is_empty() {
+            "_".to_owned()
+        } else {
+            part
+        }
+    }
+}
+
+/// The decimal digits of a number from zero on.
+fn plain(name: &str) -> Option<String> {
+    if let Ok(whole) = name.parse::<u64>() {
+        return Some(whole.to_string());
+    }
+    let value: f64 = name.parse().ok()?;
+    (value >= 0.0 && value.is_finite()).then(|| format!("{value}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Result<Vec<String>, String> {
+        let table: Table = toml::from_str(text).unwrap();
+        let levels = levels("x", &table["x"])?;
+        Ok(levels.into_iter().map(|level| level.name).collect())
+    }
+
+    #[test]
+    fn values_are_listed_or_spread() {
+        for (text, expected) in [
+            ("x = [4, 'raid5', 2.5]", "4 raid5 2.5"),
+            ("x = { from = 1, to = 10, step = 3 }", "1 4 7 10"),
+            ("x = { from = 0.1, to = 0.3, step = 0.1 }", "0.1 0.2 0.3"),
+            ("x = { from = 3, to = 1, step = -1 }", "3 2 1"),
+            (
+                "x = { from = 1, to = 1000, steps = 4, scale = 'log' }",
+                "1 10 100 1000",
+            ),
+            ("x = { from = 1, to = 4, steps = 3 }", "1.0 2.5 4.0"),
+            (
+                "x = { from = 1, to = 8, steps = 7, scale = 'log' }",
+                "1 2 3 4 6 8",
+            ),
+        ] {
+            assert_eq!(names(text).unwrap().join(" "), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_of_values_is_refused() {
+        for (text, complaint) in [
+            ("x = 3", "expected a list"),
+            ("x = []", "has no values"),
+            ("x = { from = 1, to = 3 }", "either 'step' or 'steps'"),
+            ("x = { from = 1, to = 3, step = 0 }", "leads not"),
+            ("x = { from = 1, to = 3, step = -1 }", "leads not"),
+            (
+                "x = { from = 0, to = 3, steps = 3, scale = 'log' }",
+                "above zero",
+            ),
+            ("x = { from = 1, to = 3, steps = 1 }", "whole number from 2"),
+            ("x = { from = 'a', to = 3, steps = 2 }", "expected a number"),
+            ("x = { from = 1, to = inf, steps = 2 }", "finite"),
+            ("x = { from = 1, to = 2, stepz = 2 }", "unknown 'stepz'"),
+        ] {
+            let error = names(text).unwrap_err();
+            assert!(error.contains(complaint), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn names_in_paths_sort_as_their_numbers() {
+        let numbers = ["8", "128", "0.5", "1e-2"];
+        let padding = Padding::of(numbers.into_iter());
+        let padded: Vec<_> = numbers.iter().map(|n| padding.pad(n)).collect();
+        assert_eq!(padded, ["008.00", "128.00", "000.50", "000.01"]);
+        let padding = Padding::of(["4", "all"].into_iter());
+        assert_eq!(padding.pad("4"), "4");
+        assert_eq!(padding.pad("traces/my load.gz"), "my_load.gz");
+    }
+
+    #[test]
+    fn a_named_value_sets_what_it_says() {
+        let table: Table = toml::from_str(
+            "x = [{ name = 'mysql', set = { load.trace = 'a.gz', array.disks = 4 } }]",
+        )
+        .unwrap();
+        let levels = levels("x", &table["x"]).unwrap();
+        assert_eq!(levels[0].name, "mysql");
+        let set = |k: &str, v: &str| (k.to_owned(), v.to_owned());
+        assert_eq!(
+            levels[0].set,
+            [set("load.trace", "\"a.gz\""), set("array.disks", "4")]
+        );
+    }
+}
