@@ -19,7 +19,7 @@ pub(crate) use generate::Generate;
 pub(crate) use pictures::{LookArgs, Plot, Report};
 pub(crate) use reading::ReadArgs;
 pub(crate) use replay::{EngineArgs, Replay, TargetArgs};
-pub(crate) use study::{Sweep, Where};
+pub(crate) use study::{Calibrate, Compare, Sweep, Where};
 pub(crate) use theory::{Find, Model, Plan, ServicesName, StructureName};
 pub(crate) use traces::{Analyze, Convert, Formats, Info, Split};
 
@@ -53,6 +53,10 @@ pub(crate) enum Command {
     Plan(Box<Plan>),
     /// Do many runs: simulations or replays over the values of parameters
     Sweep(Box<Sweep>),
+    /// Compare records: quantiles with their intervals, KS distance, demerit, pictures
+    Compare(Box<Compare>),
+    /// Fit a device profile to records of a device, and say how well it fits
+    Calibrate(Box<Calibrate>),
     /// Replay a load on a block device or file, at its original timing
     Replay(Box<Replay>),
     /// Record what block devices do, with the kernel's trace points

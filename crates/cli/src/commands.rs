@@ -2,7 +2,9 @@
 
 pub(crate) mod analyze;
 pub(crate) mod bench;
+pub(crate) mod calibrate;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod formats;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use iosonar_replay::ReplayError;
 use iosonar_scenario::ScenarioError;
+use iosonar_study::calibrate::CalibrateError;
 use iosonar_study::sweep::SweepError;
 use iosonar_trace::TraceError;
 
@@ -81,6 +82,9 @@ fn is_usage(error: &anyhow::Error) -> bool {
     }
     if let Some(error) = error.downcast_ref::<ScenarioError>() {
         return !error.is_data();
+    }
+    if let Some(error) = error.downcast_ref::<CalibrateError>() {
+        return matches!(error, CalibrateError::Profile(_));
     }
     if let Some(error) = error.downcast_ref::<SweepError>() {
         return error.is_refusal();

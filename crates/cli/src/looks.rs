@@ -79,7 +79,7 @@ fn self_checks(paths: &[PathBuf]) -> anyhow::Result<Vec<SelfCheckRow>> {
 }
 
 /// The names of files without their folders and endings, as far as that leaves them different.
-fn distinct_names(paths: &[PathBuf]) -> Vec<String> {
+pub(crate) fn distinct_names(paths: &[PathBuf]) -> Vec<String> {
     let short: Vec<String> = paths.iter().map(|path| name_of(path)).collect();
     let is_twice = |name: &String| short.iter().filter(|n| *n == name).count() > 1;
     let name = |(path, short): (&PathBuf, &String)| {

@@ -39,7 +39,8 @@ impl Quantity {
         }
     }
 
-    fn of(self, outcome: &Outcome) -> Option<Nanos> {
+    /// That time of an outcome, if it is known.
+    pub fn of(self, outcome: &Outcome) -> Option<Nanos> {
         match self {
             Self::Latency => outcome.latency,
             Self::Delay => outcome.delay,

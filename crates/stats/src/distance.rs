@@ -22,16 +22,37 @@ pub fn ks_distance(a: &Histogram, b: &Histogram) -> f64 {
 
 /// The demerit (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 1994): the
 /// root mean square of the horizontal distance between the distribution functions of `a` and `b`, in
-/// nanoseconds, over 1 000 quantiles. NaN if either is empty.
+/// nanoseconds, at p = 0.0001, 0.0002, ... 1, as `DiskSim`'s program `rms` has it. NaN if either is empty.
 pub fn demerit(a: &Histogram, b: &Histogram) -> f64 {
-    const QUANTILES: u32 = 1000;
-    let distance = |i| {
-        let p = (f64::from(i) + 0.5) / f64::from(QUANTILES);
-        let (a, b) = (a.quantile(p)?, b.quantile(p)?);
-        Some((a.get() as f64 - b.get() as f64).powi(2))
+    const QUANTILES: u32 = 10_000;
+    if a.count() == 0 || b.count() == 0 {
+        return f64::NAN;
+    }
+    let pairs = a.quantiles(QUANTILES).zip(b.quantiles(QUANTILES));
+    let squares: f64 = pairs
+        .map(|(a, b)| (a.get() as f64 - b.get() as f64).powi(2))
+        .sum();
+    (squares / f64::from(QUANTILES)).sqrt()
+}
+
+/// The probability that two samples of `n_a` and `n_b` independent values of the same distribution are at least
+/// this far apart (Stephens 1970, as in "Numerical Recipes" 14.3). Of values that are not independent their
+/// effective number counts: their variance over that of their mean. NaN if one is not known.
+pub fn ks_significance(distance: f64, n_a: f64, n_b: f64) -> f64 {
+    let root = (n_a * n_b / (n_a + n_b)).sqrt();
+    let lambda = (root + 0.12 + 0.11 / root) * distance;
+    if lambda.is_nan() {
+        return f64::NAN;
+    }
+    // Below this the sum is 1 to twelve digits, and converges slowly.
+    if lambda < 0.2 {
+        return 1.0;
+    }
+    let term = |j: i32| {
+        let sign = if j % 2 == 0 { -1.0 } else { 1.0 };
+        sign * (-2.0 * f64::from(j * j) * lambda * lambda).exp()
     };
-    let squares: Option<f64> = (0..QUANTILES).map(distance).sum();
-    squares.map_or(f64::NAN, |sum| (sum / f64::from(QUANTILES)).sqrt())
+    (2.0 * (1..=100).map(term).sum::<f64>()).clamp(0.0, 1.0)
 }
 
 #[cfg(test)]
@@ -62,6 +83,27 @@ mod tests {
     #[test]
     fn a_quarter_of_the_mass_moved_is_a_distance_of_a_quarter() {
         assert_eq!(ks_distance(&of([1, 2, 3, 4]), &of([1, 2, 3, 400])), 0.25);
+    }
+
+    #[test]
+    fn all_quantiles_at_once_are_those_one_by_one() {
+        let h = of((0..5000).map(|i| i * i));
+        for (i, quantile) in (1..=777).zip(h.quantiles(777)) {
+            assert_eq!(Some(quantile), h.quantile(f64::from(i) / 777.0));
+        }
+        assert_eq!(of([]).quantiles(10).count(), 0);
+    }
+
+    #[test]
+    fn significance_is_that_of_kolmogorovs_tables() {
+        // 1.36 sqrt(2 / n) and 1.63 sqrt(2 / n) are exceeded in 5 and 1 cases of a hundred.
+        let n = 1e6;
+        for (factor, p) in [(1.358, 0.05), (1.628, 0.01)] {
+            let found = ks_significance(factor * (2.0_f64 / n).sqrt(), n, n);
+            assert!((found - p).abs() < 0.001, "{factor}: {found}");
+        }
+        assert_eq!(ks_significance(0.0, 100.0, 100.0), 1.0);
+        assert!(ks_significance(0.1, f64::NAN, 100.0).is_nan());
     }
 
     #[test]

@@ -111,15 +111,38 @@ impl Histogram {
         let mut below = 0;
         for (bin, &n) in self.bins.iter().enumerate() {
             if below + n >= rank {
-                let (low, high) = edges_of(bin);
-                // The samples of the bin as if they were spread evenly over it.
-                let part = ((rank - below) as f64 - 0.5) / n as f64;
-                let value = low + ((high - low) as f64 * part) as u64;
-                return Some(Nanos::new(value.clamp(self.min, self.max)));
+                return Some(self.within(bin, n, rank - below));
             }
             below += n;
         }
         unreachable!("the counts of the bins add up to the count of the histogram")
+    }
+
+    /// Sample `rank`, from 1, of the `n` in a bin: as if they were spread evenly over it.
+    fn within(&self, bin: usize, n: u64, rank: u64) -> Nanos {
+        let (low, high) = edges_of(bin);
+        let part = (rank as f64 - 0.5) / n as f64;
+        let value = low + ((high - low) as f64 * part) as u64;
+        Nanos::new(value.clamp(self.min, self.max))
+    }
+
+    /// The quantiles 1 / `parts`, 2 / `parts`, ... 1, as [`Histogram::quantile`] has them, in one go. None without
+    /// samples.
+    pub fn quantiles(&self, parts: u32) -> impl Iterator<Item = Nanos> + '_ {
+        let (mut bin, mut below) = (0, 0);
+        let parts = if self.count == 0 { 0 } else { parts };
+        (1..=parts).map(move |i| {
+            let share = f64::from(i) / f64::from(parts);
+            let rank = ((share * self.count as f64).ceil() as u64).clamp(1, self.count);
+            if rank == self.count {
+                return Nanos::new(self.max);
+            }
+            while below + self.bins[bin] < rank {
+                below += self.bins[bin];
+                bin += 1;
+            }
+            self.within(bin, self.bins[bin], rank - below)
+        })
     }
 
     /// The share of samples at most `t`, 0 to 1; samples in its own bin count as not above it. NaN

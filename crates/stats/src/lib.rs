@@ -11,7 +11,7 @@
 //!   distribution function.
 //! - [`TimeWeighted`]: averages over time, such as of a queue's length.
 //! - [`mser_5`]: how long a simulation takes to warm up.
-//! - [`ks_distance`], [`demerit`]: how far two distributions are apart.
+//! - [`ks_distance`], [`ks_significance`], [`demerit`]: how far two distributions are apart.
 //!
 //! ```
 //! use iosonar_stats::{Histogram, Moments};
@@ -36,7 +36,7 @@ mod sections;
 mod time_weighted;
 mod warmup;
 
-pub use distance::{demerit, ks_distance};
+pub use distance::{demerit, ks_distance, ks_significance};
 pub use distribution::Distribution;
 pub use estimate::{BatchMeans, Estimate};
 pub use histogram::{CdfPoint, Histogram};

@@ -1,11 +1,13 @@
 //! Studies: questions that take many runs.
 //!
 //! - [`calibrate`]: the parameters of a device from records of it.
+//! - [`compare`]: how far distributions of records are apart.
 //! - [`plan`]: the highest load, or the fewest devices, that meets a target.
 //! - [`sweep`]: runs over the values of parameters, in a tree of folders.
 //! - [`hooks`]: what happens around each run.
 
 pub mod calibrate;
+pub mod compare;
 pub mod hooks;
 pub mod plan;
 pub mod sweep;

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::key_and_value;
+use iosonar_units::Bytes;
+
+use super::{LookArgs, ReadArgs, key_and_value};
 
 #[derive(Args, Debug)]
 #[command(
@@ -91,4 +93,56 @@ pub(crate) enum Where {
     Here,
     /// A job array of Slurm
     Slurm,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Compare {
+    /// Records of recordings, simulations, replays; the first is what the others are compared with
+    #[arg(required = true, num_args = 2.., value_name = "RECORDS")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// The difference request by request: both simulate the same requests (common random numbers)
+    #[arg(long)]
+    pub(crate) paired: bool,
+    /// Draw distributions (cdf.png), quantiles against quantiles (qq.png) and sonar diagrams side by side
+    /// (sonar.png) into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Print results for programs, as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Calibrate {
+    /// Records of the device: at least a few thousand requests all over it
+    #[arg(value_name = "RECORDS")]
+    pub(crate) records: PathBuf,
+    /// What is fitted: a disk profile (its name, or a .toml file), whose geometry is taken as it is; or
+    /// 'ssd': a device that serves several requests at a time
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: String,
+    /// The profile to write [default: print it]
+    #[arg(short, long, value_name = "OUT.toml")]
+    pub(crate) out: Option<PathBuf>,
+    /// With --profile ssd: how much the device holds, if it is more than the records show
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) capacity: Option<Bytes>,
+    /// Draw the distributions of the held-out half, recorded and simulated (.png or .svg)
+    #[arg(long, value_name = "OUT")]
+    pub(crate) cdf: Option<PathBuf>,
+    /// Print results for programs, as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but errors, and the profile if it goes to no file
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
 }

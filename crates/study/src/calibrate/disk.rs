@@ -57,12 +57,13 @@ const SEARCHED: usize = 20_000;
 /// # Errors
 /// If the records do not fit the disk, or a candidate cannot be simulated.
 pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFit, CalibrateError> {
-    if observed.end() > start.capacity_sectors {
+    let room = start.capacity_sectors.max(Geometry::new(start).capacity());
+    if observed.end() > room {
         return Err(CalibrateError::Records(format!(
             "the records go up to sector {}, the profile '{}' has {}: it is of another disk",
             observed.end(),
             start.name,
-            start.capacity_sectors
+            room
         )));
     }
     let (training, held_out) = observed.halves();
@@ -92,19 +93,19 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
         _ => false,
     };
     if !is_coherent {
-        let profile = by_distribution(&training, start)?;
+        let profile = by_distribution(&training, start, room)?;
         candidates.push((profile, "sampled", How::Distribution { coherence }));
     }
     let mut best: Option<(DiskProfile, &'static str, How, Quality)> = None;
     let mut before: Option<(&'static str, f64)> = None;
     for (profile, model, how) in candidates {
-        let quality = learn.quality(&text_of(&profile, ""), &device(model))?;
-        if how == How::Unchanged && before.is_none_or(|(_, d)| quality.demerit_ms < d) {
-            before = Some((model, quality.demerit_ms));
+        let quality = learn.quality(&trial_text(&profile, room), &device(model))?;
+        if how == How::Unchanged && before.is_none_or(|(_, d)| quality.by_kind_ms < d) {
+            before = Some((model, quality.by_kind_ms));
         }
         if best
             .as_ref()
-            .is_none_or(|(.., b)| quality.demerit_ms < b.demerit_ms)
+            .is_none_or(|(.., b)| quality.by_kind_ms < b.by_kind_ms)
         {
             best = Some((profile, model, how, quality));
         }
@@ -115,13 +116,26 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
         ));
     };
     Ok(DiskFit {
-        before: judge.quality(&text_of(start, ""), &device(model_before))?,
-        held_out: judge.quality(&text_of(&profile, ""), &device(model))?,
+        before: judge.quality(&trial_text(start, room), &device(model_before))?,
+        held_out: judge.quality(&trial_text(&profile, room), &device(model))?,
         profile,
         how,
         model,
         training,
     })
+}
+
+/// A profile for a trial: the sampled model has no more than the stated capacity, the positional one what its zones
+/// hold.
+fn trial_text(profile: &DiskProfile, room: u64) -> String {
+    let capacity_sectors = room + (1 << 11);
+    text_of(
+        &DiskProfile {
+            capacity_sectors,
+            ..profile.clone()
+        },
+        "",
+    )
 }
 
 /// The table of a scenario.
@@ -273,6 +287,7 @@ fn set_curves(profile: &mut DiskProfile, curves: [Option<Curve>; 2]) {
 fn by_distribution(
     observed: &Observed,
     start: &DiskProfile,
+    room: u64,
 ) -> Result<DiskProfile, CalibrateError> {
     const TRIES: usize = 250;
     let some = observed.beginning(SEARCHED);
@@ -301,11 +316,11 @@ fn by_distribution(
         first.extend([1.0, 1.0]);
     }
     let value = |x: &[f64]| -> Result<f64, CalibrateError> {
-        let text = text_of(&with(x), "");
+        let text = trial_text(&with(x), room);
         if DiskProfile::parse(&text, "candidate").is_err() {
             return Ok(f64::INFINITY);
         }
-        Ok(trial.quality(&text, &device("sampled"))?.demerit_ms)
+        Ok(trial.quality(&text, &device("sampled"))?.by_kind_ms)
     };
     let (best, _) = minimum(&first, 0.15, TRIES, value)?;
     Ok(with(&best))

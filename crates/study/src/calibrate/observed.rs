@@ -42,7 +42,7 @@ impl Observed {
                 all.add(&record);
             }
         }
-        all.served.sort_by_key(|s| (s.came, s.done));
+        all.served.sort_by_key(|s| (s.came, s.sector));
         if all.served.len() < Self::FEWEST {
             return Err(CalibrateError::Records(format!(
                 "the records hold {} reads and writes with a latency, expected at least {}",

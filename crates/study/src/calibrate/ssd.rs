@@ -18,7 +18,7 @@ pub struct SsdFit {
     pub us_per_kib: [f64; 2],
     /// The quantiles of service times without that, in microseconds.
     pub quantiles: [Vec<(f64, f64)>; 2],
-    /// The demerit in milliseconds of each number of channels that was tried.
+    /// The demerit by kind, in milliseconds, of each number of channels that was tried.
     pub tried: Vec<(u32, f64)>,
     /// On the training half.
     pub training: Quality,
@@ -46,10 +46,11 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
     loop {
         let candidate = Candidate::new(&training, channels);
         let quality = learn.quality(&candidate.text(capacity, "", ""), DEVICE)?;
-        tried.push((channels, quality.demerit_ms));
+        tried.push((channels, quality.by_kind_ms));
+        // Where more channels are hardly better, fewer explain as much.
         if best
             .as_ref()
-            .is_none_or(|(_, b)| quality.demerit_ms < b.demerit_ms)
+            .is_none_or(|(_, b)| quality.by_kind_ms < 0.95 * b.by_kind_ms)
         {
             best = Some((candidate, quality));
         }

@@ -5,23 +5,30 @@ use std::path::{Path, PathBuf};
 
 use iosonar_scenario::{Overrides, Simulation};
 use iosonar_stats::{Distribution, demerit, ks_distance};
-use iosonar_trace::{Batch, Metadata, Op, output};
+use iosonar_trace::{Batch, Metadata, Op, TraceError, TraceWriter, output};
+use iosonar_units::Nanos;
 
+use super::observed::Served;
 use super::{CalibrateError, Observed};
 
 /// A folder for the files of trials, with the requests of some records as their load.
 #[derive(Debug)]
 pub struct Trial {
     folder: tempfile::TempDir,
-    reads: Distribution,
-    writes: Distribution,
+    /// Of each request, in their order, the kind that it is compared with.
+    kinds: Vec<usize>,
+    /// What was recorded of each kind.
+    recorded: Vec<Distribution>,
 }
 
 /// How well simulated latencies are like the recorded ones.
 #[derive(Clone, Debug)]
 pub struct Quality {
-    /// The demerit of reads and writes together, in milliseconds.
+    /// The demerit of all, in milliseconds.
     pub demerit_ms: f64,
+    /// The same of each kind for itself, together by their mean square: reads, writes, each where much had come
+    /// shortly before and where little had. A device that is slow at the wrong times has a large one.
+    pub by_kind_ms: f64,
     /// The same as a share of the recorded mean.
     pub relative: f64,
     /// The Kolmogorov-Smirnov distance.
@@ -38,6 +45,7 @@ impl Trial {
     /// # Errors
     /// If files cannot be written.
     pub fn new(observed: &Observed) -> Result<Self, CalibrateError> {
+        let kinds = kinds(observed);
         let folder = tempfile::tempdir()?;
         let mut writer = output::create(&folder.path().join("load.ios"), &Metadata::default())?;
         let mut batch = Batch::default();
@@ -52,8 +60,14 @@ impl Trial {
         writer.finish()?;
         Ok(Self {
             folder,
-            reads: observed.latencies(Op::Read),
-            writes: observed.latencies(Op::Write),
+            recorded: {
+                let mut recorded = vec![Distribution::default(); KINDS];
+                for (served, &kind) in observed.served().iter().zip(&kinds) {
+                    recorded[kind].push(served.done - served.came);
+                }
+                recorded
+            },
+            kinds,
         })
     }
 
@@ -70,25 +84,93 @@ impl Trial {
         let text = format!("[load]\ntrace = \"load.ios\"\n{device}\n");
         let origin: &Path = &self.path("trial.toml");
         let simulation = Simulation::from_toml(&text, origin, &Overrides::default())?;
-        let result = simulation.run(1, None)?;
-        // Reads with reads and writes with writes: a device that has them the wrong way round is no good one.
-        let of = |recorded: &Distribution, simulated: &Distribution| {
-            let n = recorded.count() as f64;
-            if n == 0.0 {
-                return 0.0;
-            }
-            n * (demerit(&recorded.histogram, &simulated.histogram) / 1e6).powi(2)
+        let mut latencies = Latencies::default();
+        simulation.run(1, Some(&mut latencies))?;
+        let mut simulated = vec![Distribution::default(); KINDS];
+        for (latency, &kind) in latencies.in_order().zip(&self.kinds) {
+            simulated[kind].push(latency);
+        }
+        let pairs = || {
+            self.recorded
+                .iter()
+                .zip(&simulated)
+                .filter(|(r, _)| r.count() > 0)
         };
-        let squares = of(&self.reads, &result.reads) + of(&self.writes, &result.writes);
-        let mut recorded = self.reads.clone();
-        recorded.merge(&self.writes);
-        let demerit_ms = (squares / recorded.count() as f64).sqrt();
+        let squares = pairs().map(|(recorded, simulated)| {
+            let demerit_ms = demerit(&recorded.histogram, &simulated.histogram) / 1e6;
+            recorded.count() as f64 * demerit_ms.powi(2)
+        });
+        let squares: f64 = squares.sum();
+        let together = |parts: &[Distribution]| {
+            let mut all = Distribution::default();
+            parts.iter().for_each(|part| all.merge(part));
+            all
+        };
+        let (recorded, simulated) = (together(&self.recorded), together(&simulated));
+        let demerit_ms = demerit(&recorded.histogram, &simulated.histogram) / 1e6;
         Ok(Quality {
             demerit_ms,
+            by_kind_ms: (squares / recorded.count() as f64).sqrt(),
             relative: demerit_ms / (recorded.moments.mean() / 1e6),
-            ks: ks_distance(&recorded.histogram, &result.response_time.histogram),
+            ks: ks_distance(&recorded.histogram, &simulated.histogram),
             recorded,
-            simulated: result.response_time,
+            simulated,
         })
+    }
+}
+
+/// Reads and writes, each with little, more, and much before it.
+const KINDS: usize = 6;
+
+/// The kinds of requests. How much has come within twice the mean latency is known from the load alone: what the
+/// device made of it has no part in it.
+fn kinds(observed: &Observed) -> Vec<usize> {
+    let served = observed.served();
+    let mean = served
+        .iter()
+        .map(|s| (s.done - s.came).get() as f64)
+        .sum::<f64>()
+        / served.len() as f64;
+    let window = Nanos::new((2.0 * mean) as u64);
+    let mut first = 0;
+    let mut before = Vec::with_capacity(served.len());
+    for (i, request) in served.iter().enumerate() {
+        while served[first].came + window < request.came {
+            first += 1;
+        }
+        before.push(i - first);
+    }
+    let mut sorted = before.clone();
+    sorted.sort_unstable();
+    let thirds = [sorted[sorted.len() / 3], sorted[sorted.len() * 2 / 3]];
+    let third = |n: usize| thirds.iter().filter(|&&limit| n > limit).count();
+    let kind = |(s, &n): (&Served, &usize)| third(n) + 3 * usize::from(s.op == Op::Write);
+    served.iter().zip(&before).map(kind).collect()
+}
+
+/// The latencies of a simulation, with the places of their requests in the load.
+#[derive(Default)]
+struct Latencies(Vec<(Nanos, u64, Nanos)>);
+
+impl Latencies {
+    /// In the order of the load.
+    fn in_order(mut self) -> impl Iterator<Item = Nanos> {
+        self.0.sort_unstable();
+        self.0.into_iter().map(|(_, _, latency)| latency)
+    }
+}
+
+impl TraceWriter for Latencies {
+    fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
+        for record in batch.records() {
+            let latency = record.outcome.latency.unwrap_or_default();
+            let request = record.request;
+            self.0.push((request.start, request.sector.get(), latency));
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), TraceError> {
+        Ok(())
     }
 }

@@ -1,0 +1,234 @@
+//! `iosonar calibrate`: records of a device in, a profile of it out.
+
+use std::path::Path;
+
+use anyhow::Context;
+use iosonar_disk_model::DiskProfile;
+use iosonar_plot::{Colour, Mark, Size, Theme};
+use iosonar_report::{Quantity, cdf_of, curve, grouped};
+use iosonar_study::calibrate::{
+    DiskFit, How, Observed, Quality, SsdFit, calibrate_disk, calibrate_ssd,
+};
+use iosonar_trace::input;
+use iosonar_trace::output::WholeFile;
+use iosonar_units::Nanos;
+use serde_json::json;
+
+use crate::args::Calibrate;
+use crate::exit::{Ending, Usage, note, print};
+use crate::json::Output;
+use crate::{files, picture};
+
+/// Not below this share of the mean a fit is worth its name.
+const POOR: f64 = 0.5;
+
+pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
+    if let Some(out) = &args.out {
+        if out.extension().is_none_or(|e| e != "toml") {
+            let problem = format!("{}: a profile's name ends in .toml", out.display());
+            return Err(Usage(problem).into());
+        }
+        files::refuse_same(&args.records, out)?;
+        files::refuse_without_folder(out)?;
+    }
+    if let Some(cdf) = &args.cdf {
+        picture::kind_of(cdf)?;
+        files::refuse_without_folder(cdf)?;
+    }
+    if args.json && args.out.is_none() {
+        return Err(Usage(
+            "--json prints figures: say with --out where the profile goes".to_owned(),
+        )
+        .into());
+    }
+    let start = match args.profile.as_str() {
+        "ssd" => None,
+        name => Some(DiskProfile::load(name, Path::new("."))?),
+    };
+    if args.capacity.is_some() && start.is_some() {
+        return Err(Usage(
+            "--capacity is for --profile ssd: a disk's profile has its own".to_owned(),
+        )
+        .into());
+    }
+    let reading = args.reading.reading()?;
+    let observed = Observed::read(&mut *input::open_changed(&args.records, &reading)?)
+        .with_context(|| args.records.display().to_string())?;
+    let (text, words, held_out, mut json) = if let Some(start) = start {
+        let fit = calibrate_disk(&observed, &start)?;
+        let text = fit.text(&provenance(args, &observed, &fit.held_out));
+        let words = disk_words(&start, &fit);
+        (text, words, fit.held_out.clone(), disk_json(&fit))
+    } else {
+        let fit = calibrate_ssd(&observed, args.capacity.map(iosonar_units::Bytes::get))?;
+        let description = format!("as in {}", args.records.display());
+        let text = fit.text(&provenance(args, &observed, &fit.held_out), &description);
+        let words = ssd_words(&fit);
+        (text, words, fit.held_out.clone(), ssd_json(&fit))
+    };
+    match &args.out {
+        Some(out) => WholeFile::write_all(out, text.as_bytes())
+            .with_context(|| format!("{}: cannot write the profile", out.display()))?,
+        None => print(&text)?,
+    }
+    if let Some(path) = &args.cdf {
+        let recorded = curve("recorded", &held_out.recorded, Colour::Curve(0));
+        let simulated = curve("simulated", &held_out.simulated, Colour::Curve(1)).dashed();
+        let title = format!(
+            "{}: the held-out half, recorded and simulated",
+            args.records.display()
+        );
+        let marks = vec![Mark::Line(recorded), Mark::Line(simulated)];
+        let mut chart = cdf_of(&title, Quantity::Latency, marks);
+        chart.subtitle = quality_words(&held_out);
+        picture::save(&[&chart], path, Size::default(), Theme::Light)?;
+    }
+    if args.json {
+        json.set("requests", json!(observed.len()));
+        print(&json.text())?;
+    } else if !args.quiet {
+        note(&words);
+        if let Some(out) = &args.out {
+            note(&format!("the profile is in {}", out.display()));
+        }
+    }
+    if held_out.relative > POOR {
+        note(&format!(
+            "note: a poor fit: the demerit on the held-out half is {:.0} % of the mean; the device does \
+             something that this model does not",
+            100.0 * held_out.relative
+        ));
+        return Ok(Ending::Flagged);
+    }
+    Ok(Ending::Done)
+}
+
+fn quality_words(quality: &Quality) -> String {
+    format!(
+        "demerit {} ({:.1} % of the mean), KS {:.3}",
+        Nanos::nearest(quality.demerit_ms * 1e6),
+        100.0 * quality.relative,
+        quality.ks
+    )
+}
+
+/// Where a profile comes from.
+fn provenance(args: &Calibrate, observed: &Observed, held_out: &Quality) -> String {
+    format!(
+        "Fitted by iosonar {} calibrate --profile {}\nto the first half of {} requests of {}.\n\
+         On the other half: {}.",
+        env!("CARGO_PKG_VERSION"),
+        args.profile,
+        grouped(observed.len() as u64),
+        args.records.display(),
+        quality_words(held_out)
+    )
+}
+
+fn disk_words(start: &DiskProfile, fit: &DiskFit) -> String {
+    let how = match fit.how {
+        How::Angles {
+            coherence,
+            slack_ms,
+        } => format!(
+            "from when transfers end: all agree on the rotation to {coherence:.3} (1: exactly), and on the seek \
+             curves within {}",
+            Nanos::nearest(slack_ms * 1e6)
+        ),
+        How::Distribution { coherence } => format!(
+            "from the distribution of latencies: places do not explain the times (agreement on a rotation {coherence:.3}, \
+             1: exactly)"
+        ),
+        How::Unchanged => "nothing better was found: the profile stays what it was".to_owned(),
+    };
+    let curve = |name: &str,
+                 new: &iosonar_disk_model::SeekPoints,
+                 old: &iosonar_disk_model::SeekPoints| {
+        format!(
+            "  seek, {name:6} {:.4} to {:.4} ms (was {:.4} to {:.4})\n",
+            new.track_to_track_ms, new.full_stroke_ms, old.track_to_track_ms, old.full_stroke_ms
+        )
+    };
+    format!(
+        "{how}\n  revolution   {:.6} ms, {:.1} per minute (was {:.6} ms)\n{}{}  use it with disk.model = \"{}\"\n  \
+         training half: {}\n  held-out half: {}\n  before, held-out half: {}",
+        fit.profile.revolution_ms,
+        60_000.0 / fit.profile.revolution_ms,
+        start.revolution_ms,
+        curve("reads", &fit.profile.seek.read, &start.seek.read),
+        curve("writes", &fit.profile.seek.write, &start.seek.write),
+        fit.model,
+        quality_words(&fit.training),
+        quality_words(&fit.held_out),
+        quality_words(&fit.before),
+    )
+}
+
+fn ssd_words(fit: &SsdFit) -> String {
+    let median = |kind: usize| {
+        let quantiles: &Vec<(f64, f64)> = &fit.quantiles[kind];
+        let at = quantiles.iter().position(|q| q.0 >= 0.5).unwrap_or(0);
+        Nanos::nearest(quantiles[at].1 * 1e3)
+    };
+    let size = |kind: usize| Nanos::nearest(fit.us_per_kib[kind] * 1e3);
+    format!(
+        "  requests served at a time: {}\n  reads: median {} and {} for each KiB\n  writes: median {} and {} for \
+         each KiB\n  training half: {}\n  held-out half: {}",
+        fit.channels,
+        median(0),
+        size(0),
+        median(1),
+        size(1),
+        quality_words(&fit.training),
+        quality_words(&fit.held_out),
+    )
+}
+
+fn add_quality(json: &mut Output, half: &str, quality: &Quality) {
+    let labels = json!({ "half": half });
+    json.figure("demerit", &labels, "ms", quality.demerit_ms);
+    json.figure("demerit_relative", &labels, "1", quality.relative);
+    json.figure("ks_distance", &labels, "1", quality.ks);
+}
+
+fn disk_json(fit: &DiskFit) -> Output {
+    let mut json = Output::new("calibrate");
+    let (how, coherence) = match fit.how {
+        How::Angles { coherence, .. } => ("angles", Some(coherence)),
+        How::Distribution { coherence } => ("distribution", Some(coherence)),
+        How::Unchanged => ("unchanged", None),
+    };
+    json.set("how", json!(how));
+    json.set("coherence", json!(coherence));
+    json.set("model", json!(fit.model));
+    let none = json!({});
+    json.figure("revolution", &none, "ms", fit.profile.revolution_ms);
+    for (op, points) in [
+        ("read", &fit.profile.seek.read),
+        ("write", &fit.profile.seek.write),
+    ] {
+        let labels = json!({ "op": op });
+        json.figure("track_to_track", &labels, "ms", points.track_to_track_ms);
+        json.figure("full_stroke", &labels, "ms", points.full_stroke_ms);
+    }
+    add_quality(&mut json, "training", &fit.training);
+    add_quality(&mut json, "held-out", &fit.held_out);
+    add_quality(&mut json, "held-out, before", &fit.before);
+    json
+}
+
+fn ssd_json(fit: &SsdFit) -> Output {
+    let mut json = Output::new("calibrate");
+    json.figure("channels", &json!({}), "1", f64::from(fit.channels));
+    for (kind, op) in ["read", "write"].into_iter().enumerate() {
+        json.figure(
+            "us_per_kib",
+            &json!({ "op": op }),
+            "us",
+            fit.us_per_kib[kind],
+        );
+    }
+    add_quality(&mut json, "training", &fit.training);
+    add_quality(&mut json, "held-out", &fit.held_out);
+    json
+}

@@ -1,0 +1,364 @@
+//! `iosonar compare`: records in, distances out.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use iosonar_plot::{Axis, Chart, Colour, Line, Mark, Size, Theme, Unit};
+use iosonar_report::{Arrange, Measured, Quantity, find, needs_of};
+use iosonar_stats::Estimate;
+use iosonar_study::compare::{Class, Difference, PairError, Paired, Sample, paired};
+use iosonar_trace::transform::{Change, OnBackstep};
+use iosonar_trace::{Reading, TraceReader, input};
+use iosonar_units::Nanos;
+use serde_json::json;
+
+use crate::args::Compare;
+use crate::exit::{Ending, Usage, note, print};
+use crate::json::Output;
+use crate::table::{Table, significant};
+use crate::{looks, picture};
+
+const QUANTILES: [(&str, f64); 5] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+];
+
+pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
+    if args.paired && args.inputs.len() != 2 {
+        return Err(Usage("--paired compares two records, not more".to_owned()).into());
+    }
+    let options = args.look.options();
+    let quantity = options.quantity;
+    let reading = args.reading.reading()?;
+    let names = looks::distinct_names(&args.inputs);
+    let mut samples = Vec::new();
+    for (path, name) in args.inputs.iter().zip(&names) {
+        let mut sample = Sample::new(name);
+        sample.read(&mut *input::open_changed(path, &reading)?, |o| {
+            quantity.of(o)
+        })?;
+        sample.finish();
+        if sample.classes()[0].times().count() == 0 {
+            let path = path.display();
+            anyhow::bail!(
+                "{path}: there is no request in it whose {} is known",
+                quantity.name()
+            );
+        }
+        samples.push(sample);
+    }
+    let pairs = if args.paired {
+        Some(pair(&args.inputs, &reading, quantity)?)
+    } else {
+        None
+    };
+    if args.json {
+        print(&as_json(&samples, quantity, pairs.as_ref()).text())?;
+    } else if !args.quiet {
+        print(&tables(&samples, quantity, pairs.as_ref()))?;
+    }
+    if let Some(dir) = &args.plot {
+        draw(args, dir, &samples, quantity)?;
+    }
+    Ok(Ending::Done)
+}
+
+fn pair(inputs: &[PathBuf], reading: &Reading, quantity: Quantity) -> anyhow::Result<Paired> {
+    let sorted = |path: &Path| -> anyhow::Result<Box<dyn TraceReader>> {
+        let mut reading = reading.clone();
+        reading.changes.push(Change::OnBackstep(OnBackstep::Sort));
+        Ok(input::open_changed(path, &reading)?)
+    };
+    let (mut first, mut second) = (sorted(&inputs[0])?, sorted(&inputs[1])?);
+    match paired(&mut *first, &mut *second, |o| quantity.of(o)) {
+        Ok(paired) => Ok(paired),
+        Err(PairError::Trace(error)) => Err(error.into()),
+        Err(error) => Err(Usage(error.to_string()).into()),
+    }
+}
+
+/// A time with half the width of its interval.
+fn time(estimate: Estimate) -> String {
+    let value = Nanos::nearest(estimate.mean.max(0.0)).to_string();
+    match estimate.half_width_95() {
+        half if half.is_finite() => {
+            let relative = 100.0 * half / estimate.mean;
+            format!("{value} ±{} %", significant(relative, 2))
+        }
+        _ => value,
+    }
+}
+
+/// A difference, which may be below zero.
+fn signed(ns: f64) -> String {
+    let sign = if ns < 0.0 { "-" } else { "+" };
+    format!("{sign}{}", Nanos::nearest(ns.abs()))
+}
+
+fn tables(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> String {
+    let mut text = String::new();
+    let classes = samples[0].classes().len();
+    let is_there = |class: usize| {
+        samples
+            .iter()
+            .all(|s| s.classes()[class].times().count() > 0)
+    };
+    let sizes = (3..classes).filter(|&class| is_there(class)).count();
+    for class in 0..classes {
+        let is_all = class > 0 && {
+            // What is all requests again tells nothing new.
+            let n = |s: &Sample, c: usize| s.classes()[c].times().count();
+            samples.iter().all(|s| n(s, class) == n(s, 0))
+        };
+        if !is_there(class) || is_all || (class >= 3 && sizes < 2) {
+            continue;
+        }
+        let title = format!("{}, {}", quantity.name(), samples[0].classes()[class].name);
+        let mut header = vec![title.as_str(), "n", "mean"];
+        header.extend(QUANTILES.map(|(name, _)| name));
+        header.push("max");
+        let mut table = Table::new(&header);
+        for sample in samples {
+            let of = &sample.classes()[class];
+            let mut row = vec![
+                sample.name.clone(),
+                iosonar_report::grouped(of.times().count()),
+            ];
+            row.push(time(of.mean()));
+            for (_, p) in QUANTILES {
+                let weak = if of.times().histogram.supports_quantile(p) {
+                    ""
+                } else {
+                    "~"
+                };
+                row.push(format!("{weak}{}", time(of.quantile(p))));
+            }
+            row.push(of.times().moments.max().unwrap_or_default().to_string());
+            table.row(row);
+        }
+        text += &table.text();
+        for sample in &samples[1..] {
+            text += &differences(&samples[0], sample, class);
+        }
+        text.push('\n');
+    }
+    if let Some(pairs) = pairs {
+        let half = pairs.difference_ns.half_width_95();
+        let interval = if half.is_finite() {
+            format!(" ± {}", Nanos::nearest(half))
+        } else {
+            " (too few requests for an interval)".to_owned()
+        };
+        text += &format!(
+            "  request by request: {} to {} is {}{interval} on average; of {} pairs {} took longer, {} less\n",
+            samples[0].name,
+            samples[1].name,
+            signed(pairs.difference_ns.mean),
+            iosonar_report::grouped(pairs.n),
+            iosonar_report::grouped(pairs.longer),
+            iosonar_report::grouped(pairs.shorter),
+        );
+    }
+    text += "  ± is half the 95 % interval, from sections of each run; KS: 0 the same distribution, 1 nothing in common;\n  \
+             demerit: root mean square of the horizontal distance of the curves\n";
+    text
+}
+
+fn differences(reference: &Sample, other: &Sample, class: usize) -> String {
+    let (a, b) = (&reference.classes()[class], &other.classes()[class]);
+    let Some(difference) = Difference::between(a, b) else {
+        return String::new();
+    };
+    let mut parts = Vec::new();
+    let mean = difference.mean_ns;
+    let half = mean.half_width_95();
+    let interval = if half.is_finite() {
+        format!(" ± {}", Nanos::nearest(half))
+    } else {
+        String::new()
+    };
+    let percent = 100.0 * mean.mean / a.mean().mean;
+    parts.push(format!(
+        "mean {}{interval} ({percent:+.1} %)",
+        signed(mean.mean)
+    ));
+    for (name, p) in [("p50", 0.5), ("p99", 0.99)] {
+        parts.push(format!(
+            "{name} {}",
+            signed(b.quantile(p).mean - a.quantile(p).mean)
+        ));
+    }
+    let p = match difference.ks_p {
+        p if p.is_nan() => String::new(),
+        p if p < 1e-4 => " (p < 0.0001)".to_owned(),
+        p => format!(" (p = {p:.3})"),
+    };
+    parts.push(format!("KS {:.3}{p}", difference.ks));
+    parts.push(format!(
+        "demerit {} ({:.1} % of the mean)",
+        Nanos::nearest(difference.demerit_ns),
+        100.0 * difference.demerit_relative
+    ));
+    format!(
+        "  {} to {}: {}\n",
+        reference.name,
+        other.name,
+        parts.join(", ")
+    )
+}
+
+fn as_json(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Output {
+    let mut json = Output::new("compare");
+    let name = quantity.name().replace(' ', "_");
+    let reference = &samples[0];
+    for sample in samples {
+        for class in sample
+            .classes()
+            .iter()
+            .filter(|class| class.times().count() > 0)
+        {
+            let labels = json!({ "input": sample.name, "class": class.name });
+            let stderr = class.mean().stderr / 1e6;
+            json.times_with(&name, &labels, class.times(), Some(stderr), |p| {
+                class.quantile(p).stderr / 1e6
+            });
+        }
+    }
+    for sample in &samples[1..] {
+        for (a, b) in reference.classes().iter().zip(sample.classes()) {
+            let Some(d) = Difference::between(a, b) else {
+                continue;
+            };
+            let labels =
+                json!({ "reference": reference.name, "input": sample.name, "class": a.name });
+            json.figure("ks_distance", &labels, "1", d.ks);
+            if d.ks_p.is_finite() {
+                json.figure("ks_p_value", &labels, "1", d.ks_p);
+            }
+            json.figure("demerit", &labels, "ms", d.demerit_ns / 1e6);
+            json.figure("demerit_relative", &labels, "1", d.demerit_relative);
+            let (mean, stderr) = (d.mean_ns.mean / 1e6, d.mean_ns.stderr / 1e6);
+            json.estimate("mean_difference", &labels, "ms", mean, stderr);
+        }
+    }
+    if let Some(pairs) = pairs {
+        let labels = json!({ "reference": reference.name, "input": samples[1].name });
+        let d = pairs.difference_ns;
+        json.estimate(
+            "paired_difference",
+            &labels,
+            "ms",
+            d.mean / 1e6,
+            d.stderr / 1e6,
+        );
+        json.figure("pairs", &labels, "1", pairs.n as f64);
+    }
+    json
+}
+
+fn draw(args: &Compare, dir: &Path, samples: &[Sample], quantity: Quantity) -> anyhow::Result<()> {
+    std::fs::create_dir_all(dir)
+        .with_context(|| format!("{}: cannot make the folder", dir.display()))?;
+    let chart = |name: &str| find(name).with_context(|| format!("there is no chart '{name}'"));
+    let (cdf, sonar) = (chart("cdf")?, chart("sonar")?);
+    let options = args.look.options();
+    let needs = needs_of([cdf, sonar]);
+    let looks: Vec<Measured> = looks::measure(
+        &args.inputs,
+        needs,
+        &args.look,
+        &args.reading,
+        &options,
+        true,
+    )?;
+    let cdf = cdf.charts(&looks, Arrange::default());
+    picture::save(
+        &cdf.iter().collect::<Vec<_>>(),
+        &dir.join("cdf.png"),
+        Size::default(),
+        Theme::Light,
+    )?;
+    let qq = quantiles_against(samples, quantity);
+    picture::save(&[&qq], &dir.join("qq.png"), Size::default(), Theme::Light)?;
+    let sonar = sonar.charts(&looks, Arrange::Panels);
+    let usual = Size::default();
+    let size = Size {
+        height: usual.height.max(440 * sonar.len() as u32),
+        ..usual
+    };
+    picture::save(
+        &sonar.iter().collect::<Vec<_>>(),
+        &dir.join("sonar.png"),
+        size,
+        Theme::Light,
+    )?;
+    if !args.quiet {
+        note(&format!(
+            "pictures: {0}/cdf.png, {0}/qq.png, {0}/sonar.png",
+            dir.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Quantiles of the others against those of the first.
+pub(crate) fn quantiles_against(samples: &[Sample], quantity: Quantity) -> Chart {
+    const PARTS: u32 = 1000;
+    let of = |class: &Class| -> Vec<f64> {
+        class
+            .times()
+            .histogram
+            .quantiles(PARTS)
+            .map(Nanos::as_secs_f64)
+            .collect()
+    };
+    let reference = of(&samples[0].classes()[0]);
+    let mut marks = Vec::new();
+    let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
+    for (i, sample) in samples.iter().enumerate().skip(1) {
+        let quantiles = of(&sample.classes()[0]);
+        let points: Vec<(f64, f64)> = reference
+            .iter()
+            .copied()
+            .zip(quantiles)
+            .filter(|(x, y)| *x > 0.0 && *y > 0.0)
+            .collect();
+        for (x, y) in &points {
+            least = least.min(x.min(*y));
+            most = most.max(x.max(*y));
+        }
+        marks.push(Mark::Line(Line::new(
+            &sample.name,
+            Colour::Curve(i),
+            points,
+        )));
+    }
+    let diagonal = vec![(least, least), (most, most)];
+    marks.push(Mark::Line(
+        Line::new("the same distribution", Colour::Muted, diagonal).dashed(),
+    ));
+    let name = |sample: &Sample| format!("{} of {}", quantity.name(), sample.name);
+    let other = match samples {
+        [_, only] => name(only),
+        _ => format!("{} of the others", quantity.name()),
+    };
+    let axis = |name: &str| Axis {
+        range: (least > 0.0 && most > least).then_some((least, most)),
+        ..Axis::log(name, Unit::Seconds)
+    };
+    Chart {
+        name: "qq".to_owned(),
+        title: format!("Quantiles of {}", quantity.name()),
+        subtitle: format!(
+            "each point is the same quantile of both, 1/{PARTS} apart; above the diagonal the other is slower"
+        ),
+        footer: format!("iosonar {}", env!("CARGO_PKG_VERSION")),
+        x: axis(&name(&samples[0])),
+        y: axis(&other),
+        marks,
+        ..Chart::default()
+    }
+}
