@@ -87,6 +87,9 @@ pub(crate) enum Command {
     Profiles(Profiles),
     /// Measure how fast this tool is on this machine
     Bench(Bench),
+    /// Answer each line of standard input with the time of this machine's clock, in nanoseconds since 1970
+    #[command(hide = true)]
+    Clock,
 }
 
 #[derive(Args, Debug)]

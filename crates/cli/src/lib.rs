@@ -67,6 +67,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::Generate(args) => commands::generate::run(&args),
         Command::Formats(args) => commands::formats::run(&args),
         Command::Profiles(args) => commands::profiles::run(&args),
+        Command::Clock => commands::sweep::tell_the_time(),
         Command::Bench(args) => commands::bench::run(&args),
     };
     exit::code(outcome)

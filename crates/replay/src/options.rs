@@ -77,6 +77,9 @@ pub struct Options {
     pub pacing: Pacing,
     /// Time between the first requests' arrival from the file and time zero, to fill the queues.
     pub start_grace: Nanos,
+    /// Time zero, in nanoseconds since 1970 by this machine's clock, instead of `start_grace` from now; one that is
+    /// past is now.
+    pub begin_at: Option<Nanos>,
     /// A replay that lasts longer is ended; what is left is missed.
     pub max_runtime: Option<Nanos>,
     /// Requests that should start before this time of the replay are in no statistic.
@@ -110,6 +113,7 @@ impl Default for Options {
             ring: RingOptions::default(),
             pacing: Pacing::default(),
             start_grace: Nanos::from_millis(200),
+            begin_at: None,
             max_runtime: None,
             warmup: Nanos::ZERO,
             conflicts: Conflicts::default(),

@@ -97,6 +97,12 @@ pub(crate) fn monotonic() -> Nanos {
     Nanos::new(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
 }
 
+/// The time of day, since 1970.
+fn since_1970() -> Nanos {
+    let t = clock_gettime(ClockId::Realtime);
+    Nanos::new(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+}
+
 /// How much processor time the calling thread has used.
 pub(crate) fn processor_time() -> Nanos {
     let t = clock_gettime(ClockId::ThreadCPUTime);
@@ -108,6 +114,14 @@ impl Clock {
     pub(crate) fn starting_in(grace: Nanos) -> Self {
         Self {
             epoch: monotonic() + grace,
+        }
+    }
+
+    /// The clock of a replay.
+    pub(crate) fn starting(options: &crate::Options) -> Self {
+        match options.begin_at {
+            None => Self::starting_in(options.start_grace),
+            Some(at) => Self::starting_in(at.saturating_sub(since_1970())),
         }
     }
 

@@ -95,7 +95,7 @@ impl<'a> Session<'a> {
             options,
             lanes,
             records,
-            clock: Clock::starting_in(options.start_grace),
+            clock: Clock::starting(options),
             margin: SpinMargin::at_least(options.pacing.spin),
             errors: 0,
             gone: false,
@@ -195,7 +195,7 @@ impl<'a> Session<'a> {
                 }
             }
         }
-        self.clock = Clock::starting_in(self.options.start_grace);
+        self.clock = Clock::starting(self.options);
         Ok(())
     }
 

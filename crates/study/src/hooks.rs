@@ -9,6 +9,6 @@ mod child;
 mod file;
 mod phases;
 
-pub use child::{Ended, run_child};
+pub use child::{Ended, run_child, run_held};
 pub use file::{HookFile, Phase};
 pub use phases::{Around, HookError, Log, Stop};

@@ -2,12 +2,14 @@
 //!
 //! - [`calibrate`]: the parameters of a device from records of it.
 //! - [`compare`]: how far distributions of records are apart.
+//! - [`elsewhere`]: runs on other machines.
 //! - [`plan`]: the highest load, or the fewest devices, that meets a target.
 //! - [`sweep`]: runs over the values of parameters, in a tree of folders.
 //! - [`hooks`]: what happens around each run.
 
 pub mod calibrate;
 pub mod compare;
+pub mod elsewhere;
 pub mod hooks;
 pub mod plan;
 pub mod sweep;

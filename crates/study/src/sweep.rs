@@ -16,7 +16,7 @@ mod table;
 mod tree;
 mod values;
 
-pub use carry_out::{Carrier, Done, Event, Failure, How, Tally, Task, carry_out};
+pub use carry_out::{Carrier, Done, Event, Failure, How, Tally, Task, carry_out, needed};
 pub use condition::Condition;
 pub use error::SweepError;
 pub use file::{Base, ChartFile, ExperimentFile, SlurmFile};

@@ -134,6 +134,9 @@ pub(crate) struct PaceArgs {
     /// Time to read ahead and fill the queues before time zero
     #[arg(long, value_name = "TIME", default_value = "200ms")]
     pub(crate) start_grace: Nanos,
+    /// Time zero by this machine's clock, in nanoseconds since 1970, to begin together with others
+    #[arg(long, value_name = "NS", conflicts_with = "start_grace")]
+    pub(crate) at: Option<u64>,
     /// End the replay after this time; what is left of the load is missed
     #[arg(long, value_name = "TIME")]
     pub(crate) max_runtime: Option<Nanos>,
@@ -290,6 +293,7 @@ impl Replay {
                 fifo: self.pace.fifo,
             },
             start_grace: self.pace.start_grace,
+            begin_at: self.pace.at.map(Nanos::new),
             max_runtime: self.pace.max_runtime,
             warmup: self.warmup,
             conflicts: self.conflicts.conflicts,

@@ -1,8 +1,10 @@
 //! `iosonar sweep`: an experiment or a tree in, a folder for each run, tables and charts out.
 
 mod carrier;
+mod hosts;
 mod progress;
 mod results;
+mod slurm;
 mod source;
 
 use std::collections::{BTreeSet, HashSet};
@@ -16,14 +18,16 @@ use anyhow::Context;
 use iosonar_report::grouped;
 use iosonar_study::hooks::Stop;
 use iosonar_study::sweep::{
-    Base, Event, How, Run, RunRow, SCENARIO, State, Study, Tally, Tree, carry_out, rename_repadded,
-    state,
+    Base, Carrier, Event, How, Run, RunRow, SCENARIO, State, Study, Tally, Tree, carry_out,
+    rename_repadded, state,
 };
 
 use crate::args::{Sweep, Where};
 use crate::exit::{Ending, Usage, note, print};
 use crate::signals;
 use carrier::Here;
+use hosts::Hosts;
+pub(crate) use hosts::tell_the_time;
 use progress::{View, rough};
 use results::Tables;
 use source::Source;
@@ -42,7 +46,13 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
     }
     let program = std::env::current_exe().context("cannot find this program")?;
     let here = Here::new(program, args.destroy.clone());
+    if let Some(list) = &args.list {
+        return slurm::do_part(args, &source, &here, list);
+    }
     let runs = wanted(args, source.runs(args)?)?;
+    if !args.hosts.is_empty() {
+        Hosts::check(&runs)?;
+    }
     if args.dry_run {
         check(&source, &here, &runs)?;
         return list(args, &source, &runs);
@@ -158,25 +168,38 @@ fn once(
         program: &here.program,
         stop: &stop,
     };
-    let over = AtomicBool::new(false);
     let tables = Mutex::new(tables);
-    let broken = Mutex::new(None);
     let seen = |run: &Run, event: Event<'_>| {
         view.see(run, &event);
         if let Event::Done(..) | Event::Failed(_) = event
             && let Some(row) = RunRow::read(&source.root, &run.path)
         {
             let mut tables = tables.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Err(error) = tables.put(row) {
-                // Results are safe in their folders; a table that cannot be written is told at the end.
-                broken
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .get_or_insert(error);
-            }
+            // Results are safe in their folders; a table that cannot be written is told at the end.
+            let _ = tables.put(row);
         }
     };
-    let tally = thread::scope(|scope| {
+    let hosts = if args.hosts.is_empty() {
+        None
+    } else {
+        Some(Hosts::new(args, here)?)
+    };
+    let carrier: &dyn Carrier = match &hosts {
+        Some(hosts) => hosts,
+        None => here,
+    };
+    let tally = stopping_at_signals(&stop, || match args.on {
+        Where::Slurm => slurm::carry_out_there(args, source, runs, &how, here, &seen),
+        Where::Here => Ok(carry_out(runs, &how, carrier, &seen)?),
+    });
+    view.end();
+    tally
+}
+
+/// Does `work` while signals are passed on.
+fn stopping_at_signals<T>(stop: &Stop, work: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
         let watcher = thread::Builder::new().spawn_scoped(scope, || {
             let mut passed_on = 0;
             while !over.load(Relaxed) {
@@ -187,15 +210,13 @@ fn once(
                 thread::park_timeout(Duration::from_millis(20));
             }
         });
-        let tally = carry_out(runs, &how, here, &seen);
+        let result = work();
         over.store(true, Relaxed);
         if let Ok(watcher) = &watcher {
             watcher.thread().unpark();
         }
-        tally
-    });
-    view.end();
-    Ok(tally?)
+        result
+    })
 }
 
 /// How many runs go on at once.

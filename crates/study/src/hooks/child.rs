@@ -48,6 +48,24 @@ impl Ended {
 /// # Errors
 /// If it cannot be started.
 pub fn run_child(command: &mut Command, input: &[u8], stop: Option<&Stop>) -> io::Result<Ended> {
+    run(command, input, false, stop)
+}
+
+/// The same for a program whose standard input stays open until it has ended: one that ends when it is closed ends
+/// with us, whatever became of us.
+///
+/// # Errors
+/// If it cannot be started.
+pub fn run_held(command: &mut Command, stop: Option<&Stop>) -> io::Result<Ended> {
+    run(command, &[], true, stop)
+}
+
+fn run(
+    command: &mut Command,
+    input: &[u8],
+    is_held: bool,
+    stop: Option<&Stop>,
+) -> io::Result<Ended> {
     // A group of its own: what the terminal sends goes to us, and we pass it on.
     let mut child = command
         .stdin(Stdio::piped())
@@ -56,7 +74,9 @@ pub fn run_child(command: &mut Command, input: &[u8], stop: Option<&Stop>) -> io
         .process_group(0)
         .spawn()?;
     let group = rustix::process::Pid::from_child(&child);
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (mut stdin, stdout, stderr) =
+        (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let held = if is_held { stdin.take() } else { None };
     thread::scope(|scope| {
         // Whoever does not read its input misses nothing.
         scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(input)));
@@ -88,6 +108,7 @@ pub fn run_child(command: &mut Command, input: &[u8], stop: Option<&Stop>) -> io
             thread::sleep(wait);
             wait = (wait * 2).min(Duration::from_millis(20));
         };
+        drop(held);
         Ok(Ended {
             status,
             output: output.join().unwrap_or_default(),

@@ -136,6 +136,14 @@ pub fn carry_out(
     }
 }
 
+/// The runs that are needed now, by their numbers in `runs`: what is not done, and of the repetitions of a point
+/// with a precision no more than the next.
+pub fn needed(runs: &[Run], how: &How<'_>, carrier: &dyn Carrier) -> Vec<usize> {
+    let queue = Queue::new(runs, how, carrier, &|_, _| {});
+    let state = queue.state.into_inner();
+    state.unwrap_or_else(PoisonError::into_inner).open.into()
+}
+
 fn work(
     queue: &Queue<'_>,
     how: &How<'_>,

@@ -91,8 +91,8 @@ pub struct SlurmFile {
     pub cpus: u32,
     /// More options of sbatch, word by word.
     pub options: Vec<String>,
-    /// How many runs a task of the array does, one after the other; if it is not given, as many as make at most
-    /// 1 000 tasks.
+    /// How many runs a task of the array does, one after the other; if it is not given, as many as take half a
+    /// minute, with several tasks, and at most 1 000.
     pub chunk: Option<usize>,
     /// How many tasks may run at once.
     pub most_tasks: Option<u32>,

@@ -327,7 +327,7 @@ pub(super) fn replay_words(
     Ok(words)
 }
 
-fn strings(value: &toml::Value) -> Option<Vec<String>> {
+pub(super) fn strings(value: &toml::Value) -> Option<Vec<String>> {
     match value {
         toml::Value::String(text) => Some(vec![text.clone()]),
         toml::Value::Array(values) => values

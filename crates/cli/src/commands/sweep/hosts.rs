@@ -1,0 +1,379 @@
+//! Replays on several hosts at once.
+
+use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use iosonar_report::Quantity;
+use iosonar_stats::Distribution;
+use iosonar_study::elsewhere::hosts::{Ready, Ssh, agreed_start, participants};
+use iosonar_study::sweep::{Base, Carrier, Done, Failure, RECORDS, Run, SweepError, Task};
+use iosonar_trace::{Batch, Metadata, Op, Reading, output};
+use serde_json::{Value, json};
+
+use super::carrier::{Here, load_path, option, replay_words, strings};
+use crate::args::Sweep;
+use crate::exit::{Ending, Usage, note, print};
+use crate::in_order::in_order;
+use crate::json::Output;
+
+/// From the decision to the start: as long as the slowest connection takes, and reading the load there.
+const LEAD: Duration = Duration::from_millis(2500);
+
+/// Carries replays out on several hosts at once.
+pub(super) struct Hosts<'a> {
+    here: &'a Here,
+    ssh: Ssh,
+    ready: Vec<Ready>,
+    destroy: Vec<PathBuf>,
+}
+
+impl<'a> Hosts<'a> {
+    /// Finds out about all hosts.
+    pub(super) fn new(args: &Sweep, here: &'a Here) -> anyhow::Result<Self> {
+        let ssh = Ssh::new(&args.ssh);
+        let push = args.push.then_some(here.program.as_path());
+        let participants = participants(&args.hosts)?;
+        let ready = thread::scope(|scope| {
+            let tasks: Vec<_> = participants
+                .iter()
+                .map(|participant| scope.spawn(|| ssh.prepare(participant, push)))
+                .collect();
+            let joined = tasks
+                .into_iter()
+                .map(|task| task.join().unwrap_or_else(|_| Err("lost".to_owned())));
+            joined.collect::<Vec<Result<Ready, String>>>()
+        });
+        let (mut all, mut wrong) = (Vec::new(), Vec::new());
+        for one in ready {
+            match one {
+                Ok(ready) => all.push(ready),
+                Err(problem) => wrong.push(problem),
+            }
+        }
+        let hosts = Self {
+            here,
+            ssh,
+            ready: all,
+            destroy: args.destroy.clone(),
+        };
+        if !wrong.is_empty() {
+            // What was brought to the others is removed with it.
+            drop(hosts);
+            return Err(SweepError::Elsewhere(format!("--hosts: {}", wrong.join("; "))).into());
+        }
+        if !args.quiet {
+            for ready in &hosts.ready {
+                note(&ready.to_string());
+            }
+        }
+        Ok(hosts)
+    }
+
+    /// Simulations need no hosts.
+    pub(super) fn check(runs: &[Run]) -> Result<(), Usage> {
+        match runs.iter().find(|run| run.base != Base::Replay) {
+            Some(run) => Err(Usage(format!(
+                "--hosts is for replays, and {} is a simulation: --on slurm takes both elsewhere",
+                run.path.display()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// The targets of a run on a host.
+    fn targets_on(ready: &Ready, of_run: &[String]) -> Vec<String> {
+        if ready.participant.targets.is_empty() {
+            of_run.to_vec()
+        } else {
+            ready.participant.targets.clone()
+        }
+    }
+
+    fn replay_on(&self, ready: &Ready, task: &Job<'_>) -> Result<(String, PathBuf), String> {
+        let host = &ready.participant.host;
+        let there = format!("{}/{RECORDS}", ready.folder);
+        let mut words = vec![ready.program.clone(), "replay".to_owned()];
+        for load in &task.loads {
+            words.push(self.ssh.bring(ready, load)?);
+        }
+        let targets = Self::targets_on(ready, task.targets);
+        let settings: Vec<_> = task
+            .run_settings
+            .iter()
+            .filter(|(key, _)| key != "load")
+            .cloned()
+            .collect();
+        words.extend(replay_words(
+            task.run,
+            &settings,
+            &targets,
+            &self.destroy,
+            Some(Path::new(&there)),
+        )?);
+        let begin = task.begin.get_or_init(|| agreed_start(LEAD));
+        words.extend(["--at".to_owned(), ready.theirs(*begin).to_string()]);
+        let words: Vec<String> = words
+            .iter()
+            .map(|w| format!("'{}'", w.replace('\'', "'\\''")))
+            .collect();
+        // It ends when we do: our end of its standard input is closed then, whatever became of us.
+        let line = format!(
+            "exec 3<&0; {} </dev/null & p=$!; (cat <&3; kill -TERM $p) >/dev/null 2>&1 & wait $p",
+            words.join(" ")
+        );
+        let ended = self.ssh.run_held(host, &line, task.stop)?;
+        task.say(host, &String::from_utf8_lossy(&ended.errors));
+        match ended.status.code() {
+            Some(0 | 3) => {}
+            Some(255) => {
+                return Err(format!(
+                    "{host}: died, or does not answer: {}",
+                    ended.last_words()
+                ));
+            }
+            _ => {
+                return Err(format!(
+                    "{host}: the replay failed ({}): {}",
+                    ended.how(),
+                    ended.last_words()
+                ));
+            }
+        }
+        let here = task.folder.join(format!("records.{}.ios", file_name(host)));
+        self.ssh.fetch(ready, &there, &here)?;
+        let text =
+            String::from_utf8(ended.output).map_err(|_| format!("{host}: printed no text"))?;
+        Ok((text, here))
+    }
+}
+
+impl Drop for Hosts<'_> {
+    fn drop(&mut self) {
+        thread::scope(|scope| {
+            for ready in &self.ready {
+                scope.spawn(|| self.ssh.clear(ready));
+            }
+        });
+    }
+}
+
+/// A run on all hosts.
+struct Job<'a> {
+    run: &'a Run,
+    run_settings: &'a iosonar_study::sweep::Settings,
+    targets: &'a [String],
+    loads: Vec<PathBuf>,
+    folder: &'a Path,
+    stop: &'a iosonar_study::hooks::Stop,
+    begin: std::sync::OnceLock<i64>,
+    said: std::sync::Mutex<String>,
+}
+
+impl Job<'_> {
+    fn say(&self, host: &str, text: &str) {
+        let mut said = self
+            .said
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        for line in text.lines() {
+            *said += &format!("{host}: {line}\n");
+        }
+    }
+}
+
+impl Carrier for Hosts<'_> {
+    fn carry_out(&self, task: &mut Task<'_, '_>) -> Result<Done, Failure> {
+        let around = &mut *task.around;
+        let loads = option(&around.settings, "load")
+            .as_ref()
+            .and_then(strings)
+            .unwrap_or_default();
+        let job = Job {
+            run: task.run,
+            run_settings: &around.settings,
+            targets: &around.targets,
+            loads: loads.iter().map(|load| load_path(task.run, load)).collect(),
+            folder: around.folder,
+            stop: around.stop,
+            begin: std::sync::OnceLock::new(),
+            said: std::sync::Mutex::default(),
+        };
+        // Loads first: bringing them takes as long as it takes, and the start is agreed upon then.
+        let brought = thread::scope(|scope| {
+            let bring = |ready| {
+                job.loads
+                    .iter()
+                    .try_for_each(|load| self.ssh.bring(ready, load).map(|_| ()))
+            };
+            let tasks: Vec<_> = self
+                .ready
+                .iter()
+                .map(|ready| scope.spawn(move || bring(ready)))
+                .collect();
+            let joined = tasks
+                .into_iter()
+                .map(|t| t.join().unwrap_or_else(|_| Err("lost".to_owned())));
+            joined.collect::<Result<Vec<()>, String>>()
+        });
+        brought.map_err(Failure::Failed)?;
+        let outcomes = thread::scope(|scope| {
+            let tasks: Vec<_> = self
+                .ready
+                .iter()
+                .map(|ready| scope.spawn(|| self.replay_on(ready, &job)))
+                .collect();
+            let joined = tasks
+                .into_iter()
+                .map(|t| t.join().unwrap_or_else(|_| Err("lost".to_owned())));
+            joined.collect::<Vec<_>>()
+        });
+        let said = std::mem::take(
+            &mut *job
+                .said
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner),
+        );
+        let folder = job.folder;
+        around.log.add(&said);
+        if around.stop.is_asked() {
+            return Err(Failure::Interrupted);
+        }
+        let (mut whole, mut dead) = (Vec::new(), Vec::new());
+        for (ready, outcome) in self.ready.iter().zip(outcomes) {
+            match outcome {
+                Ok((text, records)) => whole.push((ready, text, records)),
+                Err(problem) => dead.push(problem),
+            }
+        }
+        if !dead.is_empty() {
+            let rest = if whole.is_empty() {
+                String::new()
+            } else {
+                format!(" (the others went on: {} have records here)", whole.len())
+            };
+            return Err(Failure::Failed(format!("{}{rest}", dead.join("; "))));
+        }
+        let result =
+            together(&whole, folder).map_err(|e| Failure::Failed(crate::exit::message(&e)))?;
+        Ok(Done {
+            result,
+            command: vec![
+                "iosonar".to_owned(),
+                "sweep".to_owned(),
+                "--hosts".to_owned(),
+                self.names(),
+            ],
+        })
+    }
+
+    fn targets(&self, run: &Run) -> Vec<String> {
+        self.here.targets(run)
+    }
+}
+
+impl Hosts<'_> {
+    fn names(&self) -> String {
+        let names: Vec<&str> = self
+            .ready
+            .iter()
+            .map(|ready| ready.participant.host.as_str())
+            .collect();
+        names.join(",")
+    }
+}
+
+/// The records of all hosts as one, and all their figures: together, and each host's with its name.
+fn together(whole: &[(&Ready, String, PathBuf)], folder: &Path) -> anyhow::Result<String> {
+    let paths: Vec<PathBuf> = whole.iter().map(|(_, _, path)| path.clone()).collect();
+    let out = folder.join(RECORDS);
+    let mut metadata = Metadata::default();
+    let hosts: Vec<Value> = whole
+        .iter()
+        .map(|(ready, ..)| {
+            let host = &ready.participant.host;
+            metadata.notices.push(format!(
+                "# iosonar {}: replayed on {host}, whose clock was {} ns ahead (± {} ns)",
+                env!("CARGO_PKG_VERSION"),
+                ready.offset_ns,
+                ready.uncertainty_ns
+            ));
+            json!({ "host": host, "clock_offset_ns": ready.offset_ns, "uncertainty_ns": ready.uncertainty_ns })
+        })
+        .collect();
+    let quantities = [Quantity::Latency, Quantity::Delay, Quantity::ResponseTime];
+    // By intended start: that is the time that all hosts share.
+    let times = in_order(&paths, &Reading::default(), |reader| {
+        let mut writer = output::create(&out, &metadata)?;
+        let mut times = vec![[Distribution::default(), Distribution::default()]; quantities.len()];
+        let mut batch = Batch::default();
+        while reader.next_batch(&mut batch)? > 0 {
+            for record in batch.records() {
+                let kind = match record.request.op {
+                    Op::Read => 0,
+                    Op::Write | Op::WriteZeroes => 1,
+                    Op::Flush | Op::Discard => continue,
+                };
+                for (of, quantity) in times.iter_mut().zip(quantities) {
+                    if let Some(t) = quantity.of(&record.outcome) {
+                        of[kind].push(t);
+                    }
+                }
+            }
+            writer.write(&batch)?;
+        }
+        writer.finish()?;
+        Ok(times)
+    })?;
+    let mut json = Output::new("sweep --hosts");
+    json.set("hosts", json!(hosts));
+    for (of, quantity) in times.iter().zip(quantities) {
+        let name = quantity.name().replace(' ', "_");
+        for (op, times) in [("read", &of[0]), ("write", &of[1])] {
+            if times.count() > 0 {
+                json.times(&name, &json!({ "op": op }), times, None);
+            }
+        }
+    }
+    for (ready, text, _) in whole {
+        let value: Value = serde_json::from_str(text)
+            .with_context(|| format!("{}: its replay printed no result", ready.participant.host))?;
+        for metric in value
+            .get("metrics")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            let mut metric = metric.clone();
+            metric["labels"]["host"] = json!(ready.participant.host);
+            json.metric(metric);
+        }
+    }
+    Ok(json.text())
+}
+
+fn file_name(host: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || ".-".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    host.chars().map(plain).collect()
+}
+
+/// Answers each line of standard input with the time.
+pub(crate) fn tell_the_time() -> anyhow::Result<Ending> {
+    for line in std::io::stdin().lock().lines() {
+        line.context("cannot read standard input")?;
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        print(&format!("{}\n", since.as_nanos()))?;
+        let _ = std::io::stdout().flush();
+    }
+    Ok(Ending::Done)
+}

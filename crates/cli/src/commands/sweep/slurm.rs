@@ -1,0 +1,232 @@
+//! A sweep as job arrays of Slurm.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use iosonar_study::elsewhere::slurm::{Job, part_of, parts, submit};
+use iosonar_study::hooks::Stop;
+use iosonar_study::sweep::{
+    Event, FAILED, How, Run, SlurmFile, State, SweepError, Tally, carry_out, needed, result, state,
+};
+
+use super::carrier::{Here, estimate};
+use super::source::Source;
+use crate::args::Sweep;
+use crate::exit::{Ending, note};
+use crate::signals;
+
+/// Carries runs out as tasks of job arrays; what comes to no result is handed in again, as often as the file says.
+pub(super) fn carry_out_there(
+    args: &Sweep,
+    source: &Source,
+    runs: &[Run],
+    how: &How<'_>,
+    here: &Here,
+    seen: &(dyn Fn(&Run, Event<'_>) + Sync),
+) -> anyhow::Result<Tally> {
+    let (_, options) = source.extras();
+    let mut tally = Tally::default();
+    for run in runs {
+        match state(how.root, &run.path) {
+            State::Whole(result) => {
+                tally.before += 1;
+                seen(run, Event::Done(&result, Duration::ZERO));
+            }
+            State::LeftAlone => {
+                tally.left_alone += 1;
+                seen(run, Event::LeftAlone("as a file 'skip' or its name says"));
+            }
+            State::Open | State::Failed(_) => {}
+        }
+    }
+    let mut told: BTreeSet<&Path> = BTreeSet::new();
+    for attempt in 0..=options.retries {
+        let open = to_hand_in(runs, how, here);
+        if open.is_empty() {
+            break;
+        }
+        if attempt > 0 && !args.quiet {
+            note(&format!(
+                "{} runs came to no result: handed in again",
+                open.len()
+            ));
+        }
+        let command = command(args, source, here, &options)?;
+        let job = submit(
+            how.root,
+            &parts(&open, options.chunk, estimate(open[0])),
+            &options,
+            &command,
+        )?;
+        if !args.quiet {
+            let (id, folder) = (&job.id, job.folder.display());
+            note(&format!(
+                "job {id} with {} runs; its tasks say what they do in {folder}",
+                open.len()
+            ));
+        }
+        let over = wait(&job, &open, how, seen, &mut tally, &mut told)?;
+        if !over {
+            tally.interrupted = true;
+            return Ok(tally);
+        }
+        if let Some(stop) = runs.iter().find_map(|run| stopped(how.root, &run.path)) {
+            tally.stopped_by = Some(stop);
+            return Ok(tally);
+        }
+        if attempt == options.retries {
+            for words in job.last_words() {
+                note(&format!("a task said: {words}"));
+            }
+        }
+    }
+    for run in to_hand_in(runs, how, here) {
+        if run.common.precision.is_some() && state(how.root, &run.path) == State::Open {
+            continue;
+        }
+        tally.failed += 1;
+        let why = match state(how.root, &run.path) {
+            State::Failed(why) => why,
+            _ => "its task ended without a result".to_owned(),
+        };
+        seen(run, Event::Failed(&why));
+    }
+    Ok(tally)
+}
+
+fn stopped(root: &Path, path: &Path) -> Option<PathBuf> {
+    path.ancestors()
+        .map(|folder| root.join(folder).join(iosonar_study::sweep::STOP))
+        .find(|stop| stop.exists())
+}
+
+/// Runs that are needed; of points with a precision all repetitions, as their task decides which.
+fn to_hand_in<'a>(runs: &'a [Run], how: &How<'_>, here: &Here) -> Vec<&'a Run> {
+    let open: Vec<&Run> = needed(runs, how, here)
+        .into_iter()
+        .map(|n| &runs[n])
+        .collect();
+    let precise = open.iter().filter(|run| run.common.precision.is_some());
+    let points: BTreeSet<usize> = precise.map(|run| run.point).collect();
+    let mut all: Vec<&Run> = open
+        .into_iter()
+        .filter(|r| r.common.precision.is_none())
+        .collect();
+    all.extend(runs.iter().filter(|run| points.contains(&run.point)));
+    all
+}
+
+/// What a task is started with.
+fn command(
+    args: &Sweep,
+    source: &Source,
+    here: &Here,
+    options: &SlurmFile,
+) -> anyhow::Result<Vec<String>> {
+    let text = |path: &Path| -> anyhow::Result<String> {
+        Ok(std::path::absolute(path)?.display().to_string())
+    };
+    let mut words = vec![text(&here.program)?, "sweep".to_owned(), text(&args.what)?];
+    if args.what.is_file() {
+        words.extend(["--dir".to_owned(), text(&source.root)?]);
+    }
+    for (key, value) in &args.set {
+        words.extend(["--set".to_owned(), format!("{key}={value}")]);
+    }
+    for target in &args.destroy {
+        words.extend(["--destroy".to_owned(), target.display().to_string()]);
+    }
+    words.extend(args.records.then(|| "--records".to_owned()));
+    words.extend(args.yes.then(|| "--yes".to_owned()));
+    words.extend([
+        "--jobs".to_owned(),
+        options.cpus.to_string(),
+        "--quiet".to_owned(),
+    ]);
+    Ok(words)
+}
+
+/// Watches the tree until the job is over; whether it came to its end.
+fn wait<'a>(
+    job: &Job,
+    open: &[&'a Run],
+    how: &How<'_>,
+    seen: &(dyn Fn(&Run, Event<'_>) + Sync),
+    tally: &mut Tally,
+    told: &mut BTreeSet<&'a Path>,
+) -> Result<bool, SweepError> {
+    const LOOK: Duration = Duration::from_millis(200);
+    const ASK: Duration = Duration::from_secs(2);
+    let mut asked = Instant::now();
+    let mut over = false;
+    loop {
+        for run in open {
+            if !told.contains(run.path.as_path())
+                && let Some(result) = result(&how.root.join(&run.path))
+            {
+                told.insert(&run.path);
+                tally.done += 1;
+                seen(run, Event::Done(&result, Duration::ZERO));
+            }
+        }
+        if over {
+            return Ok(true);
+        }
+        if how.stop.is_asked() {
+            job.cancel()?;
+            return Ok(false);
+        }
+        thread::sleep(LOOK);
+        if asked.elapsed() >= ASK {
+            // One look more: what was written last may have been missed.
+            over = job.tasks()? == (0, 0);
+            asked = Instant::now();
+        } else if open.iter().all(|run| is_ended(how.root, run)) {
+            over = true;
+        }
+    }
+}
+
+fn is_ended(root: &Path, run: &Run) -> bool {
+    let folder = root.join(&run.path);
+    folder.join(iosonar_study::sweep::RESULT).exists() || folder.join(FAILED).exists()
+}
+
+/// Does the runs of a part of a list: what a task is started for.
+pub(super) fn do_part(
+    args: &Sweep,
+    source: &Source,
+    here: &Here,
+    list: &Path,
+) -> anyhow::Result<Ending> {
+    let wanted: BTreeSet<PathBuf> = part_of(list, args.part.unwrap_or(0))?.into_iter().collect();
+    let mut runs = source.runs(args)?;
+    runs.retain(|run| wanted.contains(&run.path));
+    let stop = Stop::default();
+    let how = How {
+        root: &source.root,
+        jobs: args.jobs.map_or(1, usize::from),
+        destroy: &args.destroy,
+        program: &here.program,
+        stop: &stop,
+    };
+    signals::watch()?;
+    let tally = super::stopping_at_signals(&stop, || {
+        carry_out(&runs, &how, here, &|run, event| {
+            if let Event::Failed(why) = event {
+                note(&format!("{}: failed: {why}", run.path.display()));
+            }
+        })
+    })?;
+    Ok(match tally {
+        Tally {
+            interrupted: true, ..
+        } => Ending::Interrupted {
+            signal: signals::last(),
+        },
+        Tally { failed: 1.., .. } => Ending::Failed,
+        _ => Ending::Done,
+    })
+}
