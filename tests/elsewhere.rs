@@ -1,0 +1,248 @@
+//! Sweeps on Slurm and over ssh: the same tables as here. Where there is no cluster, or no ssh daemon, the test says so.
+
+mod scratch;
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use iosonar_trace::{Batch, input};
+use scratch::{Scratch, err, iosonar};
+
+fn has_cluster() -> bool {
+    let sinfo = Command::new("sinfo")
+        .args(["--noheader", "--format=%T"])
+        .output();
+    sinfo.is_ok_and(|o| o.status.success() && String::from_utf8_lossy(&o.stdout).contains("idle"))
+}
+
+#[test]
+fn a_job_array_of_slurm_gives_the_same_tables() {
+    if !has_cluster() {
+        eprintln!(
+            "skipped: there is no Slurm cluster with an idle node here ('.ci/cluster up' starts one)"
+        );
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.file(
+        "base.toml",
+        "seed = 1\n[load]\nrequests = 2000\narrivals = { poisson_per_s = 20.0 }\nsize = { blocks = 1 }\n\
+         [array]\nlevel = \"raid5\"\ndisks = 4\n[disk]\nprofile = \"seagate-st3500630ns\"\n",
+    );
+    // One of the rates is too high, and the other points end when they are precise.
+    let experiment = scratch.file(
+        "study.toml",
+        "scenario = \"base.toml\"\nreplications = 30\nprecision = 0.01\nwhere = \"disks == 4 or rate == 20\"\n\
+         [vary]\narray.disks = [4, 8]\nload.arrivals.poisson_per_s = [20, 90000]\n\
+         [names]\nload.arrivals.poisson_per_s = \"rate\"\n[slurm]\nretries = 1\ntime = \"5\"\n",
+    );
+    let tables: Vec<(String, String, Option<i32>)> = ["here", "slurm"]
+        .iter()
+        .map(|on| {
+            let root = scratch.path(on);
+            let run = iosonar()
+                .arg("sweep")
+                .arg(&experiment)
+                .args(["--on", on, "--dir"])
+                .arg(&root)
+                .output()
+                .unwrap();
+            assert!(err(&run).contains("unstable: disk/"), "{on}: {}", err(&run));
+            let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
+            (read("runs.csv"), read("points.csv"), run.status.code())
+        })
+        .collect();
+    assert_eq!(tables[0], tables[1]);
+    assert_eq!(tables[0].2, Some(1));
+}
+
+#[test]
+fn without_slurm_the_error_says_so() {
+    let scratch = Scratch::new();
+    scratch.file(
+        "base.toml",
+        "[load]\nrequests = 10\narrivals = { poisson_per_s = 20.0 }\nsize = { blocks = 1 }\n\
+         [array]\nlevel = \"raid0\"\ndisks = 2\n[disk]\nprofile = \"seagate-st3500630ns\"\n",
+    );
+    let experiment = scratch.file("study.toml", "scenario = \"base.toml\"\n");
+    let run = iosonar()
+        .env("PATH", "")
+        .arg("sweep")
+        .arg(experiment)
+        .args(["--on", "slurm"])
+        .output()
+        .unwrap();
+    assert_eq!(run.status.code(), Some(2));
+    assert!(
+        err(&run).contains("sbatch is not there: Slurm is not installed on this machine"),
+        "{}",
+        err(&run)
+    );
+}
+
+/// An ssh daemon of our own on the loopback, with keys of its own.
+struct Daemon {
+    child: Child,
+    config: PathBuf,
+}
+
+impl Daemon {
+    fn start(scratch: &Scratch) -> Option<Self> {
+        let is_root = Command::new("id")
+            .arg("-u")
+            .output()
+            .is_ok_and(|o| o.stdout == b"0\n");
+        if !is_root || !Path::new("/usr/sbin/sshd").exists() {
+            return None;
+        }
+        for key in ["host", "user"] {
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(scratch.path(key))
+                .status();
+            made.ok().filter(std::process::ExitStatus::success)?;
+        }
+        fs::create_dir_all("/run/sshd").ok()?;
+        let port = TcpListener::bind("127.0.0.1:0")
+            .ok()?
+            .local_addr()
+            .ok()?
+            .port();
+        let text = |name: &str| scratch.path(name).display().to_string();
+        let daemon = scratch.file(
+            "sshd_config",
+            format!(
+                "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
+                 PidFile none\nPermitRootLogin yes\n",
+                text("host"),
+                text("user.pub")
+            ),
+        );
+        let config = scratch.file(
+            "ssh_config",
+            format!(
+                "Host node*\n HostName 127.0.0.1\n Port {port}\n User root\n IdentityFile {}\n IdentitiesOnly yes\n\
+                 StrictHostKeyChecking no\n UserKnownHostsFile /dev/null\n LogLevel ERROR\n",
+                text("user")
+            ),
+        );
+        let child = Command::new("/usr/sbin/sshd")
+            .args(["-D", "-e", "-f"])
+            .arg(daemon)
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        let daemon = Self { child, config };
+        for _ in 0..100 {
+            let answer = Command::new("ssh")
+                .arg("-F")
+                .arg(&daemon.config)
+                .args(["-o", "BatchMode=yes", "node1", "true"])
+                .output();
+            if answer.is_ok_and(|o| o.status.success()) {
+                return Some(daemon);
+            }
+            sleep(Duration::from_millis(50));
+        }
+        None
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The intended starts of records, and how late they were at most, in seconds.
+fn starts(path: &Path) -> (Vec<f64>, f64) {
+    let mut reader = input::open(path).unwrap();
+    let (mut batch, mut starts, mut latest) = (Batch::default(), Vec::new(), 0.0_f64);
+    while reader.next_batch(&mut batch).unwrap() > 0 {
+        for record in batch.records() {
+            starts.push(record.request.start.as_secs_f64());
+            latest = latest.max(record.outcome.delay.unwrap().as_secs_f64());
+        }
+    }
+    starts.sort_by(f64::total_cmp);
+    (starts, latest)
+}
+
+#[test]
+fn hosts_replay_together_and_what_comes_back_is_merged() {
+    let scratch = Scratch::new();
+    let Some(daemon) = Daemon::start(&scratch) else {
+        eprintln!(
+            "skipped: no ssh daemon can be started here (it takes root, and the package openssh-server)"
+        );
+        return;
+    };
+    let lines: String = (0..50)
+        .map(|i| format!("{:.3} ; {} ; 8 ; R ; 0 ; 0\n", f64::from(i) * 0.002, i * 64))
+        .collect();
+    scratch.file("x.load", lines);
+    for name in ["one", "two"] {
+        scratch.file(name, vec![7_u8; 1 << 22]);
+    }
+    let experiment = scratch.file(
+        "study.toml",
+        "[replay]\nload = \"x.load\"\nno_direct = true\n[vary]\nin_flight = [16]\n",
+    );
+    let hosts = format!(
+        "node1:{},node2:{}",
+        scratch.path("one").display(),
+        scratch.path("two").display()
+    );
+    let ssh = format!("ssh -F {}", daemon.config.display());
+    let sweep = |hosts: &str| {
+        let run = iosonar()
+            .arg("sweep")
+            .arg(&experiment)
+            .args(["--hosts", hosts, "--push", "--ssh", &ssh])
+            .output();
+        run.unwrap()
+    };
+    let run = sweep(&format!("{hosts},nowhere"));
+    assert_eq!(run.status.code(), Some(2));
+    assert!(
+        err(&run).contains("nowhere: does not answer"),
+        "{}",
+        err(&run)
+    );
+    // One that has no target dies; the other goes on, and that is told.
+    let half = format!(
+        "node1:{},node2:/no/such/target",
+        scratch.path("one").display()
+    );
+    let run = sweep(&half);
+    assert_eq!(run.status.code(), Some(1));
+    assert!(
+        err(&run).contains("in_flight=16: failed: node2: the replay failed"),
+        "{}",
+        err(&run)
+    );
+    let folder = scratch.path("study/in_flight=16");
+    assert!(folder.join("records.node1.ios").is_file() && !folder.join("result.json").exists());
+    let run = sweep(&hosts);
+    assert!(run.status.success(), "{}", err(&run));
+    assert!(err(&run).contains("node2: its clock is"), "{}", err(&run));
+    let (one, _) = starts(&folder.join("records.node1.ios"));
+    let (both, _) = starts(&folder.join("records.ios"));
+    assert_eq!((one.len(), both.len()), (50, 100));
+    let points = fs::read_to_string(scratch.path("study/points.csv")).unwrap();
+    for metric in [
+        "read_latency_mean_ms",
+        "read_latency_node1_mean_ms",
+        "read_latency_node2_p99_ms",
+    ] {
+        assert!(
+            points.lines().next().unwrap().contains(metric),
+            "{metric}: {points}"
+        );
+    }
+}

@@ -1,0 +1,435 @@
+//! `iosonar sweep`: many runs, each once.
+
+mod scratch;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use scratch::{Scratch, err, iosonar, out};
+
+const SCENARIO: &str = "seed = 1\n[load]\nrequests = 2000\narrivals = { poisson_per_s = 20.0 }\n\
+    size = { blocks = 1 }\nread_share = 0.7\n[array]\nlevel = \"raid5\"\ndisks = 4\n\
+    [disk]\nprofile = \"seagate-st3500630ns\"\n";
+
+const EXPERIMENT: &str = "scenario = \"base.toml\"\nreplications = 3\n[vary]\narray.level = [\"raid0\", \"raid5\"]\n\
+    array.disks = [4, 8]\n";
+
+fn place(experiment: &str) -> Scratch {
+    let scratch = Scratch::new();
+    scratch.file("base.toml", SCENARIO);
+    scratch.file("study.toml", experiment);
+    scratch
+}
+
+fn sweep(scratch: &Scratch, options: &[&str]) -> Output {
+    let run = iosonar()
+        .arg("sweep")
+        .arg(scratch.path("study.toml"))
+        .args(options)
+        .output();
+    run.unwrap()
+}
+
+fn tables(root: &Path) -> (String, String) {
+    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
+    (read("runs.csv"), read("points.csv"))
+}
+
+/// All results of a tree, with the numbers of their inodes: another file is another number.
+fn results(root: &Path) -> BTreeMap<PathBuf, u64> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.ends_with("result.json") {
+                found.insert(path, entry.metadata().unwrap().ino());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn tables_are_the_same_whatever_the_number_of_jobs_and_runs_can_be_done_again_alone() {
+    let scratch = place(EXPERIMENT);
+    let (one, four) = (scratch.path("one"), scratch.path("four"));
+    for (dir, jobs) in [(&one, "1"), (&four, "4")] {
+        let run = sweep(
+            &scratch,
+            &["--dir", dir.to_str().unwrap(), "--jobs", jobs, "--records"],
+        );
+        assert!(run.status.success(), "{}", err(&run));
+    }
+    assert_eq!(tables(&one), tables(&four));
+    let (runs, points) = tables(&one);
+    assert_eq!((runs.lines().count(), points.lines().count()), (13, 5));
+    assert!(
+        runs.starts_with("path,level,disks,repetition,seed,response_time_mean_ms,"),
+        "{runs}"
+    );
+    assert!(
+        points.starts_with(
+            "level,disks,repetitions,response_time_mean_ms,response_time_mean_ms_ci95,"
+        )
+    );
+    for made in [
+        "results.json",
+        "report.html",
+        "charts/response_time_mean_ms-by-disks.png",
+    ] {
+        assert!(one.join(made).is_file(), "{made}");
+    }
+    // The command in run.json, in the run's folder.
+    let folder = one.join("level=raid5/disks=8/rep=02");
+    let about: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.join("run.json")).unwrap()).unwrap();
+    let words = about["command"].as_array().unwrap().iter().skip(1);
+    let before = ["result.json", "records.ios"].map(|name| fs::read(folder.join(name)).unwrap());
+    for name in ["result.json", "records.ios"] {
+        fs::remove_file(folder.join(name)).unwrap();
+    }
+    let again = iosonar()
+        .current_dir(&folder)
+        .args(words.map(|w| w.as_str().unwrap()))
+        .output();
+    assert!(again.unwrap().status.success());
+    let after = ["result.json", "records.ios"].map(|name| fs::read(folder.join(name)).unwrap());
+    assert!(before == after);
+}
+
+#[test]
+fn the_first_repetition_is_what_sim_simulates() {
+    let scratch = place("scenario = \"base.toml\"\nreplications = 2\n[vary]\narray.disks = [4]\n");
+    assert!(sweep(&scratch, &[]).status.success());
+    let result = fs::read(scratch.path("study/disks=4/rep=01/result.json")).unwrap();
+    let of_sweep: serde_json::Value = serde_json::from_slice(&result).unwrap();
+    let alone = scratch::sim(&scratch.path("base.toml"), &[]);
+    assert_eq!(of_sweep["hash"].as_str().unwrap(), scratch::hash(&alone));
+}
+
+#[test]
+fn a_sweep_that_is_killed_goes_on_and_repeats_nothing() {
+    let experiment = "scenario = \"base.toml\"\nreplications = 4\n[set]\nload.requests = 20000\n[vary]\n\
+        array.disks = [4, 6, 8]\nload.arrivals.poisson_per_s = [10, 20]\n";
+    let scratch = place(experiment);
+    let undisturbed = scratch.path("undisturbed");
+    let run = sweep(&scratch, &["--dir", undisturbed.to_str().unwrap()]);
+    assert!(run.status.success(), "{}", err(&run));
+    let root = scratch.path("study");
+    let mut whole: BTreeMap<PathBuf, u64> = BTreeMap::new();
+    // Ever later, wherever it is then; what the machine is doing besides decides where.
+    for ms in [15, 40, 70, 110, 160] {
+        let mut child = Command::new(iosonar().get_program())
+            .arg("sweep")
+            .arg(scratch.path("study.toml"))
+            .args(["--quiet", "--jobs", "2"])
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        sleep(Duration::from_millis(ms));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if root.is_dir() {
+            let now = results(&root);
+            for (path, inode) in &whole {
+                assert_eq!(
+                    now.get(path),
+                    Some(inode),
+                    "{} was done twice",
+                    path.display()
+                );
+            }
+            whole = now;
+        }
+    }
+    let run = sweep(&scratch, &[]);
+    assert!(run.status.success(), "{}", err(&run));
+    let now = results(&root);
+    assert!(whole.iter().all(|(path, inode)| now[path] == *inode));
+    assert_eq!(tables(&root), tables(&undisturbed));
+    // Once more there is nothing to do.
+    let run = sweep(&scratch, &[]);
+    assert!(
+        err(&run).starts_with("0 runs done, 24 done before"),
+        "{}",
+        err(&run)
+    );
+    assert_eq!(results(&root), now);
+}
+
+#[test]
+fn repetitions_end_when_the_mean_is_precise_at_the_same_one_every_time() {
+    let experiment = "scenario = \"base.toml\"\nreplications = 40\nprecision = 0.008\n[vary]\narray.disks = [4, 8]\n";
+    let scratch = place(experiment);
+    for (dir, jobs) in [("one", "1"), ("three", "3")] {
+        let dir = scratch.path(dir);
+        let run = sweep(&scratch, &["--dir", dir.to_str().unwrap(), "--jobs", jobs]);
+        assert!(run.status.success(), "{}", err(&run));
+        assert!(
+            err(&run).contains("not needed for the precision"),
+            "{}",
+            err(&run)
+        );
+    }
+    let (runs, points) = tables(&scratch.path("one"));
+    assert_eq!(
+        (runs.clone(), points.clone()),
+        tables(&scratch.path("three"))
+    );
+    for line in points.lines().skip(1) {
+        let cells: Vec<f64> = line
+            .split(',')
+            .map(|cell| cell.parse().unwrap_or(f64::NAN))
+            .collect();
+        let (n, mean, half_width) = (cells[1], cells[2], cells[3]);
+        assert!((10.0..40.0).contains(&n), "{line}");
+        assert!(half_width <= 0.008 * mean, "{line}");
+    }
+    // Of a sweep that was done there is nothing to do, nor for another number of jobs.
+    let dir = scratch.path("one");
+    let run = sweep(&scratch, &["--dir", dir.to_str().unwrap()]);
+    assert!(err(&run).starts_with("0 runs done"), "{}", err(&run));
+    assert_eq!(tables(&dir).0, runs);
+}
+
+#[test]
+fn files_in_the_tree_steer_the_sweep() {
+    let scratch = place(
+        "scenario = \"base.toml\"\n[vary]\narray.level = [\"raid0\", \"raid5\"]\narray.disks = [4, 5, 6]\n",
+    );
+    let root = scratch.path("study");
+    let listed = sweep(&scratch, &["--dry-run"]);
+    assert_eq!(out(&listed).lines().count(), 6);
+    assert!(
+        err(&listed).contains("6 of 6 open: about"),
+        "{}",
+        err(&listed)
+    );
+    assert!(!root.exists());
+    // One first, to have a tree.
+    let run = sweep(&scratch, &["--only", "raid5/disks=6"]);
+    assert!(err(&run).starts_with("1 run done"), "{}", err(&run));
+    fs::create_dir_all(root.join("level=raid0/disks=5")).unwrap();
+    fs::write(root.join("level=raid0/skip"), "").unwrap();
+    fs::create_dir_all(root.join("level=raid5/disks=5")).unwrap();
+    fs::write(root.join("level=raid5/disks=5/prio-1"), "").unwrap();
+    fs::write(root.join("stop"), "").unwrap();
+    let run = sweep(&scratch, &["--jobs", "1"]);
+    assert_eq!(run.status.code(), Some(3));
+    assert!(err(&run).contains("remove it to go on"), "{}", err(&run));
+    fs::remove_file(root.join("stop")).unwrap();
+    let run = sweep(&scratch, &["--jobs", "1"]);
+    assert!(
+        err(&run).contains("2 runs done, 1 done before, 3 left alone"),
+        "{}",
+        err(&run)
+    );
+    let begun = |path: &str| {
+        let about = fs::metadata(root.join(path).join("result.json")).unwrap();
+        (about.mtime(), about.mtime_nsec())
+    };
+    assert!(
+        begun("level=raid5/disks=5") < begun("level=raid5/disks=4"),
+        "prio-1 comes first"
+    );
+    // What is called .old is in no table.
+    fs::rename(root.join("level=raid5"), root.join("level=raid5.old")).unwrap();
+    fs::remove_file(root.join("level=raid0/skip")).unwrap();
+    let run = sweep(&scratch, &["--only", "raid0"]);
+    assert!(run.status.success());
+    let (runs, _) = tables(&root);
+    assert!(!runs.contains("raid5"), "{runs}");
+}
+
+#[test]
+fn cases_that_are_added_later_are_done_and_all_folders_still_sort() {
+    let scratch = place("scenario = \"base.toml\"\n[vary]\narray.disks = [4, 8]\n");
+    assert!(sweep(&scratch, &[]).status.success());
+    let before = fs::read(scratch.path("study/disks=4/result.json")).unwrap();
+    scratch.file(
+        "study.toml",
+        "scenario = \"base.toml\"\n[vary]\narray.disks = [4, 8, 12]\n",
+    );
+    let run = sweep(&scratch, &[]);
+    assert!(
+        err(&run).starts_with("1 run done, 2 done before"),
+        "{}",
+        err(&run)
+    );
+    assert!(fs::read(scratch.path("study/disks=04/result.json")).unwrap() == before);
+    assert!(!scratch.path("study/disks=4").exists());
+    // A scenario that has changed since is told, and repeated if that is wanted.
+    scratch.file("base.toml", SCENARIO.replace("2000", "3000"));
+    let run = sweep(&scratch, &[]);
+    assert!(
+        err(&run).contains("3 runs were done with another scenario"),
+        "{}",
+        err(&run)
+    );
+    let run = sweep(&scratch, &["--repeat-changed"]);
+    assert!(err(&run).starts_with("3 runs done in"), "{}", err(&run));
+}
+
+#[test]
+fn a_tree_of_folders_is_swept_as_its_tables_say() {
+    let scratch = Scratch::new();
+    scratch.file("base.toml", SCENARIO);
+    let root = scratch.path("tree");
+    for folder in ["small/raid0", "small/raid5", "large/raid5", "old.old"] {
+        fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    for (name, text) in [
+        (
+            "default.toml",
+            "scenario = \"../base.toml\"\n[set]\nload.requests = 1000\n",
+        ),
+        ("small.toml", "[set]\narray.disks = 4\n"),
+        ("large.toml", "[set]\narray.disks = 8\n"),
+        ("raid0.toml", "[set]\narray.level = \"raid0\"\n"),
+        ("raid5.toml", "[set]\narray.level = \"raid5\"\n"),
+        ("small/raid5.toml", "[set]\narray.level = \"raid6\"\n"),
+    ] {
+        fs::write(root.join(name), text).unwrap();
+    }
+    let run = iosonar().arg("sweep").arg(&root).output().unwrap();
+    assert!(run.status.success(), "{}", err(&run));
+    let log = fs::read_to_string(root.join("small/raid5/log.txt")).unwrap();
+    assert!(log.starts_with("scenario: RAID 6 of 4"), "{log}");
+    assert!(tables(&root).0.starts_with("path,level1,level2,repetition"));
+    assert!(tables(&root).0.contains("\nlarge/raid5,large,raid5,1,"));
+    fs::remove_file(root.join("large.toml")).unwrap();
+    let run = iosonar().arg("sweep").arg(&root).output().unwrap();
+    assert_eq!(run.status.code(), Some(2));
+    assert!(
+        err(&run).contains("large: 'large.toml' is neither in the folder nor in one above it"),
+        "{}",
+        err(&run)
+    );
+}
+
+#[test]
+fn a_replay_is_swept_over_its_options() {
+    let scratch = Scratch::new();
+    let lines: String = (0..50)
+        .map(|i| format!("{:.3} ; {} ; 8 ; R ; 0 ; 0\n", f64::from(i) * 0.002, i * 64))
+        .collect();
+    scratch.file("x.load", lines);
+    scratch.file("target", vec![7_u8; 1 << 22]);
+    let target = scratch.path("target");
+    scratch.file(
+        "study.toml",
+        format!(
+            "repeat = 2\n[replay]\nload = \"x.load\"\ntarget = \"{}\"\nno_direct = true\nstart_grace = \"20ms\"\n[vary]\nin_flight = [1, 16]\n",
+            target.display()
+        ),
+    );
+    let run = sweep(&scratch, &["--jobs", "4"]);
+    assert!(run.status.success(), "{}", err(&run));
+    let (runs, points) = tables(&scratch.path("study"));
+    assert_eq!((runs.lines().count(), points.lines().count()), (5, 3));
+    assert!(runs.contains("read_latency_p99_ms"), "{runs}");
+    assert!(
+        scratch
+            .path("study/in_flight=16/rep=02/records.ios")
+            .is_file()
+    );
+}
+
+#[test]
+fn what_cannot_be_swept_is_refused_with_its_place() {
+    for (experiment, complaint) in [
+        (
+            "scenario = \"base.toml\"\n[vary]\narray.dsks = [4]\n",
+            "study.toml: 'array.dsks' is 4: unknown field `dsks`",
+        ),
+        (
+            "scenario = \"base.toml\"\n[vary]\narray.disks = [4, \"many\"]\n",
+            "'array.disks' is \"many\"",
+        ),
+        (
+            "scenario = \"none.toml\"\n",
+            "none.toml: cannot read the scenario",
+        ),
+        (
+            "scenario = \"base.toml\"\nreplication = 3\n",
+            "unknown field `replication`",
+        ),
+        (
+            "replications = 3\n",
+            "'scenario' is missing, and so is [replay]",
+        ),
+        (
+            "scenario = \"base.toml\"\n[vary]\narray.disks = [4, 4]\n",
+            "two runs have the same path, disks=4",
+        ),
+        (
+            "scenario = \"base.toml\"\nwhere = \"disks > \"\n[vary]\narray.disks = [4]\n",
+            "'where' ends too early",
+        ),
+        (
+            "scenario = \"base.toml\"\n[vary]\nx = { from = 1, to = 3e6, step = 1 }\n",
+            "3000000 runs: more than 1000000 need --yes",
+        ),
+        (
+            "scenario = \"base.toml\"\n[[hook]]\nuse = \"tidy\"\n",
+            "there is no built-in 'tidy'",
+        ),
+        (
+            "scenario = \"base.toml\"\nprecision = 0.01\nreplications = 5\n",
+            "'replications' is 5, expected at least 10",
+        ),
+        (
+            "[replay]\nload = \"x.load\"\nin_flite = 3\n",
+            "unexpected argument '--in-flite'",
+        ),
+        (
+            "[replay]\nload = \"x.load\"\nout = \"y\"\n",
+            "'out' is not for a sweep",
+        ),
+    ] {
+        let scratch = place(experiment);
+        let run = sweep(&scratch, &[]);
+        assert_eq!(run.status.code(), Some(2), "{experiment}: {}", err(&run));
+        assert!(err(&run).contains(complaint), "{experiment}: {}", err(&run));
+    }
+    let scratch = place(EXPERIMENT);
+    for (options, complaint) in [
+        (&["--only", "raid9"][..], "no run has such a path"),
+        (&["--hosts", "a"], "--hosts is for replays"),
+        (&["--dir", "."], "has files in it that no sweep made"),
+    ] {
+        let run = iosonar()
+            .current_dir(scratch.path("."))
+            .args(["sweep", "study.toml"])
+            .args(options)
+            .output()
+            .unwrap();
+        assert_eq!(run.status.code(), Some(2), "{options:?}: {}", err(&run));
+        assert!(err(&run).contains(complaint), "{options:?}: {}", err(&run));
+    }
+}
+
+#[test]
+fn a_run_that_fails_is_told_and_the_others_are_done() {
+    let scratch =
+        place("scenario = \"base.toml\"\n[vary]\nload.arrivals.poisson_per_s = [10, 100000]\n");
+    let run = sweep(&scratch, &[]);
+    assert_eq!(run.status.code(), Some(1));
+    assert!(
+        err(&run).contains("failed: unstable: disk/"),
+        "{}",
+        err(&run)
+    );
+    assert!(err(&run).contains("1 run done, 1 failed"), "{}", err(&run));
+    let (runs, points) = tables(&scratch.path("study"));
+    assert!(runs.contains("unstable: disk/"), "{runs}");
+    assert_eq!(points.lines().count(), 2);
+}
