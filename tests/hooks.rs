@@ -319,6 +319,8 @@ fn volumes_and_iscsi_devices_become_the_target() {
         [
             format!("targetcli /backstores/block create name=iosonar dev={}", target.display()),
             "targetcli /iscsi create iqn.2026-01.x:y".to_owned(),
+            "targetcli /iscsi/iqn.2026-01.x:y/tpg1/portals delete 0.0.0.0 3260".to_owned(),
+            "targetcli /iscsi/iqn.2026-01.x:y/tpg1/portals create 127.0.0.1 3260".to_owned(),
             "targetcli /iscsi/iqn.2026-01.x:y/tpg1/luns create /backstores/block/iosonar".to_owned(),
             "targetcli /iscsi/iqn.2026-01.x:y/tpg1 set attribute authentication=0 generate_node_acls=1 \
              demo_mode_write_protect=0"
@@ -375,6 +377,88 @@ fn a_tool_that_is_missing_is_named_with_its_package() {
         .unwrap();
     assert!(
         err(&run).contains("targetcli is not installed; the package targetcli-fb has it"),
+        "{}",
+        err(&run)
+    );
+}
+
+#[test]
+fn what_was_there_before_is_not_taken_away() {
+    let scratch = Scratch::new();
+    replay(
+        &scratch,
+        "[[hook]]\nuse = \"iscsi-target\"\niqn = \"iqn.2026-01.x:y\"\n",
+    );
+    // The backstore can be made, but somebody has such a target.
+    fake(
+        &scratch,
+        "targetcli",
+        "case \"$*\" in '/iscsi create'*) echo it exists >&2; exit 1;; esac",
+    );
+    let run = sweep(&scratch, &[]);
+    assert!(
+        err(&run).contains("setup: targetcli: exit code 1: it exists"),
+        "{}",
+        err(&run)
+    );
+    let calls = lines(scratch.path("calls"));
+    assert!(
+        calls.contains(&"targetcli /backstores/block delete iosonar".to_owned()),
+        "{calls:?}"
+    );
+    assert!(
+        !calls
+            .iter()
+            .any(|call| call.starts_with("targetcli /iscsi delete")),
+        "{calls:?}"
+    );
+}
+
+#[test]
+fn what_a_hook_leaves_running_is_not_waited_for() {
+    let scratch = place(
+        "scenario = \"base.toml\"\n[[hook]]\nuse = \"command\"\nsetup = \"sleep 30 & echo $! > pid\"\n\
+         cleanup = \"kill $(cat pid)\"\n",
+    );
+    let begin = Instant::now();
+    let run = iosonar()
+        .current_dir(scratch.path("."))
+        .args(["sweep", "study.toml"])
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{}", err(&run));
+    assert!(begin.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_failure_at_the_end_is_told_and_keeps_what_was_measured() {
+    let scratch = place(
+        "scenario = \"base.toml\"\n[[hook]]\nuse = \"command\"\nfinish = \"test -s \\\"$IOSONAR_RUN_DIR/result.pending.json\\\" && echo no more >&2; exit 4\"\n",
+    );
+    let run = sweep(&scratch, &[]);
+    assert_eq!(run.status.code(), Some(1));
+    assert!(
+        err(&run).contains("finish: sh: exit code 4: no more"),
+        "{}",
+        err(&run)
+    );
+    let folder = scratch.path("study/base");
+    assert!(folder.join("result.pending.json").is_file() && !folder.join("result.json").exists());
+}
+
+#[test]
+fn an_experiment_cannot_allow_itself_to_destroy() {
+    let scratch = Scratch::new();
+    let target = replay(&scratch, "");
+    let text = fs::read_to_string(scratch.path("study.toml")).unwrap();
+    scratch.file(
+        "study.toml",
+        format!("{text}write = true\ndestroy = \"{}\"\n", target.display()),
+    );
+    let run = sweep(&scratch, &[]);
+    assert_eq!(run.status.code(), Some(2));
+    assert!(
+        err(&run).contains("'destroy' is not for a sweep: say --destroy when the sweep is started"),
         "{}",
         err(&run)
     );

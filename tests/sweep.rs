@@ -433,3 +433,70 @@ fn a_run_that_fails_is_told_and_the_others_are_done() {
     assert!(runs.contains("unstable: disk/"), "{runs}");
     assert_eq!(points.lines().count(), 2);
 }
+
+#[test]
+fn what_was_one_run_before_it_became_several_is_none_of_them() {
+    let scratch = place("scenario = \"base.toml\"\n[vary]\narray.disks = [4]\n");
+    assert!(sweep(&scratch, &[]).status.success());
+    scratch.file(
+        "study.toml",
+        "scenario = \"base.toml\"\nreplications = 2\n[vary]\narray.disks = [4]\n",
+    );
+    assert!(sweep(&scratch, &[]).status.success());
+    let (runs, points) = tables(&scratch.path("study"));
+    assert_eq!(runs.lines().count(), 3, "{runs}");
+    assert!(
+        points.lines().nth(1).unwrap().starts_with("4,2,"),
+        "{points}"
+    );
+    // And back again.
+    scratch.file(
+        "study.toml",
+        "scenario = \"base.toml\"\n[vary]\narray.disks = [4]\n",
+    );
+    assert!(sweep(&scratch, &[]).status.success());
+}
+
+#[test]
+fn a_precision_of_something_that_is_not_measured_is_refused() {
+    let scratch = place("scenario = \"base.toml\"\nprecision = 0.1\nprecision_of = \"mean\"\n");
+    let run = sweep(&scratch, &[]);
+    assert_eq!(run.status.code(), Some(2));
+    assert!(
+        err(&run).contains("'precision_of' is 'mean', which is no metric of"),
+        "{}",
+        err(&run)
+    );
+}
+
+#[test]
+fn a_disk_that_is_full_ends_the_sweep_and_what_is_done_stays() {
+    let scratch = place(
+        "scenario = \"base.toml\"\nrecords = true\n[vary]\narray.disks = { from = 3, to = 40, step = 1 }\n",
+    );
+    let small = scratch.path("small");
+    fs::create_dir_all(&small).unwrap();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=400k", "tmpfs"])
+        .arg(&small)
+        .status();
+    if !mounted.is_ok_and(|s| s.success()) {
+        eprintln!("skipped: no small file system can be mounted here");
+        return;
+    }
+    let root = small.join("tree");
+    let run = sweep(&scratch, &["--dir", root.to_str().unwrap(), "--jobs", "1"]);
+    let done = results(&root).len();
+    let whole = results(&root)
+        .keys()
+        .all(|path| serde_json::from_slice::<serde_json::Value>(&fs::read(path).unwrap()).is_ok());
+    let unmounted = Command::new("umount").arg(&small).status().unwrap();
+    assert!(unmounted.success());
+    assert_eq!(run.status.code(), Some(1), "{}", err(&run));
+    assert!(
+        err(&run).contains("No space left on device"),
+        "{}",
+        err(&run)
+    );
+    assert!(done > 0 && done < 38 && whole, "{done}");
+}

@@ -2,7 +2,8 @@
 //!
 //! A metric is `{"name", "labels", "unit", "n", "mean", "stderr", "sd", "min", "max",
 //! "quantiles", "quantile_stderrs", "unsupported_quantiles"}` (those that rest on too few samples), a plain figure `{"name", "labels", "unit", "value", "stderr"}`. What is not known
-//! is null.
+//! is null. Of simulations `"stderr_values"` and `"quantile_stderr_values"` say on how many independent values the
+//! errors rest.
 
 use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
@@ -129,6 +130,13 @@ impl Output {
             "quantile_stderrs": errors,
             "unsupported_quantiles": weak,
         }));
+    }
+
+    /// Says more of the metric that was added last.
+    pub(crate) fn add_to_last(&mut self, key: &str, value: Value) {
+        if let Some(Value::Object(metric)) = self.metrics.last_mut() {
+            metric.insert(key.into(), value);
+        }
     }
 
     /// The text of the object.

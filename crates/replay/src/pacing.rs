@@ -98,7 +98,7 @@ pub(crate) fn monotonic() -> Nanos {
 }
 
 /// The time of day, since 1970.
-fn since_1970() -> Nanos {
+pub(crate) fn since_1970() -> Nanos {
     let t = clock_gettime(ClockId::Realtime);
     Nanos::new(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
 }

@@ -84,6 +84,8 @@ pub(crate) struct Session<'a> {
     margin: SpinMargin,
     errors: u64,
     gone: bool,
+    /// By how much it began later than it was told to.
+    late: Nanos,
     /// The lane that comes first in this round.
     first: usize,
     check: SelfCheck,
@@ -99,6 +101,7 @@ impl<'a> Session<'a> {
             margin: SpinMargin::at_least(options.pacing.spin),
             errors: 0,
             gone: false,
+            late: Nanos::ZERO,
             first: 0,
             check: SelfCheck::default(),
         }
@@ -131,6 +134,12 @@ impl<'a> Session<'a> {
         // The last requests may be those that fail.
         let early = self.why_early(stop, not_all);
         remarks.extend(engine.remarks());
+        if self.late > Nanos::ZERO {
+            remarks.push(format!(
+                "time zero was {} past when everything was ready: it began so much later than it was told to",
+                self.late
+            ));
+        }
         let at = self.clock.now();
         let processor_time = pacing::processor_time().saturating_sub(processor_time);
         let name = engine.name();
@@ -195,6 +204,9 @@ impl<'a> Session<'a> {
                 }
             }
         }
+        self.late = self.options.begin_at.map_or(Nanos::ZERO, |at| {
+            crate::pacing::since_1970().saturating_sub(at)
+        });
         self.clock = Clock::starting(self.options);
         Ok(())
     }

@@ -227,7 +227,12 @@ impl Simulation {
         match self.warmup {
             Warmup::Requests(n) => Ok(n),
             Warmup::Auto => {
-                let pilot = self.replication(0, 0, kinds, Outputs::default(), watch)?;
+                // Its requests are none of the runs'.
+                let alone = Watch {
+                    stop: Arc::clone(&watch.stop),
+                    ..Watch::default()
+                };
+                let pilot = self.replication(0, 0, kinds, Outputs::default(), &alone)?;
                 pilot.start.transient().ok_or(ScenarioError::NoSteadyState {
                     requests: pilot.run.requests,
                 })

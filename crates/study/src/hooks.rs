@@ -9,6 +9,7 @@ mod child;
 mod file;
 mod phases;
 
-pub use child::{Ended, run_child, run_held};
+pub use built_in::may_be_destroyed;
+pub use child::{Ended, run_child, run_held, run_set};
 pub use file::{HookFile, Phase};
 pub use phases::{Around, HookError, Log, Stop};

@@ -4,6 +4,7 @@
 //! - [`compare`]: how far distributions of records are apart.
 //! - [`elsewhere`]: runs on other machines.
 //! - [`plan`]: the highest load, or the fewest devices, that meets a target.
+//! - [`shell`]: words for a shell.
 //! - [`sweep`]: runs over the values of parameters, in a tree of folders.
 //! - [`hooks`]: what happens around each run.
 
@@ -12,4 +13,5 @@ pub mod compare;
 pub mod elsewhere;
 pub mod hooks;
 pub mod plan;
+pub mod shell;
 pub mod sweep;

@@ -18,10 +18,12 @@ mod values;
 
 pub use carry_out::{Carrier, Done, Event, Failure, How, Tally, Task, carry_out, needed};
 pub use condition::Condition;
-pub use error::SweepError;
+pub use error::{SweepError, is_full};
 pub use file::{Base, ChartFile, ExperimentFile, SlurmFile};
+pub(crate) use folder::wait_for_lock;
 pub use folder::{
-    FAILED, LOG, RECORDS, RESULT, RUN, SCENARIO, STOP, State, Tree, rename_repadded, result, state,
+    FAILED, LOG, PENDING, RECORDS, RESULT, RUN, SCENARIO, STOP, State, Tree, rename_repadded,
+    result, state, stop,
 };
 pub use run::{Changes, Common, Precision, Run, runs_of, words};
 pub use table::{Figure, Metrics, PointRow, RunRow, Study, metrics_of};

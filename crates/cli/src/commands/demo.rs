@@ -1,7 +1,7 @@
 //! `iosonar demo`: the whole loop in one go.
 //!
 //! A load is simulated on a RAID 5 array of four disks, a few seconds of it are replayed on a
-//! scratch file, and both are drawn.
+//! scratch file, a model of that file is calibrated and simulated, and all is drawn and compared.
 
 use std::fs;
 use std::path::Path;
@@ -16,6 +16,7 @@ use iosonar_report::{
 };
 use iosonar_scenario::{Overrides, Simulation};
 use iosonar_stats::ks_distance;
+use iosonar_study::calibrate::{CalibrateError, Observed, SsdFit, calibrate_ssd};
 use iosonar_trace::{Reading, input};
 use iosonar_units::{Bytes, Nanos};
 
@@ -51,8 +52,16 @@ pub(crate) fn run(args: &Demo, assets: &Assets) -> anyhow::Result<Ending> {
     if summary.early.is_some() || summary.completed == 0 {
         return Ok(ending(&summary));
     }
-    say(args, "3. drawing");
-    let table = draw(dir, &simulated, &replayed, &part)?;
+    let modelled = in_dir("modelled.ios");
+    let fit = calibrate(args, &load, &part, &replayed, dir, &modelled)?;
+    say(args, "4. drawing");
+    let table = draw(
+        dir,
+        &simulated,
+        &replayed,
+        fit.as_ref().map(|fit| (modelled.as_path(), fit)),
+        &part,
+    )?;
     if !args.quiet {
         print(&table)?;
     }
@@ -138,6 +147,62 @@ fn replay(
     Ok(summary)
 }
 
+/// Fits a model of the file to the first half of its replay, and simulates the same part on it; nothing where the
+/// replay is too short for that.
+fn calibrate(
+    args: &Demo,
+    load: &Path,
+    part: &Reading,
+    replayed: &Path,
+    dir: &Path,
+    out: &Path,
+) -> anyhow::Result<Option<SsdFit>> {
+    let observed = match Observed::read(&mut *input::open(replayed)?) {
+        Ok(observed) => observed,
+        Err(CalibrateError::Records(why)) => {
+            say(args, &format!("3. calibrating is left out: {why}"));
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    say(
+        args,
+        "3. calibrating a model of that file, and simulating the same part on it",
+    );
+    let fit = calibrate_ssd(&observed, Some(SCRATCH_SIZE.get()))?;
+    let provenance = format!("Fitted to the first half of {}.", replayed.display());
+    let write = |name: &str, text: &str| {
+        let path = dir.join(name);
+        fs::write(&path, text).with_context(|| format!("{}: cannot write", path.display()))
+    };
+    write(
+        "this-file.toml",
+        &fit.text(&provenance, "a file of this machine"),
+    )?;
+    write("modelled.toml", "[ssd]\nprofile = \"this-file.toml\"\n")?;
+    let overrides = Overrides {
+        trace: Some(load.to_owned()),
+        reading: part.clone(),
+        seed: args.seed,
+        ..Overrides::default()
+    };
+    let simulation = Simulation::load(&dir.join("modelled.toml"), &overrides)?;
+    let files = sim::Files {
+        records: Some(out),
+        stages: None,
+    };
+    sim::simulate(&simulation, 1, &files, false)?;
+    say(
+        args,
+        &format!(
+            "   {} at a time; the model is in {}",
+            fit.channels,
+            dir.join("this-file.toml").display()
+        ),
+    );
+    Ok(Some(fit))
+}
+
 /// What the records in the file `path` that belong to `part` of the load show.
 fn look(path: &Path, name: &str, part: &Reading) -> anyhow::Result<Measured> {
     let needs = needs_of([chart("sonar")?, chart("cdf")?]);
@@ -154,7 +219,13 @@ fn chart(name: &str) -> anyhow::Result<&'static Entry> {
 }
 
 /// Draws everything; returns what there is to be printed.
-fn draw(dir: &Path, simulated: &Path, replayed: &Path, part: &Reading) -> anyhow::Result<String> {
+fn draw(
+    dir: &Path,
+    simulated: &Path,
+    replayed: &Path,
+    modelled: Option<(&Path, &SsdFit)>,
+    part: &Reading,
+) -> anyhow::Result<String> {
     let everything = Reading::default();
     let all = look(
         simulated,
@@ -164,28 +235,51 @@ fn draw(dir: &Path, simulated: &Path, replayed: &Path, part: &Reading) -> anyhow
     // Like with like: the table and the distributions are of the part that was replayed.
     let model = look(simulated, "RAID 5 of four disks (simulated)", part)?;
     let device = look(replayed, "a file of this machine (replayed)", part)?;
+    let fitted = modelled
+        .map(|(path, _)| look(path, "that file (modelled)", &everything))
+        .transpose()?;
     let caveats = [device.warnings(), device.remarks()].concat().join("; ");
 
     let quantity = Quantity::Latency;
     let mut table = Table::of_times("latency");
-    for (name, look) in [("simulated", &model), ("replayed", &device)] {
+    let all_looks = [
+        ("simulated", Some(&model)),
+        ("replayed", Some(&device)),
+        ("modelled", fitted.as_ref()),
+    ];
+    for (name, look) in all_looks
+        .into_iter()
+        .filter_map(|(name, look)| Some((name, look?)))
+    {
         table.times(&format!("{name} reads"), look.reads(quantity));
         table.times(&format!("{name} writes"), look.writes(quantity));
     }
-    let (modelled, measured) = (model.all(quantity), device.all(quantity));
-    let distance = ks_distance(&modelled.histogram, &measured.histogram);
+    let (simulated_all, measured) = (model.all(quantity), device.all(quantity));
+    let distance = ks_distance(&simulated_all.histogram, &measured.histogram);
     let mut text = format!(
-        "\nThe replayed part of the load, simulated and replayed:\n\n{}  KS distance {distance:.3} \
+        "\nThe replayed part of the load, simulated on the array, replayed, and simulated on the model of the file:\n\n{}  KS distance {distance:.3} \
          (0: the same distribution, 1: nothing in common; a \
          file of this machine is no array of disks)\n",
         table.text()
     );
+    if let (Some((_, fit)), Some(fitted)) = (modelled, &fitted) {
+        let distance = ks_distance(&fitted.all(quantity).histogram, &measured.histogram);
+        text += &format!(
+            "  the file and its model: KS distance {distance:.3}; on the half that nothing was learned from {:.3}, demerit \
+             {} ({:.0} % of the mean)\n",
+            fit.held_out.ks,
+            Nanos::nearest(fit.held_out.demerit_ms * 1e6),
+            100.0 * fit.held_out.relative
+        );
+    }
     if !caveats.is_empty() {
         text += &format!("  {caveats}\n");
     }
 
     save("sonar", "sonar-simulated", dir, &[all])?;
-    save("cdf", "cdf", dir, &[model, device])?;
+    let mut looks = vec![model, device];
+    looks.extend(fitted);
+    save("cdf", "cdf", dir, &looks)?;
     let title = "database server replayed on a file of this machine";
     let device = look(replayed, title, part)?;
     save("sonar", "sonar-replayed", dir, &[device])?;

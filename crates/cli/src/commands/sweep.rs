@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
     }
     let runs = wanted(args, source.runs(args)?)?;
     if !args.hosts.is_empty() {
-        Hosts::check(&runs)?;
+        Hosts::check(args, &runs)?;
     }
     if args.dry_run {
         check(&source, &here, &runs)?;

@@ -69,17 +69,14 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
     let (training, held_out) = observed.halves();
     let learn = Trial::new(&training)?;
     let judge = Trial::new(&held_out)?;
-    let found = by_angles(&training, start);
-    let coherence = found
-        .as_ref()
-        .map_or(0.0, |(_, rotation, _)| rotation.coherence);
+    let (rotation, found) = by_angles(&training, start);
+    let coherence = rotation.map_or(0.0, |rotation| rotation.coherence);
     let mut candidates = vec![
         (start.clone(), "positional", How::Unchanged),
         (start.clone(), "sampled", How::Unchanged),
     ];
-    let is_coherent = match found {
-        Some((profile, rotation, slack_ms)) if rotation.coherence >= COHERENT => {
-            let coherence = rotation.coherence;
+    match found {
+        Some((profile, slack_ms)) if coherence >= COHERENT => {
             candidates.push((
                 profile,
                 "positional",
@@ -88,13 +85,11 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
                     slack_ms,
                 },
             ));
-            true
         }
-        _ => false,
-    };
-    if !is_coherent {
-        let profile = by_distribution(&training, start, room)?;
-        candidates.push((profile, "sampled", How::Distribution { coherence }));
+        _ => {
+            let profile = by_distribution(&training, start, room)?;
+            candidates.push((profile, "sampled", How::Distribution { coherence }));
+        }
     }
     let mut best: Option<(DiskProfile, &'static str, How, Quality)> = None;
     let mut before: Option<(&'static str, f64)> = None;
@@ -161,8 +156,12 @@ fn turning(start: &DiskProfile, revolution_ms: f64, skews_turn: bool) -> DiskPro
     profile
 }
 
-/// From when transfers end; also how much the seek curves had to be forgiven.
-fn by_angles(observed: &Observed, start: &DiskProfile) -> Option<(DiskProfile, Rotation, f64)> {
+/// From when transfers end: the rotation, and if the seek curves make a drive, too, a profile and how much the
+/// curves had to be forgiven.
+fn by_angles(
+    observed: &Observed,
+    start: &DiskProfile,
+) -> (Option<Rotation>, Option<(DiskProfile, f64)>) {
     let geometry = Geometry::new(start);
     let served = observed.served();
     let fits = |s: &&Served| s.sector + u64::from(s.sectors) <= geometry.capacity();
@@ -196,20 +195,25 @@ fn by_angles(observed: &Observed, start: &DiskProfile) -> Option<(DiskProfile, R
     {
         found = Some((other, false));
     }
-    let (rotation, skews_turn) = found?;
+    let Some((rotation, skews_turn)) = found else {
+        return (None, None);
+    };
     let mut profile = turning(start, rotation.revolution_ms, skews_turn);
     let mut slack: f64 = 0.0;
     let mut curves = [None, None];
     for (number, op) in [Op::Read, Op::Write].into_iter().enumerate() {
         let all = positionings(served, &geometry, rotation.revolution_ms, op);
         if all.len() >= Observed::FEWEST / 2 {
-            let found = curve(&all, rotation.revolution_ms)?;
+            let Some(found) = curve(&all, rotation.revolution_ms) else {
+                return (Some(rotation), None);
+            };
             slack = slack.max(found.slack);
             curves[number] = Some(found);
         }
     }
     set_curves(&mut profile, curves);
-    Some((profile, rotation, slack))
+    let is_drive = DiskProfile::parse(&text_of(&profile, ""), "candidate").is_ok();
+    (Some(rotation), is_drive.then_some((profile, slack)))
 }
 
 /// How long positionings took, and over what distance: of requests that lie on one track, on another cylinder than

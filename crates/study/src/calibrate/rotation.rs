@@ -25,6 +25,9 @@ pub(super) struct Rotation {
     pub(super) phase: f64,
 }
 
+/// A window that is longer has more peaks than can be gone through.
+const SPARSE_MS: f64 = 60_000.0;
+
 /// From 20 000 revolutions per minute to 3 000.
 const RANGE_MS: (f64, f64) = (3.0, 20.0);
 
@@ -42,6 +45,10 @@ pub(super) fn rotation(ends: &[End]) -> Option<Rotation> {
         return None;
     }
     let mut window = (all * IN_WINDOW / ends.len() as f64).min(all);
+    // Where a request comes every few minutes, the search would take for ever.
+    if window > SPARSE_MS {
+        return None;
+    }
     let (mut low, mut high) = RANGE_MS;
     loop {
         // A quarter of the width of a peak.

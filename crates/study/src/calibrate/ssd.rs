@@ -166,16 +166,17 @@ fn slope(services: &[(f64, f64)]) -> f64 {
         0.0
     };
     // No more than would leave the quickest ones nothing.
-    let most = services.iter().map(|(kib, us)| us / kib);
-    slope.min(quantile(&mut most.collect::<Vec<_>>(), 0.05))
+    let mut most: Vec<f64> = services.iter().map(|(kib, us)| us / kib).collect();
+    most.sort_by(f64::total_cmp);
+    slope.min(quantile(&most, 0.05))
 }
 
-fn quantile(values: &mut [f64], p: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let at = p * (values.len() - 1) as f64;
+/// A quantile of values in their order, between neighbours in proportion.
+fn quantile(sorted: &[f64], p: f64) -> f64 {
+    let at = p * (sorted.len() - 1) as f64;
     let (below, share) = (at.floor() as usize, at.fract());
-    let above = (below + 1).min(values.len() - 1);
-    values[below] + (values[above] - values[below]) * share
+    let above = (below + 1).min(sorted.len() - 1);
+    sorted[below] + (sorted[above] - sorted[below]) * share
 }
 
 /// The quantiles of what is left without the cost of the size; more of them at the ends.
@@ -190,13 +191,10 @@ fn quantiles(services: &[(f64, f64)], us_per_kib: f64) -> Vec<(f64, f64)> {
         0.985, 0.99, 0.992, 0.994, 0.996, 0.998, 0.999, 0.9995, 0.9998, 0.9999, 1.0,
     ]);
     rest.sort_by(f64::total_cmp);
-    let n = (rest.len() - 1) as f64;
-    let at = |p: f64| {
-        let (below, share) = ((p * n).floor() as usize, (p * n).fract());
-        let above = (below + 1).min(rest.len() - 1);
-        rest[below] + (rest[above] - rest[below]) * share
-    };
-    shares.into_iter().map(|p| (p, at(p))).collect()
+    shares
+        .into_iter()
+        .map(|p| (p, quantile(&rest, p)))
+        .collect()
 }
 
 impl SsdFit {

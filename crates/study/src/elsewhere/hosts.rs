@@ -6,14 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::slurm::quoted;
-use crate::hooks::{Ended, Stop, run_child, run_held};
+use crate::hooks::{Ended, Stop, run_child, run_held, run_set};
+use crate::shell::quoted;
 use crate::sweep::SweepError;
 
 /// A host with its targets.
@@ -113,9 +113,16 @@ impl Ssh {
     fn command(&self, host: &str, line: &str) -> Command {
         let mut words = self.0.iter();
         let mut command = Command::new(words.next().map_or("ssh", String::as_str));
-        command
-            .args(words)
-            .args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);
+        command.args(words).args([
+            "-o",
+            "BatchMode=yes",
+            "-o",
+            "ConnectTimeout=10",
+            "-o",
+            "ServerAliveInterval=5",
+            "-o",
+            "ServerAliveCountMax=3",
+        ]);
         command.arg(host).arg(line);
         command
     }
@@ -166,6 +173,27 @@ impl Ssh {
     pub fn prepare(&self, participant: &Participant, push: Option<&Path>) -> Result<Ready, String> {
         let host = &participant.host;
         let folder = self.text(host, "mktemp -d /tmp/iosonar-XXXXXXXX", &[])?;
+        // What is removed at the end is nothing else.
+        let name = folder.strip_prefix("/tmp/iosonar-").unwrap_or_default();
+        if name.len() != 8 || !name.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            return Err(format!(
+                "{host}: mktemp answered '{folder}', expected a folder in /tmp"
+            ));
+        }
+        let ready = self.prepare_in(participant, &folder, push);
+        if ready.is_err() {
+            self.remove(host, &folder);
+        }
+        ready
+    }
+
+    fn prepare_in(
+        &self,
+        participant: &Participant,
+        folder: &str,
+        push: Option<&Path>,
+    ) -> Result<Ready, String> {
+        let host = &participant.host;
         let program = if let Some(program) = push {
             let bytes =
                 std::fs::read(program).map_err(|e| format!("{}: {e}", program.display()))?;
@@ -193,7 +221,7 @@ impl Ssh {
         Ok(Ready {
             participant: participant.clone(),
             program,
-            folder,
+            folder: folder.to_owned(),
             offset_ns,
             uncertainty_ns,
             loads: std::sync::Arc::default(),
@@ -238,22 +266,19 @@ impl Ssh {
     ///
     /// # Errors
     /// If it cannot be read or brought there.
-    pub fn bring(&self, ready: &Ready, load: &Path) -> Result<String, String> {
+    pub fn bring(&self, ready: &Ready, load: &Path, stop: &Stop) -> Result<String, String> {
         let mut loads = ready.loads.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(there) = loads.get(load) {
             return Ok(there.clone());
         }
-        let mut bytes = Vec::new();
-        std::fs::File::open(load)
-            .and_then(|mut file| file.read_to_end(&mut bytes))
-            .map_err(|e| format!("{}: cannot read the load: {e}", load.display()))?;
+        let cannot = |e: std::io::Error| format!("{}: cannot read the load: {e}", load.display());
+        let file = std::fs::File::open(load).map_err(cannot)?;
         let name = load.file_name().unwrap_or_default().to_string_lossy();
         let there = format!("{}/{}-{name}", ready.folder, loads.len());
-        self.text(
-            &ready.participant.host,
-            &format!("cat > {}", quoted(&there)),
-            &bytes,
-        )?;
+        let host = &ready.participant.host;
+        let mut command = self.command(host, &format!("cat > {}", quoted(&there)));
+        command.stdin(file).stdout(Stdio::null());
+        whole(host, run_set(&mut command, Some(stop)))?;
         loads.insert(load.to_owned(), there.clone());
         Ok(there)
     }
@@ -262,30 +287,41 @@ impl Ssh {
     ///
     /// # Errors
     /// If it cannot be fetched or written.
-    pub fn fetch(&self, ready: &Ready, there: &str, here: &Path) -> Result<(), String> {
+    pub fn fetch(
+        &self,
+        ready: &Ready,
+        there: &str,
+        here: &Path,
+        stop: &Stop,
+    ) -> Result<(), String> {
         let host = &ready.participant.host;
-        let ended = self.run(
-            host,
-            &format!("cat {0} && rm -f {0}", quoted(there)),
-            &[],
-            None,
-        )?;
-        if !ended.status.success() {
-            return Err(format!("{host}: {}", ended.last_words()));
-        }
-        iosonar_trace::output::WholeFile::write_all(here, &ended.output)
-            .map_err(|e| format!("{}: cannot write: {e}", here.display()))
+        let mut part = here.as_os_str().to_owned();
+        part.push(".part");
+        let cannot = |e: std::io::Error| format!("{}: cannot write: {e}", here.display());
+        let file = std::fs::File::create(&part).map_err(cannot)?;
+        let mut command = self.command(host, &format!("cat {0} && rm -f {0}", quoted(there)));
+        command.stdin(Stdio::null()).stdout(file);
+        whole(host, run_set(&mut command, Some(stop)))?;
+        std::fs::rename(&part, here).map_err(cannot)
     }
 
     /// Removes what was brought to a host; if it does not answer any more it stays.
     pub fn clear(&self, ready: &Ready) {
-        let _ = self.run(
-            &ready.participant.host,
-            &format!("rm -rf {}", quoted(&ready.folder)),
-            &[],
-            None,
-        );
+        self.remove(&ready.participant.host, &ready.folder);
     }
+
+    fn remove(&self, host: &str, folder: &str) {
+        let _ = self.run(host, &format!("rm -rf {}", quoted(folder)), &[], None);
+    }
+}
+
+/// That a command on a host has succeeded.
+fn whole(host: &str, ended: std::io::Result<Ended>) -> Result<(), String> {
+    let ended = ended.map_err(|e| format!("{host}: ssh cannot be started: {e}"))?;
+    if ended.status.success() {
+        return Ok(());
+    }
+    Err(format!("{host}: {}: {}", ended.how(), ended.last_words()))
 }
 
 impl Ready {

@@ -13,6 +13,7 @@ use iosonar_trace::output::WholeFile;
 use serde_json::{Value, json};
 
 use crate::hooks::run_child;
+use crate::shell::quoted;
 use crate::sweep::{Run, SlurmFile, SweepError};
 
 /// More tasks than this in an array many clusters refuse (`MaxArraySize` is 1001 unless it is set).
@@ -145,10 +146,25 @@ pub fn submit(
         );
         return Err(SweepError::Elsewhere(problem));
     }
+    // If it cannot be written, another sweep cannot know of it.
+    write("job", &id)?;
     Ok(Job { id, folder })
 }
 
 impl Job {
+    /// All that were ever handed in for a tree.
+    pub fn of_tree(root: &Path) -> Vec<Self> {
+        let folders = fs::read_dir(root.join(".slurm"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let job = |folder: PathBuf| {
+            let id = fs::read_to_string(folder.join("job")).ok()?;
+            Some(Self { id, folder })
+        };
+        folders.filter_map(|entry| job(entry.path())).collect()
+    }
+
     /// How many tasks are waiting, and how many running; none of either when it is over.
     ///
     /// # Errors
@@ -231,9 +247,4 @@ fn new_folder(parent: &Path) -> Result<PathBuf, SweepError> {
         }
     }
     unreachable!("there are more numbers than folders")
-}
-
-/// A word for a shell.
-pub(super) fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }

@@ -49,7 +49,7 @@ const KINDS: [(&str, Kind, &[&str], &[&str]); 11] = [
         "iscsi-target",
         Kind::IscsiTarget,
         &["iqn"],
-        &["device", "name"],
+        &["device", "name", "portal"],
     ),
     (
         "iscsi-initiator",
@@ -99,6 +99,19 @@ impl BuiltIn {
         }
         names
     };
+
+    /// Whether it acts on devices of this machine.
+    pub(super) fn is_of_this_machine(&self) -> bool {
+        !matches!(self.kind, Kind::Scheduler | Kind::Plot | Kind::Command)
+    }
+
+    /// Whether it makes another device the target.
+    pub(super) fn changes_target(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::LogicalVolume | Kind::IscsiTarget | Kind::IscsiInitiator
+        )
+    }
 
     /// The hook of this name.
     pub(super) fn new(name: &str, options: &Table) -> Result<Self, String> {
@@ -255,7 +268,8 @@ impl BuiltIn {
         self.option("name").unwrap_or("iosonar").to_owned()
     }
 
-    /// Makes a device a LIO target.
+    /// Makes a device a LIO target. What was made is remembered: a target that was there before is not ours to take
+    /// away.
     fn export(&self, around: &mut Around<'_>, phase: Phase) -> Result<(), HookError> {
         let (name, iqn) = (
             self.backstore(),
@@ -265,42 +279,47 @@ impl BuiltIn {
             Some(device) => device.to_owned(),
             None => targets(around, "iscsi-target")?.swap_remove(0),
         };
+        let (backstore, group) = (
+            format!("/backstores/block/{name}"),
+            format!("/iscsi/{iqn}/tpg1"),
+        );
+        let (named, of) = (format!("name={name}"), format!("dev={device}"));
         tool(
             around,
             "targetcli",
-            &[
-                "/backstores/block",
-                "create",
-                &format!("name={name}"),
-                &format!("dev={device}"),
-            ],
+            &["/backstores/block", "create", &named, &of],
             phase,
         )?;
+        around.made.push(backstore.clone());
         tool(around, "targetcli", &["/iscsi", "create", &iqn], phase)?;
-        let group = format!("/iscsi/{iqn}/tpg1");
+        around.made.push(group.clone());
+        let portals = format!("{group}/portals");
         tool(
             around,
             "targetcli",
-            &[
-                &format!("{group}/luns"),
-                "create",
-                &format!("/backstores/block/{name}"),
-            ],
+            &[&portals, "delete", "0.0.0.0", "3260"],
             phase,
         )?;
         tool(
             around,
             "targetcli",
-            &[
-                &group,
-                "set",
-                "attribute",
-                "authentication=0",
-                "generate_node_acls=1",
-                "demo_mode_write_protect=0",
-            ],
+            &[&portals, "create", &self.portal(), "3260"],
             phase,
         )?;
+        tool(
+            around,
+            "targetcli",
+            &[&format!("{group}/luns"), "create", &backstore],
+            phase,
+        )?;
+        // Whoever reaches the portal may write: so it is this machine's own unless it is said otherwise.
+        let open = [
+            "authentication=0",
+            "generate_node_acls=1",
+            "demo_mode_write_protect=0",
+        ];
+        let words = [&[group.as_str(), "set", "attribute"][..], &open[..]].concat();
+        tool(around, "targetcli", &words, phase)?;
         Ok(())
     }
 
@@ -309,15 +328,20 @@ impl BuiltIn {
             self.backstore(),
             self.option("iqn").unwrap_or_default().to_owned(),
         );
-        // The second is tried although the first failed: it may have been only half there.
-        let target = tool(around, "targetcli", &["/iscsi", "delete", &iqn], phase);
-        tool(
-            around,
-            "targetcli",
-            &["/backstores/block", "delete", &name],
-            phase,
-        )?;
-        target.map(|_| ())
+        let mut outcome = Ok(());
+        if take_made(around, &format!("/iscsi/{iqn}/tpg1")) {
+            outcome = tool(around, "targetcli", &["/iscsi", "delete", &iqn], phase).map(|_| ());
+        }
+        // This is tried although the other may have failed.
+        if take_made(around, &format!("/backstores/block/{name}")) {
+            tool(
+                around,
+                "targetcli",
+                &["/backstores/block", "delete", &name],
+                phase,
+            )?;
+        }
+        outcome
     }
 
     fn portal(&self) -> String {
@@ -342,6 +366,7 @@ impl BuiltIn {
             &["-m", "node", "-T", &iqn, "-p", &portal, "--login"],
             phase,
         )?;
+        around.made.push(format!("session {iqn}"));
         let address = if portal.contains(':') {
             portal.clone()
         } else {
@@ -378,6 +403,10 @@ impl BuiltIn {
             self.portal(),
             self.option("iqn").unwrap_or_default().to_owned(),
         );
+        // A session that was there before is not ours to end.
+        if !take_made(around, &format!("session {iqn}")) {
+            return Ok(());
+        }
         let node = ["-m", "node", "-T", &iqn, "-p", &portal];
         let out = tool(
             around,
@@ -428,6 +457,13 @@ impl BuiltIn {
     }
 }
 
+/// Whether a hook has made this; it is taken away now.
+fn take_made(around: &mut Around<'_>, what: &str) -> bool {
+    let before = around.made.len();
+    around.made.retain(|made| made != what);
+    around.made.len() < before
+}
+
 fn text(path: &Path) -> String {
     path.display().to_string()
 }
@@ -453,12 +489,14 @@ fn destroyable(around: &Around<'_>, name: &str) -> Result<Vec<String>, HookError
     Ok(targets)
 }
 
+/// Whether a target is among those whose content may be destroyed, by whatever path.
+pub fn may_be_destroyed(allowed: &[PathBuf], target: &Path) -> bool {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    allowed.iter().any(|path| real(path) == real(target))
+}
+
 fn may_destroy(around: &Around<'_>, name: &str, target: &str) -> Result<(), HookError> {
-    let same = |allowed: &PathBuf| {
-        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        real(allowed) == real(Path::new(target))
-    };
-    if around.destroy.iter().any(same) {
+    if may_be_destroyed(around.destroy, Path::new(target)) {
         return Ok(());
     }
     Err(HookError::Failed(format!(

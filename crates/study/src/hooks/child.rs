@@ -3,8 +3,12 @@
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
 
 use super::phases::Stop;
 
@@ -43,76 +47,105 @@ impl Ended {
 }
 
 /// Runs a program to its end, with `input` on its standard input. When `stop` is asked for it gets SIGINT, and
-/// SIGKILL when it is to end at once, with all that it has started.
+/// SIGTERM when it is asked for again, with all that it has started. It ends when we do, too, even if we are killed.
 ///
 /// # Errors
 /// If it cannot be started.
 pub fn run_child(command: &mut Command, input: &[u8], stop: Option<&Stop>) -> io::Result<Ended> {
-    run(command, input, false, stop)
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    run(command, Some(input), stop)
 }
 
-/// The same for a program whose standard input stays open until it has ended: one that ends when it is closed ends
-/// with us, whatever became of us.
+/// The same for a program whose standard input stays open until it has ended.
 ///
 /// # Errors
 /// If it cannot be started.
 pub fn run_held(command: &mut Command, stop: Option<&Stop>) -> io::Result<Ended> {
-    run(command, &[], true, stop)
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    run(command, None, stop)
 }
 
-fn run(
-    command: &mut Command,
-    input: &[u8],
-    is_held: bool,
-    stop: Option<&Stop>,
-) -> io::Result<Ended> {
+/// The same for a program whose standard input and output were set: to files that are too large for memory.
+///
+/// # Errors
+/// If it cannot be started.
+pub fn run_set(command: &mut Command, stop: Option<&Stop>) -> io::Result<Ended> {
+    run(command, None, stop)
+}
+
+fn run(command: &mut Command, input: Option<&[u8]>, stop: Option<&Stop>) -> io::Result<Ended> {
     // A group of its own: what the terminal sends goes to us, and we pass it on.
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()?;
-    let group = rustix::process::Pid::from_child(&child);
-    let (mut stdin, stdout, stderr) =
-        (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let held = if is_held { stdin.take() } else { None };
-    thread::scope(|scope| {
+    command.stderr(Stdio::piped()).process_group(0);
+    // SAFETY: between fork and exec it only makes a system call.
+    unsafe {
+        command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?));
+    }
+    let mut child = command.spawn()?;
+    let group = Pid::from_child(&child);
+    let mut stdin = child.stdin.take();
+    let held = if input.is_none() { stdin.take() } else { None };
+    let output = Drain::new(child.stdout.take());
+    let errors = Drain::new(child.stderr.take());
+    let status = thread::scope(|scope| {
         // Whoever does not read its input misses nothing.
-        scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(input)));
-        let drain = |pipe: Option<Box<dyn Read + Send>>| {
-            let mut bytes = Vec::new();
-            if let Some(mut pipe) = pipe {
-                let _ = pipe.read_to_end(&mut bytes);
-            }
-            bytes
-        };
-        let output = scope.spawn(move || drain(stdout.map(|p| Box::new(p) as _)));
-        let errors = scope.spawn(move || drain(stderr.map(|p| Box::new(p) as _)));
+        scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(input.unwrap_or_default())));
         let (mut asked, mut wait) = (0, Duration::from_micros(200));
-        let status = loop {
+        loop {
             if let Some(status) = child.try_wait()? {
-                break status;
+                return Ok::<_, io::Error>(status);
             }
             let wanted = stop.map_or(0, Stop::times);
             if wanted > asked {
                 let signal = if wanted >= 2 {
-                    rustix::process::Signal::KILL
+                    Signal::TERM
                 } else {
-                    rustix::process::Signal::INT
+                    Signal::INT
                 };
                 // It may have ended just now.
-                let _ = rustix::process::kill_process_group(group, signal);
+                let _ = kill_process_group(group, signal);
                 asked = wanted;
             }
             thread::sleep(wait);
             wait = (wait * 2).min(Duration::from_millis(20));
-        };
-        drop(held);
-        Ok(Ended {
-            status,
-            output: output.join().unwrap_or_default(),
-            errors: errors.join().unwrap_or_default(),
-        })
+        }
+    })?;
+    drop(held);
+    Ok(Ended {
+        status,
+        output: output.take(),
+        errors: errors.take(),
     })
+}
+
+/// What comes out of a pipe.
+struct Drain {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    closed: Receiver<()>,
+}
+
+impl Drain {
+    fn new(pipe: Option<impl Read + Send + 'static>) -> Self {
+        let (bytes, (close, closed)) = (Arc::<Mutex<Vec<u8>>>::default(), channel());
+        let into = Arc::clone(&bytes);
+        // Without a thread for it nothing is read, and little is lost.
+        let _ = thread::Builder::new().spawn(move || {
+            let mut some = vec![0; 1 << 16];
+            if let Some(mut pipe) = pipe {
+                while let Ok(n @ 1..) = pipe.read(&mut some) {
+                    let mut bytes = into.lock().unwrap_or_else(PoisonError::into_inner);
+                    bytes.extend_from_slice(&some[..n]);
+                }
+            }
+            drop(close);
+        });
+        Self { bytes, closed }
+    }
+
+    /// What has come. Something that the program has left running may hold the pipe for ever: it is not waited for.
+    fn take(self) -> Vec<u8> {
+        const LONG_ENOUGH: Duration = Duration::from_secs(1);
+        let _ = self.closed.recv_timeout(LONG_ENOUGH);
+        let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *bytes)
+    }
 }

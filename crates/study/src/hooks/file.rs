@@ -80,6 +80,20 @@ impl HookFile {
             .unwrap_or("hook")
     }
 
+    /// Whether it acts on devices of this machine.
+    pub fn is_of_this_machine(&self) -> bool {
+        self.as_built_in().is_some_and(|b| b.is_of_this_machine())
+    }
+
+    /// Whether it may make another device the target.
+    pub fn may_change_target(&self) -> bool {
+        self.as_built_in().is_none_or(|b| b.changes_target())
+    }
+
+    fn as_built_in(&self) -> Option<BuiltIn> {
+        BuiltIn::new(self.built_in.as_deref()?, &self.options).ok()
+    }
+
     /// Whether its preparation is done for the first run only.
     pub fn is_once(&self) -> bool {
         self.prepare.is_some()

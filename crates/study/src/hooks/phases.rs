@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,7 +14,8 @@ use serde_json::{Value, json};
 
 use super::built_in::BuiltIn;
 use super::{HookFile, Phase, run_child};
-use crate::sweep::Settings;
+use crate::shell::readable;
+use crate::sweep::{Settings, SweepError};
 
 /// How often it was asked to stop.
 #[derive(Clone, Debug, Default)]
@@ -125,44 +125,61 @@ pub struct Around<'a> {
     pub env: Vec<(String, String)>,
     /// This program, for hooks that are commands of it.
     pub program: &'a Path,
+    /// What hooks have made and must take away again.
+    pub made: Vec<String>,
     /// What was said.
     pub log: Log,
     /// Whether it is to end.
     pub stop: &'a Stop,
 }
 
-/// A preparation that is done once is done by one run, while others wait.
-static PREPARING: Mutex<()> = Mutex::new(());
-
 impl Around<'_> {
-    /// Goes through all phases, with `run` as the run itself.
+    /// Goes through all phases, with `run` as the run itself; what it brought is given to `keep` before the last of
+    /// them, in which results are made something of.
     ///
     /// # Errors
-    /// The first of what failed; the later phases were gone through all the same.
+    /// The first of what failed, and what could not be put back; the later phases were gone through all the same.
     pub fn all_phases<T>(
         &mut self,
         before_run: impl FnOnce(&mut Self) -> Result<(), HookError>,
         run: impl FnOnce(&mut Self) -> Result<T, HookError>,
+        keep: impl FnOnce(&mut Self, &T) -> Result<(), HookError>,
     ) -> Result<T, HookError> {
-        if self.hooks.is_empty() {
-            before_run(self)?;
-            return run(self);
-        }
         let (mut prepared, mut set_up) = (0, 0);
-        let outcome = self.forward(&mut prepared, &mut set_up, before_run, run);
-        let mut failure = None;
-        for (phase, begun) in [(Phase::Cleanup, set_up), (Phase::Finish, prepared)] {
-            for number in (0..begun).rev() {
-                if let Err(error) = self.act(number, phase, outcome.is_ok()) {
-                    self.log.add(&format!("{phase}: {error}"));
-                    failure.get_or_insert(error);
-                }
+        let mut outcome = self.forward(&mut prepared, &mut set_up, before_run, run);
+        let mut problems = self.backward(Phase::Cleanup, set_up, outcome.is_ok());
+        if let Ok(done) = &outcome
+            && let Err(error) = keep(self, done)
+        {
+            outcome = Err(error);
+        }
+        let is_well = outcome.is_ok() && problems.is_empty();
+        problems.extend(self.backward(Phase::Finish, prepared, is_well));
+        if problems.is_empty() {
+            return outcome;
+        }
+        let problems = problems.join("; ");
+        Err(match outcome {
+            Err(HookError::Failed(why) | HookError::Skip(why)) => {
+                HookError::Failed(format!("{why}; and then {problems}"))
+            }
+            Err(HookError::Interrupted) => {
+                HookError::Failed(format!("interrupted; and then {problems}"))
+            }
+            Ok(_) => HookError::Failed(problems),
+        })
+    }
+
+    /// The hooks that have begun, in reverse order; tells what went wrong.
+    fn backward(&mut self, phase: Phase, begun: usize, is_well: bool) -> Vec<String> {
+        let mut problems = Vec::new();
+        for number in (0..begun).rev() {
+            if let Err(error) = self.act(number, phase, is_well) {
+                self.log.add(&error.to_string());
+                problems.push(error.to_string());
             }
         }
-        match (outcome, failure) {
-            (Ok(_), Some(error)) => Err(error),
-            (outcome, _) => outcome,
-        }
+        problems
     }
 
     fn forward<T>(
@@ -212,50 +229,62 @@ impl Around<'_> {
 
     fn act(&mut self, number: usize, phase: Phase, is_well: bool) -> Result<(), HookError> {
         let hook = self.hooks[number].clone();
-        if phase == Phase::Prepare && hook.is_once() {
-            let _alone = PREPARING.lock().unwrap_or_else(PoisonError::into_inner);
-            let marker = self.root.join(format!(
-                "prepared-{}-{}",
-                number + 1,
-                file_name(hook.name())
-            ));
-            if let Ok(before) = fs::read_to_string(&marker) {
-                self.log.add(&format!(
-                    "prepare: {} was done before ({})",
-                    hook.name(),
-                    before.trim_end()
-                ));
-                return self.take_out(&marker.with_extension("json"), hook.name());
-            }
-            let out = self.act_now(&hook, phase, is_well)?;
-            if let Some(out) = out {
-                // What it said is said to later runs, too.
-                let _ = fs::write(marker.with_extension("json"), out);
-            }
-            return fs::write(&marker, format!("by {}\n", self.path.display())).map_err(|e| {
-                HookError::Failed(format!("{}: cannot write: {e}", marker.display()))
-            });
+        if phase != Phase::Prepare || !hook.is_once() {
+            return self.act_now(&hook, phase, is_well);
         }
-        self.act_now(&hook, phase, is_well).map(|_| ())
+        // One run prepares while others wait, also those of other processes.
+        let failed = |error: SweepError| HookError::Failed(error.to_string());
+        let _alone =
+            crate::sweep::wait_for_lock(&self.root.join(".prepare.lock")).map_err(failed)?;
+        let marker = self.marker(number, &hook);
+        if marker.exists() {
+            self.log
+                .add(&format!("prepare: {} was done before", hook.name()));
+            return self.take_out(&marker, hook.name());
+        }
+        let env = self.env.len();
+        self.act_now(&hook, phase, is_well)?;
+        // What it changed, it has changed for later runs, too.
+        let env = self.env[env..]
+            .iter()
+            .map(|(name, value)| (name.clone(), json!(value)));
+        let told = json!({ "targets": self.targets, "env": Value::Object(env.collect()) });
+        fs::write(&marker, told.to_string())
+            .map_err(|e| HookError::Failed(format!("{}: cannot write: {e}", marker.display())))
     }
 
-    /// Does it; returns what it wrote for us.
-    fn act_now(
-        &mut self,
-        hook: &HookFile,
-        phase: Phase,
-        is_well: bool,
-    ) -> Result<Option<Vec<u8>>, HookError> {
+    /// The file that says that a preparation was done: of this hook, as it is written, on these targets, on this
+    /// machine.
+    fn marker(&self, number: usize, hook: &HookFile) -> PathBuf {
+        let host = rustix::system::uname();
+        let host = host.nodename().to_string_lossy();
+        let what = format!(
+            "{:?} {:?} {:?} {host} {:?}",
+            hook.run, hook.args, hook.options, self.targets
+        );
+        // FNV-1a: the same every time, whatever made this program.
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let hash = what.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+        let name = format!(
+            "prepared-{}-{}-{hash:016x}.json",
+            number + 1,
+            file_name(hook.name())
+        );
+        self.root.join(name)
+    }
+
+    /// Does it, and what it says.
+    fn act_now(&mut self, hook: &HookFile, phase: Phase, is_well: bool) -> Result<(), HookError> {
         if let Some(name) = &hook.built_in {
             let built_in = BuiltIn::new(name, &hook.options).map_err(HookError::Failed)?;
-            return built_in.act(self, phase, is_well).map(|()| None);
+            return built_in.act(self, phase, is_well);
         }
         if hook
             .phases
             .as_ref()
             .is_some_and(|phases| !phases.contains(&phase))
         {
-            return Ok(None);
+            return Ok(());
         }
         let executable = hook.run.as_deref().unwrap_or_default();
         // With a slash it is a path, without one a name on PATH, unless there is such a file.
@@ -272,11 +301,10 @@ impl Around<'_> {
         command.env("IOSONAR_HOOK_OUT", &out);
         command.env("IOSONAR_OK", if is_well { "1" } else { "0" });
         let result = self.call(&mut command, hook.name(), phase);
-        let told = fs::read(&out).ok();
         let taken = self.take_out(&out, hook.name());
         let _ = fs::remove_file(&out);
         result?;
-        taken.map(|()| told)
+        taken
     }
 
     /// Runs a program with everything that hooks are told.
@@ -409,15 +437,8 @@ fn file_name(name: &str) -> String {
 /// A command as one would type it.
 fn line_of(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let quoted = |word: &std::ffi::OsStr| {
-        let word = word.to_string_lossy();
-        if word.is_empty()
-            || word.contains(|c: char| c.is_whitespace() || "'\"$`\\&;|<>*?()".contains(c))
-        {
-            format!("'{}'", word.replace('\'', "'\\''"))
-        } else {
-            word.into_owned()
-        }
-    };
-    words.map(quoted).collect::<Vec<_>>().join(" ")
+    let words: Vec<String> = words
+        .map(|word| readable(&word.to_string_lossy()))
+        .collect();
+    words.join(" ")
 }

@@ -1,6 +1,7 @@
 //! Carrying runs out: which is next, several at a time, until all are done or it is to end.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -9,9 +10,12 @@ use iosonar_stats::Estimate;
 use iosonar_trace::output::WholeFile;
 use serde_json::{Value, json};
 
-use super::folder::{self, Held, State};
-use super::{Base, FAILED, FEWEST_FOR_PRECISION, LOG, RESULT, RUN, Run, SweepError, metrics_of};
-use crate::hooks::{Around, HookError, Log, Stop};
+use super::folder::{self, Held, State, Taken};
+use super::{
+    Base, FAILED, FEWEST_FOR_PRECISION, LOG, PENDING, RESULT, RUN, Run, SweepError, is_full,
+    metrics_of,
+};
+use crate::hooks::{Around, HookError, HookFile, Log, Stop};
 
 /// Why a run has no result.
 #[derive(Debug)]
@@ -43,6 +47,11 @@ pub trait Carrier: Sync {
 
     /// The targets of a replay, as they are set.
     fn targets(&self, run: &Run) -> Vec<String>;
+
+    /// Whether replays must not overlap, whatever their targets.
+    fn is_one_at_a_time(&self) -> bool {
+        false
+    }
 }
 
 /// What a run has brought.
@@ -59,6 +68,8 @@ pub struct Done {
 pub enum Event<'a> {
     /// It begins.
     Begun,
+    /// It had a result before this sweep.
+    Before(&'a Value),
     /// It has a result, after so long.
     Done(&'a Value, Duration),
     /// It failed.
@@ -152,7 +163,11 @@ fn work(
 ) {
     while let Some(number) = queue.next(how) {
         let run = &queue.runs[number];
-        let outcome = one(run, how, carrier, seen);
+        // Whatever is wrong with one run, the others go on.
+        let attempt = AssertUnwindSafe(|| one(run, how, carrier, seen));
+        let outcome = catch_unwind(attempt).unwrap_or_else(|_| {
+            Outcome::Failed("a defect of this program: it panicked".to_owned())
+        });
         queue.ended(number, outcome, seen);
     }
 }
@@ -176,13 +191,10 @@ fn one(
     if folder::is_left_alone(how.root, &run.path) {
         return Outcome::LeftAlone("as a file 'skip' or its name says".to_owned());
     }
-    // Another process may have been faster.
-    if let Some(result) = folder::result(&folder) {
-        return Outcome::Done(result, Duration::ZERO);
-    }
     let held = match Held::take(&folder) {
-        Ok(Some(held)) => held,
-        Ok(None) => return Outcome::LeftAlone("another process is at it".to_owned()),
+        Ok(Taken::Ours(held)) => held,
+        Ok(Taken::Whole(result)) => return Outcome::Done(result, Duration::ZERO),
+        Ok(Taken::Theirs) => return Outcome::LeftAlone("another process is at it".to_owned()),
         Err(error) => return broken_or_failed(error),
     };
     seen(run, Event::Begun);
@@ -219,11 +231,12 @@ fn in_folder(run: &Run, folder: &Path, how: &How<'_>, carrier: &dyn Carrier) -> 
         destroy: how.destroy,
         env: Vec::new(),
         program: how.program,
+        made: Vec::new(),
         log: Log::new(folder.join(LOG)),
         stop: how.stop,
     };
     let (begun, begin) = (SystemTime::now(), Instant::now());
-    let mut full = None;
+    let full = std::cell::Cell::new(None);
     let done = around.all_phases(
         |around| {
             if let Some(text) = &common.manual {
@@ -232,38 +245,50 @@ fn in_folder(run: &Run, folder: &Path, how: &How<'_>, carrier: &dyn Carrier) -> 
             around.wait(common.settle_s)
         },
         |around| {
-            carrier
-                .carry_out(&mut Task { run, around })
-                .map_err(|failure| match failure {
-                    Failure::Failed(why) => HookError::Failed(why),
-                    Failure::Interrupted => HookError::Interrupted,
-                    Failure::Full(error) => {
-                        full = Some(error);
-                        HookError::Interrupted
+            let done = carrier.carry_out(&mut Task { run, around });
+            done.map_err(|failure| match failure {
+                Failure::Failed(why) => HookError::Failed(why),
+                Failure::Interrupted => HookError::Interrupted,
+                Failure::Full(error) => {
+                    full.set(Some(error));
+                    HookError::Interrupted
+                }
+            })
+        },
+        |around, done| {
+            let about = about(run, around, done, begun, begin.elapsed());
+            // The result comes last, and is pending until the last hooks have done their part.
+            for (name, text) in [(RUN, &about), (PENDING, &done.result)] {
+                let path = folder.join(name);
+                if let Err(error) = WholeFile::write_all(&path, text.as_bytes()) {
+                    let is_full = is_full(&error);
+                    let error = SweepError::io(&path, "write")(error);
+                    let why = error.to_string();
+                    if is_full {
+                        full.set(Some(Box::new(error)));
                     }
-                })
+                    return Err(HookError::Failed(why));
+                }
+            }
+            Ok(())
         },
     );
-    if let Some(error) = full {
+    if let Some(error) = full.take() {
         return Outcome::Broken(*error);
     }
-    let elapsed = begin.elapsed();
     let done = match done {
         Ok(done) => done,
         Err(HookError::Failed(why)) => return Outcome::Failed(why),
         Err(HookError::Skip(why)) => return Outcome::LeftAlone(why),
         Err(HookError::Interrupted) => return Outcome::Interrupted,
     };
-    let about = about(run, &around, &done, begun, elapsed);
-    // The result comes last: with it the run is whole.
-    for (name, text) in [(RUN, &about), (RESULT, &done.result)] {
-        let path = folder.join(name);
-        if let Err(error) = WholeFile::write_all(&path, text.as_bytes()) {
-            return broken_or_failed(SweepError::io(&path, "write")(error));
-        }
+    // With its name the run is whole.
+    let (pending, whole) = (folder.join(PENDING), folder.join(RESULT));
+    if let Err(error) = std::fs::rename(&pending, &whole) {
+        return broken_or_failed(SweepError::io(&whole, "write")(error));
     }
     match serde_json::from_str(&done.result) {
-        Ok(result) => Outcome::Done(result, elapsed),
+        Ok(result) => Outcome::Done(result, begin.elapsed()),
         Err(error) => Outcome::Failed(format!("the result is no JSON: {error}")),
     }
 }
@@ -305,24 +330,37 @@ fn about(
 
 /// Tells the operator, and waits for a line of him.
 fn wait_for_operator(text: &str, run: &Run, around: &Around<'_>) -> Result<(), HookError> {
-    use std::io::{BufRead, Write};
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use std::io::Write;
     static OPERATOR: Mutex<()> = Mutex::new(());
+    const LOOK: Timespec = Timespec {
+        tv_sec: 0,
+        tv_nsec: 100_000_000,
+    };
     let _alone = OPERATOR.lock().unwrap_or_else(PoisonError::into_inner);
-    if around.stop.is_asked() {
-        return Err(HookError::Interrupted);
-    }
-    let mut out = std::io::stderr().lock();
-    let told = writeln!(
-        out,
+    // Where standard error is closed there is nobody to tell.
+    let _ = writeln!(
+        std::io::stderr(),
         "{}: {text}\nPress Enter when it is done.",
         run.path.display()
     );
-    let mut line = String::new();
-    match told.and_then(|()| std::io::stdin().lock().read_line(&mut line)) {
-        Ok(1..) => Ok(()),
-        _ => Err(HookError::Failed(
-            "manual: nobody is there to say that it is done (standard input has ended)".to_owned(),
-        )),
+    let stdin = std::io::stdin();
+    loop {
+        if around.stop.is_asked() {
+            return Err(HookError::Interrupted);
+        }
+        let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
+        if !matches!(poll(&mut ready, Some(&LOOK)), Ok(1..)) {
+            continue;
+        }
+        let mut line = String::new();
+        return match stdin.read_line(&mut line) {
+            Ok(1..) => Ok(()),
+            _ => Err(HookError::Failed(
+                "manual: nobody is there to say that it is done (standard input has ended)"
+                    .to_owned(),
+            )),
+        };
     }
 }
 
@@ -369,7 +407,7 @@ impl<'a> Queue<'a> {
                 State::Whole(result) => {
                     state.tally.before += 1;
                     state.learn(run, &result);
-                    seen(run, Event::Done(&result, Duration::ZERO));
+                    seen(run, Event::Before(&result));
                 }
                 State::LeftAlone => {
                     state.tally.left_alone += 1;
@@ -391,7 +429,20 @@ impl<'a> Queue<'a> {
             state.go_on_with(point, runs, seen);
         }
         let targets = |run: &Run| match run.base {
-            Base::Replay => carrier.targets(run),
+            Base::Replay => {
+                let real = |target: String| match std::fs::canonicalize(&target) {
+                    Ok(path) => path.display().to_string(),
+                    Err(_) => target,
+                };
+                let mut targets: Vec<String> = carrier.targets(run).into_iter().map(real).collect();
+                // What a hook will make of the target nobody knows before.
+                if run.common.hooks.iter().any(HookFile::may_change_target)
+                    || carrier.is_one_at_a_time()
+                {
+                    targets.push("(whatever)".to_owned());
+                }
+                targets
+            }
             Base::Simulation(_) => Vec::new(),
         };
         Self {
@@ -470,15 +521,26 @@ impl<'a> Queue<'a> {
 impl QueueState {
     /// Remembers what a repetition of a point with a precision gave.
     fn learn(&mut self, run: &Run, result: &Value) {
-        if let Some(precision) = &run.common.precision {
-            let value = metrics_of(result)
-                .into_iter()
-                .find(|(name, _)| *name == precision.metric)
-                .map_or(f64::NAN, |(_, figure)| figure.value);
-            self.values
-                .entry(run.point)
-                .or_default()
-                .insert(run.repetition, value);
+        let Some(precision) = &run.common.precision else {
+            return;
+        };
+        let metrics = metrics_of(result);
+        let found = metrics.iter().find(|(name, _)| *name == precision.metric);
+        if let Some((_, figure)) = found {
+            let values = self.values.entry(run.point).or_default();
+            values.insert(run.repetition, figure.value);
+        } else {
+            let names: Vec<&str> = metrics.iter().map(|(name, _)| name.as_str()).collect();
+            self.broken.get_or_insert(SweepError::Value {
+                path: run.common.origin.clone(),
+                key: "precision_of".to_owned(),
+                problem: format!(
+                    "is '{}', which is no metric of {}; there are {}",
+                    precision.metric,
+                    run.path.display(),
+                    names.join(", ")
+                ),
+            });
         }
     }
 

@@ -81,6 +81,9 @@ impl Condition {
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let tokens = tokens(text)?;
+        if tokens.len() > DEEPEST {
+            return Err(format!("is longer than {DEEPEST} words"));
+        }
         let mut parser = Parser { tokens, at: 0 };
         let node = parser.binary(0)?;
         match parser.peek() {
@@ -307,9 +310,6 @@ impl Parser {
     }
 
     fn unary(&mut self) -> Result<Node, String> {
-        if self.tokens.len() > DEEPEST {
-            return Err(format!("is longer than {DEEPEST} words"));
-        }
         if self.take("-") {
             return Ok(Node::Minus(Box::new(self.unary()?)));
         }

@@ -109,7 +109,7 @@ impl SweepError {
 }
 
 /// Whether a disk is full, or a quota.
-pub(crate) fn is_full(error: &std::io::Error) -> bool {
+pub fn is_full(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded)
 }

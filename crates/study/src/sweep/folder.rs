@@ -14,6 +14,8 @@ use super::SweepError;
 
 /// The result: one JSON object with metrics, whole or absent.
 pub const RESULT: &str = "result.json";
+/// The same before the last hooks have done their part.
+pub const PENDING: &str = "result.pending.json";
 /// What was run: parameters, command, versions, host, times.
 pub const RUN: &str = "run.json";
 /// The scenario that was simulated.
@@ -85,7 +87,7 @@ pub(super) fn has_idle_name(name: &OsStr) -> bool {
 }
 
 /// Whether a file `stop` lies at the root, or above the folder of this run.
-pub(super) fn stop(root: &Path, path: &Path) -> Option<PathBuf> {
+pub fn stop(root: &Path, path: &Path) -> Option<PathBuf> {
     let mut folder = root.to_owned();
     let mut parts = path.iter();
     loop {
@@ -117,47 +119,66 @@ pub(super) fn priority(root: &Path, path: &Path) -> u64 {
 /// The folder of a run that is at work. No other process takes the run while this is held.
 #[derive(Debug)]
 pub(super) struct Held {
-    folder: PathBuf,
     _lock: File,
 }
 
+/// Whether a run can be begun.
+#[derive(Debug)]
+pub(super) enum Taken {
+    /// It is ours, and starts afresh.
+    Ours(Held),
+    /// Another process has it.
+    Theirs,
+    /// It has been done meanwhile.
+    Whole(Value),
+}
+
 impl Held {
-    /// Takes the folder, and empties it of what an earlier run left; `None` if another process has it.
+    /// Takes the folder, and empties it of what an earlier run left.
     ///
     /// # Errors
     /// If it cannot be made or emptied.
-    pub(super) fn take(folder: &Path) -> Result<Option<Self>, SweepError> {
+    pub(super) fn take(folder: &Path) -> Result<Taken, SweepError> {
         fs::create_dir_all(folder).map_err(SweepError::io(folder, "make the folder"))?;
         // The folder itself is locked: a file for it would be made and removed for every run.
-        let lock = File::open(folder).map_err(SweepError::io(folder, "lock the run"))?;
-        if !try_lock(&lock, folder)? {
-            return Ok(None);
-        }
-        let held = Self {
-            folder: folder.to_owned(),
-            _lock: lock,
+        let mut lock = File::open(folder).map_err(SweepError::io(folder, "lock the run"))?;
+        let is_ours = if let Ok(is_ours) = try_lock(&lock, folder) {
+            is_ours
+        } else {
+            // File systems of a network lock files only, and only those that can be written to.
+            let path = folder.join(".run.lock");
+            lock = File::create(&path).map_err(SweepError::io(&path, "lock the run"))?;
+            try_lock(&lock, &path)?
         };
-        held.empty()?;
-        Ok(Some(held))
-    }
-
-    /// Removes what a run writes; what others put there stays.
-    fn empty(&self) -> Result<(), SweepError> {
-        let entries =
-            fs::read_dir(&self.folder).map_err(SweepError::io(&self.folder, "read the folder"))?;
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            let is_ours = [RUN, RESULT, SCENARIO, LOG, FAILED].contains(&name.as_ref())
-                || name.starts_with("records.")
-                || name.ends_with(".part");
-            if is_ours {
-                let path = entry.path();
-                fs::remove_file(&path).map_err(SweepError::io(&path, "remove"))?;
-            }
+        if !is_ours {
+            return Ok(Taken::Theirs);
         }
-        Ok(())
+        // Looked at under the lock: whoever had it may have just come to its end.
+        if let Some(result) = result(folder) {
+            return Ok(Taken::Whole(result));
+        }
+        empty(folder)?;
+        Ok(Taken::Ours(Self { _lock: lock }))
     }
+}
+
+/// Removes what a run and the hooks that are built in write; what others put there stays.
+fn empty(folder: &Path) -> Result<(), SweepError> {
+    let entries = fs::read_dir(folder).map_err(SweepError::io(folder, "read the folder"))?;
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_ours = [RUN, RESULT, PENDING, SCENARIO, LOG, FAILED, "report.html"]
+            .contains(&name.as_ref())
+            || name.starts_with("records.")
+            || (name.starts_with("smart-") && name.ends_with(".json"))
+            || name.ends_with(".part");
+        if is_ours {
+            let path = entry.path();
+            fs::remove_file(&path).map_err(SweepError::io(&path, "remove"))?;
+        }
+    }
+    Ok(())
 }
 
 /// A tree that one sweep works on.
@@ -185,15 +206,22 @@ impl Tree {
     }
 }
 
+/// Waits until the lock `path` is ours, as long as the file that is returned is open.
+///
+/// # Errors
+/// If it cannot be locked.
+pub(crate) fn wait_for_lock(path: &Path) -> Result<File, SweepError> {
+    let file = File::create(path).map_err(SweepError::io(path, "lock"))?;
+    flock(&file, FlockOperation::LockExclusive)
+        .map_err(|e| SweepError::io(path, "lock")(e.into()))?;
+    Ok(file)
+}
+
 /// Locks a file as long as it is open; whether it was free.
 fn try_lock(file: &File, path: &Path) -> Result<bool, SweepError> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-        // Some file systems of a network lock no folders; one sweep at a time has the tree in any case.
-        Err(rustix::io::Errno::BADF | rustix::io::Errno::NOTSUP | rustix::io::Errno::NOLCK) => {
-            Ok(true)
-        }
         Err(e) => Err(SweepError::io(path, "lock")(e.into())),
     }
 }
@@ -241,13 +269,19 @@ pub fn rename_repadded<'a>(
 
 /// `name=08.0` as `name=8`.
 fn meaning(name: &str) -> String {
-    match name.split_once('=') {
-        Some((key, value)) => match value.parse::<f64>() {
-            Ok(number) if number.is_finite() => format!("{key}={number}"),
-            _ => name.to_owned(),
-        },
-        None => name.to_owned(),
+    let Some((key, value)) = name.split_once('=') else {
+        return name.to_owned();
+    };
+    let (whole, fraction) = value.split_once('.').unwrap_or((value, ""));
+    let are_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || !are_digits(whole) || !are_digits(fraction) {
+        return name.to_owned();
     }
+    let (whole, fraction) = (
+        whole.trim_start_matches('0'),
+        fraction.trim_end_matches('0'),
+    );
+    format!("{key}={whole}.{fraction}")
 }
 
 #[cfg(test)]
@@ -261,7 +295,7 @@ mod tests {
         let path = Path::new("a=1/b=2");
         let folder = root.join(path);
         assert_eq!(state(root, path), State::Open);
-        drop(Held::take(&folder).unwrap().unwrap());
+        assert!(matches!(Held::take(&folder).unwrap(), Taken::Ours(_)));
         assert_eq!(state(root, path), State::Open);
         fs::write(folder.join(FAILED), "no reason\n").unwrap();
         assert_eq!(state(root, path), State::Failed("no reason".to_owned()));
@@ -282,8 +316,9 @@ mod tests {
         for name in [LOG, "records.ios", "result.json.12-0.part", "notes.txt"] {
             fs::write(root.path().join(name), "x").unwrap();
         }
-        let held = Held::take(root.path()).unwrap().unwrap();
-        assert!(Held::take(root.path()).unwrap().is_none());
+        let held = Held::take(root.path()).unwrap();
+        assert!(matches!(held, Taken::Ours(_)));
+        assert!(matches!(Held::take(root.path()).unwrap(), Taken::Theirs));
         drop(held);
         let names: Vec<_> = fs::read_dir(root.path())
             .unwrap()

@@ -138,10 +138,10 @@ pub(super) fn repetitions(
         records: file.records || changes.records,
         precision: file.precision.map(|relative| Precision {
             relative,
-            metric: file
-                .precision_of
-                .clone()
-                .unwrap_or_else(|| "response_time_mean_ms".to_owned()),
+            metric: file.precision_of.clone().unwrap_or_else(|| match base {
+                Base::Simulation(_) => "response_time_mean_ms".to_owned(),
+                Base::Replay => "read_latency_mean_ms".to_owned(),
+            }),
         }),
         most,
     });

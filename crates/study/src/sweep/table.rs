@@ -17,8 +17,8 @@ use super::run::is_repetition;
 pub struct Figure {
     /// Its value.
     pub value: f64,
-    /// Its standard error within the run; NaN where it is not known.
-    pub stderr: f64,
+    /// Half the width of its 95 % interval within the run; NaN where it is not known.
+    pub half_width: f64,
 }
 
 /// Figures by their names, in the order of the result.
@@ -97,17 +97,18 @@ pub fn metrics_of(result: &Value) -> Metrics {
         }
         let unit = metric.get("unit").and_then(Value::as_str).unwrap_or("1");
         if metric.get("quantiles").is_some() {
-            let mut add = |part: &str, value: Option<f64>, stderr: Option<f64>| {
+            let known = |key: &str| metric.get(key).and_then(Value::as_u64).unwrap_or(0) as usize;
+            let mut add = |part: &str, value: Option<f64>, stderr: Option<f64>, values: &str| {
                 if let Some(value) = value {
-                    let stderr = stderr.unwrap_or(f64::NAN);
-                    metrics.push((format!("{name}_{part}_{unit}"), Figure { value, stderr }));
+                    let half_width = half_width(stderr, known(values));
+                    metrics.push((
+                        format!("{name}_{part}_{unit}"),
+                        Figure { value, half_width },
+                    ));
                 }
             };
-            add(
-                "mean",
-                number(metric.get("mean")),
-                number(metric.get("stderr")),
-            );
+            let of_mean = number(metric.get("stderr"));
+            add("mean", number(metric.get("mean")), of_mean, "stderr_values");
             for (p, part) in [
                 ("0.5", "p50"),
                 ("0.9", "p90"),
@@ -116,9 +117,14 @@ pub fn metrics_of(result: &Value) -> Metrics {
                 ("0.999", "p999"),
             ] {
                 let of = |key: &str| number(metric.get(key).and_then(|q| q.get(p)));
-                add(part, of("quantiles"), of("quantile_stderrs"));
+                add(
+                    part,
+                    of("quantiles"),
+                    of("quantile_stderrs"),
+                    "quantile_stderr_values",
+                );
             }
-            add("max", number(metric.get("max")), None);
+            add("max", number(metric.get("max")), None, "");
             continue;
         }
         let Some(value) = number(metric.get("value")) else {
@@ -134,13 +140,16 @@ pub fn metrics_of(result: &Value) -> Metrics {
             "MB/s" | "1/s" => String::new(),
             other => format!("_{}", plain(other)),
         };
-        let stderr = number(metric.get("stderr")).unwrap_or(f64::NAN);
-        metrics.push((format!("{name}{unit}"), Figure { value, stderr }));
+        let known = |value| Figure {
+            value,
+            half_width: f64::NAN,
+        };
+        metrics.push((format!("{name}{unit}"), known(value)));
     }
     for (name, values) in several {
         let known = |value| Figure {
             value,
-            stderr: f64::NAN,
+            half_width: f64::NAN,
         };
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -148,6 +157,17 @@ pub fn metrics_of(result: &Value) -> Metrics {
         metrics.push((format!("{name}_max"), known(most)));
     }
     metrics
+}
+
+/// Half the width of a 95 % interval, from a standard error that rests on so many values.
+fn half_width(stderr: Option<f64>, values: usize) -> f64 {
+    let stderr = stderr.unwrap_or(f64::NAN);
+    Estimate {
+        mean: 0.0,
+        stderr,
+        values,
+    }
+    .half_width_95()
 }
 
 fn plain(text: &str) -> String {
@@ -232,11 +252,7 @@ impl Study {
         if folder.join(SKIP).exists() {
             return Ok(());
         }
-        if path != Path::new("")
-            && let Some(row) = RunRow::read(root, path)
-        {
-            self.runs.push(row);
-        }
+
         let mut children = Vec::new();
         let entries = fs::read_dir(&folder).map_err(SweepError::io(&folder, "read the folder"))?;
         for entry in entries.flatten() {
@@ -247,10 +263,28 @@ impl Study {
             }
         }
         children.sort();
+        // What was one run before it became several is not one of them.
+        let is_several = children.iter().any(|child| {
+            child
+                .file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(is_repetition)
+        });
+        if path != Path::new("")
+            && !is_several
+            && let Some(row) = RunRow::read(root, path)
+        {
+            self.runs.push(row);
+        }
         for child in children {
             self.walk(root, &child)?;
         }
         Ok(())
+    }
+
+    /// Keeps only these runs.
+    pub fn keep(&mut self, paths: &std::collections::HashSet<PathBuf>) {
+        self.runs.retain(|run| paths.contains(&run.path));
     }
 
     /// Takes in a run, in the place of what was there of it.
@@ -446,11 +480,9 @@ fn located<'a>(
 }
 
 fn mean_and_half_width(figures: &[Figure]) -> (f64, f64) {
-    /// The normal law's: what a run tells of itself rests on many values.
-    const Z: f64 = 1.96;
     match figures {
         [] => (f64::NAN, f64::NAN),
-        [one] => (one.value, Z * one.stderr),
+        [one] => (one.value, one.half_width),
         _ => {
             let values: Vec<f64> = figures.iter().map(|figure| figure.value).collect();
             let estimate = Estimate::from_independent(&values);
@@ -502,7 +534,7 @@ mod tests {
                 "mean_ms".into(),
                 Figure {
                     value,
-                    stderr: f64::NAN,
+                    half_width: f64::NAN,
                 },
             )],
             failed: None,

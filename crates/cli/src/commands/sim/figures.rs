@@ -105,6 +105,8 @@ pub(crate) fn add_response_time(json: &mut Output, labels: &Value, result: &Simu
         stderr,
         of_quantile,
     );
+    json.add_to_last("stderr_values", json!(result.mean_ms.values));
+    json.add_to_last("quantile_stderr_values", json!(result.sections.len()));
 }
 
 /// Requests and data per second.

@@ -12,9 +12,10 @@ use clap::Parser;
 use iosonar_scenario::{
     Load, Overrides, ScenarioError, Simulation, Stability, Warmup, moved, read_text, with_values,
 };
-use iosonar_study::hooks::{Log, Stop, run_child};
+use iosonar_study::hooks::{Log, Stop, may_be_destroyed, run_child};
 use iosonar_study::sweep::{
     Base, Carrier, Done, Failure, RECORDS, RESULT, Run, SCENARIO, Settings, SweepError, Task,
+    is_full,
 };
 use iosonar_trace::Reading;
 use iosonar_trace::output::WholeFile;
@@ -263,7 +264,7 @@ fn meaning(text: &str) -> toml::Value {
     value.unwrap_or_else(|| toml::Value::String(text.to_owned()))
 }
 
-/// A load's path, relative to the file that names it.
+/// The path of a load or target, relative to the file that names it.
 pub(super) fn load_path(run: &Run, load: &str) -> PathBuf {
     let folder = run.common.origin.parent().unwrap_or(Path::new(""));
     let path = folder.join(load);
@@ -297,10 +298,19 @@ pub(super) fn replay_words(
                         .map(|load| load_path(run, load).display().to_string()),
                 );
             }
-            ("out" | "json" | "quiet" | "watch" | "find-rate", _) => {
+            ("out" | "json" | "quiet" | "watch" | "find-rate" | "find-time", _) => {
                 return Err(format!(
                     "'{key}' is not for a sweep, which sees to results itself"
                 ));
+            }
+            // What may be lost is said by whoever starts the sweep; a sweep sees to targets itself.
+            ("destroy" | "map" | "at", _) => {
+                let instead = match name.as_str() {
+                    "destroy" => "say --destroy when the sweep is started",
+                    "map" => "say 'target'",
+                    _ => "say --hosts when the sweep is started",
+                };
+                return Err(format!("'{key}' is not for a sweep: {instead}"));
             }
             (_, toml::Value::Boolean(given)) => {
                 writes |= name == "write" && *given;
@@ -316,7 +326,7 @@ pub(super) fn replay_words(
     }
     for target in targets {
         words.extend(["--target".to_owned(), target.clone()]);
-        if writes && destroy.iter().any(|path| path == Path::new(target)) {
+        if writes && may_be_destroyed(destroy, Path::new(target)) {
             words.extend(["--destroy".to_owned(), target.clone()]);
         }
     }
@@ -358,8 +368,11 @@ impl Carrier for Here {
     }
 
     fn targets(&self, run: &Run) -> Vec<String> {
+        // As loads are: relative to the file that names them.
         let target = option(&run.settings, "target");
-        target.as_ref().and_then(strings).unwrap_or_default()
+        let targets = target.as_ref().and_then(strings).unwrap_or_default();
+        let path = |target: String| load_path(run, &target).display().to_string();
+        targets.into_iter().map(path).collect()
     }
 }
 
@@ -372,14 +385,11 @@ fn failure(error: &anyhow::Error, folder: &Path) -> Failure {
         if let Some(source) = cause.downcast_ref::<std::io::Error>()
             && is_full(source)
         {
-            let source = std::io::Error::from(source.kind());
+            let source = source
+                .raw_os_error()
+                .map_or_else(|| source.kind().into(), std::io::Error::from_raw_os_error);
             return Failure::Full(Box::new(SweepError::io(folder, "write")(source)));
         }
     }
     Failure::Failed(crate::exit::message(error))
-}
-
-fn is_full(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
-    matches!(error.kind(), StorageFull | QuotaExceeded)
 }

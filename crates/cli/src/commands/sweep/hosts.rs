@@ -9,6 +9,7 @@ use anyhow::Context;
 use iosonar_report::Quantity;
 use iosonar_stats::Distribution;
 use iosonar_study::elsewhere::hosts::{Ready, Ssh, agreed_start, participants};
+use iosonar_study::shell::quoted;
 use iosonar_study::sweep::{Base, Carrier, Done, Failure, RECORDS, Run, SweepError, Task};
 use iosonar_trace::{Batch, Metadata, Op, Reading, output};
 use serde_json::{Value, json};
@@ -72,15 +73,38 @@ impl<'a> Hosts<'a> {
         Ok(hosts)
     }
 
-    /// Simulations need no hosts.
-    pub(super) fn check(runs: &[Run]) -> Result<(), Usage> {
-        match runs.iter().find(|run| run.base != Base::Replay) {
-            Some(run) => Err(Usage(format!(
+    /// Simulations need no hosts, and hooks act on this machine.
+    pub(super) fn check(args: &Sweep, runs: &[Run]) -> Result<(), Usage> {
+        if let Some(run) = runs.iter().find(|run| run.base != Base::Replay) {
+            return Err(Usage(format!(
                 "--hosts is for replays, and {} is a simulation: --on slurm takes both elsewhere",
                 run.path.display()
-            ))),
-            None => Ok(()),
+            )));
         }
+        let mut hooks = runs.iter().flat_map(|run| &run.common.hooks);
+        if let Some(hook) = hooks.find(|hook| hook.is_of_this_machine()) {
+            return Err(Usage(format!(
+                "--hosts: the hook '{}' would act on devices of this machine, not of the hosts",
+                hook.name()
+            )));
+        }
+        let is_of_a_host = |path: &&PathBuf| !path.to_string_lossy().contains(":/");
+        if let Some(path) = args.destroy.iter().find(is_of_a_host) {
+            return Err(Usage(format!(
+                "--destroy {0}: on which host? Say --destroy HOST:{0}",
+                path.display()
+            )));
+        }
+        Ok(())
+    }
+
+    /// What may be destroyed on a host: what is said of it, as `HOST:/dev/x`.
+    fn destroyable_on(&self, host: &str) -> Vec<PathBuf> {
+        let of_host = |path: &PathBuf| {
+            let text = path.to_str()?;
+            Some(PathBuf::from(text.strip_prefix(host)?.strip_prefix(':')?))
+        };
+        self.destroy.iter().filter_map(of_host).collect()
     }
 
     /// The targets of a run on a host.
@@ -97,7 +121,7 @@ impl<'a> Hosts<'a> {
         let there = format!("{}/{RECORDS}", ready.folder);
         let mut words = vec![ready.program.clone(), "replay".to_owned()];
         for load in &task.loads {
-            words.push(self.ssh.bring(ready, load)?);
+            words.push(self.ssh.bring(ready, load, task.stop)?);
         }
         let targets = Self::targets_on(ready, task.targets);
         let settings: Vec<_> = task
@@ -110,15 +134,12 @@ impl<'a> Hosts<'a> {
             task.run,
             &settings,
             &targets,
-            &self.destroy,
+            &self.destroyable_on(host),
             Some(Path::new(&there)),
         )?);
         let begin = task.begin.get_or_init(|| agreed_start(LEAD));
         words.extend(["--at".to_owned(), ready.theirs(*begin).to_string()]);
-        let words: Vec<String> = words
-            .iter()
-            .map(|w| format!("'{}'", w.replace('\'', "'\\''")))
-            .collect();
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         // It ends when we do: our end of its standard input is closed then, whatever became of us.
         let line = format!(
             "exec 3<&0; {} </dev/null & p=$!; (cat <&3; kill -TERM $p) >/dev/null 2>&1 & wait $p",
@@ -143,7 +164,7 @@ impl<'a> Hosts<'a> {
             }
         }
         let here = task.folder.join(format!("records.{}.ios", file_name(host)));
-        self.ssh.fetch(ready, &there, &here)?;
+        self.ssh.fetch(ready, &there, &here, task.stop)?;
         let text =
             String::from_utf8(ended.output).map_err(|_| format!("{host}: printed no text"))?;
         Ok((text, here))
@@ -206,7 +227,7 @@ impl Carrier for Hosts<'_> {
             let bring = |ready| {
                 job.loads
                     .iter()
-                    .try_for_each(|load| self.ssh.bring(ready, load).map(|_| ()))
+                    .try_for_each(|load| self.ssh.bring(ready, load, job.stop).map(|_| ()))
             };
             let tasks: Vec<_> = self
                 .ready
@@ -271,6 +292,11 @@ impl Carrier for Hosts<'_> {
 
     fn targets(&self, run: &Run) -> Vec<String> {
         self.here.targets(run)
+    }
+
+    fn is_one_at_a_time(&self) -> bool {
+        // All hosts take part in each.
+        true
     }
 }
 

@@ -69,6 +69,7 @@ impl View {
         }
         match event {
             Event::Begun => {}
+            Event::Before(_) => seen.all = seen.all.saturating_sub(1),
             Event::Done(..) => seen.done += 1,
             Event::Failed(why) => {
                 seen.failed += 1;

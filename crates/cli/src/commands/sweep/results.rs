@@ -1,6 +1,6 @@
 //! What a sweep makes of its runs: tables while it is under way, charts and a page at the end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use iosonar_trace::output::WholeFile;
 
 use super::source::Source;
 use crate::args::Sweep;
-use crate::exit::{Usage, note, print};
+use crate::exit::{note, print};
 use crate::files;
 
 /// The tables of a tree, kept up to date.
@@ -21,6 +21,8 @@ pub(super) struct Tables<'a> {
     source: &'a Source,
     study: Study,
     charts: Vec<ChartFile>,
+    /// The runs that are meant now, where that is known: others may lie in the tree since the experiment was another.
+    meant: Option<HashSet<PathBuf>>,
     written: Instant,
     /// How long the last writing took: it is done so seldom that it takes hardly any of the time.
     took: Duration,
@@ -29,13 +31,16 @@ pub(super) struct Tables<'a> {
 impl<'a> Tables<'a> {
     pub(super) fn new(source: &'a Source) -> anyhow::Result<Self> {
         let (charts, _) = source.extras();
-        Ok(Self {
+        let mut tables = Self {
             source,
-            study: Study::read(&source.root)?,
+            study: Study::default(),
             charts,
+            meant: source.meant(),
             written: Instant::now(),
             took: Duration::ZERO,
-        })
+        };
+        tables.read_again()?;
+        Ok(tables)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -44,6 +49,9 @@ impl<'a> Tables<'a> {
 
     pub(super) fn read_again(&mut self) -> anyhow::Result<()> {
         self.study = Study::read(&self.source.root)?;
+        if let Some(meant) = &self.meant {
+            self.study.keep(meant);
+        }
         Ok(())
     }
 
@@ -77,7 +85,7 @@ impl<'a> Tables<'a> {
         self.write("points.csv", &self.study.points_csv())?;
         let json = self.study.json();
         self.write("results.json", &format!("{json}\n"))?;
-        let charts = self.charts()?;
+        let charts = self.charts();
         let folder = self.source.root.join(CHARTS);
         if !charts.is_empty() {
             std::fs::create_dir_all(&folder)
@@ -96,7 +104,7 @@ impl<'a> Tables<'a> {
 
     /// Writes the page only; tells how many runs are on it.
     pub(super) fn write_page(&self, out: &Path, title: Option<&str>) -> anyhow::Result<usize> {
-        self.write_page_of(&self.charts()?, out, title)?;
+        self.write_page_of(&self.charts(), out, title)?;
         Ok(self.study.runs.len())
     }
 
@@ -135,28 +143,31 @@ impl<'a> Tables<'a> {
     }
 
     /// The charts that the experiment asks for, or the usual ones.
-    fn charts(&self) -> anyhow::Result<Vec<Chart>> {
+    fn charts(&self) -> Vec<Chart> {
         let (parameters, metrics) = (self.study.parameters(), self.study.metrics());
         let points = self.study.points();
         if !self.charts.is_empty() {
+            let mut charts = Vec::new();
             for wanted in &self.charts {
-                let known = |name: &str, names: &[&str], what: &str| {
-                    if names.contains(&name) {
-                        return Ok(());
-                    }
-                    let problem = format!(
-                        "[[chart]]: there is no {what} '{name}'; there are {}",
-                        names.join(", ")
-                    );
-                    Err(Usage(problem))
+                let unknown = |name: &str, names: &[&str], what: &str| {
+                    (!names.contains(&name)).then(|| {
+                        format!(
+                            "[[chart]]: there is no {what} '{name}'; there are {}",
+                            names.join(", ")
+                        )
+                    })
                 };
-                known(&wanted.metric, &metrics, "metric")?;
-                known(&wanted.against, &parameters, "parameter")?;
-                if let Some(by) = &wanted.by {
-                    known(by, &parameters, "parameter")?;
+                let by = wanted.by.as_ref();
+                let problem = unknown(&wanted.metric, &metrics, "metric")
+                    .or_else(|| unknown(&wanted.against, &parameters, "parameter"))
+                    .or_else(|| by.and_then(|by| unknown(by, &parameters, "parameter")));
+                // What is done is worth its other charts.
+                match problem {
+                    Some(problem) => note(&problem),
+                    None => charts.push(self.chart(wanted, &points)),
                 }
             }
-            return Ok(self.charts.iter().map(|c| self.chart(c, &points)).collect());
+            return charts;
         }
         // To the right what has the most values; of equals the first.
         let numeric = parameters
@@ -164,21 +175,19 @@ impl<'a> Tables<'a> {
             .rev()
             .filter(|name| is_numeric(&points, name));
         let Some(against) = numeric.max_by_key(|name| distinct(&points, name)) else {
-            return Ok(Vec::new());
+            return Vec::new();
         };
         let usual = [
             "response_time_mean_ms",
             "response_time_p99_ms",
-            "all_latency_mean_ms",
-            "latency_mean_ms",
-            "latency_p99_ms",
+            "read_latency_mean_ms",
             "read_latency_p99_ms",
             "write_latency_p99_ms",
             "throughput_per_s",
             "utilisation_mean",
         ];
         let there = usual.iter().filter(|name| metrics.contains(name));
-        Ok(there
+        there
             .map(|metric| {
                 let chart = ChartFile {
                     metric: (*metric).to_owned(),
@@ -187,7 +196,7 @@ impl<'a> Tables<'a> {
                 };
                 self.chart(&chart, &points)
             })
-            .collect())
+            .collect()
     }
 
     fn chart(&self, wanted: &ChartFile, points: &[PointRow]) -> Chart {
@@ -218,13 +227,18 @@ impl<'a> Tables<'a> {
                 names.len() as f64
             };
             let of = |name: &str, value: &str| format!("{name} = {value}");
-            let others: Vec<String> = if let Some(by) = &wanted.by {
-                vec![of(by, &value(point, by))]
-            } else {
-                let others = point.parameters.iter();
-                let others = others.filter(|(name, _)| *name != wanted.against);
-                others.map(|(name, value)| of(name, value)).collect()
-            };
+            // What tells lines apart first, and then what else differs.
+            let is_by = |name: &str| wanted.by.as_deref() == Some(name);
+            let others = point
+                .parameters
+                .iter()
+                .filter(|(name, _)| *name != wanted.against);
+            let (by, rest): (Vec<_>, Vec<_>) = others.partition(|(name, _)| is_by(name));
+            let others: Vec<String> = by
+                .into_iter()
+                .chain(rest)
+                .map(|(name, value)| of(name, value))
+                .collect();
             let label = others.join(", ");
             let (mean, half_width) = point.metrics[at];
             match series.iter_mut().find(|s| s.label == label) {

@@ -9,12 +9,13 @@ use iosonar_study::elsewhere::slurm::{Job, part_of, parts, submit};
 use iosonar_study::hooks::Stop;
 use iosonar_study::sweep::{
     Event, FAILED, How, Run, SlurmFile, State, SweepError, Tally, carry_out, needed, result, state,
+    stop,
 };
 
 use super::carrier::{Here, estimate};
 use super::source::Source;
 use crate::args::Sweep;
-use crate::exit::{Ending, note};
+use crate::exit::{Ending, Usage, note};
 use crate::signals;
 
 /// Carries runs out as tasks of job arrays; what comes to no result is handed in again, as often as the file says.
@@ -27,12 +28,15 @@ pub(super) fn carry_out_there(
     seen: &(dyn Fn(&Run, Event<'_>) + Sync),
 ) -> anyhow::Result<Tally> {
     let (_, options) = source.extras();
+    refuse_beside_another(how.root)?;
     let mut tally = Tally::default();
+    let mut told: BTreeSet<&Path> = BTreeSet::new();
     for run in runs {
         match state(how.root, &run.path) {
             State::Whole(result) => {
                 tally.before += 1;
-                seen(run, Event::Done(&result, Duration::ZERO));
+                told.insert(&run.path);
+                seen(run, Event::Before(&result));
             }
             State::LeftAlone => {
                 tally.left_alone += 1;
@@ -41,7 +45,6 @@ pub(super) fn carry_out_there(
             State::Open | State::Failed(_) => {}
         }
     }
-    let mut told: BTreeSet<&Path> = BTreeSet::new();
     for attempt in 0..=options.retries {
         let open = to_hand_in(runs, how, here);
         if open.is_empty() {
@@ -52,6 +55,10 @@ pub(super) fn carry_out_there(
                 "{} runs came to no result: handed in again",
                 open.len()
             ));
+        }
+        // What it says of the attempt before is not to be taken for that of this one.
+        for run in &open {
+            let _ = std::fs::remove_file(how.root.join(&run.path).join(FAILED));
         }
         let command = command(args, source, here, &options)?;
         let job = submit(
@@ -72,7 +79,7 @@ pub(super) fn carry_out_there(
             tally.interrupted = true;
             return Ok(tally);
         }
-        if let Some(stop) = runs.iter().find_map(|run| stopped(how.root, &run.path)) {
+        if let Some(stop) = runs.iter().find_map(|run| stop(how.root, &run.path)) {
             tally.stopped_by = Some(stop);
             return Ok(tally);
         }
@@ -96,10 +103,22 @@ pub(super) fn carry_out_there(
     Ok(tally)
 }
 
-fn stopped(root: &Path, path: &Path) -> Option<PathBuf> {
-    path.ancestors()
-        .map(|folder| root.join(folder).join(iosonar_study::sweep::STOP))
-        .find(|stop| stop.exists())
+/// Two arrays on one tree would do everything twice.
+fn refuse_beside_another(root: &Path) -> anyhow::Result<()> {
+    for job in Job::of_tree(root) {
+        // Of a job that is not known any more Slurm says nothing.
+        if let Ok(tasks) = job.tasks()
+            && tasks != (0, 0)
+        {
+            let problem = format!(
+                "{}: job {} of an earlier sweep is still at work here: wait for it, or end it with 'scancel {1}'",
+                root.display(),
+                job.id
+            );
+            return Err(Usage(problem).into());
+        }
+    }
+    Ok(())
 }
 
 /// Runs that are needed; of points with a precision all repetitions, as their task decides which.
@@ -159,8 +178,12 @@ fn wait<'a>(
 ) -> Result<bool, SweepError> {
     const LOOK: Duration = Duration::from_millis(200);
     const ASK: Duration = Duration::from_secs(2);
-    let mut asked = Instant::now();
-    let mut over = false;
+    /// A file system of a network shows what was written elsewhere a little later.
+    const SETTLES: Duration = Duration::from_secs(5);
+    /// A controller may be busy for a while.
+    const MOST_SILENT: u32 = 30;
+    let (mut asked, mut silent) = (Instant::now(), 0);
+    let mut over: Option<Instant> = None;
     loop {
         for run in open {
             if !told.contains(run.path.as_path())
@@ -171,7 +194,10 @@ fn wait<'a>(
                 seen(run, Event::Done(&result, Duration::ZERO));
             }
         }
-        if over {
+        if open.iter().all(|run| is_ended(how.root, run)) {
+            return Ok(true);
+        }
+        if over.is_some_and(|since| since.elapsed() >= SETTLES) {
             return Ok(true);
         }
         if how.stop.is_asked() {
@@ -180,11 +206,19 @@ fn wait<'a>(
         }
         thread::sleep(LOOK);
         if asked.elapsed() >= ASK {
-            // One look more: what was written last may have been missed.
-            over = job.tasks()? == (0, 0);
             asked = Instant::now();
-        } else if open.iter().all(|run| is_ended(how.root, run)) {
-            over = true;
+            match job.tasks() {
+                Ok((0, 0)) => {
+                    over.get_or_insert(asked);
+                }
+                Ok(_) => (over, silent) = (None, 0),
+                Err(error) => {
+                    silent += 1;
+                    if silent > MOST_SILENT {
+                        return Err(error);
+                    }
+                }
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Which runs there are, and in which tree.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -127,6 +128,16 @@ impl Source {
             Some(path) => runs_of(&ExperimentFile::read(path)?, path, &changes)?,
             None => runs_of_tree(&self.root, &changes)?,
         })
+    }
+
+    /// The paths of the runs as they are written now; `None` where nobody can tell.
+    pub(super) fn meant(&self) -> Option<HashSet<PathBuf>> {
+        let changes = Changes::default();
+        let runs = match &self.file {
+            Some(path) => runs_of(&ExperimentFile::read(path).ok()?, path, &changes),
+            None => runs_of_tree(&self.root, &changes),
+        };
+        Some(runs.ok()?.into_iter().map(|run| run.path).collect())
     }
 
     /// What the experiment file says besides.
