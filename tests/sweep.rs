@@ -270,7 +270,7 @@ fn cases_that_are_added_later_are_done_and_all_folders_still_sort() {
     scratch.file("base.toml", SCENARIO.replace("2000", "3000"));
     let run = sweep(&scratch, &[]);
     assert!(
-        err(&run).contains("3 runs were done with another scenario"),
+        err(&run).contains("3 runs done with another scenario"),
         "{}",
         err(&run)
     );
@@ -395,10 +395,12 @@ fn what_cannot_be_swept_is_refused_with_its_place() {
             "'out' is not for a sweep",
         ),
     ] {
-        let scratch = place(experiment);
+        let scratch = place(&experiment.replace("NOTS", &"not ".repeat(100_000)));
         let run = sweep(&scratch, &[]);
         assert_eq!(run.status.code(), Some(2), "{experiment}: {}", err(&run));
         assert!(err(&run).contains(complaint), "{experiment}: {}", err(&run));
+        // What was refused has left nothing behind that stands in the way.
+        assert!(!scratch.path("study").exists(), "{experiment}");
     }
     let scratch = place(EXPERIMENT);
     for (options, complaint) in [

@@ -22,8 +22,8 @@ pub use error::{SweepError, is_full};
 pub use file::{Base, ChartFile, ExperimentFile, SlurmFile};
 pub(crate) use folder::wait_for_lock;
 pub use folder::{
-    FAILED, LOG, PENDING, RECORDS, RESULT, RUN, SCENARIO, STOP, State, Tree, rename_repadded,
-    result, state, stop,
+    FAILED, LOG, PENDING, RECORDS, RESULT, RUN, SCENARIO, STOP, State, TREE_LOCK, Tree,
+    rename_repadded, result, state, stop,
 };
 pub use run::{Changes, Common, Precision, Run, runs_of, words};
 pub use table::{Figure, Metrics, PointRow, RunRow, Study, metrics_of};

@@ -36,7 +36,7 @@ pub(crate) use source::is_tree;
 /// Writes the page of a tree that a sweep has begun; tells how many runs are on it.
 pub(crate) fn write_page(tree: &Path, out: &Path, title: Option<&str>) -> anyhow::Result<usize> {
     let source = Source::of_tree(tree)?;
-    Tables::new(&source)?.write_page(out, title)
+    Tables::new(&source, true)?.write_page(out, title)
 }
 
 pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
@@ -57,13 +57,13 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
         check(&source, &here, &runs)?;
         return list(args, &source, &runs);
     }
+    check(&source, &here, &runs)?;
     let _tree = Tree::take(&source.root)?;
     rename_repadded(&source.root, runs.iter().map(|run| run.path.as_path()))?;
-    check(&source, &here, &runs)?;
     source.mark()?;
     signals::watch()?;
     let begin = Instant::now();
-    let mut tables = Tables::new(&source)?;
+    let mut tables = Tables::new(&source, false)?;
     let changed = changed(&source, &here, &runs);
     if args.repeat_changed {
         for path in &changed {
@@ -81,8 +81,8 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
         tell(args, &source, &tally, begin.elapsed());
         if !changed.is_empty() && !args.repeat_changed {
             note(&format!(
-                "note: {} were done with another scenario than they have now (the first is {}); \
-                 --repeat-changed repeats them",
+                "note: {} done with another scenario, or other options, than now (the first is {}); \
+                 --repeat-changed does that again",
                 runs_of(changed.len() as u64),
                 changed[0].display()
             ));
@@ -308,23 +308,38 @@ fn check(source: &Source, here: &Here, runs: &[Run]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs that are done, but whose scenario is another one now.
+/// Runs that are done, but whose scenario or options are others now.
 fn changed(source: &Source, here: &Here, runs: &[Run]) -> Vec<PathBuf> {
-    let mut changed = Vec::new();
-    for run in runs {
+    let is_changed = |run: &&Run| {
         let folder = source.root.join(&run.path);
-        let Base::Simulation(scenario) = &run.base else {
-            continue;
-        };
-        if let Ok(there) = std::fs::read_to_string(folder.join(SCENARIO))
-            && matches!(state(&source.root, &run.path), State::Whole(_))
-            && let Ok(text) = here.scenario(run, scenario, &run.settings, &folder)
-            && text != there
-        {
-            changed.push(run.path.clone());
+        if !folder.join(iosonar_study::sweep::RESULT).is_file() {
+            return false;
         }
-    }
-    changed
+        match &run.base {
+            Base::Simulation(scenario) => {
+                let there = std::fs::read_to_string(folder.join(SCENARIO));
+                let now = here.scenario(run, scenario, &run.settings, &folder);
+                matches!((there, now), (Ok(there), Ok(now)) if there != now)
+            }
+            Base::Replay => {
+                let there =
+                    std::fs::read(folder.join(iosonar_study::sweep::RUN)).unwrap_or_default();
+                let there: serde_json::Value = serde_json::from_slice(&there).unwrap_or_default();
+                let now = run
+                    .settings
+                    .iter()
+                    .map(|(key, value)| (key.clone(), value.clone().into()));
+                let now: serde_json::Map<String, serde_json::Value> = now.collect();
+                there
+                    .get("asked")
+                    .is_some_and(|asked| *asked != serde_json::Value::Object(now))
+            }
+        }
+    };
+    runs.iter()
+        .filter(is_changed)
+        .map(|run| run.path.clone())
+        .collect()
 }
 
 /// Lists the runs, and says how long they may take.
@@ -399,7 +414,7 @@ fn list(args: &Sweep, source: &Source, runs: &[Run]) -> anyhow::Result<Ending> {
 }
 
 fn replot(args: &Sweep, source: &Source) -> anyhow::Result<Ending> {
-    let mut tables = Tables::new(source)?;
+    let mut tables = Tables::new(source, true)?;
     if tables.is_empty() {
         let problem = format!(
             "{}: there are no runs to make tables of",

@@ -1,6 +1,7 @@
 //! Hooks as they are written in an experiment file.
 
 use std::fmt;
+use std::path::Path;
 
 use serde::Deserialize;
 use toml::Table;
@@ -88,6 +89,26 @@ impl HookFile {
     /// Whether it may make another device the target.
     pub fn may_change_target(&self) -> bool {
         self.as_built_in().is_none_or(|b| b.changes_target())
+    }
+
+    /// Whether it can act around such runs; `origin` is the folder of the experiment file.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn check_for(&self, origin: &Path, is_replay: bool) -> Result<(), String> {
+        if !is_replay && self.is_of_this_machine() {
+            return Err(format!(
+                "'{}' is for replays: a simulation has no target",
+                self.name()
+            ));
+        }
+        match &self.run {
+            Some(run) if run.contains('/') && !origin.join(run).is_file() => Err(format!(
+                "'{run}': there is no such executable in {}",
+                origin.display()
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn as_built_in(&self) -> Option<BuiltIn> {

@@ -371,6 +371,10 @@ impl Around<'_> {
 
     /// Does what a hook wrote into the file that it was given: other targets, more environment, no run.
     fn take_out(&mut self, out: &Path, name: &str) -> Result<(), HookError> {
+        // Something else than a file may never end.
+        if !fs::metadata(out).is_ok_and(|m| m.is_file()) {
+            return Ok(());
+        }
         let Ok(text) = fs::read(out) else {
             return Ok(());
         };
@@ -400,6 +404,11 @@ impl Around<'_> {
                         let value = value
                             .as_str()
                             .map_or_else(|| value.to_string(), str::to_owned);
+                        if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+                            return Err(wrong(format!(
+                                "has an environment variable {name:?} that cannot be"
+                            )));
+                        }
                         self.env.push((name.clone(), value));
                     }
                 }

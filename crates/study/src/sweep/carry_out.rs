@@ -317,6 +317,7 @@ fn about(
         "repetition": run.repetition,
         "repeated": run.common.most > 1,
         "seed": run.seed,
+        "asked": map(&run.settings),
         "settings": map(&around.settings),
         "targets": around.targets,
         "command": done.command,

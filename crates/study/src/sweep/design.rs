@@ -28,6 +28,11 @@ impl Point {
 /// No more combinations are gone through to find those that are meant.
 const MOST_COMBINATIONS: u128 = 10_000_000;
 
+/// So often a point is drawn that is not wanted, or was there before.
+const MOST_TRIES: u64 = 2_000_000;
+/// The parameters have no more values than this together.
+const MOST_VALUES: usize = 5_000_000;
+
 /// The points of an experiment; `most` is how many runs there may be, if there is a limit.
 pub(super) fn points(
     file: &ExperimentFile,
@@ -169,7 +174,7 @@ fn sample(
         // Too many to go through: draws that are not wanted, or were there before, are drawn again.
         let (mut seen, mut tries) = (HashSet::new(), 0);
         let limit = u64::try_from(combinations).unwrap_or(u64::MAX);
-        while (chosen.len() as u64) < wanted && tries < 1000 * wanted {
+        while (chosen.len() as u64) < wanted && tries < MOST_TRIES.max(20 * wanted) {
             tries += 1;
             let i = u128::from(stream.below(limit));
             if seen.insert(i) && is_wanted(&combination(axes, i))? {
@@ -180,6 +185,9 @@ fn sample(
     chosen.sort_unstable();
     Ok(chosen.into_iter().map(|i| combination(axes, i)).collect())
 }
+
+/// What paths and tables have of their own.
+const RESERVED: [&str; 6] = ["rep", "path", "repetition", "repetitions", "seed", "failed"];
 
 /// What keys are called.
 struct Names(BTreeMap<String, String>);
@@ -221,12 +229,14 @@ impl Names {
             names.entry(key.clone()).or_insert(name);
         }
         for (i, (key, name)) in names.iter().enumerate() {
-            if name == "rep" || names.iter().take(i).any(|(_, other)| other == name) {
+            if RESERVED.contains(&name.as_str())
+                || names.iter().take(i).any(|(_, other)| other == name)
+            {
                 return Err(SweepError::Value {
                     path: path.to_owned(),
                     key: key.clone(),
                     problem: format!(
-                        "would be called '{name}', which is another's name: give it one under [names]"
+                        "would be called '{name}', which is the name of something else: give it another one under [names]"
                     ),
                 });
             }
@@ -279,9 +289,16 @@ fn axes(file: &ExperimentFile, names: &Names, path: &Path) -> Result<Vec<Axis>, 
         key,
         problem,
     };
-    let mut axes = Vec::new();
+    let (mut axes, mut values) = (Vec::new(), 0);
     for (key, value) in varied(&file.vary) {
         let levels = levels(&key, value).map_err(|e| wrong(format!("vary.{key}"), e))?;
+        values += levels.len();
+        if values > MOST_VALUES {
+            return Err(wrong(
+                format!("vary.{key}"),
+                format!("is one of parameters with more than {MOST_VALUES} values together"),
+            ));
+        }
         axes.push(Axis {
             names: vec![names.of_key(&key).to_owned()],
             rows: levels.into_iter().map(|level| vec![level]).collect(),
@@ -419,7 +436,7 @@ mod tests {
             ("[vary]\nx = [1]\n[names]\nx = 'a/b'", "expected a name"),
             (
                 "[vary]\nx = [1]\ny = [2]\n[names]\nx = 'y'",
-                "give it one under [names]",
+                "give it another one under [names]",
             ),
             (
                 "[vary]\nx = { from = 1, to = 2000, step = 1 }\ny = { from = 1, to = 2000, step = 1 }",

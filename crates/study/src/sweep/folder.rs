@@ -27,6 +27,9 @@ pub const FAILED: &str = "failed.txt";
 /// The requests.
 pub const RECORDS: &str = "records.ios";
 
+/// Held while a sweep is at work in a tree.
+pub const TREE_LOCK: &str = ".sweep.lock";
+
 /// A folder with this in it is left alone, and all below it.
 pub(super) const SKIP: &str = "skip";
 /// With this in it, a sweep ends after the runs that are under way.
@@ -64,7 +67,7 @@ pub fn state(root: &Path, path: &Path) -> State {
 pub fn result(folder: &Path) -> Option<Value> {
     let text = fs::read(folder.join(RESULT)).ok()?;
     let result: Value = serde_json::from_slice(&text).ok()?;
-    result.get("metrics").is_some().then_some(result)
+    result.get("metrics")?.is_array().then_some(result)
 }
 
 /// Whether a folder of the tree is to be left alone, because of its name or a file `skip`, its own or that of a
@@ -153,6 +156,13 @@ impl Held {
         if !is_ours {
             return Ok(Taken::Theirs);
         }
+        // What cannot be read may be whole: it is not ours to repeat.
+        let there = folder.join(RESULT);
+        if let Err(error) = fs::File::open(&there)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            return Err(SweepError::io(&there, "read")(error));
+        }
         // Looked at under the lock: whoever had it may have just come to its end.
         if let Some(result) = result(folder) {
             return Ok(Taken::Whole(result));
@@ -173,7 +183,7 @@ fn empty(folder: &Path) -> Result<(), SweepError> {
             || name.starts_with("records.")
             || (name.starts_with("smart-") && name.ends_with(".json"))
             || name.ends_with(".part");
-        if is_ours {
+        if is_ours && entry.file_type().is_ok_and(|t| !t.is_dir()) {
             let path = entry.path();
             fs::remove_file(&path).map_err(SweepError::io(&path, "remove"))?;
         }
@@ -194,7 +204,7 @@ impl Tree {
     /// If another sweep has it, or it cannot be made.
     pub fn take(root: &Path) -> Result<Self, SweepError> {
         fs::create_dir_all(root).map_err(SweepError::io(root, "make the folder"))?;
-        let path = root.join(".sweep.lock");
+        let path = root.join(TREE_LOCK);
         let lock = File::create(&path).map_err(SweepError::io(&path, "lock the tree"))?;
         if try_lock(&lock, &path)? {
             Ok(Self { _lock: lock })

@@ -8,6 +8,7 @@ use iosonar_sim_core::hashed_bits;
 
 use super::design::{Point, points};
 use super::file::Base;
+use super::folder::has_idle_name;
 use super::values::Padding;
 use super::{ExperimentFile, Settings, SweepError};
 use crate::hooks::HookFile;
@@ -105,6 +106,20 @@ pub fn runs_of(
 ) -> Result<Vec<Run>, SweepError> {
     let points = points(file, path, changes.most)?;
     let folders = folders(&points);
+    for folder in &folders {
+        // A value, and not somebody's wish.
+        if let Some(part) = folder.iter().find(|part| has_idle_name(part)) {
+            return Err(SweepError::Value {
+                path: path.to_owned(),
+                key: "vary".to_owned(),
+                problem: format!(
+                    "makes a folder '{}', and folders with 'ignore' or '.old' are left alone: give the value another \
+                     name, as {{ name = \"...\", set = {{ ... }} }}",
+                    part.to_string_lossy()
+                ),
+            });
+        }
+    }
     let runs: Vec<Run> = points
         .into_iter()
         .zip(folders)

@@ -111,7 +111,7 @@ pub(super) fn level(key: &str, value: &Value) -> Result<Level, String> {
 
 /// `{ from, to, step }` or `{ from, to, steps, scale }`, the ends included.
 fn spread_values(table: &Table) -> Result<Vec<Value>, String> {
-    const MOST: f64 = 1e7;
+    const MOST: f64 = 5e6;
     for key in table.keys() {
         if !["from", "to", "step", "steps", "scale"].contains(&key.as_str()) {
             return Err(format!(
@@ -140,6 +140,24 @@ fn spread_values(table: &Table) -> Result<Vec<Value>, String> {
     let (Some(from), Some(to)) = (number("from")?, number("to")?) else {
         return Err("expected both 'from' and 'to'".to_owned());
     };
+    // Whole numbers stay exactly what they are.
+    let integer = |key: &str| table.get(key).and_then(Value::as_integer);
+    if let (Some(from), Some(to), Some(step), false) =
+        (integer("from"), integer("to"), integer("step"), log)
+        && !table.contains_key("steps")
+        && step != 0
+    {
+        let (from, to, step) = (i128::from(from), i128::from(to), i128::from(step));
+        let steps = (to - from) / step;
+        if (to - from).signum() * step.signum() < 0 || steps as f64 > MOST {
+            return Err(format!(
+                "has 'step' = {step}, which leads not from {from} to {to} in at most {MOST} steps"
+            ));
+        }
+        return Ok((0..=steps)
+            .map(|i| Value::Integer((from + i * step) as i64))
+            .collect());
+    }
     let whole = |key: &str| matches!(table.get(key), Some(Value::Integer(_)) | None);
     let is_whole = whole("from") && whole("to") && whole("step");
     let numbers: Vec<f64> = match (number("step")?, number("steps")?) {

@@ -72,6 +72,16 @@ impl Here {
 
     /// Whether a run can be begun.
     pub(super) fn check(&self, run: &Run) -> Result<(), SweepError> {
+        let folder = run.common.origin.parent().unwrap_or(Path::new(""));
+        for hook in &run.common.hooks {
+            if let Err(problem) = hook.check_for(folder, run.base == Base::Replay) {
+                return Err(SweepError::Value {
+                    path: run.common.origin.clone(),
+                    key: "hook".to_owned(),
+                    problem,
+                });
+            }
+        }
         match &run.base {
             Base::Simulation(scenario) => {
                 let overrides = Overrides {

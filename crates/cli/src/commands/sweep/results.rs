@@ -21,6 +21,7 @@ pub(super) struct Tables<'a> {
     source: &'a Source,
     study: Study,
     charts: Vec<ChartFile>,
+    is_read: bool,
     /// The runs that are meant now, where that is known: others may lie in the tree since the experiment was another.
     meant: Option<HashSet<PathBuf>>,
     written: Instant,
@@ -29,17 +30,21 @@ pub(super) struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    pub(super) fn new(source: &'a Source) -> anyhow::Result<Self> {
+    /// With what is in the tree; while a sweep is under way that is read when the first run has ended.
+    pub(super) fn new(source: &'a Source, is_read: bool) -> anyhow::Result<Self> {
         let (charts, _) = source.extras();
         let mut tables = Self {
             source,
             study: Study::default(),
             charts,
+            is_read: false,
             meant: source.meant(),
             written: Instant::now(),
             took: Duration::ZERO,
         };
-        tables.read_again()?;
+        if is_read {
+            tables.read_again()?;
+        }
         Ok(tables)
     }
 
@@ -49,6 +54,7 @@ impl<'a> Tables<'a> {
 
     pub(super) fn read_again(&mut self) -> anyhow::Result<()> {
         self.study = Study::read(&self.source.root)?;
+        self.is_read = true;
         if let Some(meant) = &self.meant {
             self.study.keep(meant);
         }
@@ -59,6 +65,9 @@ impl<'a> Tables<'a> {
     pub(super) fn put(&mut self, row: RunRow) -> anyhow::Result<()> {
         const OFTEN: Duration = Duration::from_secs(1);
         const SHARE: u32 = 50;
+        if !self.is_read {
+            self.read_again()?;
+        }
         self.study.put(row);
         if self.written.elapsed() > OFTEN.max(self.took * SHARE) {
             let begin = Instant::now();

@@ -88,7 +88,13 @@ impl Source {
                 }
                 Ok(())
             }
-            None if fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some()) => {
+            None if fs::read_dir(root).is_ok_and(|entries| {
+                // What a sweep that came to nothing has left is no file of anybody's.
+                entries
+                    .flatten()
+                    .any(|e| e.file_name() != iosonar_study::sweep::TREE_LOCK)
+            }) =>
+            {
                 let problem = format!(
                     "{}: has files in it that no sweep made: choose another folder with --dir",
                     root.display()
