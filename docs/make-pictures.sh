@@ -89,3 +89,10 @@ cp curves/hockey-stick.png "$out/hockey-stick.png"
 "$iosonar" model "$root/examples/networked-raid/paper.toml" --with-sim --curve "$out/networked.png" -q
 "$iosonar" plan "$root/examples/zoned-raid/figure-4-read.toml" --slo "p99 < 60ms" --curve "$out/plan.png" -q
 ls -la "$out"
+
+# A study, and the whole loop on a loop device, where this machine lets us have one.
+"$iosonar" sweep "$root/examples/studies/raid-levels.toml" --dir study -q
+cp study/charts/response_time_mean_ms-by-rate.png "$out/study.png"
+if [ "$(id -u)" = 0 ] && losetup --find >/dev/null 2>&1; then
+  IOSONAR=$iosonar "$root/examples/studies/loop-device.sh" loop >/dev/null 2>&1 && cp loop/pictures/cdf.png "$out/loop-device.png"
+fi

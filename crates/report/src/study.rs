@@ -270,7 +270,7 @@ pub fn page_of(
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
          img-src data:\">\n\
          <meta name=\"generator\" content=\"{tool}\">\n<title>{title}</title>\n<style>\n{STYLE}\n\
-         figure svg {{ max-width: 100%; height: auto; }}\n.study {{ overflow-x: auto; }}\n\
+         figure svg {{ max-width: 100%; height: auto; }}\nfigcaption {{ font-weight: normal; }}\n.study {{ overflow-x: auto; }}\n\
          .study td, .study th {{ padding: 0.2em 0.6em; text-align: right; white-space: nowrap; }}\n\
          </style>\n</head>\n<body>\n<header><h1>{title}</h1></header>\n<main>\n{body}\
          <h2>Points</h2>\n<p>Means over repetitions ± half the width of the 95 % interval; all metrics are in \

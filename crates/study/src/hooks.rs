@@ -4,12 +4,16 @@
 //! [`Phase::Finish`], each for all hooks in their order, the last two in reverse order and also after a failure
 //! or an interrupt. A hook is built in or any executable.
 
+mod around;
 mod built_in;
+mod check;
 mod child;
 mod file;
 mod phases;
+mod stop;
 
+pub use around::{Around, HookError, Log};
 pub use built_in::may_be_destroyed;
 pub use child::{Ended, run_child, run_held, run_set};
 pub use file::{HookFile, Phase};
-pub use phases::{Around, HookError, Log, Stop};
+pub use stop::Stop;

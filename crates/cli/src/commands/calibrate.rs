@@ -19,8 +19,10 @@ use crate::exit::{Ending, Usage, note, print};
 use crate::json::Output;
 use crate::{files, picture};
 
-/// Not below this share of the mean a fit is worth its name.
-const POOR: f64 = 0.5;
+/// Beyond this distance a fit is not worth its name.
+const POOR: f64 = 0.1;
+/// Beyond this share of the mean the demerit is that of a few very long requests.
+const TAIL: f64 = 0.5;
 
 pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
     if let Some(out) = &args.out {
@@ -92,13 +94,18 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
             note(&format!("the profile is in {}", out.display()));
         }
     }
-    if held_out.relative > POOR {
+    if held_out.ks > POOR {
         note(&format!(
-            "note: a poor fit: the demerit on the held-out half is {:.0} % of the mean; the device does \
-             something that this model does not",
-            100.0 * held_out.relative
+            "note: a poor fit: the distributions on the held-out half are {:.3} apart; the device does something that this \
+             model does not, or not all the time",
+            held_out.ks
         ));
         return Ok(Ending::Flagged);
+    }
+    if held_out.relative > TAIL && !args.quiet {
+        note(
+            "note: most of the demerit is that of a few very long requests, which came in one half only",
+        );
     }
     Ok(Ending::Done)
 }

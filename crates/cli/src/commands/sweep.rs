@@ -88,7 +88,12 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
             ));
         }
     }
-    Ok(match tally {
+    Ok(ending(&tally))
+}
+
+/// How a sweep that came to this ends.
+fn ending(tally: &Tally) -> Ending {
+    match tally {
         Tally {
             interrupted: true, ..
         } => Ending::Interrupted {
@@ -100,7 +105,7 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
             ..
         } => Ending::Flagged,
         _ => Ending::Done,
-    })
+    }
 }
 
 /// Carries out what is open, and then what was added meanwhile.

@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 
 use toml::{Table, Value};
 
-use super::phases::{Around, HookError, Stop};
-use super::{Phase, run_child};
+use super::around::{Around, HookError};
+use super::child::run_child;
+use super::file::Phase;
+use super::stop::Stop;
 
 /// A hook that is built in, with its options.
 #[derive(Clone, Debug)]

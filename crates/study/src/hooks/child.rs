@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
 
-use super::phases::Stop;
+use super::stop::Stop;
 
 /// How a program ended.
 #[derive(Debug)]

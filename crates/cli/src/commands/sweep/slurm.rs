@@ -254,13 +254,5 @@ pub(super) fn do_part(
             }
         })
     })?;
-    Ok(match tally {
-        Tally {
-            interrupted: true, ..
-        } => Ending::Interrupted {
-            signal: signals::last(),
-        },
-        Tally { failed: 1.., .. } => Ending::Failed,
-        _ => Ending::Done,
-    })
+    Ok(super::ending(&tally))
 }
