@@ -7,7 +7,7 @@ use iosonar_disk_model::DiskProfile;
 use iosonar_plot::{Colour, Mark, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve, grouped};
 use iosonar_study::calibrate::{
-    DiskFit, How, Observed, Quality, SsdFit, calibrate_disk, calibrate_ssd,
+    CalibrateError, DiskFit, How, Observed, Quality, SsdFit, calibrate_disk, calibrate_ssd,
 };
 use iosonar_trace::input;
 use iosonar_trace::output::WholeFile;
@@ -25,44 +25,26 @@ const POOR: f64 = 0.1;
 const TAIL: f64 = 0.5;
 
 pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
-    if let Some(out) = &args.out {
-        if out.extension().is_none_or(|e| e != "toml") {
-            let problem = format!("{}: a profile's name ends in .toml", out.display());
-            return Err(Usage(problem).into());
-        }
-        files::refuse_same(&args.records, out)?;
-        files::refuse_without_folder(out)?;
-    }
-    if let Some(cdf) = &args.cdf {
-        picture::kind_of(cdf)?;
-        files::refuse_without_folder(cdf)?;
-    }
-    if args.json && args.out.is_none() {
-        return Err(Usage(
-            "--json prints figures: say with --out where the profile goes".to_owned(),
-        )
-        .into());
-    }
-    let start = match args.profile.as_str() {
-        "ssd" => None,
-        name => Some(DiskProfile::load(name, Path::new("."))?),
-    };
-    if args.capacity.is_some() && start.is_some() {
-        return Err(Usage(
-            "--capacity is for --profile ssd: a disk's profile has its own".to_owned(),
-        )
-        .into());
-    }
+    check(args)?;
+    let start = start(args)?;
     let reading = args.reading.reading()?;
-    let observed = Observed::read(&mut *input::open_changed(&args.records, &reading)?)
-        .with_context(|| args.records.display().to_string())?;
+    // Errors of reading name the file themselves.
+    let named = |error: CalibrateError| match error {
+        CalibrateError::Records(what) => {
+            CalibrateError::Records(format!("{}: {what}", args.records.display()))
+        }
+        other => other,
+    };
+    let mut reader = input::open_changed(&args.records, &reading)?;
+    let observed = Observed::read(&mut *reader).map_err(named)?;
     let (text, words, held_out, mut json) = if let Some(start) = start {
-        let fit = calibrate_disk(&observed, &start)?;
+        let fit = calibrate_disk(&observed, &start).map_err(named)?;
         let text = fit.text(&provenance(args, &observed, &fit.held_out));
         let words = disk_words(&start, &fit);
         (text, words, fit.held_out.clone(), disk_json(&fit))
     } else {
-        let fit = calibrate_ssd(&observed, args.capacity.map(iosonar_units::Bytes::get))?;
+        let fit = calibrate_ssd(&observed, args.capacity.map(iosonar_units::Bytes::get))
+            .map_err(named)?;
         let description = format!("as in {}", args.records.display());
         let text = fit.text(&provenance(args, &observed, &fit.held_out), &description);
         let words = ssd_words(&fit);
@@ -108,6 +90,62 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
         );
     }
     Ok(Ending::Done)
+}
+
+/// What can be said against the outputs before anything is read.
+fn check(args: &Calibrate) -> anyhow::Result<()> {
+    if let Some(out) = &args.out {
+        if out.extension().is_none_or(|e| e != "toml") {
+            let problem = format!("{}: a profile's name ends in .toml", out.display());
+            return Err(Usage(problem).into());
+        }
+        files::refuse_same(&args.records, out)?;
+        files::refuse_same(Path::new(&args.profile), out)?;
+        files::refuse_without_folder(out)?;
+    }
+    if let Some(cdf) = &args.cdf {
+        picture::kind_of(cdf)?;
+        files::refuse_same(&args.records, cdf)?;
+        files::refuse_same(Path::new(&args.profile), cdf)?;
+        files::refuse_without_folder(cdf)?;
+    }
+    if args.json && args.out.is_none() {
+        return Err(Usage(
+            "--json prints figures: say with --out where the profile goes".to_owned(),
+        )
+        .into());
+    }
+    Ok(())
+}
+
+/// The profile that is fitted; none for what serves several at a time.
+fn start(args: &Calibrate) -> anyhow::Result<Option<DiskProfile>> {
+    let start = match args.profile.as_str() {
+        "ssd" => None,
+        name if iosonar_ssd_model::BUILT_IN
+            .iter()
+            .any(|(known, _)| *known == name) =>
+        {
+            let problem =
+                format!("--profile {name}: is of an SSD; say 'ssd', whose times are measured");
+            return Err(Usage(problem).into());
+        }
+        name => {
+            let profile = DiskProfile::load(name, Path::new("."));
+            Some(profile.map_err(|e| {
+                Usage(format!(
+                    "--profile: {e}; or 'ssd' for what serves several at a time"
+                ))
+            })?)
+        }
+    };
+    if args.capacity.is_some() && start.is_some() {
+        return Err(Usage(
+            "--capacity is for --profile ssd: a disk's profile has its own".to_owned(),
+        )
+        .into());
+    }
+    Ok(start)
 }
 
 fn quality_words(quality: &Quality) -> String {

@@ -16,7 +16,7 @@ use crate::args::Compare;
 use crate::exit::{Ending, Usage, note, print};
 use crate::json::Output;
 use crate::table::{Table, significant};
-use crate::{looks, picture};
+use crate::{files, looks, picture};
 
 const QUANTILES: [(&str, f64); 5] = [
     ("p50", 0.5),
@@ -26,9 +26,21 @@ const QUANTILES: [(&str, f64); 5] = [
     ("p99.9", 0.999),
 ];
 
+const PICTURES: [&str; 3] = ["cdf.png", "qq.png", "sonar.png"];
+
 pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
     if args.paired && args.inputs.len() != 2 {
         return Err(Usage("--paired compares two records, not more".to_owned()).into());
+    }
+    if let Some(dir) = &args.plot {
+        if dir.exists() && !dir.is_dir() {
+            return Err(Usage(format!("--plot {}: is no folder", dir.display())).into());
+        }
+        for picture in PICTURES {
+            for input in &args.inputs {
+                files::refuse_same(input, &dir.join(picture))?;
+            }
+        }
     }
     let options = args.look.options();
     let quantity = options.quantity;

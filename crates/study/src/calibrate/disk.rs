@@ -6,7 +6,7 @@ use iosonar_disk_model::{DiskProfile, Geometry, SeekPoints};
 use iosonar_trace::Op;
 
 use super::observed::Served;
-use super::rotation::{End, Rotation, rotation};
+use super::rotation::{End, RANGE_MS, Rotation, rotation};
 use super::seek::{Curve, Positioning, curve};
 use super::simplex::minimum;
 use super::{CalibrateError, Observed, Quality, Trial};
@@ -320,6 +320,10 @@ fn by_distribution(
         first.extend([1.0, 1.0]);
     }
     let value = |x: &[f64]| -> Result<f64, CalibrateError> {
+        // No drive turns faster or slower.
+        if !(RANGE_MS.0..=RANGE_MS.1).contains(&x[0]) {
+            return Ok(f64::INFINITY);
+        }
         let text = trial_text(&with(x), room);
         if DiskProfile::parse(&text, "candidate").is_err() {
             return Ok(f64::INFINITY);

@@ -105,6 +105,11 @@ impl Observed {
         ends.max().unwrap_or(0)
     }
 
+    /// How long the slowest took.
+    pub(super) fn longest(&self) -> Option<Nanos> {
+        self.served.iter().map(|s| s.done - s.came).max()
+    }
+
     /// How long requests of a kind took.
     pub fn latencies(&self, op: Op) -> Distribution {
         let mut all = Distribution::default();

@@ -25,11 +25,14 @@ pub(super) struct Rotation {
     pub(super) phase: f64,
 }
 
+/// A window must hold several turns of the slowest disk.
+const SHORTEST_MS: f64 = 200.0;
+
 /// A window that is longer has more peaks than can be gone through.
 const SPARSE_MS: f64 = 60_000.0;
 
 /// From 20 000 revolutions per minute to 3 000.
-const RANGE_MS: (f64, f64) = (3.0, 20.0);
+pub(super) const RANGE_MS: (f64, f64) = (3.0, 20.0);
 
 /// The revolution that the ends agree on best; they need not be in order.
 pub(super) fn rotation(ends: &[End]) -> Option<Rotation> {
@@ -44,7 +47,11 @@ pub(super) fn rotation(ends: &[End]) -> Option<Rotation> {
     if ends.len() < 50 || all <= 0.0 {
         return None;
     }
-    let mut window = (all * IN_WINDOW / ends.len() as f64).min(all);
+    let mut window = (all * IN_WINDOW / ends.len() as f64).max(SHORTEST_MS);
+    // Some turns must lie between the first and the last.
+    if window > all {
+        return None;
+    }
     // Where a request comes every few minutes, the search would take for ever.
     if window > SPARSE_MS {
         return None;
@@ -68,7 +75,10 @@ pub(super) fn rotation(ends: &[End]) -> Option<Rotation> {
             r += step(r);
         }
         let around = 4.0 * step(best.0);
-        (low, high) = (best.0 - around, best.0 + around);
+        (low, high) = (
+            (best.0 - around).max(RANGE_MS.0),
+            (best.0 + around).min(RANGE_MS.1),
+        );
         if window >= all {
             break;
         }
@@ -153,6 +163,17 @@ mod tests {
                 found.coherence > 0.999 && (found.phase - 0.3).abs() < 1e-3,
                 "{found:?}"
             );
+        }
+    }
+
+    #[test]
+    fn what_is_too_short_or_too_sparse_has_no_rotation() {
+        for apart_ms in [1e-6, 0.2, 0.5, 3_600_000.0] {
+            let end = |i: u32| End {
+                at_ms: f64::from(i) * apart_ms,
+                turn: 0.0,
+            };
+            assert_eq!(rotation(&(0..400).map(end).collect::<Vec<_>>()), None);
         }
     }
 

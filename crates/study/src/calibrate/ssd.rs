@@ -35,8 +35,31 @@ pub struct SsdFit {
 /// If the records tell too little, or a candidate cannot be simulated.
 pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFit, CalibrateError> {
     const UNIT: u64 = 1 << 20;
-    let shown = (observed.end() * SECTOR_BYTES).div_ceil(UNIT) * UNIT;
-    let capacity = shown.max(capacity.unwrap_or(0));
+    /// What a profile can hold.
+    const LARGEST: u64 = 512 << 40;
+    const LONGEST: Nanos = Nanos::from_secs(10);
+    let shown = observed.end().saturating_mul(SECTOR_BYTES);
+    if shown >= LARGEST {
+        return Err(CalibrateError::Records(format!(
+            "a request ends at sector {}, beyond the 512 TiB that a profile can have",
+            observed.end()
+        )));
+    }
+    let shown = shown.div_ceil(UNIT) * UNIT;
+    if let Some(given) = capacity
+        && !(shown..LARGEST).contains(&given)
+    {
+        return Err(CalibrateError::Profile(format!(
+            "--capacity is {given} bytes, expected at least the {shown} that the records show, and below 512 TiB"
+        )));
+    }
+    if let Some(long) = observed.longest().filter(|long| *long > LONGEST) {
+        return Err(CalibrateError::Records(format!(
+            "a request took {long}, and a profile can hold times up to {LONGEST}; leave such requests out, or look \
+             what happened there"
+        )));
+    }
+    let capacity = capacity.unwrap_or(shown);
     let (training, held_out) = observed.halves();
     let learn = Trial::new(&training)?;
     let mut tried = Vec::new();
@@ -151,6 +174,10 @@ impl Candidate {
 
 /// What a KiB costs: by least squares, and nothing where larger requests are not slower.
 fn slope(services: &[(f64, f64)]) -> f64 {
+    // Of one size nobody can tell.
+    if services.iter().all(|(kib, _)| *kib == services[0].0) {
+        return 0.0;
+    }
     let n = services.len() as f64;
     let (x, y) = services
         .iter()

@@ -58,9 +58,15 @@ pub fn participants(hosts: &[String]) -> Result<Vec<Participant>, SweepError> {
             None => (text.as_str(), None),
         };
         // A name that begins with a dash would be an option of ssh.
-        if host.is_empty() || host.starts_with('-') || host.contains(char::is_whitespace) {
-            let problem =
-                format!("--hosts: '{text}' is no host, expected a name, or HOST:/dev/NAME");
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@%".contains(c);
+        if host.is_empty()
+            || host.len() > 255
+            || host.starts_with('-')
+            || !host.chars().all(is_plain)
+        {
+            let problem = format!(
+                "--hosts: '{text}' is no host, expected a name (of ssh's configuration, say), or HOST:/dev/NAME"
+            );
             return Err(SweepError::Elsewhere(problem));
         }
         match all.iter_mut().find(|p| p.host == host) {
@@ -163,7 +169,11 @@ impl Ssh {
         } else {
             "failed"
         };
-        Err(format!("{host}: {what}: {}", ended.last_words()))
+        Err(
+            format!("{host}: {what} ({}) {}", ended.how(), ended.last_words())
+                .trim_end()
+                .to_owned(),
+        )
     }
 
     /// Finds out about a host; `push` copies this program there.

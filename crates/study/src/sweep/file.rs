@@ -179,6 +179,9 @@ impl ExperimentFile {
                 return wrong(key, "is 0, expected at least 1");
             }
         }
+        if self.sample == Some(0) {
+            return wrong("sample", "is 0, expected at least 1");
+        }
         if self.repeat.is_some() && self.scenario.is_some() {
             return wrong("repeat", "is for replays; simulations have 'replications'");
         }

@@ -9,7 +9,7 @@ use iosonar_stats::Estimate;
 use serde_json::{Map, Value, json};
 
 use super::SweepError;
-use super::folder::{FAILED, RUN, SKIP, has_idle_name, result};
+use super::folder::{FAILED, RESULT, RUN, SKIP, has_idle_name, result};
 use super::run::is_repetition;
 
 /// A figure of a run.
@@ -64,6 +64,8 @@ pub struct PointRow {
 pub struct Study {
     /// The runs, in the order of their paths.
     pub runs: Vec<RunRow>,
+    /// Folders whose result is there, but not whole: somebody has damaged it.
+    pub damaged: Vec<PathBuf>,
 }
 
 /// The figures of a result: of times the mean, quantiles and extremes, of what there is several times (stations)
@@ -270,11 +272,12 @@ impl Study {
                 .and_then(|name| name.to_str())
                 .is_some_and(is_repetition)
         });
-        if path != Path::new("")
-            && !is_several
-            && let Some(row) = RunRow::read(root, path)
-        {
-            self.runs.push(row);
+        if path != Path::new("") && !is_several {
+            match RunRow::read(root, path) {
+                Some(row) => self.runs.push(row),
+                None if folder.join(RESULT).exists() => self.damaged.push(path.to_owned()),
+                None => {}
+            }
         }
         for child in children {
             self.walk(root, &child)?;

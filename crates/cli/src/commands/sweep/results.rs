@@ -87,6 +87,12 @@ impl<'a> Tables<'a> {
     /// Everything that is made of the runs. The tree itself says what there is: nothing else is remembered.
     pub(super) fn finish(&mut self, args: &Sweep) -> anyhow::Result<()> {
         self.read_again()?;
+        for path in &self.study.damaged {
+            note(&format!(
+                "note: {}: its result.json is damaged, so it is in no table; the next sweep does it again",
+                path.display()
+            ));
+        }
         if self.is_empty() {
             return Ok(());
         }

@@ -181,9 +181,13 @@ fn experiment_of(root: &Path) -> anyhow::Result<Option<PathBuf>> {
     let Ok(text) = fs::read(&marker) else {
         return Ok(None);
     };
-    let value: Value = serde_json::from_slice(&text)
-        .with_context(|| format!("{}: is damaged", marker.display()))?;
-    let path = value.get("experiment").and_then(Value::as_str);
-    let path = path.with_context(|| format!("{}: names no experiment", marker.display()))?;
+    let value: Value = serde_json::from_slice(&text).unwrap_or_default();
+    let Some(path) = value.get("experiment").and_then(Value::as_str) else {
+        let problem = format!(
+            "{}: is damaged, so nobody knows what the tree is of; write into it {{\"experiment\": \"/path/of/the/file.toml\"}}",
+            marker.display()
+        );
+        return Err(Usage(problem).into());
+    };
     Ok(Some(PathBuf::from(path)))
 }

@@ -1,0 +1,252 @@
+//! `iosonar compare` and `iosonar calibrate`.
+
+mod scratch;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Output;
+
+use scratch::{Scratch, err, iosonar, out};
+
+const SCENARIO: &str = "seed = 3\n[load]\nrequests = 40000\narrivals = { poisson_per_s = 30.0 }\nblock = \"4KiB\"\n\
+    size = { blocks = 2 }\nread_share = 0.6\n[array]\nlevel = \"raid0\"\ndisks = 1\nstripe_unit = \"1MiB\"\n\
+    [disk]\nprofile = \"seagate-st3500630ns\"\nmodel = \"positional\"\n";
+
+/// The records of a simulation with one value changed.
+fn recorded(scratch: &Scratch, name: &str, set: &str) -> PathBuf {
+    let scenario = scratch.file("scenario.toml", SCENARIO);
+    let records = scratch.path(name);
+    let run = scratch::sim(
+        &scenario,
+        &["--set", set, "--records", records.to_str().unwrap(), "-q"],
+    );
+    assert!(run.status.success(), "{}", err(&run));
+    records
+}
+
+fn run(command: &str, files: &[&PathBuf], options: &[&str]) -> Output {
+    iosonar()
+        .arg(command)
+        .args(files)
+        .args(options)
+        .output()
+        .unwrap()
+}
+
+/// A figure of JSON output.
+fn figure(output: &Output, name: &str, label: (&str, &str)) -> f64 {
+    let json: serde_json::Value = serde_json::from_str(&out(output)).unwrap();
+    let metrics = json["metrics"].as_array().unwrap().iter();
+    let found = metrics.filter(|m| m["name"] == name && m["labels"][label.0] == label.1);
+    let values: Vec<f64> = found.map(|m| m["value"].as_f64().unwrap()).collect();
+    assert_eq!(values.len(), 1, "{name} {label:?}");
+    values[0]
+}
+
+#[test]
+fn the_same_records_are_at_no_distance_and_others_are_told_apart() {
+    let scratch = Scratch::new();
+    let (one, same, other) = (
+        recorded(&scratch, "one.ios", "seed=1"),
+        recorded(&scratch, "same.ios", "seed=1"),
+        recorded(&scratch, "other.ios", "load.arrivals.poisson_per_s=45"),
+    );
+    let plot = scratch.path("pictures");
+    let text = run(
+        "compare",
+        &[&one, &same, &other],
+        &["--plot", plot.to_str().unwrap()],
+    );
+    assert!(text.status.success(), "{}", err(&text));
+    assert!(
+        out(&text).contains("one to same: mean +0 s"),
+        "{}",
+        out(&text)
+    );
+    for picture in ["cdf.png", "qq.png", "sonar.png"] {
+        assert!(
+            fs::metadata(plot.join(picture)).unwrap().len() > 1000,
+            "{picture}"
+        );
+    }
+    let json = run("compare", &[&one, &same], &["--json"]);
+    assert_eq!(figure(&json, "ks_distance", ("class", "all")), 0.0);
+    assert_eq!(figure(&json, "ks_p_value", ("class", "all")), 1.0);
+    let json = run("compare", &[&one, &other], &["--json"]);
+    assert!(figure(&json, "ks_distance", ("class", "reads")) > 0.05);
+    assert!(figure(&json, "ks_p_value", ("class", "all")) < 1e-4);
+}
+
+#[test]
+fn pairs_of_the_same_requests_know_their_difference_much_better() {
+    let scratch = Scratch::new();
+    let slow = recorded(&scratch, "slow.ios", "disk.scheduler=\"fcfs\"");
+    let fast = recorded(&scratch, "fast.ios", "disk.scheduler=\"sptf\"");
+    let json = run("compare", &[&slow, &fast], &["--paired", "--json"]);
+    assert!(json.status.success(), "{}", err(&json));
+    assert_eq!(figure(&json, "pairs", ("input", "fast")), 40000.0);
+    let paired = figure(&json, "paired_difference", ("input", "fast"));
+    let apart = figure(&json, "mean_difference", ("class", "all"));
+    assert!(
+        (paired - apart).abs() < 1e-6 * apart.abs() && paired < 0.0,
+        "{paired} {apart}"
+    );
+    let other = recorded(&scratch, "other.ios", "seed=9");
+    let refused = run("compare", &[&slow, &other], &["--paired"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        err(&refused).contains("--paired is for simulations of the same requests"),
+        "{}",
+        err(&refused)
+    );
+}
+
+#[test]
+fn a_profile_that_is_calibrated_can_be_used_at_once() {
+    let scratch = Scratch::new();
+    let records = recorded(&scratch, "records.ios", "disk.model=\"positional\"");
+    let profile = scratch.path("mine.toml");
+    let options = [
+        "--profile",
+        "seagate-st3500630ns",
+        "--json",
+        "-o",
+        profile.to_str().unwrap(),
+    ];
+    let fitted = run("calibrate", &[&records], &options);
+    assert!(fitted.status.success(), "{}", err(&fitted));
+    assert!((figure(&fitted, "track_to_track", ("op", "read")) / 0.8 - 1.0).abs() < 0.02);
+    // 20 000 against 20 000: one case in a hundred is farther apart by chance.
+    assert!(figure(&fitted, "ks_distance", ("half", "held-out")) < 1.63 * (2.0_f64 / 2e4).sqrt());
+    let text = fs::read_to_string(&profile).unwrap();
+    assert!(
+        text.starts_with("# Fitted by iosonar") && text.contains("On the other half: demerit"),
+        "{text}"
+    );
+    let again = scratch.file(
+        "again.toml",
+        SCENARIO.replace("seagate-st3500630ns", "mine.toml"),
+    );
+    assert!(scratch::sim(&again, &[]).status.success());
+    let ssd = scratch.path("ssd.toml");
+    let fitted = run(
+        "calibrate",
+        &[&records],
+        &["--profile", "ssd", "-o", ssd.to_str().unwrap()],
+    );
+    assert!(
+        matches!(fitted.status.code(), Some(0 | 3)),
+        "{}",
+        err(&fitted)
+    );
+    let scenario = scratch.file(
+        "on-it.toml",
+        format!(
+            "[load]\ntrace = \"{}\"\n[ssd]\nprofile = \"ssd.toml\"\n",
+            records.display()
+        ),
+    );
+    assert!(scratch::sim(&scenario, &[]).status.success());
+}
+
+#[test]
+fn what_cannot_be_calibrated_or_compared_is_refused() {
+    let scratch = Scratch::new();
+    let records = recorded(&scratch, "records.ios", "seed=1");
+    let row = |i: u32, latency: f64| {
+        format!(
+            "{:.4} ; {} ; 8 ; R ; 0 ; {latency}\n",
+            f64::from(i) * 1e-4,
+            i * 8
+        )
+    };
+    let few = scratch.file(
+        "few.replay",
+        (0..199).map(|i| row(i, 0.001)).collect::<String>(),
+    );
+    let slow = scratch.file(
+        "slow.replay",
+        (0..300).map(|i| row(i, 11.0)).collect::<String>(),
+    );
+    let short = scratch.file(
+        "short.replay",
+        (0..400).map(|i| row(i, 0.0001)).collect::<String>(),
+    );
+    for (file, options, code, complaint) in [
+        (
+            &few,
+            &["--profile", "ssd"][..],
+            1,
+            "few.replay: the records hold 199 reads and writes with a latency, expected at least 200",
+        ),
+        (
+            &slow,
+            &["--profile", "ssd"],
+            1,
+            "slow.replay: a request took 11 s, and a profile can hold times up to 10 s",
+        ),
+        (
+            &records,
+            &["--profile", "nvme-gen4-tlc"],
+            2,
+            "is of an SSD; say 'ssd'",
+        ),
+        (
+            &records,
+            &["--profile", "none"],
+            2,
+            "there is no disk profile 'none'",
+        ),
+        (
+            &records,
+            &["--profile", "ssd", "--capacity", "1MiB"],
+            2,
+            "--capacity is 1048576 bytes, expected at least",
+        ),
+        (
+            &records,
+            &["--profile", "ssd", "-o", "x.json"],
+            2,
+            "a profile's name ends in .toml",
+        ),
+    ] {
+        let refused = run("calibrate", &[file], options);
+        assert_eq!(
+            refused.status.code(),
+            Some(code),
+            "{options:?}: {}",
+            err(&refused)
+        );
+        assert!(
+            err(&refused).contains(complaint),
+            "{options:?}: {}",
+            err(&refused)
+        );
+    }
+    // Too short for a rotation, and no disk at all: it comes to an end, and says that it is poor.
+    let poor = run(
+        "calibrate",
+        &[&short],
+        &[
+            "--profile",
+            "seagate-st3500630ns",
+            "-o",
+            scratch.path("p.toml").to_str().unwrap(),
+        ],
+    );
+    assert_eq!(poor.status.code(), Some(3), "{}", err(&poor));
+    // An input is no output, by whatever name.
+    fs::create_dir_all(scratch.path("pictures")).unwrap();
+    std::os::unix::fs::symlink(&records, scratch.path("pictures/cdf.png")).unwrap();
+    let refused = run(
+        "compare",
+        &[&records, &few],
+        &["--plot", scratch.path("pictures").to_str().unwrap()],
+    );
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        err(&refused).contains("would overwrite its own input"),
+        "{}",
+        err(&refused)
+    );
+}
