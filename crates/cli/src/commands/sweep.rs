@@ -72,13 +72,17 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
                 .with_context(|| format!("{}: cannot remove", result.display()))?;
         }
     }
+    let first = runs
+        .first()
+        .map(|run| run.path.join("run.json"))
+        .unwrap_or_default();
     let outcome = until_nothing_is_new(args, &source, &here, runs, &mut tables);
     // What is done stays, and is in the tables, however it ended.
     let made = tables.finish(args);
     let tally = outcome?;
     made?;
     if !args.quiet {
-        tell(args, &source, &tally, begin.elapsed());
+        tell(args, &source, &first, &tally, begin.elapsed());
         if !changed.is_empty() && !args.repeat_changed {
             note(&format!(
                 "note: {} done with another scenario, or other options, than now (the first is {}); \
@@ -125,6 +129,7 @@ fn until_nothing_is_new(
         total.failed += tally.failed;
         total.left_alone += tally.left_alone;
         total.unneeded += tally.unneeded;
+        total.waiting += tally.waiting;
         total.before += tally.before;
         total.interrupted = tally.interrupted;
         total.stopped_by = tally.stopped_by;
@@ -301,12 +306,15 @@ fn check(source: &Source, here: &Here, runs: &[Run]) -> anyhow::Result<()> {
         } else {
             run.repetition == 1
         };
-        if is_due
-            && !matches!(
+        // What is set for all is looked at although all may be done.
+        let is_first = std::ptr::eq(run, &raw const runs[0]);
+        let is_open = || {
+            !matches!(
                 state(&source.root, &run.path),
                 State::Whole(_) | State::LeftAlone
             )
-        {
+        };
+        if is_first || (is_due && is_open()) {
             here.check(run)?;
         }
     }
@@ -324,7 +332,9 @@ fn changed(source: &Source, here: &Here, runs: &[Run]) -> Vec<PathBuf> {
             Base::Simulation(scenario) => {
                 let there = std::fs::read_to_string(folder.join(SCENARIO));
                 let now = here.scenario(run, scenario, &run.settings, &folder);
-                matches!((there, now), (Ok(there), Ok(now)) if there != now)
+                // By what they mean: 3_000 is 3000.
+                let meaning = |text: &str| toml::from_str::<toml::Table>(text).ok();
+                matches!((there, now), (Ok(there), Ok(now)) if there != now && meaning(&there) != meaning(&now))
             }
             Base::Replay => {
                 let there =
@@ -438,13 +448,14 @@ fn runs_of(n: u64) -> String {
     format!("{} {}", grouped(n), if n == 1 { "run" } else { "runs" })
 }
 
-fn tell(args: &Sweep, source: &Source, tally: &Tally, elapsed: Duration) {
+fn tell(args: &Sweep, source: &Source, first: &Path, tally: &Tally, elapsed: Duration) {
     let mut parts = vec![format!("{} done", runs_of(tally.done))];
     for (n, what) in [
         (tally.before, "done before"),
         (tally.failed, "failed"),
         (tally.left_alone, "left alone"),
         (tally.unneeded, "not needed for the precision"),
+        (tally.waiting, "waiting for repetitions before them"),
     ] {
         if n > 0 {
             parts.push(format!("{} {what}", grouped(n)));
@@ -464,13 +475,16 @@ fn tell(args: &Sweep, source: &Source, tally: &Tally, elapsed: Duration) {
         ));
     }
     let root = source.root.display();
-    note(&format!(
-        "tables, charts and page: {root}/points.csv, runs.csv, results.json, charts/, report.html"
-    ));
+    if tally.done + tally.before > 0 {
+        note(&format!(
+            "tables, charts and page: {root}/points.csv, runs.csv, results.json, charts/, report.html"
+        ));
+    }
     if args.on == Where::Here && tally.done > 0 {
         note(&format!(
-            "a run again by itself: the command in its run.json, such as 'cd {root}/RUN && iosonar sim \
-             {SCENARIO} --result again.json'"
+            "a run again by itself: 'command' in the run.json of its folder, to be typed there; the first is \
+             {root}/{}",
+            first.display()
         ));
     }
 }

@@ -91,6 +91,8 @@ pub struct Tally {
     pub left_alone: u64,
     /// Not needed.
     pub unneeded: u64,
+    /// Repetitions of points with a precision that wait for others, which failed or were not done.
+    pub waiting: u64,
     /// Were done before.
     pub before: u64,
     /// The file that ended the sweep.
@@ -142,6 +144,7 @@ pub fn carry_out(
         Some(error) => Err(error),
         None => Ok(Tally {
             interrupted: how.stop.is_asked(),
+            waiting: state.later.values().map(|later| later.len() as u64).sum(),
             ..state.tally
         }),
     }
@@ -200,6 +203,20 @@ fn one(
     seen(run, Event::Begun);
     let outcome = in_folder(run, &folder, how, carrier);
     if let Outcome::Failed(why) = &outcome {
+        // Its parameters as they are called, for the table.
+        let about = json!({
+            "path": run.path,
+            "parameters": run.parameters,
+            "repetition": run.repetition,
+            "repeated": run.common.most > 1,
+            "seed": run.seed,
+        });
+        let path = folder.join(RUN);
+        if !path.exists()
+            && let Err(error) = WholeFile::write_all(&path, format!("{about}\n").as_bytes())
+        {
+            return broken_or_failed(SweepError::io(&path, "write")(error));
+        }
         let path = folder.join(FAILED);
         if let Err(error) = WholeFile::write_all(&path, format!("{why}\n").as_bytes()) {
             return broken_or_failed(SweepError::io(&path, "write")(error));

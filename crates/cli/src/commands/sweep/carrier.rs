@@ -17,8 +17,8 @@ use iosonar_study::sweep::{
     Base, Carrier, Done, Failure, RECORDS, RESULT, Run, SCENARIO, Settings, SweepError, Task,
     is_full,
 };
-use iosonar_trace::Reading;
 use iosonar_trace::output::WholeFile;
+use iosonar_trace::transform::beginning;
 
 use crate::args::{Arguments, Command as Subcommand};
 use crate::commands::sim;
@@ -186,7 +186,16 @@ impl Here {
         command.envs(around.env.iter().map(|(name, value)| (name, value)));
         let output = replayed(&mut command, &mut around.log, around.stop)?;
         let mut line = vec!["iosonar".to_owned(), "replay".to_owned()];
-        line.extend(words);
+        // The same with a place in this folder.
+        let own = records.display().to_string();
+        let word = |word: String| {
+            if word == own {
+                RECORDS.to_owned()
+            } else {
+                word
+            }
+        };
+        line.extend(words.into_iter().map(word));
         Ok(Done {
             result: output,
             command: line,
@@ -199,13 +208,19 @@ pub(super) fn estimate(run: &Run) -> Option<Duration> {
     /// As many take no time worth mentioning.
     const PILOT: u64 = 2_000;
     let Base::Simulation(scenario) = &run.base else {
-        let load = option(&run.settings, "load")?;
-        let load = load_path(run, load.as_str()?);
-        let scan =
-            iosonar_replay::Scan::of(&load, &Reading::default(), iosonar_replay::Writes::Skip);
-        return scan
-            .ok()
-            .map(|scan| Duration::from_nanos(scan.last_start.get()));
+        let words = replay_words(run, &run.settings, &[], &[], None).ok()?;
+        let words = ["iosonar", "replay"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(words);
+        let Subcommand::Replay(args) = Arguments::try_parse_from(words).ok()?.command else {
+            return None;
+        };
+        let reading = args.reading.reading().ok()?;
+        let load = args.traces.first()?;
+        let scan = iosonar_replay::Scan::of(load, &reading, iosonar_replay::Writes::Skip).ok()?;
+        let lasts = scan.last_start.saturating_sub(beginning(&reading.changes));
+        return Some(Duration::from_nanos(lasts.get()));
     };
     let overrides = Overrides {
         seed: run.seed,
