@@ -233,10 +233,10 @@ fn draw(
         &everything,
     )?;
     // Like with like: the table and the distributions are of the part that was replayed.
-    let model = look(simulated, "RAID 5 of four disks (simulated)", part)?;
-    let device = look(replayed, "a file of this machine (replayed)", part)?;
+    let model = look(simulated, "RAID 5 (simulated)", part)?;
+    let device = look(replayed, "a file here (replayed)", part)?;
     let fitted = modelled
-        .map(|(path, _)| look(path, "that file (modelled)", &everything))
+        .map(|(path, _)| look(path, "its model (simulated)", &everything))
         .transpose()?;
     let caveats = [device.warnings(), device.remarks()].concat().join("; ");
 

@@ -102,7 +102,8 @@ impl fmt::Display for Ready {
     }
 }
 
-fn now_ns() -> i64 {
+/// The time of this machine's clock, in nanoseconds since 1970.
+pub fn now_ns() -> i64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

@@ -1,14 +1,14 @@
 //! Replays on several hosts at once.
 
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::Context;
 use iosonar_report::Quantity;
 use iosonar_stats::Distribution;
-use iosonar_study::elsewhere::hosts::{Ready, Ssh, agreed_start, participants};
+use iosonar_study::elsewhere::hosts::{Ready, Ssh, agreed_start, now_ns, participants};
 use iosonar_study::shell::quoted;
 use iosonar_study::sweep::{Base, Carrier, Done, Failure, RECORDS, Run, SweepError, Task};
 use iosonar_trace::{Batch, Metadata, Op, Reading, output};
@@ -395,11 +395,7 @@ fn file_name(host: &str) -> String {
 pub(crate) fn tell_the_time() -> anyhow::Result<Ending> {
     for line in std::io::stdin().lock().lines() {
         line.context("cannot read standard input")?;
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        print(&format!("{}\n", since.as_nanos()))?;
-        let _ = std::io::stdout().flush();
+        print(&format!("{}\n", now_ns()))?;
     }
     Ok(Ending::Done)
 }
