@@ -28,6 +28,7 @@ pub use folder::{
 pub use run::{Changes, Common, Precision, Run, runs_of, words};
 pub use table::{Figure, Metrics, PointRow, RunRow, Study, metrics_of};
 pub use tree::runs_of_tree;
+pub(crate) use values::object_of;
 pub use values::{Level, Settings};
 
 /// Fewer repetitions do not tell how precise a mean is.

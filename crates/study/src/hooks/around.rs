@@ -14,7 +14,7 @@ use super::child::run_child;
 use super::stop::Stop;
 use super::{HookFile, Phase};
 use crate::shell::readable;
-use crate::sweep::Settings;
+use crate::sweep::{Settings, object_of};
 
 /// What a run and its hooks say, kept in its folder; the file is there as soon as there is something in it.
 #[derive(Debug)]
@@ -168,21 +168,15 @@ impl Around<'_> {
     }
 
     fn as_json(&self, phase: Phase) -> Value {
-        let map = |pairs: &[(String, String)]| -> Value {
-            let pairs = pairs
-                .iter()
-                .map(|(name, value)| (name.clone(), json!(value)));
-            Value::Object(pairs.collect())
-        };
         json!({
             "phase": phase.name(),
             "run": self.path,
             "run_dir": absolute(self.folder),
             "tree": absolute(self.root),
-            "parameters": map(self.parameters),
-            "settings": map(&self.settings),
+            "parameters": object_of(self.parameters),
+            "settings": object_of(&self.settings),
             "targets": self.targets,
-            "env": map(&self.env),
+            "env": object_of(&self.env),
         })
     }
 

@@ -11,6 +11,7 @@ use iosonar_trace::output::WholeFile;
 use serde_json::{Value, json};
 
 use super::folder::{self, Held, State, Taken};
+use super::values::object_of;
 use super::{
     Base, FAILED, FEWEST_FOR_PRECISION, LOG, PENDING, RESULT, RUN, Run, SweepError, is_full,
     metrics_of,
@@ -318,12 +319,6 @@ fn about(
     begun: SystemTime,
     elapsed: Duration,
 ) -> String {
-    let map = |pairs: &[(String, String)]| -> Value {
-        let pairs = pairs
-            .iter()
-            .map(|(name, value)| (name.clone(), json!(value)));
-        Value::Object(pairs.collect())
-    };
     let host = rustix::system::uname();
     let of_host = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
     let since = begun.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -334,8 +329,8 @@ fn about(
         "repetition": run.repetition,
         "repeated": run.common.most > 1,
         "seed": run.seed,
-        "asked": map(&run.settings),
-        "settings": map(&around.settings),
+        "asked": object_of(&run.settings),
+        "settings": object_of(&around.settings),
         "targets": around.targets,
         "command": done.command,
         "host": of_host(host.nodename()),

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::SweepError;
 use super::folder::{FAILED, RESULT, RUN, SKIP, has_idle_name, result};
 use super::run::is_repetition;
+use super::values::object_of;
 
 /// A figure of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -415,12 +416,6 @@ impl Study {
     pub fn json(&self) -> Value {
         let metrics = self.metrics();
         let finite = |x: f64| x.is_finite().then_some(x);
-        let pairs = |pairs: &[(String, String)]| -> Value {
-            let pairs = pairs
-                .iter()
-                .map(|(name, value)| (name.clone(), json!(value)));
-            Value::Object(pairs.collect())
-        };
         let point = |point: &PointRow| {
             let figures = metrics
                 .iter()
@@ -435,7 +430,7 @@ impl Study {
                 })
                 .collect();
             json!({
-                "parameters": pairs(&point.parameters), "path": point.path,
+                "parameters": object_of(&point.parameters), "path": point.path,
                 "repetitions": point.n, "metrics": figures,
             })
         };
@@ -446,7 +441,7 @@ impl Study {
                 .map(|(name, figure)| (name.clone(), json!(figure.value)))
                 .collect();
             json!({
-                "path": run.path, "parameters": pairs(&run.parameters), "repetition": run.repetition,
+                "path": run.path, "parameters": object_of(&run.parameters), "repetition": run.repetition,
                 "seed": run.seed, "metrics": figures, "failed": run.failed,
             })
         };

@@ -5,6 +5,14 @@ use toml::{Table, Value};
 /// Keys with values in TOML, such as (`array.disks`, `8`).
 pub type Settings = Vec<(String, String)>;
 
+/// Names and their values as a JSON object.
+pub(crate) fn object_of(pairs: &[(String, String)]) -> serde_json::Value {
+    let pairs = pairs
+        .iter()
+        .map(|(name, value)| (name.clone(), value.clone().into()));
+    serde_json::Value::Object(pairs.collect())
+}
+
 /// A value of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
