@@ -29,7 +29,7 @@ pub use run::{Changes, Common, Precision, Run, runs_of, words};
 pub use table::{Figure, Metrics, PointRow, RunRow, Study, metrics_of};
 pub use tree::runs_of_tree;
 pub(crate) use values::object_of;
-pub use values::{Level, Settings};
+pub use values::{Level, Settings, value_of};
 
 /// Fewer repetitions do not tell how precise a mean is.
 pub const FEWEST_FOR_PRECISION: u32 = 10;

@@ -6,7 +6,7 @@ use std::path::Path;
 use iosonar_sim_core::{Seed, Stream};
 use toml::{Table, Value};
 
-use super::values::{Axis, Level, is_spread, leaves, level, levels};
+use super::values::{Axis, Level, is_spread, leaves, level, levels, value_of};
 use super::{Condition, ExperimentFile, Settings, SweepError};
 
 /// A point: its parameters with what they set.
@@ -53,10 +53,7 @@ pub(super) fn points(
     let is_wanted = |point: &Point| match &condition {
         None => Ok(true),
         Some(condition) => {
-            let value = |name: &str| {
-                let found = point.parameters.iter().find(|(n, _)| n == name);
-                found.map(|(_, value)| value.as_str())
-            };
+            let value = |name: &str| value_of(&point.parameters, name);
             condition.holds(&value).map_err(|e| wrong("where", e))
         }
     };

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::SweepError;
 use super::folder::{FAILED, RESULT, RUN, SKIP, has_idle_name, result};
 use super::run::is_repetition;
-use super::values::object_of;
+use super::values::{object_of, value_of};
 
 /// A figure of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -228,8 +228,7 @@ impl RunRow {
     }
 
     fn value(&self, parameter: &str) -> &str {
-        let found = self.parameters.iter().find(|(name, _)| name == parameter);
-        found.map_or("", |(_, value)| value)
+        value_of(&self.parameters, parameter).unwrap_or_default()
     }
 }
 
@@ -399,8 +398,9 @@ impl Study {
         let mut text = row(header.into_iter());
         for point in self.points() {
             let value = |name: &&str| {
-                let found = point.parameters.iter().find(|(n, _)| n == name);
-                found.map_or(String::new(), |(_, value)| value.clone())
+                value_of(&point.parameters, name)
+                    .unwrap_or_default()
+                    .to_owned()
             };
             let mut cells: Vec<String> = parameters.iter().map(value).collect();
             cells.push(point.n.to_string());

@@ -5,6 +5,12 @@ use toml::{Table, Value};
 /// Keys with values in TOML, such as (`array.disks`, `8`).
 pub type Settings = Vec<(String, String)>;
 
+/// The value of a parameter, if there is such a one.
+pub fn value_of<'a>(parameters: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let found = parameters.iter().find(|(known, _)| known == name);
+    found.map(|(_, value)| value.as_str())
+}
+
 /// Names and their values as a JSON object.
 pub(crate) fn object_of(pairs: &[(String, String)]) -> serde_json::Value {
     let pairs = pairs

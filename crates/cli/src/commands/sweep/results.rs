@@ -8,7 +8,7 @@ use anyhow::Context;
 use iosonar_plot::{Chart, Format, Size, Theme, render};
 use iosonar_report::study::{Link, page_of};
 use iosonar_report::study::{Panel, Series, chart_of_study};
-use iosonar_study::sweep::{CHARTS, ChartFile, PointRow, RunRow, Study};
+use iosonar_study::sweep::{CHARTS, ChartFile, PointRow, RunRow, Study, value_of};
 use iosonar_trace::output::WholeFile;
 
 use super::source::Source;
@@ -220,16 +220,12 @@ impl<'a> Tables<'a> {
             .iter()
             .position(|name| *name == wanted.metric)
             .unwrap_or(0);
-        let value = |point: &PointRow, name: &str| -> String {
-            let found = point.parameters.iter().find(|(n, _)| n == name);
-            found.map_or(String::new(), |(_, value)| value.clone())
-        };
         let mut series: Vec<Series> = Vec::new();
         let numeric = is_numeric(points, &wanted.against);
         // Where the values are no numbers they stand side by side in their order.
         let mut names: Vec<String> = Vec::new();
         for point in points {
-            let here = value(point, &wanted.against);
+            let here = value_of(&point.parameters, &wanted.against).unwrap_or_default();
             if here.is_empty() {
                 continue;
             }
@@ -238,7 +234,7 @@ impl<'a> Tables<'a> {
             } else if let Some(at) = names.iter().position(|n| *n == here) {
                 at as f64 + 1.0
             } else {
-                names.push(here);
+                names.push(here.to_owned());
                 names.len() as f64
             };
             let of = |name: &str, value: &str| format!("{name} = {value}");
@@ -280,10 +276,12 @@ impl<'a> Tables<'a> {
         let parameters = self.study.parameters();
         let root = &self.source.root;
         let rows = self.study.points().into_iter().map(|point| {
-            let values = parameters.iter().map(|name| {
-                let found = point.parameters.iter().find(|(n, _)| n == name);
-                found.map_or(String::new(), |(_, value)| value.clone())
-            });
+            let value = |name: &&str| {
+                value_of(&point.parameters, name)
+                    .unwrap_or_default()
+                    .to_owned()
+            };
+            let values = parameters.iter().map(value);
             (
                 values.collect(),
                 point.n,
