@@ -152,7 +152,7 @@ fn spread_values(table: &Table) -> Result<Vec<Value>, String> {
         _ => return Err("has another 'scale' than \"linear\" or \"log\"".to_owned()),
     };
     let (Some(from), Some(to)) = (number("from")?, number("to")?) else {
-        return Err("expected both 'from' and 'to'".to_owned());
+        return Err("needs both 'from' and 'to'".to_owned());
     };
     // Whole numbers stay exactly what they are.
     let integer = |key: &str| table.get(key).and_then(Value::as_integer);
@@ -206,7 +206,7 @@ fn spread_values(table: &Table) -> Result<Vec<Value>, String> {
         }
         _ => {
             return Err(
-                "expected either 'step' or 'steps' (and 'steps' with scale = \"log\")".to_owned(),
+                "needs either 'step' or 'steps' (and 'steps' with scale = \"log\")".to_owned(),
             );
         }
     };
