@@ -1,80 +1,225 @@
-//! The numbers behind a chart.
+//! The numbers behind charts.
 
 use std::fmt::Write;
 
+use iosonar_units::csv_field;
+
+use crate::Unit;
 use crate::chart::{Chart, Mark};
 
-/// The columns of [`Chart::csv`].
-pub const CSV_HEADER: &str = "mark,series,x_from,x_to,y_from,y_to,count";
+/// One row: what is drawn, and where.
+struct Row<'a> {
+    mark: &'static str,
+    series: &'a str,
+    x: Extent,
+    y: Extent,
+    /// How many points a cell stands for.
+    count: Option<u32>,
+}
+
+/// Where something lies on an axis.
+#[derive(Clone, Copy)]
+enum Extent {
+    At(f64),
+    Between(f64, f64),
+}
+
+/// Which columns there are: those that some row has a value for.
+#[derive(Clone, Copy, Default)]
+struct Columns {
+    x: Presence,
+    y: Presence,
+    count: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Presence {
+    at: bool,
+    between: bool,
+}
 
 impl Chart {
-    /// The numbers behind the chart, as CSV: seconds, bytes, shares of one.
-    ///
-    /// Columns: `mark` (point, cell, line, band, bar), `series` (what it is called),
-    /// `x_from`, `x_to`, `y_from`, `y_to` (equal where it is a point, empty where there is none), `count` (points in a cell).
+    /// The numbers behind the chart, as CSV; see [`csv_of`].
     pub fn csv(&self) -> String {
-        let mut text = format!("{CSV_HEADER}\n");
+        csv_of(&[self])
+    }
+
+    fn rows(&self, take: &mut dyn FnMut(&Row<'_>)) {
         for mark in &self.marks {
             match mark {
                 Mark::Cloud(cloud) => {
-                    let series = |kind: u8| quoted(&cloud.kinds()[usize::from(kind)].name);
-                    let names: Vec<String> = (0..cloud.kinds().len() as u8).map(series).collect();
+                    let kinds = cloud.kinds();
                     for p in cloud.points().unwrap_or_default() {
-                        let name = &names[usize::from(p.kind)];
-                        row(&mut text, "point", name, (p.x, p.x), (p.y, p.y), 1);
+                        take(&Row {
+                            mark: "point",
+                            series: &kinds[usize::from(p.kind)].name,
+                            x: Extent::At(p.x),
+                            y: Extent::At(p.y),
+                            count: None,
+                        });
                     }
                     for cell in cloud.cells() {
-                        let name = &names[usize::from(cell.kind)];
-                        row(&mut text, "cell", name, cell.x, cell.y, cell.count);
+                        take(&Row {
+                            mark: "cell",
+                            series: &kinds[usize::from(cell.kind)].name,
+                            x: Extent::Between(cell.x.0, cell.x.1),
+                            y: Extent::Between(cell.y.0, cell.y.1),
+                            count: Some(cell.count),
+                        });
                     }
                 }
                 Mark::Line(line) => {
-                    let name = quoted(line.name());
                     for &(x, y) in &line.points {
-                        row(&mut text, "line", &name, (x, x), (y, y), 1);
+                        take(&Row {
+                            mark: "line",
+                            series: line.name(),
+                            x: Extent::At(x),
+                            y: Extent::At(y),
+                            count: None,
+                        });
                     }
                 }
                 Mark::Band(band) => {
-                    let name = quoted(&band.label);
                     for &(x, low, high) in &band.points {
-                        row(&mut text, "band", &name, (x, x), (low, high), 1);
+                        take(&Row {
+                            mark: "band",
+                            series: &band.label,
+                            x: Extent::At(x),
+                            y: Extent::Between(low, high),
+                            count: None,
+                        });
                     }
                 }
                 Mark::Bars(bars) => {
-                    let name = quoted(&bars.name);
                     for &(from, to, low, high) in &bars.bins {
-                        row(&mut text, "bar", &name, (from, to), (low, high), 1);
+                        take(&Row {
+                            mark: "bar",
+                            series: &bars.name,
+                            x: Extent::Between(from, to),
+                            y: Extent::Between(low, high),
+                            count: None,
+                        });
                     }
                 }
                 Mark::Heat(heat) => {
                     for cell in &heat.cells {
-                        row(&mut text, "cell", "all", cell.x, cell.y, cell.count);
+                        take(&Row {
+                            mark: "cell",
+                            series: "all",
+                            x: Extent::Between(cell.x.0, cell.x.1),
+                            y: Extent::Between(cell.y.0, cell.y.1),
+                            count: Some(cell.count),
+                        });
                     }
                 }
             }
         }
-        text
     }
 }
 
-fn row(text: &mut String, mark: &str, series: &str, x: (f64, f64), y: (f64, f64), count: u32) {
-    // What is no number is an empty field: a gap, or no value.
-    let field = |value: f64| {
-        if value.is_finite() {
-            value.to_string()
-        } else {
-            String::new()
-        }
-    };
-    let (x0, x1, y0, y1) = (field(x.0), field(x.1), field(y.0), field(y.1));
-    let _ = writeln!(text, "{mark},{series},{x0},{x1},{y0},{y1},{count}");
+/// The numbers behind charts of one kind, as CSV, of several charts with a column `input` in front that counts them
+/// from 1.
+///
+/// Columns: `mark` (point, cell, line, band, bar), `series` (what it is called); `x` and `y` of what is a point,
+/// `x_from`, `x_to`, `y_from`, `y_to` of what has an extent, each with the unit of its axis (`x_s`, `y_share`); `count`
+/// (points in a cell). A column that no mark has a value for is left out; what is no number is an empty field.
+pub fn csv_of(charts: &[&Chart]) -> String {
+    let mut columns = Columns::default();
+    for chart in charts {
+        chart.rows(&mut |row| columns.add(row));
+    }
+    let several = charts.len() > 1;
+    let mut text = String::new();
+    if several {
+        text += "input,";
+    }
+    if let Some(first) = charts.first() {
+        columns.write_header(&mut text, first);
+    }
+    for (i, chart) in charts.iter().enumerate() {
+        chart.rows(&mut |row| {
+            if several {
+                let _ = write!(text, "{},", i + 1);
+            }
+            columns.write(&mut text, row);
+        });
+    }
+    text
 }
 
-/// The name of a series as a field.
-fn quoted(name: &str) -> String {
-    if name.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    } else {
-        name.to_owned()
+impl Columns {
+    fn add(&mut self, row: &Row<'_>) {
+        self.x.add(row.x);
+        self.y.add(row.y);
+        self.count |= row.count.is_some();
+    }
+
+    fn write_header(self, text: &mut String, chart: &Chart) {
+        text.push_str("mark,series");
+        self.x.write_header(text, 'x', unit_of(chart.x.unit));
+        self.y.write_header(text, 'y', unit_of(chart.y.unit));
+        text.push_str(if self.count { ",count\n" } else { "\n" });
+    }
+
+    fn write(self, text: &mut String, row: &Row<'_>) {
+        let _ = write!(text, "{},{}", row.mark, csv_field(row.series));
+        self.x.write(text, row.x);
+        self.y.write(text, row.y);
+        if self.count {
+            text.push(',');
+            if let Some(count) = row.count {
+                let _ = write!(text, "{count}");
+            }
+        }
+        text.push('\n');
+    }
+}
+
+impl Presence {
+    fn add(&mut self, extent: Extent) {
+        match extent {
+            Extent::At(_) => self.at = true,
+            Extent::Between(..) => self.between = true,
+        }
+    }
+
+    fn write_header(self, text: &mut String, axis: char, unit: &str) {
+        if self.at {
+            let _ = write!(text, ",{axis}{unit}");
+        }
+        if self.between {
+            let _ = write!(text, ",{axis}_from{unit},{axis}_to{unit}");
+        }
+    }
+
+    fn write(self, text: &mut String, extent: Extent) {
+        let mut field = |value: Option<f64>| {
+            text.push(',');
+            if let Some(value) = value.filter(|value| value.is_finite()) {
+                let _ = write!(text, "{value}");
+            }
+        };
+        let (at, from, to) = match extent {
+            Extent::At(at) => (Some(at), None, None),
+            Extent::Between(from, to) => (None, Some(from), Some(to)),
+        };
+        if self.at {
+            field(at);
+        }
+        if self.between {
+            field(from);
+            field(to);
+        }
+    }
+}
+
+/// The ending of a column's name.
+fn unit_of(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Number | Unit::Count => "",
+        Unit::Seconds => "_s",
+        Unit::Bytes => "_bytes",
+        Unit::BytesPerSecond => "_bytes_per_s",
+        Unit::Share => "_share",
     }
 }

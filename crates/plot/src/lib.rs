@@ -33,7 +33,7 @@ mod units;
 
 pub use chart::{Axis, Band, Bars, Chart, Heat, LegendEntry, Limit, Line, Mark, Shape, Table};
 pub use cloud::{Cell, CellEdges, CellGrid, Cloud, GridKind, Kind, Point};
-pub use csv::CSV_HEADER;
+pub use csv::csv_of;
 pub use picture::{Format, PlotError, Size, render};
 pub use terminal::Terminal;
 pub use theme::{Colour, Rgb, Theme};

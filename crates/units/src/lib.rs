@@ -17,11 +17,13 @@
 //! ```
 
 mod bytes;
+mod csv;
 mod decimal;
 mod nanos;
 mod sector;
 
 pub use bytes::Bytes;
+pub use csv::csv_field;
 pub use decimal::ParseUnitError;
 pub use nanos::Nanos;
 pub use sector::{SECTOR_BYTES, Sector, Sectors};

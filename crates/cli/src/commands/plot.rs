@@ -299,20 +299,9 @@ fn all(args: &Plot) -> anyhow::Result<Ending> {
     Ok(Ending::Done)
 }
 
-/// The numbers of charts, of several with an input's number in front.
+/// Writes the numbers of charts.
 fn save_data(charts: &[&Chart], path: &Path) -> anyhow::Result<()> {
-    let text = match charts {
-        [chart] => chart.csv(),
-        charts => {
-            let mut text = format!("input,{}\n", iosonar_plot::CSV_HEADER);
-            for (i, chart) in charts.iter().enumerate() {
-                for line in chart.csv().lines().skip(1) {
-                    text += &format!("{},{line}\n", i + 1);
-                }
-            }
-            text
-        }
-    };
+    let text = iosonar_plot::csv_of(charts);
     if path.as_os_str() == "-" {
         return print(&text);
     }

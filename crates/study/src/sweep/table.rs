@@ -1,11 +1,11 @@
 //! The table of a study: what is in the folders of its tree.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use iosonar_stats::Estimate;
+use iosonar_units::csv_field;
 use serde_json::{Map, Value, json};
 
 use super::SweepError;
@@ -499,21 +499,10 @@ fn cell(value: f64) -> String {
 }
 
 fn row(cells: impl Iterator<Item = String>) -> String {
-    let mut text = String::new();
-    for (i, cell) in cells.enumerate() {
-        let comma = if i > 0 { "," } else { "" };
-        let _ = if cell.contains([',', '"', '\n']) {
-            write!(
-                text,
-                "{comma}\"{}\"",
-                cell.replace('"', "\"\"").replace('\n', " ")
-            )
-        } else {
-            write!(text, "{comma}{cell}")
-        };
-    }
-    text.push('\n');
-    text
+    let cells: Vec<String> = cells
+        .map(|cell| csv_field(&cell.replace('\n', " ")).into_owned())
+        .collect();
+    cells.join(",") + "\n"
 }
 
 #[cfg(test)]
