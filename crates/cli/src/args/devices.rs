@@ -32,7 +32,7 @@ pub(crate) struct Record {
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but errors
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Check {
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but errors
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// How WANTED is read and changed: as in the replay
@@ -80,7 +80,7 @@ pub(crate) struct Verify {
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but errors
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -118,7 +118,7 @@ pub(crate) struct Prepare {
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but errors
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

@@ -69,7 +69,7 @@ pub(crate) struct Shape {
     /// Where all randomness comes from
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Print nothing but errors
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -160,7 +160,7 @@ pub(crate) struct ArtificialArgs {
     /// Where all randomness comes from
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Print nothing but errors
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -229,7 +229,7 @@ pub(crate) struct Like {
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but errors
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]

@@ -82,7 +82,7 @@ pub(crate) struct Plot {
     /// Lay points of several inputs over each other, instead of one chart below the other
     #[arg(long, conflicts_with = "merge")]
     overlay: bool,
-    /// Print nothing but errors
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -186,7 +186,7 @@ pub(crate) struct Report {
     /// What stands above it [default: the names of the inputs]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
-    /// Print nothing but errors
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]

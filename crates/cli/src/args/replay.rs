@@ -53,7 +53,7 @@ pub(crate) struct Replay {
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but errors
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]

@@ -81,7 +81,7 @@ pub(crate) struct Sweep {
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but errors
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -110,7 +110,7 @@ pub(crate) struct Compare {
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but errors
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -140,7 +140,7 @@ pub(crate) struct Calibrate {
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but errors, and the profile if it goes to no file
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]

@@ -35,7 +35,7 @@ pub(crate) struct Convert {
     /// Write an output for each device, operation, or range of sectors (range=SECTORS)
     #[arg(long, value_name = "BY", value_parser = split)]
     pub(crate) split: Option<Split>,
-    /// Print nothing but errors
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -103,7 +103,7 @@ pub(crate) struct Info {
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but errors and results
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -145,7 +145,7 @@ pub(crate) struct Analyze {
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but errors and results
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<Ending> {
     let found = check(wanted.as_mut(), done.as_mut())?;
     if args.json {
         print(&to_json(&found).text())?;
-    } else if !args.quiet {
+    } else {
         print(&describe(&found))?;
     }
     Ok(if found.is_same() {

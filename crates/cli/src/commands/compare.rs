@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
     };
     if args.json {
         print(&as_json(&samples, quantity, pairs.as_ref()).text())?;
-    } else if !args.quiet {
+    } else {
         print(&tables(&samples, quantity, pairs.as_ref()))?;
     }
     if let Some(dir) = &args.plot {

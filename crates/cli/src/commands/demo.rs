@@ -62,9 +62,7 @@ pub(crate) fn run(args: &Demo, assets: &Assets) -> anyhow::Result<Ending> {
         fit.as_ref().map(|fit| (modelled.as_path(), fit)),
         &part,
     )?;
-    if !args.quiet {
-        print(&table)?;
-    }
+    print(&table)?;
     Ok(match ending(&summary) {
         // The demo shows what a replay is like; that this machine was busy is told, and no failure.
         Ending::Flagged => Ending::Done,

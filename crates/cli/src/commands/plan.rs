@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     };
     if args.common.json {
         print(&as_json(&target, &answer).text())?;
-    } else if !args.common.quiet {
+    } else {
         print(&describe(&target, &answer))?;
     }
     if let Some(path) = &args.curve {

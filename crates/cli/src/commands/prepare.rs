@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
         json.figure("elapsed", &none, "s", seconds);
         json.figure("rate", &none, "B/s", rate);
         print(&json.text())?;
-    } else if !args.quiet {
+    } else {
         print(&format!(
             "{} {} in {}: {}/s\n",
             if fills { "wrote" } else { "read" },

@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
         json.figure("elapsed", &none, "s", recorded.elapsed.as_secs_f64());
         json.figure("processor_share", &none, "1", recorded.processor_share);
         print(&json.text())?;
-    } else if !args.quiet {
+    } else {
         print(&format!(
             "{} requests ({} events, {} lost) in {}; recording took {:.2} % of a processor: {}\n",
             grouped(recorded.requests),

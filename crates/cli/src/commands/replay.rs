@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
     }
     if args.json {
         print(&report::json(&summary).text())?;
-    } else if !args.quiet {
+    } else {
         print(&report::text(&summary))?;
     }
     let ending = ending(&summary);

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
     let survival = survival?;
     if args.json {
         print(&to_json(&kept, &findings, &survival, args).text())?;
-    } else if !args.quiet {
+    } else {
         print(&describe(&findings, &survival, args.after_crash))?;
     }
     Ok(match (whole, findings.faults()) {

@@ -79,7 +79,7 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
             }
         }
         print(&output.text())?;
-    } else if !args.quiet {
+    } else {
         let mut text = String::from("Laws\n");
         for workload in &workloads {
             text += &format!("  {}\n", describe(workload));

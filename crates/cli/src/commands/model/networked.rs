@@ -12,6 +12,7 @@ use iosonar_scenario::networked::{
 };
 use iosonar_stats::Estimate;
 use iosonar_trace::output::WholeFile;
+use iosonar_units::csv_field;
 use serde_json::json;
 
 use super::{overrides, with_threads};
@@ -83,7 +84,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
             );
         }
         print(&json.text())?;
-    } else if !args.common.quiet {
+    } else {
         let measured = measured.as_deref();
         print(&describe(&system, &analysis, &simulated, measured, at)?)?;
         print(&purchases(args, &bought, at))?;
@@ -101,7 +102,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         if !args.common.quiet {
             note(&format!("the curves are in {}", out.display()));
         }
-    } else if args.vary.is_some() && !args.common.quiet && !args.common.json {
+    } else if args.vary.is_some() && !args.common.json {
         print(&table_of_varied(&varied))?;
     }
     Ok(Ending::Done)
@@ -447,7 +448,7 @@ fn classes(args: &Model, system: &NetworkedRaid) -> anyhow::Result<Ending> {
             }
         }
         print(&json.text())?;
-    } else if !args.common.quiet {
+    } else {
         print(&describe_classes(system, &all, simulated.as_ref()))?;
     }
     if let Some(out) = &args.csv {
@@ -456,7 +457,7 @@ fn classes(args: &Model, system: &NetworkedRaid) -> anyhow::Result<Ending> {
             let _ = writeln!(
                 text,
                 "{},{},{},{},{}",
-                class.name,
+                csv_field(&class.name),
                 class.jobs,
                 class.response_s,
                 class.schweitzer_s,

@@ -11,7 +11,7 @@ use iosonar_scenario::{ScenarioError, Simulation, SimulationResult};
 use iosonar_stats::Distribution;
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Batch, input};
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, csv_field};
 use serde_json::{Map, Value, json};
 
 use super::{overrides, threads};
@@ -83,13 +83,11 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
             );
         }
         print(&json.text())?;
-    } else if !args.common.quiet {
-        if all.len() > 3 && args.with_sim {
-            print(&errors(&all))?;
-        } else {
-            for answered in &all {
-                print(&describe(answered, measured.as_ref()))?;
-            }
+    } else if all.len() > 3 && args.with_sim {
+        print(&errors(&all))?;
+    } else {
+        for answered in &all {
+            print(&describe(answered, measured.as_ref()))?;
         }
     }
     if let Some(path) = &args.csv {
@@ -373,7 +371,7 @@ fn csv(all: &[Answered]) -> String {
         let response = theory.response.as_ref();
         let independent = theory.independent.as_ref();
         let mut cells = vec![
-            name.clone(),
+            csv_field(name).into_owned(),
             response.map_or("", |r| r.standing.name()).to_owned(),
             number(response.map(|r| r.mean_ms)),
         ];
