@@ -118,7 +118,7 @@ fn records_of_a_simulation_can_be_drawn() {
         .args([&cdf, &scenario])
         .assert()
         .success()
-        .stdout("");
+        .stderr("");
     assert!(std::fs::read_to_string(&cdf).unwrap().starts_with("<svg"));
     for (chart, name) in [("sonar", "a.png"), ("cdf", "b.svg")] {
         let picture = scratch.path(name);

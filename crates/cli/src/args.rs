@@ -172,7 +172,7 @@ pub(crate) struct Demo {
     /// Where all randomness of the simulation comes from
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Print nothing but errors
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -219,7 +219,8 @@ pub(crate) struct Sim {
     /// How many threads; results do not depend on it [default: all processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// Write every request of the first run with its response time as a trace
+    /// Write every request of the first run with its response time as a trace; a name with {replication} takes a
+    /// trace of each run, such as run-{replication}.load
     #[arg(long, value_name = "OUT")]
     pub(crate) records: Option<PathBuf>,
     /// Write the requests of the first run as a load, with addresses, to replay them on a device
@@ -231,13 +232,16 @@ pub(crate) struct Sim {
     /// Draw the distribution of response times (.png or .svg), a curve per scenario
     #[arg(long, value_name = "OUT")]
     pub(crate) cdf: Option<PathBuf>,
+    /// Write the distribution of response times as CSV: times, shares of requests, 95 % band
+    #[arg(long, value_name = "OUT")]
+    pub(crate) cdf_data: Option<PathBuf>,
     /// Draw each scenario's distribution with its 95 % band, as NAME.png in this folder [default: here]
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".", require_equals = true)]
     pub(crate) plot: Option<PathBuf>,
     /// Tell what response times are made of: wait, positioning, transfer, join delay; of SSDs all stages
     #[arg(long)]
     pub(crate) split: bool,
-    /// Write the same for every request of the first run that is measured, as CSV
+    /// Write the same for every measured request of all runs, as CSV
     #[arg(long, value_name = "OUT")]
     pub(crate) stages: Option<PathBuf>,
     /// Print the scenario with all defaults and units, and the offered load of every station; do not
@@ -253,7 +257,7 @@ pub(crate) struct Sim {
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but errors
+    /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]

@@ -81,6 +81,19 @@ pub struct Completion {
     pub failed: bool,
 }
 
+/// A sub-request that a device has served.
+#[derive(Clone, Copy, Debug)]
+pub struct Served<'a> {
+    /// The request that it is part of.
+    pub request: &'a Request,
+    /// What was done, and when.
+    pub service: &'a Service,
+    /// The device, from 0.
+    pub device: usize,
+    /// The times of its [stages](Device::STAGES); empty if the device has none.
+    pub stages: &'a [Nanos],
+}
+
 /// Where completed requests go, in the order of completion; those of one nanosecond in the order of
 /// arrival.
 pub trait CompletionSink {
@@ -93,18 +106,19 @@ pub trait CompletionSink {
     /// If the sink fails; the simulation ends with it.
     fn completed(&mut self, completion: &Completion) -> Result<(), Self::Error>;
 
-    /// Takes a sub-request that a device has served, with the times of its [stages](Device::STAGES); called only
-    /// where response times are [split](Array::with_split), before the request's own completion.
+    /// Whether [`served`](Self::served) is to be called; asked once, at the beginning.
+    fn takes_services(&self) -> bool {
+        false
+    }
+
+    /// Takes a sub-request of a measured request that a device has served, if the sink
+    /// [wants them](Self::takes_services). They come in the order of their ends, before the completion of their
+    /// request; those of one nanosecond in the order of their requests' arrival, then by device.
     ///
     /// # Errors
     /// If the sink fails; the simulation ends with it.
-    fn served(
-        &mut self,
-        service: &Service,
-        device: usize,
-        stages: &[Nanos],
-    ) -> Result<(), Self::Error> {
-        let _ = (service, device, stages);
+    fn served(&mut self, served: &Served<'_>) -> Result<(), Self::Error> {
+        let _ = served;
         Ok(())
     }
 }

@@ -34,7 +34,7 @@ mod striping;
 
 pub use array::{
     Array, Completion, CompletionSink, Controller, Rebuild, RebuildProgress, RequestSource,
-    ResponseSplit, RunSummary, WriteBack,
+    ResponseSplit, RunSummary, Served, WriteBack,
 };
 pub use levels::{
     Arrangement, Grouped, Level, Linear, Lost, MirrorRead, Mirrored, Parity, ParityLayout,

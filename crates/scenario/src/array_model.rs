@@ -303,6 +303,11 @@ impl ArrayModel {
         self.disks == 1 && matches!(self.level, LevelOptions::Linear { .. })
     }
 
+    /// Whether sub-requests have addresses on their devices, instead of places that are drawn at random.
+    pub fn has_addresses(&self) -> bool {
+        self.placement == Placement::Addressed
+    }
+
     /// Whether it is an array of SSDs.
     pub fn is_of_ssds(&self) -> bool {
         self.devices.is_of_ssds()

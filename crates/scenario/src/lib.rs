@@ -44,4 +44,4 @@ pub use offered::{Offered, Stability};
 pub use resolve::{Load, Method, Overrides, Simulation, Warmup};
 pub use resolve::{moved, with_values};
 pub use result::{Replication, SimulationResult, Unserved};
-pub use run::{Outputs, StageSink, Watch};
+pub use run::{Outputs, RecordFiles, Records, StageSink, Watch};

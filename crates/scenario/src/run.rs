@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use iosonar_device::{Device, Service};
+use iosonar_device::Device;
 use iosonar_disk_model::{
     DiskLaws, DiskStation, Mechanics, PositionalDisk, Queueing, SampledDisk, Scheduler,
 };
-use iosonar_raid::{Array, Completion, CompletionSink, Level, Planner, RequestSource};
+use iosonar_raid::{Array, Completion, CompletionSink, Level, Planner, RequestSource, Served};
 use iosonar_sim_core::Seed;
 use iosonar_ssd_model::{Ssd, SsdReport};
 use iosonar_trace::{Batch, Op, Outcome, Record, Status, TraceWriter};
@@ -37,13 +37,13 @@ impl Simulation {
         records: Option<&mut dyn TraceWriter>,
     ) -> Result<SimulationResult, ScenarioError> {
         let outputs = Outputs {
-            records,
+            records: records.map_or(Records::None, Records::OfFirst),
             stages: None,
         };
         self.run_watched(threads, outputs, &Watch::default())
     }
 
-    /// The stages of a sub-request's time that a [`StageSink`] is told of.
+    /// The stages of a sub-request's time that a [`StageSink`] takes.
     pub fn stage_names(&self) -> &'static [&'static str] {
         match self.array.devices {
             Devices::Disks(_) => &["wait", "positioning", "transfer"],
@@ -51,7 +51,7 @@ impl Simulation {
         }
     }
 
-    /// The same, watched from another thread.
+    /// The same, watched from another thread. With outputs of all replications these run one after the other.
     ///
     /// # Errors
     /// As [`run`](Self::run), and if it is told to stop.
@@ -65,15 +65,28 @@ impl Simulation {
         let kinds = DiskKinds::new(&self.array);
         let warmup = self.warmup_requests(&kinds, watch)?;
         let mut total = Accumulator::new(warmup);
-        let outputs = Mutex::new(outputs);
+        let mut outputs = outputs;
+        if outputs.are_of_all() {
+            for number in 0..self.replications {
+                let mine = outputs.of(number)?;
+                total.add(self.replication(number, warmup, &kinds, mine, watch)?);
+                if self.precision.is_some_and(|p| total.is_as_precise_as(p)) {
+                    break;
+                }
+            }
+            return Ok(total.finish(begin.elapsed()));
+        }
+        let outputs = Mutex::new(Some(outputs));
         let replication = |number: u32| {
-            let mut outputs = outputs.lock().unwrap_or_else(PoisonError::into_inner);
-            let mine = if number == 0 {
-                std::mem::take(&mut *outputs)
-            } else {
-                Outputs::default()
+            let mut of_first = None;
+            if number == 0 {
+                let mut outputs = outputs.lock().unwrap_or_else(PoisonError::into_inner);
+                of_first = outputs.take();
+            }
+            let mine = match &mut of_first {
+                Some(outputs) => outputs.of(number)?,
+                None => RunOutputs::default(),
             };
-            drop(outputs);
             self.replication(number, warmup, &kinds, mine, watch)
         };
         // A few at a time, so that memory does not grow with their number.
@@ -108,7 +121,7 @@ impl Simulation {
         number: u32,
         warmup: u64,
         kinds: &DiskKinds,
-        outputs: Outputs<'_>,
+        outputs: RunOutputs<'_>,
         watch: &Watch,
     ) -> Result<Replication, ScenarioError> {
         let seed = Seed::new(self.seed).replication(u64::from(number));
@@ -152,7 +165,7 @@ impl Simulation {
         devices: Vec<D>,
         seed: &Seed,
         warmup: u64,
-        (outputs, watch): (Outputs<'_>, &Watch),
+        (outputs, watch): (RunOutputs<'_>, &Watch),
     ) -> Result<Replication, ScenarioError> {
         let data_sectors = planner.data_sectors();
         let without_events = self.method == Method::Fastest && self.issues_at_once(&planner);
@@ -162,7 +175,7 @@ impl Simulation {
         if let Some(rebuild) = self.array.rebuild {
             array = array.with_rebuild(rebuild);
         }
-        if self.split || outputs.stages.is_some() {
+        if self.split {
             array = array.with_split();
         }
         let run = Run {
@@ -232,7 +245,7 @@ impl Simulation {
                     stop: Arc::clone(&watch.stop),
                     ..Watch::default()
                 };
-                let pilot = self.replication(0, 0, kinds, Outputs::default(), &alone)?;
+                let pilot = self.replication(0, 0, kinds, RunOutputs::default(), &alone)?;
                 pilot.start.transient().ok_or(ScenarioError::NoSteadyState {
                     requests: pilot.run.requests,
                 })
@@ -279,12 +292,13 @@ impl<D: Reporting> Run<'_, D> {
     fn collect(
         self,
         mut source: impl RequestSource<Error = ScenarioError>,
-        outputs: Outputs<'_>,
+        outputs: RunOutputs<'_>,
     ) -> Result<Replication, ScenarioError> {
         let mut sink = Sink {
             replication: Replication::new(self.sections),
             records: outputs.records.map(|writer| (writer, Batch::default())),
             stages: outputs.stages,
+            number: outputs.replication,
             watch: self.watch,
             uncounted: 0,
         };
@@ -332,17 +346,22 @@ impl Reporting for Ssd {
 
 /// Takes what response times are made of, sub-request by sub-request.
 pub trait StageSink: Send {
-    /// A sub-request that device `device` has served, and the times of its
-    /// [stages](Simulation::stage_names).
+    /// A sub-request of replication `replication` that a device has served, and the times of its
+    /// [stages](Simulation::stage_names). Replications come one after the other, the sub-requests of each in the
+    /// order of their ends.
     ///
     /// # Errors
     /// If it cannot be written.
-    fn served(
-        &mut self,
-        service: &Service,
-        device: usize,
-        stages: &[Nanos],
-    ) -> Result<(), ScenarioError>;
+    fn served(&mut self, replication: u32, served: &Served<'_>) -> Result<(), ScenarioError>;
+}
+
+/// Takes the records of all replications, each in a trace of its own.
+pub trait RecordFiles: Send {
+    /// Where the records of `replication` go; those of the replications before are complete.
+    ///
+    /// # Errors
+    /// If the trace of the replication before cannot be completed, or this one cannot be created.
+    fn begin(&mut self, replication: u32) -> Result<&mut dyn TraceWriter, ScenarioError>;
 }
 
 /// A run as another thread sees it.
@@ -354,13 +373,57 @@ pub struct Watch {
     pub stop: Arc<AtomicBool>,
 }
 
-/// Where what is told of the first replication goes.
+/// Which replications' records are written, and where to.
+#[derive(Default)]
+pub enum Records<'a> {
+    /// None.
+    #[default]
+    None,
+    /// Those of the first.
+    OfFirst(&'a mut dyn TraceWriter),
+    /// Those of all.
+    OfAll(&'a mut dyn RecordFiles),
+}
+
+/// Where requests and what they are made of go.
 #[derive(Default)]
 pub struct Outputs<'a> {
-    /// Its records, the warm-up included, in the order of completion.
-    pub records: Option<&'a mut dyn TraceWriter>,
-    /// What the response times of its measured requests are made of.
+    /// Records, the warm-up included, in the order of completion.
+    pub records: Records<'a>,
+    /// What the response times of the measured requests of all replications are made of.
     pub stages: Option<&'a mut dyn StageSink>,
+}
+
+impl Outputs<'_> {
+    fn are_of_all(&self) -> bool {
+        self.stages.is_some() || matches!(self.records, Records::OfAll(_))
+    }
+
+    /// Those of a replication. They are asked for in the order of replications.
+    fn of(&mut self, replication: u32) -> Result<RunOutputs<'_>, ScenarioError> {
+        let records: Option<&mut dyn TraceWriter> = match &mut self.records {
+            Records::OfFirst(writer) if replication == 0 => Some(&mut **writer),
+            Records::OfAll(files) => Some(files.begin(replication)?),
+            Records::OfFirst(_) | Records::None => None,
+        };
+        let stages: Option<&mut dyn StageSink> = match &mut self.stages {
+            Some(sink) => Some(&mut **sink),
+            None => None,
+        };
+        Ok(RunOutputs {
+            replication,
+            records,
+            stages,
+        })
+    }
+}
+
+/// The outputs of one replication.
+#[derive(Default)]
+struct RunOutputs<'a> {
+    replication: u32,
+    records: Option<&'a mut dyn TraceWriter>,
+    stages: Option<&'a mut dyn StageSink>,
 }
 
 /// Statistics of the measured requests, and records of all.
@@ -368,6 +431,8 @@ struct Sink<'w, 'c> {
     replication: Replication,
     records: Option<(&'w mut dyn TraceWriter, Batch)>,
     stages: Option<&'w mut dyn StageSink>,
+    /// The number of the replication.
+    number: u32,
     /// All threads count here, so each does it seldom.
     watch: &'c Watch,
     uncounted: u64,
@@ -389,24 +454,21 @@ const INPUT_OUTPUT_ERROR: u16 = 5;
 impl CompletionSink for Sink<'_, '_> {
     type Error = ScenarioError;
 
-    fn served(
-        &mut self,
-        service: &Service,
-        device: usize,
-        stages: &[Nanos],
-    ) -> Result<(), ScenarioError> {
+    fn takes_services(&self) -> bool {
+        self.stages.is_some()
+    }
+
+    fn served(&mut self, served: &Served<'_>) -> Result<(), ScenarioError> {
         let Some(sink) = &mut self.stages else {
             return Ok(());
         };
-        if stages.is_empty() {
+        if served.stages.is_empty() {
+            let service = served.service;
             let wait = service.started - service.arrived;
-            return sink.served(
-                service,
-                device,
-                &[wait, service.positioning, service.transfer],
-            );
+            let stages = &[wait, service.positioning, service.transfer];
+            return sink.served(self.number, &Served { stages, ..*served });
         }
-        sink.served(service, device, stages)
+        sink.served(self.number, served)
     }
 
     #[inline]

@@ -1,9 +1,11 @@
 //! `iosonar sim`: scenarios in, tables, records and pictures out.
 
 mod describe;
+mod distribution;
 mod explain;
 mod figures;
 mod load_out;
+mod records;
 mod ssds;
 mod stages;
 mod vary;
@@ -19,11 +21,11 @@ use indicatif::ProgressBar;
 use iosonar_plot::{Colour, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve_with_band, grouped};
 use iosonar_scenario::{
-    Load, Method, Outputs, Overrides, ScenarioError, Simulation, SimulationResult, Stability,
-    StageSink, Warmup, Watch,
+    Load, Method, Outputs, Overrides, Records, ScenarioError, Simulation, SimulationResult,
+    Stability, StageSink, Warmup, Watch,
 };
 use iosonar_trace::output::WholeFile;
-use iosonar_trace::{Metadata, TraceError, TraceWriter, input, output};
+use iosonar_trace::{Metadata, TraceError, input, output};
 
 use crate::args::Sim;
 use crate::exit::{Ending, Usage, note, print};
@@ -32,6 +34,7 @@ use crate::json::Output;
 use crate::picture;
 pub(crate) use describe::{describe as description, headline, per_second};
 pub(crate) use figures::add_response_time;
+use records::FilePerReplication;
 use stages::StageTable;
 
 /// A scenario with the name that tables and pictures call it by.
@@ -57,6 +60,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         .map(|path| load(args, path, Vec::new()))
         .collect::<anyhow::Result<Vec<_>>>()?;
     check_traces(args, &all)?;
+    check_records(args, &all)?;
     let same_name = |(i, named): (usize, &Named)| all[..i].iter().any(|n| n.name == named.name);
     if args.plot.is_some() && all.iter().enumerate().any(same_name) {
         let problem =
@@ -80,6 +84,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     }
     let mut json = Output::new("sim");
     let (mut curves, mut drawn) = (Vec::new(), 0);
+    let mut numbers = String::from(distribution::HEADER);
     let mut ending = Ending::Done;
     for Named {
         name, simulation, ..
@@ -102,9 +107,14 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         if args.json {
             figures::add_to(&mut json, name, simulation, &result);
             figures::add_speed(&mut json, name, &result);
-        } else if !args.quiet {
+        } else {
             print(&describe::describe(name, simulation, &result))?;
-            note(&describe::speed(name, &result));
+            if !args.quiet {
+                note(&describe::speed(name, &result));
+            }
+        }
+        if args.cdf_data.is_some() {
+            numbers += &distribution::rows(name, &result);
         }
         let colour = Colour::Curve(if args.cdf.is_some() { drawn } else { 0 });
         drawn += 1;
@@ -132,15 +142,28 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         let chart = cdf_of(title, Quantity::ResponseTime, curves);
         picture::save(&[&chart], path, Size::default(), Theme::Light)?;
     }
-    if let Some(path) = &args.records
+    if let Some(path) = &args.cdf_data {
+        WholeFile::write_all(path, numbers.as_bytes())
+            .with_context(|| format!("{}: cannot write", path.display()))?;
+    }
+    if let (Some(path), [only]) = (&args.records, all.as_slice())
         && !args.quiet
     {
-        note(&format!(
-            "the records of the first run are in {}",
-            path.display()
-        ));
+        note(&where_records_are(path, &only.simulation));
     }
     Ok(ending)
+}
+
+fn where_records_are(path: &Path, simulation: &Simulation) -> String {
+    let path_shown = path.display();
+    match (records::path_of(path, 0), simulation.replications) {
+        (Some(_), _) => format!("the records of each replication are in {path_shown}"),
+        (None, 1) => format!("the records are in {path_shown}"),
+        (None, n) => format!(
+            "the records of the first of {n} replications are in {path_shown}; a name with {} takes those of each",
+            records::REPLICATION
+        ),
+    }
 }
 
 /// Writes the result where one is asked for.
@@ -182,6 +205,7 @@ fn check_outputs(args: &Sim) -> anyhow::Result<()> {
         &args.stages,
         &args.result,
         &args.cdf,
+        &args.cdf_data,
         &args.csv,
         &args.curve,
     ];
@@ -261,6 +285,34 @@ fn check_traces(args: &Sim, all: &[Named]) -> Result<(), Usage> {
     Ok(())
 }
 
+/// The records of no replication may replace an input, or a file of another output.
+fn check_records(args: &Sim, all: &[Named]) -> Result<(), Usage> {
+    let (Some(path), [only]) = (&args.records, all) else {
+        return Ok(());
+    };
+    let others = [&args.load_out, &args.stages, &args.result];
+    let others = others.into_iter().chain([&args.cdf, &args.cdf_data]);
+    let others: Vec<&PathBuf> = others.flatten().collect();
+    for number in 0..only.simulation.replications {
+        let Some(path) = records::path_of(path, number) else {
+            return Ok(());
+        };
+        for input in args.scenarios.iter().chain(&args.trace) {
+            files::refuse_same(input, &path)?;
+        }
+        if others
+            .iter()
+            .any(|other| files::would_be_same(other, &path))
+        {
+            return Err(Usage(format!(
+                "{} is to be the records of a replication and another output: take another name",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses what can only grow, and says where that is not certain.
 fn check_stability(args: &Sim, named: &Named) -> Result<(), ScenarioError> {
     if args.unstable {
@@ -284,7 +336,7 @@ fn check_stability(args: &Sim, named: &Named) -> Result<(), ScenarioError> {
     }
 }
 
-/// Runs a simulation, with the records of the first replication in a file if one is named.
+/// Runs a simulation, with its records in a file if one is named.
 pub(crate) fn simulate(
     simulation: &Simulation,
     threads: usize,
@@ -318,23 +370,33 @@ pub(crate) fn simulate_until(
         ..Watch::default()
     };
     watched(simulation, &watch.completed, progress, || {
-        let mut records = match files.records {
-            Some(path) => Some(output::create(path, &provenance(simulation)?)?),
-            None => None,
-        };
+        let (mut of_first, mut of_all) = (None, None);
+        if let Some(path) = files.records {
+            let metadata = provenance(simulation)?;
+            if records::path_of(path, 0).is_some() {
+                of_all = Some(FilePerReplication::new(path, metadata));
+            } else {
+                of_first = Some(output::create(path, &metadata)?);
+            }
+        }
         let mut stages = match files.stages {
-            Some(path) => Some(StageTable::create(path, simulation.stage_names())?),
+            Some(path) => Some(StageTable::create(path, simulation)?),
             None => None,
         };
         let outputs = Outputs {
-            records: records
-                .as_deref_mut()
-                .map(|writer| writer as &mut dyn TraceWriter),
+            records: match (&mut of_first, &mut of_all) {
+                (Some(writer), _) => Records::OfFirst(writer.as_mut()),
+                (None, Some(files)) => Records::OfAll(files),
+                (None, None) => Records::None,
+            },
             stages: stages.as_mut().map(|table| table as &mut dyn StageSink),
         };
         let result = simulation.run_watched(threads, outputs, &watch)?;
-        if let Some(writer) = records {
+        if let Some(writer) = of_first {
             writer.finish()?;
+        }
+        if let Some(files) = &mut of_all {
+            files.finish()?;
         }
         if let Some(table) = stages {
             table.finish()?;
@@ -343,12 +405,13 @@ pub(crate) fn simulate_until(
     })
 }
 
-/// The files that a run writes, of its first replication.
+/// The files that a run writes.
 #[derive(Default)]
 pub(crate) struct Files<'a> {
-    /// All requests with their response times.
+    /// All requests of the first replication with their response times; those of each where the name has a place
+    /// for its number.
     pub(crate) records: Option<&'a Path>,
-    /// What these are made of.
+    /// What the response times of all replications are made of.
     pub(crate) stages: Option<&'a Path>,
 }
 

@@ -21,7 +21,7 @@ use iosonar_units::Nanos;
 
 use super::in_flight::{InFlight, Tag};
 use super::release::Release;
-use super::{Array, Completion, CompletionSink, RequestSource, RunSummary};
+use super::{Array, Completion, CompletionSink, RequestSource, RunSummary, Served};
 use crate::positioning::PositioningCounts;
 use crate::rules::JoinOrder;
 use crate::{Planner, StageKind};
@@ -82,6 +82,8 @@ pub(super) struct Run<P, D> {
     /// Completions that others may follow on, where there is a closed loop.
     told: Vec<Completion>,
     keeps_told: bool,
+    /// Whether the sink takes services.
+    takes_services: bool,
     /// Whether discards go to the devices.
     discards: bool,
     /// Whether the devices were told that no more will come.
@@ -119,6 +121,7 @@ impl<P: Planner, D: Device> Run<P, D> {
             returning: 0,
             told: Vec::new(),
             keeps_told: false,
+            takes_services: false,
             summary,
         }
     }
@@ -128,6 +131,7 @@ impl<P: Planner, D: Device> Run<P, D> {
         source: &mut impl RequestSource<Error = E>,
         sink: &mut impl CompletionSink<Error = E>,
     ) -> Result<(RunSummary, Vec<D>), E> {
+        self.takes_services = sink.takes_services();
         self.begin_rebuild();
         let closed = source.is_closed();
         self.keeps_told = closed;
@@ -394,14 +398,24 @@ impl<P: Planner, D: Device> Run<P, D> {
         state.failed |= service.failed;
         let told = state.told;
         let is_timed = !matches!(state.request.op, Op::Discard | Op::Flush);
-        if !told
+        if (self.takes_services || self.array.split)
+            && !told
             && is_timed
             && self.is_measured(request)
-            && let Some(split) = &mut self.summary.split
         {
             let stages = self.array.devices[disk].stage_times();
-            split.service(&service, stages);
-            sink.served(&service, disk, stages)?;
+            if let Some(split) = &mut self.summary.split {
+                split.service(&service, stages);
+            }
+            if self.takes_services {
+                let served = Served {
+                    request: &self.in_flight[slot].request,
+                    service: &service,
+                    device: disk,
+                    stages,
+                };
+                self.release.push_service(&served, now, sink)?;
+            }
         }
         if self.array.controller.bus_ns_per_sector > 0.0 && !self.writes(slot, sub) {
             let at = self.cross_bus(job.sectors, now);

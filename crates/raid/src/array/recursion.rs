@@ -5,15 +5,22 @@
 //! when the last of its jobs ends. Only the completions have to be put in order: those that lie before
 //! the next arrival can be told.
 
-use iosonar_device::{Device, Job, PaceOf, Positioning, Priority, RequestId};
+use iosonar_device::{Device, Job, PaceOf, Positioning, Priority, RequestId, Service};
 use iosonar_sim_core::{Calendar, Slab};
 use iosonar_trace::{Op, Request};
 use iosonar_units::Nanos;
 
 use super::release::Release;
-use super::{Array, Completion, CompletionSink, RequestSource, RunSummary};
+use super::{Array, Completion, CompletionSink, RequestSource, RunSummary, Served};
 use crate::rules::TransferMemory;
 use crate::{Plan, Planner, StageKind};
+
+/// Services that have not ended.
+#[derive(Default)]
+struct Services {
+    calendar: Calendar<u32>,
+    open: Slab<(Request, Service, usize)>,
+}
 
 struct Run<P, D> {
     array: Array<P, D>,
@@ -23,6 +30,8 @@ struct Run<P, D> {
     /// Completions to come.
     calendar: Calendar<u32>,
     open: Slab<Completion>,
+    /// Ends of services to come, if the sink takes them.
+    ends_to_come: Option<Services>,
     release: Release,
     summary: RunSummary,
     measured_from: Nanos,
@@ -47,6 +56,7 @@ pub(super) fn run<P: Planner, D: Device, E>(
         ends: Vec::new(),
         calendar: Calendar::default(),
         open: Slab::default(),
+        ends_to_come: sink.takes_services().then(Services::default),
         release: Release::default(),
         measured_from: Nanos::ZERO,
         services: 0,
@@ -77,9 +87,36 @@ impl<P: Planner, D: Device> Run<P, D> {
             let Some((now, slot)) = self.calendar.pop() else {
                 break;
             };
+            self.tell_services_until(now, sink)?;
             let completion = self.open[slot];
             self.open.release(slot);
             self.release.push(completion, now, sink)?;
+        }
+        self.tell_services_until(until, sink)
+    }
+
+    #[inline]
+    fn tell_services_until<S: CompletionSink>(
+        &mut self,
+        until: Nanos,
+        sink: &mut S,
+    ) -> Result<(), S::Error> {
+        let Some(services) = &mut self.ends_to_come else {
+            return Ok(());
+        };
+        while services.calendar.next_time().is_some_and(|at| at <= until) {
+            let Some((now, slot)) = services.calendar.pop() else {
+                break;
+            };
+            let (request, service, device) = services.open[slot];
+            services.open.release(slot);
+            let served = Served {
+                request: &request,
+                service: &service,
+                device,
+                stages: &[],
+            };
+            self.release.push_service(&served, now, sink)?;
         }
         Ok(())
     }
@@ -134,6 +171,7 @@ impl<P: Planner, D: Device> Run<P, D> {
             array,
             plan,
             summary,
+            ends_to_come,
             ..
         } = self;
         plan.clear();
@@ -173,6 +211,10 @@ impl<P: Planner, D: Device> Run<P, D> {
                 if let (true, Some(split)) = (measured, &mut summary.split) {
                     split.service(&service, &[]);
                     self.ends.push(end);
+                }
+                if let (true, Some(services)) = (measured, &mut *ends_to_come) {
+                    let slot = services.open.insert((*request, service, sub.disk));
+                    services.calendar.schedule(end, slot);
                 }
             }
         }

@@ -4,60 +4,90 @@ use std::io::{BufWriter, IntoInnerError, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use iosonar_device::{Access, Service};
-use iosonar_scenario::{ScenarioError, StageSink};
+use iosonar_device::Access;
+use iosonar_raid::Served;
+use iosonar_scenario::{ScenarioError, Simulation, StageSink};
 use iosonar_trace::output::WholeFile;
-use iosonar_units::Nanos;
 
-/// Writes a row for each sub-request.
+/// Writes a row for each sub-request: first where its request lies in the array, as records have it, then where the
+/// sub-request lies on its device.
 pub(super) struct StageTable {
     file: BufWriter<WholeFile>,
+    /// Whether sub-requests have an address on their device.
+    addressed: bool,
+    row: String,
 }
 
 impl StageTable {
-    pub(super) fn create(path: &Path, stages: &[&str]) -> anyhow::Result<Self> {
+    pub(super) fn create(path: &Path, simulation: &Simulation) -> anyhow::Result<Self> {
         let cannot = || format!("{}: cannot write", path.display());
         let mut file = BufWriter::new(WholeFile::create(path).with_context(cannot)?);
-        let mut header = String::from("request,device,op,sector,sectors,arrived_ns,latency_ns");
-        for stage in stages {
+        let mut header = String::from(
+            "replication,request,device,op,sector,sectors,device_sector,device_sectors,arrived_ns,latency_ns",
+        );
+        for stage in simulation.stage_names() {
             header += &format!(",{}_ns", stage.replace(' ', "_"));
         }
         writeln!(file, "{header}").with_context(cannot)?;
-        Ok(Self { file })
+        Ok(Self {
+            file,
+            addressed: simulation.array.has_addresses(),
+            row: String::new(),
+        })
     }
 
     pub(super) fn finish(self) -> anyhow::Result<()> {
         let file = self.file.into_inner().map_err(IntoInnerError::into_error)?;
         Ok(file.keep()?)
     }
-}
 
-impl StageSink for StageTable {
-    fn served(
-        &mut self,
-        service: &Service,
-        device: usize,
-        stages: &[Nanos],
-    ) -> Result<(), ScenarioError> {
+    /// Puts a row together.
+    fn describe(&mut self, replication: u32, served: &Served<'_>) -> std::fmt::Result {
+        use std::fmt::Write;
+
+        let Served {
+            request,
+            service,
+            device,
+            stages,
+        } = served;
         let op = match service.job.access {
             Access::Read => "read",
             Access::Write => "write",
             Access::Discard => "discard",
         };
-        let mut row = format!(
-            "{},{device},{op},{},{},{},{}",
-            service.job.request.0,
-            service.job.sector,
+        let row = &mut self.row;
+        row.clear();
+        write!(
+            row,
+            "{replication},{},{device},{op},{},{},",
+            service.job.request.0, request.sector, request.sectors
+        )?;
+        // Where places are drawn at random there is no address.
+        if self.addressed {
+            write!(row, "{}", service.job.sector)?;
+        }
+        write!(
+            row,
+            ",{},{},{}",
             service.job.sectors,
             service.arrived.get(),
             (service.ended() - service.arrived).get()
-        );
-        for stage in stages {
-            row += &format!(",{}", stage.get());
+        )?;
+        for stage in *stages {
+            write!(row, ",{}", stage.get())?;
         }
         row.push('\n');
+        Ok(())
+    }
+}
+
+impl StageSink for StageTable {
+    fn served(&mut self, replication: u32, served: &Served<'_>) -> Result<(), ScenarioError> {
+        self.describe(replication, served)
+            .expect("a string takes all that is written to it");
         self.file
-            .write_all(row.as_bytes())
+            .write_all(self.row.as_bytes())
             .map_err(ScenarioError::Stages)
     }
 }

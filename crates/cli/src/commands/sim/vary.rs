@@ -1,5 +1,6 @@
 //! The same scenarios with other values: a table of all combinations, and curves.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use anyhow::Context;
@@ -7,7 +8,7 @@ use iosonar_plot::{Axis, Chart, Colour, Line, Mark, Size, Theme, Unit};
 use iosonar_report::grouped;
 use iosonar_scenario::{Outputs, SimulationResult, Stability, Watch};
 use iosonar_trace::output::WholeFile;
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, csv_field};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde_json::{Map, Value, json};
 
@@ -56,7 +57,7 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
     })?;
     if args.json {
         print(&as_json(args, &points).text())?;
-    } else if !args.quiet {
+    } else {
         print(&table(args, &points))?;
     }
     if let Some(path) = &args.csv {
@@ -83,6 +84,7 @@ fn check(args: &Sim) -> Result<(), Usage> {
         (args.stages.is_some(), "--stages"),
         (args.load_out.is_some(), "--load-out"),
         (args.cdf.is_some(), "--cdf"),
+        (args.cdf_data.is_some(), "--cdf-data"),
         (args.plot.is_some(), "--plot"),
         (args.explain, "--explain"),
         (args.result.is_some(), "--result"),
@@ -330,13 +332,15 @@ fn chart(args: &Sim, points: &[Point]) -> anyhow::Result<Chart> {
 }
 
 fn csv(args: &Sim, points: &[Point]) -> String {
-    let keys: Vec<&str> = args.vary.iter().map(|(key, _)| key.as_str()).collect();
+    let keys: Vec<Cow<'_, str>> = args.vary.iter().map(|(key, _)| csv_field(key)).collect();
     let mut text = format!(
         "scenario,{},throughput_per_s,megabytes_per_s,mean_ms,mean_stderr_ms,p50_ms,p99_ms,p999_ms,max_ms,write_amplification,no_result\n",
         keys.join(",")
     );
     for point in points {
-        let _ = write!(text, "{},{},", point.named.name, point.values.join(","));
+        let values: Vec<Cow<'_, str>> = point.values.iter().map(|v| csv_field(v)).collect();
+        let name = csv_field(&point.named.name);
+        let _ = write!(text, "{name},{},", values.join(","));
         let _ = match &point.result {
             Ok(result) => {
                 let quantile = |p| result.quantile_ms(p).mean;
@@ -355,7 +359,7 @@ fn csv(args: &Sim, points: &[Point]) -> String {
                     amplification(point).map_or(String::new(), |wa| wa.to_string()),
                 )
             }
-            Err(why) => writeln!(text, ",,,,,,,,,\"{}\"", why.replace('"', "'")),
+            Err(why) => writeln!(text, ",,,,,,,,,{}", csv_field(why)),
         };
     }
     text
