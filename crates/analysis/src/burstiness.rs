@@ -3,6 +3,9 @@
 use iosonar_stats::Histogram;
 use iosonar_units::Nanos;
 
+/// A variance of fewer counts says little, and of one nothing.
+const FEWEST: u64 = 10;
+
 /// Counts per slot, at slots of base, 2 base, 4 base ...: sums and squares of each level.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts {
@@ -95,8 +98,11 @@ impl Counts {
         self
     }
 
-    /// Variance over mean of the counts of level 0; NaN without slots.
+    /// Variance over mean of the counts of level 0; NaN with too few slots.
     pub(crate) fn dispersion(&self) -> f64 {
+        if self.levels[0].n < FEWEST {
+            return f64::NAN;
+        }
         let (mean, variance) = self.levels[0].moments();
         variance / mean
     }
@@ -117,7 +123,7 @@ impl Counts {
             .levels
             .iter()
             .enumerate()
-            .take_while(|(_, l)| l.n >= 10);
+            .take_while(|(_, l)| l.n >= FEWEST);
         enough
             .map(|(i, level)| {
                 let (mean, variance) = level.moments();

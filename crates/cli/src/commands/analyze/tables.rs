@@ -1,6 +1,8 @@
 //! What was measured, for people.
 
-use iosonar_analysis::{Activity, Decomposition, GAPS, LoadSummary, OutcomeSummary};
+use std::fmt::Write;
+
+use iosonar_analysis::{Activity, Burstiness, Decomposition, GAPS, LoadSummary, OutcomeSummary};
 use iosonar_report::grouped;
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
@@ -78,12 +80,16 @@ fn load(load: &LoadSummary) -> String {
             sectors(a.sectors)
         )
     };
-    let dispersions: Vec<String> = b
+    let several: Vec<String> = b
         .dispersions
         .iter()
         .step_by(3)
         .map(|(slot, value)| format!("{value:.2} at {slot}"))
         .collect();
+    let dispersions = match several.is_empty() {
+        true => "the trace is too short for the dispersion of its arrivals".to_owned(),
+        false => several.join(", "),
+    };
     let gap = |p| b.interarrival.quantile(p).unwrap_or_default();
     let mut text = lines(
         "Load",
@@ -139,14 +145,8 @@ fn load(load: &LoadSummary) -> String {
                     b.interarrival_cv
                 ),
             ),
-            (
-                "burstiness",
-                format!(
-                    "at most {} in a second, {:.1} times the mean; dispersion {:.2} at 1 s (Poisson: 1)",
-                    b.most_per_s, b.peak_to_mean, b.dispersion
-                ),
-            ),
-            ("", dispersions.join(", ")),
+            ("burstiness", burstiness(b)),
+            ("", dispersions),
             (
                 "Hurst",
                 b.hurst.map_or_else(
@@ -475,6 +475,19 @@ fn activity(activity: &Activity) -> String {
     }
     if rows.len() > usize::from(activity.peak.is_some()) {
         text += &lines("  A request's time as overhead and I/O", &rows);
+    }
+    text
+}
+
+/// How uneven arrivals are, as far as the trace is long enough to see it.
+fn burstiness(of: &Burstiness) -> String {
+    let mut text = format!("at most {} in a second", of.most_per_s);
+    if of.dispersion.is_finite() {
+        let _ = write!(
+            text,
+            ", {:.1} times the mean; dispersion {:.2} at 1 s (Poisson: 1)",
+            of.peak_to_mean, of.dispersion
+        );
     }
     text
 }
