@@ -9,6 +9,8 @@ use iosonar_study::calibrate::CalibrateError;
 use iosonar_study::sweep::SweepError;
 use iosonar_trace::TraceError;
 
+use crate::stdout;
+
 /// Wrong input data, or a device that failed.
 const FAILED: u8 = 1;
 /// Usage, a scenario that means nothing, a refusal.
@@ -105,8 +107,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 /// Prints `text` on standard output. If nobody reads it any more, whatever else there is to do is done
 /// all the same.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match stdout::itself().and_then(|mut out| out.write_all(text.as_bytes())) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             Err(anyhow::Error::from(e).context("cannot write to standard output"))
         }

@@ -1,5 +1,8 @@
 //! Files that must not be mixed up.
 
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -7,13 +10,29 @@ use crate::exit::Usage;
 
 /// Refuses an output that is one of the inputs, by whatever path.
 pub(crate) fn refuse_same(input: &Path, output: &Path) -> Result<(), Usage> {
-    if is_same(input, output) {
+    let stdio = Path::new("-");
+    let same = match (input == stdio, output == stdio) {
+        (true, true) => false,
+        (true, false) => is_open_as(output, io::stdin().as_fd()),
+        (false, true) => is_open_as(input, io::stdout().as_fd()),
+        (false, false) => is_same(input, output),
+    };
+    if same {
         return Err(Usage(format!(
             "{} would overwrite its own input: take another name for the output",
-            output.display()
+            if output == stdio { input } else { output }.display()
         )));
     }
     Ok(())
+}
+
+/// Whether `path` is the regular file that a standard stream reads or writes.
+fn is_open_as(path: &Path, stream: BorrowedFd<'_>) -> bool {
+    let open = stream.try_clone_to_owned().map(File::from);
+    let (Ok(open), Ok(named)) = (open.and_then(|file| file.metadata()), path.metadata()) else {
+        return false;
+    };
+    open.is_file() && (open.dev(), open.ino()) == (named.dev(), named.ino())
 }
 
 /// Whether both are there and one file, by whatever paths.

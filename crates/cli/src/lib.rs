@@ -15,6 +15,7 @@ mod progress;
 mod remarks;
 mod requests;
 mod signals;
+mod stdout;
 mod table;
 mod terminal;
 
@@ -37,12 +38,23 @@ pub struct Assets {
 /// Runs the command line `arguments` (the program's name first) and tells the exit code: 0 done as
 /// asked, 1 failed, 2 usage, scenario wrong or refused, 3 finished but flagged, 130 interrupted.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> ExitCode {
+    if let Err(error) = stdout::refuse_if_closed() {
+        return exit::code(Err(error.into()));
+    }
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
-        Err(error) => {
-            // Help and version go to standard output with code 0, mistakes to standard error.
+        Err(error) if error.use_stderr() => {
             let _ = error.print();
-            return ExitCode::from(u8::from(error.use_stderr()) * exit::USAGE);
+            return ExitCode::from(exit::USAGE);
+        }
+        // Help or version.
+        Err(asked) => {
+            let text = asked.render();
+            let printed = match terminal::has_colour() {
+                true => exit::print(&text.ansi().to_string()),
+                false => exit::print(&text.to_string()),
+            };
+            return exit::code(printed.map(|()| exit::Ending::Done));
         }
     };
     let outcome = match arguments.command {

@@ -86,11 +86,12 @@ pub(crate) const COMPRESSED: [&str; 4] = [".gz", ".zst", ".xz", ".bz2"];
 
 /// The format that the name of `path` suggests, a compression's ending left aside.
 pub(crate) fn by_name(path: &Path) -> Option<&'static dyn Format> {
-    let name = path.file_name()?.to_str()?;
+    // Endings are ASCII, whatever stands before them.
+    let name = path.file_name()?.to_string_lossy();
     let name = COMPRESSED
         .iter()
         .find_map(|ending| name.strip_suffix(ending))
-        .unwrap_or(name);
+        .unwrap_or(&name);
     let (_, extension) = name.rsplit_once('.')?;
     let known = |f: &&&'static dyn Format| f.extensions().contains(&extension);
     ALL.iter().find(known).copied()

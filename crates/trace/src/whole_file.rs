@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// Something that bytes are written to and that must be closed to count.
@@ -17,7 +18,9 @@ pub trait Output: Write + Send {
 /// Creates the file `path`, `-` for standard output; `.gz` and `.zst` are compressed.
 pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Output>> {
     if path == Path::new("-") {
-        return Ok(Box::new(BufWriter::with_capacity(1 << 16, io::stdout())));
+        // The handle of the standard library would take a closed standard output for one that takes everything.
+        let itself = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+        return Ok(Box::new(BufWriter::with_capacity(1 << 16, itself)));
     }
     let file = BufWriter::with_capacity(1 << 18, WholeFile::create(path)?);
     match path.extension().and_then(|e| e.to_str()) {
@@ -30,7 +33,7 @@ pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Output>> {
     }
 }
 
-impl Output for BufWriter<io::Stdout> {
+impl Output for BufWriter<File> {
     fn close(mut self: Box<Self>) -> io::Result<()> {
         self.flush()
     }

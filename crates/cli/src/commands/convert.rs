@@ -1,6 +1,8 @@
 //! `iosonar convert`: traces in, traces out.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -256,14 +258,18 @@ fn named(out: &Path, part: &str) -> PathBuf {
             }
         })
         .collect();
-    let name = out.file_name().unwrap_or_default().to_string_lossy();
+    let name = out.file_name().unwrap_or_default().as_bytes();
     // The ending of the compression belongs to that of the format.
-    let plain = [".gz", ".zst"]
+    let plain = [&b".gz"[..], b".zst"]
         .iter()
-        .find_map(|ending| name.strip_suffix(ending))
-        .unwrap_or(&name);
-    let stem = plain.rfind('.').filter(|at| *at > 0).unwrap_or(plain.len());
-    out.with_file_name(format!("{}-{safe}{}", &name[..stem], &name[stem..]))
+        .find_map(|ending| name.strip_suffix(*ending))
+        .unwrap_or(name);
+    let point = plain.iter().rposition(|&byte| byte == b'.');
+    let stem = point.filter(|at| *at > 0).unwrap_or(plain.len());
+    let mut new = OsStr::from_bytes(&name[..stem]).to_owned();
+    new.push(format!("-{safe}"));
+    new.push(OsStr::from_bytes(&name[stem..]));
+    out.with_file_name(new)
 }
 
 #[cfg(test)]

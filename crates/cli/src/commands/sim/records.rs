@@ -1,5 +1,7 @@
 //! The records of replications: of the first, or of each in a file of its own.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use iosonar_scenario::{RecordFiles, ScenarioError};
@@ -10,9 +12,12 @@ pub(super) const REPLICATION: &str = "{replication}";
 
 /// The file of a replication, if `path` has a place for its number.
 pub(super) fn path_of(path: &Path, replication: u32) -> Option<PathBuf> {
-    let name = path.file_name()?.to_str()?;
-    let named = name.contains(REPLICATION);
-    named.then(|| path.with_file_name(name.replace(REPLICATION, &replication.to_string())))
+    let (name, place) = (path.file_name()?.as_bytes(), REPLICATION.as_bytes());
+    let at = name.windows(place.len()).position(|part| part == place)?;
+    let mut numbered = OsStr::from_bytes(&name[..at]).to_owned();
+    numbered.push(replication.to_string());
+    numbered.push(OsStr::from_bytes(&name[at + place.len()..]));
+    Some(path.with_file_name(numbered))
 }
 
 /// A trace for each replication, one after the other.
