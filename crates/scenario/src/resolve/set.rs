@@ -55,6 +55,10 @@ pub fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String
         message: format!("{e}"),
     })?;
     for (key, value) in set {
+        if value.is_empty() {
+            remove(&mut document, key)?;
+            continue;
+        }
         // What is no TOML value is a string without its quotes.
         let value: Value = value
             .parse()
@@ -80,6 +84,26 @@ pub fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String
         table.insert(last, Item::Value(value));
     }
     Ok(document.to_string())
+}
+
+/// Removes a key, which must be there, with all that is in it.
+fn remove(document: &mut DocumentMut, key: &str) -> Result<(), ScenarioError> {
+    let absent = || {
+        ScenarioError::Set {
+        key: key.to_owned(),
+        problem: "is not in the scenario, so it cannot be removed; KEY=VALUE sets a value, and KEY='\"\"' an \
+                  empty text"
+            .to_owned(),
+    }
+    };
+    let mut parts: Vec<&str> = key.split('.').collect();
+    let last = parts.pop().unwrap_or_default();
+    let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
+    for part in parts {
+        let item = table.get_mut(part).ok_or_else(absent)?;
+        table = item.as_table_like_mut().ok_or_else(absent)?;
+    }
+    table.remove(last).map(drop).ok_or_else(absent)
 }
 
 #[cfg(test)]
@@ -109,6 +133,17 @@ mod tests {
                 .unwrap()
                 .contains("level = \"raid5\"")
         );
+    }
+
+    #[test]
+    fn an_empty_value_removes_its_key() {
+        assert!(!set("load.size.blocks", "").unwrap().contains("blocks"));
+        assert_eq!(set("load", "").unwrap(), "# a comment\nseed = 1\n");
+        for absent in ["array", "load.requests", "seed.x", "load..size", ""] {
+            let problem = set(absent, "").unwrap_err();
+            assert!(problem.contains("cannot be removed"), "{absent}: {problem}");
+        }
+        assert!(set("load.trace", "\"\"").unwrap().contains("trace = \"\""));
     }
 
     #[test]
