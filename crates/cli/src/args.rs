@@ -46,7 +46,7 @@ pub(crate) enum Command {
     /// Do everything once: simulate a load, replay it on a scratch file, draw both
     Demo(Demo),
     /// Simulate what scenario files describe
-    Sim(Sim),
+    Sim(Box<Sim>),
     /// Answer without simulating: what theory can say about a scenario, or a networked system
     Model(Box<Model>),
     /// Find the highest load, or the fewest disks, that meets a target
@@ -188,7 +188,7 @@ pub(crate) struct Sim {
     /// Where all randomness comes from, instead of the scenario's seed
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Another value for a key of the scenario, such as array.disks=8; may be given several times
+    /// Another value for a key of the scenario, such as array.disks=8; KEY= removes it; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
     /// Simulate with each of these values of a key, such as array.disks=4,8,16; given several times, all

@@ -9,7 +9,8 @@ use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
 use serde_json::{Map, Value, json};
 
-const QUANTILES: [(&str, f64); 8] = [
+/// The quantiles of every distribution.
+pub(crate) const QUANTILES: [(&str, f64); 8] = [
     ("0.01", 0.01),
     ("0.1", 0.1),
     ("0.5", 0.5),

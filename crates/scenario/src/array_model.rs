@@ -303,6 +303,14 @@ impl ArrayModel {
         self.disks == 1 && matches!(self.level, LevelOptions::Linear { .. })
     }
 
+    /// What a device is called among stations: `disk/0`, `ssd/0`.
+    pub fn station(&self, device: usize) -> String {
+        match self.devices {
+            Devices::Disks(_) => format!("disk/{device}"),
+            Devices::Ssds(_) => format!("ssd/{device}"),
+        }
+    }
+
     /// Whether sub-requests have addresses on their devices, instead of places that are drawn at random.
     pub fn has_addresses(&self) -> bool {
         self.placement == Placement::Addressed

@@ -79,6 +79,22 @@ pub enum ScenarioError {
         /// All requests of a run.
         requests: u64,
     },
+    /// The trace has no requests, or none are left of it.
+    #[error(
+        "{}: there is no request to simulate: {}", path.display(),
+        if *changed {
+            "the trace has none in the part that was asked for (--from, --until, --duration, --ops and the other changes \
+             of a load); 'iosonar info' prints when its first and its last request start"
+        } else {
+            "the trace is empty"
+        }
+    )]
+    NoRequests {
+        /// The trace.
+        path: PathBuf,
+        /// Whether a part of it was asked for.
+        changed: bool,
+    },
     /// Nothing was left to be measured.
     #[error(
         "nothing was measured: of {requests} requests {warmup} are warm-up, {failed} came back with an error, and the \
@@ -114,7 +130,10 @@ impl ScenarioError {
     pub fn is_data(&self) -> bool {
         matches!(
             self,
-            Self::Trace(_) | Self::Stages(_) | Self::NothingMeasured { .. }
+            Self::Trace(_)
+                | Self::Stages(_)
+                | Self::NothingMeasured { .. }
+                | Self::NoRequests { .. }
         )
     }
 }

@@ -25,6 +25,8 @@ pub struct Replication {
     pub sectors: u64,
     /// Measured requests that came back with an error, which are in no distribution.
     pub failed: u64,
+    /// The share of its capacity that each SSD used.
+    pub capacity_used: Vec<f64>,
     /// What the SSDs were like, all together.
     pub ssd: Option<SsdReport>,
     /// Batch means of all measured response times, in nanoseconds, in the order of completion.
@@ -45,6 +47,7 @@ impl Replication {
             free: 0,
             sectors: 0,
             failed: 0,
+            capacity_used: Vec::new(),
             ssd: None,
             batches: BatchMeans::default(),
             sections: sections.then(Sections::of_a_run),
@@ -167,8 +170,11 @@ pub struct SimulationResult {
     /// The standard deviation of response times in milliseconds, with its standard error over
     /// replications.
     pub sd_ms: Estimate,
-    /// The utilisation of each disk, spares included, with its standard error over replications.
+    /// The share of its capacity that each device used, spares included, with its standard error over replications:
+    /// of a disk the share of the time that it served, of an SSD the utilisation of its busiest stations.
     pub utilisation: Vec<Estimate>,
+    /// The share of the time that each device was not idle. Of a disk it is its utilisation.
+    pub busy: Vec<Estimate>,
     /// The mean over the disks.
     pub mean_utilisation: Estimate,
     /// The mean number of jobs at each disk, waiting and in service.
@@ -258,6 +264,7 @@ pub(crate) struct Accumulator {
     unserved: Option<Unserved>,
     ssd: Option<SsdReport>,
     utilisation: Vec<Vec<f64>>,
+    busy: Vec<Vec<f64>>,
     jobs: Vec<f64>,
     found: f64,
     throughput_per_s: f64,
@@ -288,6 +295,7 @@ impl Accumulator {
             unserved: None,
             ssd: None,
             utilisation: Vec::new(),
+            busy: Vec::new(),
             jobs: Vec::new(),
             found: 0.0,
             throughput_per_s: 0.0,
@@ -311,6 +319,7 @@ impl Accumulator {
             self.first_batches = replication.batches;
             self.first_sections = replication.sections;
             self.utilisation = vec![Vec::new(); run.usage.len()];
+            self.busy = vec![Vec::new(); run.usage.len()];
             self.jobs = vec![0.0; run.usage.len()];
         }
         self.means_ms.push(all.moments.mean() / 1e6);
@@ -333,7 +342,10 @@ impl Accumulator {
             unserved.requests += run.unserved;
         }
         for disk in 0..run.usage.len() {
-            self.utilisation[disk].push(run.utilisation(disk));
+            let busy = run.utilisation(disk);
+            let used = replication.capacity_used.get(disk).copied();
+            self.utilisation[disk].push(used.unwrap_or(busy));
+            self.busy[disk].push(busy);
             self.jobs[disk] += run.mean_jobs(disk);
         }
         self.found += run.mean_found();
@@ -389,11 +401,8 @@ impl Accumulator {
             ssd: self.ssd,
             mean_ms,
             sd_ms: Estimate::from_independent(&self.sds_ms),
-            utilisation: self
-                .utilisation
-                .iter()
-                .map(|values| Estimate::from_independent(values))
-                .collect(),
+            utilisation: independent(&self.utilisation),
+            busy: independent(&self.busy),
             mean_utilisation: {
                 let disks = self.utilisation.len() as f64;
                 let of_run = |run| self.utilisation.iter().map(|u| u[run]).sum::<f64>() / disks;
@@ -418,4 +427,10 @@ impl Accumulator {
             writes: self.writes,
         }
     }
+}
+
+/// An estimate for each device, from its values in each run.
+fn independent(of_devices: &[Vec<f64>]) -> Vec<Estimate> {
+    let estimate = |values: &Vec<f64>| Estimate::from_independent(values);
+    of_devices.iter().map(estimate).collect()
 }

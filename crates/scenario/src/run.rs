@@ -127,7 +127,7 @@ impl Simulation {
         let seed = Seed::new(self.seed).replication(u64::from(number));
         // The shape was checked when the scenario was resolved.
         let planner = self.array.planner(&seed).expect("checked");
-        let component = |i: usize| format!("disk/{i}");
+        let component = |i: usize| self.array.station(i);
         let disks = 0..self.array.disks + self.array.spares();
         let sink = (outputs, watch);
         match (&self.array.devices, kinds) {
@@ -151,7 +151,7 @@ impl Simulation {
             (Devices::Ssds(set), DiskKinds::Ssds) => {
                 let ssd = |i| {
                     // The parameters were checked.
-                    Ssd::new(&set.parameters, &seed, &format!("ssd/{i}")).expect("checked")
+                    Ssd::new(&set.parameters, &seed, &component(i)).expect("checked")
                 };
                 self.drive(planner, disks.map(ssd).collect(), &seed, warmup, sink)
             }
@@ -209,7 +209,15 @@ impl Simulation {
                 let whole = matches!(self.array.level, LevelOptions::Linear { .. });
                 let unit = (!whole).then_some(self.array.stripe_unit);
                 let source = Trace::open(path, reading, data_sectors, unit)?;
-                run.collect(source, outputs)
+                run.collect(source, outputs).map_err(|error| match error {
+                    ScenarioError::NothingMeasured { requests: 0, .. } => {
+                        ScenarioError::NoRequests {
+                            path: path.clone(),
+                            changed: !reading.changes.is_empty(),
+                        }
+                    }
+                    error => error,
+                })
             }
         }
     }
@@ -308,6 +316,8 @@ impl<D: Reporting> Run<'_, D> {
         } else {
             let (run, devices) = self.array.run_to_the_end(&mut source, &mut sink)?;
             for report in devices.iter().filter_map(Reporting::report) {
+                let used = report.capacity_used();
+                sink.replication.capacity_used.push(used);
                 ssd.get_or_insert_with(SsdReport::default)
                     .merge(&report, true);
             }

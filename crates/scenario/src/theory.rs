@@ -78,8 +78,10 @@ pub struct StationTheory {
     pub mean_service_ms: f64,
     /// The squared coefficient of variation of that.
     pub scv: f64,
-    /// The utilisation.
+    /// The share of its capacity that is used, which is the offered load.
     pub utilisation: f64,
+    /// The share of the time that it is not idle: that a visit is there, in service or waiting.
+    pub busy: f64,
     /// The mean wait of a visit; NaN where there is no theory for it.
     pub mean_wait_ms: f64,
 }
@@ -108,6 +110,11 @@ impl ResponseTheory {
             table: Some(table),
             inverted: None,
         }
+    }
+
+    /// The variance in square milliseconds; `None` where only the mean is known.
+    pub fn variance_ms2(&self) -> Option<f64> {
+        self.table.as_ref().map(Table::variance)
     }
 
     /// A quantile in milliseconds; NaN where the distribution is not known.

@@ -3,6 +3,8 @@
 mod check;
 mod flash;
 
+use std::fmt::{self, Display, Formatter};
+
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
 use crate::mapping_cache::MappingCacheParameters;
@@ -465,6 +467,27 @@ fn storage(
             let sectors = flash.logical_pages() * flash.logical_page_bytes / SECTOR_BYTES;
             let page = flash.logical_page_bytes;
             Ok((StorageParameters::Flash(Box::new(flash)), sectors, page))
+        }
+    }
+}
+
+impl Display for StorageParameters {
+    /// What it is, in a few words.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let plural = |n: &u32| if *n == 1 { "" } else { "s" };
+        match self {
+            Self::Dram { channels, .. } => {
+                write!(f, "DRAM, {channels} channel{}", plural(channels))
+            }
+            Self::Flash(_) => f.write_str("flash"),
+            Self::Exponential { mean } => {
+                write!(f, "exponential service of a block, {mean} on average")
+            }
+            Self::Measured { channels, .. } => write!(
+                f,
+                "measured service times of commands, {channels} channel{}",
+                plural(channels)
+            ),
         }
     }
 }

@@ -130,7 +130,8 @@ enum StorageState {
     Dram(Vec<Servers<u32>>),
     Flash(Box<Flash>),
     Measured(Servers<u32>),
-    Exponential,
+    /// Places of the block in service that are taken.
+    Exponential(BusyTime),
 }
 
 /// A job that is complete.
@@ -197,7 +198,7 @@ impl Ssd {
             StorageParameters::Measured { channels, .. } => {
                 StorageState::Measured(Servers::new(*channels))
             }
-            StorageParameters::Exponential { .. } => StorageState::Exponential,
+            StorageParameters::Exponential { .. } => StorageState::Exponential(BusyTime::default()),
         };
         let planes = match &p.storage {
             StorageParameters::Flash(flash) => flash.planes,

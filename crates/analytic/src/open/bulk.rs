@@ -15,7 +15,8 @@ pub struct BulkService {
     rate: f64,
     mean_service: f64,
     mean_waiting: f64,
-    busy: f64,
+    serving: f64,
+    empty: f64,
     load: f64,
 }
 
@@ -64,7 +65,8 @@ impl BulkService {
             rate,
             mean_service,
             mean_waiting: (idle_jobs + busy_jobs) / all,
-            busy: busy_sum / all,
+            serving: busy_sum / all,
+            empty: mu / lambda / all,
             load,
         })
     }
@@ -76,7 +78,12 @@ impl BulkService {
 
     /// The share of the time that the server works.
     pub fn utilisation(&self) -> f64 {
-        self.busy
+        self.serving
+    }
+
+    /// The share of the time that a job is there, waiting or in service.
+    pub fn busy(&self) -> f64 {
+        1.0 - self.empty
     }
 
     /// The mean number of jobs that wait.
@@ -96,7 +103,7 @@ impl BulkService {
 
     /// The mean number of jobs that are served together: what comes by what is served.
     pub fn mean_batch(&self) -> f64 {
-        self.rate * self.mean_service / self.busy
+        self.rate * self.mean_service / self.serving
     }
 }
 

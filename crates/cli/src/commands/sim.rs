@@ -61,27 +61,14 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         .collect::<anyhow::Result<Vec<_>>>()?;
     check_traces(args, &all)?;
     check_records(args, &all)?;
-    let same_name = |(i, named): (usize, &Named)| all[..i].iter().any(|n| n.name == named.name);
-    if args.plot.is_some() && all.iter().enumerate().any(same_name) {
-        let problem =
-            "--plot: two scenarios have the same name, so one picture would replace the other";
-        return Err(Usage(problem.to_owned()).into());
-    }
+    check_names(args, &all)?;
     if args.explain {
         return explain::run(args, &all);
     }
     for named in &all {
         check_stability(args, named)?;
     }
-    if let (Some(out), [only]) = (&args.load_out, all.as_slice()) {
-        load_out::write(&only.simulation, out)?;
-        if !args.quiet {
-            note(&format!(
-                "the load of the first run is in {}",
-                out.display()
-            ));
-        }
-    }
+    write_load(args, &all)?;
     let mut json = Output::new("sim");
     let (mut curves, mut drawn) = (Vec::new(), 0);
     let mut numbers = String::from(distribution::HEADER);
@@ -152,6 +139,31 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         note(&where_records_are(path, &only.simulation));
     }
     Ok(ending)
+}
+
+/// Writes the load where it is asked for.
+fn write_load(args: &Sim, all: &[Named]) -> anyhow::Result<()> {
+    if let (Some(out), [only]) = (&args.load_out, all) {
+        load_out::write(&only.simulation, out)?;
+        if !args.quiet {
+            note(&format!(
+                "the load of the first run is in {}",
+                out.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Pictures are called by the names of their scenarios.
+fn check_names(args: &Sim, all: &[Named]) -> Result<(), Usage> {
+    let same_name = |(i, named): (usize, &Named)| all[..i].iter().any(|n| n.name == named.name);
+    if args.plot.is_some() && all.iter().enumerate().any(same_name) {
+        let problem =
+            "--plot: two scenarios have the same name, so one picture would replace the other";
+        return Err(Usage(problem.to_owned()));
+    }
+    Ok(())
 }
 
 fn where_records_are(path: &Path, simulation: &Simulation) -> String {

@@ -77,8 +77,13 @@ impl Release {
 
     fn flush_services<S: CompletionSink>(&mut self, sink: &mut S) -> Result<(), S::Error> {
         // A device ends two jobs of a request at once only if one of them took no time.
-        self.services
-            .sort_by_key(|held| (held.service.job.request.0, held.device, held.service.started));
+        self.services.sort_by_key(|held| {
+            (
+                held.service.job.request.0,
+                held.device,
+                held.service.started,
+            )
+        });
         for held in &self.services {
             let (first, count) = held.stages;
             sink.served(&Served {

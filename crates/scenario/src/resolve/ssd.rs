@@ -35,16 +35,17 @@ pub(super) fn ssds(
             )));
         }
     };
-    let profile = SsdProfile::load(&name, directory, &changes).map_err(|error| match error {
-        SsdProfileError::Changes { .. } => {
-            let mut message = with_suggestion(&error.to_string()).trim_end().to_owned();
-            if message.contains("missing field") {
-                message += ": the profile has no such table, so all of it is to be given";
+    let mut profile =
+        SsdProfile::load(&name, directory, &changes).map_err(|error| match error {
+            SsdProfileError::Changes { .. } => {
+                let mut message = with_suggestion(&error.to_string()).trim_end().to_owned();
+                if message.contains("missing field") {
+                    message += ": the profile has no such table, so all of it is to be given";
+                }
+                check.incomplete(&message)
             }
-            check.incomplete(&message)
-        }
-        error => error.into(),
-    })?;
+            error => error.into(),
+        })?;
     let parameters = Parameters::new(&profile).map_err(|error| match &error {
         SsdProfileError::Value {
             key,
@@ -57,6 +58,10 @@ pub(super) fn ssds(
         }
         _ => ScenarioError::SsdProfile(error),
     })?;
+    // The description is that of the profile's own storage.
+    if changes.contains_key("storage") && !changes.contains_key("description") {
+        profile.description = format!("{name} with {}", parameters.storage);
+    }
     Ok(SsdSet {
         profile: Box::new(profile),
         parameters: Arc::new(parameters),

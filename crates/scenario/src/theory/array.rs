@@ -366,6 +366,7 @@ fn split_merge(classes: &Classes, alone: &Table, theory: &mut Theory) {
         mean_service_ms: mean,
         scv: alone.variance() / (mean * mean),
         utilisation,
+        busy: utilisation,
         mean_wait_ms: f64::NAN,
     }];
     if utilisation >= 1.0 {

@@ -104,6 +104,7 @@ pub(super) fn answer(
             mean_service_ms: mean,
             scv: squares[disk] / visits[disk] / (mean * mean) - 1.0,
             utilisation: throughput * demands[disk],
+            busy: throughput * demands[disk],
             mean_wait_ms: f64::NAN,
         });
     }

@@ -325,6 +325,7 @@ impl<'a> ArrayTheory<'a> {
                 mean_service_ms: mean,
                 scv: square / visits / (mean * mean) - 1.0,
                 utilisation: work,
+                busy: work,
                 mean_wait_ms: f64::NAN,
             });
         }

@@ -133,6 +133,7 @@ pub(super) fn answer(
                     mean_service_ms: f64::NAN,
                     scv: f64::NAN,
                     utilisation: 0.0,
+                    busy: 0.0,
                     mean_wait_ms: f64::NAN,
                 });
                 continue;
@@ -159,6 +160,7 @@ pub(super) fn answer(
             mean_service_ms: queue.mean_service(),
             scv: f64::NAN,
             utilisation: queue.utilisation(),
+            busy: queue.utilisation(),
             mean_wait_ms: wait,
         });
     }

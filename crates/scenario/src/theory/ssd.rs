@@ -116,7 +116,8 @@ fn bulk(
         visits_per_s: visits * 1e3,
         mean_service_ms: mean,
         scv: 1.0,
-        utilisation: bulk.utilisation(),
+        utilisation: bulk.offered_load(),
+        busy: bulk.busy(),
         mean_wait_ms: bulk.mean_wait(),
     })
 }
@@ -156,6 +157,7 @@ fn fork_join(
         mean_service_ms: mean,
         scv: 1.0,
         utilisation,
+        busy: utilisation,
         mean_wait_ms: mean * utilisation / (1.0 - utilisation),
     })
 }

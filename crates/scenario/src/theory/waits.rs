@@ -19,6 +19,7 @@ impl ArrayTheory<'_> {
             let waits = self.waits_of(disk);
             station.mean_wait_ms = waits.low.mean();
             station.utilisation = waits.utilisation;
+            station.busy = waits.utilisation;
         }
         Ok(())
     }

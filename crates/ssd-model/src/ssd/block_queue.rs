@@ -15,7 +15,7 @@ use iosonar_sim_core::Slab;
 use iosonar_units::Nanos;
 
 use super::data::DataTask;
-use super::{Command, ControllerTask, DriverTask, Event, Host, Ssd};
+use super::{Command, ControllerTask, DriverTask, Event, Host, Ssd, StorageState};
 use crate::parameters::{BIO_SECTORS, BlockQueueParameters, HostParameters, StorageParameters};
 use crate::profile::Dispatch;
 use crate::servers::Servers;
@@ -262,7 +262,10 @@ impl Ssd {
 
     pub(super) fn block_fetched(&mut self, from: u64, count: u32, now: Nanos) {
         if let StorageParameters::Exponential { mean } = self.p.storage {
-            self.ring().begun = true;
+            let ring = self.ring();
+            ring.begun = true;
+            let size = (ring.chosen - ring.first) as i64;
+            self.fill_places(size, now);
             for number in from..from + u64::from(count) {
                 let command = self.ring().place(number).command;
                 self.commands[command].stages.pass(Stage::Fetch, now);
@@ -340,9 +343,17 @@ impl Ssd {
     }
 
     /// All of a block is served at once.
+    /// The exponential server takes a block of so many descriptors, or is done with it.
+    fn fill_places(&mut self, by: i64, now: Nanos) {
+        if let StorageState::Exponential(places) = &mut self.storage {
+            places.change(by, now);
+        }
+    }
+
     pub(super) fn block_served(&mut self, now: Nanos) {
         let ring = self.ring();
         let (first, chosen) = (ring.first, ring.chosen);
+        self.fill_places(-((chosen - first) as i64), now);
         for number in first..chosen {
             let command = self.ring().place(number).command;
             self.commands[command].stages.pass(Stage::Die, now);

@@ -234,7 +234,7 @@ impl Ssd {
         self.units[unit].step = Step::Reading;
         match &self.storage {
             StorageState::Dram(_) | StorageState::Measured(_) => self.ask_memory(unit, now),
-            StorageState::Exponential => unreachable!("blocks are served as a whole"),
+            StorageState::Exponential(_) => unreachable!("blocks are served as a whole"),
             StorageState::Flash(_) => {
                 self.units[unit].waits = 0;
                 self.read_flash(unit, now);
@@ -310,7 +310,7 @@ impl Ssd {
         self.units[unit].step = Step::Writing;
         match (&self.storage, &self.cache) {
             (StorageState::Dram(_) | StorageState::Measured(_), _) => self.ask_memory(unit, now),
-            (StorageState::Exponential, _) => unreachable!("blocks are served as a whole"),
+            (StorageState::Exponential(_), _) => unreachable!("blocks are served as a whole"),
             (StorageState::Flash(_), Some(_)) => self.ask_cache(unit, now),
             (StorageState::Flash(_), None) => self.write_through(unit, now),
         }

@@ -6,14 +6,14 @@ use super::{Host, Ssd, StorageState};
 use crate::cache::CacheCounts;
 use crate::flash::{FlashCounts, Wear};
 use crate::ftl::FtlCounts;
-use crate::parameters::StorageParameters;
+use crate::parameters::{HostParameters, StorageParameters};
 
 /// A queue with its servers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Station {
     /// What it is: `driver`, `controller`, `data engine`, `channel/0`, `die/0` ...
     pub name: String,
-    /// How many servers it has.
+    /// How many servers it has; of one that serves blocks, how many descriptors a block may have.
     pub servers: u32,
     /// How long they were busy, all together.
     pub busy: u128,
@@ -64,6 +64,19 @@ impl SsdReport {
     /// The share of the measured time that a station's servers were busy.
     pub fn utilisation(&self, station: &Station) -> f64 {
         station.busy as f64 / (self.measured.get() as f64 * f64::from(station.servers))
+    }
+
+    /// The share of the device's capacity that was used: the utilisation of its busiest kind of station, as all its
+    /// channels or all its dies.
+    pub fn capacity_used(&self) -> f64 {
+        let kind = |station: &Station| station.name.split('/').next().map(str::to_owned);
+        let kinds = self.stations.chunk_by(|a, b| kind(a) == kind(b));
+        let used = kinds.map(|alike| {
+            let busy: u128 = alike.iter().map(|station| station.busy).sum();
+            let servers: f64 = alike.iter().map(|station| f64::from(station.servers)).sum();
+            busy as f64 / (self.measured.get() as f64 * servers)
+        });
+        used.fold(0.0, f64::max)
     }
 
     /// Adds that of another run, or of another device of the same kind in the same run (`same_time`).
@@ -128,7 +141,7 @@ impl Ssd {
             }
             StorageState::Flash(flash) => flash.measure_from(now),
             StorageState::Measured(servers) => servers.busy.measure_from(now),
-            StorageState::Exponential => {}
+            StorageState::Exponential(places) => places.measure_from(now),
         }
         if let Some(cache) = &mut self.cache {
             cache.measure_from(now);
@@ -205,7 +218,11 @@ impl Ssd {
                     add("channels", *channels, servers.busy.until(now));
                 }
             }
-            StorageState::Exponential => {}
+            StorageState::Exponential(places) => {
+                if let HostParameters::BlockQueue(queue) = &p.host {
+                    add("storage", queue.block, places.until(now));
+                }
+            }
         }
         if let Some(cache) = &self.cache {
             add("cache", 1, cache.memory.busy.until(now));

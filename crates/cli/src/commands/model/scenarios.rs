@@ -18,7 +18,7 @@ use super::{overrides, threads};
 use crate::args::Model;
 use crate::commands::sim::{Files, headline, simulate};
 use crate::exit::{Ending, note, print};
-use crate::json::Output;
+use crate::json::{self, Output};
 use crate::picture;
 use crate::table::{Table, significant};
 
@@ -491,6 +491,7 @@ fn add_to(json: &mut Output, answered: &Answered) {
     for station in &theory.stations {
         let labels = json!({ "scenario": name, "station": station.station });
         json.figure("utilisation", &labels, "1", station.utilisation);
+        json.figure("busy", &labels, "1", station.busy);
         json.figure("visits", &labels, "1/s", station.visits_per_s);
         json.figure("service_mean", &labels, "ms", station.mean_service_ms);
         if station.mean_wait_ms.is_finite() {
@@ -503,15 +504,17 @@ fn add_to(json: &mut Output, answered: &Answered) {
         (&theory.independent, "if independent"),
     ] {
         let Some(of) = of else { continue };
-        let quantiles: Map<String, Value> = QUANTILES
+        let quantiles: Map<String, Value> = json::QUANTILES
             .iter()
             .filter(|(_, p)| of.quantile_ms(*p).is_finite())
-            .map(|(_, p)| (p.to_string(), json!(of.quantile_ms(*p))))
+            .map(|&(name, p)| (name.to_owned(), json!(of.quantile_ms(p))))
             .collect();
+        let variance = of.variance_ms2().filter(|v| v.is_finite());
         json.metric(json!({
             "name": "response_time_theory",
             "labels": { "scenario": name, "kind": kind, "standing": of.standing.name() },
-            "unit": "ms", "mean": of.mean_ms, "quantiles": quantiles,
+            "unit": "ms", "mean": of.mean_ms, "variance": variance, "sd": variance.map(f64::sqrt),
+            "quantiles": quantiles,
         }));
     }
     for (name, bound) in [

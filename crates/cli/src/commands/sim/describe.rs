@@ -91,17 +91,13 @@ pub(crate) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
             text += &format!("  {label:<12}  {}\n", interval(&estimate));
         }
     }
-    let utilisation: Vec<String> = result
-        .utilisation
-        .iter()
-        .map(|u| format!("{:.1} %", 100.0 * u.mean))
-        .collect();
-    let name = if simulation.array.is_of_ssds() {
-        "not idle   "
-    } else {
-        "utilisation"
-    };
-    text += &format!("  {name}   {}\n", utilisation.join("  "));
+    text += &format!("  utilisation   {}\n", percentages(&result.utilisation));
+    if simulation.array.is_of_ssds() {
+        text += &format!(
+            "  busy          {} (share of the time with a job there)\n",
+            percentages(&result.busy)
+        );
+    }
     let jobs: Vec<String> = result.mean_jobs.iter().map(|n| format!("{n:.2}")).collect();
     text += &format!("  jobs there    {}\n", jobs.join("  "));
     text += &format!(
@@ -135,6 +131,11 @@ pub(crate) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
     }
     text += &format!("  seed {}, hash {}\n", simulation.seed, result.hash);
     text
+}
+
+fn percentages(shares: &[Estimate]) -> String {
+    let percent = |share: &Estimate| format!("{:.1} %", 100.0 * share.mean);
+    shares.iter().map(percent).collect::<Vec<_>>().join("  ")
 }
 
 fn interval(estimate: &Estimate) -> String {

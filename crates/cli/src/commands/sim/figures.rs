@@ -47,9 +47,11 @@ pub(super) fn add_to(
         }
     }
     for (disk, utilisation) in result.utilisation.iter().enumerate() {
-        let station = with("station", &format!("disk/{disk}"));
+        let station = with("station", &simulation.array.station(disk));
         let (mean, stderr) = (utilisation.mean, utilisation.stderr);
         json.estimate("utilisation", &station, "1", mean, stderr);
+        let busy = &result.busy[disk];
+        json.estimate("busy", &station, "1", busy.mean, busy.stderr);
         json.figure("queue_length", &station, "1", result.mean_jobs[disk]);
     }
     json.figure("found_on_arrival", &labels, "1", result.mean_found);

@@ -55,9 +55,9 @@ pub(super) fn describe(result: &SimulationResult) -> String {
         let least = all.iter().copied().fold(f64::INFINITY, f64::min);
         let most = all.iter().copied().fold(0.0, f64::max);
         text += &match all.as_slice() {
-            [_] => format!("  {:<17} busy {}\n", kind.name, percent(mean)),
+            [_] => format!("  {:<17} utilisation {}\n", kind.name, percent(mean)),
             _ => format!(
-                "  {:<17} busy {} (of {}: {} to {})\n",
+                "  {:<17} utilisation {} (of {}: {} to {})\n",
                 kind.name,
                 percent(mean),
                 all.len(),
