@@ -64,6 +64,16 @@ pub trait RequestSource {
         let _ = (completion, now);
         Ok(None)
     }
+
+    /// The request that comes when nothing at all happens any more, of a source that is
+    /// [closed](Self::is_closed): all requests are complete, the cache is empty, the devices rest.
+    ///
+    /// # Errors
+    /// If the source fails; the simulation ends with it.
+    fn when_idle(&mut self, now: Nanos) -> Result<Option<Request>, Self::Error> {
+        let _ = now;
+        Ok(None)
+    }
 }
 
 /// A request that is complete.

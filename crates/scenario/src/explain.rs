@@ -55,6 +55,13 @@ impl Simulation {
                 let path = toml::Value::from(path.display().to_string());
                 line(text, "trace", path, "its requests at their times");
             }
+            Load::Alone { workload, requests } => {
+                line(text, "requests", requests, "measured in each run");
+                let about = "each starts when the one before is complete and the system is idle";
+                line(text, "arrivals", "\"alone\"", about);
+                self.explain_block(text, workload);
+                explain_shape(text, workload);
+            }
             Load::Closed {
                 workload,
                 outstanding,

@@ -19,7 +19,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::resolve::{Load, Method, Simulation, Warmup};
 use crate::result::Accumulator;
-use crate::source::{Closed, Synthetic, Trace};
+use crate::source::{Alone, Closed, Synthetic, Trace};
 use crate::{
     ArrayModel, Devices, DiskModel, LevelOptions, Replication, ScenarioError, SimulationResult,
 };
@@ -193,6 +193,13 @@ impl Simulation {
                 };
                 run.collect(source, outputs)
             }
+            Load::Alone { workload, requests } => {
+                let source = Alone {
+                    load: ClosedLoad::new(workload, 1, Nanos::ZERO, seed),
+                    left: warmup.saturating_add(*requests),
+                };
+                run.collect(source, outputs)
+            }
             Load::Closed {
                 workload,
                 outstanding,
@@ -225,7 +232,7 @@ impl Simulation {
     /// Whether all requests of the load are issued as a whole when they come.
     fn issues_at_once(&self, planner: &Level) -> bool {
         match &self.load {
-            Load::Closed { .. } => false,
+            Load::Closed { .. } | Load::Alone { .. } => false,
             Load::Trace { .. } => {
                 planner.issues_at_once(Op::Read, None) && planner.issues_at_once(Op::Write, None)
             }

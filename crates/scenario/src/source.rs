@@ -62,6 +62,36 @@ impl RequestSource for Closed {
     }
 }
 
+/// So many requests that never meet.
+pub(crate) struct Alone {
+    pub(crate) load: ClosedLoad,
+    pub(crate) left: u64,
+}
+
+impl RequestSource for Alone {
+    type Error = ScenarioError;
+
+    fn next_request(&mut self) -> Result<Option<Request>, ScenarioError> {
+        Ok(None)
+    }
+
+    fn is_closed(&self) -> bool {
+        true
+    }
+
+    fn waits_for_completions(&self) -> bool {
+        self.left > 0
+    }
+
+    fn when_idle(&mut self, now: Nanos) -> Result<Option<Request>, ScenarioError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        Ok(Some(self.load.after(now)))
+    }
+}
+
 /// The requests of a trace, each checked to lie within the array.
 pub(crate) struct Trace {
     reader: Box<dyn TraceReader>,

@@ -437,7 +437,9 @@ fn watched<T>(
     let requests = match (&simulation.load, simulation.warmup) {
         (Load::Trace { .. }, _) | (_, Warmup::Auto) => None,
         (
-            Load::Synthetic { requests, .. } | Load::Closed { requests, .. },
+            Load::Synthetic { requests, .. }
+            | Load::Alone { requests, .. }
+            | Load::Closed { requests, .. },
             Warmup::Requests(warmup),
         ) => Some((requests + warmup).saturating_mul(u64::from(simulation.replications))),
     };
@@ -456,7 +458,7 @@ fn provenance(simulation: &Simulation) -> Result<Metadata, TraceError> {
         Load::Trace { path, reading } => {
             input::open_with(path, &reading.options)?.metadata().clone()
         }
-        Load::Synthetic { .. } | Load::Closed { .. } => Metadata::default(),
+        Load::Synthetic { .. } | Load::Alone { .. } | Load::Closed { .. } => Metadata::default(),
     };
     for (name, value) in [
         ("tool", format!("iosonar {}", env!("CARGO_PKG_VERSION"))),

@@ -146,12 +146,19 @@ impl<P: Planner, D: Device> Run<P, D> {
         }
         loop {
             let Some((now, event)) = self.calendar.pop() else {
-                if self.cache.is_empty() {
-                    self.end_with_unserved();
-                    break;
+                if !self.cache.is_empty() {
+                    self.empty_cache(true, self.calendar.now());
+                    continue;
                 }
-                self.empty_cache(true, self.calendar.now());
-                continue;
+                if self.open == 0
+                    && closed
+                    && let Some(request) = source.when_idle(self.calendar.now())?
+                {
+                    self.plan_return(request);
+                    continue;
+                }
+                self.end_with_unserved();
+                break;
             };
             match event {
                 Event::Arrival => {
@@ -186,7 +193,7 @@ impl<P: Planner, D: Device> Run<P, D> {
                         self.plan_return(request);
                     }
                 }
-                self.sources_end = self.returning == 0;
+                self.sources_end = self.returning == 0 && !source.waits_for_completions();
             }
             while std::mem::take(&mut self.admits) {
                 if let Some(next) = self.held.pop_front() {

@@ -52,6 +52,8 @@ pub struct ClassFile {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArrivalsFile {
+    /// `arrivals = "alone"`: each request starts when the one before is complete and nothing else happens.
+    Alone,
     /// Poisson arrivals per second.
     PoissonPerS(f64),
     /// Arrivals at equal distances, per second.

@@ -26,6 +26,13 @@ pub enum Load {
         /// How many requests are measured in each replication.
         requests: u64,
     },
+    /// Requests that never meet: each starts when the one before is complete and the system is idle.
+    Alone {
+        /// What requests are like; the arrival law is not looked at.
+        workload: Workload,
+        /// How many requests are measured in each replication.
+        requests: u64,
+    },
     /// Users who wait for their requests.
     Closed {
         /// What requests are like; the arrival law is not looked at.
@@ -53,7 +60,7 @@ impl Load {
             Self::Synthetic { classes, .. } => {
                 Some(classes.iter().map(Workload::requests_per_s).sum())
             }
-            Self::Closed { .. } | Self::Trace { .. } => None,
+            Self::Alone { .. } | Self::Closed { .. } | Self::Trace { .. } => None,
         }
     }
 }
@@ -115,8 +122,16 @@ pub(super) fn load(
         return Err(check.incomplete("'load.block' is larger than the array"));
     }
     let load = synthetic(check, load, block, data_sectors)?;
+    if matches!(load, Load::Alone { .. }) && array.rebuild.is_some() {
+        return Err(check.incomplete(
+            "[load] has arrivals = \"alone\" and there is a [rebuild]: the array is not idle while it rebuilds, \
+             leave one out",
+        ));
+    }
     let requests = match &load {
-        Load::Synthetic { requests, .. } | Load::Closed { requests, .. } => *requests,
+        Load::Synthetic { requests, .. }
+        | Load::Alone { requests, .. }
+        | Load::Closed { requests, .. } => *requests,
         Load::Trace { .. } => 0,
     };
     let all = match warmup {
@@ -144,6 +159,13 @@ pub(super) fn load(
     }
     Ok(load)
 }
+
+/// What a class has for arrivals.
+const NOT_ALONE: &str =
+    "a law: requests of classes meet each other; \"alone\" is for a load without classes";
+
+/// The arrival law of a load whose requests follow on each other.
+const UNUSED: ArrivalLaw = ArrivalLaw::Poisson { per_s: 1.0 };
 
 /// The laws of a class, and the name of their table.
 struct Laws<'a> {
@@ -256,11 +278,24 @@ fn synthetic(
                 "1 to a million users, and a think time of 0 to 1e9 ms",
             ));
         }
-        let unused = ArrivalLaw::Poisson { per_s: 1.0 };
         return Ok(Load::Closed {
-            workload: laws(load).workload(check, Some(unused), block, data_sectors)?,
+            workload: laws(load).workload(check, Some(UNUSED), block, data_sectors)?,
             outstanding: given.outstanding,
             think: Nanos::from_millis_f64(think_ms),
+            requests,
+        });
+    }
+    if let Some(arrivals) = &load.arrivals
+        && matches!(arrivals.get_ref(), ArrivalsFile::Alone)
+        && load.class.is_none()
+    {
+        if load.batch.is_some() {
+            return Err(check.incomplete(
+                "[load] has arrivals = \"alone\" and 'batch': requests of a batch meet each other, leave one out",
+            ));
+        }
+        return Ok(Load::Alone {
+            workload: laws(load).workload(check, Some(UNUSED), block, data_sectors)?,
             requests,
         });
     }
@@ -318,6 +353,7 @@ fn arrivals_law(
         Err(check.wrong(arrivals, KEY, seen, "at least 0.001"))
     };
     Ok(match arrivals.get_ref() {
+        ArrivalsFile::Alone => return refuse("\"alone\"".into(), NOT_ALONE),
         ArrivalsFile::PoissonPerS(per_s) => ArrivalLaw::Poisson {
             per_s: rate(*per_s)?,
         },

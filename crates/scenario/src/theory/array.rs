@@ -44,7 +44,7 @@ pub(super) fn answer(
     }
     let workloads: Vec<&Workload> = match &simulation.load {
         Load::Synthetic { classes, .. } => classes.iter().collect(),
-        Load::Closed { workload, .. } => vec![workload],
+        Load::Alone { workload, .. } | Load::Closed { workload, .. } => vec![workload],
         Load::Trace { .. } => return,
     };
     let Some(classes) = classes_of(simulation, &workloads, theory) else {
@@ -66,6 +66,10 @@ pub(super) fn answer(
     }
     let even = !classes.is_exact && classes.is_symmetric;
     let mut model = ArrayTheory::new(array, &disk, &classes.all, even);
+    if matches!(simulation.load, Load::Alone { .. }) {
+        alone(&mut model, &classes, immediate, scheduler, theory);
+        return;
+    }
     model.stations(&classes.all, theory);
     if let Load::Closed {
         outstanding, think, ..

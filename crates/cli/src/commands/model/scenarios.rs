@@ -7,7 +7,7 @@ use anyhow::Context;
 use iosonar_plot::{Colour, Line, Mark, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve, curve_with_band, grouped};
 use iosonar_scenario::theory::{ResponseTheory, ServiceTheory, Standing, Theory};
-use iosonar_scenario::{ScenarioError, Simulation, SimulationResult};
+use iosonar_scenario::{Load, ScenarioError, Simulation, SimulationResult};
 use iosonar_stats::Distribution;
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Batch, input};
@@ -227,7 +227,12 @@ fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> S
         let mut row = vec!["simulated".to_owned(), ms(result.mean_ms.mean)];
         row.extend(QUANTILES.map(|(_, p)| ms(result.quantile_ms(p).mean)));
         table.row(row);
+        let alone = match simulation.load {
+            Load::Alone { .. } => &theory.alone,
+            _ => &None,
+        };
         for (name, of) in [
+            ("error", alone),
             ("error", &theory.response),
             ("error if independent", &theory.independent),
         ] {

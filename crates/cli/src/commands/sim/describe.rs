@@ -15,6 +15,7 @@ use crate::table::Table;
 pub(crate) fn headline(simulation: &Simulation) -> String {
     let load = match &simulation.load {
         Load::Trace { path, .. } => path.display().to_string(),
+        Load::Alone { .. } => "of requests that never meet".to_owned(),
         Load::Closed {
             outstanding, think, ..
         } => format!("{outstanding} users, think time {think}"),
@@ -195,7 +196,7 @@ fn overload(simulation: &Simulation, result: &SimulationResult) -> String {
                 ArrivalLaw::Poisson { .. } | ArrivalLaw::Constant { .. }
             ) && class.batch == Batch::One
         }),
-        Load::Closed { .. } | Load::Trace { .. } => false,
+        Load::Alone { .. } | Load::Closed { .. } | Load::Trace { .. } => false,
     };
     let enough = steady && result.response_time.count() >= 1000 * u64::from(result.replications);
     match simulation.load.requests_per_s().filter(|_| enough) {

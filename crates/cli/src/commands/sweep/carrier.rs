@@ -232,7 +232,9 @@ pub(super) fn estimate(run: &Run) -> Option<Duration> {
         Warmup::Requests(n) => n,
         Warmup::Auto => 0,
     };
-    let (Load::Synthetic { requests, .. } | Load::Closed { requests, .. }) = &mut simulation.load
+    let (Load::Synthetic { requests, .. }
+    | Load::Alone { requests, .. }
+    | Load::Closed { requests, .. }) = &mut simulation.load
     else {
         return None;
     };

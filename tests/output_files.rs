@@ -1,0 +1,496 @@
+//! What outputs hold: every file that an option promises is there and says something, and says the same whichever way
+//! the simulation takes.
+
+mod scratch;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use scratch::{Scratch, err, hash, iosonar, out, sim};
+
+/// Reads of RAID 0 need no events.
+const SYNTHETIC: &str = "\
+seed = 3
+replications = 2
+warmup_requests = 100
+[load]
+requests = 400
+arrivals = { poisson_per_s = 60.0 }
+size = { blocks = 3 }
+[array]
+level = 'raid0'
+disks = 4
+[disk]
+profile = 'seagate-st3500630ns'
+";
+
+const ARRAY: &str = "\
+seed = 3
+[array]
+level = 'raid0'
+disks = 4
+[disk]
+profile = 'seagate-st3500630ns'
+";
+
+fn trace(scratch: &Scratch, seconds: u64) -> std::path::PathBuf {
+    let mut text = String::from("time_ns,sector,sectors,op\n");
+    for i in 0..200 {
+        let op = if i % 3 == 0 { "write" } else { "read" };
+        let start = i * seconds * 5_000_000;
+        text += &format!(
+            "{start},{},{},{op}\n",
+            i * i * 977 % 3_000_000,
+            8 + 8 * (i % 50)
+        );
+    }
+    scratch.file("load.csv", text)
+}
+
+fn rows(path: &Path) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(path).unwrap();
+    let cells = |line: &str| line.split(',').map(str::to_owned).collect();
+    text.lines().map(cells).collect()
+}
+
+fn column(rows: &[Vec<String>], name: &str) -> usize {
+    rows[0].iter().position(|n| n == name).expect(name)
+}
+
+/// Whether a file says something: a picture, a table with rows, a trace with records, an object.
+fn says_something(path: &Path) -> bool {
+    let Ok(bytes) = fs::read(path) else {
+        return false;
+    };
+    match path.extension().and_then(OsStr::to_str) {
+        Some("png") => bytes.len() > 2_000,
+        Some("json") => String::from_utf8(bytes).unwrap().contains("\"metrics\":[{"),
+        _ => {
+            let text = String::from_utf8(bytes).unwrap();
+            text.lines().filter(|line| !line.starts_with('#')).count() > 100
+                || text.lines().next().is_some_and(|l| l.contains("share"))
+                    && text.lines().count() > 20
+                || text.lines().next().is_some_and(|l| l.contains("mean_ms"))
+                    && text.lines().count() > 2
+        }
+    }
+}
+
+#[test]
+fn every_file_that_an_option_promises_says_something_or_is_refused() {
+    let scratch = Scratch::new();
+    let synthetic = scratch.file("synthetic.toml", SYNTHETIC);
+    let replayed = scratch.file("replayed.toml", ARRAY);
+    let load = trace(&scratch, 1);
+    let vary = ["--vary", "array.disks=4,5"];
+    // The option, its file, what it needs besides, whether a trace is refused.
+    let options: [(&str, &str, &[&str], bool); 10] = [
+        ("--records", "records.csv", &[], false),
+        ("--records", "records-{replication}.csv", &[], false),
+        ("--stages", "stages.csv", &[], false),
+        ("--load-out", "load-out.csv", &[], true),
+        ("--result", "result.json", &[], false),
+        ("--cdf", "cdf.png", &[], false),
+        ("--cdf-data", "cdf.csv", &[], false),
+        ("--plot", "", &[], false),
+        ("--csv", "vary.csv", &vary, false),
+        ("--curve", "vary.png", &vary, false),
+    ];
+    for (option, name, more, no_trace) in options {
+        for is_trace in [false, true] {
+            let mut of_path: Vec<Vec<u8>> = Vec::new();
+            for events in [false, true] {
+                let what = format!("{option} {name}, trace {is_trace}, events {events}");
+                let scenario = if is_trace { &replayed } else { &synthetic };
+                let mut command = iosonar();
+                command.arg("sim").arg(scenario).args(more);
+                if is_trace {
+                    command.arg("--trace").arg(&load);
+                }
+                if events {
+                    command.arg("--events");
+                }
+                let file = if option == "--plot" {
+                    let folder = scratch.path("pictures");
+                    command.arg(format!("--plot={}", folder.display()));
+                    let stem = if is_trace { "replayed" } else { "synthetic" };
+                    folder.join(format!("{stem}.png"))
+                } else {
+                    command.arg(option).arg(scratch.path(name));
+                    scratch.path(&name.replace("{replication}", "0"))
+                };
+                let _ = fs::remove_file(&file);
+                let run = command.output().unwrap();
+                if is_trace && no_trace {
+                    assert_eq!(run.status.code(), Some(2), "{what}");
+                    assert!(err(&run).contains(option), "{what}: {}", err(&run));
+                    assert!(!file.exists(), "{what}");
+                    continue;
+                }
+                assert_eq!(run.status.code(), Some(0), "{what}: {}", err(&run));
+                assert!(says_something(&file), "{what}");
+                of_path.push(fs::read(&file).unwrap());
+            }
+            if let [without, with] = of_path.as_slice() {
+                assert!(
+                    without == with,
+                    "{option}, trace {is_trace}: both ways say the same"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn stages_and_records_agree_in_every_replication() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SYNTHETIC);
+    let (stages, plain) = (scratch.path("stages.csv"), scratch.path("plain.csv"));
+    let (records, stages) = (
+        scratch.path("r-{replication}.csv"),
+        stages.to_str().unwrap(),
+    );
+    let with = sim(
+        &scenario,
+        &["--records", records.to_str().unwrap(), "--stages", stages],
+    );
+    assert_eq!(with.status.code(), Some(0), "{}", err(&with));
+    let first = sim(&scenario, &["--records", plain.to_str().unwrap()]);
+    assert_eq!(
+        out(&with),
+        out(&first),
+        "what is written besides changes no result"
+    );
+    assert!(
+        err(&first).contains("first of 2 replications"),
+        "{}",
+        err(&first)
+    );
+    assert_eq!(rows(&plain)[1..], rows(&scratch.path("r-0.csv"))[1..]);
+
+    let stages = rows(Path::new(stages));
+    let number = |row: &[String], name: &str| row[column(&stages, name)].parse::<u64>();
+    let mut seen: BTreeMap<(u64, u64), (u64, u64, u64)> = BTreeMap::new();
+    for row in &stages[1..] {
+        let get = |name| number(row, name).unwrap();
+        assert!(
+            number(row, "device_sector").is_err(),
+            "places are random: there is no address"
+        );
+        let end = get("arrived_ns") + get("latency_ns");
+        let parts = get("wait_ns") + get("positioning_ns") + get("transfer_ns");
+        assert_eq!(parts, get("latency_ns"));
+        let of = seen
+            .entry((get("replication"), get("request")))
+            .or_default();
+        *of = (get("sector"), get("sectors"), of.2.max(end));
+    }
+    assert_eq!(seen.len(), 2 * 400);
+    for replication in 0..2 {
+        let records = rows(&scratch.path(&format!("r-{replication}.csv")));
+        let number =
+            |row: &[String], name: &str| row[column(&records, name)].parse::<u64>().unwrap();
+        let of_records: BTreeSet<(u64, u64, u64)> = records[1..]
+            .iter()
+            .map(|row| {
+                let end = number(row, "time_ns") + number(row, "latency_ns");
+                (number(row, "sector"), number(row, "sectors"), end)
+            })
+            .collect();
+        assert_eq!(of_records.len(), 500, "with the warm-up");
+        let of_stages = seen.iter().filter(|((r, _), _)| *r == replication);
+        for (request, found) in of_stages {
+            assert!(of_records.contains(found), "{request:?}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn with_addresses_stages_say_where_on_the_device() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", ARRAY);
+    let (load, stages) = (trace(&scratch, 1), scratch.path("stages.csv"));
+    let options = [
+        "--trace",
+        load.to_str().unwrap(),
+        "--stages",
+        stages.to_str().unwrap(),
+    ];
+    assert_eq!(sim(&scenario, &options).status.code(), Some(0));
+    let stages = rows(&stages);
+    let get = |row: &[String], name| row[column(&stages, name)].parse::<u64>().unwrap();
+    let (mut whole, mut parts) = (BTreeMap::new(), BTreeMap::<u64, u64>::new());
+    for row in &stages[1..] {
+        whole.insert(get(row, "request"), get(row, "sectors"));
+        *parts.entry(get(row, "request")).or_default() += get(row, "device_sectors");
+    }
+    assert_eq!(whole, parts, "the parts of a request are the request");
+    assert!(stages[1..].iter().any(|row| get(row, "device_sector") > 0));
+}
+
+#[test]
+fn the_distribution_is_there_as_numbers() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SYNTHETIC);
+    let path = scratch.path("cdf.csv");
+    let options = ["--replications", "12", "--cdf-data", path.to_str().unwrap()];
+    assert_eq!(sim(&scenario, &options).status.code(), Some(0));
+    let rows = rows(&path);
+    assert_eq!(
+        rows[0],
+        [
+            "scenario",
+            "response_time_s",
+            "share",
+            "share_low_95",
+            "share_high_95"
+        ]
+    );
+    let mut last = (0.0, 0.0);
+    for row in &rows[1..] {
+        let [time, share, low, high] = [1, 2, 3, 4].map(|i| row[i].parse::<f64>().unwrap());
+        assert!(time > last.0 && share >= last.1, "{row:?}");
+        assert!(
+            (0.0..=share).contains(&low) && (share..=1.0).contains(&high),
+            "{row:?}"
+        );
+        last = (time, share);
+    }
+    assert!(last.1 > 0.99);
+}
+
+#[test]
+fn the_data_of_a_chart_have_units_and_no_column_twice() {
+    let scratch = Scratch::new();
+    let load = trace(&scratch, 1);
+    let (scenario, records) = (scratch.file("s.toml", ARRAY), scratch.path("r.csv"));
+    let (load, records) = (load.to_str().unwrap(), records.to_str().unwrap());
+    assert!(
+        sim(&scenario, &["--trace", load, "--records", records])
+            .status
+            .success()
+    );
+    let data = |chart: &str| {
+        let run = iosonar()
+            .args(["plot", chart, records, "--data", "-"])
+            .output();
+        out(&run.unwrap())
+    };
+    let cdf = data("cdf");
+    assert!(cdf.starts_with("mark,series,x_s,y_share"), "{cdf}");
+    assert!(!cdf.contains("x_from"), "{cdf}");
+    let throughput = data("throughput-intended");
+    let header = throughput.lines().next().unwrap();
+    assert!(header.contains("_s"), "{header}");
+    for text in [cdf, throughput] {
+        let width = |line: &str| line.split(',').count();
+        let header = width(text.lines().next().unwrap());
+        assert!(text.lines().count() > 10 && text.lines().all(|line| width(line) == header));
+    }
+}
+
+#[test]
+fn quiet_means_results_and_nothing_else() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SYNTHETIC);
+    let (scenario, load) = (scenario.to_str().unwrap(), trace(&scratch, 1));
+    let (load, records) = (load.to_str().unwrap(), scratch.path("r.ios"));
+    let records = records.to_str().unwrap();
+    let page = scratch.path("page.html");
+    let like = scratch.path("like.ios");
+    let commands: [(&[&str], bool); 12] = [
+        (&["sim", scenario, "--records", records], true),
+        (&["sim", scenario, "--json"], true),
+        (&["sim", scenario, "--vary", "array.disks=4,5"], true),
+        (&["sim", scenario, "--explain"], true),
+        (&["model", scenario], true),
+        (&["plan", scenario, "--slo", "mean < 40ms"], true),
+        (&["compare", records, records], true),
+        (&["check", load, load], true),
+        (&["info", load], true),
+        (&["analyze", load], true),
+        (
+            &["generate", "like", load, "-o", like.to_str().unwrap()],
+            true,
+        ),
+        (&["report", records, "-o", page.to_str().unwrap()], false),
+    ];
+    for (command, has_result) in commands {
+        let run = iosonar().args(command).arg("-q").output().unwrap();
+        assert!(
+            matches!(run.status.code(), Some(0 | 3)),
+            "{command:?}: {}",
+            err(&run)
+        );
+        assert_eq!(!out(&run).is_empty(), has_result, "{command:?}");
+        assert_eq!(err(&run), "", "{command:?}");
+    }
+}
+
+#[test]
+fn a_part_of_a_trace_without_requests_is_an_error_that_says_so() {
+    let scratch = Scratch::new();
+    let (scenario, load) = (scratch.file("s.toml", ARRAY), trace(&scratch, 1));
+    let load = load.to_str().unwrap();
+    let run = sim(&scenario, &["--trace", load, "--from", "2h"]);
+    assert_eq!(run.status.code(), Some(1));
+    let message = err(&run);
+    assert!(
+        message.contains(load) && message.contains("--from"),
+        "{message}"
+    );
+    assert!(message.contains("no request to simulate"), "{message}");
+}
+
+#[test]
+fn a_short_trace_has_no_dispersion_over_longer_times() {
+    let scratch = Scratch::new();
+    let analyzed = |seconds| {
+        let load = trace(&scratch, seconds);
+        let run = iosonar()
+            .args(["analyze", "-q"])
+            .arg(load)
+            .output()
+            .unwrap();
+        out(&run)
+    };
+    let short = analyzed(1);
+    assert!(
+        short.contains("at most 200 in a second") && !short.contains("at 1 s"),
+        "{short}"
+    );
+    assert!(analyzed(20).contains("at 1 s (Poisson: 1)"));
+}
+
+#[test]
+fn a_name_need_not_be_utf8() {
+    let scratch = Scratch::new();
+    let (scenario, load) = (scratch.file("s.toml", SYNTHETIC), trace(&scratch, 1));
+    for (option, name) in [
+        ("--records", &b"r\xff.load"[..]),
+        ("--records", b"r\xff-{replication}.csv"),
+        ("--load-out", b"l\xfe.csv"),
+        ("--cdf", b"c\xff.png"),
+    ] {
+        let path = scratch.path("x").with_file_name(OsStr::from_bytes(name));
+        let run = iosonar()
+            .arg("sim")
+            .arg(&scenario)
+            .arg(option)
+            .arg(path)
+            .output()
+            .unwrap();
+        assert_eq!(run.status.code(), Some(0), "{option}: {}", err(&run));
+    }
+    let there = |name: &[u8]| {
+        scratch
+            .path("x")
+            .with_file_name(OsStr::from_bytes(name))
+            .exists()
+    };
+    assert!(there(b"r\xff.load") && there(b"r\xff-1.csv") && there(b"c\xff.png"));
+    let path = scratch
+        .path("x")
+        .with_file_name(OsStr::from_bytes(b"s\xff.csv"));
+    let mut convert = iosonar();
+    convert
+        .arg("convert")
+        .arg(&load)
+        .args(["--split", "op", "-o"])
+        .arg(path);
+    let run = convert.output().unwrap();
+    assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+    assert!(there(b"s\xff-read.csv"));
+}
+
+/// Runs a line of shell with the command as `$0` and a trace as `$1`.
+fn shell(line: &str, trace: &Path) -> std::process::Output {
+    std::process::Command::new("sh")
+        .args(["-c", line])
+        .arg(assert_cmd::cargo::cargo_bin("iosonar"))
+        .arg(trace)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    let scratch = Scratch::new();
+    let load = trace(&scratch, 1);
+    for line in [
+        "\"$0\" convert \"$1\" -o - >&-",
+        "\"$0\" convert \"$1\" -o - > /dev/full",
+        "\"$0\" info \"$1\" >&-",
+        "\"$0\" info --json \"$1\" > /dev/full",
+        "\"$0\" --help > /dev/full",
+        "\"$0\" sim --help >&-",
+        "\"$0\" --version > /dev/full",
+    ] {
+        let run = shell(line, &load);
+        assert_eq!(run.status.code(), Some(1), "{line}");
+        assert!(err(&run).contains("os error"), "{line}: {}", err(&run));
+    }
+    for line in [
+        "\"$0\" convert \"$1\" -q -o - > /dev/null",
+        "\"$0\" --help > /dev/null",
+        "{ \"$0\" convert \"$1\" -q -o -; echo $? >&2; } | true",
+    ] {
+        let run = shell(line, &load);
+        assert_eq!(run.status.code(), Some(0), "{line}");
+        assert!(
+            ["", "0\n"].contains(&err(&run).as_str()),
+            "{line}: {}",
+            err(&run)
+        );
+    }
+}
+
+#[test]
+fn standard_input_is_not_overwritten_while_it_is_read() {
+    let scratch = Scratch::new();
+    let load = trace(&scratch, 1);
+    let before = fs::read(&load).unwrap();
+    for line in [
+        "\"$0\" convert - --format csv -o \"$1\" < \"$1\"",
+        "\"$0\" convert \"$1\" -o - >> \"$1\"",
+    ] {
+        let run = shell(line, &load);
+        assert_eq!(run.status.code(), Some(2), "{line}: {}", err(&run));
+        assert!(
+            err(&run).contains("overwrite its own input"),
+            "{line}: {}",
+            err(&run)
+        );
+        assert_eq!(fs::read(&load).unwrap(), before, "{line}");
+    }
+}
+
+#[test]
+fn no_cell_of_a_table_is_a_formula() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("=1+1.toml", SYNTHETIC);
+    let csv = scratch.path("v.csv");
+    let options = ["--vary", "array.disks=4,5", "--csv", csv.to_str().unwrap()];
+    assert_eq!(sim(&scenario, &options).status.code(), Some(0));
+    let rows = rows(&csv);
+    assert_eq!(rows.len(), 3);
+    for row in &rows[1..] {
+        assert_eq!(row[0], "'=1+1");
+        assert!(row[1].parse::<f64>().is_ok() && row[2].parse::<f64>().is_ok());
+    }
+}
+
+#[test]
+fn a_value_can_be_taken_away() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SYNTHETIC);
+    let without = scratch.file("w.toml", SYNTHETIC.replace("warmup_requests = 100\n", ""));
+    let removed = sim(&scenario, &["--set", "warmup_requests="]);
+    assert_eq!(hash(&removed), hash(&sim(&without, &[])));
+    let absent = sim(&scenario, &["--set", "array.failed="]);
+    assert_eq!(absent.status.code(), Some(2));
+    assert!(err(&absent).contains("array.failed"), "{}", err(&absent));
+}
