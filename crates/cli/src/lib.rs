@@ -4,6 +4,7 @@
 //! or scenario, engine, records, report.
 
 mod args;
+mod beside;
 mod commands;
 mod exit;
 mod files;

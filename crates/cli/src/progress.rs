@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use iosonar_replay::verify::PassProgress;
 use iosonar_trace::{ReadProgress, Reading};
 
+use crate::beside::{Working, beside};
 use crate::signals;
 
 /// A bar that whoever does the work moves on himself; none is seen if it is to be quiet.
@@ -54,21 +54,15 @@ pub(crate) fn watched<T>(
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-    let (stop, stopped) = channel::<()>();
-    std::thread::scope(|scope| {
-        let bar = &bar;
-        scope.spawn(move || {
-            let mut wait = Duration::from_secs(1);
-            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(wait) {
-                wait = Duration::from_millis(100);
-                update(bar);
-            }
-            bar.finish_and_clear();
-        });
-        let result = work();
-        drop(stop);
-        result
-    })
+    let watcher = move |working: &Working| {
+        let mut wait = Duration::from_secs(1);
+        while working.goes_on(wait) {
+            wait = Duration::from_millis(100);
+            update(&bar);
+        }
+        bar.finish_and_clear();
+    };
+    beside(watcher, work)
 }
 
 /// Does `work` with a reading whose files are watched.

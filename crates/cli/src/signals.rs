@@ -24,6 +24,20 @@ pub(crate) fn count() -> usize {
     COUNT.load(Relaxed)
 }
 
+/// Signals that are passed on to whatever is to end.
+#[derive(Default)]
+pub(crate) struct PassedOn(usize);
+
+impl PassedOn {
+    /// Asks once for each signal that has come since the last time.
+    pub(crate) fn pass_on(&mut self, ask: impl Fn()) {
+        while self.0 < count() {
+            ask();
+            self.0 += 1;
+        }
+    }
+}
+
 /// Counts signals from now on. The first asks to stop, the second to give up what is in flight, the
 /// third ends the program.
 pub(crate) fn watch() -> anyhow::Result<()> {

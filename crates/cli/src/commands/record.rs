@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 use iosonar_replay::record::{RecordOptions, RecordProgress, record};
 use iosonar_replay::safety::Host;
@@ -10,6 +11,7 @@ use iosonar_trace::output;
 use serde_json::json;
 
 use crate::args::Record;
+use crate::beside::{Working, beside};
 use crate::exit::{Ending, Usage, note, print};
 use crate::json::Output;
 use crate::progress::watched;
@@ -39,16 +41,17 @@ pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
     };
     let (progress, stop) = (Arc::new(RecordProgress::default()), AtomicBool::new(false));
     signals::watch()?;
-    let over = AtomicBool::new(false);
-    let recorded = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !over.load(Relaxed) {
-                stop.store(signals::count() > 0, Relaxed);
-                std::thread::sleep(std::time::Duration::from_millis(20));
+    let watcher = |working: &Working| {
+        loop {
+            stop.store(signals::count() > 0, Relaxed);
+            if !working.goes_on(Duration::from_millis(20)) {
+                return;
             }
-        });
+        }
+    };
+    let recorded = beside(watcher, || {
         let shown = Arc::clone(&progress);
-        let recorded = watched(
+        watched(
             args.quiet,
             None,
             "{spinner} {msg}",
@@ -65,9 +68,7 @@ pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
                     |metadata: &iosonar_trace::Metadata| output::create(&args.out, metadata);
                 record(&options, &host, writer, &stop, &progress)
             },
-        );
-        over.store(true, Relaxed);
-        recorded
+        )
     })?;
     if args.json {
         let mut json = Output::new("record");

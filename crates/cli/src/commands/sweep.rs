@@ -9,7 +9,6 @@ mod source;
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,6 +22,7 @@ use iosonar_study::sweep::{
 };
 
 use crate::args::{Sweep, Where};
+use crate::beside::{Working, beside};
 use crate::exit::{Ending, Usage, note, print};
 use crate::signals;
 use carrier::Here;
@@ -208,25 +208,16 @@ fn once(
 
 /// Does `work` while signals are passed on.
 fn stopping_at_signals<T>(stop: &Stop, work: impl FnOnce() -> T) -> T {
-    let over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let watcher = thread::Builder::new().spawn_scoped(scope, || {
-            let mut passed_on = 0;
-            while !over.load(Relaxed) {
-                while passed_on < signals::count() {
-                    stop.ask();
-                    passed_on += 1;
-                }
-                thread::park_timeout(Duration::from_millis(20));
+    let watcher = |working: &Working| {
+        let mut signals = signals::PassedOn::default();
+        loop {
+            signals.pass_on(|| stop.ask());
+            if !working.goes_on(Duration::from_millis(20)) {
+                return;
             }
-        });
-        let result = work();
-        over.store(true, Relaxed);
-        if let Ok(watcher) = &watcher {
-            watcher.thread().unpark();
         }
-        result
-    })
+    };
+    beside(watcher, work)
 }
 
 /// How many runs go on at once.

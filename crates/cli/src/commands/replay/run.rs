@@ -1,8 +1,6 @@
 //! A replay under way: signals, live view, the file of records.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -15,6 +13,7 @@ use iosonar_units::Nanos;
 
 use super::Plan;
 use super::screen::{Painter, Screen};
+use crate::beside::{Working, beside};
 use crate::progress::verifying;
 use crate::signals;
 
@@ -26,15 +25,6 @@ pub(crate) struct Results<'a> {
     pub(crate) quiet: bool,
     /// Whether the sonar diagram is drawn while it runs.
     pub(crate) watch: bool,
-}
-
-/// Does something when it goes out of scope, in a panic too.
-struct AtEnd<F: Fn()>(F);
-
-impl<F: Fn()> Drop for AtEnd<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
 }
 
 /// Replays as planned, with a live view, and ends early at a signal.
@@ -66,35 +56,27 @@ pub(crate) fn carry_out(plan: &Plan, results: &Results<'_>) -> anyhow::Result<Su
     } else {
         "{spinner} {msg}"
     })?);
-    let (stop, over) = (Stop::default(), AtomicBool::new(false));
-    let mut summary = thread::scope(|scope| {
-        // Where there is no thread for it, there is no live view, and signals are seen at the end.
-        let watcher = thread::Builder::new().spawn_scoped(scope, || {
-            let mut live = Live::default();
-            let mut painter = screen.clone().map(Painter::new);
-            let mut passed_on = 0;
-            while !over.load(Relaxed) {
-                while passed_on < signals::count() {
-                    stop.ask();
-                    passed_on += 1;
-                }
-                live.show(&bar, &progress);
-                if let Some(painter) = &mut painter {
-                    painter.show(|| live.words(&progress));
-                }
-                thread::park_timeout(Duration::from_millis(50));
-            }
+    let stop = Stop::default();
+    // Where there is no thread for it, there is no live view, and signals are seen at the end.
+    let watcher = |working: &Working| {
+        let mut live = Live::default();
+        let mut painter = screen.clone().map(Painter::new);
+        let mut signals = signals::PassedOn::default();
+        loop {
+            signals.pass_on(|| stop.ask());
+            live.show(&bar, &progress);
             if let Some(painter) = &mut painter {
-                painter.end();
+                painter.show(|| live.words(&progress));
             }
-        });
-        // However the replay ends, the watcher ends with it.
-        let _ended = AtEnd(|| {
-            over.store(true, Relaxed);
-            if let Ok(watcher) = &watcher {
-                watcher.thread().unpark();
+            if !working.goes_on(Duration::from_millis(50)) {
+                break;
             }
-        });
+        }
+        if let Some(painter) = &mut painter {
+            painter.end();
+        }
+    };
+    let mut summary = beside(watcher, || {
         replay(
             &plan.loads,
             &plan.targets,
