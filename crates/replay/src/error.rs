@@ -23,6 +23,21 @@ pub enum ReplayError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The operating system refused something to the engine, which all targets share.
+    #[error("{}: cannot {action}: {source}", listed(targets))]
+    Engine {
+        /// All targets.
+        targets: Vec<PathBuf>,
+        /// What was tried, as a verb with its object.
+        action: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+fn listed(targets: &[PathBuf]) -> String {
+    let names: Vec<String> = targets.iter().map(|t| t.display().to_string()).collect();
+    names.join(", ")
 }
 
 impl ReplayError {
@@ -33,8 +48,17 @@ impl ReplayError {
 }
 
 /// Why a session broke off.
+#[derive(Debug)]
 pub(crate) enum Failure {
+    /// The engine cannot go on, with any target.
     Engine(std::io::Error),
+    /// What is done with one target.
+    Target {
+        /// Its number.
+        number: u32,
+        /// What was tried, as a verb with its object.
+        action: &'static str,
+        source: std::io::Error,
+    },
     Load(TraceError),
-    Verify(std::io::Error),
 }

@@ -364,10 +364,20 @@ impl<'a> Lane<'a> {
     ) -> Result<(), Failure> {
         let request = self.table.get(slot).request;
         let number = self.number << SLOT_BITS | slot;
+        let failed = |action| {
+            move |source| Failure::Target {
+                number: number >> SLOT_BITS,
+                action,
+                source,
+            }
+        };
         let outcome = self
             .access(slot, &request)
-            .map_err(Failure::Verify)
-            .and_then(|access| engine.prepare(number, access).map_err(Failure::Engine));
+            .map_err(failed("keep tables of what was written to"))
+            .and_then(|access| {
+                let prepared = engine.prepare(number, access);
+                prepared.map_err(failed("submit a request"))
+            });
         match outcome {
             Ok(()) => prepared.push(number),
             // It will never complete, so nobody must wait for it.
@@ -379,8 +389,11 @@ impl<'a> Lane<'a> {
     #[inline]
     fn access(&mut self, slot: u32, request: &Request) -> io::Result<Access> {
         let length = request.sectors.bytes().get();
-        // There are as many buffers as requests may be in flight.
-        let buffer = self.free_buffers.pop().unwrap_or(0);
+        // A buffer that two requests share would be silent corruption.
+        let buffer = self
+            .free_buffers
+            .pop()
+            .expect("as many buffers as requests may be in flight");
         let is_write = request.op == Op::Write;
         let buffers = if is_write {
             &mut self.write_buffers
@@ -637,5 +650,44 @@ fn failed(result: i32) -> Status {
     match result.unsigned_abs() as u16 {
         ECANCELED => Status::Cancelled,
         errno => Status::Error(errno),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feeder::feeder;
+    use iosonar_units::{Sector, Sectors};
+
+    #[test]
+    #[should_panic(expected = "as many buffers as requests may be in flight")]
+    fn a_buffer_is_never_shared() {
+        let options = Options::default();
+        let (_feeder, feed) = feeder();
+        let parts = Parts {
+            number: 0,
+            options: &options,
+            zero: Nanos::ZERO,
+            bounds: Bounds {
+                in_flight: 1,
+                total: 1,
+                accepted: 2,
+            },
+            feed,
+            longest: 4096,
+            writes: false,
+            verifier: None,
+            is_stream: false,
+        };
+        let mut lane = Lane::new(parts).unwrap();
+        let request = Request {
+            sector: Sector::new(8),
+            sectors: Sectors::new(8),
+            ..Request::default()
+        };
+        for _ in 0..2 {
+            let slot = lane.table.claim(request, Nanos::ZERO).unwrap();
+            lane.access(slot, &request).unwrap();
+        }
     }
 }

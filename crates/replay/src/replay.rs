@@ -61,14 +61,7 @@ pub fn replay(
     progress: &Progress,
 ) -> Result<Summary, ReplayError> {
     check_counts(loads, targets, devices.len(), options)?;
-    let first = targets.first().map_or(Path::new(""), Target::path);
-    let io_error = |action| {
-        move |source| ReplayError::Io {
-            path: first.to_owned(),
-            action,
-            source,
-        }
-    };
+    let engine_error = |action| move |source| of_all(targets, action, source);
     let files: Vec<_> = targets.iter().filter_map(Target::file).collect();
     let (engine, engine_note) = engine::resolve(options.engine, &files);
     let zero = beginning(&loads[0].reading.changes);
@@ -91,7 +84,7 @@ pub fn replay(
     let measured_from = zero.saturating_add(options.warmup);
     let (outcome, counts, written, fitted) = thread::scope(|scope| {
         let thread = |name: &str| thread::Builder::new().name(name.to_owned());
-        let no_thread = io_error("start a thread");
+        let no_thread = engine_error("start a thread");
         let several = loads.len() > 1;
         let feeding = feeders
             .into_iter()
@@ -140,13 +133,8 @@ pub fn replay(
             .collect();
         Ok::<_, ReplayError>((outcome, counts, written, fitted))
     })?;
-    let (outcome, ended) = outcome.map_err(io_error("set up the engine"))?;
-    match outcome {
-        Err(Failure::Engine(e)) => return Err(io_error("go on with the replay")(e)),
-        Err(Failure::Verify(e)) => return Err(io_error("keep tables of what was written to")(e)),
-        Err(Failure::Load(e)) => return Err(e.into()),
-        Ok(()) => {}
-    }
+    let (outcome, ended) = outcome.map_err(engine_error("set up the engine"))?;
+    outcome.map_err(|failure| broken_off(targets, failure))?;
     let mut summary = summarise(loads, targets, counts, ended, &places, &fitted);
     notes.extend(engine_note);
     summary.notes.splice(0..0, notes);
@@ -163,6 +151,32 @@ pub fn replay(
         summary.fakes.insert(0, fake);
     }
     Ok(summary)
+}
+
+/// An error that concerns all targets.
+fn of_all(targets: &[Target], action: &'static str, source: std::io::Error) -> ReplayError {
+    ReplayError::Engine {
+        targets: targets.iter().map(|t| t.path().to_owned()).collect(),
+        action,
+        source,
+    }
+}
+
+/// Why a session broke off, with the target that it is of.
+fn broken_off(targets: &[Target], failure: Failure) -> ReplayError {
+    match failure {
+        Failure::Engine(source) => of_all(targets, "go on with the replay", source),
+        Failure::Target {
+            number,
+            action,
+            source,
+        } => ReplayError::Io {
+            path: targets[number as usize].path().to_owned(),
+            action,
+            source,
+        },
+        Failure::Load(error) => error.into(),
+    }
 }
 
 /// The lanes of the targets, each with its bounds.
@@ -384,7 +398,8 @@ fn summarise(
         verify_failed: counts.verify_failed,
         warming_up: counts.warming_up,
         errors: counts.errors,
-        first_errno: counts.first_errno,
+        first_errno: counts.first_error.map(|(errno, _)| errno),
+        first_error_on: counts.first_error_on(targets.len()),
         short: counts.short,
         early,
         abandoned,

@@ -223,7 +223,8 @@ pub(crate) struct Counts {
     pub(crate) warming_up: u64,
     pub(crate) errors: u64,
     pub(crate) short: u64,
-    pub(crate) first_errno: Option<u16>,
+    /// The first error, and the device of its request.
+    pub(crate) first_error: Option<(u16, u16)>,
     pub(crate) sectors: u64,
 }
 
@@ -235,6 +236,13 @@ const LATE: [Nanos; 3] = [
 ];
 
 impl Counts {
+    /// The number of the target of the first error. Where there is one target, requests keep the device's number of
+    /// their trace.
+    pub(crate) fn first_error_on(&self, targets: usize) -> Option<usize> {
+        let (_, target) = self.first_error.filter(|_| targets > 1)?;
+        Some(usize::from(target))
+    }
+
     fn add(&mut self, record: &Record, measured_from: Nanos) {
         let outcome = &record.outcome;
         match outcome.status {
@@ -250,7 +258,8 @@ impl Counts {
             }
             Status::Error(errno) => {
                 self.errors += 1;
-                self.first_errno.get_or_insert(errno);
+                self.first_error
+                    .get_or_insert((errno, record.request.device));
             }
         }
         let (true, Some(delay), Some(latency)) =

@@ -38,6 +38,8 @@ pub struct Summary {
     pub errors: u64,
     /// The first failure's `errno`.
     pub first_errno: Option<u16>,
+    /// The number of the target that it happened on, where there are several.
+    pub first_error_on: Option<usize>,
     /// Those that moved fewer bytes than they should.
     pub short: u64,
     /// Those that were never started.

@@ -269,8 +269,12 @@ fn counts(summary: &Summary) -> String {
     }
     if summary.errors > 0 {
         let reason = std::io::Error::from_raw_os_error(summary.first_errno.unwrap_or(0).into());
+        let target = summary
+            .first_error_on
+            .and_then(|number| summary.targets.get(number));
+        let place = target.map_or_else(String::new, |t| format!(" on {}", t.path.display()));
         parts.push(format!(
-            "{} failed (first: {reason})",
+            "{} failed (first{place}: {reason})",
             grouped(summary.errors)
         ));
     }
