@@ -57,7 +57,7 @@ impl Sample {
         }
     }
 
-    /// Takes all reads and writes of `reader`, of which `time` is known.
+    /// Takes all reads and writes of `reader` that were done, and of which `time` is known.
     ///
     /// # Errors
     /// If they cannot be read.
@@ -69,7 +69,9 @@ impl Sample {
         let mut batch = Batch::default();
         while reader.next_batch(&mut batch)? > 0 {
             for record in batch.records() {
-                if let Some(t) = time(&record.outcome) {
+                // How long a failure took is no time of the device's.
+                if let Some(t) = time(&record.outcome).filter(|_| record.outcome.status.is_timed())
+                {
                     self.add(
                         record.request.op,
                         u64::from(record.request.sectors.get()),

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
     if args.json {
         print(&to_json(&kept, &findings, &survival, args).text())?;
     } else {
-        print(&describe(&findings, &survival, args.after_crash))?;
+        print(&describe(&findings, &survival, args.after_crash, whole))?;
     }
     Ok(match (whole, findings.faults()) {
         (false, _) => Ending::Interrupted {
@@ -83,7 +83,7 @@ fn tell(kept: &KeptTables) {
     }
 }
 
-fn describe(findings: &Findings, survival: &Survival, after_crash: bool) -> String {
+fn describe(findings: &Findings, survival: &Survival, after_crash: bool, whole: bool) -> String {
     let mut text = findings_text(findings);
     if findings.checked == 0 {
         text += "  contents      nothing is known that could be checked\n";
@@ -95,15 +95,30 @@ fn describe(findings: &Findings, survival: &Survival, after_crash: bool) -> Stri
              had made durable: no fault\n",
             grouped(survival.not_guaranteed)
         );
-        text += &match findings.faults() {
-            0 => "  verdict       nothing that was durable is lost\n".to_owned(),
-            n => format!(
-                "  verdict       {} sectors are LOST although they were durable\n",
-                grouped(n)
-            ),
-        };
+        text += &format!(
+            "  verdict       {}\n",
+            verdict(findings.faults(), survival.durable, whole)
+        );
     }
     text
+}
+
+/// What is said after a crash. What was not checked is not vouched for.
+fn verdict(lost: u64, durable: u64, whole: bool) -> String {
+    match (lost, durable, whole) {
+        (1.., ..) => format!(
+            "{} sectors are LOST although they were durable",
+            grouped(lost)
+        ),
+        (0, _, false) => format!(
+            "none: interrupted after {} durable sectors, none of them lost",
+            grouped(durable)
+        ),
+        (0, 0, true) => {
+            "none: no flush had made a sector durable, so none could be lost".to_owned()
+        }
+        (0, _, true) => "nothing that was durable is lost".to_owned(),
+    }
 }
 
 fn to_json(kept: &KeptTables, findings: &Findings, survival: &Survival, args: &Verify) -> Output {
@@ -117,10 +132,31 @@ fn to_json(kept: &KeptTables, findings: &Findings, survival: &Survival, args: &V
         ("flushes", kept.flushes),
         ("cut_off_bytes", kept.cut_off),
         ("newest_sectors", survival.newest),
+        ("durable_sectors", survival.durable),
         ("not_guaranteed_sectors", survival.not_guaranteed),
         ("wrong_sectors", findings.faults()),
     ] {
         json.figure(name, &none, "1", value as f64);
     }
     json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crash_is_survived_only_where_all_that_was_durable_was_checked() {
+        let survived = "nothing that was durable is lost";
+        assert_eq!(verdict(0, 8, true), survived);
+        for (lost, durable, whole, says) in [
+            (1, 8, true, "1 sectors are LOST"),
+            (1, 8, false, "1 sectors are LOST"),
+            (0, 0, true, "none: no flush"),
+            (0, 8, false, "none: interrupted after 8"),
+        ] {
+            let text = verdict(lost, durable, whole);
+            assert!(text.starts_with(says) && text != survived, "{text}");
+        }
+    }
 }

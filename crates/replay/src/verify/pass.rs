@@ -36,6 +36,8 @@ pub struct Survival {
     pub newest: u64,
     /// Sectors that hold an older write which nothing made durable: no fault.
     pub not_guaranteed: u64,
+    /// Sectors of which a write had been made durable: those that can be lost.
+    pub durable: u64,
 }
 
 /// Reads every sector whose contents are known, in large reads of whole blocks of the target, and where
@@ -70,6 +72,7 @@ pub fn check_again(
                     return;
                 }
                 let durable = tables.durable(&entry);
+                survival.durable += u64::from(durable > 0);
                 let Some(data) = data else {
                     findings.checked += 1;
                     findings.add(Kind::Unreadable, sector, entry.floor, None);

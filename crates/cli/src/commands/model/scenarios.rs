@@ -121,7 +121,9 @@ fn records(path: &Path) -> anyhow::Result<(String, Distribution)> {
     let (mut batch, mut all) = (Batch::default(), Distribution::default());
     while reader.next_batch(&mut batch)? > 0 {
         for record in batch.records() {
-            if let Some(time) = record.outcome.response_time() {
+            // How long a failure took is no response time.
+            let outcome = &record.outcome;
+            if let (true, Some(time)) = (outcome.status.is_timed(), outcome.response_time()) {
                 all.push(time);
             }
         }
