@@ -22,6 +22,7 @@ pub(super) struct Served {
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     served: Vec<Served>,
+    without_time: u64,
 }
 
 impl Observed {
@@ -30,7 +31,8 @@ impl Observed {
     /// More need not be kept: their parameters would be known too precisely to matter.
     pub const MOST: usize = 2_000_000;
 
-    /// From records; what failed, or has no latency, is left out. Takes at most [`Observed::MOST`].
+    /// From records; what was not done, or has no latency above zero, is left out. Takes at most
+    /// [`Observed::MOST`].
     ///
     /// # Errors
     /// If the records cannot be read, or hold too little.
@@ -58,6 +60,11 @@ impl Observed {
         if let (Op::Read | Op::Write, Status::Done, Some(latency)) =
             (request.op, outcome.status, outcome.latency)
         {
+            // No device serves a request in no time: what made the records could not measure it.
+            if latency == Nanos::ZERO {
+                self.without_time += 1;
+                return;
+            }
             let came = request.start + outcome.delay.unwrap_or_default();
             self.served.push(Served {
                 came,
@@ -74,6 +81,16 @@ impl Observed {
         self.served.len()
     }
 
+    /// How many reads and writes were left out because their latency is zero.
+    pub fn without_time(&self) -> u64 {
+        self.without_time
+    }
+
+    /// How many requests are of this kind.
+    pub fn count(&self, op: Op) -> u64 {
+        self.served.iter().filter(|served| served.op == op).count() as u64
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.served.is_empty()
@@ -84,6 +101,7 @@ impl Observed {
         let (first, second) = self.served.split_at(self.served.len() / 2);
         let half = |served: &[Served]| Self {
             served: served.to_vec(),
+            without_time: 0,
         };
         (half(first), half(second))
     }
@@ -92,6 +110,7 @@ impl Observed {
     pub(super) fn beginning(&self, n: usize) -> Self {
         Self {
             served: self.served[..n.min(self.served.len())].to_vec(),
+            without_time: 0,
         }
     }
 

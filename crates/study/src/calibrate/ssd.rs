@@ -7,6 +7,7 @@ use std::fmt::Write;
 use iosonar_trace::Op;
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
+use super::observed::Served;
 use super::{CalibrateError, Observed, Quality, Trial};
 
 /// What was found.
@@ -18,6 +19,8 @@ pub struct SsdFit {
     pub us_per_kib: [f64; 2],
     /// The quantiles of service times without that, in microseconds.
     pub quantiles: [Vec<(f64, f64)>; 2],
+    /// How many reads and writes these rest on. Where there are none of a kind, the times of the other stand in.
+    pub learned_from: [u64; 2],
     /// The demerit by kind, in milliseconds, of each number of channels that was tried.
     pub tried: Vec<(u32, f64)>,
     /// On the training half.
@@ -60,14 +63,14 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
         )));
     }
     let capacity = capacity.unwrap_or(shown);
-    let (training, held_out) = observed.halves();
-    let learn = Trial::new(&training)?;
+    let (learned, held_out) = observed.halves();
+    let learn = Trial::new(&learned)?;
     let mut tried = Vec::new();
     let mut best: Option<(Candidate, Quality)> = None;
-    let most = most_at_once(&training);
+    let most = most_at_once(&learned);
     let mut channels = 1;
     loop {
-        let candidate = Candidate::new(&training, channels);
+        let candidate = Candidate::new(&learned, channels);
         let quality = learn.quality(&candidate.text(capacity, "", ""), DEVICE)?;
         tried.push((channels, quality.by_kind_ms));
         // Where more channels are hardly better, fewer explain as much.
@@ -97,6 +100,7 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
         channels: candidate.channels,
         us_per_kib: candidate.us_per_kib,
         quantiles: candidate.quantiles,
+        learned_from: [Op::Read, Op::Write].map(|op| learned.count(op)),
         tried,
         training,
         held_out,
@@ -129,21 +133,13 @@ struct Candidate {
 impl Candidate {
     /// What services were like if so many are served at a time, first come, first served.
     fn new(observed: &Observed, channels: u32) -> Self {
-        let mut free: BinaryHeap<Reverse<Nanos>> =
-            (0..channels).map(|_| Reverse(Nanos::ZERO)).collect();
+        let least = least_services(observed, channels);
         // Kibibytes and microseconds.
         let mut services: [Vec<(f64, f64)>; 2] = [Vec::new(), Vec::new()];
-        for served in observed.served() {
-            let Some(Reverse(since)) = free.pop() else {
-                continue;
-            };
-            let begun = served.came.max(since);
-            // Where requests overtake each other, one may be complete before it could have begun.
-            let time = served.done.saturating_sub(begun);
-            free.push(Reverse(served.done.max(begun)));
+        for_each_service(observed, channels, least, |served, _, time| {
             let kib = f64::from(served.sectors) * SECTOR_BYTES as f64 / 1024.0;
             services[usize::from(served.op == Op::Write)].push((kib, time.get() as f64 / 1e3));
-        }
+        });
         for kind in 0..2 {
             if services[kind].is_empty() {
                 let other = services[1 - kind].clone();
@@ -166,10 +162,68 @@ impl Candidate {
             self.us_per_kib,
             &self.quantiles,
             capacity,
+            [u64::MAX; 2],
             provenance,
             description,
         )
     }
+}
+
+/// Goes through the requests as channels serve them, first come, first served: each with whether it began at once,
+/// and how long its service took.
+///
+/// Where a device serves more at a time than there are channels, a request may be complete before a channel could
+/// have begun it, or so soon after that no service is that short (`least`, of reads and writes). Such a request did
+/// not wait for those before it: it was served beside them, within its latency.
+fn for_each_service(
+    observed: &Observed,
+    channels: u32,
+    least: [Nanos; 2],
+    mut each: impl FnMut(&Served, bool, Nanos),
+) {
+    let mut free: BinaryHeap<Reverse<Nanos>> =
+        (0..channels).map(|_| Reverse(Nanos::ZERO)).collect();
+    for served in observed.served() {
+        let Some(Reverse(since)) = free.pop() else {
+            continue;
+        };
+        let begun = served.came.max(since);
+        let time = served.done.saturating_sub(begun);
+        if time == Nanos::ZERO || time < least[usize::from(served.op == Op::Write)] {
+            free.push(Reverse(since));
+            each(served, false, served.done - served.came);
+        } else {
+            free.push(Reverse(served.done));
+            each(served, since <= served.came, time);
+        }
+    }
+}
+
+/// The shortest services of reads and writes: of requests that began at once, so that their latency is their service.
+/// Zero where few did.
+fn least_services(observed: &Observed, channels: u32) -> [Nanos; 2] {
+    /// Of fewer the shortest says little.
+    const ENOUGH: u64 = 20;
+    let (mut counts, mut least) = ([0_u64; 2], [Nanos::MAX; 2]);
+    for_each_service(
+        observed,
+        channels,
+        [Nanos::ZERO; 2],
+        |served, at_once, time| {
+            let kind = usize::from(served.op == Op::Write);
+            if at_once {
+                counts[kind] += 1;
+                least[kind] = least[kind].min(time);
+            }
+        },
+    );
+    [0, 1].map(|kind| {
+        if counts[kind] < ENOUGH {
+            Nanos::ZERO
+        } else {
+            least[kind]
+        }
+    })
 }
 
 /// What a KiB costs: by least squares, and nothing where larger requests are not slower.
@@ -232,6 +286,7 @@ impl SsdFit {
             self.us_per_kib,
             &self.quantiles,
             self.capacity,
+            self.learned_from,
             provenance,
             description,
         )
@@ -244,6 +299,7 @@ fn profile_text(
     us_per_kib: [f64; 2],
     quantiles: &[Vec<(f64, f64)>; 2],
     capacity: u64,
+    learned_from: [u64; 2],
     provenance: &str,
     description: &str,
 ) -> String {
@@ -266,7 +322,16 @@ fn profile_text(
         rounded(us_per_kib[0]),
         rounded(us_per_kib[1]),
     );
-    for (name, quantiles) in [("read", &quantiles[0]), ("write", &quantiles[1])] {
+    for (name, other, quantiles, n) in [
+        ("read", "write", &quantiles[0], learned_from[0]),
+        ("write", "read", &quantiles[1], learned_from[1]),
+    ] {
+        if n == 0 {
+            let _ = writeln!(
+                text,
+                "# No {name} was recorded: the times of {other}s stand in."
+            );
+        }
         let _ = writeln!(
             text,
             "# Share of the requests, and microseconds that so many do not exceed."
@@ -283,4 +348,57 @@ fn profile_text(
 /// To nanoseconds.
 fn rounded(us: f64) -> f64 {
     (us * 1e3).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_trace::{ReadOptions, input};
+
+    /// One read a millisecond of 200 us and more; each tenth comes with a slow one that it overtakes.
+    fn overtaking() -> Observed {
+        let mut rows = String::new();
+        for i in 0..400_u32 {
+            let start = f64::from(i) * 1e-3;
+            if i % 10 == 0 {
+                rows += &format!("{start:.9} ; {} ; 8 ; R ; 0 ; 0.000900000\n", i * 16);
+            }
+            let start = start + 1e-6;
+            let latency = 200e-6 + f64::from(i % 7) * 1e-5;
+            rows += &format!("{start:.9} ; {} ; 8 ; R ; 0 ; {latency:.9}\n", i * 16 + 8);
+        }
+        let bytes = std::io::Cursor::new(rows.into_bytes());
+        let options = ReadOptions::default();
+        let mut reader =
+            input::read_from(Box::new(bytes), "overtaking.replay".as_ref(), &options).unwrap();
+        Observed::read(&mut *reader).unwrap()
+    }
+
+    #[test]
+    fn no_service_is_shorter_than_any_that_was_seen() {
+        let observed = overtaking();
+        for channels in 1..4 {
+            let candidate = Candidate::new(&observed, channels);
+            let (_, least) = candidate.quantiles[0][0];
+            assert!(least >= 200.0, "{channels} channels: {least} us");
+        }
+    }
+
+    #[test]
+    fn a_latency_of_zero_is_no_measurement() {
+        let mut rows = "time_ns,sector,sectors,op,delay_ns,latency_ns\n".to_owned();
+        for i in 0..300_u32 {
+            let latency = if i % 3 == 0 { 0 } else { 100_000 };
+            rows += &format!("{},{},8,read,0,{latency}\n", i * 1_000_000, i * 8);
+        }
+        let bytes = std::io::Cursor::new(rows.into_bytes());
+        let mut reader = input::read_from(
+            Box::new(bytes),
+            "zeros.csv".as_ref(),
+            &ReadOptions::default(),
+        )
+        .unwrap();
+        let observed = Observed::read(&mut *reader).unwrap();
+        assert_eq!((observed.len(), observed.without_time()), (200, 100));
+    }
 }

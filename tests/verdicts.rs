@@ -1,0 +1,220 @@
+//! What is said at the end of a command holds: each verdict where it is true, and where it is false.
+
+mod scratch;
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::Output;
+
+use scratch::{Scratch, err, iosonar, out};
+
+fn run(arguments: &[&str]) -> Output {
+    iosonar().args(arguments).output().unwrap()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// One read a millisecond.
+fn rows(n: u64) -> String {
+    (0..n)
+        .map(|i| format!("{:.3} ; {} ; 8 ; R\n", i as f64 * 1e-3, i * 8))
+        .collect()
+}
+
+#[test]
+fn a_check_says_the_same_only_of_the_same() {
+    let scratch = Scratch::new();
+    let wanted = scratch.file("wanted.load", rows(100));
+    let same = run(&["check", text(&wanted), text(&wanted)]);
+    assert_eq!(same.status.code(), Some(0), "{}", err(&same));
+    assert!(
+        !out(&same).contains("MISSING") && !out(&same).contains("EXTRA"),
+        "{}",
+        out(&same)
+    );
+    let fewer = scratch.file("fewer.load", rows(99));
+    for (wanted, done, says) in [
+        (
+            &wanted,
+            &fewer,
+            "1             MISSING: wanted and not done",
+        ),
+        (&fewer, &wanted, "1             EXTRA: done and not wanted"),
+    ] {
+        let other = run(&["check", text(wanted), text(done)]);
+        assert_eq!(other.status.code(), Some(3), "{}", err(&other));
+        assert!(out(&other).contains(says), "{}", out(&other));
+    }
+}
+
+#[test]
+fn contents_are_all_right_only_where_they_are() {
+    let scratch = Scratch::new();
+    let target = scratch.file("target", vec![7; 1 << 20]);
+    let writes = |name: &str, flush: &str| {
+        let rows: String = (0..100)
+            .map(|i| format!("{:.3} ; {} ; 8 ; W\n", f64::from(i) * 1e-3, i * 8))
+            .collect();
+        scratch.file(name, rows + flush)
+    };
+    // The flush comes when everything else is long done.
+    let (durable, volatile) = (
+        writes("durable.load", "0.5 ; 0 ; 0 ; F\n"),
+        writes("volatile.load", ""),
+    );
+    let tables = scratch.path("x.tables");
+    let replay = |load: &Path| {
+        let _ = fs::remove_file(&tables);
+        let replay = run(&[
+            "replay",
+            text(load),
+            "--target",
+            text(&target),
+            "--destroy",
+            text(&target),
+            "--write",
+            "--no-direct",
+            "--engine",
+            "sync",
+            "--verify",
+            "final",
+            "--keep-tables",
+            text(&tables),
+        ]);
+        assert!(
+            matches!(replay.status.code(), Some(0 | 3)),
+            "{}",
+            err(&replay)
+        );
+        let text = out(&replay);
+        assert!(text.contains("800 sectors checked, all right"), "{text}");
+    };
+    let verify = |code: i32, more: &[&str]| {
+        let arguments = [
+            &[
+                "verify",
+                "--no-direct",
+                "--target",
+                text(&target),
+                text(&tables),
+            ],
+            more,
+        ];
+        let verified = run(&arguments.concat());
+        assert_eq!(verified.status.code(), Some(code), "{}", err(&verified));
+        out(&verified)
+    };
+    let corrupt = || {
+        let file = fs::File::options().write(true).open(&target).unwrap();
+        file.write_all_at(&[0; 4096], 8 * 512).unwrap();
+    };
+    let survived = "nothing that was durable is lost";
+
+    replay(&durable);
+    assert!(verify(0, &[]).contains("all right"));
+    assert!(verify(0, &["--after-crash"]).contains(survived));
+    corrupt();
+    let wrong = verify(3, &[]);
+    assert!(
+        wrong.contains("8 WRONG") && !wrong.contains("all right"),
+        "{wrong}"
+    );
+    let lost = verify(3, &["--after-crash"]);
+    assert!(
+        lost.contains("8 sectors are LOST") && !lost.contains(survived),
+        "{lost}"
+    );
+
+    // Where nothing was durable, nothing can be vouched for.
+    replay(&volatile);
+    corrupt();
+    let unknown = verify(0, &["--after-crash"]);
+    assert!(
+        unknown.contains("none: no flush had made a sector durable") && !unknown.contains(survived),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn a_fit_is_called_poor_only_where_it_is() {
+    let scratch = Scratch::new();
+    // Latencies that repeat, in both halves the same; or ten times as long in the second half.
+    let records = |name: &str, second: f64| {
+        let rows: String = (0..1000_u32)
+            .map(|i| {
+                let factor = if i < 500 { 1.0 } else { second };
+                let latency = (100e-6 + f64::from(i * 7 % 97) * 1e-6) * factor;
+                format!(
+                    "{:.3} ; {} ; 8 ; R ; 0 ; {latency:.9}\n",
+                    f64::from(i) * 1e-2,
+                    i * 8
+                )
+            })
+            .collect();
+        scratch.file(name, rows)
+    };
+    for (records, is_poor) in [
+        (records("alike.replay", 1.0), false),
+        (records("other.replay", 10.0), true),
+    ] {
+        let profile = scratch.path("mine.toml");
+        let fitted = run(&[
+            "calibrate",
+            text(&records),
+            "--profile",
+            "ssd",
+            "-o",
+            text(&profile),
+        ]);
+        let code = if is_poor { 3 } else { 0 };
+        assert_eq!(fitted.status.code(), Some(code), "{}", err(&fitted));
+        assert_eq!(
+            err(&fitted).contains("a poor fit"),
+            is_poor,
+            "{}",
+            err(&fitted)
+        );
+    }
+}
+
+#[test]
+fn how_long_a_failure_took_is_compared_with_nothing() {
+    let scratch = Scratch::new();
+    let records = |name: &str, failure: &str| {
+        let rows: String = (0..300)
+            .map(|i| {
+                format!(
+                    "{:.3},{},8,read,0,100000,done\n",
+                    f64::from(i) * 1e-3,
+                    i * 8
+                )
+            })
+            .collect();
+        let header = "time_s,sector,sectors,op,delay_ns,latency_ns,status\n";
+        scratch.file(name, format!("{header}{rows}{failure}"))
+    };
+    let good = records("good.csv", "");
+    let failing = records("fail.csv", "0.9,8,8,read,0,9000000000,error:5\n");
+    let compared = run(&["compare", text(&good), text(&failing)]);
+    assert!(compared.status.success(), "{}", err(&compared));
+    let said = out(&compared);
+    assert!(
+        said.contains("mean +0 s") && !said.contains("9 s"),
+        "{said}"
+    );
+
+    let scenario = scratch.file(
+        "array.toml",
+        "[load]\nrequests = 1000\narrivals = { poisson_per_s = 10.0 }\nsize = { blocks = 1 }\n[array]\nlevel = \
+         \"raid0\"\ndisks = 2\n[disk]\nprofile = \"seagate-st3500630ns\"\n",
+    );
+    let measured = |records: &Path, name: &str| {
+        let model = run(&["model", text(&scenario), "--measured", text(records)]);
+        assert!(model.status.success(), "{}", err(&model));
+        out(&model).replace(name, "records")
+    };
+    assert_eq!(measured(&good, "good.csv"), measured(&failing, "fail.csv"));
+}
