@@ -23,7 +23,7 @@ fn the_demo_does_everything_once() {
         "simulated reads",
         "simulated writes",
         "replayed reads",
-        "KS distance",
+        "array and file: two different devices",
     ] {
         assert!(stdout.contains(words), "{stdout}");
     }
