@@ -210,7 +210,7 @@ fn a_trace_that_does_not_fit_is_named_with_its_line_and_leaves_nothing_behind() 
     for (rows, complaint) in [
         (
             "0 ; 8 ; 8 ; R\n1 ; 99999999999 ; 8 ; R\n",
-            "x.load:2: the request ends at sector 100000000007, beyond the array's end",
+            "x.load:2: the request ends at sector 100000000007, beyond the end of the array at sector",
         ),
         (
             "5 ; 8 ; 8 ; R\n1 ; 8 ; 8 ; R\n",

@@ -118,7 +118,10 @@ impl OutcomeMetrics {
         self.not_done += u64::from(outcome.status != Status::Done);
         let Some(latency) = outcome.latency else {
             self.untimed += 1;
-            self.timeline.demanded(request, None);
+            // What was left out on purpose was not demanded of the device.
+            if outcome.status != Status::Skipped {
+                self.timeline.demanded(request, None);
+            }
             return;
         };
         let delay = outcome.delay.unwrap_or_default();

@@ -1,5 +1,6 @@
 //! What a user can type.
 
+mod beyond;
 mod devices;
 pub(crate) mod generate;
 mod pictures;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_units::Nanos;
 
+pub(crate) use beyond::BeyondArgs;
 pub(crate) use devices::{Check, Prepare, Record, Targets, Verify};
 pub(crate) use generate::Generate;
 pub(crate) use pictures::{LookArgs, Plot, Report};
@@ -185,6 +187,8 @@ pub(crate) struct Sim {
     /// Drive the simulation with this trace instead of the scenario's load
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) beyond: BeyondArgs,
     /// Where all randomness comes from, instead of the scenario's seed
     #[arg(long)]
     pub(crate) seed: Option<u64>,

@@ -51,6 +51,10 @@ fn measure_one(
     options: &LookOptions,
 ) -> anyhow::Result<(Measured, Metadata)> {
     let rows = self_checks(paths)?;
+    let options = &LookOptions {
+        include_unsubmitted: reading.options.include_unsubmitted,
+        ..options.clone()
+    };
     let look = |reader: &mut dyn iosonar_trace::TraceReader| -> Result<_, TraceError> {
         let mut look = Look::new(name, needs, options);
         look.self_check(rows.clone());

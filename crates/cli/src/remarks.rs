@@ -1,7 +1,9 @@
 //! What happened while a trace was read.
 
 use iosonar_report::grouped;
-use iosonar_trace::Metadata;
+use iosonar_scenario::SimulationResult;
+use iosonar_trace::fit::Fitted;
+use iosonar_trace::{Metadata, Remark};
 
 use crate::exit::note;
 
@@ -11,11 +13,42 @@ pub(crate) fn tell(metadata: &Metadata, quiet: bool) {
         return;
     }
     for remark in &metadata.remarks {
-        note(&format!(
-            "{} {} (the first: {})",
-            grouped(remark.count),
-            remark.what,
-            remark.example
-        ));
+        note(&of(remark));
     }
+}
+
+/// A remark, in a line.
+pub(crate) fn of(remark: &Remark) -> String {
+    format!(
+        "{} {} (the first: {})",
+        grouped(remark.count),
+        remark.what,
+        remark.example
+    )
+}
+
+/// What there is to say about the trace that drove a simulation.
+pub(crate) fn of_load(result: &SimulationResult) -> Vec<String> {
+    let mut remarks: Vec<String> = result.remarks.iter().map(of).collect();
+    if !result.fitted.is_nothing() {
+        remarks.push(of_fitted(&result.fitted));
+    }
+    remarks
+}
+
+/// What was changed in a load to fit its target, in a line; empty if nothing was.
+pub(crate) fn of_fitted(fitted: &Fitted) -> String {
+    let parts: Vec<String> = [
+        (fitted.wrapped, "wrapped"),
+        (fitted.moved_back, "moved back from the end"),
+        (fitted.clipped, "cut off at the end"),
+        (fitted.left_out, "left out beyond the end"),
+        (fitted.scaled, "scaled"),
+        (fitted.aligned, "widened to whole blocks"),
+    ]
+    .into_iter()
+    .filter(|(n, _)| *n > 0)
+    .map(|(n, what)| format!("{} requests {what}", grouped(n)))
+    .collect();
+    parts.join(", ")
 }

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use iosonar_trace::fit::{Fitted, Fitter};
 use iosonar_trace::{
-    Batch, Op, Outcome, Place, Reading, Record, Request, Status, TraceError, TraceReader, input,
+    Batch, Op, Outcome, Place, Reading, Record, Remark, Request, Status, TraceError, TraceReader,
+    input,
 };
 use iosonar_units::{Nanos, Sectors};
 
-use crate::fit::{Fitted, Fitter};
 use crate::{Scan, Writes};
 
 /// 64 batches of 4 096 requests: at 500 000 requests/s half a second, and some 10 MB.
@@ -20,6 +21,15 @@ pub(crate) struct Feed {
     pub(crate) batches: Receiver<Result<Batch, TraceError>>,
     /// Batches go back here to be filled again.
     pub(crate) used: Sender<Batch>,
+}
+
+/// What is known of a load when it has been read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fed {
+    /// What was changed to fit.
+    pub(crate) fitted: Fitted,
+    /// What the reading of the load remarked.
+    pub(crate) remarks: Vec<Remark>,
 }
 
 /// The feeder's work, to be run on a thread.
@@ -58,14 +68,14 @@ pub(crate) struct Preparation {
 }
 
 impl Feeder {
-    /// Reads until the end, an error, or until nobody listens any more. Tells what was changed to fit. Where there
+    /// Reads until the end, an error, or until the session has ended. Where there
     /// are several targets, requests get the number of theirs.
-    pub(crate) fn run(self, mut preparation: Preparation, device: Option<u16>) -> Fitted {
+    pub(crate) fn run(self, mut preparation: Preparation, device: Option<u16>) -> Fed {
         let mut reader = match input::open_load(&preparation.path, &preparation.reading) {
             Ok(reader) => reader,
             Err(e) => {
                 drop(self.batches.send(Err(e)));
-                return Fitted::default();
+                return Fed::default();
             }
         };
         let mut fed = 0;
@@ -89,7 +99,10 @@ impl Feeder {
                 break;
             }
         }
-        preparation.fitter.fitted
+        Fed {
+            fitted: preparation.fitter.fitted(),
+            remarks: reader.metadata().remarks.clone(),
+        }
     }
 }
 
@@ -111,6 +124,12 @@ impl Preparation {
             }
             let left_out = !request.op.is_harmless() && self.writes == Writes::Skip;
             if left_out {
+                // It fits the target like the others do; what was changed counts only what is done.
+                let mut fitter = self.fitter;
+                let mut fitted = request;
+                if fitter.apply(&mut fitted) {
+                    request = fitted;
+                }
                 batch.set(row, &skipped(request));
                 continue;
             }

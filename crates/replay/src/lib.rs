@@ -29,7 +29,6 @@ mod conflicts;
 mod engine;
 mod error;
 mod feeder;
-mod fit;
 mod lane;
 mod options;
 mod pacing;
@@ -51,7 +50,7 @@ pub use engine::{
     AccessKind, ConstantLatency, Durability, EngineKind, RingOptions, SimulatedDevice, TaskWork,
 };
 pub use error::ReplayError;
-pub use fit::{Beyond, Fit, Fitted};
+pub use iosonar_trace::fit::{Beyond, Fit, Fitted};
 pub use options::{Data, Intent, Options, Writes};
 pub use pacing::{Pacing, Style};
 pub use prepare::{Prepared, fill, slurp};

@@ -6,9 +6,8 @@ use iosonar_units::{Bytes, Nanos};
 
 use crate::conflicts::{Conflicts, Strong};
 use crate::engine::{Durability, RingOptions};
-use crate::fit::Fit;
 use crate::verify::Verification;
-use crate::{EngineKind, Pacing};
+use crate::{EngineKind, Fit, Pacing};
 
 /// What happens to the requests of a load that would change the target's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

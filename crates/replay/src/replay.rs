@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use iosonar_trace::fit::Fitter;
 use iosonar_trace::transform::beginning;
 use iosonar_trace::{Reading, TraceWriter};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
 use crate::engine::{self, Chosen, Setup, SimulatedDevice, ThreadPool};
 use crate::error::Failure;
-use crate::feeder::{Feeder, Preparation, feeder};
-use crate::fit::{Fitted, Fitter};
+use crate::feeder::{Fed, Feeder, Preparation, feeder};
 use crate::lane::{Bounds, Lane, MOST_LANES, MOST_PLACES, Parts};
 use crate::results::{Counts, results};
+use crate::scan::LONGEST_REQUEST;
 use crate::session::{Ended, Session, Stop};
 use crate::summary::TargetSummary;
 use crate::verify::{Findings, TableLog, Verifier, new_run};
@@ -82,7 +83,7 @@ pub fn replay(
     let lanes = lanes.into_iter().map(|(lane, _)| lane).collect();
 
     let measured_from = zero.saturating_add(options.warmup);
-    let (outcome, counts, written, fitted) = thread::scope(|scope| {
+    let (outcome, counts, written, fed) = thread::scope(|scope| {
         let thread = |name: &str| thread::Builder::new().name(name.to_owned());
         let no_thread = engine_error("start a thread");
         let several = loads.len() > 1;
@@ -120,22 +121,22 @@ pub fn replay(
             .map_err(&no_thread)?;
         let outcome = joined(running.join());
         let (counts, written) = joined(collecting.join());
-        let fitted: Vec<Fitted> = feeding
+        let fed: Vec<Fed> = feeding
             .into_iter()
             .zip(loads)
             .map(|(feeder, load)| {
                 if load.scan.is_known || feeder.is_finished() {
                     joined(feeder.join())
                 } else {
-                    Fitted::default()
+                    Fed::default()
                 }
             })
             .collect();
-        Ok::<_, ReplayError>((outcome, counts, written, fitted))
+        Ok::<_, ReplayError>((outcome, counts, written, fed))
     })?;
     let (outcome, ended) = outcome.map_err(engine_error("set up the engine"))?;
     outcome.map_err(|failure| broken_off(targets, failure))?;
-    let mut summary = summarise(loads, targets, counts, ended, &places, &fitted);
+    let mut summary = summarise(loads, targets, counts, ended, &places, fed);
     notes.extend(engine_note);
     summary.notes.splice(0..0, notes);
     summary.warmup = options.warmup;
@@ -272,7 +273,7 @@ fn preparation(load: &Load, target: &Target, options: &Options, zero: Nanos) -> 
         reading: load.reading.clone(),
         scan: load.scan.clone(),
         writes: options.writes,
-        longest: fitter.longest(load.scan.longest),
+        longest: fitter.longest(load.scan.longest, LONGEST_REQUEST),
         fitter,
         block,
         // All targets have one clock, wherever in its load each begins.
@@ -362,7 +363,7 @@ fn summarise(
     counts: Counts,
     ended: Ended<'_>,
     places: &[u32],
-    fitted: &[Fitted],
+    fed: Vec<Fed>,
 ) -> Summary {
     let Ended {
         engine,
@@ -423,7 +424,7 @@ fn summarise(
         notes: remarks,
         ..Summary::default()
     };
-    for (i, mut lane) in lanes.into_iter().enumerate() {
+    for ((i, mut lane), fed) in lanes.into_iter().enumerate().zip(fed) {
         let verdict = lane.watch.verdict(at, places[i] as usize);
         let watch = &lane.watch;
         summary.verdict = summary.verdict.or(verdict);
@@ -441,7 +442,8 @@ fn summarise(
             most_pushed_back: watch.most_pushed_back,
             episodes: watch.episodes.clone(),
             overload_rate: watch.overload_rate(),
-            fitted: fitted[i],
+            fitted: fed.fitted,
+            remarks: fed.remarks,
             findings: Findings::default(),
             tables: None,
             run: 0,

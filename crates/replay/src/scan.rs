@@ -5,8 +5,10 @@ use std::path::Path;
 use iosonar_trace::{Batch, Op, Place, Reading, Request, TraceError, TraceReader, input};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES, Sector, Sectors};
 
-use crate::fit::{Beyond, Fit, LONGEST_REQUEST};
-use crate::{ReplayError, Target, Writes};
+use crate::{Beyond, Fit, ReplayError, Target, Writes};
+
+/// Linux moves at most 2^31 - 4096 bytes a request (`MAX_RW_COUNT`).
+pub(crate) const LONGEST_REQUEST: Sectors = Sectors::new(((1 << 31) - 4096) / 512);
 
 /// Longer requests of a load that cannot be read beforehand end the replay.
 const LONGEST_UNKNOWN: Sectors = Sectors::new(8192);

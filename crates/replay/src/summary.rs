@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use iosonar_stats::Distribution;
+use iosonar_trace::Remark;
 use iosonar_units::Nanos;
 
 pub use crate::results::Times;
@@ -111,6 +112,8 @@ pub struct TargetSummary {
     pub overload_rate: Option<f64>,
     /// What was changed in the load to fit the target.
     pub fitted: Fitted,
+    /// What the reading of its load remarked: requests that were left out, rows that could not be read.
+    pub remarks: Vec<Remark>,
     /// What is wrong with its contents.
     pub findings: Findings,
     /// What the final pass compares the target with, if one is wanted.

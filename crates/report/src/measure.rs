@@ -81,6 +81,8 @@ pub struct LookOptions {
     pub bad_delay: Nanos,
     /// The size of the device in sectors, where it is known.
     pub device_sectors: Option<u64>,
+    /// Whether requests that were never submitted (skipped, dropped, missed) count as a part of the load.
+    pub include_unsubmitted: bool,
     /// Columns and cells that the sonar diagram may have before they are joined; more serve who zooms.
     pub resolution: (usize, usize),
 }
@@ -95,6 +97,7 @@ impl Default for LookOptions {
             bad_latency: Nanos::from_secs(5),
             bad_delay: Nanos::from_secs(10),
             device_sectors: None,
+            include_unsubmitted: false,
             resolution: (1 << 13, 1 << 17),
         }
     }
@@ -481,8 +484,12 @@ impl Look {
                     Ok(_) => {}
                     Err(error) => break Err(error),
                 }
-                if measuring.is_some() && to_load.send(batch.requests().collect()).is_err() {
-                    break Ok(());
+                if measuring.is_some() {
+                    let load = batch.records().filter(|record| self.is_of_the_load(record));
+                    let load: Vec<Request> = load.map(|record| record.request).collect();
+                    if to_load.send(load).is_err() {
+                        break Ok(());
+                    }
                 }
                 batch.records().for_each(|record| self.add(&record));
             };
@@ -519,9 +526,15 @@ impl Look {
         self.seen.self_check.append(&mut rows);
     }
 
+    /// Whether a record counts as a part of the load: requests that the device never saw are none.
+    fn is_of_the_load(&self, record: &Record) -> bool {
+        self.options.include_unsubmitted || record.outcome.status.was_submitted()
+    }
+
     /// Looks at one record.
     pub fn add(&mut self, record: &Record) {
         let Record { request, outcome } = record;
+        let is_of_the_load = self.is_of_the_load(record);
         let seen = &mut self.seen;
         seen.records += 1;
         seen.first_start = Some(
@@ -535,7 +548,7 @@ impl Look {
                 .entry(status_name(outcome.status))
                 .or_default() += 1;
         }
-        if let Some(load) = &mut self.load {
+        if let (Some(load), true) = (&mut self.load, is_of_the_load) {
             load.push(request);
         }
         // What nobody measured costs nothing.
@@ -555,11 +568,15 @@ impl Look {
 
     fn add_times(&mut self, record: &Record) {
         let Record { request, outcome } = record;
+        let is_of_the_load = self.is_of_the_load(record);
         let (seen, clouds) = (&mut self.seen, &mut self.clouds);
         let is_read = request.op == Op::Read;
         let kind = kind_of(is_read, outcome.pushed_back);
         let start = request.start.as_secs_f64();
-        if clouds.of[View::Addresses as usize].is_some() && request.sectors.get() > 0 {
+        if clouds.of[View::Addresses as usize].is_some()
+            && request.sectors.get() > 0
+            && is_of_the_load
+        {
             let at = request.sector.get() as f64 * SECTOR_BYTES as f64;
             clouds.push(View::Addresses, kind_of(is_read, false), start, at);
         }

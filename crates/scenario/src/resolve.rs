@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use iosonar_raid::Placement;
 use iosonar_raid::rules::Rules;
 use iosonar_trace::Reading;
+use iosonar_trace::fit::Beyond;
 
 use crate::file::{MirrorReadName, ScenarioFile};
 use crate::{ArrayModel, Devices, DiskModel, ScenarioError, read_text};
@@ -29,6 +30,8 @@ pub struct Overrides {
     pub trace: Option<PathBuf>,
     /// Which part of the trace, and how fast.
     pub reading: Reading,
+    /// What happens to requests of the trace beyond the end of the array.
+    pub beyond: Beyond,
     /// Another seed.
     pub seed: Option<u64>,
     /// Another number of replications.

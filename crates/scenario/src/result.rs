@@ -9,7 +9,8 @@ use iosonar_ssd_model::SsdReport;
 use iosonar_stats::{
     BandPoint, BatchMeans, Distribution, Estimate, Sections, cdf_band, mser_5, quantile_of,
 };
-use iosonar_trace::Op;
+use iosonar_trace::fit::Fitted;
+use iosonar_trace::{Op, Remark};
 use iosonar_units::{Nanos, SECTOR_BYTES, Sectors};
 
 /// One run.
@@ -37,6 +38,10 @@ pub struct Replication {
     pub start: Beginning,
     /// Events, utilisations, positioning cases, hash.
     pub run: RunSummary,
+    /// What was remarked while the trace that drives it was read.
+    pub remarks: Vec<Remark>,
+    /// What was changed in the trace to make it fit the array.
+    pub fitted: Fitted,
 }
 
 impl Replication {
@@ -53,6 +58,8 @@ impl Replication {
             sections: sections.then(Sections::of_a_run),
             start: Beginning::default(),
             run: RunSummary::default(),
+            remarks: Vec::new(),
+            fitted: Fitted::default(),
         }
     }
 
@@ -205,6 +212,11 @@ pub struct SimulationResult {
     pub events: u64,
     /// The fingerprint of all runs.
     pub hash: CompletionHash,
+    /// What was remarked while the trace that drives the first run was read: requests that were left out, rows that
+    /// could not be read.
+    pub remarks: Vec<Remark>,
+    /// What was changed in that trace to make it fit the array.
+    pub fitted: Fitted,
     /// How long the computation took by the clock on the wall. The only field that is not the
     /// same every time.
     pub elapsed: Duration,
@@ -277,6 +289,8 @@ pub(crate) struct Accumulator {
     requests: u64,
     events: u64,
     hash: CompletionHash,
+    remarks: Vec<Remark>,
+    fitted: Fitted,
 }
 
 impl Accumulator {
@@ -308,6 +322,8 @@ impl Accumulator {
             requests: 0,
             events: 0,
             hash: CompletionHash::default(),
+            remarks: Vec::new(),
+            fitted: Fitted::default(),
         }
     }
 
@@ -318,6 +334,8 @@ impl Accumulator {
         if number == 0 {
             self.first_batches = replication.batches;
             self.first_sections = replication.sections;
+            self.remarks = replication.remarks;
+            self.fitted = replication.fitted;
             self.utilisation = vec![Vec::new(); run.usage.len()];
             self.busy = vec![Vec::new(); run.usage.len()];
             self.jobs = vec![0.0; run.usage.len()];
@@ -422,6 +440,8 @@ impl Accumulator {
             requests: self.requests,
             events: self.events,
             hash: self.hash,
+            remarks: self.remarks,
+            fitted: self.fitted,
             elapsed,
             reads: self.reads,
             writes: self.writes,

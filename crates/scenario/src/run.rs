@@ -19,7 +19,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::resolve::{Load, Method, Simulation, Warmup};
 use crate::result::Accumulator;
-use crate::source::{Alone, Closed, Synthetic, Trace};
+use crate::source::{Alone, Closed, Held, Synthetic, Trace};
 use crate::{
     ArrayModel, Devices, DiskModel, LevelOptions, Replication, ScenarioError, SimulationResult,
 };
@@ -167,7 +167,6 @@ impl Simulation {
         warmup: u64,
         (outputs, watch): (RunOutputs<'_>, &Watch),
     ) -> Result<Replication, ScenarioError> {
-        let data_sectors = planner.data_sectors();
         let without_events = self.method == Method::Fastest && self.issues_at_once(&planner);
         let mut array = Array::new(planner, devices, self.array.rules)
             .with_controller(self.array.controller)
@@ -187,18 +186,18 @@ impl Simulation {
         };
         match &self.load {
             Load::Synthetic { classes, requests } => {
-                let source = Synthetic {
+                let mut source = Synthetic {
                     load: SyntheticLoad::new(classes.clone(), seed),
                     left: warmup.saturating_add(*requests),
                 };
-                run.collect(source, outputs)
+                run.collect(&mut source, outputs)
             }
             Load::Alone { workload, requests } => {
-                let source = Alone {
+                let mut source = Alone {
                     load: ClosedLoad::new(workload, 1, Nanos::ZERO, seed),
                     left: warmup.saturating_add(*requests),
                 };
-                run.collect(source, outputs)
+                run.collect(&mut source, outputs)
             }
             Load::Closed {
                 workload,
@@ -206,24 +205,36 @@ impl Simulation {
                 think,
                 requests,
             } => {
-                let source = Closed {
+                let mut source = Closed {
                     load: ClosedLoad::new(workload, *outstanding, *think, seed),
                     left: warmup.saturating_add(*requests),
                 };
-                run.collect(source, outputs)
+                run.collect(&mut source, outputs)
             }
-            Load::Trace { path, reading } => {
+            Load::Trace {
+                path,
+                reading,
+                fitter,
+            } => {
                 let whole = matches!(self.array.level, LevelOptions::Linear { .. });
                 let unit = (!whole).then_some(self.array.stripe_unit);
-                let source = Trace::open(path, reading, data_sectors, unit)?;
-                run.collect(source, outputs).map_err(|error| match error {
-                    ScenarioError::NothingMeasured { requests: 0, .. } => {
-                        ScenarioError::NoRequests {
-                            path: path.clone(),
-                            changed: !reading.changes.is_empty(),
-                        }
-                    }
-                    error => error,
+                let mut source = Trace::open(path, reading, *fitter, Held::by(&self.array), unit)?;
+                let replication =
+                    run.collect(&mut source, outputs)
+                        .map_err(|error| match error {
+                            ScenarioError::NothingMeasured { requests: 0, .. } => {
+                                ScenarioError::NoRequests {
+                                    path: path.clone(),
+                                    changed: !reading.changes.is_empty(),
+                                }
+                            }
+                            error => error,
+                        })?;
+                let (remarks, fitted) = source.notes();
+                Ok(Replication {
+                    remarks,
+                    fitted,
+                    ..replication
                 })
             }
         }
@@ -306,7 +317,7 @@ struct Run<'a, D> {
 impl<D: Reporting> Run<'_, D> {
     fn collect(
         self,
-        mut source: impl RequestSource<Error = ScenarioError>,
+        source: &mut impl RequestSource<Error = ScenarioError>,
         outputs: RunOutputs<'_>,
     ) -> Result<Replication, ScenarioError> {
         let mut sink = Sink {
@@ -319,9 +330,9 @@ impl<D: Reporting> Run<'_, D> {
         };
         let mut ssd = None;
         let run = if self.without_events {
-            self.array.run_without_events(&mut source, &mut sink)?
+            self.array.run_without_events(source, &mut sink)?
         } else {
-            let (run, devices) = self.array.run_to_the_end(&mut source, &mut sink)?;
+            let (run, devices) = self.array.run_to_the_end(source, &mut sink)?;
             for report in devices.iter().filter_map(Reporting::report) {
                 let used = report.capacity_used();
                 sink.replication.capacity_used.push(used);

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use iosonar_raid::{Completion, RequestSource};
-use iosonar_trace::{Batch, Place, Reading, Request, TraceError, TraceReader, input};
+use iosonar_trace::fit::{Fitted, Fitter};
+use iosonar_trace::{Batch, Place, Reading, Remark, Request, TraceError, TraceReader, input};
 use iosonar_units::{Nanos, Sectors};
 use iosonar_workload::{ClosedLoad, SyntheticLoad};
 
-use crate::ScenarioError;
+use crate::{ArrayModel, ScenarioError};
 
 /// So many requests of a synthetic load.
 pub(crate) struct Synthetic {
@@ -92,14 +93,50 @@ impl RequestSource for Alone {
     }
 }
 
-/// The requests of a trace, each checked to lie within the array.
+/// The requests of a trace, made to fit and each checked to lie within the array.
 pub(crate) struct Trace {
     reader: Box<dyn TraceReader>,
     path: PathBuf,
     batch: Batch,
     row: usize,
-    data_sectors: u64,
+    fitter: Fitter,
+    on: Held,
     stripe_unit: u64,
+}
+
+/// What holds the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    Ssd,
+    Disk,
+    Array,
+}
+
+impl Held {
+    /// What `array` is to a user: an array of one device is that device.
+    pub(crate) fn by(array: &ArrayModel) -> Self {
+        match (array.disks == 1, array.is_of_ssds()) {
+            (true, true) => Self::Ssd,
+            (true, false) => Self::Disk,
+            (false, _) => Self::Array,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Ssd => "SSD",
+            Self::Disk => "disk",
+            Self::Array => "array",
+        }
+    }
+
+    const fn remedy(self) -> &'static str {
+        match self {
+            Self::Ssd => "use a larger SSD",
+            Self::Disk => "use a larger disk",
+            Self::Array => "give the array more or larger disks",
+        }
+    }
 }
 
 /// Leaves room for queues in the 584 years that 64 bits of nanoseconds hold.
@@ -112,7 +149,8 @@ impl Trace {
     pub(crate) fn open(
         path: &Path,
         reading: &Reading,
-        data_sectors: u64,
+        fitter: Fitter,
+        on: Held,
         stripe_unit: Option<Sectors>,
     ) -> Result<Self, ScenarioError> {
         Ok(Self {
@@ -120,9 +158,15 @@ impl Trace {
             path: path.to_owned(),
             batch: Batch::default(),
             row: 0,
-            data_sectors,
+            fitter,
+            on,
             stripe_unit: stripe_unit.map_or(u64::MAX, |unit| u64::from(unit.get())),
         })
+    }
+
+    /// What was remarked while the trace was read, and what was changed to make it fit.
+    pub(crate) fn notes(&self) -> (Vec<Remark>, Fitted) {
+        (self.reader.metadata().remarks.clone(), self.fitter.fitted())
     }
 }
 
@@ -130,13 +174,19 @@ impl RequestSource for Trace {
     type Error = ScenarioError;
 
     fn next_request(&mut self) -> Result<Option<Request>, ScenarioError> {
-        if self.row == self.batch.len() {
-            self.row = 0;
-            if self.reader.next_batch(&mut self.batch)? == 0 {
-                return Ok(None);
+        let request = loop {
+            if self.row == self.batch.len() {
+                self.row = 0;
+                if self.reader.next_batch(&mut self.batch)? == 0 {
+                    return Ok(None);
+                }
             }
-        }
-        let request = self.batch.request(self.row);
+            let mut request = self.batch.request(self.row);
+            if self.fitter.is_idle() || self.fitter.apply(&mut request) {
+                break request;
+            }
+            self.row += 1;
+        };
         if request.start > LATEST {
             return Err(ScenarioError::Trace(TraceError::Request {
                 place: Place::of(&self.path, self.batch.place(self.row)),
@@ -147,14 +197,16 @@ impl RequestSource for Trace {
                 ),
             }));
         }
-        if request.end().get() > self.data_sectors {
+        if request.end().get() > self.fitter.target_sectors() {
             return Err(ScenarioError::Trace(TraceError::Request {
                 place: Place::of(&self.path, self.batch.place(self.row)),
                 problem: format!(
-                    "the request ends at sector {}, beyond the array's end at {}: give the array \
-                     more or larger disks",
+                    "the request ends at sector {}, beyond the end of the {} at sector {}: {}, or use --fit, \
+                     --wrap or --clip",
                     request.end(),
-                    self.data_sectors
+                    self.on.name(),
+                    self.fitter.target_sectors(),
+                    self.on.remedy()
                 ),
             }));
         }

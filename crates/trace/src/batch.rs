@@ -261,6 +261,12 @@ impl Batch {
         self.status.get(row) == Status::Skipped
     }
 
+    /// Whether no row has another status than [`Status::Done`]; may be false although none has.
+    #[inline]
+    pub(crate) fn are_all_done(&self) -> bool {
+        self.status.is_plain()
+    }
+
     /// Puts all rows on device `number`.
     pub fn set_devices(&mut self, number: u16) {
         self.device.clear();

@@ -38,6 +38,11 @@ impl<T: Copy + Default + PartialEq> OptionalColumn<T> {
         self.values[row] = value;
     }
 
+    /// Whether all values are the default; may be false although they are.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.values.is_empty()
+    }
+
     pub(crate) fn truncate(&mut self, rows: usize) {
         self.values.truncate(rows);
     }

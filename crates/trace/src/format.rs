@@ -111,6 +111,9 @@ pub struct ReadOptions {
     pub delimiter: Option<u8>,
     /// blkparse's `-f` format, where the text was written with one.
     pub blkparse_format: Option<String>,
+    /// Where records are taken as a load: also the requests that were never submitted when they were recorded
+    /// (skipped, dropped, missed).
+    pub include_unsubmitted: bool,
     /// Counts bytes read from files, for progress bars.
     pub progress: Option<Arc<ReadProgress>>,
 }

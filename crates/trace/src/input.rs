@@ -10,6 +10,7 @@ use crate::decompress::{decompressed, peek, read_error};
 use crate::devices::OnlyDevices;
 use crate::formats::kernel::{open_set, set_of};
 use crate::formats::{by_format_name, format_of};
+use crate::submitted::OnlySubmitted;
 use crate::transform::{Change, Merged, OnBackstep, Pasted, Spill, apply_all, extent_of};
 use crate::{ReadOptions, ReadProgress, SortedByStart, Source, TraceError, TraceReader};
 
@@ -190,13 +191,16 @@ pub fn open_changed(path: &Path, reading: &Reading) -> Result<Box<dyn TraceReade
     apply_all(&reading.changes, reader, path, &reading.spill, false)
 }
 
-/// Opens a load: a trace, changed, that is checked to be sorted by start before and after (before, unless
-/// it is told what to do where it is not). Reading ends with a window.
+/// Opens a load: the requests of a trace that were submitted when it was recorded, changed, checked to be sorted by
+/// start before and after (before, unless a change says what to do where it is not). Reading ends with a window.
 ///
 /// # Errors
 /// As [`open_changed`].
 pub fn open_load(path: &Path, reading: &Reading) -> Result<Box<dyn TraceReader>, TraceError> {
     let mut reader = open_with(path, &reading.options)?;
+    if !reading.options.include_unsubmitted {
+        reader = Box::new(OnlySubmitted::new(reader, path));
+    }
     let ordered = |change: &Change| {
         matches!(
             change,

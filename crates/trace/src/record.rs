@@ -150,6 +150,12 @@ impl Status {
     pub const fn is_timed(self) -> bool {
         matches!(self, Self::Done | Self::VerifyFailed)
     }
+
+    /// Whether the device was asked at all: not if the request was left out on purpose, dropped for a conflict, or
+    /// never started.
+    pub const fn was_submitted(self) -> bool {
+        !matches!(self, Self::Dropped | Self::Skipped | Self::Missed)
+    }
 }
 
 /// What became of a request.

@@ -59,6 +59,10 @@ struct FormatArgs {
     /// blkparse text: the format that it was written with (blkparse -f)
     #[arg(long, value_name = "FORMAT")]
     blkparse_format: Option<String>,
+    /// Records as a load: also use requests that were never submitted when they were recorded (skipped,
+    /// dropped, missed)
+    #[arg(long)]
+    include_skipped: bool,
     /// Where loads that must be kept go when they are too large for memory [default: the system's]
     #[arg(long, value_name = "DIR")]
     spill_dir: Option<PathBuf>,
@@ -210,6 +214,7 @@ impl ReadArgs {
             columns,
             delimiter,
             blkparse_format,
+            include_skipped,
             spill_dir,
             spill_memory,
         } = &self.typed.format;
@@ -227,6 +232,7 @@ impl ReadArgs {
                 columns: columns.clone(),
                 delimiter: *delimiter,
                 blkparse_format: blkparse_format.clone(),
+                include_unsubmitted: *include_skipped,
                 progress: None,
             },
             changes: self.changes.clone(),

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use iosonar_replay::verify::{Verification, Verify};
 use iosonar_replay::{
-    Beyond, Conflicts, Data, Durability, EngineKind, Fit, Intent, Options, Pacing, RingOptions,
-    Strong, Style, TaskWork, Writes,
+    Conflicts, Data, Durability, EngineKind, Fit, Intent, Options, Pacing, RingOptions, Strong,
+    Style, TaskWork, Writes,
 };
 use iosonar_units::{Bytes, Nanos};
 
-use super::ReadArgs;
+use super::{BeyondArgs, ReadArgs};
 use crate::commands::replay::Limit;
 
 #[derive(Args, Debug)]
@@ -90,15 +90,8 @@ pub(crate) struct TargetArgs {
     /// Go through the page cache: results are fake, and marked so
     #[arg(long)]
     pub(crate) no_direct: bool,
-    /// Beyond the target's end: begin again at its beginning
-    #[arg(long, group = "beyond")]
-    pub(crate) wrap: bool,
-    /// Beyond the target's end: cut off, or leave out
-    #[arg(long, group = "beyond")]
-    pub(crate) clip: bool,
-    /// Beyond the target's end: scale all positions so that the load fills it
-    #[arg(long, group = "beyond")]
-    pub(crate) fit: bool,
+    #[command(flatten)]
+    pub(crate) beyond: BeyondArgs,
     /// Widen requests to whole blocks of the target
     #[arg(long)]
     pub(crate) align: bool,
@@ -340,14 +333,8 @@ impl TargetArgs {
     }
 
     pub(crate) fn fit(&self) -> Fit {
-        let beyond = match (self.wrap, self.clip, self.fit) {
-            (true, ..) => Beyond::Wrap,
-            (_, true, _) => Beyond::Clip,
-            (.., true) => Beyond::Scale,
-            _ => Beyond::Refuse,
-        };
         Fit {
-            beyond,
+            beyond: self.beyond.beyond(),
             align: self.align,
         }
     }

@@ -28,6 +28,8 @@ struct Measured {
     load: LoadSummary,
     outcome: Option<OutcomeSummary>,
     by: Option<ByKey>,
+    /// Requests that are no part of the load, as they were never submitted.
+    left_out: u64,
     metadata: Metadata,
 }
 
@@ -43,7 +45,10 @@ pub(crate) fn run(args: &Analyze) -> anyhow::Result<Ending> {
         let begin = Instant::now();
         let reading = args.reading.reading()?;
         let measured = progress::while_reading(reading, args.quiet, |reading| {
-            in_order::in_order(paths, reading, |reader| measure(args, paths, reader))
+            let include = reading.options.include_unsubmitted;
+            in_order::in_order(paths, reading, |reader| {
+                measure(args, paths, include, reader)
+            })
         })?;
         remarks::tell(&measured.metadata, args.quiet);
         if let Some(dir) = &args.csv {
@@ -83,6 +88,7 @@ fn stem(path: &Path) -> String {
 fn measure(
     args: &Analyze,
     paths: &[PathBuf],
+    include_unsubmitted: bool,
     reader: &mut dyn TraceReader,
 ) -> Result<Measured, TraceError> {
     let mut load = LoadMetrics::new(LoadOptions {
@@ -103,15 +109,21 @@ fn measure(
     let mut batch = Batch::default();
     // What nobody measured costs nothing.
     let mut has_outcomes = false;
+    let mut left_out = 0;
     while reader.next_batch(&mut batch)? > 0 {
         for record in batch.records() {
-            load.push(&record.request);
+            let is_of_the_load = include_unsubmitted || record.outcome.status.was_submitted();
+            if is_of_the_load {
+                load.push(&record.request);
+            } else {
+                left_out += 1;
+            }
             let is_load = record.outcome == Outcome::default();
             if has_outcomes || !is_load {
                 has_outcomes = true;
                 outcome.push(&record);
             }
-            if let Some(by) = &mut by {
+            if let (Some(by), true) = (&mut by, is_of_the_load) {
                 by.push(&record);
             }
         }
@@ -121,16 +133,21 @@ fn measure(
         .map(|path| path.display().to_string())
         .collect();
     let Some(load) = load.finish() else {
-        return Err(TraceError::Option(format!(
-            "{}: there is no request in what was selected",
-            names.join(", ")
-        )));
+        let names = names.join(", ");
+        return Err(TraceError::Option(match left_out {
+            0 => format!("{names}: there is no request in what was selected"),
+            n => format!(
+                "{names}: none of its {n} requests was submitted when it was recorded, so there is no load; \
+                 --include-skipped takes them all the same"
+            ),
+        }));
     };
     Ok(Measured {
         name: names.join(", "),
         load,
         outcome: outcome.finish(),
         by,
+        left_out,
         metadata: reader.metadata().clone(),
     })
 }

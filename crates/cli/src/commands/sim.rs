@@ -31,7 +31,7 @@ use crate::args::Sim;
 use crate::exit::{Ending, Usage, note, print};
 use crate::files;
 use crate::json::Output;
-use crate::picture;
+use crate::{picture, remarks};
 pub(crate) use describe::{describe as description, headline, per_second};
 pub(crate) use figures::add_response_time;
 use records::FilePerReplication;
@@ -90,6 +90,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
                 unserved.why
             ));
         }
+        note_remarks(args, name, &result);
         write_result(args, name, simulation, &result)?;
         if args.json {
             figures::add_to(&mut json, name, simulation, &result);
@@ -178,6 +179,16 @@ fn where_records_are(path: &Path, simulation: &Simulation) -> String {
     }
 }
 
+/// Prints what there is to say about the trace that drove the simulation.
+fn note_remarks(args: &Sim, name: &str, result: &SimulationResult) {
+    if args.quiet {
+        return;
+    }
+    for remark in remarks::of_load(result) {
+        note(&format!("{name}: {remark}"));
+    }
+}
+
 /// Writes the result where one is asked for.
 fn write_result(
     args: &Sim,
@@ -253,6 +264,7 @@ fn load(args: &Sim, path: &Path, more: Vec<(String, String)>) -> anyhow::Result<
     let overrides = Overrides {
         trace: args.trace.clone(),
         reading: args.reading.reading()?,
+        beyond: args.beyond.beyond(),
         seed: args.seed,
         replications: args.replications,
         set: args.set.iter().cloned().chain(more).collect(),
@@ -455,7 +467,7 @@ fn watched<T>(
 /// What is written above the records: the load's own notices, and where the records come from.
 fn provenance(simulation: &Simulation) -> Result<Metadata, TraceError> {
     let mut metadata = match &simulation.load {
-        Load::Trace { path, reading } => {
+        Load::Trace { path, reading, .. } => {
             input::open_with(path, &reading.options)?.metadata().clone()
         }
         Load::Synthetic { .. } | Load::Alone { .. } | Load::Closed { .. } => Metadata::default(),

@@ -1,9 +1,10 @@
 //! What drives a simulation: the table `[load]`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use iosonar_raid::Placement;
-use iosonar_trace::Reading;
+use iosonar_trace::fit::{Beyond, Fit, Fitter};
+use iosonar_trace::{Batch as Rows, Op, Reading, input};
 use iosonar_units::{Nanos, Sectors};
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, LoadPhase, Size, Workload};
 use toml::Spanned;
@@ -50,6 +51,8 @@ pub enum Load {
         path: PathBuf,
         /// Which part of it, and how fast.
         reading: Box<Reading>,
+        /// What happens to requests beyond the end of the array.
+        fitter: Fitter,
     },
 }
 
@@ -63,6 +66,43 @@ impl Load {
             Self::Alone { .. } | Self::Closed { .. } | Self::Trace { .. } => None,
         }
     }
+}
+
+/// What makes the requests of a trace fit the array.
+fn fitter(
+    check: &Checker<'_>,
+    path: &Path,
+    overrides: &Overrides,
+    data_sectors: u64,
+) -> Result<Fitter, ScenarioError> {
+    let load_end = match overrides.beyond {
+        Beyond::Scale => {
+            if path == Path::new("-") || std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
+                return Err(check.incomplete(
+                    "--fit must know how far the load reaches, and so reads it twice: store it in a file",
+                ));
+            }
+            end_of(path, &overrides.reading)?
+        }
+        Beyond::Refuse | Beyond::Wrap | Beyond::Clip => u64::MAX,
+    };
+    let fit = Fit {
+        beyond: overrides.beyond,
+        align: false,
+    };
+    Ok(Fitter::new(fit, data_sectors, 1, load_end))
+}
+
+/// Where the highest request of a load ends.
+fn end_of(path: &Path, reading: &Reading) -> Result<u64, ScenarioError> {
+    let mut reader = input::open_load(path, reading)?;
+    let (mut rows, mut end) = (Rows::default(), 0);
+    while reader.next_batch(&mut rows)? > 0 {
+        // A flush means the whole device, wherever it is said to be.
+        let placed = rows.requests().filter(|request| request.op != Op::Flush);
+        end = placed.fold(end, |end, request| end.max(request.end().get()));
+    }
+    Ok(end)
 }
 
 /// The longest run: leaves room for queues in the 584 years that 64 bits of nanoseconds hold.
@@ -92,9 +132,11 @@ pub(super) fn load(
                 "[load] has a 'trace' and the laws of a synthetic load: leave one out",
             ));
         }
+        let fitter = fitter(check, &path, overrides, data_sectors)?;
         return Ok(Load::Trace {
             path,
             reading: Box::new(overrides.reading.clone()),
+            fitter,
         });
     }
     let Some(load) = &file.load else {
@@ -107,6 +149,12 @@ pub(super) fn load(
         return Err(check.incomplete(
             "--from, --until, --speed and the other changes of a load are for traces, and the load is \
              synthetic: leave them out, or give a --trace",
+        ));
+    }
+    if overrides.beyond != Beyond::Refuse {
+        return Err(check.incomplete(
+            "--fit, --wrap and --clip are for traces, and the load is synthetic, so it lies within the array: \
+             leave them out, or give a --trace",
         ));
     }
     let block = match &load.block {

@@ -38,8 +38,8 @@ impl Format for Fio {
 
     fn loses(&self) -> Option<&'static str> {
         Some(
-            "times below a microsecond (rounded); flags, class, group; outcomes and think time; the position \
-             of flushes; write-zeroes; wall clock and notices",
+            "times below a microsecond (rounded); flags, class, group; outcomes and think time; requests that were \
+             never submitted; the position of flushes; write-zeroes; wall clock and notices",
         )
     }
 
@@ -244,7 +244,12 @@ impl Writer {
 
 impl TraceWriter for Writer {
     fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
-        for request in batch.requests() {
+        for Record { request, outcome } in batch.records() {
+            // A log is a load, and cannot say of a request that it was never submitted.
+            if !outcome.status.was_submitted() {
+                self.left_out += 1;
+                continue;
+            }
             let action = match request.op {
                 Op::Read => "read",
                 Op::Write => "write",

@@ -44,6 +44,7 @@ fn load(output: &mut Output, measured: &Measured, label: &Label<'_>) {
         output.figure("sectors", &labels, "sector", amount.sectors as f64);
     }
     let none = label(&[]);
+    output.figure("not_submitted", &none, "1", measured.left_out as f64);
     let b = &load.burstiness;
     for (name, unit, value) in [
         ("first_start", "s", load.first.as_secs_f64()),

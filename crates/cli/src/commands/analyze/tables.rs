@@ -13,6 +13,13 @@ use crate::table::Table;
 pub(super) fn text(measured: &Measured) -> String {
     let mut text = format!("{}\n\n", measured.name);
     text += &load(&measured.load);
+    if measured.left_out > 0 {
+        text += &format!(
+            "  left out      {} requests were never submitted when this was recorded, and are no part of the load \
+             (--include-skipped counts them)\n",
+            grouped(measured.left_out)
+        );
+    }
     if let Some(by) = &measured.by {
         let mut table = Table::new(&[
             by.title(),

@@ -12,12 +12,12 @@ use crate::args::generate::Like;
 use crate::exit::{Ending, Usage, print};
 use crate::json::Output;
 use crate::table::Table;
-use crate::{files, progress};
+use crate::{files, progress, remarks};
 
 pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
     files::refuse_same(&args.trace, &args.out)?;
     let reading = args.reading.reading()?;
-    let (likeness, real) = progress::while_reading(reading, args.quiet, |reading| {
+    let (likeness, real, metadata) = progress::while_reading(reading, args.quiet, |reading| {
         let mut reader = input::open_load(&args.trace, reading)?;
         let (mut likeness, mut metrics) = (
             Likeness::default(),
@@ -30,8 +30,9 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
                 metrics.push(&request);
             }
         }
-        anyhow::Ok((likeness, metrics.finish()))
+        anyhow::Ok((likeness, metrics.finish(), reader.metadata().clone()))
     })?;
+    remarks::tell(&metadata, args.quiet);
     let workloads = likeness.workloads();
     let Some(real) = real.filter(|_| !workloads.is_empty()) else {
         return Err(Usage(format!(

@@ -1,12 +1,13 @@
 //! What a replay found out, for people and for programs.
 
 use iosonar_replay::verify::{Findings, Kind};
-use iosonar_replay::{EndedEarly, Episode, Fitted, Summary, TargetSummary, Times, Verdict};
+use iosonar_replay::{EndedEarly, Episode, Summary, TargetSummary, Times, Verdict};
 use iosonar_report::grouped;
 use iosonar_units::{Nanos, SECTOR_BYTES};
 use serde_json::{Value, json};
 
 use crate::json::Output;
+use crate::remarks;
 use crate::table::Table;
 
 /// So many episodes of overload, or ranges of faults, are told one by one.
@@ -163,7 +164,10 @@ fn of_target(target: &TargetSummary, targets: usize) -> String {
             ),
         );
     }
-    let fitted = fitted_text(&target.fitted);
+    for remark in &target.remarks {
+        text += &line("load", &remarks::of(remark));
+    }
+    let fitted = remarks::of_fitted(&target.fitted);
     if !fitted.is_empty() {
         text += &line("fitted", &fitted);
     }
@@ -197,22 +201,6 @@ fn episode_text(episode: &Episode) -> String {
         episode.longest_delay,
         grouped(episode.largest_backlog)
     )
-}
-
-fn fitted_text(fitted: &Fitted) -> String {
-    let parts: Vec<String> = [
-        (fitted.wrapped, "wrapped"),
-        (fitted.moved_back, "moved back from the end"),
-        (fitted.clipped, "cut off at the end"),
-        (fitted.left_out, "left out beyond the end"),
-        (fitted.scaled, "scaled"),
-        (fitted.aligned, "widened to whole blocks"),
-    ]
-    .into_iter()
-    .filter(|(n, _)| *n > 0)
-    .map(|(n, what)| format!("{} requests {what}", grouped(n)))
-    .collect();
-    parts.join(", ")
 }
 
 /// What a verification found, line by line.
@@ -388,6 +376,7 @@ fn target_json(target: &TargetSummary) -> Value {
         "most_pushed_back": target.most_pushed_back,
         "overload": episodes,
         "overload_rate": target.overload_rate,
+        "remarks": target.remarks.iter().map(remarks::of).collect::<Vec<_>>(),
         "fitted": {
             "wrapped": target.fitted.wrapped,
             "moved_back": target.fitted.moved_back,

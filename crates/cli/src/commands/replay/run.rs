@@ -269,14 +269,18 @@ fn provenance(plan: &Plan) -> Result<Metadata, TraceError> {
             "contents were verified or tagged during the replay, which takes time of its own";
         warnings.push(warning.to_owned());
     }
-    if let (Beyond::Wrap, [load], [target]) =
-        (plan.options.fit.beyond, &plan.loads[..], &plan.targets[..])
-    {
+    if let ([load], [target]) = (&plan.loads[..], &plan.targets[..]) {
         let factor = load.scan.wraparound_factor(target.size());
-        if factor > 1.0 {
+        let how = match plan.options.fit.beyond {
+            Beyond::Wrap => Some("wraparound"),
+            Beyond::Scale => Some("scaled"),
+            Beyond::Clip => Some("cut off"),
+            Beyond::Refuse => None,
+        };
+        if let Some(how) = how.filter(|_| factor > 1.0) {
             warnings.push(format!(
-                "wraparound: the load reaches {factor:.2} times as far as the target, so its positions are not \
-                 those of the load"
+                "{how}: the load reaches {factor:.2} times as far as the target, so its positions are not those \
+                 of the load"
             ));
         }
     }

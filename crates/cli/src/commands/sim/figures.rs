@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::describe::{headline, per_second};
 use super::ssds;
 use crate::json::Output;
+use crate::remarks;
 
 pub(super) fn add_to(
     json: &mut Output,
@@ -27,6 +28,7 @@ pub(super) fn add_to(
             "warmup_requests": result.warmup_requests,
             "hash": result.hash.to_string(),
             "system": headline(simulation),
+            "remarks": remarks::of_load(result),
         }),
     );
     let labels = json!({ "scenario": name });

@@ -1,6 +1,7 @@
 //! The same scenarios with other values: a table of all combinations, and curves.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use anyhow::Context;
@@ -16,8 +17,8 @@ use super::{Named, figures, load};
 use crate::args::{CurveKind, Sim};
 use crate::exit::{Ending, Usage, note, print};
 use crate::json::Output;
-use crate::picture;
 use crate::table::Table;
+use crate::{picture, remarks};
 
 /// A key, and the values that it has one after the other.
 pub(crate) type Varied = (String, Vec<String>);
@@ -55,6 +56,12 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
             .map(|(named, values)| simulate(args, named, values))
             .collect::<anyhow::Result<_>>()
     })?;
+    if !args.quiet {
+        // Mostly the same of each: it is the same trace.
+        let results = points.iter().filter_map(|point| point.result.as_ref().ok());
+        let remarks: BTreeSet<String> = results.flat_map(|r| remarks::of_load(r)).collect();
+        remarks.iter().for_each(|remark| note(remark));
+    }
     if args.json {
         print(&as_json(args, &points).text())?;
     } else {

@@ -1,10 +1,9 @@
-//! Requests that do not fit the target: beyond its end, or not aligned to its blocks.
+//! Requests that do not fit a target (a device, a file, a simulated array): beyond its end, or not aligned to its
+//! blocks. A replay and a simulation of the same load change them in the same way.
 
-use iosonar_trace::{Op, Request};
 use iosonar_units::{Sector, Sectors};
 
-/// Linux moves at most 2^31 - 4096 bytes a request (`MAX_RW_COUNT`).
-pub(crate) const LONGEST_REQUEST: Sectors = Sectors::new(((1 << 31) - 4096) / 512);
+use crate::{Op, Request};
 
 /// What happens to requests beyond the target's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,9 +46,16 @@ pub struct Fitted {
     pub scaled: u64,
 }
 
+impl Fitted {
+    /// Whether no request was changed.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Makes requests fit a target.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fitter {
+pub struct Fitter {
     fit: Fit,
     /// The target's, in whole blocks.
     sectors: u64,
@@ -57,13 +63,13 @@ pub(crate) struct Fitter {
     block: u64,
     /// Where the load ends.
     load_end: u64,
-    pub(crate) fitted: Fitted,
+    fitted: Fitted,
 }
 
 impl Fitter {
-    /// For a target of so many sectors, in blocks of `block` sectors, and a load that ends at
-    /// `load_end`.
-    pub(crate) fn new(fit: Fit, sectors: u64, block: u64, load_end: u64) -> Self {
+    /// For a target of `sectors` sectors, in blocks of `block` sectors (a power of two), and a load that ends at
+    /// `load_end`, which [`Beyond::Scale`] scales by.
+    pub fn new(fit: Fit, sectors: u64, block: u64, load_end: u64) -> Self {
         Self {
             fit,
             sectors: sectors & !(block - 1),
@@ -74,27 +80,31 @@ impl Fitter {
     }
 
     /// The target's sectors, in whole blocks.
-    pub(crate) fn target_sectors(&self) -> u64 {
+    pub fn target_sectors(&self) -> u64 {
         self.sectors
     }
 
     /// Whether it changes nothing.
-    pub(crate) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         !self.fit.align && (self.fit.beyond == Beyond::Refuse || self.load_end <= self.sectors)
     }
 
-    /// The longest that a request of `longest` can become.
-    pub(crate) fn longest(&self, longest: Sectors) -> Sectors {
+    /// What it has changed.
+    pub fn fitted(&self) -> Fitted {
+        self.fitted
+    }
+
+    /// The longest that a request of `longest` can become, at most `most`.
+    pub fn longest(&self, longest: Sectors, most: Sectors) -> Sectors {
         match self.fit.align {
             // One block more at either side, as far as they are not covered.
-            true => Sectors::new(longest.get().saturating_add(2 * self.block as u32 - 2))
-                .min(LONGEST_REQUEST),
+            true => Sectors::new(longest.get().saturating_add(2 * self.block as u32 - 2)).min(most),
             false => longest,
         }
     }
 
     /// Makes `request` fit; `false` if it is left out.
-    pub(crate) fn apply(&mut self, request: &mut Request) -> bool {
+    pub fn apply(&mut self, request: &mut Request) -> bool {
         if request.op == Op::Flush {
             // Wherever it is said to be, it means the whole device.
             request.sector = Sector::new(0);

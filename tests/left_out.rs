@@ -1,0 +1,237 @@
+//! Requests that a replay left out are no part of the load that its records are, nor of what was done.
+
+mod scratch;
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use scratch::{Scratch, err, iosonar, out};
+
+/// Of 600 requests every third is a read.
+const REQUESTS: u64 = 600;
+const READS: u64 = 200;
+
+/// The records of a replay that left the writes out, in the order of their starts.
+fn records(scratch: &Scratch) -> PathBuf {
+    let rows: String = (0..REQUESTS)
+        .map(|i| {
+            let op = if i % 3 == 0 { 'R' } else { 'W' };
+            format!("{:.4} ; {} ; 8 ; {op}\n", i as f64 * 5e-4, i * 8)
+        })
+        .collect();
+    let load = scratch.file("mixed.load", rows);
+    let records = scratch.path("reads-only.ios");
+    let replay = iosonar()
+        .args(["replay", "--engine", "simulate", "--skip-writes", "-q"])
+        .arg(&load)
+        .arg("-o")
+        .arg(&records)
+        .output()
+        .unwrap();
+    // The machine may be busy: what is looked at is which requests were done.
+    assert!(
+        matches!(replay.status.code(), Some(0 | 3)),
+        "{}",
+        err(&replay)
+    );
+    records
+}
+
+fn scenario(scratch: &Scratch) -> PathBuf {
+    scratch.file("ssd.toml", "[ssd]\nprofile = \"nvme-gen4-tlc\"\n")
+}
+
+fn run(command: &str, file: &Path, options: &[&str]) -> Output {
+    let run = iosonar().arg(command).arg(file).args(options).output();
+    run.unwrap()
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_str(&out(output)).unwrap_or_else(|e| panic!("{e}: {}", err(output)))
+}
+
+/// A figure without labels other than the input's.
+fn figure(json: &serde_json::Value, name: &str) -> f64 {
+    let metrics = json["metrics"].as_array().unwrap();
+    let found = metrics.iter().find(|m| m["name"] == name);
+    found.unwrap_or_else(|| panic!("no {name}"))["value"]
+        .as_f64()
+        .unwrap()
+}
+
+#[test]
+fn a_simulation_of_records_leaves_out_what_the_replay_left_out_and_says_so() {
+    let scratch = Scratch::new();
+    let (records, scenario) = (records(&scratch), scenario(&scratch));
+    let trace = records.to_str().unwrap();
+    let requests = |options: &[&str]| {
+        let done = scratch.path("done.ios");
+        let options = [
+            &[
+                "--sort",
+                "--trace",
+                trace,
+                "--records",
+                done.to_str().unwrap(),
+            ],
+            options,
+        ]
+        .concat();
+        let sim = run("sim", &scenario, &options);
+        assert!(sim.status.success(), "{}", err(&sim));
+        let info = json(&run("info", &done, &["--json"]));
+        (info["traces"][0]["records"].as_u64().unwrap(), sim)
+    };
+    let (some, sim) = requests(&[]);
+    assert_eq!(some, READS);
+    assert!(
+        err(&sim)
+            .contains("400 requests were skipped when the load was recorded, and are left out"),
+        "{}",
+        err(&sim)
+    );
+    let (_, sim) = requests(&["--json"]);
+    let remark = json(&sim)["scenarios"][0]["remarks"][0].to_string();
+    assert!(remark.contains("400 requests were skipped"), "{remark}");
+    let (all, sim) = requests(&["--include-skipped"]);
+    assert_eq!(all, REQUESTS);
+    assert!(!err(&sim).contains("skipped"), "{}", err(&sim));
+}
+
+#[test]
+fn a_replay_of_records_leaves_out_what_was_left_out_before() {
+    let scratch = Scratch::new();
+    let records = records(&scratch);
+    // No writes are left, so that nothing must be allowed.
+    let options = ["--engine", "simulate", "--sort", "--json"];
+    let summary = json(&run("replay", &records, &options));
+    assert_eq!(figure(&summary, "completed") as u64, READS);
+    assert_eq!(figure(&summary, "requests") as u64, READS);
+    let remark = summary["targets"][0]["remarks"][0].to_string();
+    assert!(remark.contains("400 requests were skipped"), "{remark}");
+    let refused = run(
+        "replay",
+        &records,
+        &[&options[..], &["--include-skipped"]].concat(),
+    );
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        err(&refused).contains("400 of the 600 requests write"),
+        "{}",
+        err(&refused)
+    );
+}
+
+#[test]
+fn a_load_like_records_is_like_what_was_done() {
+    let scratch = Scratch::new();
+    let records = records(&scratch);
+    let made = scratch.path("like.load");
+    let like = iosonar()
+        .args(["generate", "like", "--sort"])
+        .arg(&records)
+        .arg("-o")
+        .arg(&made)
+        .output()
+        .unwrap();
+    assert!(like.status.success(), "{}", err(&like));
+    assert!(
+        err(&like).contains("400 requests were skipped"),
+        "{}",
+        err(&like)
+    );
+    let text = std::fs::read_to_string(&made).unwrap();
+    assert!(
+        text.contains("; R") && !text.contains("; W"),
+        "no writes: {text}"
+    );
+}
+
+#[test]
+fn rates_are_of_what_was_done() {
+    let scratch = Scratch::new();
+    let records = records(&scratch);
+    let rate = |options: &[&str]| {
+        let analysis = json(&run("analyze", &records, &[&["--json"], options].concat()));
+        (
+            figure(&analysis, "requests_per_second"),
+            figure(&analysis, "not_submitted") as u64,
+        )
+    };
+    // The first and the last read are 597 * 0.5 ms apart, the first and the last request 599.
+    let (done, left_out) = rate(&[]);
+    assert!((done - 200.0 / 0.2985).abs() < 1.0, "{done}");
+    assert_eq!(left_out, 400);
+    let (all, none) = rate(&["--include-skipped"]);
+    assert!((all - 600.0 / 0.2995).abs() < 1.0, "{all}");
+    assert_eq!(none, 0);
+    let text = out(&run("analyze", &records, &[]));
+    assert!(
+        text.contains("left out      400 requests were never submitted"),
+        "{text}"
+    );
+
+    let page = scratch.path("page.html");
+    let report = run("report", &records, &["-q", "-o", page.to_str().unwrap()]);
+    assert!(report.status.success(), "{}", err(&report));
+    let page = std::fs::read_to_string(page).unwrap();
+    let at = page.find("requests per second, in the mean").unwrap();
+    let shown: String = page[at..].chars().take(60).collect();
+    assert!(shown.contains(&format!("{done:.1}")), "{shown}");
+    let at = page.find(">writes<").unwrap();
+    let shown: String = page[at..].chars().take(40).collect();
+    assert!(shown.contains(">0, "), "{shown}");
+}
+
+#[test]
+fn records_without_a_submitted_request_are_no_load() {
+    let scratch = Scratch::new();
+    let records = scratch.file(
+        "none.csv",
+        "time_s,sector,sectors,op,status\n0.1,8,8,write,skipped\n0.2,16,8,read,missed\n",
+    );
+    let sim = run(
+        "sim",
+        &scenario(&scratch),
+        &["--trace", records.to_str().unwrap()],
+    );
+    assert_eq!(sim.status.code(), Some(1), "{}", err(&sim));
+    for sim in [sim, run("analyze", &records, &[])] {
+        assert!(
+            err(&sim).contains("none of its 2 requests was submitted"),
+            "{}",
+            err(&sim)
+        );
+    }
+}
+
+#[test]
+fn a_calibration_has_no_times_of_what_was_not_observed() {
+    let scratch = Scratch::new();
+    let records = records(&scratch);
+    let profile = scratch.path("mine.toml");
+    let options = ["--profile", "ssd", "-o", profile.to_str().unwrap()];
+    let fitted = run("calibrate", &records, &options);
+    let words = err(&fitted);
+    assert!(words.contains("  reads: median"), "{words}");
+    assert!(
+        words.contains("  writes: none in the training half, so their times are not known"),
+        "{words}"
+    );
+    let text = std::fs::read_to_string(&profile).unwrap();
+    assert!(
+        text.contains("# No write was recorded: the times of reads stand in."),
+        "{text}"
+    );
+    let json = json(&run(
+        "calibrate",
+        &records,
+        &[&options[..], &["--json"]].concat(),
+    ));
+    let metrics = json["metrics"].as_array().unwrap().iter();
+    let ops: Vec<&str> = metrics
+        .filter(|m| m["name"] == "us_per_kib")
+        .map(|m| m["labels"]["op"].as_str().unwrap())
+        .collect();
+    assert_eq!(ops, ["read"]);
+}
