@@ -134,6 +134,10 @@ addEventListener("load", () => wait(() => document.documentElement.dataset.ready
   document.getElementById("theme").click();
   result.themes = [before, document.documentElement.dataset.theme];
   result.labels = [...document.querySelectorAll("canvas")].every((c) => c.getAttribute("aria-label") && c.tabIndex === 0);
+  const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+  const isFine = (v) => v.labels.length > 2 && v.labels.every((a, i) => a.left >= 0 && a.top >= 0
+    && a.right <= v.canvas.clientWidth && a.bottom <= v.canvas.clientHeight && v.labels.slice(i + 1).every((b) => apart(a, b)));
+  result.cluttered = views.filter((v) => !isFine(v)).map((v) => v.chart.name + ": " + v.labels.map((l) => l.words).join(" "));
   say(result);
 }));
 </script>"#;
@@ -205,6 +209,8 @@ fn in_a_browser_the_page_loads_without_errors_and_zooms() {
     };
     assert_eq!(result["failures"].as_array().unwrap().len(), 0, "{result}");
     assert_eq!(number("requests"), 0.0, "{result}");
+    // No label of an axis touches another, and none is clipped.
+    assert_eq!(result["cluttered"].as_array().unwrap().len(), 0, "{result}");
     assert!(
         number("charts") > 25.0 && number("blank") == 0.0,
         "{result}"

@@ -110,6 +110,8 @@ pub enum Mark {
     Bars(Bars),
     /// Cells, the more points the stronger.
     Heat(Heat),
+    /// Values with their error bars.
+    Estimates(Estimates),
 }
 
 /// A curve. A value that is not finite interrupts it.
@@ -125,8 +127,59 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
     /// How it goes from point to point.
     pub shape: Shape,
-    /// Whether it is broken.
-    pub is_dashed: bool,
+    /// Whether, and how, it is broken.
+    pub dash: Option<Dash>,
+}
+
+/// How a line is broken, in pixels of a picture of the usual size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dash {
+    /// The length of a dash.
+    pub on: f64,
+    /// The gap between two dashes.
+    pub off: f64,
+    /// Where the first dash begins.
+    pub phase: f64,
+}
+
+impl Dash {
+    /// The usual one.
+    pub const USUAL: Self = Self {
+        on: 9.0,
+        off: 6.0,
+        phase: 0.0,
+    };
+
+    /// How one of several lines that may coincide is broken: each fills the gaps of the others. A line that is
+    /// not broken is the ground of the others where it is the first.
+    fn in_turn(dash: Option<Self>, turn: usize, of: usize) -> Option<Self> {
+        if of < 2 {
+            return dash;
+        }
+        let length = match dash {
+            None if turn == 0 => return None,
+            None => 12.0,
+            Some(_) => 5.0,
+        };
+        Some(Self {
+            on: length,
+            off: length * (of - 1) as f64,
+            phase: length * turn as f64,
+        })
+    }
+
+    /// The dashes on a way of this length: from, to.
+    pub(crate) fn pieces(self, length: f64) -> Vec<(f64, f64)> {
+        let period = self.on + self.off;
+        let before = (self.phase / period).ceil() * period;
+        let begins = (0..).map(|i| self.phase - before + f64::from(i) * period);
+        let within = |from: f64| (from.max(0.0), (from + self.on).min(length));
+        begins
+            .take_while(|from| *from < length)
+            .map(within)
+            .filter(|(from, to)| to > from)
+            .collect()
+    }
 }
 
 /// How a curve goes from point to point.
@@ -165,6 +218,19 @@ pub struct Bars {
     pub bins: Vec<(f64, f64, f64, f64)>,
 }
 
+/// Values with their error bars.
+#[derive(Clone, Debug)]
+pub struct Estimates {
+    /// What they are called.
+    pub name: String,
+    /// What the legend says; without text they do not appear there.
+    pub label: String,
+    /// Their colour.
+    pub colour: Colour,
+    /// Place, value, lower and upper end of the error bar; without a bar where these are not finite.
+    pub points: Vec<(f64, f64, f64, f64)>,
+}
+
 /// A heat map.
 #[derive(Clone, Debug)]
 pub struct Heat {
@@ -181,7 +247,7 @@ pub struct Limit {
     pub at: f64,
     /// What came of it.
     pub text: String,
-    /// Whether it was kept.
+    /// Whether it was kept, beyond doubt.
     pub is_kept: bool,
 }
 
@@ -195,14 +261,14 @@ pub struct Table {
 }
 
 /// A colour's place in a legend.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LegendEntry {
     /// `None` for a remark.
     pub colour: Option<Colour>,
     /// What it says.
     pub text: String,
-    /// Whether it stands for a broken line.
-    pub is_dashed: bool,
+    /// How the line is broken that it stands for.
+    pub dash: Option<Dash>,
 }
 
 impl Line {
@@ -227,7 +293,15 @@ impl Line {
     /// The same, broken.
     #[must_use]
     pub fn dashed(mut self) -> Self {
-        self.is_dashed = true;
+        self.dash = Some(Dash::USUAL);
+        self
+    }
+
+    /// The same as one of several lines that may coincide, `turn` of `of`: each stays visible through the gaps
+    /// of the others.
+    #[must_use]
+    pub fn in_turn(mut self, turn: usize, of: usize) -> Self {
+        self.dash = Dash::in_turn(self.dash, turn, of);
         self
     }
 
@@ -259,7 +333,7 @@ impl Mark {
         let entry = |colour, text: &str| LegendEntry {
             colour,
             text: text.to_owned(),
-            is_dashed: false,
+            dash: None,
         };
         match self {
             Self::Cloud(cloud) => {
@@ -270,12 +344,13 @@ impl Mark {
                     .collect()
             }
             Self::Line(line) => vec![LegendEntry {
-                is_dashed: line.is_dashed,
+                dash: line.dash,
                 ..entry(Some(line.colour()), &line.label)
             }],
             Self::Band(band) => vec![entry(Some(band.colour), &band.label)],
             Self::Bars(bars) => vec![entry(Some(bars.colour), &bars.label)],
             Self::Heat(heat) => vec![entry(None, &heat.label)],
+            Self::Estimates(of) => vec![entry(Some(of.colour), &of.label)],
         }
     }
 }
@@ -288,7 +363,7 @@ impl Chart {
         let remark = |text: String| LegendEntry {
             colour: None,
             text,
-            is_dashed: false,
+            dash: None,
         };
         let clouds = || self.clouds();
         if clouds().any(|cloud| cloud.points().is_none()) {
@@ -310,7 +385,8 @@ impl Chart {
 
     /// Gives a chart of curves a linear horizontal axis from zero; bins and cells keep theirs.
     pub fn make_x_linear(&mut self) {
-        let is_curve = |mark: &Mark| matches!(mark, Mark::Line(_) | Mark::Band(_));
+        let is_curve =
+            |mark: &Mark| matches!(mark, Mark::Line(_) | Mark::Band(_) | Mark::Estimates(_));
         if self.x.is_log && self.marks.iter().all(is_curve) {
             self.x.is_log = false;
             self.x.include.push(0.0);
@@ -329,10 +405,14 @@ impl Chart {
     pub fn is_empty(&self) -> bool {
         self.marks.iter().all(|mark| match mark {
             Mark::Cloud(cloud) => cloud.count() == 0,
-            Mark::Line(line) => line.points.is_empty(),
+            Mark::Line(line) => !line
+                .points
+                .iter()
+                .any(|p| p.0.is_finite() && p.1.is_finite()),
             Mark::Band(band) => band.points.is_empty(),
             Mark::Bars(bars) => bars.bins.is_empty(),
             Mark::Heat(heat) => heat.cells.is_empty(),
+            Mark::Estimates(of) => !of.points.iter().any(|p| p.0.is_finite() && p.1.is_finite()),
         })
     }
 }

@@ -101,6 +101,17 @@ impl Chart {
                         });
                     }
                 }
+                Mark::Estimates(of) => {
+                    for &(x, _, low, high) in &of.points {
+                        take(&Row {
+                            mark: "interval",
+                            series: &of.name,
+                            x: Extent::At(x),
+                            y: Extent::Between(low, high),
+                            count: None,
+                        });
+                    }
+                }
                 Mark::Heat(heat) => {
                     for cell in &heat.cells {
                         take(&Row {

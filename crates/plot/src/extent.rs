@@ -64,6 +64,10 @@ impl Extent {
                     extent.add_y(y, low);
                     extent.add_y(y, high);
                 }),
+                Mark::Estimates(of) => of.points.iter().for_each(|&(a, value, low, high)| {
+                    extent.add_x(x, a);
+                    [value, low, high].iter().for_each(|&v| extent.add_y(y, v));
+                }),
                 Mark::Heat(heat) => heat.cells.iter().for_each(|cell| {
                     extent.add_x(x, cell.x.0);
                     extent.add_x(x, cell.x.1);

@@ -31,10 +31,13 @@ mod terminal;
 mod theme;
 mod units;
 
-pub use chart::{Axis, Band, Bars, Chart, Heat, LegendEntry, Limit, Line, Mark, Shape, Table};
+pub use chart::{
+    Axis, Band, Bars, Chart, Dash, Estimates, Heat, LegendEntry, Limit, Line, Mark, Shape, Table,
+};
 pub use cloud::{Cell, CellEdges, CellGrid, Cloud, GridKind, Kind, Point};
 pub use csv::csv_of;
-pub use picture::{Format, PlotError, Size, render};
+pub use picture::{Format, Layout, PlotError, Rectangle, Side, Size, TickLabel};
+pub use picture::{layout, render, render_frame};
 pub use terminal::Terminal;
 pub use theme::{Colour, Rgb, Theme};
 pub use units::{Unit, grouped, seconds};

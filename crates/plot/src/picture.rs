@@ -1,10 +1,15 @@
 //! From a chart to the bytes of a picture.
 
+mod clip;
 mod cloud;
 mod frame;
+mod labels;
+mod layout;
 mod marks;
 mod raster;
 mod sharp;
+mod stroke;
+mod text;
 
 use std::sync::OnceLock;
 
@@ -16,6 +21,8 @@ use plotters::prelude::{BitMapBackend, DrawingArea, DrawingBackend, IntoDrawingA
 use plotters::style::{FontStyle, RGBColor, register_font};
 
 use self::frame::Frame;
+pub use self::labels::{Rectangle, Side, TickLabel};
+pub use self::layout::{Layout, layout};
 use self::sharp::Sharp;
 use crate::chart::{Chart, Mark};
 use crate::extent::Extent;
@@ -85,6 +92,14 @@ fn rgb([r, g, b]: Rgb) -> RGBColor {
     RGBColor(r, g, b)
 }
 
+/// What of a picture is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layers {
+    All,
+    /// Everything but the data.
+    Frame,
+}
+
 /// Draws charts as a whole picture file, one below the other, on the same axes.
 ///
 /// # Errors
@@ -95,19 +110,37 @@ pub fn render(
     size: Size,
     theme: Theme,
 ) -> Result<Vec<u8>, PlotError> {
-    if size.width < 320 || size.height < 240 {
-        return Err(PlotError(format!(
-            "{} x {} pixels are too few, it takes 320 x 240",
-            size.width, size.height
-        )));
-    }
+    render_layers(charts, format, size, theme, Layers::All)
+}
+
+/// Draws the same picture without its data: titles, legends, axes. What differs from [`render`] are the data.
+///
+/// # Errors
+/// As [`render`].
+pub fn render_frame(
+    charts: &[&Chart],
+    format: Format,
+    size: Size,
+    theme: Theme,
+) -> Result<Vec<u8>, PlotError> {
+    render_layers(charts, format, size, theme, Layers::Frame)
+}
+
+fn render_layers(
+    charts: &[&Chart],
+    format: Format,
+    size: Size,
+    theme: Theme,
+    layers: Layers,
+) -> Result<Vec<u8>, PlotError> {
+    check(size)?;
     embed_fonts()?;
     let pixels = (size.width, size.height);
     match format {
         Format::Png => {
             let mut rgb = vec![0; 3 * (size.width * size.height) as usize];
             let backend = BitMapBackend::with_buffer(&mut rgb, pixels);
-            draw_on(Sharp(backend), charts, theme)?;
+            draw_on(Sharp(backend), charts, theme, layers)?;
             let mut png = Vec::new();
             PngEncoder::new_with_quality(&mut png, CompressionType::Default, FilterType::NoFilter)
                 .write_image(&rgb, size.width, size.height, image::ColorType::Rgb8)
@@ -116,32 +149,51 @@ pub fn render(
         }
         Format::Svg => {
             let mut svg = String::new();
-            draw_on(SVGBackend::with_string(&mut svg, pixels), charts, theme)?;
+            let backend = SVGBackend::with_string(&mut svg, pixels);
+            draw_on(backend, charts, theme, layers)?;
+            // A mitre would reach beyond the end of a spike; lines inherit their joins from the whole.
+            let svg = svg.replacen("<svg ", "<svg stroke-linejoin=\"bevel\" ", 1);
             Ok(svg.into_bytes())
         }
     }
+}
+
+fn check(size: Size) -> Result<(), PlotError> {
+    if size.width < 320 || size.height < 240 {
+        return Err(PlotError(format!(
+            "{} x {} pixels are too few, it takes 320 x 240",
+            size.width, size.height
+        )));
+    }
+    Ok(())
+}
+
+/// How much larger than usual everything is on one of so many charts of a picture: everything grows with the
+/// picture; on small ones words stay readable.
+fn zoom(charts: usize, (width, height): (u32, u32)) -> f64 {
+    // Charts below each other are flatter than one alone.
+    let usual = if charts > 1 { 500.0 } else { 720.0 };
+    let each = f64::from(height) / charts as f64;
+    (f64::from(width) / 1280.0)
+        .min(each / usual)
+        .clamp(0.72, 8.0)
 }
 
 fn draw_on<B: DrawingBackend>(
     backend: B,
     charts: &[&Chart],
     theme: Theme,
+    layers: Layers,
 ) -> Result<(), PlotError> {
     let area = backend.into_drawing_area();
     area.fill(&rgb(theme.palette().background))
         .map_err(PlotError::new)?;
     let extents = charts.iter().map(|chart| Extent::of(chart));
     if let Some(extent) = extents.reduce(Extent::union) {
-        // Everything grows with the picture; on small ones words stay readable.
-        let (width, height) = area.dim_in_pixel();
-        // Charts below each other are flatter than one alone.
-        let usual = if charts.len() > 1 { 500.0 } else { 720.0 };
-        let each = f64::from(height) / charts.len() as f64;
-        let zoom = (f64::from(width) / 1280.0)
-            .min(each / usual)
-            .clamp(0.72, 8.0);
+        let zoom = zoom(charts.len(), area.dim_in_pixel());
         for (chart, part) in charts.iter().zip(area.split_evenly((charts.len(), 1))) {
-            draw_chart(&part, chart, theme, &extent, zoom)?;
+            let frame = Frame::new(chart, theme, part.dim_in_pixel(), &extent, zoom)?;
+            draw_chart(&part, &frame, layers)?;
         }
     }
     area.present().map_err(PlotError::new)
@@ -149,18 +201,18 @@ fn draw_on<B: DrawingBackend>(
 
 fn draw_chart<B: DrawingBackend>(
     area: &Area<B>,
-    chart: &Chart,
-    theme: Theme,
-    extent: &Extent,
-    zoom: f64,
+    frame: &Frame<'_>,
+    layers: Layers,
 ) -> Result<(), PlotError> {
-    let frame = Frame::new(chart, theme, area.dim_in_pixel(), extent, zoom)?;
+    let chart = frame.chart;
     let has_cloud = chart.clouds().next().is_some();
     if has_cloud {
         let mut raster = frame.raster();
-        chart
-            .clouds()
-            .for_each(|cloud| cloud::draw(cloud, &mut raster, &frame));
+        if layers == Layers::All {
+            chart
+                .clouds()
+                .for_each(|cloud| cloud::draw(cloud, &mut raster, frame));
+        }
         let size = (raster.width() as u32, raster.height() as u32);
         let corner = (frame.plot.left, frame.plot.top);
         let bitmap: BitMapElement<'_, _> = BitMapElement::with_ref(corner, size, raster.bytes())
@@ -169,19 +221,27 @@ fn draw_chart<B: DrawingBackend>(
     } else {
         frame.draw_grid(area)?;
     }
-    for mark in &chart.marks {
-        match mark {
-            Mark::Cloud(_) => {}
-            Mark::Line(line) => marks::draw_line(area, &frame, line)?,
-            Mark::Band(band) => marks::draw_band(area, &frame, band)?,
-            Mark::Bars(bars) => marks::draw_bars(area, &frame, bars)?,
-            Mark::Heat(heat) => marks::draw_heat(area, &frame, heat)?,
-        }
-    }
-    if let Some(limit) = &chart.limit {
-        marks::draw_limit(area, &frame, limit)?;
+    if layers == Layers::All {
+        draw_marks(area, frame)?;
     }
     frame.draw(area)
+}
+
+fn draw_marks<B: DrawingBackend>(area: &Area<B>, frame: &Frame<'_>) -> Result<(), PlotError> {
+    for mark in &frame.chart.marks {
+        match mark {
+            Mark::Cloud(_) => {}
+            Mark::Line(line) => marks::draw_line(area, frame, line)?,
+            Mark::Band(band) => marks::draw_band(area, frame, band)?,
+            Mark::Bars(bars) => marks::draw_bars(area, frame, bars)?,
+            Mark::Heat(heat) => marks::draw_heat(area, frame, heat)?,
+            Mark::Estimates(estimates) => marks::draw_estimates(area, frame, estimates)?,
+        }
+    }
+    if let Some(limit) = &frame.chart.limit {
+        marks::draw_limit(area, frame, limit)?;
+    }
+    Ok(())
 }
 
 fn embed_fonts() -> Result<(), PlotError> {

@@ -131,6 +131,8 @@ fn log_ticks(from: f64, to: f64, wanted: usize, unit: Unit) -> Vec<Tick> {
         .filter_map(|(decade, digit)| {
             let value = f64::from(digit) * 10_f64.powi(decade);
             let inside = value >= from * 0.999_999 && value <= to * 1.000_001;
+            // There is nothing between whole numbers.
+            let inside = inside && (unit != Unit::Count || decade >= 0);
             let major = match digit {
                 1 => decade.rem_euclid(stride) == 0,
                 2 | 5 => every_five,

@@ -103,11 +103,20 @@ impl Terminal {
             scale(&chart.x, extent.x(), 1.0),
             scale(&chart.y, extent.y(), 1.0),
         );
-        let legend = chart.legend();
-        let head = 1 + usize::from(!chart.subtitle.is_empty()) + chart.warnings.len();
-        let below = 2 + legend.len() + usize::from(chart.limit.is_some());
-        let height = lines.saturating_sub(head + below).max(5);
-        let margin = 10;
+        let palette = self.theme.palette();
+        let head = std::iter::once((&chart.title, palette.text, true))
+            .chain([(&chart.subtitle, palette.muted, false)])
+            .chain(chart.warnings.iter().map(|w| (w, palette.warning, true)))
+            .filter(|(words, ..)| !words.is_empty());
+        let head: Vec<Row> = head
+            .flat_map(|(words, colour, is_bold)| wrapped(words, columns, colour, is_bold))
+            .collect();
+        let below = self.legend(chart, columns);
+        let height = lines.saturating_sub(head.len() + 3 + below.len()).max(5);
+        let y_ticks = y.ticks((height / 3).clamp(2, 10), chart.y.unit);
+        let widest = y_ticks.iter().filter_map(|tick| tick.label.as_ref());
+        let widest = widest.map(|label| label.chars().count()).max();
+        let margin = (widest.unwrap_or(0) + 2).max(10);
         let mut canvas = Canvas {
             width: columns - margin,
             height: 2 * height,
@@ -125,36 +134,8 @@ impl Terminal {
             self.mark(mark, &places, &mut canvas);
         }
         let mut text = String::new();
-        self.line(
-            &mut text,
-            &chart.title,
-            columns,
-            self.theme.palette().text,
-            true,
-        );
-        if !chart.subtitle.is_empty() {
-            self.line(
-                &mut text,
-                &chart.subtitle,
-                columns,
-                self.theme.palette().muted,
-                false,
-            );
-        }
-        for warning in &chart.warnings {
-            self.line(
-                &mut text,
-                warning,
-                columns,
-                self.theme.palette().warning,
-                true,
-            );
-        }
-        let labels = row_labels(
-            &y.ticks((height / 3).clamp(2, 10), chart.y.unit),
-            &places,
-            height,
-        );
+        head.iter().for_each(|row| self.line(&mut text, row));
+        let labels = row_labels(&y_ticks, &places, height);
         for (row, label) in labels.iter().enumerate() {
             let _ = write!(text, "{label:>width$} ", width = margin - 2);
             text.push(if label.is_empty() { '│' } else { '┤' });
@@ -163,52 +144,61 @@ impl Terminal {
         }
         let ticks = x.ticks(((columns - margin) / 14).clamp(2, 10), chart.x.unit);
         text += &foot(&ticks, &places, margin);
+        let name: String = chart.x.name.chars().take(columns - margin).collect();
         self.line(
             &mut text,
-            &format!("{:margin$}{}", "", chart.x.name),
-            columns,
-            self.theme.palette().muted,
-            false,
+            &Row {
+                words: format!("{:margin$}{name}", ""),
+                ..Row::plain(palette.muted)
+            },
         );
-        for entry in &legend {
-            let swatch = match entry.colour {
-                Some(colour) if self.has_colour => {
-                    format!("{}██\x1b[0m ", foreground(self.theme.rgb(colour)))
-                }
-                Some(colour) => format!("{}  ", letter(colour, 9.0)),
-                None => String::new(),
+        below.iter().for_each(|row| self.line(&mut text, row));
+        text
+    }
+
+    /// The lines below the axes: what the colours mean, and what came of the limit.
+    fn legend(&self, chart: &Chart, columns: usize) -> Vec<Row> {
+        const SWATCH: usize = 3;
+        let palette = self.theme.palette();
+        let mut rows = Vec::new();
+        for entry in chart.legend() {
+            let Some(colour) = entry.colour else {
+                rows.extend(wrapped(&entry.text, columns, palette.text, false));
+                continue;
             };
-            text += &swatch;
-            self.line(
-                &mut text,
-                &entry.text,
-                columns.saturating_sub(3),
-                self.theme.palette().text,
-                false,
-            );
+            let mut first = true;
+            for row in wrapped(&entry.text, columns - SWATCH, palette.text, false) {
+                let swatch = match (std::mem::take(&mut first), self.has_colour) {
+                    (true, true) => format!("{}██\x1b[0m ", foreground(self.theme.rgb(colour))),
+                    (true, false) => format!("{}  ", letter(colour, 9.0)),
+                    (false, _) => " ".repeat(SWATCH),
+                };
+                rows.push(Row { swatch, ..row });
+            }
         }
         if let Some(limit) = &chart.limit {
-            let palette = self.theme.palette();
             let colour = if limit.is_kept {
                 palette.good
             } else {
                 palette.warning
             };
-            self.line(&mut text, &limit.text, columns, colour, true);
+            rows.extend(wrapped(&limit.text, columns, colour, true));
         }
-        text
+        rows
     }
 
-    fn line(&self, text: &mut String, words: &str, columns: usize, colour: Rgb, bold: bool) {
-        let clean = words
-            .chars()
-            .map(|c| if c.is_control() { '\u{fffd}' } else { c });
-        let words: String = clean.take(columns).collect();
+    fn line(&self, text: &mut String, row: &Row) {
+        *text += &row.swatch;
         if self.has_colour {
-            let weight = if bold { "\x1b[1m" } else { "" };
-            let _ = writeln!(text, "{weight}{}{words}\x1b[0m", foreground(colour));
+            let weight = if row.is_bold { "\x1b[1m" } else { "" };
+            let _ = writeln!(
+                text,
+                "{weight}{}{}\x1b[0m",
+                foreground(row.colour),
+                row.words
+            );
         } else {
-            let _ = writeln!(text, "{words}");
+            let _ = writeln!(text, "{}", row.words);
         }
     }
 
@@ -246,6 +236,20 @@ impl Terminal {
                     for x in from..to.max(from + 1) {
                         (top..=bottom).for_each(|y| canvas.put(x, y, pixel));
                     }
+                }
+            }
+            Mark::Estimates(of) => {
+                let pixel = Pixel {
+                    colour: self.theme.rgb(of.colour),
+                    letter: letter(of.colour, 9.0),
+                };
+                for &(x, value, low, high) in &of.points {
+                    let (Some(x), Some(at)) = (places.x(x), places.y(value)) else {
+                        continue;
+                    };
+                    let (low, high) = (places.y(low), places.y(high));
+                    let bar = high.unwrap_or(at).min(at)..=low.unwrap_or(at).max(at);
+                    bar.for_each(|y| canvas.put(x, y, pixel));
                 }
             }
             Mark::Heat(heat) => {
@@ -367,6 +371,53 @@ impl Terminal {
             text.push_str("\x1b[0m");
         }
     }
+}
+
+/// A line of words.
+struct Row {
+    /// What stands before them, with its own colour.
+    swatch: String,
+    words: String,
+    colour: Rgb,
+    is_bold: bool,
+}
+
+impl Row {
+    fn plain(colour: Rgb) -> Self {
+        Self {
+            swatch: String::new(),
+            words: String::new(),
+            colour,
+            is_bold: false,
+        }
+    }
+}
+
+/// A text in lines of at most so many columns, broken between words where that is possible.
+fn wrapped(text: &str, columns: usize, colour: Rgb, is_bold: bool) -> Vec<Row> {
+    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let mut lines = vec![Vec::new()];
+    for word in text.split(' ') {
+        let mut word: Vec<char> = word.chars().map(clean).collect();
+        let line = lines.last().map_or(0, Vec::len);
+        if line > 0 && line + 1 + word.len() > columns {
+            lines.push(Vec::new());
+        } else if line > 0 {
+            word.insert(0, ' ');
+        }
+        for c in word {
+            if lines.last().is_none_or(|line| line.len() >= columns) {
+                lines.push(Vec::new());
+            }
+            lines.last_mut().expect("a line was begun").push(c);
+        }
+    }
+    let row = |line: Vec<char>| Row {
+        words: line.into_iter().collect(),
+        is_bold,
+        ..Row::plain(colour)
+    };
+    lines.into_iter().map(row).collect()
 }
 
 fn foreground([r, g, b]: Rgb) -> String {

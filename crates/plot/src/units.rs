@@ -19,6 +19,15 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// What plain numbers are: counts if all of them are whole.
+    pub fn of_numbers(mut values: impl Iterator<Item = f64>) -> Self {
+        if values.all(|value| value.fract() == 0.0) {
+            Self::Count
+        } else {
+            Self::Number
+        }
+    }
+
     /// A value with its unit.
     pub fn text(self, value: f64) -> String {
         match self {

@@ -295,3 +295,22 @@ fn a_picture_too_small_for_a_chart_is_refused() {
         assert!(refused.unwrap_err().to_string().contains("pixels"));
     }
 }
+
+#[test]
+fn what_lies_on_the_border_is_seen() {
+    let orange = |p: &image::Rgb<u8>| p.0[0] > 200 && p.0[2] < 60;
+    let of = |points: &[(f64, f64)]| {
+        let marks = vec![Mark::Line(Line::steps("", Colour::Actual, points.to_vec()))];
+        let mut chart = lines();
+        chart.marks = marks;
+        pixels(&chart).pixels().filter(|p| orange(p)).count()
+    };
+    let nan = f64::NAN;
+    // Nothing at all happened; a single window at the beginning; one at the end.
+    let zeros = of(&[(0.0, 0.0), (1e3, 0.0)]);
+    assert!(zeros > 1800, "{zeros}");
+    let first = of(&[(0.0, 0.6), (1.0, nan), (80_000.0, nan)]);
+    assert!(first > 3, "{first}");
+    let last = of(&[(0.0, nan), (80_000.0, 0.6)]);
+    assert!(last > 3, "{last}");
+}

@@ -106,6 +106,7 @@ fn overlaid(charts: Vec<(&Measured, Chart)>) -> Option<Chart> {
         .iter()
         .map(|(input, _)| input.name.as_str())
         .collect();
+    let all = charts.len();
     let mut whole: Option<Chart> = None;
     for (i, (input, mut chart)) in charts.into_iter().enumerate() {
         let colour = Colour::Curve(i);
@@ -116,11 +117,16 @@ fn overlaid(charts: Vec<(&Measured, Chart)>) -> Option<Chart> {
                 Mark::Line(line) => {
                     line.name = label(line.name());
                     (line.colour, line.label) = (Some(colour), label(&line.label));
+                    *line = std::mem::take(line).in_turn(i, all);
                 }
                 Mark::Band(band) => (band.colour, band.label) = (colour, String::new()),
                 Mark::Bars(bars) => {
                     bars.name = label(&bars.name);
                     (bars.colour, bars.label) = (colour, label(&bars.label));
+                }
+                Mark::Estimates(of) => {
+                    of.name = label(&of.name);
+                    (of.colour, of.label) = (colour, label(&of.label));
                 }
                 Mark::Heat(_) => {}
             }

@@ -154,7 +154,9 @@ fn over_time_where(
             let line = if inputs.len() > 1 {
                 let label = format!("{}: {}", input.name, figure.label);
                 let line = Line::steps(&label, Colour::Curve(i), values);
-                if k == 0 { line } else { line.dashed() }
+                let line = if k == 0 { line } else { line.dashed() };
+                // Inputs with the same load have the same curves.
+                line.in_turn(i, inputs.len())
             } else {
                 let line = Line::steps(figure.label, figure.colour, values);
                 // What was asked for and what was done are mostly the same: both must be seen.

@@ -4,16 +4,19 @@ use plotters::prelude::{DrawingBackend, IntoFont, PathElement, Rectangle};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, FontTransform, TextStyle};
 
-use super::{Area, PlotError, raster::Raster, rgb};
-use crate::chart::{Chart, LegendEntry};
+use super::clip::Clip;
+use super::labels::{AWAY, Edge, Side, TICK, TickLabel, widest};
+use super::{Area, PlotError, raster::Raster, rgb, text};
+use crate::chart::{Chart, Dash, LegendEntry};
 use crate::extent::{Extent, scale};
 use crate::scale::{Scale, Tick};
 use crate::theme::{Palette, Rgb, Theme};
 
-/// An axis with its ends and ticks.
+/// An axis with its ends, its ticks, and their labels as far as there is room for them.
 pub(super) struct Ruler {
     pub(super) scale: Scale,
     pub(super) ticks: Vec<Tick>,
+    pub(super) labels: Vec<TickLabel>,
 }
 
 /// Everything around the data of a chart.
@@ -51,6 +54,16 @@ impl PlotArea {
         self.bottom - self.top
     }
 
+    /// The pixels that data may have: those of the axes' lines too.
+    pub(super) fn clip(&self) -> Clip {
+        Clip {
+            left: self.left,
+            top: self.top,
+            right: self.right,
+            bottom: self.bottom,
+        }
+    }
+
     /// The pixel at a share of the axis, as a fraction of pixels.
     pub(super) fn x(&self, share: f64) -> f64 {
         let from = f64::from(self.left + self.band_left);
@@ -81,10 +94,10 @@ fn bold(size: f64, colour: Rgb) -> TextStyle<'static> {
 const TITLE: f64 = 26.0;
 const SUBTITLE: f64 = 16.0;
 const LABEL: f64 = 18.0;
-const TICK: f64 = 16.0;
 const LEGEND: f64 = 16.0;
 const FOOTER: f64 = 13.0;
-const BAND: f64 = 18.0;
+const SWATCH: f64 = 32.0;
+const BAND: f64 = 22.0;
 
 impl<'a> Frame<'a> {
     /// Lays out a chart on a picture of this size; `extent` may be more than the chart's own.
@@ -101,19 +114,13 @@ impl<'a> Frame<'a> {
         let is_cloud = chart.clouds().next().is_some();
         let x_scale = scale(&chart.x, extent.x(), if is_cloud { 1.0 } else { 0.0 });
         let y_scale = scale(&chart.y, extent.y(), 1.0);
-        let y_ticks = y_scale.ticks((height as usize / 80).clamp(3, 10), chart.y.unit);
-        let widest = y_ticks
-            .iter()
-            .filter_map(|t| t.label.as_ref())
-            .map(|l| l.chars().count());
-        let labels = px(9.0) * widest.max().unwrap_or(3).max(5) as i32;
         let lines = i32::from(!chart.subtitle.is_empty()) + chart.warnings.len() as i32;
         let head = px(18.0 + TITLE + 10.0) + lines * px(SUBTITLE + 6.0);
         let entries = legend.len() + usize::from(chart.limit.is_some());
         let table = chart.table.as_ref().map_or(0, |t| t.rows.len() as i32 + 1);
         let band = |is: bool| if is { px(BAND) } else { 0 };
-        let plot = PlotArea {
-            left: px(44.0) + labels,
+        let mut plot = PlotArea {
+            left: 0,
             top: head + entries as i32 * px(LEGEND + 7.0) + px(10.0),
             right: size.0 - px(34.0),
             bottom: size.1 - px(86.0) - table * px(LEGEND + 5.0) - band(table > 0),
@@ -121,6 +128,21 @@ impl<'a> Frame<'a> {
             band_left: band(extent.bands.left),
             band_top: band(extent.bands.top),
         };
+        let edge = |side, plot| Edge {
+            side,
+            plot,
+            zoom,
+            width: size.0,
+        };
+        // How wide the labels are says where the axis stands.
+        let wanted = (height as usize / 80).clamp(3, 10);
+        let (y_ticks, y_labels) = edge(Side::Left, plot).ticks(&y_scale, chart.y.unit, wanted);
+        plot.left = px(44.0) + (widest(&y_labels).ceil() as i32).max(px(45.0));
+        let shifted = |label: TickLabel| TickLabel {
+            area: label.area.moved(f64::from(plot.left), 0.0),
+            ..label
+        };
+        let y_labels = y_labels.into_iter().map(shifted).collect();
         if plot.height() < px(90.0) || plot.width() < px(160.0) {
             return Err(PlotError(format!(
                 "its title, legend and axes leave no room for the data in {width} x {height} pixels: take a \
@@ -128,16 +150,19 @@ impl<'a> Frame<'a> {
             )));
         }
         let wanted = (f64::from(plot.width()) / zoom / 110.0) as usize;
-        let x_ticks = x_scale.ticks(wanted.clamp(3, 10), chart.x.unit);
+        let (x_ticks, x_labels) =
+            edge(Side::Bottom, plot).ticks(&x_scale, chart.x.unit, wanted.clamp(3, 10));
         Ok(Self {
             chart,
             theme,
             x: Ruler {
                 ticks: x_ticks,
+                labels: x_labels,
                 scale: x_scale,
             },
             y: Ruler {
                 ticks: y_ticks,
+                labels: y_labels,
                 scale: y_scale,
             },
             plot,
@@ -249,21 +274,20 @@ impl<'a> Frame<'a> {
             let mut text_left = left;
             if let Some(colour) = entry.colour {
                 let colour = rgb(palette.rgb(colour));
-                // A swatch, or three for a broken line.
-                let pieces: &[(f64, f64)] = if entry.is_dashed {
-                    &[(0.0, 6.0), (8.0, 14.0), (16.0, 22.0)]
-                } else {
-                    &[(0.0, 22.0)]
+                // A swatch, or as many as a broken line has dashes.
+                let pieces = match entry.dash {
+                    Some(dash) => Dash { phase: 0.0, ..dash }.pieces(SWATCH),
+                    None => vec![(0.0, SWATCH)],
                 };
                 for (from, to) in pieces {
                     let corners = [
-                        (left + self.px(*from), middle - self.px(7.5)),
-                        (left + self.px(*to), middle + self.px(2.5)),
+                        (left + self.px(from), middle - self.px(7.5)),
+                        (left + self.px(to), middle + self.px(2.5)),
                     ];
                     area.draw(&Rectangle::new(corners, colour.filled()))
                         .map_err(PlotError::new)?;
                 }
-                text_left += self.px(32.0);
+                text_left += self.px(SWATCH + 10.0);
             }
             let is_remark = entry.colour.is_none();
             let colour = if is_remark {
@@ -278,7 +302,7 @@ impl<'a> Frame<'a> {
                 (text_left, middle),
                 &style,
                 LEFT_MIDDLE,
-                room,
+                room - (text_left - left),
             )?;
             y += self.px(LEGEND + 7.0);
         }
@@ -306,9 +330,6 @@ impl<'a> Frame<'a> {
                 [(x, plot.bottom), (x, plot.bottom + length(tick))],
                 palette.axis,
             )?;
-            let label = tick.label.as_deref().unwrap_or_default();
-            let at = (x, plot.bottom + self.px(11.0));
-            write(area, label, at, &ticks, CENTRE_TOP, self.size.0)?;
         }
         for tick in &self.y.ticks {
             let y = plot.y(self.y.scale.share(tick.value)).round() as i32;
@@ -317,11 +338,18 @@ impl<'a> Frame<'a> {
                 [(plot.left - length(tick), y), (plot.left, y)],
                 palette.axis,
             )?;
-            let label = tick.label.as_deref().unwrap_or_default();
-            let at = (plot.left - self.px(11.0), y);
-            write(area, label, at, &ticks, RIGHT_MIDDLE, self.size.0)?;
         }
-        self.draw_bands(area, &ticks)?;
+        for label in &self.x.labels {
+            let middle = f64::midpoint(label.area.left, label.area.right).round() as i32;
+            let at = (middle, plot.bottom + self.px(AWAY));
+            write(area, &label.text, at, &ticks, CENTRE_TOP, self.size.0)?;
+        }
+        for label in &self.y.labels {
+            let middle = f64::midpoint(label.area.top, label.area.bottom).round() as i32;
+            let at = (plot.left - self.px(AWAY), middle);
+            write(area, &label.text, at, &ticks, RIGHT_MIDDLE, self.size.0)?;
+        }
+        self.draw_bands(area)?;
         line(
             area,
             [(plot.left, plot.top), (plot.left, plot.bottom)],
@@ -354,36 +382,20 @@ impl<'a> Frame<'a> {
         )
     }
 
-    /// The borders and names of the bands for what is not on an axis.
-    fn draw_bands<B: DrawingBackend>(
-        &self,
-        area: &Area<B>,
-        style: &TextStyle<'_>,
-    ) -> Result<(), PlotError> {
+    /// The borders of the bands for what is not on an axis.
+    fn draw_bands<B: DrawingBackend>(&self, area: &Area<B>) -> Result<(), PlotError> {
         let (plot, colour) = (&self.plot, self.palette().muted);
         if plot.band_bottom > 0 {
             let y = plot.bottom - plot.band_bottom;
             line(area, [(plot.left, y), (plot.right, y)], colour)?;
-            let at = (
-                plot.left - self.px(11.0),
-                plot.bottom - plot.band_bottom / 2,
-            );
-            write(area, "0", at, style, RIGHT_MIDDLE, self.size.0)?;
         }
         if plot.band_top > 0 {
             let y = plot.top + plot.band_top;
             line(area, [(plot.left, y), (plot.right, y)], colour)?;
-            let at = (
-                plot.left - self.px(11.0),
-                plot.top + plot.band_top / 2 - self.px(4.0),
-            );
-            write(area, "none", at, style, RIGHT_MIDDLE, self.size.0)?;
         }
         if plot.band_left > 0 {
             let x = plot.left + plot.band_left;
             line(area, [(x, plot.top), (x, plot.bottom)], colour)?;
-            let at = (plot.left + plot.band_left / 2, plot.bottom + self.px(11.0));
-            write(area, "0", at, style, CENTRE_TOP, self.size.0)?;
         }
         Ok(())
     }
@@ -422,42 +434,34 @@ impl<'a> Frame<'a> {
 /// Writes a line, cut to `room` pixels.
 fn write<B: DrawingBackend>(
     area: &Area<B>,
-    text: &str,
+    words: &str,
     at: (i32, i32),
     style: &TextStyle<'_>,
     (horizontal, vertical): (HPos, VPos),
     room: i32,
 ) -> Result<(), PlotError> {
-    if text.is_empty() {
+    if words.is_empty() {
         return Ok(());
     }
     // No control character belongs into a picture, least of all into XML.
-    let mut text: String = text
+    let mut words: String = words
         .chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })
         .collect();
+    let size = style.font.get_size();
+    let is_bold = matches!(style.font.get_style(), FontStyle::Bold);
     // Letters are at most as wide as high: a short text needs no measuring.
-    let surely_fits = text.chars().count() as f64 * style.font.get_size() < f64::from(room);
-    if !surely_fits {
-        let mut is_cut = false;
-        loop {
-            let (width, _) = area
-                .estimate_text_size(&text, style)
-                .map_err(PlotError::new)?;
-            if width as i32 <= room || text.chars().count() < 4 {
-                break;
-            }
-            let keep = text.chars().count() * room.max(1) as usize / width.max(1) as usize;
-            text = text
-                .chars()
-                .take(keep.saturating_sub(1 + usize::from(!is_cut)))
-                .collect();
-            text.push('…');
-            is_cut = true;
+    let mut length = words.chars().count();
+    let surely_fits = length as f64 * size < f64::from(room);
+    if !surely_fits && text::width(&words, size, is_bold) > f64::from(room) {
+        let cut = |length: usize| words.chars().take(length).chain(['…']).collect::<String>();
+        while length > 3 && text::width(&cut(length), size, is_bold) > f64::from(room) {
+            length -= 1 + length / 64;
         }
+        words = cut(length);
     }
     let style = style.clone().pos(Pos::new(horizontal, vertical));
-    area.draw_text(&text, &style, at).map_err(PlotError::new)
+    area.draw_text(&words, &style, at).map_err(PlotError::new)
 }
 
 const LEFT_TOP: (HPos, VPos) = (HPos::Left, VPos::Top);

@@ -1,24 +1,22 @@
-//! Curves, bands and bars.
+//! Curves, bands and bars: what of them lies in the plotting area.
 
 use plotters::prelude::{DrawingBackend, PathElement, Polygon, Rectangle};
-use plotters::style::Color;
+use plotters::style::{Color, RGBColor};
 
+use super::clip::Pixel;
 use super::frame::Frame;
 use super::{Area, PlotError, rgb};
-use crate::chart::{Band, Bars, Heat, Limit, Line, Shape};
+use crate::chart::{Band, Bars, Dash, Estimates, Heat, Limit, Line, Shape};
 use crate::theme::{Rgb, on_ramp};
 
-/// Pixels of a vertex, limited to where a picture can be: far outside, numbers would not fit.
-fn pixel(frame: &Frame<'_>, x: f64, y: f64) -> (i32, i32) {
-    let plot = &frame.plot;
+/// Farther away than any picture reaches: where a vertex would lie still farther, numbers would not fit.
+const FAR: f64 = 1e6;
+
+/// Pixels of a vertex, which may lie outside the plotting area.
+fn pixel(frame: &Frame<'_>, x: f64, y: f64) -> Pixel {
     let (px, py) = frame.at(x, y);
-    let limit = |v: f64, from: i32, to: i32| {
-        (v.round()).clamp(f64::from(from) - 1.0, f64::from(to) + 1.0) as i32
-    };
-    (
-        limit(px, plot.left, plot.right),
-        limit(py, plot.top, plot.bottom),
-    )
+    let limit = |v: f64| v.round().clamp(-FAR, FAR) as i32;
+    (limit(px), limit(py))
 }
 
 /// What is not on a logarithmic axis, zero most of all, lies at its lower end.
@@ -26,7 +24,7 @@ fn on_axis(value: f64, is_log: bool, least: f64) -> f64 {
     if is_log && value <= 0.0 { least } else { value }
 }
 
-fn vertex(frame: &Frame<'_>, (x, y): (f64, f64)) -> (i32, i32) {
+fn vertex(frame: &Frame<'_>, (x, y): (f64, f64)) -> Pixel {
     let x = on_axis(x, frame.chart.x.is_log, frame.x.scale.ends().0);
     let y = on_axis(y, frame.chart.y.is_log, frame.y.scale.ends().0);
     pixel(frame, x, y)
@@ -34,10 +32,10 @@ fn vertex(frame: &Frame<'_>, (x, y): (f64, f64)) -> (i32, i32) {
 
 /// The vertices of a curve in pixels, in pieces without gaps; of many in one column of pixels, those that
 /// matter: the first, the lowest, the highest, the last.
-fn pieces(frame: &Frame<'_>, points: &[(f64, f64)], shape: Shape) -> Vec<Vec<(i32, i32)>> {
-    let mut pieces: Vec<Vec<(i32, i32)>> = vec![Vec::new()];
-    let mut column: Vec<(i32, i32)> = Vec::new();
-    let close = |column: &mut Vec<(i32, i32)>, piece: &mut Vec<(i32, i32)>| {
+fn pieces(frame: &Frame<'_>, points: &[(f64, f64)], shape: Shape) -> Vec<Vec<Pixel>> {
+    let mut pieces: Vec<Vec<Pixel>> = vec![Vec::new()];
+    let mut column: Vec<Pixel> = Vec::new();
+    let close = |column: &mut Vec<Pixel>, piece: &mut Vec<Pixel>| {
         if column.len() > 4 {
             let (first, last) = (column[0], column[column.len() - 1]);
             let low = column.iter().map(|p| p.1).max().unwrap_or(first.1);
@@ -47,7 +45,7 @@ fn pieces(frame: &Frame<'_>, points: &[(f64, f64)], shape: Shape) -> Vec<Vec<(i3
         }
         piece.append(column);
     };
-    let mut before: Option<(i32, i32)> = None;
+    let mut before: Option<Pixel> = None;
     for &point in points {
         if !point.0.is_finite() || !point.1.is_finite() {
             let piece = pieces.last_mut().expect("there is always one");
@@ -82,8 +80,9 @@ fn pieces(frame: &Frame<'_>, points: &[(f64, f64)], shape: Shape) -> Vec<Vec<(i3
     }
     if let Some(piece) = pieces.last_mut() {
         close(&mut column, piece);
-        piece.dedup();
     }
+    // A piece within one pixel is a point.
+    pieces.iter_mut().for_each(Vec::dedup);
     pieces.retain(|piece| !piece.is_empty());
     pieces
 }
@@ -93,65 +92,113 @@ pub(super) fn draw_line<B: DrawingBackend>(
     frame: &Frame<'_>,
     line: &Line,
 ) -> Result<(), PlotError> {
-    let colour = rgb(frame.palette().rgb(line.colour()));
-    let width = frame.px(2.0).max(1) as u32;
+    let colour = frame.palette().rgb(line.colour());
     for piece in pieces(frame, &line.points, line.shape) {
         if let [only] = piece[..] {
             // One point is no line, and still must be seen.
-            let r = frame.px(2.5);
-            let corners = [(only.0 - r, only.1 - r), (only.0 + r, only.1 + r)];
-            area.draw(&Rectangle::new(corners, colour.filled()))
-                .map_err(PlotError::new)?;
-            continue;
-        }
-        let parts = if line.is_dashed {
-            dashes(&piece, f64::from(frame.px(9.0)), f64::from(frame.px(6.0)))
+            dot(area, frame, only, 2.5, colour)?;
         } else {
-            vec![piece]
-        };
-        for part in parts {
-            area.draw(&PathElement::new(part, colour.stroke_width(width)))
-                .map_err(PlotError::new)?;
+            draw_path(area, frame, &piece, (2.0, line.dash), colour)?;
         }
     }
     Ok(())
 }
 
+/// Draws what of a path lies in the plotting area, with its whole thickness.
+fn draw_path<B: DrawingBackend>(
+    area: &Area<B>,
+    frame: &Frame<'_>,
+    path: &[Pixel],
+    (thickness, dash): (f64, Option<Dash>),
+    colour: Rgb,
+) -> Result<(), PlotError> {
+    let width = frame.px(thickness).max(1);
+    let clip = frame.plot.clip();
+    // What lies on the border is drawn within it.
+    let inner = clip.inset((width + 1) / 2);
+    let parts = match dash {
+        Some(dash) => dashes(path, dash, frame.zoom),
+        None => vec![path.to_vec()],
+    };
+    for part in parts {
+        for within in clip.path(&part) {
+            let mut within: Vec<Pixel> = within.into_iter().map(|p| inner.nearest(p)).collect();
+            within.dedup();
+            if let [only] = within[..] {
+                dot(area, frame, only, 0.5 * thickness, colour)?;
+                continue;
+            }
+            area.draw(&PathElement::new(
+                within,
+                rgb(colour).stroke_width(width as u32),
+            ))
+            .map_err(PlotError::new)?;
+        }
+    }
+    Ok(())
+}
+
+/// A small square at a point, if it is in the plotting area.
+fn dot<B: DrawingBackend>(
+    area: &Area<B>,
+    frame: &Frame<'_>,
+    at: Pixel,
+    radius: f64,
+    colour: Rgb,
+) -> Result<(), PlotError> {
+    let (clip, r) = (frame.plot.clip(), frame.px(radius));
+    if !clip.contains(at) {
+        return Ok(());
+    }
+    let at = clip.inset(r).nearest(at);
+    let corners = [(at.0 - r, at.1 - r), (at.0 + r, at.1 + r)];
+    area.draw(&Rectangle::new(corners, rgb(colour).filled()))
+        .map_err(PlotError::new)
+}
+
 /// Cuts a path into dashes.
-fn dashes(path: &[(i32, i32)], dash: f64, gap: f64) -> Vec<Vec<(i32, i32)>> {
+fn dashes(path: &[Pixel], dash: Dash, zoom: f64) -> Vec<Vec<Pixel>> {
+    let length = |ends: &[Pixel]| {
+        let (dx, dy) = (ends[1].0 - ends[0].0, ends[1].1 - ends[0].1);
+        f64::from(dx).hypot(f64::from(dy))
+    };
+    let whole: f64 = path.windows(2).map(length).sum();
+    let dash = Dash {
+        on: (dash.on * zoom).round().max(1.0),
+        off: (dash.off * zoom).round().max(1.0),
+        phase: (dash.phase * zoom).round(),
+    };
+    let mut pieces = dash.pieces(whole).into_iter().peekable();
     let mut parts = Vec::new();
     let mut part = Vec::new();
-    let (mut drawn, mut left) = (true, dash);
+    let mut way = 0.0;
     for ends in path.windows(2) {
-        let (a, b) = (ends[0], ends[1]);
-        let (dx, dy) = (f64::from(b.0 - a.0), f64::from(b.1 - a.1));
-        let length = dx.hypot(dy);
-        let at = |way: f64| {
-            let share = if length > 0.0 { way / length } else { 0.0 };
-            (
-                a.0 + (dx * share).round() as i32,
-                a.1 + (dy * share).round() as i32,
-            )
-        };
-        let mut way = 0.0;
-        if drawn {
-            part.push(a);
-        }
-        while length - way > left {
-            way += left;
-            if drawn {
-                part.push(at(way));
-                parts.push(std::mem::take(&mut part));
+        let (a, b, end) = (ends[0], ends[1], way + length(ends));
+        let at = |place: f64| {
+            let share = if end > way {
+                (place - way) / (end - way)
             } else {
-                part.push(at(way));
+                0.0
+            };
+            let between = |a: i32, b: i32| a + (f64::from(b - a) * share).round() as i32;
+            (between(a.0, b.0), between(a.1, b.1))
+        };
+        while let Some(&(from, to)) = pieces.peek() {
+            if from >= end {
+                break;
             }
-            drawn = !drawn;
-            left = if drawn { dash } else { gap };
+            if part.is_empty() {
+                part.push(at(from));
+            }
+            if to > end {
+                part.push(b);
+                break;
+            }
+            part.push(at(to));
+            parts.push(std::mem::take(&mut part));
+            pieces.next();
         }
-        left -= length - way;
-        if drawn {
-            part.push(b);
-        }
+        way = end;
     }
     parts.push(part);
     parts.retain(|part| part.len() > 1);
@@ -170,7 +217,11 @@ pub(super) fn draw_band<B: DrawingBackend>(
     let lower = pieces(frame, &edge(|p| p.1), band.shape);
     let colour = rgb(frame.palette().rgb(band.colour));
     for (upper, lower) in upper.into_iter().zip(lower) {
-        let outline: Vec<_> = upper.into_iter().chain(lower.into_iter().rev()).collect();
+        let outline = upper.into_iter().chain(lower.into_iter().rev()).collect();
+        let outline = frame.plot.clip().polygon(outline);
+        if outline.len() < 3 {
+            continue;
+        }
         area.draw(&Polygon::new(outline, colour.mix(0.22).filled()))
             .map_err(PlotError::new)?;
     }
@@ -184,11 +235,8 @@ pub(super) fn draw_bars<B: DrawingBackend>(
 ) -> Result<(), PlotError> {
     let colour = rgb(frame.palette().rgb(bars.colour));
     // Of bars in the same columns of pixels, the highest is seen.
-    let mut before: Option<[(i32, i32); 2]> = None;
-    let draw = |bar: [(i32, i32); 2]| {
-        area.draw(&Rectangle::new(bar, colour.filled()))
-            .map_err(PlotError::new)
-    };
+    let mut before: Option<[Pixel; 2]> = None;
+    let draw = |bar: [Pixel; 2]| rectangle(area, frame, bar, colour);
     for &(from, to, low, high) in &bars.bins {
         if high <= low {
             continue;
@@ -229,8 +277,59 @@ pub(super) fn draw_heat<B: DrawingBackend>(
         let share = (1.0 + f64::from(cell.count)).ln() * scale;
         let colour: Rgb = on_ramp(&frame.palette().heat, share);
         let corners = [(left, top), (right.max(left + 1), bottom.max(top + 1))];
-        area.draw(&Rectangle::new(corners, rgb(colour).filled()))
-            .map_err(PlotError::new)?;
+        rectangle(area, frame, corners, rgb(colour))?;
+    }
+    Ok(())
+}
+
+/// What of a rectangle lies in the plotting area, filled.
+fn rectangle<B: DrawingBackend>(
+    area: &Area<B>,
+    frame: &Frame<'_>,
+    [upper_left, lower_right]: [Pixel; 2],
+    colour: RGBColor,
+) -> Result<(), PlotError> {
+    let clip = frame.plot.clip();
+    let is_outside = lower_right.0 < clip.left
+        || upper_left.0 > clip.right
+        || lower_right.1 < clip.top
+        || upper_left.1 > clip.bottom;
+    if is_outside {
+        return Ok(());
+    }
+    // At least a pixel, and none below the axes' lines, which would hide it.
+    let within = |from: i32, to: i32, least: i32, most: i32| {
+        let from = from.clamp(least, most - 1);
+        (from, to.clamp(from + 1, most))
+    };
+    let (left, right) = within(upper_left.0, lower_right.0, clip.left + 1, clip.right);
+    let (top, bottom) = within(upper_left.1, lower_right.1, clip.top, clip.bottom);
+    let corners = [(left, top), (right, bottom)];
+    area.draw(&Rectangle::new(corners, colour.filled()))
+        .map_err(PlotError::new)
+}
+
+/// A marker at each value, and a bar with caps from one end of its interval to the other.
+pub(super) fn draw_estimates<B: DrawingBackend>(
+    area: &Area<B>,
+    frame: &Frame<'_>,
+    estimates: &Estimates,
+) -> Result<(), PlotError> {
+    let colour = frame.palette().rgb(estimates.colour);
+    let cap = frame.px(5.0);
+    for &(x, value, low, high) in &estimates.points {
+        if !x.is_finite() || !value.is_finite() {
+            continue;
+        }
+        if low.is_finite() && high.is_finite() {
+            let (lower, upper) = (vertex(frame, (x, low)), vertex(frame, (x, high)));
+            draw_path(area, frame, &[lower, upper], (2.0, None), colour)?;
+            for end in [lower, upper] {
+                let path = [(end.0 - cap, end.1), (end.0 + cap, end.1)];
+                draw_path(area, frame, &path, (2.0, None), colour)?;
+            }
+        }
+        dot(area, frame, vertex(frame, (x, value)), 3.5, colour)?;
     }
     Ok(())
 }
@@ -253,9 +352,50 @@ pub(super) fn draw_limit<B: DrawingBackend>(
     };
     let y = frame.plot.y(frame.y.scale.share(limit.at)).round() as i32;
     let path = [(frame.plot.left, y), (frame.plot.right, y)];
-    for part in dashes(&path, f64::from(frame.px(14.0)), f64::from(frame.px(6.0))) {
-        area.draw(&PathElement::new(part, rgb(colour).stroke_width(2)))
-            .map_err(PlotError::new)?;
+    let dash = Dash {
+        on: 14.0,
+        ..Dash::USUAL
+    };
+    draw_path(area, frame, &path, (2.0, Some(dash)), colour)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dashes_follow_the_corners_of_a_path() {
+        let path = [(0, 0), (12, 0), (12, 12)];
+        let dash = |phase| Dash {
+            on: 9.0,
+            off: 6.0,
+            phase,
+        };
+        let parts = dashes(&path, dash(0.0), 1.0);
+        assert_eq!(parts, [vec![(0, 0), (9, 0)], vec![(12, 3), (12, 12)]]);
+        let parts = dashes(&path, dash(6.0), 1.0);
+        assert_eq!(
+            parts,
+            [vec![(6, 0), (12, 0), (12, 3)], vec![(12, 9), (12, 12)]]
+        );
     }
-    Ok(())
+
+    #[test]
+    fn lines_in_turn_fill_each_others_gaps() {
+        for of in 2..5 {
+            let mut covered = vec![0; 600];
+            for turn in 1..of {
+                let dash = Line::default().in_turn(turn, of).dash.unwrap();
+                for (from, to) in dash.pieces(600.0) {
+                    (from as usize..to as usize).for_each(|i| covered[i] += 1);
+                }
+            }
+            assert!(covered.iter().all(|n| *n <= 1), "none hides another");
+            let free = covered.iter().filter(|n| **n == 0).count();
+            assert!(
+                free * of >= 590,
+                "the first is seen as much as each other: {free}"
+            );
+        }
+    }
 }

@@ -1,30 +1,23 @@
-//! A bitmap whose words stand where they should.
+//! A bitmap whose words stand where they should, and whose lines end where they should.
 //!
 //! plotters sets each glyph to whole pixels, forgets its bearing, and rounds glyphs above and below the middle
 //! of the line in different directions: letters stand unevenly, and full stops too high. Here glyphs are set
-//! to fractions of pixels on one baseline.
+//! to fractions of pixels on one baseline. Thick lines are [`Stroke`]s.
 
-use std::sync::OnceLock;
-
-use ab_glyph::{Font, FontRef, ScaleFont, point};
+use ab_glyph::{Font, ScaleFont, point};
 use plotters::prelude::{BitMapBackend, DrawingBackend};
 use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{
     BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingErrorKind, FontStyle,
 };
 
-/// The bitmap of plotters, with letters of our own.
+use super::stroke::Stroke;
+use super::text::{self, fonts};
+
+/// The bitmap of plotters, with letters and lines of our own.
 pub(super) struct Sharp<'a>(pub(super) BitMapBackend<'a>);
 
 type Outcome<'a> = Result<(), DrawingErrorKind<<BitMapBackend<'a> as DrawingBackend>::ErrorType>>;
-
-/// The embedded fonts, regular and bold.
-fn fonts() -> Option<&'static [FontRef<'static>; 2]> {
-    static FONTS: OnceLock<Option<[FontRef<'static>; 2]>> = OnceLock::new();
-    let read = |bytes| FontRef::try_from_slice(bytes).ok();
-    let both = || Some([read(dejavu::sans::regular())?, read(dejavu::sans::bold())?]);
-    FONTS.get_or_init(both).as_ref()
-}
 
 impl<'a> DrawingBackend for Sharp<'a> {
     type ErrorType = <BitMapBackend<'a> as DrawingBackend>::ErrorType;
@@ -68,6 +61,27 @@ impl<'a> DrawingBackend for Sharp<'a> {
         self.0.blit_bitmap(at, size, rgb)
     }
 
+    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
+        &mut self,
+        path: I,
+        style: &S,
+    ) -> Outcome<'a> {
+        let path: Vec<BackendCoord> = path.into_iter().collect();
+        let colour = style.color();
+        if style.stroke_width() < 2 {
+            let mut ends = path.windows(2);
+            return ends.try_for_each(|ends| self.0.draw_line(ends[0], ends[1], style));
+        }
+        let stroke = Stroke::new(&path, style.stroke_width(), self.get_size());
+        stroke.pixels().try_for_each(|(at, cover)| {
+            let colour = BackendColor {
+                alpha: colour.alpha * cover,
+                rgb: colour.rgb,
+            };
+            self.0.draw_pixel(at, colour)
+        })
+    }
+
     fn draw_text<T: BackendTextStyle>(
         &mut self,
         text: &str,
@@ -80,24 +94,14 @@ impl<'a> DrawingBackend for Sharp<'a> {
         let is_bold = matches!(style.style(), FontStyle::Bold);
         let size = style.size() as f32;
         let font = fonts[usize::from(is_bold)].as_scaled(size);
-        // Each glyph with its place on the baseline.
-        let (mut x, mut before, mut glyphs) = (0.0, None, Vec::new());
-        for c in text.chars() {
-            let glyph = font.glyph_id(c);
-            if let Some(before) = before {
-                x += font.kern(before, glyph);
-            }
-            glyphs.push((glyph, x));
-            x += font.h_advance(glyph);
-            before = Some(glyph);
-        }
+        let (glyphs, x) = text::set(text, &font);
         let left = match style.anchor().h_pos {
             HPos::Left => 0.0,
             HPos::Right => -x,
             HPos::Center => -x / 2.0,
         };
         // The line is as high as plotters takes it to be; the baseline lies on a whole pixel.
-        let height = size / 1.24;
+        let height = text::height(style.size()) as f32;
         let top = match style.anchor().v_pos {
             VPos::Top => 0.0,
             VPos::Center => -height / 2.0,

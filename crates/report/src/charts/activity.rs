@@ -1,7 +1,7 @@
 //! The metrics of disk activity over time and by size.
 
 use iosonar_analysis::{Activity, ActivityGroup, SizeClass};
-use iosonar_plot::{Axis, Chart, Colour, Line, Mark, Shape, Unit};
+use iosonar_plot::{Axis, Chart, Colour, Dash, Line, Mark, Shape, Unit};
 use iosonar_units::Nanos;
 
 use super::chart_of;
@@ -81,7 +81,7 @@ pub(crate) fn requests(input: &Measured) -> Option<Chart> {
 }
 
 pub(crate) fn concurrency(input: &Measured) -> Option<Chart> {
-    let y = Axis::from_zero("concurrent requests", Unit::Number);
+    let y = Axis::from_zero("concurrent requests", Unit::Count);
     let mut chart = over_groups(
         input,
         "Concurrency by group of time",
@@ -182,7 +182,7 @@ pub(crate) fn response_time(input: &Measured) -> Option<Chart> {
     )?;
     for mark in chart.marks.iter_mut().skip(2) {
         if let Mark::Line(line) = mark {
-            line.is_dashed = true;
+            line.dash = Some(Dash::USUAL);
             // One entry of the legend stands for all three.
             let label = std::mem::take(&mut line.label);
             if label.ends_with("p75") {

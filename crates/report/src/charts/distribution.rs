@@ -131,6 +131,8 @@ pub(crate) fn cdf(inputs: &[Measured]) -> Option<Chart> {
         let mut marks = curve_with_band(name, of, &member.band, member.colour);
         if let Some(Mark::Line(line)) = marks.last_mut() {
             line.label.clone_from(name);
+            // Of inputs that are alike, each is seen through the gaps of the others.
+            *line = std::mem::take(line).in_turn(i, inputs.len());
             if inputs.len() > 1 && i > 0 {
                 let ks = ks_distance(&of.histogram, &reference.of.histogram);
                 let demerit = demerit(&of.histogram, &reference.of.histogram);
@@ -140,8 +142,6 @@ pub(crate) fn cdf(inputs: &[Measured]) -> Option<Chart> {
                     reference.name
                 );
             }
-            // Curves that hide each other are told apart by their dashes.
-            line.is_dashed = i > 0 && inputs.len() > 1;
         }
         chart.marks.append(&mut marks);
     }
@@ -188,8 +188,7 @@ pub(crate) fn ccdf(inputs: &[Measured]) -> Option<Chart> {
             before = share.unwrap_or(before);
         }
         points.retain(|(value, _)| *value > 0.0);
-        let mut line = Line::steps(name, *colour, points);
-        line.is_dashed = i > 0 && inputs.len() > 1;
+        let line = Line::steps(name, *colour, points).in_turn(i, inputs.len());
         chart.marks.push(Mark::Line(line));
     }
     chart.table = Some(table(&members));
@@ -338,22 +337,22 @@ pub(crate) fn model_ratio(inputs: &[Measured]) -> Option<Chart> {
     let (reference_name, reference) = (&members[0].name, &members[0].of);
     let shares = || (1..1000).map(|i| f64::from(i) / 1000.0);
     let of = |d: &Distribution, p| d.histogram.quantile(p).unwrap_or_default().as_secs_f64();
-    for Member {
-        name,
-        of: distribution,
-        colour,
-        ..
-    } in &members[1..]
-    {
+    let compared = &members[1..];
+    for (i, member) in compared.iter().enumerate() {
+        let Member {
+            name,
+            of: distribution,
+            colour,
+            ..
+        } = member;
         let ratio = |p: f64| (p, of(distribution, p) / of(reference, p));
         let points: Vec<(f64, f64)> = shares()
             .map(ratio)
             .filter(|(_, r)| r.is_finite() && *r > 0.0)
             .collect();
         let label = format!("{name} over {reference_name}");
-        chart
-            .marks
-            .push(Mark::Line(Line::new(&label, *colour, points)));
+        let line = Line::new(&label, *colour, points).in_turn(i, compared.len());
+        chart.marks.push(Mark::Line(line));
     }
     let one = vec![(0.0, 1.0), (1.0, 1.0)];
     chart

@@ -45,7 +45,7 @@ fn times(input: &Measured, quantity: Quantity, kind: &str) -> Option<Chart> {
     numbers().next()?;
     let edge = |bin: i32| 10_f64.powf(f64::from(bin) / BINS_PER_DECADE);
     let x = Axis::log(quantity.name(), Unit::Seconds);
-    let y = Axis::from_zero("requests", Unit::Number);
+    let y = Axis::from_zero("requests", Unit::Count);
     let mut chart = chart_of(input, kind, x, y);
     let names = ["reads", "writes"];
     let mut stacked: BTreeMap<Option<i32>, u64> = BTreeMap::new();
@@ -137,7 +137,7 @@ pub(crate) fn sizes(input: &Measured) -> Option<Chart> {
         .map(|(bin, (reads, writes))| (edge(bin), edge(bin + 1), reads, writes))
         .collect();
     let x = Axis::log("size of the request", Unit::Bytes);
-    let y = Axis::from_zero("requests", Unit::Number);
+    let y = Axis::from_zero("requests", Unit::Count);
     let mut chart = chart_of(input, "Request sizes", x, y);
     chart.marks = stacked(&bins);
     chart
@@ -173,7 +173,7 @@ pub(crate) fn positions(input: &Measured) -> Option<Chart> {
         })
         .collect();
     let x = Axis::from_zero("position on the device", Unit::Bytes);
-    let y = Axis::from_zero("requests", Unit::Number);
+    let y = Axis::from_zero("requests", Unit::Count);
     let mut chart = chart_of(input, "Positions", x, y);
     chart.marks = stacked(&bins);
     chart
@@ -199,9 +199,9 @@ pub(crate) fn repetition(input: &Measured) -> Option<Chart> {
     let load = input.load()?;
     let x = Axis::log(
         "page of 4 KiB, in falling order of its accesses",
-        Unit::Number,
+        Unit::Count,
     );
-    let y = Axis::log("accesses", Unit::Number);
+    let y = Axis::log("accesses", Unit::Count);
     let mut chart = chart_of(input, "Repetition", x, y);
     let mut points: Vec<(f64, f64)> = load
         .repetition

@@ -8,8 +8,8 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use iosonar_plot::{
-    Axis, Band, Bars, CellEdges, Chart, Cloud, Colour, GridKind, Heat, Line, Mark, Rgb, Shape,
-    Theme,
+    Axis, Band, Bars, CellEdges, Chart, Cloud, Colour, Estimates, GridKind, Heat, Line, Mark, Rgb,
+    Shape, Theme,
 };
 use serde_json::{Value, json};
 
@@ -48,6 +48,7 @@ impl Payload {
             Mark::Band(band) => of_band(band),
             Mark::Bars(bars) => of_bars(bars),
             Mark::Heat(heat) => of_heat(heat),
+            Mark::Estimates(estimates) => of_estimates(estimates),
         }
     }
 
@@ -195,7 +196,7 @@ fn of_line(line: &Line) -> Value {
         "name": line.name(),
         "colour": line.colour().name(),
         "steps": line.shape == Shape::Steps,
-        "dashed": line.is_dashed,
+        "dash": line.dash.map(|dash| [dash.on, dash.off, dash.phase]),
         "x": points.iter().map(|p| place(p.0)).collect::<Vec<_>>(),
         "y": points.iter().map(|p| short(p.1)).collect::<Vec<_>>(),
     })
@@ -218,6 +219,16 @@ fn of_bars(bars: &Bars) -> Value {
         "name": bars.name,
         "colour": bars.colour.name(),
         "bins": bars.bins.iter().map(|b| [b.0, b.1, b.2, b.3].map(short)).collect::<Vec<_>>(),
+    })
+}
+
+fn of_estimates(of: &Estimates) -> Value {
+    let point = |p: &(f64, f64, f64, f64)| json!([place(p.0), short(p.1), short(p.2), short(p.3)]);
+    json!({
+        "kind": "estimates",
+        "name": of.name,
+        "colour": of.colour.name(),
+        "points": of.points.iter().map(point).collect::<Vec<_>>(),
     })
 }
 

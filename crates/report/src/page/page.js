@@ -165,7 +165,8 @@
     const decades = Math.log10(to / from);
     if (decades < 0.7) {
       // Deep within a decade, round numbers serve better.
-      const step = step125(((to - from) / wanted) * 0.8);
+      let step = step125(((to - from) / wanted) * 0.8);
+      if (axis.unit === "count") step = Math.max(1, step);
       for (let i = Math.ceil(from / step); i <= Math.floor(to / step); i++) marks.push([i * step, text(i * step, axis.unit)]);
       return marks;
     }
@@ -180,6 +181,7 @@
       for (let digit = 1; digit < 10; digit++) {
         const at = digit * 10 ** d;
         if (at < from * 0.999999 || at > to * 1.000001) continue;
+        if (axis.unit === "count" && at < 1) continue;
         const major = digit === 1 ? ((d % stride) + stride) % stride === 0 : (digit === 2 || digit === 5) && fives;
         marks.push([at, major ? text(at, axis.unit) : null]);
       }
@@ -202,6 +204,7 @@
       if (mark.kind === "line") mark[which].forEach(add);
       if (mark.kind === "band") (which === "x" ? mark.x : mark.low.concat(mark.high)).forEach(add);
       if (mark.kind === "bars") for (const b of mark.bins) (which === "x" ? [b[0], b[1]] : [b[2], b[3]]).forEach(add);
+      if (mark.kind === "estimates") for (const e of mark.points) (which === "x" ? [e[0]] : e.slice(1)).forEach(add);
       if (mark.kind === "heat") for (const c of mark.cells) (which === "x" ? [c[0], c[1]] : [c[2], c[3]]).forEach(add);
     }
     if (axis.range) return axis.range;
@@ -234,7 +237,8 @@
   };
 
   // ---- a chart --------------------------------------------------------------------------------------
-  const LEFT = 84, RIGHT = 16, TOP = 10, BOTTOM = 50, BAND = 12;
+  const LEFT = 84, RIGHT = 16, TOP = 10, BOTTOM = 50, BAND = 20;
+  const FONT = "13px system-ui, 'DejaVu Sans', sans-serif", LINE = 13;
   const views = [];
 
   class View {
@@ -246,6 +250,8 @@
       this.x = this.whole.x;
       this.y = this.whole.y;
       this.bands = { top: false, bottom: false, left: false };
+      this.left = LEFT;
+      this.labels = [];
       this.isSeen = false;
       this.isDue = true;
       this.listen(figure);
@@ -255,8 +261,8 @@
     place() {
       const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
       return {
-        width, height, left: LEFT, top: TOP, right: width - RIGHT, bottom: height - BOTTOM,
-        dataLeft: LEFT + (this.bands.left ? BAND : 0),
+        width, height, left: this.left, top: TOP, right: width - RIGHT, bottom: height - BOTTOM,
+        dataLeft: this.left + (this.bands.left ? BAND : 0),
         dataTop: TOP + (this.bands.top ? BAND : 0),
         dataBottom: height - BOTTOM - (this.bands.bottom ? BAND : 0),
       };
@@ -291,8 +297,15 @@
         }
         for (const side of ["top", "bottom", "left"]) this.bands[side] ||= mark.bands[side];
       }
-      const g = this.canvas.getContext("2d"), p = this.place();
+      const g = this.canvas.getContext("2d");
       g.setTransform(ratio, 0, 0, ratio, 0, 0);
+      g.font = FONT;
+      // How wide the labels are says where the axis stands.
+      const room = this.place();
+      this.ticksY = ticks(this.chart.y, this.y, Math.max(3, (room.bottom - room.top) / 45));
+      const widths = this.ticksY.map(([, words]) => (words ? g.measureText(words).width : 0));
+      this.left = Math.max(LEFT, Math.ceil(Math.max(0, ...widths)) + 32);
+      const p = this.place();
       g.fillStyle = colourOf("background");
       g.fillRect(0, 0, p.width, p.height);
       this.grid(g, p);
@@ -311,7 +324,6 @@
 
     grid(g, p) {
       this.ticksX = ticks(this.chart.x, this.x, Math.max(3, (p.right - p.left) / 110));
-      this.ticksY = ticks(this.chart.y, this.y, Math.max(3, (p.bottom - p.top) / 45));
       g.lineWidth = 1;
       const line = (major, x0, y0, x1, y1) => {
         g.strokeStyle = colourOf(major ? "grid" : "minor");
@@ -333,18 +345,15 @@
     axes(g, p) {
       g.strokeStyle = colourOf("axis");
       g.fillStyle = colourOf("text");
-      g.font = "13px system-ui, 'DejaVu Sans', sans-serif";
+      g.font = FONT;
       g.beginPath();
       g.moveTo(p.left + 0.5, p.top);
       g.lineTo(p.left + 0.5, p.bottom + 0.5);
       g.lineTo(p.right, p.bottom + 0.5);
       g.stroke();
-      g.textAlign = "center";
-      g.textBaseline = "top";
-      for (const [at, words] of this.ticksX) if (words) g.fillText(words, this.px(p, at), p.bottom + 6);
-      g.textAlign = "right";
-      g.textBaseline = "middle";
-      for (const [at, words] of this.ticksY) if (words) g.fillText(words, p.left - 7, this.py(p, at));
+      this.labels = [];
+      this.labelX(g, p);
+      this.labelY(g, p);
       g.strokeStyle = colourOf("muted");
       const border = (x0, y0, x1, y1) => {
         g.beginPath();
@@ -354,11 +363,9 @@
       };
       if (this.bands.bottom) {
         border(p.left, p.dataBottom + 0.5, p.right, p.dataBottom + 0.5);
-        g.fillText("0", p.left - 7, p.bottom - BAND / 2);
       }
       if (this.bands.top) {
         border(p.left, p.dataTop + 0.5, p.right, p.dataTop + 0.5);
-        g.fillText("none", p.left - 7, p.top + BAND / 2);
       }
       if (this.bands.left) border(p.dataLeft + 0.5, p.top, p.dataLeft + 0.5, p.bottom);
       g.font = "14px system-ui, 'DejaVu Sans', sans-serif";
@@ -372,6 +379,32 @@
       g.textBaseline = "top";
       g.fillText(this.chart.y.name, 0, 0, p.bottom - p.top);
       g.restore();
+    }
+
+    // Labels that have room: none touches one before it on its axis, and none leaves the picture.
+    label(g, axis, words, left, top, gap) {
+      const right = left + g.measureText(words).width, bottom = top + LINE;
+      const touches = (o) => o.axis === axis && left < o.right + gap && o.left < right + gap && top < o.bottom && o.top < bottom;
+      if (this.labels.some(touches)) return;
+      this.labels.push({ axis, words, left, top, right, bottom });
+      g.fillText(words, left, top + LINE / 2);
+    }
+    // What bands say comes first: nothing else says it.
+    labelX(g, p) {
+      g.textAlign = "left";
+      g.textBaseline = "middle";
+      const at = (words, x) => {
+        const width = g.measureText(words).width;
+        this.label(g, "x", words, Math.max(0, Math.min(x - width / 2, p.width - 2 - width)), p.bottom + 7, 8);
+      };
+      if (this.bands.left) at("0", p.left + BAND / 2);
+      for (const [place, words] of this.ticksX) if (words) at(words, this.px(p, place));
+    }
+    labelY(g, p) {
+      const at = (words, y) => this.label(g, "y", words, p.left - 7 - g.measureText(words).width, y - LINE / 2, 0);
+      if (this.bands.bottom) at("0", Math.max(p.bottom - BAND / 2, p.dataBottom + LINE + 1));
+      if (this.bands.top) at("none", Math.min(p.top + BAND / 2, p.dataTop - LINE - 1));
+      for (const [place, words] of this.ticksY) if (words) at(words, this.py(p, place));
     }
 
     limit(g, p) {
@@ -513,11 +546,17 @@
     line(g, p, mark) {
       g.strokeStyle = colourOf(mark.colour);
       g.lineWidth = 2;
-      if (mark.dashed) g.setLineDash([8, 5]);
+      if (mark.dash) {
+        g.setLineDash([mark.dash[0], mark.dash[1]]);
+        g.lineDashOffset = -mark.dash[2];
+      }
       g.beginPath();
       this.path(g, p, mark.x, mark.y, mark.steps);
+      // A mitre would reach beyond the end of a spike.
+      g.lineJoin = "bevel";
       g.stroke();
       g.setLineDash([]);
+      g.lineDashOffset = 0;
     }
 
     band(g, p, mark) {
@@ -543,6 +582,26 @@
         const x0 = this.px(p, from), x1 = this.px(p, to), y0 = this.py(p, high), y1 = this.py(p, low);
         const gap = x1 - x0 > 4 ? 1 : 0;
         g.fillRect(x0, Math.min(y0, y1 - 1), Math.max(1, x1 - x0 - gap), Math.max(1, y1 - y0));
+      }
+    }
+
+    estimates(g, p, mark) {
+      g.strokeStyle = g.fillStyle = colourOf(mark.colour);
+      g.lineWidth = 2;
+      for (const [at, mean, low, high] of mark.points) {
+        if (at === null || mean === null) continue;
+        const x = this.px(p, at);
+        if (low !== null && high !== null) {
+          g.beginPath();
+          g.moveTo(x, this.py(p, low));
+          g.lineTo(x, this.py(p, high));
+          for (const end of [low, high]) {
+            g.moveTo(x - 5, this.py(p, end));
+            g.lineTo(x + 5, this.py(p, end));
+          }
+          g.stroke();
+        }
+        g.fillRect(x - 3.5, this.py(p, mean) - 3.5, 7, 7);
       }
     }
 

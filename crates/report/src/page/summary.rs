@@ -247,12 +247,15 @@ pub(super) fn figure(chart: &Chart, number: usize) -> String {
     text += "<ul class=\"legend\">\n";
     for entry in &legend {
         let swatch = entry.colour.map_or_else(String::new, |colour| {
-            let class = if entry.is_dashed {
-                " class=\"dashed\""
-            } else {
-                ""
+            let (class, dash) = match entry.dash {
+                Some(dash) => (
+                    " class=\"dashed\"",
+                    format!(";--on:{}px;--off:{}px", dash.on, dash.off),
+                ),
+                None => ("", String::new()),
             };
-            format!("<i{class} style=\"--swatch:var(--{})\"></i>", colour.name())
+            let colour = colour.name();
+            format!("<i{class} style=\"--swatch:var(--{colour}){dash}\"></i>")
         });
         text += &format!("<li>{swatch}{}</li>\n", escaped(&entry.text));
     }

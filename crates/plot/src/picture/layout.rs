@@ -1,0 +1,59 @@
+//! Where everything stands in a picture, without drawing it.
+
+use super::frame::Frame;
+use super::labels::{Rectangle, TickLabel};
+use super::{PlotError, Size, check, zoom};
+use crate::chart::Chart;
+use crate::extent::Extent;
+use crate::theme::Theme;
+
+/// Where the parts of a chart stand in a picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    /// The chart's part of the picture.
+    pub whole: Rectangle,
+    /// The plotting area: no data are drawn outside.
+    pub plot: Rectangle,
+    /// The labels of both axes, as wide and as high as they are drawn.
+    pub labels: Vec<TickLabel>,
+}
+
+/// Where the parts of charts stand when they are drawn as a picture of this size.
+///
+/// # Errors
+/// If the size is too small.
+pub fn layout(charts: &[&Chart], size: Size) -> Result<Vec<Layout>, PlotError> {
+    check(size)?;
+    let extents = charts.iter().map(|chart| Extent::of(chart));
+    let Some(extent) = extents.reduce(Extent::union) else {
+        return Ok(Vec::new());
+    };
+    let zoom = zoom(charts.len(), (size.width, size.height));
+    // As the drawing area is split: the first parts get what is left over.
+    let n = charts.len() as u32;
+    let begin = |i: usize| i as u32 * (size.height / n) + (i as u32).min(size.height % n);
+    let parts = charts.iter().enumerate().map(|(i, chart)| {
+        let part = (size.width, begin(i + 1) - begin(i));
+        let frame = Frame::new(chart, Theme::Light, part, &extent, zoom)?;
+        let top = f64::from(begin(i));
+        let rectangle = |left: i32, top: i32, right: i32, bottom: i32| Rectangle {
+            left: f64::from(left),
+            top: f64::from(top),
+            right: f64::from(right),
+            bottom: f64::from(bottom),
+        };
+        let plot = &frame.plot;
+        let labels = frame.x.labels.iter().chain(&frame.y.labels);
+        Ok(Layout {
+            whole: rectangle(0, 0, part.0 as i32, part.1 as i32).moved(0.0, top),
+            plot: rectangle(plot.left, plot.top, plot.right, plot.bottom).moved(0.0, top),
+            labels: labels
+                .map(|label| TickLabel {
+                    area: label.area.moved(0.0, top),
+                    ..label.clone()
+                })
+                .collect(),
+        })
+    });
+    parts.collect()
+}

@@ -1,0 +1,42 @@
+//! The embedded fonts, and how wide words are in them.
+
+use std::sync::OnceLock;
+
+use ab_glyph::{Font, FontRef, GlyphId, PxScaleFont, ScaleFont};
+
+/// The embedded fonts, regular and bold.
+pub(super) fn fonts() -> Option<&'static [FontRef<'static>; 2]> {
+    static FONTS: OnceLock<Option<[FontRef<'static>; 2]>> = OnceLock::new();
+    let read = |bytes| FontRef::try_from_slice(bytes).ok();
+    let both = || Some([read(dejavu::sans::regular())?, read(dejavu::sans::bold())?]);
+    FONTS.get_or_init(both).as_ref()
+}
+
+/// The glyphs of a text with their places on the baseline, and where the next one would be.
+pub(super) fn set(text: &str, font: &PxScaleFont<&FontRef<'static>>) -> (Vec<(GlyphId, f32)>, f32) {
+    let (mut x, mut before, mut glyphs) = (0.0, None, Vec::new());
+    for c in text.chars() {
+        let glyph = font.glyph_id(c);
+        if let Some(before) = before {
+            x += font.kern(before, glyph);
+        }
+        glyphs.push((glyph, x));
+        x += font.h_advance(glyph);
+        before = Some(glyph);
+    }
+    (glyphs, x)
+}
+
+/// How wide a text is in pixels; without fonts, as wide as it can be.
+pub(super) fn width(text: &str, size: f64, is_bold: bool) -> f64 {
+    let Some(fonts) = fonts() else {
+        return text.chars().count() as f64 * size;
+    };
+    let font = fonts[usize::from(is_bold)].as_scaled(size as f32);
+    f64::from(set(text, &font).1)
+}
+
+/// How high a line of text is in pixels.
+pub(super) fn height(size: f64) -> f64 {
+    size / 1.24
+}
