@@ -75,10 +75,10 @@ pub struct LookOptions {
     pub group: Nanos,
     /// How working sets are counted.
     pub working_sets: WorkingSets,
-    /// Latencies should not exceed this.
-    pub bad_latency: Nanos,
-    /// Delays should not exceed this.
-    pub bad_delay: Nanos,
+    /// Latencies should not exceed this; `None` if nothing is demanded of them.
+    pub bad_latency: Option<Nanos>,
+    /// Delays should not exceed this; `None` if nothing is demanded of them.
+    pub bad_delay: Option<Nanos>,
     /// The size of the device in sectors, where it is known.
     pub device_sectors: Option<u64>,
     /// Whether requests that were never submitted (skipped, dropped, missed) count as a part of the load.
@@ -94,8 +94,8 @@ impl Default for LookOptions {
             window: None,
             group: Nanos::from_secs(60),
             working_sets: WorkingSets::default(),
-            bad_latency: Nanos::from_secs(5),
-            bad_delay: Nanos::from_secs(10),
+            bad_latency: None,
+            bad_delay: None,
             device_sectors: None,
             include_unsubmitted: false,
             resolution: (1 << 13, 1 << 17),
@@ -274,8 +274,8 @@ pub(crate) struct Beyond {
 }
 
 impl Beyond {
-    fn push(&mut self, value: Nanos, limit: Nanos, start: Nanos) {
-        if value > limit {
+    fn push(&mut self, value: Nanos, limit: Option<Nanos>, start: Nanos) {
+        if limit.is_some_and(|limit| value > limit) {
             self.count += 1;
             self.first = Some(self.first.map_or(start, |first| first.min(start)));
         }
@@ -838,12 +838,18 @@ impl Measured {
     /// What must be known before a picture is believed: results that are fake, a load that was changed.
     pub fn warnings(&self) -> Vec<String> {
         let notices = || self.seen.metadata.notices.iter();
-        let fakes = notices().filter_map(|line| line.strip_prefix(FAKE_NOTICE));
+        let fakes = self.fakes();
         let others = notices().filter_map(|line| line.strip_prefix(WARNING_NOTICE));
         fakes
             .map(|fake| format!("FAKE: {fake}"))
             .chain(others.map(str::to_owned))
             .collect()
+    }
+
+    /// Why the figures are not those of a device.
+    pub(crate) fn fakes(&self) -> impl Iterator<Item = &str> {
+        let notices = self.seen.metadata.notices.iter();
+        notices.filter_map(|line| line.strip_prefix(FAKE_NOTICE))
     }
 
     /// What is left out of a picture of times: requests that are not shown.

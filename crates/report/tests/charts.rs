@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
-use iosonar_plot::{Chart, Mark};
+use iosonar_plot::{Chart, Limit, Line, Mark};
 use iosonar_report::{Arrange, CATALOGUE, Look, LookOptions, Measured, Quantity, find, needs_of};
-use iosonar_trace::{Op, Outcome, Record, Request, Status};
+use iosonar_trace::{Metadata, Op, Outcome, Record, Request, Status};
 use iosonar_units::{Nanos, Sector, Sectors};
 
 /// Records with everything in them: sizes, zeros, late ones, held ones, failed ones, a pause.
@@ -177,7 +177,7 @@ fn a_sonar_diagram_holds_every_request_where_it_belongs() {
 fn a_limit_says_whether_it_was_kept_and_since_when_not() {
     let of = |bad: u64| {
         let options = LookOptions {
-            bad_latency: Nanos::from_millis(bad),
+            bad_latency: Some(Nanos::from_millis(bad)),
             ..LookOptions::default()
         };
         chart("sonar", &[measured(&options)]).limit.unwrap()
@@ -208,6 +208,78 @@ fn a_limit_says_whether_it_was_kept_and_since_when_not() {
         "{} {expected}",
         exceeded.text
     );
+}
+
+#[test]
+fn without_a_limit_there_is_no_verdict_and_fake_figures_pass_none() {
+    let limits = |options: &LookOptions, notice: Option<&str>| -> Vec<Option<Limit>> {
+        let mut look = Look::new("test", needs_of(CATALOGUE), options);
+        records().iter().for_each(|record| look.add(record));
+        look.about(&Metadata {
+            notices: notice.map(str::to_owned).into_iter().collect(),
+            ..Metadata::default()
+        });
+        let inputs = [look.finish()];
+        let charts = CATALOGUE.iter();
+        charts
+            .flat_map(|entry| entry.charts(&inputs, Arrange::default()))
+            .map(|chart| chart.limit)
+            .collect()
+    };
+    let none = limits(&LookOptions::default(), None);
+    assert!(none.len() > 35 && none.iter().all(Option::is_none));
+    for (bad, passes) in [(60_000, true), (10, false)] {
+        let options = LookOptions {
+            bad_latency: Some(Nanos::from_millis(bad)),
+            bad_delay: Some(Nanos::from_millis(bad)),
+            ..LookOptions::default()
+        };
+        let real = limits(&options, None);
+        let real: Vec<&Limit> = real.iter().flatten().collect();
+        assert_eq!(real.len(), 6, "four sonar diagrams, two of delays");
+        assert!(real.iter().all(|limit| limit.is_kept == passes));
+        let fake = limits(&options, Some("# FAKE: the page cache answered"));
+        for limit in fake.iter().flatten() {
+            assert!(
+                !limit.is_kept && !limit.text.contains("passed"),
+                "{}",
+                limit.text
+            );
+        }
+    }
+}
+
+#[test]
+fn inputs_with_the_same_arrivals_are_all_seen() {
+    let inputs: Vec<Measured> = (0..3)
+        .map(|i| {
+            let mut input = measured(&LookOptions::default());
+            input.name = format!("input {i}");
+            input
+        })
+        .collect();
+    for entry in CATALOGUE {
+        for chart in entry.charts(&inputs, Arrange::Overlay) {
+            let lines = chart.marks.iter().filter_map(|mark| match mark {
+                Mark::Line(line) => Some(line),
+                _ => None,
+            });
+            // Every name begins with that of its input.
+            let lines: Vec<&Line> = lines
+                .filter(|line| line.name().starts_with("input"))
+                .collect();
+            for (i, a) in lines.iter().enumerate() {
+                // Of lines on the same way, those before the last are seen through its gaps.
+                let other = |b: &&&Line| b.points == a.points && b.name()[..7] != a.name()[..7];
+                for b in lines[..i].iter().filter(other) {
+                    let gaps = a.dash.is_some_and(|dash| dash.off > 0.0);
+                    let is_same = b.dash.is_some() && a.dash == b.dash;
+                    let (a, b) = (a.name(), b.name());
+                    assert!(gaps && !is_same, "{}: {a} hides {b}", entry.name);
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -110,12 +110,12 @@ pub(crate) struct LookArgs {
     /// How working sets are counted: sliding windows of all sectors, or as graph.sh does
     #[arg(long, value_name = "HOW", default_value = "sliding", value_parser = ["sliding", "tumbling,first"])]
     ws: String,
-    /// Latencies beyond this are failures
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = above_zero)]
-    bad_latency: Nanos,
-    /// Delays beyond this are failures
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = above_zero)]
-    bad_delay: Nanos,
+    /// Draw a limit for latencies, and report whether it was kept [default: no limit]
+    #[arg(long, value_name = "TIME", value_parser = above_zero)]
+    bad_latency: Option<Nanos>,
+    /// Draw a limit for delays, and report whether it was kept [default: no limit]
+    #[arg(long, value_name = "TIME", value_parser = above_zero)]
+    bad_delay: Option<Nanos>,
     /// The size of the device, to mark its end among positions
     #[arg(long, value_name = "SIZE")]
     device_size: Option<Bytes>,

@@ -19,16 +19,21 @@ fn sonar(input: &Measured, view: View, kind: &str, x: Axis, quantity: Quantity) 
     Some(chart)
 }
 
-/// Whether latencies and delays stayed within what is bearable.
+/// Whether latencies and delays stayed within what is demanded of them; `None` where nothing is. Figures that
+/// are not those of a device pass nothing.
 fn limit(input: &Measured, quantity: Quantity) -> Option<Limit> {
     let at = match quantity {
-        Quantity::Latency => input.options().bad_latency,
-        Quantity::Delay => input.options().bad_delay,
+        Quantity::Latency => input.options().bad_latency?,
+        Quantity::Delay => input.options().bad_delay?,
         Quantity::ResponseTime => return None,
     };
     let max = input.longest(quantity)?;
     let beyond = input.beyond(quantity);
+    let is_fake = input.fakes().next().is_some();
     let text = match beyond.first {
+        None if is_fake => {
+            format!("no verdict, the figures are FAKE: none beyond {at} (max {max})")
+        }
         None => format!("passed: none beyond {at} (max {max})"),
         Some(first) => format!(
             "failed: {} beyond {at}, first at {} s (max {max})",
@@ -39,7 +44,7 @@ fn limit(input: &Measured, quantity: Quantity) -> Option<Limit> {
     Some(Limit {
         at: at.as_secs_f64(),
         text,
-        is_kept: beyond.count == 0,
+        is_kept: beyond.count == 0 && !is_fake,
     })
 }
 
@@ -69,7 +74,7 @@ fn of_delay(input: &Measured, view: View, kind: &str, x: Axis) -> Option<Chart> 
 
 fn completion_number() -> Axis {
     let name = "number of the request, in the order of completion";
-    Axis::linear(name, Unit::Number)
+    Axis::linear(name, Unit::Count)
 }
 
 pub(crate) fn started(input: &Measured) -> Option<Chart> {
