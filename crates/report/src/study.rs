@@ -1,6 +1,6 @@
 //! Charts and the page of a study: metrics against parameters.
 
-use iosonar_plot::{Axis, Chart, Colour, Line, Mark, Unit};
+use iosonar_plot::{Axis, Chart, Colour, Estimates, Line, Mark, Unit};
 
 use crate::page::{STYLE, escaped};
 use crate::words::tool;
@@ -46,58 +46,44 @@ pub fn chart_of_study(panel: &Panel) -> Chart {
         xs().fold(f64::INFINITY, f64::min),
         xs().fold(f64::NEG_INFINITY, f64::max),
     );
+    let numbers = Unit::of_numbers(xs());
     let is_log = least > 0.0 && most / least >= 32.0;
     let x = if is_log {
         Axis {
             range: Some((least * 0.95, most * 1.05)),
-            ..Axis::log(&panel.against, Unit::Number)
+            ..Axis::log(&panel.against, numbers)
         }
     } else {
         let margin = (most - least) * 0.02;
         Axis {
             range: (margin > 0.0).then_some((least - margin, most + margin)),
-            ..Axis::linear(&panel.against, Unit::Number)
+            ..Axis::linear(&panel.against, numbers)
         }
     };
     let (words, unit, factor) = words_of(&panel.metric);
     let mut marks = Vec::new();
-    // A cap is a little to the left and the right of its value, on either scale.
-    let cap = |x: f64, side: f64| {
-        if is_log {
-            x * (most / least).powf(0.006 * side)
-        } else {
-            x + (most - least).max(1e-9) * 0.006 * side
-        }
-    };
     for (i, series) in panel.series.iter().take(MOST_LINES).enumerate() {
         let colour = Colour::Curve(i);
         let mut points = series.points.clone();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (mut line, mut bars) = (Vec::new(), Vec::new());
-        for (x, mean, half_width) in points {
-            let mean = mean * factor;
-            line.push((x, mean));
-            // Without an interval a short stroke shows where the value is.
-            let half = if half_width.is_finite() {
-                half_width * factor
-            } else {
-                0.0
-            };
-            let gap = (f64::NAN, f64::NAN);
-            let (low, high) = (mean - half, mean + half);
-            bars.extend([(cap(x, -1.0), high), (cap(x, 1.0), high), gap]);
-            bars.extend([(x, high), (x, low), gap]);
-            bars.extend([(cap(x, -1.0), low), (cap(x, 1.0), low), gap]);
-        }
-        marks.push(Mark::Line(
-            Line::new("", colour, bars).named(&format!("{} 95 %", series.label)),
-        ));
+        let estimate = |&(x, mean, half): &(f64, f64, f64)| {
+            let (mean, half) = (mean * factor, half * factor);
+            (x, mean, mean - half, mean + half)
+        };
+        let bars: Vec<_> = points.iter().map(estimate).collect();
+        let line = bars.iter().map(|bar| (bar.0, bar.1)).collect();
         let label = if series.label.is_empty() {
             panel.metric.as_str()
         } else {
             &series.label
         };
         marks.push(Mark::Line(Line::new(label, colour, line)));
+        marks.push(Mark::Estimates(Estimates {
+            name: format!("{} 95 %", series.label),
+            label: String::new(),
+            colour,
+            points: bars,
+        }));
     }
     let places = panel.names.iter().enumerate();
     let places: Vec<String> = places

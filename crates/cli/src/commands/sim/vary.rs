@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use anyhow::Context;
-use iosonar_plot::{Axis, Chart, Colour, Line, Mark, Size, Theme, Unit};
+use iosonar_plot::{Axis, Chart, Colour, Estimates, Line, Mark, Size, Theme, Unit};
 use iosonar_report::grouped;
 use iosonar_scenario::{Outputs, SimulationResult, Stability, Watch};
 use iosonar_trace::output::WholeFile;
@@ -252,27 +252,84 @@ fn curve_of(args: &Sim, point: &Point) -> String {
     }
 }
 
+/// A place, a value, and the ends of its 95 % interval, NaN where that is not known.
+type Place = (f64, f64, f64, f64);
+
+/// Where a point stands on a chart.
+fn place_of(kind: CurveKind, point: &Point) -> Place {
+    let value = point.values.first().and_then(|value| value.parse().ok());
+    let x = value.unwrap_or(f64::NAN);
+    let Ok(result) = &point.result else {
+        // What has no result interrupts the curve.
+        return (x, f64::NAN, f64::NAN, f64::NAN);
+    };
+    let alone = |x, y| (x, y, f64::NAN, f64::NAN);
+    let mean_at = |x| {
+        let (mean, half) = (result.mean_ms.mean, result.mean_ms.half_width_95());
+        // A time is never below zero.
+        let low = if half.is_finite() {
+            (mean - half).max(0.0)
+        } else {
+            f64::NAN
+        };
+        (x, mean / 1e3, low / 1e3, (mean + half) / 1e3)
+    };
+    match kind {
+        CurveKind::Throughput => alone(x, result.throughput_per_s),
+        CurveKind::Data => alone(x, result.megabytes_per_s() * 1e6),
+        CurveKind::Latency => mean_at(x),
+        CurveKind::HockeyStick => mean_at(result.throughput_per_s),
+    }
+}
+
+/// What descriptions have in common: numbers that differ become a range. `None` if other words differ, or the
+/// level, which is a name.
+fn in_common(descriptions: &[String]) -> Option<String> {
+    let words: Vec<Vec<&str>> = descriptions
+        .iter()
+        .map(|d| d.split(' ').collect())
+        .collect();
+    let first = words.first()?;
+    if words.iter().any(|words| words.len() != first.len()) {
+        return None;
+    }
+    let common = |i: usize| {
+        let all = || words.iter().map(|words| words[i]);
+        if all().all(|word| word == first[i]) {
+            return Some(first[i].to_owned());
+        }
+        if i > 0 && first[i - 1] == "RAID" {
+            return None;
+        }
+        let numbers: Vec<u64> = all().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+        Some(format!(
+            "{} to {}",
+            numbers.iter().min()?,
+            numbers.iter().max()?
+        ))
+    };
+    let words: Option<Vec<String>> = (0..first.len()).map(common).collect();
+    Some(words?.join(" "))
+}
+
+/// What all points were simulated with.
+fn subject(args: &Sim, points: &[Point]) -> String {
+    let array = |point: &Point| point.named.simulation.array.to_string();
+    let arrays: Vec<String> = points.iter().map(array).collect();
+    in_common(&arrays).unwrap_or_else(|| {
+        let names = args.scenarios.iter().filter_map(|path| path.file_stem());
+        let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+        names.join(", ")
+    })
+}
+
 fn chart(args: &Sim, points: &[Point]) -> anyhow::Result<Chart> {
     let kind = args.curve_of;
-    let mut lines: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+    points.first().context("nothing was varied")?;
+    let mut lines: Vec<(String, Vec<Place>)> = Vec::new();
     for point in points {
         let name = curve_of(args, point);
-        let value = point.values.first().and_then(|value| value.parse().ok());
-        let place = |result: &SimulationResult| {
-            let mean_s = result.mean_ms.mean / 1e3;
-            let x = value.unwrap_or(f64::NAN);
-            match kind {
-                CurveKind::Throughput => (x, result.throughput_per_s),
-                CurveKind::Data => (x, result.megabytes_per_s() * 1e6),
-                CurveKind::Latency => (x, mean_s),
-                CurveKind::HockeyStick => (result.throughput_per_s, mean_s),
-            }
-        };
-        // What has no result interrupts the curve.
-        let at = match &point.result {
-            Ok(result) => place(result),
-            Err(_) => (value.unwrap_or(f64::NAN), f64::NAN),
-        };
+        let at = place_of(kind, point);
         match lines.iter_mut().find(|(known, _)| *known == name) {
             Some((_, points)) => points.push(at),
             None => lines.push((name, vec![at])),
@@ -286,8 +343,11 @@ fn chart(args: &Sim, points: &[Point]) -> anyhow::Result<Chart> {
     };
     let (least, most) = (
         all_x().fold(f64::INFINITY, f64::min),
-        all_x().fold(0.0, f64::max),
+        all_x().fold(f64::NEG_INFINITY, f64::max),
     );
+    let numbers = Unit::of_numbers(all_x());
+    // A little room, so that no marker is cut off.
+    let margin = 0.02 * (most - least);
     let (y_name, unit) = match kind {
         CurveKind::Throughput => ("requests per second", Unit::Number),
         CurveKind::Data => ("data per second", Unit::BytesPerSecond),
@@ -296,10 +356,13 @@ fn chart(args: &Sim, points: &[Point]) -> anyhow::Result<Chart> {
     let x = match kind {
         CurveKind::HockeyStick => Axis::from_zero("requests per second", Unit::Number),
         _ if least > 0.0 && most / least >= 16.0 => Axis {
-            range: Some((least, most)),
-            ..Axis::log(of, Unit::Number)
+            range: Some((least * 0.95, most * 1.05)),
+            ..Axis::log(of, numbers)
         },
-        _ => Axis::linear(of, Unit::Number),
+        _ => Axis {
+            range: (margin > 0.0).then_some((least - margin, most + margin)),
+            ..Axis::linear(of, numbers)
+        },
     };
     let title = if kind == CurveKind::HockeyStick {
         format!("Mean response time against throughput, over {of}")
@@ -322,17 +385,28 @@ fn chart(args: &Sim, points: &[Point]) -> anyhow::Result<Chart> {
             notes.push(short);
         }
     }
-    let first = points.first().context("nothing was varied")?;
-    let marks = lines.into_iter().enumerate();
+    let has_bar = |place: &Place| place.2.is_finite();
+    if lines.iter().any(|(_, places)| places.iter().any(has_bar)) {
+        notes.push("bars are 95 % intervals".to_owned());
+    }
+    let mut marks = Vec::new();
+    for (i, (name, places)) in lines.into_iter().enumerate() {
+        let line = places.iter().map(|place| (place.0, place.1)).collect();
+        marks.push(Mark::Line(Line::new(&name, Colour::Curve(i), line)));
+        marks.push(Mark::Estimates(Estimates {
+            name: format!("{name} 95 %"),
+            label: String::new(),
+            colour: Colour::Curve(i),
+            points: places,
+        }));
+    }
     Ok(Chart {
         title,
-        subtitle: first.named.simulation.array.to_string(),
+        subtitle: subject(args, points),
         footer: format!("iosonar {}", env!("CARGO_PKG_VERSION")),
         x,
         y: Axis::from_zero(y_name, unit),
-        marks: marks
-            .map(|(i, (name, points))| Mark::Line(Line::new(&name, Colour::Curve(i), points)))
-            .collect(),
+        marks,
         notes,
         ..Chart::default()
     })
@@ -390,4 +464,24 @@ fn as_json(args: &Sim, points: &[Point]) -> Output {
         }
     }
     json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_common;
+
+    #[test]
+    fn descriptions_that_differ_in_a_number_have_a_range_in_common() {
+        let of = |disks: &[u32]| {
+            let text = |n: &u32| format!("RAID 5 of {n} x a disk");
+            in_common(&disks.iter().map(text).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[4, 4]).as_deref(), Some("RAID 5 of 4 x a disk"));
+        assert_eq!(
+            of(&[8, 4, 12]).as_deref(),
+            Some("RAID 5 of 4 to 12 x a disk")
+        );
+        let levels = ["RAID 5 of 4 x a disk", "RAID 0 of 4 x a disk"];
+        assert_eq!(in_common(&levels.map(str::to_owned)), None);
+    }
 }
