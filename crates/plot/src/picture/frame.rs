@@ -281,8 +281,8 @@ impl<'a> Frame<'a> {
                 };
                 for (from, to) in pieces {
                     let corners = [
-                        (left + self.px(from), middle - self.px(7.5)),
-                        (left + self.px(to), middle + self.px(2.5)),
+                        (left + self.px(from), middle - self.px(5.0)),
+                        (left + self.px(to), middle + self.px(5.0)),
                     ];
                     area.draw(&Rectangle::new(corners, colour.filled()))
                         .map_err(PlotError::new)?;

@@ -107,7 +107,8 @@ impl<'a> DrawingBackend for Sharp<'a> {
             VPos::Center => -height / 2.0,
             VPos::Bottom => -height,
         };
-        let baseline = (top + size / 2.0).round() as i32;
+        // Capitals and digits stand in the middle of the line.
+        let baseline = (top + height / 2.0 + 0.27 * size).round() as i32;
         let (transform, colour) = (style.transform(), style.color());
         let (width, high) = self.get_size();
         for (glyph, x) in glyphs {
