@@ -137,6 +137,14 @@ pub(crate) fn scale(axis: &Axis, (least, most): (f64, f64), room: f64) -> Scale 
             Scale::log_bytes(least * (1.0 - 0.1 * room), most * (1.0 + 0.1 * room))
         }
         (true, false) if least == 0.0 && most == 0.0 => Scale::linear(0.0, 1.0),
+        // There is nothing between none and one.
+        (true, true) if axis.unit == Unit::Count && least >= 1.0 => {
+            let (from, to) = Scale::log(least, most * (1.0 + 0.03 * room)).ends();
+            Scale::Log {
+                from: from.max(0.8),
+                to: to.max(10.0),
+            }
+        }
         (true, true) => Scale::log(least * (1.0 - 0.03 * room), most * (1.0 + 0.03 * room)),
         (true, false) => {
             // A little room, so that no point is cut off at the border; but none below zero. A time that

@@ -81,9 +81,11 @@ fn pieces(frame: &Frame<'_>, points: &[(f64, f64)], shape: Shape) -> Vec<Vec<Pix
     if let Some(piece) = pieces.last_mut() {
         close(&mut column, piece);
     }
-    // A piece within one pixel is a point.
-    pieces.iter_mut().for_each(Vec::dedup);
     pieces.retain(|piece| !piece.is_empty());
+    // What lies within one pixel as a whole is a point.
+    if let [whole] = &mut pieces[..] {
+        whole.dedup();
+    }
     pieces
 }
 

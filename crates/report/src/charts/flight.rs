@@ -26,8 +26,9 @@ pub(crate) fn in_flight(inputs: &[Measured]) -> Option<Chart> {
                 String::new()
             };
             chart.notes.push(format!(
-                "{name}mean {:.2}, at most {}",
-                outcome.in_flight, outcome.most_in_flight
+                "{name}mean {}, at most {}",
+                Unit::Number.text(outcome.in_flight),
+                outcome.most_in_flight
             ));
         }
     }
