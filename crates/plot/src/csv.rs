@@ -131,7 +131,7 @@ impl Chart {
 /// The numbers behind charts of one kind, as CSV, of several charts with a column `input` in front that counts them
 /// from 1.
 ///
-/// Columns: `mark` (point, cell, line, band, bar), `series` (what it is called); `x` and `y` of what is a point,
+/// Columns: `mark` (point, cell, line, band, bar, interval), `series` (what it is called); `x` and `y` of what is a point,
 /// `x_from`, `x_to`, `y_from`, `y_to` of what has an extent, each with the unit of its axis (`x_s`, `y_share`); `count`
 /// (points in a cell). A column that no mark has a value for is left out; what is no number is an empty field.
 pub fn csv_of(charts: &[&Chart]) -> String {
