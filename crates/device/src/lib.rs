@@ -161,6 +161,11 @@ pub trait Device {
     /// The request whose job is in service.
     fn busy_with(&self) -> Option<RequestId>;
 
+    /// The pace of the data of the job in service; `None` if there is none, or the device's places have no paces.
+    fn pace_in_service(&self) -> Option<Pace> {
+        None
+    }
+
     /// The request whose job was served last.
     fn last_served(&self) -> Option<RequestId>;
 

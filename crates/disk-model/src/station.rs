@@ -1,6 +1,6 @@
 //! A disk with its queue.
 
-use iosonar_device::{Device, Job, PaceOf, Positioning, RequestId, Service, Usage};
+use iosonar_device::{Device, Job, Pace, PaceOf, Positioning, RequestId, Service, Usage};
 use iosonar_units::Nanos;
 
 use crate::SampledDisk;
@@ -89,7 +89,7 @@ impl DiskStation {
         };
         let transfer = pace.time(job.sectors);
         if job.positioning == Positioning::TurnLessTransfer {
-            positioning = positioning.saturating_sub(transfer);
+            positioning = until_the_beginning(positioning, transfer);
         }
         Service {
             job,
@@ -100,6 +100,16 @@ impl DiskStation {
             pace,
             failed: false,
         }
+    }
+}
+
+/// How long a head that has just passed over data for `transfer` waits until their beginning comes round again:
+/// the rest of the revolution that it is in.
+fn until_the_beginning(revolution: Nanos, transfer: Nanos) -> Nanos {
+    let into_the_last = transfer.get() % revolution.get();
+    match into_the_last {
+        0 => Nanos::ZERO,
+        into => revolution - Nanos::new(into),
     }
 }
 
@@ -137,6 +147,11 @@ impl Device for DiskStation {
     #[inline]
     fn busy_with(&self) -> Option<RequestId> {
         self.current.map(|service| service.job.request)
+    }
+
+    #[inline]
+    fn pace_in_service(&self) -> Option<Pace> {
+        self.current.map(|service| service.pace)
     }
 
     #[inline]
@@ -194,6 +209,19 @@ mod tests {
             sector: Sector::new(0),
             sectors: Sectors::new(256),
             class: 0,
+        }
+    }
+
+    #[test]
+    fn a_head_waits_for_the_rest_of_the_revolution_that_it_is_in() {
+        let ms = Nanos::from_millis;
+        for (transfer, wait) in [(2, 6), (8, 0), (9, 7), (15, 1), (16, 0), (17, 7)] {
+            let seen = until_the_beginning(ms(8), ms(transfer));
+            assert_eq!(
+                seen,
+                ms(wait),
+                "a transfer of {transfer} ms in turns of 8 ms"
+            );
         }
     }
 

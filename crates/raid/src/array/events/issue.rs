@@ -7,7 +7,7 @@ use iosonar_units::{Nanos, Sectors};
 use super::{Event, Run};
 use crate::array::CompletionSink;
 use crate::array::in_flight::Tag;
-use crate::positioning;
+use crate::positioning::{self, Case};
 use crate::rules::{FullTurn, PrereadSeek, TransferMemory};
 use crate::{Planner, StageKind};
 
@@ -194,7 +194,12 @@ impl<P: Planner, D: Device> Run<P, D> {
                 {
                     job.positioning = Positioning::TurnLessTransfer;
                 }
-                if let Some(pace) = state.pace[piece.disk] {
+                // The last access of the request to the disk may be in service still.
+                let last = match case {
+                    Case::ReconstructFollows => device.pace_in_service(),
+                    _ => state.pace[piece.disk],
+                };
+                if let Some(pace) = last {
                     job.pace = PaceOf::Track(pace);
                 }
             }
