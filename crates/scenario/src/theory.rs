@@ -112,9 +112,22 @@ impl ResponseTheory {
         }
     }
 
+    /// The probability of a response of at most `ms` milliseconds; NaN where the distribution is not known.
+    pub fn within_ms(&self, ms: f64) -> f64 {
+        match (&self.inverted, &self.table) {
+            (Some(queue), _) => queue.response_within(ms),
+            (None, Some(table)) => table.within(ms),
+            (None, None) => f64::NAN,
+        }
+    }
+
     /// The variance in square milliseconds; `None` where only the mean is known.
     pub fn variance_ms2(&self) -> Option<f64> {
-        self.table.as_ref().map(Table::variance)
+        match (&self.inverted, &self.table) {
+            (Some(queue), _) => Some(queue.variance_of_response()),
+            (None, Some(table)) => Some(table.variance()),
+            (None, None) => None,
+        }
     }
 
     /// A quantile in milliseconds; NaN where the distribution is not known.

@@ -45,17 +45,48 @@ impl DiskTheory {
         Law::Uniform(0.0, self.laws.revolution_ms())
     }
 
-    /// The transfer of so many sectors of one track.
-    pub fn transfer(&self, sectors: u32) -> Law {
+    /// The transfer of this many sectors of one track.
+    pub fn transfer(&self, sectors: u64) -> Law {
         Law::Points(self.transfer_points(sectors, ZONE_POINTS).into())
     }
 
-    fn transfer_points(&self, sectors: u32, points: usize) -> Vec<(f64, f64)> {
+    fn transfer_points(&self, sectors: u64, points: usize) -> Vec<(f64, f64)> {
         let rule = GaussLegendre::new(points);
-        let sectors = f64::from(sectors);
+        let sectors = sectors as f64;
         rule.on(0.0, 1.0)
             .map(|(share, weight)| (weight, sectors * self.laws.ms_per_sector(share)))
             .collect()
+    }
+
+    /// The same with a rule of its own between any two places where the transfer lasts a whole number of
+    /// revolutions: for what jumps there.
+    fn transfer_points_by_turns(&self, sectors: u64, points: usize) -> Vec<(f64, f64)> {
+        let ms = |share: f64| sectors as f64 * self.laws.ms_per_sector(share);
+        let revolution = self.revolution();
+        let mut ends = vec![0.0];
+        // Places are in the order of falling speed.
+        let mut turns = (ms(0.0).min(ms(1.0)) / revolution).floor() + 1.0;
+        while turns * revolution < ms(0.0).max(ms(1.0)) {
+            let (mut low, mut high) = (0.0_f64, 1.0_f64);
+            for _ in 0..60 {
+                let middle = f64::midpoint(low, high);
+                if (ms(middle) < turns * revolution) == (ms(0.0) < ms(1.0)) {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+            ends.push(low);
+            turns += 1.0;
+        }
+        ends.push(1.0);
+        ends.sort_by(f64::total_cmp);
+        let rule = GaussLegendre::new(points);
+        let between = |pair: &[f64]| -> Vec<(f64, f64)> {
+            let some = rule.on(pair[0], pair[1]);
+            some.map(|(share, weight)| (weight, ms(share))).collect()
+        };
+        ends.windows(2).flat_map(between).collect()
     }
 
     /// Seek, rotation and transfer: the service of an access to a random place.
@@ -63,7 +94,7 @@ impl DiskTheory {
         Law::Sum(vec![
             self.seek(access),
             self.rotation(),
-            self.transfer(sectors),
+            self.transfer(u64::from(sectors)),
         ])
     }
 
@@ -176,13 +207,18 @@ impl DiskGrid {
         })
     }
 
-    /// So many points of a quadrature rule over the transfer of so many sectors (probability, milliseconds).
-    pub fn transfer_points(&self, sectors: u32, points: usize) -> Vec<(f64, f64)> {
+    /// The points of a quadrature rule over the transfer of this many sectors (probability, milliseconds).
+    pub fn transfer_points(&self, sectors: u64, points: usize) -> Vec<(f64, f64)> {
         self.disk.transfer_points(sectors, points)
     }
 
-    /// A time and the transfer of so many sectors behind it.
-    pub fn with_transfer(&self, before: &Table, sectors: u32) -> Table {
+    /// The same, with so many points between any two places where the transfer lasts a whole number of revolutions.
+    pub fn transfer_points_by_turns(&self, sectors: u64, points: usize) -> Vec<(f64, f64)> {
+        self.disk.transfer_points_by_turns(sectors, points)
+    }
+
+    /// A time and the transfer of this many sectors behind it.
+    pub fn with_transfer(&self, before: &Table, sectors: u64) -> Table {
         let points = self.transfer_points(sectors, ZONE_POINTS);
         let longest = points.iter().map(|(_, t)| *t).fold(0.0, f64::max);
         let most = before.values().len() as f64 * self.step + longest;
@@ -199,9 +235,9 @@ impl DiskGrid {
     pub fn service(&self, access: Access, sectors: u32, best_of: u32) -> Table {
         let positioning = self.positioning(access);
         if best_of == 1 {
-            return self.with_transfer(positioning, sectors);
+            return self.with_transfer(positioning, u64::from(sectors));
         }
-        self.with_transfer(&positioning.min_of(best_of), sectors)
+        self.with_transfer(&positioning.min_of(best_of), u64::from(sectors))
     }
 }
 

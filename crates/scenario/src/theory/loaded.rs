@@ -7,7 +7,7 @@ use iosonar_analytic::{Law, Table};
 use iosonar_device::Access;
 
 use super::disk::{DiskGrid, DiskTheory};
-use super::patterns::{self, Class, FirstVisit, HighJob, Job, Pattern, Visit};
+use super::patterns::{self, Class, FirstVisit, HighJob, Job, Pattern, Places, Visit};
 use super::{StationTheory, Theory, writes};
 use crate::ArrayModel;
 
@@ -42,14 +42,49 @@ pub(super) enum Dependence {
     Shared,
 }
 
+/// Means and variances that make up those of accesses.
+struct AccessMoments {
+    /// Positioning, of a read and of a write.
+    positioning: [(f64, f64); 2],
+    /// The time of a sector under the head.
+    pace: (f64, f64),
+}
+
+impl AccessMoments {
+    fn new(disk: &DiskTheory) -> Self {
+        let of = |law: Law| (law.mean(), law.variance());
+        let positioning = |access| of(Law::Sum(vec![disk.seek(access), disk.rotation()]));
+        Self {
+            positioning: [positioning(Access::Read), positioning(Access::Write)],
+            pace: of(disk.transfer(1)),
+        }
+    }
+
+    /// Mean and variance of all accesses of a visit.
+    fn of(&self, visit: &Visit) -> (f64, f64) {
+        let (mut mean, mut variance, mut squares) = (0.0, 0.0, 0.0);
+        for ((access, sectors), count) in visit.jobs() {
+            let (count, sectors) = (f64::from(count), f64::from(sectors));
+            let (of_mean, of_variance) = self.positioning[usize::from(access != Access::Read)];
+            mean += count * of_mean;
+            variance += count * of_variance;
+            squares += count * sectors * sectors;
+        }
+        let total = visit.sectors() as f64;
+        if visit.places() == Places::One {
+            squares = total * total;
+        }
+        (mean + total * self.pace.0, variance + squares * self.pace.1)
+    }
+}
+
 /// An array in the middle of its computation.
 pub(super) struct ArrayTheory<'a> {
     pub(super) array: &'a ArrayModel,
     pub(super) grid: DiskGrid,
     /// Whether the tables of all visits and waits stay within bounds.
     is_computable: bool,
-    /// Mean and variance of each kind of access.
-    moments: BTreeMap<(bool, u32), (f64, f64)>,
+    means: AccessMoments,
     loads: Vec<DiskLoad>,
     /// Which of `waits` a disk has: alike disks share them.
     wait_of: Vec<usize>,
@@ -62,9 +97,10 @@ pub(super) struct ArrayTheory<'a> {
 
 /// Steps of the grid in a revolution, from the finest to the coarsest that is still of use.
 const PARTS: [u32; 6] = [256, 128, 64, 32, 16, 8];
-/// As many products make the finest grid that is taken, and, with the coarsest, too many.
-const ENOUGH: f64 = 3e9;
-const TOO_MANY: f64 = 3e10;
+/// The finest grid with at most this many products is taken: a few tenths of a second. With more on the coarsest
+/// there is no answer.
+const ENOUGH: f64 = 2e8;
+const TOO_MANY: f64 = 4e9;
 /// The most kinds of requests.
 const MOST_KINDS: usize = 20_000;
 
@@ -80,7 +116,7 @@ impl<'a> ArrayTheory<'a> {
             array,
             grid: disk.grid(PARTS[PARTS.len() - 1]),
             is_computable: false,
-            moments: BTreeMap::new(),
+            means: AccessMoments::new(disk),
             loads: Vec::new(),
             wait_of: Vec::new(),
             waits: Vec::new(),
@@ -89,22 +125,11 @@ impl<'a> ArrayTheory<'a> {
             own: Vec::new(),
         };
         theory.load(classes, symmetric);
-        for load in &theory.loads {
-            for (_, (visit, _)) in &load.low {
-                for ((access, sectors), _) in visit.jobs() {
-                    theory
-                        .moments
-                        .entry((access != Access::Read, sectors))
-                        .or_insert_with(|| {
-                            let law = disk.service(access, sectors);
-                            (law.mean(), law.variance())
-                        });
-                }
-            }
-        }
         let kinds: usize = classes.iter().map(|class| class.patterns.len()).sum();
         if kinds <= MOST_KINDS {
-            let cost = |parts: &u32| theory.cost(*parts);
+            let disks = classes.iter().flat_map(|class| &class.patterns);
+            let maxima: usize = disks.map(|(_, pattern)| pattern.disks().len()).sum();
+            let cost = |parts: &u32| theory.cost(*parts, maxima as f64);
             let fine = PARTS.into_iter().find(|parts| cost(parts) <= ENOUGH);
             let coarsest = PARTS[PARTS.len() - 1];
             theory.is_computable = fine.is_some() || cost(&coarsest) <= TOO_MANY;
@@ -113,16 +138,17 @@ impl<'a> ArrayTheory<'a> {
         theory
     }
 
-    /// About how many products the tables take on a grid of so many steps a revolution.
-    fn cost(&self, parts: u32) -> f64 {
+    /// About how many products the tables take on a grid of so many steps a revolution, `maxima` of which are taken
+    /// of one with another.
+    fn cost(&self, parts: u32, maxima: f64) -> f64 {
         let step = self.grid.revolution() / f64::from(parts);
         let mut known: BTreeMap<&Visit, f64> = BTreeMap::new();
-        let mut products = 0.0;
+        let (mut products, mut longest) = (0.0, 0.0_f64);
         for group in 0..self.groups() {
             let load = &self.loads[self.disk_of(group)];
             let (mut rate, mut work, mut square) = (0.0, 0.0, 0.0);
             for (visits, (visit, _)) in &load.low {
-                let (mean, variance) = self.visit_moments(visit);
+                let (mean, variance) = self.means.of(visit);
                 rate += visits;
                 work += visits * mean;
                 square += visits * (variance + mean * mean);
@@ -131,9 +157,10 @@ impl<'a> ArrayTheory<'a> {
             let wait = square / (2.0 * (1.0 - work.min(0.99))) / work.max(1e-9);
             let points = (18.0 * wait / step).min(131_072.0);
             for (_, (visit, _)) in &load.low {
-                let (mean, variance) = self.visit_moments(visit);
+                let (mean, variance) = self.means.of(visit);
                 let own = (mean + 10.0 * variance.sqrt()) / step;
                 products += points * own;
+                longest = longest.max(points + own);
                 known.insert(visit, own * own / 2.0);
             }
             if rate > 0.0 {
@@ -141,24 +168,12 @@ impl<'a> ArrayTheory<'a> {
                 products += 10.0 * points * work / rate / step;
             }
         }
-        products + known.values().sum::<f64>()
+        products + maxima * longest + known.values().sum::<f64>()
     }
 
     /// Whether response times can be computed in a moment.
     pub(super) fn can_be_computed(&self) -> bool {
         self.is_computable
-    }
-
-    /// Mean and variance of all accesses of a visit.
-    fn visit_moments(&self, visit: &Visit) -> (f64, f64) {
-        let mut sum = (0.0, 0.0);
-        for ((access, sectors), count) in visit.jobs() {
-            let of = self.moments.get(&(access != Access::Read, sectors));
-            let (mean, variance) = of.copied().unwrap_or((0.0, 0.0));
-            sum.0 += f64::from(count) * mean;
-            sum.1 += f64::from(count) * variance;
-        }
-        sum
     }
 
     /// The service of all accesses of a visit.
@@ -168,7 +183,14 @@ impl<'a> ArrayTheory<'a> {
         }
         let mut sum = Table::zero(self.grid.step());
         for ((access, sectors), count) in visit.jobs() {
-            sum = sum.plus(&self.grid.service(access, sectors, 1).times(count));
+            let each = match visit.places() {
+                Places::Many => self.grid.service(access, sectors, 1),
+                Places::One => self.grid.positioning(access).clone(),
+            };
+            sum = sum.plus(&each.times(count));
+        }
+        if visit.places() == Places::One && !visit.is_empty() {
+            sum = self.grid.with_transfer(&sum, visit.sectors());
         }
         self.visits.insert(visit.clone(), sum.clone());
         sum
@@ -305,7 +327,7 @@ impl<'a> ArrayTheory<'a> {
                 square += rate * (variance + mean * mean);
             };
             for (rate, (visit, _)) in &load.low {
-                let (mean, variance) = self.visit_moments(visit);
+                let (mean, variance) = self.means.of(visit);
                 add(*rate, mean, variance);
             }
             // What writes of partial stripes take depends on what they find: nobody, or always somebody.
@@ -388,11 +410,18 @@ impl<'a> ArrayTheory<'a> {
         if !used.all(near) {
             return None;
         }
-        let law = |(access, sectors): Job| disk.service(access, sectors);
+        let law = |(access, sectors): Job| match visit.places() {
+            Places::Many => disk.service(access, sectors),
+            Places::One => Law::Sum(vec![disk.seek(access), disk.rotation()]),
+        };
         let parts = visit.jobs().map(|(job, count)| match count {
             1 => law(job),
             count => Law::Times(count, Box::new(law(job))),
         });
-        Mg1::new(*rate, Law::Sum(parts.collect())).ok()
+        let mut parts: Vec<Law> = parts.collect();
+        if visit.places() == Places::One {
+            parts.push(disk.transfer(visit.sectors()));
+        }
+        Mg1::new(*rate, Law::Sum(parts)).ok()
     }
 }

@@ -9,11 +9,10 @@
 
 use iosonar_analytic::Table;
 use iosonar_device::Access;
-use iosonar_raid::rules::{FullTurn, TransferMemory};
 
 use super::loaded::{ArrayTheory, Dependence};
-use super::patterns::{Partial, Pattern, Visit, first_visit, high_job, preread_access};
-use super::writes::{shares, turned};
+use super::patterns::{Partial, Pattern, Places, Visit, first_visit, high_job, preread_access};
+use super::writes::{shares, turn_and_write, turned};
 
 /// The response of a request with partial stripes under the load.
 pub(super) fn response(
@@ -58,7 +57,9 @@ fn last_write(model: &ArrayTheory<'_>, pattern: &Pattern, partial: &Partial) -> 
         let waits = model.waits_of(disk);
         let shares = shares(&model.grid, job, waits.utilisation, waits.visits);
         let rest = 1.0 - shares.full_turn;
-        let rotation = model.grid.with_transfer(&model.grid.rotation(), sectors);
+        let rotation = model
+            .grid
+            .with_transfer(&model.grid.rotation(), u64::from(sectors));
         let new = model.grid.service(Access::Write, sectors, 1);
         let busy = match &waits.high {
             Some(wait) => wait.given_some().plus(&new),
@@ -74,13 +75,55 @@ fn last_write(model: &ArrayTheory<'_>, pattern: &Pattern, partial: &Partial) -> 
     slowest
 }
 
-/// The write of a kind of disk: what comes before the transfer of the access of its request, if there is one; a
-/// new access; the transfers; how many such disks.
+/// The write of a kind of disk.
 struct WriteLaw {
-    before: Option<Table>,
+    /// What its request did there before, if anything.
+    before: Option<Before>,
+    /// A new access.
     new: Table,
+    /// The transfers of the write.
     transfers: Vec<(f64, f64)>,
+    /// How many such disks there are.
     count: u32,
+}
+
+/// What a request does at a disk before a write there: a time without the transfers that are on the track of the
+/// write, and those transfers, as a multiple of that of the write.
+struct Before {
+    rest: Table,
+    on_track: f64,
+}
+
+impl Before {
+    /// All accesses of a visit before a write of this many sectors. Where they lie in many places the write follows on
+    /// the last of them.
+    fn of(model: &mut ArrayTheory<'_>, visit: &Visit, sectors: u32) -> Self {
+        let mut rest = Table::zero(model.grid.step());
+        let mut last = 0;
+        for ((access, of_each), count) in visit.jobs() {
+            let positioning = model.grid.positioning(access);
+            match visit.places() {
+                Places::One => rest = rest.plus(&positioning.times(count)),
+                Places::Many => {
+                    // Of the last access the positioning only.
+                    if last > 0 {
+                        rest = model.grid.with_transfer(&rest, last);
+                    }
+                    let service = model.grid.service(access, of_each, 1);
+                    rest = rest.plus(&service.times(count - 1)).plus(positioning);
+                    last = u64::from(of_each);
+                }
+            }
+        }
+        let on_track = match visit.places() {
+            Places::One => visit.sectors(),
+            Places::Many => last,
+        };
+        Self {
+            rest,
+            on_track: on_track as f64 / f64::from(sectors),
+        }
+    }
 }
 
 /// Points of the rule over transfer times.
@@ -122,70 +165,74 @@ pub(super) fn alone(model: &mut ArrayTheory<'_>, pattern: &Pattern) -> Table {
     slowest
 }
 
-/// Read-modify-write. Let A = P + c T be the end of a disk's pre-read, T its transfer time (which an access
-/// ahead of it shares if the scenario says so), and U a rotational latency. The disk that ends last, at
-/// A = a, writes until a + R + T, the others until a + U + T. With H(a, y) = P(A <= a, U + T <= y):
+/// Read-modify-write. Let A = P + c T be the end of a disk's pre-read, T its transfer time (which accesses
+/// ahead of it share if the scenario says so), and U a rotational latency. The disk that ends last, at
+/// A = a, writes until a + W(T), W a full turn and the transfer, the others until a + U + T. With
+/// H(a, y) = P(A <= a, U + T <= y):
 ///
-/// P(response <= x) = m E\[ H(A, x - A)^(m - 1); A + R + T <= x \].
+/// P(response <= x) = m E\[ H(A, x - A)^(m - 1); A + W(T) <= x \].
 fn modify(model: &mut ArrayTheory<'_>, pattern: &Pattern, partial: &Partial) -> Table {
     let (disk, sectors) = partial.reads[0];
     let m = partial.reads.len() as i32;
-    let once = model.array.rules.transfer == TransferMemory::OnePerRequest;
-    let direct = pattern.direct.get(&disk).cloned().unwrap_or_default();
+    let direct = pattern.direct_visit(model.array, disk);
     // All before the transfer of the pre-read.
-    let preread = model.grid.positioning(preread_access(model.array)).clone();
-    let (before, shared) = if once {
-        let mut sum = preread;
-        let mut count = 0;
-        for ((access, _), n) in direct.jobs() {
-            sum = sum.plus(&model.grid.positioning(access).times(n));
-            count += n;
+    let preread = preread_access(model.array);
+    let (before, shared) = match direct.places() {
+        Places::Many => {
+            let positioning = model.grid.positioning(preread).clone();
+            (model.visit(&direct).plus(&positioning), 1.0)
         }
-        (sum, f64::from(1 + count))
-    } else {
-        (model.visit(&direct).plus(&preread), 1.0)
+        Places::One => {
+            let mut all = direct;
+            all.add((preread, sectors));
+            let before = Before::of(model, &all, sectors);
+            (before.rest, before.on_track)
+        }
     };
-    let points = model.grid.transfer_points(sectors, TRANSFERS);
     let turn = model.grid.revolution();
-    let less = model.array.rules.full_turn == FullTurn::LessTransfer;
-    let rotated = |y: f64| (y / turn).clamp(0.0, 1.0);
+    let rule = model.array.rules.full_turn;
+    let points = model
+        .grid
+        .transfer_points_by_turns(u64::from(sectors), TRANSFERS);
     let longest = points.iter().map(|(_, t)| *t).fold(0.0, f64::max);
     let reach = before.quantile(1.0 - 1e-10);
     let step = step_up_to(reach, turn);
     let masses = masses(&before, reach, step);
-    let most = reach + (1.0 + shared) * longest + turn + step;
-    Table::new(model.grid.step(), most, {
-        let coarse_points = (most / step).ceil() as usize;
-        let value = |x: f64| -> f64 {
-            let mut sum = 0.0;
-            for &(weight, tau) in &points {
-                let after = if less { turn } else { turn + tau };
-                for &(p, mass) in &masses {
-                    let a = p + shared * tau;
-                    let y = x - a;
-                    // Half a step of what ends here has ended.
-                    let ended = ((y - after) / step + 0.5).clamp(0.0, 1.0);
-                    if ended == 0.0 {
-                        break;
-                    }
-                    let others: f64 = points
-                        .iter()
-                        .map(|&(w, t)| w * before.within(a - shared * t) * rotated(y - t))
-                        .sum();
-                    sum += weight * mass * ended * others.powi(m - 1);
-                }
+    let most = reach + shared * longest + turn_and_write(rule, turn, longest) + step;
+    let mut ends = vec![0.0; (most / step).ceil() as usize + 1];
+    for &(weight, tau) in &points {
+        let after = turn_and_write(rule, turn, tau);
+        for &(p, mass) in &masses {
+            let a = p + shared * tau;
+            let there: Vec<(f64, f64)> = points
+                .iter()
+                .map(|&(w, t)| (w * before.within(a - shared * t), t))
+                .collect();
+            let others = |y: f64| -> f64 {
+                let rotated = |t: f64| ((y - t) / turn).clamp(0.0, 1.0);
+                there.iter().map(|(p, t)| p * rotated(*t)).sum()
+            };
+            let of_all = f64::from(m) * weight * mass;
+            // From here on all others have ended, too: the rest of the sum is the same.
+            let all_ended = after.max(turn + longest) + step / 2.0;
+            let first = ((a + after) / step - 0.5).ceil().max(0.0) as usize;
+            let last = (((a + all_ended) / step).ceil() as usize).min(ends.len() - 1);
+            let mut so_far = 0.0;
+            for (i, end) in ends.iter_mut().enumerate().take(last + 1).skip(first) {
+                let y = i as f64 * step - a;
+                // Half a step of what ends here has ended.
+                let ended = ((y - after) / step + 0.5).clamp(0.0, 1.0);
+                let value = of_all * ended * others(y).powi(m - 1);
+                *end += value - so_far;
+                so_far = value;
             }
-            f64::from(m) * sum
-        };
-        let values: Vec<f64> = (0..=coarse_points)
-            .map(|i| value(i as f64 * step))
-            .collect();
-        interpolated(values, step)
-    })
+        }
+    }
+    Table::new(model.grid.step(), most, interpolated(summed(ends), step))
 }
 
-/// Reconstruct-write. The pre-reads end at J; disk i of the others, whose access of the same request (if there
-/// is one) ends at D = P + T, writes: if D > J at once, until D + T; else after a rotation, until J + U + T;
+/// Reconstruct-write. The pre-reads end at J; disk i of the others, whose accesses of the same request (if there
+/// are any) end at D = P + c T, writes: if D > J at once, until D + T; else after a rotation, until J + U + T;
 /// without such an access after a new seek, until J + S.
 fn reconstruct(model: &mut ArrayTheory<'_>, pattern: &Pattern, partial: &Partial) -> Table {
     let mut joined = Table::zero(model.grid.step());
@@ -194,7 +241,6 @@ fn reconstruct(model: &mut ArrayTheory<'_>, pattern: &Pattern, partial: &Partial
         joined = joined.max(&model.visit(&visit));
     }
     let turn = model.grid.revolution();
-    let rotated = |y: f64| (y / turn).clamp(0.0, 1.0);
     let reach = joined.quantile(1.0 - 1e-10);
     let step = step_up_to(reach, turn);
     let mut kinds: Vec<(u32, Option<Visit>, u32)> = Vec::new();
@@ -213,60 +259,92 @@ fn reconstruct(model: &mut ArrayTheory<'_>, pattern: &Pattern, partial: &Partial
         .into_iter()
         .map(|(sectors, visit, count)| {
             let new = model.grid.service(Access::Write, sectors, 1);
-            let before = visit.map(|visit| {
-                // All accesses but the last as they are, of the last the positioning.
-                let mut sum = Table::zero(model.grid.step());
-                for ((access, sectors), n) in visit.jobs() {
-                    sum = sum.plus(&model.grid.service(access, sectors, 1).times(n - 1));
-                    sum = sum.plus(model.grid.positioning(access));
-                }
-                sum
-            });
+            let before = visit.map(|visit| Before::of(model, &visit, sectors));
             WriteLaw {
                 before,
                 new,
-                transfers: model.grid.transfer_points(sectors, TRANSFERS),
+                transfers: model.grid.transfer_points(u64::from(sectors), TRANSFERS),
                 count,
             }
         })
         .collect();
-    let done = |x: f64, t: f64| -> f64 {
-        let of = |law: &WriteLaw| {
-            let one: f64 = match &law.before {
-                None => law.new.within(x - t),
-                Some(before) => law
-                    .transfers
-                    .iter()
-                    .map(|&(w, tau)| {
-                        let there = before.within(t - tau);
-                        let late = (before.within(x - 2.0 * tau) - there).max(0.0);
-                        w * (late + there * rotated(x - t - tau))
-                    })
-                    .sum(),
-            };
-            one.powi(law.count as i32)
-        };
-        laws.iter().map(of).product()
-    };
     let slowest = laws
         .iter()
         .map(|law| {
             let longest = law.transfers.iter().map(|(_, t)| *t).fold(0.0, f64::max);
-            let own = law.before.as_ref().map_or(0.0, |b| b.quantile(1.0 - 1e-12));
+            let own = law.before.as_ref().map_or(0.0, |before| {
+                before.rest.quantile(1.0 - 1e-12) + (1.0 + before.on_track) * longest
+            });
             let new = law.new.quantile(1.0 - 1e-12);
-            (reach + new.max(turn + longest)).max(own + 2.0 * longest)
+            (reach + new.max(turn + longest)).max(own)
         })
         .fold(0.0, f64::max);
     let masses = masses(&joined, reach, step);
-    let value = |x: f64| -> f64 {
-        let before = masses.iter().take_while(|(t, _)| *t <= x);
-        before.map(|&(t, mass)| mass * done(x, t)).sum()
-    };
     let most = slowest + step;
-    let values: Vec<f64> = (0..=(most / step).ceil() as usize)
-        .map(|i| value(i as f64 * step))
-        .collect();
-    Table::new(model.grid.step(), most, interpolated(values, step))
+    let mut ends = vec![0.0; (most / step).ceil() as usize + 1];
+    for &(t, mass) in &masses {
+        let laws: Vec<WriteAfter<'_>> = laws.iter().map(|law| WriteAfter::new(law, t)).collect();
+        let from = (t / step).ceil() as usize;
+        for (i, end) in ends.iter_mut().enumerate().skip(from) {
+            let x = i as f64 * step;
+            let all: f64 = laws.iter().map(|law| law.within(x, turn)).product();
+            *end += mass * all;
+        }
+    }
+    Table::new(model.grid.step(), most, interpolated(ends, step))
+}
+
+/// The writes of a kind of disk after pre-reads that ended at an instant.
+struct WriteAfter<'a> {
+    law: &'a WriteLaw,
+    joined: f64,
+    /// For each transfer time: the probability that the disk was idle when the pre-reads ended.
+    idle: Vec<f64>,
+}
+
+impl<'a> WriteAfter<'a> {
+    fn new(law: &'a WriteLaw, joined: f64) -> Self {
+        let idle = |before: &Before| {
+            let transfers = law.transfers.iter();
+            transfers
+                .map(|(_, tau)| before.rest.within(joined - before.on_track * tau))
+                .collect()
+        };
+        Self {
+            law,
+            joined,
+            idle: law.before.as_ref().map(idle).unwrap_or_default(),
+        }
+    }
+
+    /// The probability that all have ended by `x`.
+    fn within(&self, x: f64, turn: f64) -> f64 {
+        let one: f64 = match &self.law.before {
+            None => self.law.new.within(x - self.joined),
+            Some(before) => {
+                let transfers = self.law.transfers.iter().zip(&self.idle);
+                transfers
+                    .map(|(&(weight, tau), idle)| {
+                        let ended = before.rest.within(x - (1.0 + before.on_track) * tau);
+                        let late = (ended - idle).max(0.0);
+                        let rotated = ((x - self.joined - tau) / turn).clamp(0.0, 1.0);
+                        weight * (late + idle * rotated)
+                    })
+                    .sum()
+            }
+        };
+        one.powi(self.law.count as i32)
+    }
+}
+
+/// The sums of the values so far.
+fn summed(mut values: Vec<f64>) -> Vec<f64> {
+    let mut sum = 0.0;
+    for value in &mut values {
+        sum += *value;
+        *value = sum;
+    }
+    values
 }
 
 /// A distribution up to `reach` as points in the middle of intervals with their probabilities.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use iosonar_analytic::open::BatchLaw;
 use iosonar_device::Access;
-use iosonar_raid::rules::PrereadSeek;
+use iosonar_raid::rules::{PrereadSeek, TransferMemory};
 use iosonar_raid::{Level, Placement, Plan, Planner, StageKind};
 use iosonar_sim_core::Seed;
 use iosonar_trace::{Op, Request};
@@ -17,31 +17,75 @@ use crate::{ArrayModel, LevelOptions};
 /// An access to a disk: what, how much.
 pub(super) type Job = (Access, u32);
 
+/// Where the accesses of a request to one disk lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Places {
+    /// Each at a place of its own, with the pace of its zone.
+    #[default]
+    Many,
+    /// All on one track: one pace counts for all of them.
+    One,
+}
+
+impl Places {
+    /// Of the accesses of such a request.
+    pub(super) fn of(array: &ArrayModel, writes: bool) -> Self {
+        match array.rules.transfer {
+            TransferMemory::OnePerRequest if writes => Self::One,
+            TransferMemory::OnePerRequest | TransferMemory::LastAccess => Self::Many,
+        }
+    }
+}
+
 /// What a request asks of one disk: accesses, each so often. They are served one after the other, so that
 /// their order does not matter for their end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Visit(BTreeMap<(bool, u32), u32>);
+pub(super) struct Visit {
+    accesses: BTreeMap<(bool, u32), u32>,
+    places: Places,
+}
 
 impl Visit {
+    /// Without accesses so far.
+    pub(super) fn at(places: Places) -> Self {
+        Self {
+            accesses: BTreeMap::new(),
+            places,
+        }
+    }
+
     pub(super) fn add(&mut self, (access, sectors): Job) {
-        *self.0.entry((access != Access::Read, sectors)).or_insert(0) += 1;
+        let key = (access != Access::Read, sectors);
+        *self.accesses.entry(key).or_insert(0) += 1;
     }
 
     /// The accesses with their numbers.
     pub(super) fn jobs(&self) -> impl Iterator<Item = (Job, u32)> {
-        self.0.iter().map(|(&(writes, sectors), &count)| {
+        self.accesses.iter().map(|(&(writes, sectors), &count)| {
             let access = if writes { Access::Write } else { Access::Read };
             ((access, sectors), count)
         })
     }
 
+    /// Where they lie.
+    pub(super) fn places(&self) -> Places {
+        self.places
+    }
+
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.accesses.is_empty()
     }
 
     /// How many accesses.
     pub(super) fn len(&self) -> u32 {
-        self.0.values().sum()
+        self.accesses.values().sum()
+    }
+
+    /// What all accesses transfer.
+    pub(super) fn sectors(&self) -> u64 {
+        let each = self.jobs();
+        each.map(|((_, sectors), count)| u64::from(sectors) * u64::from(count))
+            .sum()
     }
 }
 
@@ -68,11 +112,18 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    fn of(plan: &Plan, op: Op) -> Option<Self> {
+    fn of(array: &ArrayModel, plan: &Plan, op: Op) -> Option<Self> {
         let mut pattern = Self {
             writes: op != Op::Read,
             direct: BTreeMap::new(),
             partial: Vec::new(),
+        };
+        let nothing = Visit::at(Places::of(array, pattern.writes));
+        let add = |direct: &mut BTreeMap<usize, Visit>, disk: usize, job: Job| {
+            direct
+                .entry(disk)
+                .or_insert_with(|| nothing.clone())
+                .add(job);
         };
         for stage in plan.stages() {
             let subs = |range: &std::ops::Range<usize>| {
@@ -82,11 +133,7 @@ impl Pattern {
             match stage.kind {
                 StageKind::Direct(access) => {
                     for (disk, sectors) in subs(&stage.first) {
-                        pattern
-                            .direct
-                            .entry(disk)
-                            .or_default()
-                            .add((access, sectors));
+                        add(&mut pattern.direct, disk, (access, sectors));
                     }
                 }
                 // Where there is nothing to read, the writes go at once.
@@ -94,11 +141,7 @@ impl Pattern {
                     if stage.first.is_empty() =>
                 {
                     for (disk, sectors) in subs(&stage.then) {
-                        pattern
-                            .direct
-                            .entry(disk)
-                            .or_default()
-                            .add((Access::Write, sectors));
+                        add(&mut pattern.direct, disk, (Access::Write, sectors));
                     }
                 }
                 StageKind::ReadModifyWrite | StageKind::ReconstructWrite => {
@@ -114,22 +157,50 @@ impl Pattern {
         Some(pattern)
     }
 
+    /// What it asks of a disk at once that waits for nothing.
+    pub(super) fn direct_visit(&self, array: &ArrayModel, disk: usize) -> Visit {
+        let known = self.direct.get(&disk).cloned();
+        known.unwrap_or_else(|| Visit::at(Places::of(array, self.writes)))
+    }
+
     /// Whether its zero-load response is computed exactly: one partial stripe at most, of disks that do the
-    /// same.
+    /// same, and no write whose track depends on which of several accesses it follows on.
     pub(super) fn is_simple(&self) -> bool {
-        let alike = |partial: &Partial| {
-            let mut visits = partial
-                .reads
-                .iter()
-                .map(|(disk, sectors)| (self.direct.get(disk), sectors));
-            let first = visits.next();
-            visits.all(|visit| Some(visit) == first)
-        };
         match self.partial.as_slice() {
             [] => true,
-            [only] => !only.modifies || alike(only),
+            [only] if only.modifies => self.is_simple_modify(only),
+            [only] => self.is_simple_reconstruct(only),
             _ => false,
         }
+    }
+
+    /// Each disk writes what it read, and all do the same.
+    fn is_simple_modify(&self, partial: &Partial) -> bool {
+        let sorted = |parts: &[(usize, u32)]| {
+            let mut parts = parts.to_vec();
+            parts.sort_unstable();
+            parts
+        };
+        let reads = sorted(&partial.reads);
+        let mut asked = reads
+            .iter()
+            .map(|(disk, sectors)| (self.direct.get(disk), sectors));
+        let first = asked.next();
+        let distinct = reads.windows(2).all(|pair| pair[0].0 != pair[1].0);
+        distinct && reads == sorted(&partial.writes) && asked.all(|other| Some(other) == first)
+    }
+
+    /// No disk both reads and writes, or writes twice, and a write follows on one access of its request, or on any
+    /// of one track.
+    fn is_simple_reconstruct(&self, partial: &Partial) -> bool {
+        let written = |disk: usize| partial.writes.iter().filter(|(d, _)| *d == disk).count();
+        let apart = partial.reads.iter().all(|(disk, _)| written(*disk) == 0);
+        let follows_one = |(disk, _): &(usize, u32)| {
+            let before = self.direct.get(disk);
+            let one = |visit: &Visit| visit.len() == 1 || visit.places() == Places::One;
+            written(*disk) == 1 && before.is_none_or(one)
+        };
+        apart && partial.writes.iter().all(follows_one)
     }
 
     /// All disks that it goes to.
@@ -172,7 +243,7 @@ pub(super) fn preread_access(array: &ArrayModel) -> Access {
 
 /// What a request asks of a disk at once: accesses that wait for nothing, and pre-reads.
 pub(super) fn first_visit(array: &ArrayModel, pattern: &Pattern, disk: usize) -> Visit {
-    let mut visit = pattern.direct.get(&disk).cloned().unwrap_or_default();
+    let mut visit = pattern.direct_visit(array, disk);
     for partial in &pattern.partial {
         for &(_, sectors) in partial.reads.iter().filter(|(d, _)| *d == disk) {
             visit.add((preread_access(array), sectors));
@@ -326,7 +397,7 @@ fn plan(array: &ArrayModel, planner: &mut Level, request: &Request) -> Option<Pa
     if array.rules.coalesce {
         plan.coalesce();
     }
-    Pattern::of(&plan, request.op)
+    Pattern::of(array, &plan, request.op)
 }
 
 /// A request with its probability, and the choices that it meets.

@@ -55,12 +55,30 @@ pub(super) fn shares(grid: &DiskGrid, job: HighJob, utilisation: f64, visits: f6
     }
 }
 
+/// How long the head takes, once it has read a block in `transfer` milliseconds, until it has written it: up
+/// to the block's beginning, and over it again.
+pub(super) fn turn_and_write(rule: FullTurn, revolution: f64, transfer: f64) -> f64 {
+    match rule {
+        FullTurn::Revolution => revolution + transfer,
+        // Each revolution that the transfer lasts beyond the first costs another one.
+        FullTurn::LessTransfer => revolution * (transfer / revolution).ceil(),
+    }
+}
+
 /// Positioning and transfer of a write that comes after a full turn.
 pub(super) fn turned(grid: &DiskGrid, rules: Rules, sectors: u32) -> Table {
-    let turn = grid.constant(grid.revolution());
+    let sectors = u64::from(sectors);
+    let revolution = grid.revolution();
     match rules.full_turn {
-        FullTurn::Revolution => grid.with_transfer(&turn, sectors),
-        FullTurn::LessTransfer => turn,
+        FullTurn::Revolution => grid.with_transfer(&grid.constant(revolution), sectors),
+        FullTurn::LessTransfer => {
+            let points = grid.transfer_points_by_turns(sectors, 1);
+            let parts = points.into_iter().map(|(p, transfer)| {
+                let ms = turn_and_write(rules.full_turn, revolution, transfer);
+                (p, grid.constant(ms))
+            });
+            Table::mixture_of(parts)
+        }
     }
 }
 
@@ -73,7 +91,7 @@ pub(super) fn high_service(
     visits: f64,
 ) -> Table {
     let shares = shares(grid, job, utilisation, visits);
-    let rotation = grid.with_transfer(&grid.rotation(), job.sectors);
+    let rotation = grid.with_transfer(&grid.rotation(), u64::from(job.sectors));
     let new = grid.service(Access::Write, job.sectors, 1);
     Table::mixture(&[
         (shares.full_turn, &turned(grid, rules, job.sectors)),
