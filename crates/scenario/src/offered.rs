@@ -10,6 +10,7 @@ use iosonar_units::Nanos;
 use iosonar_workload::SyntheticLoad;
 
 use crate::resolve::{Load, Simulation};
+use crate::theory::{ResponseTheory, Standing};
 use crate::{Devices, DiskModel, LevelOptions};
 
 /// The offered load of a station: arriving work per time, 1 is all that it can do. A lower and an
@@ -250,9 +251,24 @@ impl Simulation {
             all.push(work.bus.offered("bus".to_owned()));
         }
         if self.array.controller.one_at_a_time {
-            all.push(work.array.offered("array".to_owned()));
+            let sampled = work.array.offered("array".to_owned());
+            all.push(self.one_at_a_time_exactly().unwrap_or(sampled));
         }
         Some(all)
+    }
+
+    /// What the array is offered where it takes one request at a time, if theory knows that exactly.
+    fn one_at_a_time_exactly(&self) -> Option<Offered> {
+        let theory = self.theory();
+        let exact = |alone: &ResponseTheory| alone.standing == Standing::Exact;
+        theory.alone.as_ref().filter(|alone| exact(alone))?;
+        let station = theory.stations.into_iter().find(|s| s.station == "array")?;
+        Some(Offered {
+            station: station.station,
+            lower: station.utilisation,
+            upper: station.utilisation,
+            stderr: 0.0,
+        })
     }
 
     /// The work of some requests, and how many they were.
