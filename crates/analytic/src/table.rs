@@ -139,6 +139,58 @@ impl Table {
         square + rise - mean * mean
     }
 
+    /// The probability mass of each interval of the grid: the distribution function in the middle of it, the mass, and
+    /// the time there. Of an exponential tail there is one piece, at its mean.
+    pub fn pieces(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
+        let first = (self.below[0] > 0.0).then(|| (self.below[0] / 2.0, self.below[0], 0.0));
+        let inner = self.below.windows(2).enumerate().map(|(i, pair)| {
+            let middle = (i as f64 + 0.5) * self.step;
+            (f64::midpoint(pair[0], pair[1]), pair[1] - pair[0], middle)
+        });
+        let last = self.tail.map(|rate| {
+            let left = self.left();
+            (1.0 - left / 2.0, left, self.end() + 1.0 / rate)
+        });
+        first.into_iter().chain(inner).chain(last)
+    }
+
+    /// The distribution in which what is at the time t with the distribution function p is at `to`(p, t), which must
+    /// not fall in t; the tail, where there is one, is `tail` times as long.
+    #[must_use]
+    pub fn moved(&self, tail: f64, to: impl Fn(f64, f64) -> f64) -> Self {
+        let mut points: Vec<(f64, f64)> = Vec::with_capacity(self.below.len());
+        let mut latest = 0.0_f64;
+        for (i, &p) in self.below.iter().enumerate() {
+            latest = latest.max(to(p, i as f64 * self.step));
+            points.push((latest, p));
+        }
+        let last = ((latest / self.step).ceil() as usize).clamp(1, MOST_POINTS - 1);
+        let mut below = Vec::with_capacity(last + 1);
+        let mut next = 0;
+        for i in 0..=last {
+            let t = i as f64 * self.step;
+            while next < points.len() && points[next].0 <= t {
+                next += 1;
+            }
+            below.push(
+                match (next.checked_sub(1).map(|i| points[i]), points.get(next)) {
+                    (None, _) => 0.0,
+                    (Some((_, p)), None) => p,
+                    (Some((from, p)), Some(&(to, q))) => p + (q - p) * (t - from) / (to - from),
+                },
+            );
+        }
+        let moved = self.tail.map(|rate| rate / tail);
+        if moved.is_none() {
+            below[last] = 1.0;
+        }
+        Self {
+            step: self.step,
+            below,
+            tail: moved,
+        }
+    }
+
     /// One of several times, each with its probability.
     ///
     /// # Panics

@@ -16,6 +16,7 @@
 mod array;
 mod batches;
 mod closed;
+mod correction;
 pub mod disk;
 mod estimate;
 mod loaded;

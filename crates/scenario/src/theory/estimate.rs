@@ -3,9 +3,11 @@
 use iosonar_analytic::{AnalyticError, Table};
 use iosonar_device::Access;
 
+use super::correction::StripeWrite;
 use super::loaded::{ArrayTheory, Dependence};
-use super::patterns::{self, Class, Pattern};
+use super::patterns::{self, Class, Pattern, Visit};
 use super::{ResponseTheory, Standing, Theory};
+use crate::LevelOptions;
 
 impl ArrayTheory<'_> {
     /// What all disks of a request wait for together: the wait of the busiest of them, less what it would
@@ -54,22 +56,55 @@ impl ArrayTheory<'_> {
                 Table::wait_dg1(1.0 / waits.visits, &waits.service)
             })
             .collect::<Result<_, AnalyticError>>()?;
-        let shared = if batches {
-            self.batches(classes, Dependence::Shared)?
-        } else {
-            let waits: Vec<Table> = self.waits.iter().map(|w| w.low.clone()).collect();
-            let group = |model: &ArrayTheory<'_>, disk: usize| model.group(disk);
-            self.mixture(classes, &group, &|model, pattern| {
-                let own = model.response(pattern, Dependence::Shared);
-                model.shared(&waits, pattern).plus(&own)
-            })
-        };
         let (phi, c) = self.coupling(classes);
         let weight = 1.0 - phi / (1.0 + c);
-        Ok(Table::mixture(&[
-            (weight, independent),
-            (1.0 - weight, &shared),
-        ]))
+        if batches {
+            let shared = self.batches(classes, Dependence::Shared)?;
+            return Ok(Table::mixture(&[
+                (weight, independent),
+                (1.0 - weight, &shared),
+            ]));
+        }
+        let waits: Vec<Table> = self.waits.iter().map(|w| w.low.clone()).collect();
+        let group = |model: &ArrayTheory<'_>, disk: usize| model.group(disk);
+        Ok(self.mixture(classes, &group, &|model, pattern| {
+            let apart = model.response(pattern, Dependence::Independent);
+            let own = model.response(pattern, Dependence::Shared);
+            let shared = model.shared(&waits, pattern).plus(&own);
+            let estimate = Table::mixture(&[(weight, &apart), (1.0 - weight, &shared)]);
+            match model.stripe_write(pattern) {
+                Some(write) => write.corrected(&model.alone(pattern), &estimate),
+                None => estimate,
+            }
+        }))
+    }
+
+    /// The partial stripe of a request that it takes longest for; `None` if it writes none.
+    fn stripe_write(&self, pattern: &Pattern) -> Option<StripeWrite> {
+        let partial = pattern
+            .partial
+            .iter()
+            .max_by_key(|p| p.reads.len() + p.writes.len())?;
+        let on = |(disk, _): &(usize, u32)| pattern.direct.get(disk).map_or(0, Visit::len);
+        let before: u32 = partial.writes.iter().map(on).sum();
+        let utilisation = |disk: usize| self.waits_of(disk).utilisation;
+        let busiest = pattern
+            .disks()
+            .into_iter()
+            .map(utilisation)
+            .fold(0.0, f64::max);
+        let groups = match self.array.level {
+            LevelOptions::Parity { groups, .. } => groups,
+            _ => 1,
+        };
+        Some(StripeWrite {
+            modifies: partial.modifies,
+            disks: self.array.disks / groups,
+            reads: partial.reads.len(),
+            writes: partial.writes.len(),
+            before: f64::from(before) / partial.writes.len().max(1) as f64,
+            utilisation: busiest,
+        })
     }
 
     /// The share of arrivals that two disks of a request have in common, and the mean coefficient of variation of
