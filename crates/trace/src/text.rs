@@ -12,9 +12,9 @@ mod rows;
 mod sink;
 
 pub(crate) use field::{Line, decimal, whole, words};
-pub(crate) use lines::Lines;
+pub(crate) use lines::{Lines, NO_LINE_END, TAKEN_CUT};
 pub(crate) use op::{Letters, direction, op_of_letters};
 pub(crate) use rebased::{Axis, Rebased};
 pub(crate) use row_format::{RowFormat, first_lines, has_fields};
-pub(crate) use rows::{Context, RowReader, Rows, possible, skipped};
+pub(crate) use rows::{Context, RowReader, Rows, possible, skipped, unreadable_row};
 pub(crate) use sink::{TextSink, number, seconds};

@@ -4,8 +4,10 @@
 //! sectors of 512 bytes. Delay and latency may be missing; both zero means "not measured". The
 //! operation is letters as blkparse prints them: R or W decides, others set flags (A read-ahead,
 //! S sync, M meta, F flush or FUA), D alone is a discard, F alone a flush; lower case marks a
-//! request that was pushed back. A header may stand above the rows, or be repeated. Every other
-//! line is comment; those above the first row are kept as notices and written back.
+//! request that was pushed back. A header may stand above the rows, or be repeated. Text
+//! above the header is kept as notices and written back. Between rows only blank lines, comments (`#`),
+//! messages (`INFO: ...`) and further headers, with the notices above them, may stand: anything else is a
+//! damaged row, and so is a last row that the file ends within.
 //!
 //! What a row cannot hold stands in comment lines, which other readers of the format skip:
 //! `INFO: dropping block=8 len=16 mode=W` is the peer's own line for a dropped request, and we

@@ -46,6 +46,15 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// Refuses zero bytes: no text has them, but a hole in a file does.
+    #[inline]
+    pub(crate) fn check_text(&self) -> Result<(), TraceError> {
+        match memchr::memchr(0, self.bytes) {
+            None => Ok(()),
+            Some(at) => Err(self.wrong("line", &self.bytes[at..], "text without zero bytes")),
+        }
+    }
+
     /// An error about a field that the line ends before.
     #[cold]
     pub(crate) fn missing(&self, field: &str, expected: &str) -> TraceError {

@@ -5,11 +5,17 @@ use std::path::{Path, PathBuf};
 
 use super::Line;
 use crate::decompress::read_error;
-use crate::error::Place;
-use crate::{Source, TraceError};
+use crate::error::{Place, excerpt};
+use crate::{Metadata, Source, TraceError};
 
 const BUFFER: usize = 256 * 1024;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+/// What is expected where the input ends within a row.
+pub(crate) const NO_LINE_END: &str = "a line end behind the last row: without one the file may be cut off \
+     within it; if the row is whole, add a line end, or read the row as it is with --lenient";
+/// The remark on a row that was read although the input ends within it.
+pub(crate) const TAKEN_CUT: &str =
+    "last row had no line end, may be cut off, and was read as it is";
 /// No line of any text format is longer, comments included; more is another kind of file.
 const LONGEST_LINE: usize = 1 << 20;
 
@@ -25,6 +31,8 @@ pub(crate) struct Lines {
     /// Where the current line lies in the buffer.
     line: (usize, usize),
     given_back: bool,
+    /// Whether the current line is the last one and has no line end.
+    unterminated: bool,
 }
 
 impl Lines {
@@ -39,6 +47,7 @@ impl Lines {
             number: 0,
             line: (0, 0),
             given_back: false,
+            unterminated: false,
         }
     }
 
@@ -67,6 +76,7 @@ impl Lines {
                 let there_is = self.to > self.from;
                 if there_is {
                     self.take(self.to, 0);
+                    self.unterminated = true;
                 }
                 return Ok(there_is);
             }
@@ -86,6 +96,46 @@ impl Lines {
             from += BYTE_ORDER_MARK.len();
         }
         self.line = (from, to);
+    }
+
+    /// Whether the input ends within the current line, before a line end: it may have been cut off there.
+    pub(crate) fn is_unterminated(&self) -> bool {
+        self.unterminated
+    }
+
+    /// Refuses the current row if the input ends within it, or counts it where that is allowed.
+    #[inline]
+    pub(crate) fn check_end(
+        &self,
+        lenient: bool,
+        metadata: &mut Metadata,
+    ) -> Result<(), TraceError> {
+        if !self.unterminated {
+            return Ok(());
+        }
+        let cut = self.cut();
+        if !lenient {
+            return Err(cut);
+        }
+        metadata.remark(TAKEN_CUT, || cut.to_string());
+        Ok(())
+    }
+
+    /// The error for a row that the input ends within: its last value may be the beginning of a longer one.
+    #[cold]
+    fn cut(&self) -> TraceError {
+        let line = self.line();
+        let last = line
+            .bytes
+            .iter()
+            .rposition(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_')));
+        let from = last.map_or(0, |at| at + 1);
+        TraceError::Field {
+            place: line.place(from),
+            field: "end of line".to_owned(),
+            seen: excerpt(&line.bytes[from..]),
+            expected: NO_LINE_END.to_owned(),
+        }
     }
 
     /// The current line comes once more.

@@ -141,8 +141,13 @@ impl<R: Rows> TraceReader for RowReader<R> {
         batch.clear();
         while batch.len() < Batch::ROWS && self.lines.advance()? {
             let line = self.lines.line();
-            match self.rows.row(&line, &mut self.context) {
+            let row = line
+                .check_text()
+                .and_then(|()| self.rows.row(&line, &mut self.context));
+            match row {
                 Ok(Some(record)) => {
+                    self.lines
+                        .check_end(self.lenient, &mut self.context.metadata)?;
                     batch.push_at(&record, self.lines.number());
                     if let Some(think) = self.rows.think() {
                         batch.set_think(batch.len() - 1, Some(think));
@@ -150,7 +155,7 @@ impl<R: Rows> TraceReader for RowReader<R> {
                 }
                 Ok(None) => {}
                 Err(e) if self.lenient => skipped(&mut self.context.metadata, &e),
-                Err(e) => return Err(e),
+                Err(e) => return Err(unreadable_row(e)),
             }
         }
         self.any |= !batch.is_empty();
@@ -167,6 +172,21 @@ impl<R: Rows> TraceReader for RowReader<R> {
     fn metadata(&self) -> &Metadata {
         &self.context.metadata
     }
+}
+
+/// Adds to the error of a row what to do about it.
+#[cold]
+pub(crate) fn unreadable_row(mut error: TraceError) -> TraceError {
+    const WAY_OUT: &str = "; correct the row, or skip and count such rows with --lenient";
+    match &mut error {
+        TraceError::Field { expected, .. } | TraceError::MissingField { expected, .. }
+            if !expected.contains("--lenient") =>
+        {
+            expected.push_str(WAY_OUT);
+        }
+        _ => {}
+    }
+    error
 }
 
 /// Counts what is skipped because of `error`.

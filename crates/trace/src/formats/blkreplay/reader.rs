@@ -3,8 +3,7 @@
 use iosonar_units::Nanos;
 
 use super::row::{self, Row};
-use crate::error::excerpt;
-use crate::text::{Lines, skipped};
+use crate::text::{Lines, skipped, unreadable_row};
 use crate::{Batch, Metadata, ReadOptions, Record, Source, TraceError, TraceReader};
 
 const ROWS: &str = "rows 'start ; sector ; sectors ; op', times in seconds";
@@ -17,6 +16,10 @@ pub(super) struct Reader {
     has_header: bool,
     rows: u64,
     last_start: Nanos,
+    /// The first of the lines between rows that are text: an error, unless a header comes behind them, and
+    /// they are the notices of another trace.
+    unread: Option<TraceError>,
+    unread_lines: u64,
     metadata: Metadata,
 }
 
@@ -29,6 +32,8 @@ impl Reader {
             has_header: false,
             rows: 0,
             last_start: Nanos::ZERO,
+            unread: None,
+            unread_lines: 0,
             metadata: Metadata::default(),
         };
         let mut bytes = 0;
@@ -42,7 +47,8 @@ impl Reader {
                     readable: ROWS.to_owned(),
                 });
             }
-            if row::is_data(line.bytes) || row::is_info(line.bytes) {
+            let between_rows = reader.has_header && !row::is_header(line.bytes);
+            if row::is_data(line.bytes) || row::is_info(line.bytes) || between_rows {
                 reader.lines.give_back();
                 break;
             }
@@ -52,6 +58,12 @@ impl Reader {
                     Err(e) if reader.lenient => skipped(&mut reader.metadata, &e),
                     Err(e) => return Err(e),
                 }
+            } else if row::is_damaged(line.bytes) {
+                let error = Row(line).no_row();
+                if !reader.lenient {
+                    return Err(error);
+                }
+                skipped(&mut reader.metadata, &error);
             } else {
                 let notice = String::from_utf8_lossy(line.bytes).into_owned();
                 reader.metadata.notices.push(notice);
@@ -60,34 +72,68 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Counts a line behind the first row that is no row: it may have been meant to be one.
-    fn comment(&mut self) {
-        let line = self.lines.line();
-        if !line.bytes.trim_ascii().is_empty() && !row::is_header(line.bytes) {
-            self.metadata.remark(
-                "lines between rows are no rows, and were taken for comments",
-                || format!("line {}: {}", line.number, excerpt(line.bytes)),
-            );
-        }
-    }
-
     /// What the current line holds; `None` for a comment.
     #[inline]
-    fn record(&self) -> Result<Option<Record>, TraceError> {
+    fn record(&mut self) -> Result<Option<Record>, TraceError> {
         let line = self.lines.line();
-        if row::is_data(line.bytes) {
-            return Row(line).record().map(Some);
+        let record = if row::is_data(line.bytes) {
+            let record = Row(line).record().map_err(unreadable_row)?;
+            if self.lines.is_unterminated() && !Row(line).is_complete() {
+                self.lines.check_end(self.lenient, &mut self.metadata)?;
+            }
+            record
+        } else if let Some(record) = row::is_info(line.bytes)
+            .then(|| Row(line).info(self.last_start))
+            .flatten()
+        {
+            self.lines.check_end(self.lenient, &mut self.metadata)?;
+            record
+        } else {
+            return self.between_rows().map(|()| None);
+        };
+        if self.unread.is_some() {
+            self.text_between_rows()?;
         }
-        if row::is_info(line.bytes) {
-            return Ok(Row(line).info(self.last_start));
-        }
+        Ok(Some(record))
+    }
+
+    /// Decides about a line that is no row: only comments, a header, and the notices above another header may
+    /// stand between rows.
+    #[cold]
+    fn between_rows(&mut self) -> Result<(), TraceError> {
+        let line = self.lines.line();
         if row::is_header(line.bytes) {
             Row(line).check_header()?;
-        } else if row::is_damaged(line.bytes) {
-            // It cannot be a row: this tells what is wrong with it.
-            Row(line).record()?;
+            self.has_header = true;
+            self.unread = None;
+            for _ in 0..std::mem::take(&mut self.unread_lines) {
+                self.metadata.remark(
+                    "lines of text above a repeated header were passed over",
+                    || format!("above line {}", line.number),
+                );
+            }
+            return Ok(());
         }
-        Ok(None)
+        if row::is_comment(line.bytes) {
+            let is_begun = !line.bytes.is_empty() && line.bytes.trim_ascii().is_empty();
+            return if is_begun {
+                self.lines.check_end(self.lenient, &mut self.metadata)
+            } else {
+                Ok(())
+            };
+        }
+        let error = Row(line).no_row();
+        if !row::is_notice(line.bytes) || self.lenient {
+            return Err(error);
+        }
+        self.unread.get_or_insert(error);
+        self.unread_lines += 1;
+        Ok(())
+    }
+
+    /// Fails if there is text between the rows that no header follows.
+    fn text_between_rows(&mut self) -> Result<(), TraceError> {
+        self.unread.take().map_or(Ok(()), Err)
     }
 }
 
@@ -100,10 +146,13 @@ impl TraceReader for Reader {
                     self.last_start = record.request.start;
                     batch.push_at(&record, self.lines.number());
                 }
-                Ok(None) => self.comment(),
+                Ok(None) => {}
                 Err(e) if self.lenient => skipped(&mut self.metadata, &e),
                 Err(e) => return Err(e),
             }
+        }
+        if batch.len() < Batch::ROWS {
+            self.text_between_rows()?;
         }
         self.rows += batch.len() as u64;
         // A header without rows is an empty trace; neither is another kind of file.

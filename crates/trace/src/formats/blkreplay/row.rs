@@ -4,7 +4,7 @@ use iosonar_units::{Nanos, Sector, Sectors};
 
 use super::{FAILED, VERBS};
 use crate::error::excerpt;
-use crate::text::{Letters, Line, op_of_letters};
+use crate::text::{Letters, Line, op_of_letters, unreadable_row};
 use crate::{Op, Outcome, Record, Request, Status, TraceError};
 
 const WHOLE_ROW: &str = "'start ; sector ; sectors ; op', then optionally '; delay ; latency'";
@@ -31,12 +31,32 @@ pub(super) fn is_data(line: &[u8]) -> bool {
     number > 0 && (ended() || has_fields())
 }
 
-/// Whether a line behind the first row, which is neither row nor header, was meant to be a row: it has
-/// the fields of one, or is nothing but a number (a file that was cut off).
+/// Whether a line above the header, which is neither row nor header, cannot be text either: it holds zero
+/// bytes, or begins with a number and has as many fields as a row, between whatever.
 pub(super) fn is_damaged(line: &[u8]) -> bool {
-    let line = line.trim_ascii();
-    let number = |b: &u8| b.is_ascii_digit() || *b == b'.';
-    memchr::memchr_iter(b';', line).nth(2).is_some() || !line.is_empty() && line.iter().all(number)
+    let text = line.trim_ascii();
+    let separators = |b: &&u8| matches!(**b, b';' | b',' | b'|' | b'\t');
+    line.contains(&0)
+        || text.first().is_some_and(u8::is_ascii_digit)
+            && text.iter().filter(separators).count() >= 3
+}
+
+/// Whether a line between rows may be passed over: it is blank, or marked as a comment (`#`) or as a message
+/// of the peer (`INFO: ...`, `WARNING: ...`).
+pub(super) fn is_comment(line: &[u8]) -> bool {
+    let text = line.trim_ascii();
+    let word = text.iter().take_while(|b| b.is_ascii_uppercase()).count();
+    !line.contains(&0)
+        && (text.is_empty() || text[0] == b'#' || word >= 3 && text.get(word) == Some(&b':'))
+}
+
+/// Whether a line between rows may belong to the notices of another trace behind this one: it is text, and
+/// does not begin like a row.
+pub(super) fn is_notice(line: &[u8]) -> bool {
+    let text = line.trim_ascii_start();
+    text.first().is_some_and(u8::is_ascii_alphabetic)
+        && !line.iter().any(|b| b.is_ascii_control() && *b != b'\t')
+        && memchr::memchr_iter(b';', line).count() < 3
 }
 
 /// Whether the line may tell of a request that a data row cannot hold.
@@ -103,6 +123,23 @@ impl Row<'_> {
             at += field.len() + 1;
         }
         Ok(())
+    }
+
+    /// Whether nothing can be missing at the end of this data row: its latency is there to the nanosecond.
+    pub(super) fn is_complete(&self) -> bool {
+        let last = self.0.bytes.rsplit(|&b| b == b';').next();
+        let decimals = last.and_then(|f| f.trim_ascii().split(|&b| b == b'.').nth(1));
+        memchr::memchr_iter(b';', self.0.bytes).count() == 5
+            && decimals.is_some_and(|digits| digits.len() >= 9)
+    }
+
+    /// The error for a line between rows that is no row.
+    #[cold]
+    pub(super) fn no_row(&self) -> TraceError {
+        match self.record() {
+            Err(e) => unreadable_row(e),
+            Ok(_) => self.0.wrong("line", self.0.bytes, WHOLE_ROW),
+        }
     }
 
     /// The record of a data row.

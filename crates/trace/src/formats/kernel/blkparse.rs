@@ -6,7 +6,7 @@
 use super::event::{Action, Event};
 use super::format_string::FormatString;
 use super::pairing::Paired;
-use super::text_events::{EventFields, EventLines, TextEvents, error_in_brackets};
+use super::text_events::{EventFields, EventLines, TextEvents, error_in_brackets, is_summary};
 use crate::text::{Line, whole, words};
 use crate::{Format, ReadOptions, Source, TraceError, TraceReader};
 
@@ -80,7 +80,11 @@ impl EventLines for Plain {
         let dev = next();
         // Anything that does not begin with a device is a summary or a message.
         if !dev.contains(&b',') || !dev.first().is_some_and(u8::is_ascii_digit) {
-            return Ok(None);
+            return if is_summary(line.bytes) {
+                Ok(None)
+            } else {
+                Err(line.wrong("device", line.bytes, format!("a line such as {SHAPE}")))
+            };
         }
         let (_cpu, _sequence, time, _pid, action) = (next(), next(), next(), next(), next());
         let letters = next();
@@ -89,8 +93,20 @@ impl EventLines for Plain {
             return Err(line.missing("action", SHAPE));
         }
         let Some(action) = Action::of_letter(action) else {
-            return Ok(None);
+            // Remappings, plugs, messages and the like have one to three letters.
+            return if action.len() <= 3 && action.iter().all(u8::is_ascii_alphabetic) {
+                Ok(None)
+            } else {
+                Err(line.wrong(
+                    "action",
+                    action,
+                    "the letters of an action, such as Q, D or C",
+                ))
+            };
         };
+        if letters.is_empty() {
+            return Err(line.missing("operation", SHAPE));
+        }
         let (sector, sectors) = match rest {
             [sector, b"+", sectors] => (
                 if action == Action::Complete && sector.len() == 20 {

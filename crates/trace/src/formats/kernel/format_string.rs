@@ -1,7 +1,7 @@
 //! The `-f` format of `blkparse`, used the other way round: to read what it wrote.
 
 use super::event::{Action, Event, errno_of, op_of_event};
-use super::text_events::{EventLines, device};
+use super::text_events::{EventLines, device, is_summary};
 use crate::TraceError;
 use crate::text::{Line, decimal, whole};
 
@@ -125,7 +125,15 @@ fn incomplete(format: &str, what: &str) -> TraceError {
 impl EventLines for FormatString {
     fn event(&mut self, line: &Line<'_>) -> Result<Option<Event>, TraceError> {
         let Some(values) = self.values(line.bytes) else {
-            return Ok(None);
+            return if is_summary(line.bytes) {
+                Ok(None)
+            } else {
+                Err(line.wrong(
+                    "line",
+                    line.bytes,
+                    "a line as --blkparse-format describes it",
+                ))
+            };
         };
         let value = |letter: u8| {
             let found = values.iter().find(|(l, _)| *l == letter);

@@ -1,12 +1,13 @@
 //! Events that stand in lines of text.
 
 use super::event::{Action, Event, Events, errno_of, op_of_event};
-use crate::text::{Line, Lines, skipped};
+use crate::error::excerpt;
+use crate::text::{Line, Lines, skipped, unreadable_row};
 use crate::{Metadata, Source, TraceError};
 
 /// What makes events of lines.
 pub(super) trait EventLines: Send {
-    /// The event of a line; `None` if it is of no matter.
+    /// The event of a line; `None` if it is of no matter, or text around the events.
     fn event(&mut self, line: &Line<'_>) -> Result<Option<Event>, TraceError>;
 
     /// Whether times count from the recording's beginning.
@@ -40,14 +41,28 @@ impl<P: EventLines> Events for TextEvents<P> {
     fn next_event(&mut self) -> Result<Option<Event>, TraceError> {
         while self.lines.advance()? {
             let line = self.lines.line();
-            match self.parser.event(&line) {
+            match line.check_text().and_then(|()| self.parser.event(&line)) {
                 Ok(Some(event)) => {
+                    // The number of an error, or the name of a process, ends a line.
+                    if !line.bytes.ends_with(b"]") && !line.bytes.ends_with(b")") {
+                        self.lines.check_end(self.lenient, &mut self.metadata)?;
+                    }
                     self.any = true;
                     return Ok(Some(event));
                 }
-                Ok(None) => {}
+                Ok(None) => {
+                    if !is_summary(line.bytes) {
+                        self.lines.check_end(self.lenient, &mut self.metadata)?;
+                    }
+                    if memchr::memmem::find(line.bytes, b"EVENTS]").is_some() {
+                        self.metadata.remark(
+                            "times events were lost while recording: its buffers were too small",
+                            || format!("line {}: {}", line.number, excerpt(line.bytes)),
+                        );
+                    }
+                }
                 Err(e) if self.lenient => skipped(&mut self.metadata, &e),
-                Err(e) => return Err(e),
+                Err(e) => return Err(unreadable_row(e)),
             }
         }
         if !self.any && !self.lenient {
@@ -67,6 +82,15 @@ impl<P: EventLines> Events for TextEvents<P> {
     fn counts_from_beginning(&self) -> bool {
         self.parser.counts_from_beginning()
     }
+}
+
+/// Whether a line of blkparse is one of its summary (`CPU0 (8,0):`, ` Reads Queued: ...`), or names an input.
+pub(super) fn is_summary(line: &[u8]) -> bool {
+    let text = line.trim_ascii();
+    text.is_empty()
+        || text.starts_with(b"#")
+        || text.starts_with(b"Input file ")
+        || text[0].is_ascii_alphabetic() && text.contains(&b':')
 }
 
 /// The fields of a line that has to do with a request.

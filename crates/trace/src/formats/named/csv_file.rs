@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use iosonar_units::Nanos;
 
 use super::{Building, COLUMNS, Field, LOSES, WRITTEN, device_text, texts};
-use crate::text::{Context, Line, first_lines, skipped};
+use crate::text::{Context, Line, NO_LINE_END, TAKEN_CUT, first_lines, skipped, unreadable_row};
 use crate::whole_file::Output;
 use crate::{
     Batch, Format, Metadata, ReadOptions, Record, Sink, Source, TraceError, TraceReader,
@@ -129,7 +129,7 @@ fn delimiter_of(line: &[u8]) -> u8 {
 }
 
 struct Reader {
-    csv: csv::Reader<Box<dyn std::io::Read + Send>>,
+    csv: csv::Reader<Watched<Box<dyn std::io::Read + Send>>>,
     path: PathBuf,
     fields: Vec<Option<(Field, String)>>,
     row: csv::ByteRecord,
@@ -152,7 +152,7 @@ impl Reader {
         } else {
             input
         };
-        let input: Box<dyn std::io::Read + Send> = Box::new(LimitedLines { input, length: 0 });
+        let input = Watched::new(input, delimiter);
         let mut csv = csv::ReaderBuilder::new()
             .delimiter(delimiter)
             .flexible(true)
@@ -209,16 +209,34 @@ impl Reader {
             number: self.row.position().map_or(0, csv::Position::line),
             path: &self.path,
         };
+        if self.csv.get_ref().ends_quoted() {
+            return Err(TraceError::Damaged {
+                place: crate::error::Place::of(&self.path, line.number),
+                problem: "a quoted field that begins in this row is not closed before the end of the file, \
+                          expected a '\"' behind it: correct the row, or leave out what the quote encloses \
+                          with --lenient"
+                    .to_owned(),
+            });
+        }
+        let whole = Line {
+            bytes: self.row.as_slice(),
+            ..line
+        };
+        whole.check_text().map_err(without_column)?;
         if self.row.len() != self.fields.len() {
             return Err(TraceError::Damaged {
                 place: crate::error::Place::of(&self.path, line.number),
                 problem: format!(
-                    "the row has {} fields, expected {} as in the header",
+                    "the row has {} fields, expected {} as in the header: correct the row, or skip and count \
+                     such rows with --lenient",
                     self.row.len(),
                     self.fields.len()
                 ),
             });
         }
+        self.csv
+            .get_ref()
+            .check_end(&self.row, &line, self.lenient, &mut self.context.metadata)?;
         let mut building = Building::default();
         for (text, field) in self.row.iter().zip(&self.fields) {
             if let Some((field, name)) = field {
@@ -237,15 +255,102 @@ impl Reader {
     }
 }
 
-/// Fails at a line that is no line of text: more than a mebibyte without an end.
-struct LimitedLines<R> {
-    input: R,
-    length: usize,
+/// Where in a field of CSV a byte lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Within {
+    /// Before the first byte of a field.
+    Start,
+    Plain,
+    Quoted,
+    /// Behind a quote within a quoted field: it ends the field, or is the first of two.
+    Quote,
 }
 
-impl<R: std::io::Read> std::io::Read for LimitedLines<R> {
+/// Fails at a line that is no line of text (more than a mebibyte without an end), and knows how the input
+/// ends.
+struct Watched<R> {
+    input: R,
+    delimiter: u8,
+    length: usize,
+    within: Within,
+    ended: bool,
+    last: u8,
+}
+
+impl<R> Watched<R> {
+    fn new(input: R, delimiter: u8) -> Self {
+        Self {
+            input,
+            delimiter,
+            length: 0,
+            within: Within::Start,
+            ended: false,
+            last: b'\n',
+        }
+    }
+
+    /// Whether the input has ended within a quoted field.
+    fn ends_quoted(&self) -> bool {
+        self.ended && self.within == Within::Quoted
+    }
+
+    /// Refuses `row` if the input ends within it: the row that is at hand when the end has been seen is the
+    /// last one.
+    fn check_end(
+        &self,
+        row: &csv::ByteRecord,
+        line: &Line<'_>,
+        lenient: bool,
+        metadata: &mut Metadata,
+    ) -> Result<(), TraceError> {
+        if !self.ended || self.last == b'\n' || self.last == b'\r' {
+            return Ok(());
+        }
+        let last = row.iter().next_back().unwrap_or_default();
+        let cut = without_column(line.wrong("end of line", last, NO_LINE_END));
+        if !lenient {
+            return Err(cut);
+        }
+        metadata.remark(TAKEN_CUT, || cut.to_string());
+        Ok(())
+    }
+
+    /// Follows the quotes in what has been read.
+    fn follow(&mut self, bytes: &[u8]) {
+        let start_or_plain = |byte: u8| {
+            if byte == self.delimiter || matches!(byte, b'\n' | b'\r') {
+                Within::Start
+            } else {
+                Within::Plain
+            }
+        };
+        let Some(last) = bytes.last() else {
+            return;
+        };
+        self.last = *last;
+        let mut within = self.within;
+        // Most files have no quotes: then only the last byte matters.
+        if within != Within::Quoted && memchr::memchr(b'"', bytes).is_none() {
+            self.within = start_or_plain(*last);
+            return;
+        }
+        for &byte in bytes {
+            within = match (within, byte) {
+                (Within::Start | Within::Quote, b'"') => Within::Quoted,
+                (Within::Quoted, b'"') => Within::Quote,
+                (Within::Quoted, _) => Within::Quoted,
+                (_, byte) => start_or_plain(byte),
+            };
+        }
+        self.within = within;
+    }
+}
+
+impl<R: std::io::Read> std::io::Read for Watched<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = self.input.read(buffer)?;
+        self.ended = n == 0;
+        self.follow(&buffer[..n]);
         self.length = match memchr::memrchr(b'\n', &buffer[..n]) {
             Some(end) => n - end,
             None => self.length + n,
@@ -294,7 +399,7 @@ impl TraceReader for Reader {
                     batch.set_think(batch.len() - 1, think);
                 }
                 Err(e) if self.lenient => skipped(&mut self.context.metadata, &e),
-                Err(e) => return Err(e),
+                Err(e) => return Err(unreadable_row(e)),
             }
         }
         Ok(batch.len())

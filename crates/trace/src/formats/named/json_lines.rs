@@ -5,7 +5,7 @@ use serde_json::Value;
 use iosonar_units::Nanos;
 
 use super::{Building, COLUMNS, Field, LOSES, WRITTEN, device_text, texts};
-use crate::text::{Context, Line, Lines, TextSink, first_lines, skipped};
+use crate::text::{Context, Line, Lines, TextSink, first_lines, skipped, unreadable_row};
 use crate::{
     Batch, Format, Metadata, ReadOptions, Record, Sink, Source, TraceError, TraceReader,
     TraceWriter, WriteOptions,
@@ -123,7 +123,7 @@ impl TraceReader for Reader {
                     batch.set_think(batch.len() - 1, think);
                 }
                 Err(e) if self.lenient => skipped(&mut self.context.metadata, &e),
-                Err(e) => return Err(e),
+                Err(e) => return Err(unreadable_row(e)),
             }
         }
         Ok(batch.len())
