@@ -229,11 +229,11 @@ impl LoadMetrics {
         while let Some(end) = self.series.ends_before(time) {
             self.pages.windows.advance(end);
             self.spans.advance(end);
-            self.close(end);
+            self.close(end, time);
         }
     }
 
-    fn close(&mut self, end: Nanos) {
+    fn close(&mut self, end: Nanos, next: Nanos) {
         let scale = 1.0 / self.pages.rate();
         let scaled = |n: u64| (n as f64 * scale).round() as u64;
         let mut point = LoadPoint::default();
@@ -245,7 +245,7 @@ impl LoadMetrics {
             *span = value;
         }
         point.span[WORKING_SET_WINDOWS.len()] = self.spans.all();
-        self.series.close(end, point);
+        self.series.close(end, point, next);
     }
 
     /// What has been measured; `None` without requests.
@@ -258,7 +258,7 @@ impl LoadMetrics {
         );
         self.pages.windows.advance(end.max(self.last));
         self.spans.advance(end.max(self.last));
-        self.close(end);
+        self.close(end, end);
         let span_s = (self.last - first).as_secs_f64();
         let requests = self.reads.requests + self.writes.requests + self.other.requests;
         let gaps = (requests - 1) as f64;

@@ -3,8 +3,13 @@
 //!
 //! The table is exact up to a number of pages. Beyond it, it keeps a sample: the pages whose hash lies
 //! below a threshold, which is halved each time the table is full (Waldspurger, Park, Garthwaite, Ahmad,
-//! "Efficient MRC Construction with SHARDS", FAST 2015, fixed-size variant). Everything that is told is
-//! scaled by the sampling rate then, and its standard error told with it.
+//! "Efficient MRC Construction with SHARDS", FAST 2015, fixed-size variant). Every result is scaled by the
+//! sampling rate then, and reported with its standard error.
+//!
+//! A request may have up to 2^29 pages (2 TiB). So that it costs no more than the pages of the sample, the
+//! hash of a page is its rank in its group of 2^16 neighbours: a permutation that depends on the group, and
+//! can be reversed. The pages of a group below the threshold are those with the lowest ranks, and need not be
+//! searched for. Requests that are large on average lower the threshold as well, see [`Pages::is_costly`].
 
 use iosonar_trace::Request;
 
@@ -24,6 +29,9 @@ struct Page {
     count: u32,
 }
 
+/// The sample does not become smaller than this for the sake of time: an error of some 3 %.
+const FEWEST_PAGES: usize = 1 << 10;
+
 /// The table, by open addressing.
 #[derive(Debug)]
 pub(crate) struct Pages {
@@ -36,7 +44,17 @@ pub(crate) struct Pages {
     pub(crate) reuse: Reuse,
     /// Accesses to pages, of all, sampled or not.
     accesses: u64,
+    /// Requests, and accesses to pages of the sample since it last became smaller.
+    requests: u64,
+    work: u64,
+    /// The pages of a group that are in the sample.
+    of_group: Vec<u16>,
 }
+
+/// So many accesses to pages of the sample are carried out however few requests make them, and so many more for
+/// each request (4 MiB).
+const FREE_WORK: u64 = 1 << 20;
+const WORK_PER_REQUEST: u64 = 1 << 10;
 
 /// A 64-bit finaliser (murmur3): near numbers get far hashes.
 #[inline]
@@ -47,15 +65,77 @@ fn hash(key: u64) -> u64 {
     h ^ (h >> 33)
 }
 
-/// Page and device in one number. No disk has so many pages that they do not fit; if one had, different
-/// pages would get the same number with a probability of 2^-64.
+/// Pages of a group are those with the same number but for the lowest bits.
+const GROUP_BITS: u32 = 16;
+const GROUP: u64 = 1 << GROUP_BITS;
+
+/// Page and device in one number, with the page's place in its group in the lowest bits. No disk has so many
+/// pages that they do not fit; if one had, different groups would get the same number with a probability of
+/// 2^-48.
 #[inline]
 fn key_of(page: u64, device: u16) -> u64 {
     if page < 1 << 48 {
         u64::from(device) << 48 | page
     } else {
-        hash(page ^ hash(u64::from(device)))
+        hash((page >> GROUP_BITS) ^ hash(u64::from(device))) << GROUP_BITS | page & (GROUP - 1)
     }
+}
+
+/// The order of the pages of a group: a permutation of 16 bits.
+#[derive(Clone, Copy, Debug)]
+struct Order {
+    before: u16,
+    between: u16,
+}
+
+/// Odd, and their inverses modulo 2^16.
+const FACTORS: [(u16, u16); 2] = [(0x88b5, inverse(0x88b5)), (0xdb2d, inverse(0xdb2d))];
+
+/// The inverse of an odd number modulo 2^16, by Newton's method.
+const fn inverse(odd: u16) -> u16 {
+    let mut x = odd;
+    let mut i = 0;
+    while i < 4 {
+        x = x.wrapping_mul(2_u16.wrapping_sub(odd.wrapping_mul(x)));
+        i += 1;
+    }
+    x
+}
+
+impl Order {
+    /// That of the group of the page with this key.
+    #[inline]
+    fn of(key: u64) -> Self {
+        let h = hash(key >> GROUP_BITS);
+        Self {
+            before: h as u16,
+            between: (h >> 16) as u16,
+        }
+    }
+
+    #[inline]
+    fn rank(self, page: u16) -> u16 {
+        let mut x = page ^ self.before;
+        x = x.wrapping_mul(FACTORS[0].0);
+        x ^= x >> 7;
+        x = x.wrapping_add(self.between).wrapping_mul(FACTORS[1].0);
+        x ^ x >> 9
+    }
+
+    #[inline]
+    fn page(self, rank: u16) -> u16 {
+        let mut x = rank ^ rank >> 9;
+        x = x.wrapping_mul(FACTORS[1].1).wrapping_sub(self.between);
+        x ^= x >> 7 ^ x >> 14;
+        x.wrapping_mul(FACTORS[0].1) ^ self.before
+    }
+}
+
+/// What decides whether the page with this key is in the sample: its rank in its group, and a hash.
+#[inline]
+fn place_in_sample(key: u64) -> u64 {
+    let rank = Order::of(key).rank(key as u16);
+    u64::from(rank) << 48 | hash(key) >> 16
 }
 
 impl Pages {
@@ -69,6 +149,9 @@ impl Pages {
             windows,
             reuse: Reuse::default(),
             accesses: 0,
+            requests: 0,
+            work: 0,
+            of_group: Vec::new(),
         }
     }
 
@@ -97,16 +180,69 @@ impl Pages {
         }
         let (first, last) = (from / PAGE, (to - 1) / PAGE);
         self.accesses += last - first + 1;
-        for page in first..=last {
-            let key = key_of(page, request.device);
-            let hash = hash(key);
-            if self.threshold != 0 && hash >= self.threshold {
-                continue;
-            }
-            let low = from.max(page * PAGE) - page * PAGE;
-            let high = to.min((page + 1) * PAGE) - page * PAGE;
-            self.touch_page(key, hash, low as usize, high as usize);
+        self.requests += 1;
+        // A request that fills the sample more than once by itself makes it smaller beforehand.
+        while (last - first + 1) as f64 * self.rate() > self.most as f64 && self.threshold != 1 {
+            self.halve();
         }
+        let mut page = first;
+        while page <= last {
+            let end_of_group = page | (GROUP - 1);
+            self.touch_within_group(page, last.min(end_of_group), request);
+            page = end_of_group + 1;
+        }
+    }
+
+    /// Pages `first` to `last`, all of one group, are accessed.
+    #[inline]
+    fn touch_within_group(&mut self, first: u64, last: u64, request: &Request) {
+        // The pages with these ranks may be in the sample: where they are fewer, they are looked for.
+        let ranks = match self.threshold {
+            0 => GROUP,
+            threshold => (threshold >> 48) + 1,
+        };
+        if last - first < ranks {
+            for page in first..=last {
+                self.touch_if_sampled(page, request);
+            }
+            return;
+        }
+        let order = Order::of(key_of(first, request.device));
+        let mut pages = std::mem::take(&mut self.of_group);
+        pages.clear();
+        pages.extend((0..ranks).map(|rank| order.page(rank as u16)));
+        pages.sort_unstable();
+        for page in &pages {
+            let page = first & !(GROUP - 1) | u64::from(*page);
+            if (first..=last).contains(&page) {
+                self.touch_if_sampled(page, request);
+            }
+        }
+        self.of_group = pages;
+    }
+
+    #[inline]
+    fn touch_if_sampled(&mut self, page: u64, request: &Request) {
+        let key = key_of(page, request.device);
+        if self.threshold != 0 && place_in_sample(key) >= self.threshold {
+            return;
+        }
+        let (from, to) = (request.sector.get(), request.end().get());
+        let low = from.max(page * PAGE) - page * PAGE;
+        let high = to.min((page + 1) * PAGE) - page * PAGE;
+        self.touch_page(key, hash(key), low as usize, high as usize);
+        self.work += 1;
+        if self.is_costly() {
+            self.halve();
+            self.work /= 2;
+        }
+    }
+
+    /// Whether requests are so large that all pages of the sample cannot be followed: the sample becomes smaller
+    /// then.
+    #[inline]
+    fn is_costly(&self) -> bool {
+        self.work > FREE_WORK + WORK_PER_REQUEST * self.requests && self.used >= FEWEST_PAGES
     }
 
     #[inline]
@@ -175,10 +311,10 @@ impl Pages {
         self.threshold = if self.threshold == 0 {
             1 << 63
         } else {
-            self.threshold / 2
+            (self.threshold / 2).max(1)
         };
         for page in &mut self.slots {
-            if page.count > 0 && hash(page.key) >= self.threshold {
+            if page.count > 0 && place_in_sample(page.key) >= self.threshold {
                 self.windows.forget(&page.touched);
                 *page = Page::default();
                 self.used -= 1;
@@ -322,6 +458,51 @@ mod tests {
             pages.touch(&r);
         }
         assert_eq!((pages.len(), pages.windows.all()), (600, 4_800));
+    }
+
+    #[test]
+    fn ranks_are_a_permutation_of_the_pages_of_a_group() {
+        for key in [0, 5 << GROUP_BITS, u64::MAX, 0x1234_5678_9abc_def0] {
+            let order = Order::of(key);
+            let ranks: BTreeSet<u16> = (0..=u16::MAX).map(|page| order.rank(page)).collect();
+            assert_eq!(ranks.len(), 1 << 16);
+            assert!((0..=u16::MAX).all(|page| order.page(order.rank(page)) == page));
+        }
+    }
+
+    /// 2 TiB a request, at places that overlap by half: 3 * 10^11 accesses to pages.
+    #[test]
+    fn requests_of_terabytes_cost_no_more_than_a_sample_of_their_pages() {
+        let pages_of_request = (1_u64 << 32) / PAGE;
+        let (n, stride) = (300, 1_u64 << 31);
+        let mut pages = Pages::new(1 << 19, Windows::new(&[Nanos::new(1)]));
+        for i in 0..n {
+            let mut r = request(i, i * stride, u32::MAX);
+            r.device = 3;
+            pages.windows.begin(r.start);
+            pages.touch(&r);
+        }
+        assert!(
+            pages.work < 1 << 21 && pages.len() <= 1 << 19,
+            "{}",
+            pages.work
+        );
+        assert_eq!(pages.accesses(), n * pages_of_request);
+        // Ranks are even within each group: the error of sampling is that of the groups at the ends at most.
+        let sectors = ((n - 1) * stride + u64::from(u32::MAX)) as f64;
+        let error = |n: f64| 4.0 * (8.0 / (n * pages.rate())).sqrt();
+        let estimate = pages.windows.all() as f64 / pages.rate();
+        assert!(
+            (estimate / sectors - 1.0).abs() < error(sectors),
+            "{estimate} {sectors}"
+        );
+        // Half of the pages were accessed by the request before, as many pages ago as a request has.
+        let curve = pages.reuse.curve(pages.accesses());
+        let hits = 0.5 * (n - 1) as f64 / n as f64;
+        let large = curve.miss_ratio(2 * pages_of_request);
+        assert!((large - (1.0 - hits)).abs() < 0.02, "{large}");
+        let small = curve.miss_ratio(pages_of_request / 4);
+        assert!((small - 1.0).abs() < 0.02, "{small}");
     }
 
     /// A load with hot and cold pages, from a fixed recurrence.

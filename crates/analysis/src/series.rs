@@ -4,6 +4,10 @@ use iosonar_units::Nanos;
 
 /// So many points are kept; beyond, each two are taken together.
 const MOST: usize = 1 << 20;
+/// So many are kept of however few requests, and so many more for each: hardly any of the others would differ
+/// from its neighbour.
+const MOST_OF_FEW: usize = 1 << 16;
+const MOST_PER_REQUEST: u64 = 64;
 
 /// What happened within a window, and the working sets at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +35,7 @@ pub(crate) struct Series {
     end: Nanos,
     current: LoadPoint,
     points: Vec<(Nanos, LoadPoint)>,
+    requests: u64,
 }
 
 impl Series {
@@ -40,6 +45,7 @@ impl Series {
             end: Nanos::ZERO,
             current: LoadPoint::default(),
             points: Vec::new(),
+            requests: 0,
         }
     }
 
@@ -53,6 +59,7 @@ impl Series {
     }
 
     pub(crate) fn add(&mut self, is_read: bool, sectors: u32) {
+        self.requests += 1;
         let point = &mut self.current;
         if is_read {
             point.reads += 1;
@@ -67,8 +74,8 @@ impl Series {
         self.current.turns += u64::from(turned);
     }
 
-    /// Ends the window at `end`, with these working sets.
-    pub(crate) fn close(&mut self, end: Nanos, measured: LoadPoint) {
+    /// Ends the window at `end`, with these working sets. The next request begins at `next`.
+    pub(crate) fn close(&mut self, end: Nanos, measured: LoadPoint, next: Nanos) {
         let point = LoadPoint {
             working_set: measured.working_set,
             span: measured.span,
@@ -77,30 +84,60 @@ impl Series {
         self.current = LoadPoint::default();
         self.points.push((end, point));
         self.end = end.saturating_add(self.window);
-        if self.points.len() > MOST {
-            self.window = Nanos::new(self.window.get() * 2);
-            let fine = std::mem::take(&mut self.points);
-            let joined = fine.chunks(2).map(|pair| {
-                let (end, mut last) = pair[pair.len() - 1];
-                if let [(_, first), _] = pair {
-                    last.reads += first.reads;
-                    last.writes += first.writes;
-                    last.sectors_read += first.sectors_read;
-                    last.sectors_written += first.sectors_written;
-                    last.turns += first.turns;
-                }
-                (end, last)
-            });
-            self.points = joined.collect();
-            self.end = self
-                .points
-                .last()
-                .map_or(end, |(end, _)| *end)
-                .saturating_add(self.window);
+        let most = self.requests.saturating_mul(MOST_PER_REQUEST) as usize;
+        let most = most.clamp(MOST_OF_FEW, MOST);
+        // Windows without a request are taken together before there are too many of them.
+        let ahead = |window: Nanos| (next.saturating_sub(end).get() / window.get().max(1)) as usize;
+        while self.points.len().saturating_add(ahead(self.window)) > most {
+            self.coarsen();
+        }
+    }
+
+    /// Takes each two points together.
+    fn coarsen(&mut self) {
+        self.window = Nanos::new(self.window.get().max(1).saturating_mul(2));
+        let fine = std::mem::take(&mut self.points);
+        let joined = fine.chunks(2).map(|pair| {
+            let (end, mut last) = pair[pair.len() - 1];
+            if let [(_, first), _] = pair {
+                last.reads += first.reads;
+                last.writes += first.writes;
+                last.sectors_read += first.sectors_read;
+                last.sectors_written += first.sectors_written;
+                last.turns += first.turns;
+            }
+            (end, last)
+        });
+        self.points = joined.collect();
+        if let Some((end, _)) = self.points.last() {
+            self.end = end.saturating_add(self.window);
         }
     }
 
     pub(crate) fn into_points(self) -> Vec<(Nanos, LoadPoint)> {
         self.points
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_without_a_request_have_a_bounded_number_of_windows() {
+        let mut series = Series::new(Nanos::SECOND);
+        let starts = [0, 5_000_000_000, 5_000_000_001, 9_000_000_000];
+        for start in starts.map(Nanos::from_secs) {
+            while let Some(end) = series.ends_before(start) {
+                series.close(end, LoadPoint::default(), start);
+            }
+            series.add(true, 8);
+        }
+        let end = Nanos::from_secs(9_000_000_000);
+        series.close(end, LoadPoint::default(), end);
+        let points = series.into_points();
+        assert!(points.len() <= MOST_OF_FEW + 2, "{}", points.len());
+        assert_eq!(points.iter().map(|(_, p)| p.reads).sum::<u64>(), 4);
+        assert!(points.is_sorted_by_key(|(end, _)| *end));
     }
 }
