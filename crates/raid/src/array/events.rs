@@ -185,7 +185,9 @@ impl<P: Planner, D: Device> Run<P, D> {
                     self.part_is_done(slot, sub, now, None, sink)?;
                 }
                 Event::Joined { slot } => self.complete(slot, now, sink)?,
-                Event::Rebuild => self.rebuild_next(now),
+                Event::Rebuild if self.measured_until.is_none() => self.rebuild_next(now),
+                // The load is complete: nothing asks for the rest of the rebuild.
+                Event::Rebuild => {}
             }
             if closed {
                 while let Some(completion) = self.told.pop() {
@@ -208,7 +210,7 @@ impl<P: Planner, D: Device> Run<P, D> {
                 self.drain(closed, now);
             }
             if self.sources_end && self.open == 0 {
-                // The measurement ends with the last completion. What goes on is the cache and the rebuild.
+                // The measurement ends with the last completion, and so does the rebuild. The cache is emptied.
                 if self.measured_until.is_none() {
                     self.end_measurement(now);
                 }

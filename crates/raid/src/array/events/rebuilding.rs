@@ -40,6 +40,10 @@ impl<P: Planner, D: Device> Run<P, D> {
     pub(super) fn end_rebuild_step(&mut self, now: Nanos) {
         self.rebuild_stripe += 1;
         self.array.planner.rebuilt(self.rebuild_stripe);
+        // A step that is in progress when the load is complete does not count.
+        if self.measured_until.is_some() {
+            return;
+        }
         if let (Some(progress), Some(rebuild)) = (&mut self.summary.rebuild, &self.array.rebuild) {
             progress.stripes = self.rebuild_stripe;
             progress.elapsed = now;
