@@ -98,6 +98,9 @@ pub struct GeometryProfile {
     /// The zones from the outermost in; if there are none they follow from the transfer times.
     #[serde(default)]
     pub zones: Vec<ZoneProfile>,
+    /// Whether the profile has no geometry, and this one is assumed.
+    #[serde(skip)]
+    pub is_assumed: bool,
 }
 
 impl Default for GeometryProfile {
@@ -109,6 +112,7 @@ impl Default for GeometryProfile {
             track_skew_ms: 0.0,
             cylinder_skew_ms: 0.0,
             zones: Vec::new(),
+            is_assumed: true,
         }
     }
 }
@@ -203,7 +207,7 @@ impl DiskProfile {
                 known: known.join(", "),
             });
         }
-        let text = std::fs::read_to_string(&path).map_err(|source| ProfileError::Io {
+        let text = iosonar_units::read_text_file(&path).map_err(|source| ProfileError::Io {
             path: path.clone(),
             source,
         })?;
@@ -240,8 +244,8 @@ impl DiskProfile {
             innermost_ms_per_sector: innermost,
             zoning: _,
         } = self.transfer;
-        if self.cylinders < 3 {
-            return refuse("cylinders", f64::from(self.cylinders), "at least 3");
+        if !(3..=10_000_000).contains(&self.cylinders) {
+            return refuse("cylinders", f64::from(self.cylinders), "3 to 10^7");
         }
         if !(1..1 << 50).contains(&self.capacity_sectors) {
             let seen = self.capacity_sectors as f64;

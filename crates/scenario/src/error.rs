@@ -143,7 +143,7 @@ impl ScenarioError {
 /// # Errors
 /// If it cannot be read.
 pub fn read_text(path: &Path) -> Result<String, ScenarioError> {
-    std::fs::read_to_string(path).map_err(|source| ScenarioError::Io {
+    iosonar_units::read_text_file(path).map_err(|source| ScenarioError::Io {
         path: path.to_owned(),
         source,
     })

@@ -21,9 +21,11 @@ mod csv;
 mod decimal;
 mod nanos;
 mod sector;
+mod text_file;
 
 pub use bytes::Bytes;
 pub use csv::csv_field;
 pub use decimal::ParseUnitError;
 pub use nanos::Nanos;
 pub use sector::{SECTOR_BYTES, Sector, Sectors};
+pub use text_file::read_text_file;

@@ -24,7 +24,7 @@ impl SsdProfile {
                 known: known.join(", "),
             });
         }
-        let text = std::fs::read_to_string(&path).map_err(|source| SsdProfileError::Io {
+        let text = iosonar_units::read_text_file(&path).map_err(|source| SsdProfileError::Io {
             path: path.clone(),
             source,
         })?;

@@ -130,8 +130,8 @@ impl ExperimentFile {
     /// # Errors
     /// If it cannot be read or is none.
     pub fn read(path: &Path) -> Result<Self, SweepError> {
-        let text =
-            std::fs::read_to_string(path).map_err(SweepError::io(path, "read the experiment"))?;
+        let text = iosonar_units::read_text_file(path)
+            .map_err(SweepError::io(path, "read the experiment"))?;
         Self::parse(&text, path)
     }
 

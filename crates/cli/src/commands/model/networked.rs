@@ -154,7 +154,7 @@ fn simulate(
 
 /// Reads measured points: CSV with a header.
 fn measured(path: &Path) -> anyhow::Result<Vec<Point>> {
-    let text = std::fs::read_to_string(path)
+    let text = iosonar_units::read_text_file(path)
         .with_context(|| format!("{}: cannot read the measured points", path.display()))?;
     let wrong =
         |line: usize, problem: String| anyhow::anyhow!("{}:{line}: {problem}", path.display());
