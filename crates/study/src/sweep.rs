@@ -38,4 +38,4 @@ pub const FEWEST_FOR_PRECISION: u32 = 10;
 pub const CHARTS: &str = "charts";
 
 /// More runs need a word.
-pub const MOST_RUNS: u64 = 1_000_000;
+pub const MOST_RUNS: u64 = 100_000;

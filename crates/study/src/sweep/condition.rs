@@ -127,7 +127,12 @@ fn worth<'a>(node: &Node, value: &dyn Fn(&str) -> Option<&'a str>) -> Result<Wor
         Node::Number(number) => Worth::Number(*number),
         Node::Text(text) => Worth::Text(text.clone()),
         Node::Parameter(name) => match value(name) {
-            Some(text) => of_text(text),
+            Some(text) => match of_text(text) {
+                Worth::Number(number) if number.is_nan() => {
+                    return Err(format!("'{name}' is NaN, which compares with nothing"));
+                }
+                worth => worth,
+            },
             None if name == "true" || name == "false" => Worth::Truth(name == "true"),
             None => return Err(format!("there is no parameter '{name}'")),
         },
@@ -153,14 +158,25 @@ fn worth<'a>(node: &Node, value: &dyn Fn(&str) -> Option<&'a str>) -> Result<Wor
                 Operator::AtMost => Worth::Truth(a <= b),
                 Operator::More => Worth::Truth(a > b),
                 Operator::AtLeast => Worth::Truth(a >= b),
-                Operator::Plus => Worth::Number(a + b),
-                Operator::Minus => Worth::Number(a - b),
-                Operator::Times => Worth::Number(a * b),
-                Operator::Over => Worth::Number(a / b),
-                _ => Worth::Number(a % b),
+                Operator::Over | Operator::Modulo if b == 0.0 => {
+                    return Err(format!("divides {a} by zero"));
+                }
+                Operator::Plus => defined(a + b, '+', a, b)?,
+                Operator::Minus => defined(a - b, '-', a, b)?,
+                Operator::Times => defined(a * b, '*', a, b)?,
+                Operator::Over => defined(a / b, '/', a, b)?,
+                _ => defined(a % b, '%', a, b)?,
             }
         }
     })
+}
+
+/// The result of `a sign b`, unless it is no number or beyond all of them.
+fn defined(result: f64, sign: char, a: f64, b: f64) -> Result<Worth, String> {
+    if result.is_nan() || result.is_infinite() && a.is_finite() && b.is_finite() {
+        return Err(format!("{a} {sign} {b} is no number"));
+    }
+    Ok(Worth::Number(result))
 }
 
 fn of_text(text: &str) -> Worth {
@@ -325,6 +341,9 @@ impl Parser {
             Some(Token::Number(number)) => Node::Number(*number),
             Some(Token::Text(text)) => match of_text(text) {
                 // In quotes, too, a number is a number: values are compared by what they mean.
+                Worth::Number(number) if number.is_nan() => {
+                    return Err("a number is NaN, which compares with nothing".to_owned());
+                }
                 Worth::Number(number) => Node::Number(number),
                 _ => Node::Text(text.clone()),
             },
@@ -347,6 +366,8 @@ mod tests {
             "level" => Some("raid5"),
             "load.rate" => Some("2.5"),
             "fast" => Some("true"),
+            "not_a_number" => Some("nan"),
+            "endless" => Some("inf"),
             _ => None,
         };
         Condition::parse(text)?.holds(&value)
@@ -364,6 +385,7 @@ mod tests {
             ("(disks + 1) % 3 == 0", true),
             ("disks / 4 > 1e0 and fast", true),
             ("disks > 1e-3", true),
+            ("disks < endless", true),
             ("fast == true", true),
             ("not fast", false),
             ("level == 5", false),
@@ -388,6 +410,13 @@ mod tests {
             ("level == 'raid", "no end"),
             ("disks ? 3", "unexpected '?'"),
             ("12monkeys > 3", "is no number"),
+            ("disks / 0 > 1", "divides 8 by zero"),
+            ("disks % (8 - disks) == 0", "divides 8 by zero"),
+            ("not_a_number == not_a_number", "'not_a_number' is NaN"),
+            ("disks > not_a_number", "'not_a_number' is NaN"),
+            ("disks > 'nan'", "NaN"),
+            ("disks * 1e308 > 1", "is no number"),
+            ("endless - endless == 0", "is no number"),
         ] {
             let error = holds(text).unwrap_err();
             assert!(error.contains(complaint), "{text}: {error}");

@@ -120,32 +120,25 @@ pub fn runs_of(
             });
         }
     }
-    let runs: Vec<Run> = points
-        .into_iter()
-        .zip(folders)
-        .enumerate()
-        .map(|(i, (point, folder))| repetitions(file, path, changes, i, point, &folder))
-        .collect::<Result<Vec<_>, _>>()?
-        .concat();
+    let mut runs = Vec::with_capacity(points.len() * file.runs_of_a_point() as usize);
+    let common = common(file, path, changes)?;
+    for (i, (point, folder)) in points.into_iter().zip(folders).enumerate() {
+        runs.extend(repetitions(
+            file, path, changes, &common, i, point, &folder,
+        )?);
+    }
     check_paths(&runs)?;
     Ok(runs)
 }
 
-/// The repetitions of a point in the folder `folder`.
-pub(super) fn repetitions(
+/// What the runs of an experiment share.
+pub(super) fn common(
     file: &ExperimentFile,
     path: &Path,
     changes: &Changes,
-    number: usize,
-    point: Point,
-    folder: &Path,
-) -> Result<Vec<Run>, SweepError> {
+) -> Result<Arc<Common>, SweepError> {
     let base = file.base(path)?;
-    let most = file.runs_of_a_point();
-    let mut settings = file.shared_settings();
-    settings.extend(changes.set.iter().cloned());
-    settings.extend(point.settings);
-    let common = Arc::new(Common {
+    Ok(Arc::new(Common {
         origin: path.to_owned(),
         hooks: file.hook.clone(),
         manual: file.manual.clone(),
@@ -158,8 +151,25 @@ pub(super) fn repetitions(
                 Base::Replay => "read_latency_mean_ms".to_owned(),
             }),
         }),
-        most,
-    });
+        most: file.runs_of_a_point(),
+    }))
+}
+
+/// The repetitions of a point in the folder `folder`.
+pub(super) fn repetitions(
+    file: &ExperimentFile,
+    path: &Path,
+    changes: &Changes,
+    common: &Arc<Common>,
+    number: usize,
+    point: Point,
+    folder: &Path,
+) -> Result<Vec<Run>, SweepError> {
+    let base = file.base(path)?;
+    let most = file.runs_of_a_point();
+    let mut settings = file.shared_settings();
+    settings.extend(changes.set.iter().cloned());
+    settings.extend(point.settings);
     let seed = match (&base, file.seed) {
         (Base::Replay, _) => None,
         (Base::Simulation(scenario), None) if most > 1 => Some(scenario_seed(scenario, &settings)),
@@ -176,7 +186,7 @@ pub(super) fn repetitions(
         base: base.clone(),
         settings: settings.clone(),
         seed: seed.map(|seed| seed_of(seed, n)),
-        common: Arc::clone(&common),
+        common: Arc::clone(common),
         point: number,
     };
     Ok((1..=most).map(run).collect())
@@ -187,7 +197,7 @@ fn scenario_seed(scenario: &Path, settings: &Settings) -> u64 {
     let set = settings.iter().rev().find(|(key, _)| key == "seed");
     let set = set.and_then(|(_, value)| value.parse().ok());
     let of_file = || {
-        let text = std::fs::read_to_string(scenario).ok()?;
+        let text = iosonar_units::read_text_file(scenario).ok()?;
         let table: toml::Table = toml::from_str(&text).ok()?;
         u64::try_from(table.get("seed")?.as_integer()?).ok()
     };

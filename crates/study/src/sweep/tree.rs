@@ -11,7 +11,7 @@ use toml::{Table, Value};
 
 use super::design::Point;
 use super::folder::{SKIP, has_idle_name};
-use super::run::{Run, is_repetition, repetitions};
+use super::run::{Run, common, is_repetition, repetitions};
 use super::{Changes, ExperimentFile, SweepError};
 
 /// The runs of a tree.
@@ -37,7 +37,10 @@ pub fn runs_of_tree(root: &Path, changes: &Changes) -> Result<Vec<Run>, SweepErr
             parameters: parameters(leaf),
             settings: Vec::new(),
         };
-        runs.extend(repetitions(&file, &origin, changes, number, point, leaf)?);
+        let common = common(&file, &origin, changes)?;
+        runs.extend(repetitions(
+            &file, &origin, changes, &common, number, point, leaf,
+        )?);
     }
     if runs.is_empty() {
         return Err(SweepError::Value {
@@ -105,7 +108,7 @@ fn layers(root: &Path, leaf: &Path) -> Result<(Table, PathBuf), SweepError> {
 
 /// Reads a table; the files that it names are absolute then.
 fn read(path: &Path) -> Result<Table, SweepError> {
-    let text = fs::read_to_string(path).map_err(SweepError::io(path, "read"))?;
+    let text = iosonar_units::read_text_file(path).map_err(SweepError::io(path, "read"))?;
     let mut table: Table = toml::from_str(&text).map_err(|e| SweepError::Syntax {
         path: path.to_owned(),
         message: e.to_string(),
