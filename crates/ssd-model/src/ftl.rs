@@ -248,6 +248,19 @@ pub struct Plane {
     counts: FtlCounts,
 }
 
+impl PlaneShape {
+    /// What the translation of such a plane takes in memory at most when so many pages were written, in bytes.
+    pub fn bytes_after(&self, writes: u64) -> u64 {
+        let slots = u64::from(self.slots());
+        let blocks = u64::from(self.blocks);
+        // Pages are written at any place, slots one behind the other.
+        parts::bytes(u64::from(self.logical_pages), writes)
+            + parts::bytes(slots, writes.div_ceil(256) + 2)
+            + slots / 8
+            + 24 * blocks
+    }
+}
+
 impl Plane {
     /// A plane that holds this at the beginning.
     ///

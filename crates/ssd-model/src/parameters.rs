@@ -228,12 +228,16 @@ impl Parameters {
                 profile.controller.error_probability,
             )?,
         };
+        // Both are checked, so that no value is accepted that is out of the question.
+        let (block_queue, nvme) = (
+            block_queue(&check, &profile.block_queue)?,
+            nvme(&check, profile)?,
+        );
         let host = match profile.interface {
-            Interface::BlockQueue => {
-                HostParameters::BlockQueue(block_queue(&check, &profile.block_queue)?)
-            }
-            Interface::Nvme => HostParameters::Nvme(nvme(&check, profile)?),
+            Interface::BlockQueue => HostParameters::BlockQueue(block_queue),
+            Interface::Nvme => HostParameters::Nvme(nvme),
         };
+        check_unused(&check, profile)?;
         let (storage, capacity, logical_page) = storage(&check, profile, &host)?;
         // Bios are whole.
         let capacity_sectors = match host {
@@ -281,6 +285,34 @@ impl Parameters {
             mapping_cache: mapping_cache(&check, profile)?,
             capacity_sectors,
         })
+    }
+}
+
+/// Checks the storage that a profile describes and does not use.
+fn check_unused(check: &Checker<'_>, profile: &SsdProfile) -> Result<(), SsdProfileError> {
+    if let (true, Some(dram)) = (profile.storage != Storage::Dram, &profile.dram) {
+        check.micros("dram.read_us", dram.read_us)?;
+        check.micros("dram.write_us", dram.write_us)?;
+    }
+    if let (true, Some(mean)) = (
+        profile.storage != Storage::Exponential,
+        &profile.exponential,
+    ) {
+        check.micros("exponential.mean_us", mean.mean_us)?;
+    }
+    if let (true, Some(flash)) = (profile.storage != Storage::Flash, &profile.flash) {
+        FlashParameters::new(check, flash)?;
+    }
+    Ok(())
+}
+
+impl Parameters {
+    /// What a simulated SSD takes in memory before the first request, at most, in bytes.
+    pub fn bytes_at_start(&self) -> u64 {
+        match &self.storage {
+            StorageParameters::Flash(flash) => flash.bytes_at_start(),
+            _ => 0,
+        }
     }
 }
 

@@ -1,12 +1,19 @@
 //! A large table of numbers that is there only where it was written to.
 
-/// Numbers of a part: a page of memory.
-const PART: usize = 1024;
+/// Numbers of a part. Writes at random places touch one each, so it is small; and large against a pointer.
+const PART: usize = 256;
 
 /// Zeros, but for what was written.
 #[derive(Clone, Debug)]
 pub(super) struct Parts {
     parts: Vec<Option<Box<[u32; PART]>>>,
+}
+
+/// What `touched` of so many numbers take at most, each in a part of its own, in bytes.
+pub(super) fn bytes(numbers: u64, touched: u64) -> u64 {
+    let parts = numbers.div_ceil(PART as u64);
+    // A part, and what the allocator adds.
+    parts.min(touched) * (4 * PART as u64 + 16) + 8 * parts
 }
 
 impl Parts {

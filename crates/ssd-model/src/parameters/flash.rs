@@ -137,6 +137,17 @@ impl FlashParameters {
         })
     }
 
+    /// What the translation takes in memory before the first request, at most, in bytes.
+    pub fn bytes_at_start(&self) -> u64 {
+        let preset = match self.filling {
+            // On average half a block, at random places.
+            Filling::SteadyState => u64::from(self.plane.slots_per_block) / 2,
+            _ => 0,
+        };
+        let overwritten = (self.overwrites * f64::from(self.plane.logical_pages)) as u64;
+        u64::from(self.planes) * self.plane.bytes_after(preset + overwritten)
+    }
+
     /// All logical pages.
     pub fn logical_pages(&self) -> u64 {
         u64::from(self.planes) * u64::from(self.plane.logical_pages)
