@@ -45,6 +45,9 @@ impl FromStr for Rounds {
     }
 }
 
+/// More rounds of even a load that takes no time are never over.
+const MOST_ROUNDS: u64 = 1_000_000_000;
+
 pub(super) struct Repeated {
     inner: Box<dyn TraceReader>,
     repeat: Repeat,
@@ -83,6 +86,7 @@ impl Repeated {
                 return Ok(());
             }
             self.spool.end_block()?;
+            self.check_rounds()?;
             self.next_round();
         }
         while !self.ended {
@@ -93,6 +97,26 @@ impl Repeated {
             self.next_round();
         }
         Ok(())
+    }
+
+    /// Refuses rounds that would begin beyond all times, before the first of those that would not.
+    fn check_rounds(&self) -> Result<(), TraceError> {
+        let Rounds::Times(n) = self.repeat.rounds else {
+            return Ok(());
+        };
+        let (span, last) = (u128::from(self.span()), u128::from(self.last.get()));
+        let end = last + span * u128::from(n - 1);
+        if end < 1 << 63 && n <= MOST_ROUNDS {
+            return Ok(());
+        }
+        let most = match span {
+            0 => u128::from(MOST_ROUNDS),
+            span => (((1 << 63) - 1 - last) / span + 1).min(u128::from(MOST_ROUNDS)),
+        };
+        Err(TraceError::Option(format!(
+            "--repeat is {n}, expected at most {most} rounds of this load, which end before 292 years; or give a \
+             time, such as --repeat 2h"
+        )))
     }
 
     fn next_round(&mut self) {

@@ -55,7 +55,8 @@ impl Plan {
         refuse_stray_destroy(args, &pairs)?;
         let mut loads = Vec::new();
         for pair in &pairs {
-            let load = Load::scanned(&pair.trace, &pair.reading, options.writes)?;
+            let reading = within_runtime(&pair.reading, options.max_runtime);
+            let load = Load::scanned(&pair.trace, &reading, options.writes)?;
             refuse_several_devices(&load)?;
             loads.push(load);
         }
@@ -177,6 +178,23 @@ impl Plan {
             );
         }
     }
+}
+
+/// Of a load that is repeated, only the rounds that begin before `most` are looked at: no later one is ever begun.
+fn within_runtime(reading: &Reading, most: Option<Nanos>) -> Reading {
+    let mut reading = reading.clone();
+    let repeats = |change: &Change| matches!(change, Change::Repeat(_));
+    let selects = |change: &Change| matches!(change, Change::Select { .. });
+    if let Some(most) = most
+        && reading.changes.iter().any(repeats)
+        && !reading.changes.iter().any(selects)
+    {
+        reading.changes.push(Change::Select {
+            from: Nanos::ZERO,
+            until: most,
+        });
+    }
+    reading
 }
 
 fn speed_is_changed(reading: &Reading) -> bool {
