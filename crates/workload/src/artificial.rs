@@ -66,6 +66,22 @@ pub struct ArtificialLoad {
     ops: Stream,
 }
 
+impl Artificial {
+    /// About how many requests a load with this plan has.
+    pub fn requests(&self, shape: &ArtificialShape) -> f64 {
+        match *self {
+            Self::Bursts { slope, seconds, .. } => {
+                let seconds = seconds as f64;
+                seconds + slope * seconds * seconds / 2.0
+            }
+            Self::Sweep { step, ways, .. } => (shape.space / step.max(1)) as f64 * ways as f64,
+            Self::Impulse {
+                requests, impulses, ..
+            } => requests as f64 * impulses as f64,
+        }
+    }
+}
+
 impl ArtificialLoad {
     /// A load that has not begun.
     pub fn new(plan: Artificial, shape: ArtificialShape, seed: &Seed) -> Self {

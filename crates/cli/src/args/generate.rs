@@ -72,6 +72,9 @@ pub(crate) struct Shape {
     /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Write the load even if it takes most of the free space
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) writing: WriteArgs,
 }
@@ -163,6 +166,9 @@ pub(crate) struct ArtificialArgs {
     /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Write the load even if it takes most of the free space
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) writing: WriteArgs,
 }
@@ -232,6 +238,9 @@ pub(crate) struct Like {
     /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Write the load even if it takes most of the free space
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) writing: WriteArgs,
     #[command(flatten)]

@@ -5,10 +5,11 @@ mod like;
 use std::path::Path;
 use std::time::Instant;
 
+use iosonar_replay::safety::free_space;
 use iosonar_report::grouped;
 use iosonar_sim_core::Seed;
 use iosonar_trace::{Request, WriteOptions};
-use iosonar_units::{Nanos, Sectors};
+use iosonar_units::{Bytes, Nanos, Sectors};
 use iosonar_workload::{
     Addresses, ArrivalLaw, Artificial, ArtificialLoad, ArtificialShape, Batch, Size, SyntheticLoad,
     Workload,
@@ -110,11 +111,19 @@ fn laws(shape: &Shape, arrivals: ArrivalLaw) -> anyhow::Result<Ending> {
         ))
         .into());
     }
+    let per_s = workload.requests_per_s();
     let load = SyntheticLoad::new(vec![workload], &Seed::new(shape.seed));
     let until = match (shape.requests, shape.duration) {
         (Some(_), _) => Nanos::MAX,
         (None, Some(duration)) => duration,
         (None, None) => Nanos::from_secs(60),
+    };
+    let expected = shape
+        .requests
+        .map_or(per_s * until.as_secs_f64(), |n| n as f64);
+    let room = Room {
+        expected,
+        force: shape.force,
     };
     let requests = load
         .take(shape.requests.map_or(usize::MAX, |n| n as usize))
@@ -124,6 +133,7 @@ fn laws(shape: &Shape, arrivals: ArrivalLaw) -> anyhow::Result<Ending> {
         &shape.out,
         shape.seed,
         &shape.writing.options(),
+        &room,
         shape.quiet,
     )
 }
@@ -142,12 +152,17 @@ fn artificial(args: &ArtificialArgs, plan: Artificial) -> anyhow::Result<Ending>
         ))
         .into());
     }
+    let room = Room {
+        expected: plan.requests(&shape),
+        force: args.force,
+    };
     let load = ArtificialLoad::new(plan, shape, &Seed::new(args.seed));
     write(
         load,
         &args.out,
         args.seed,
         &args.writing.options(),
+        &room,
         args.quiet,
     )
 }
@@ -156,14 +171,54 @@ fn short(n: u64, option: &str) -> Result<u32, Usage> {
     u32::try_from(n).map_err(|_| Usage(format!("{option} is too large: at most 2 TiB")))
 }
 
+/// How much of the disk a load takes.
+struct Room {
+    /// About how many requests it has.
+    expected: f64,
+    /// Whether it is written all the same.
+    force: bool,
+}
+
+impl Room {
+    /// Refuses a load that takes more than half of what is free where it goes.
+    fn check(&self, path: &Path) -> anyhow::Result<()> {
+        if self.force || path == Path::new("-") {
+            return Ok(());
+        }
+        // Of each request: of rows of text, of compressed ones, and of our own format.
+        let text = [
+            "load", "replay", "csv", "tsv", "jsonl", "ndjson", "fio", "iolog",
+        ];
+        let bytes_each = match path.extension() {
+            Some(ending) if text.iter().any(|t| ending == *t) => 70.0,
+            Some(ending) if ending == "gz" || ending == "zst" => 16.0,
+            _ => 10.0,
+        };
+        let needed = self.expected * bytes_each;
+        match free_space(path) {
+            Some(free) if needed > free.get() as f64 / 2.0 => Err(Usage(format!(
+                "{}: the load has about {} requests, which take about {}, and {free} are free there: generate fewer \
+                 (--requests, --duration), write elsewhere, or write it all the same with --force",
+                path.display(),
+                grouped(self.expected as u64),
+                Bytes::new(needed as u64),
+            ))
+            .into()),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Writes requests as a load.
 fn write(
     requests: impl Iterator<Item = Request>,
     path: &Path,
     seed: u64,
     options: &WriteOptions,
+    room: &Room,
     quiet: bool,
 ) -> anyhow::Result<Ending> {
+    room.check(path)?;
     let begin = Instant::now();
     let typed: Vec<String> = std::env::args().skip(1).collect();
     let notice = format!(

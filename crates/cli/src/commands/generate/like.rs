@@ -7,7 +7,7 @@ use iosonar_units::Nanos;
 use iosonar_workload::{Addresses, ArrivalLaw, Likeness, SyntheticLoad, Workload};
 use serde_json::json;
 
-use super::write;
+use super::{Room, write};
 use crate::args::generate::Like;
 use crate::exit::{Ending, Usage, print};
 use crate::json::Output;
@@ -57,6 +57,11 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
         &args.out,
         args.seed,
         &args.writing.options(),
+        &Room {
+            expected: length.as_secs_f64()
+                * workloads.iter().map(Workload::requests_per_s).sum::<f64>(),
+            force: args.force,
+        },
         args.quiet,
     )?;
     let mut metrics = LoadMetrics::new(LoadOptions::default());
