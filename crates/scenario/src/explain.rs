@@ -9,7 +9,7 @@ use iosonar_units::Nanos;
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, Size, Workload};
 
 use crate::array_model::LevelOptions;
-use crate::resolve::{Load, Simulation, Warmup};
+use crate::resolve::{Assumption, Load, Simulation, Warmup};
 use crate::{Devices, DiskModel, DiskSet, SsdSet};
 
 impl Simulation {
@@ -41,6 +41,13 @@ impl Simulation {
         self.explain_load(&mut text);
         self.explain_array(&mut text);
         self.explain_controller(&mut text);
+        for Assumption::Geometry { profile } in self.assumptions() {
+            let _ = writeln!(
+                text,
+                "\n# Assumed: profile \"{profile}\" has no [geometry], so each disk of it has one surface, no skews, and\n\
+                 # zones that follow from its transfer times."
+            );
+        }
         match &self.array.devices {
             Devices::Disks(disks) => explain_disks(disks, &mut text),
             Devices::Ssds(ssds) => explain_ssds(ssds, &mut text),

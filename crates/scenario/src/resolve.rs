@@ -139,7 +139,38 @@ impl Simulation {
     }
 }
 
+/// Something that the scenario does not say and the results depend on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Assumption {
+    /// The positional model needs a geometry, and the profile of this name has none: all sectors of a cylinder are on
+    /// one surface, there are no skews, and zones follow from the transfer times.
+    Geometry {
+        /// The profile.
+        profile: String,
+    },
+}
+
 impl Simulation {
+    /// What is assumed where the scenario does not say it.
+    pub fn assumptions(&self) -> Vec<Assumption> {
+        let Devices::Disks(disks) = &self.array.devices else {
+            return Vec::new();
+        };
+        if !matches!(disks.model, DiskModel::Positional(_)) {
+            return Vec::new();
+        }
+        let mut assumptions = Vec::new();
+        for profile in disks.kinds().filter(|profile| profile.geometry.is_assumed) {
+            let assumption = Assumption::Geometry {
+                profile: profile.name.clone(),
+            };
+            if !assumptions.contains(&assumption) {
+                assumptions.push(assumption);
+            }
+        }
+        assumptions
+    }
+
     /// The same with another arrival rate of all classes together, each with its share; a closed loop and a
     /// trace stay as they are.
     #[must_use]

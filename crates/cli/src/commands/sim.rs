@@ -21,7 +21,7 @@ use indicatif::ProgressBar;
 use iosonar_plot::{Colour, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve_with_band, grouped};
 use iosonar_scenario::{
-    Load, Method, Outputs, Overrides, Records, ScenarioError, Simulation, SimulationResult,
+    Assumption, Load, Method, Outputs, Overrides, Records, ScenarioError, Simulation, SimulationResult,
     Stability, StageSink, Warmup, Watch,
 };
 use iosonar_trace::output::WholeFile;
@@ -67,6 +67,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     }
     for named in &all {
         check_stability(args, named)?;
+        note_assumptions(args, named);
     }
     write_load(args, &all)?;
     let mut json = Output::new("sim");
@@ -186,6 +187,19 @@ fn note_remarks(args: &Sim, name: &str, result: &SimulationResult) {
     }
     for remark in remarks::of_load(result) {
         note(&format!("{name}: {remark}"));
+    }
+}
+
+/// Prints what the scenario does not say and the results depend on.
+fn note_assumptions(args: &Sim, named: &Named) {
+    for Assumption::Geometry { profile } in named.simulation.assumptions() {
+        if !args.quiet {
+            note(&format!(
+                "note: {}: profile \"{profile}\" has no [geometry]: assumed are one surface, no skews, and zones that \
+                 follow from its transfer times; positioning depends on them, so give the profile a [geometry]",
+                named.name
+            ));
+        }
     }
 }
 

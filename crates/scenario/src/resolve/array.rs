@@ -215,7 +215,7 @@ pub(super) fn wrong_geometry(
                 failed,
                 "array.failed",
                 format!("{:?}", failed.get_ref()),
-                format!("disks from 0 to {}", disks - 1),
+                format!("disks from 0 to {}", disks.saturating_sub(1)),
             ),
             None => check.incomplete(&error.to_string()),
         },
@@ -256,11 +256,31 @@ pub(super) fn sectors(
         .parse()
         .map_err(|_| wrong("a size such as \"128KiB\"".to_owned()))?;
     match bytes.sectors() {
+        Some(_) if is_unlikely(text.get_ref(), bytes) => {
+            let binary = text.get_ref().trim().to_ascii_lowercase();
+            let (number, unit) = binary.split_at(binary.len() - 2);
+            let meant = format!("{}{}iB", number.trim(), unit[..1].to_ascii_uppercase());
+            Err(wrong(format!(
+                "a multiple of 4 KiB where the unit is decimal, and this is {} bytes; write \"{meant}\" for powers \
+                 of 1024",
+                bytes.get()
+            )))
+        }
         Some(sectors) if sectors.get() > 0 => Ok(sectors),
         _ => Err(wrong(
             "a whole number of sectors of 512 B, at least one".to_owned(),
         )),
     }
+}
+
+/// Whether a size has a decimal unit (`64KB` are 64,000 bytes) and no page of memory fits into it: nobody stripes by
+/// 125 sectors.
+fn is_unlikely(text: &str, bytes: Bytes) -> bool {
+    let text = text.trim().to_ascii_lowercase();
+    ["kb", "mb", "gb", "tb"]
+        .iter()
+        .any(|unit| text.ends_with(unit))
+        && !bytes.get().is_multiple_of(4096)
 }
 
 pub(super) fn placement(

@@ -108,6 +108,9 @@ fn end_of(path: &Path, reading: &Reading) -> Result<u64, ScenarioError> {
 /// The longest run: leaves room for queues in the 584 years that 64 bits of nanoseconds hold.
 const LONGEST_RUN_S: f64 = 100.0 * 365.25 * 86_400.0;
 
+/// The most requests of a run: weeks on the fastest machine.
+const MOST_REQUESTS: u64 = 1_000_000_000_000;
+
 /// The most classes: as many as a request's number of its class can tell apart, and be looked at.
 const MOST_CLASSES: usize = 1000;
 
@@ -186,6 +189,22 @@ pub(super) fn load(
         Warmup::Requests(n) => requests.saturating_add(n),
         Warmup::Auto => requests.saturating_mul(2),
     };
+    if all > MOST_REQUESTS
+        && let Some(given) = file.load.as_ref().and_then(|l| l.requests.as_ref())
+    {
+        let expected = "at most 10^12, with the requests of the warm-up";
+        return Err(match (warmup, &file.warmup_requests) {
+            (Warmup::Requests(n), Some(given)) if requests <= MOST_REQUESTS => {
+                check.wrong(given, "warmup_requests", n, expected)
+            }
+            _ => check.wrong(
+                given,
+                "load.requests",
+                format!("{all} with the warm-up"),
+                expected,
+            ),
+        });
+    }
     // Of a closed loop at least the think times pass.
     let slowest = match &load {
         Load::Closed {
@@ -365,62 +384,74 @@ fn synthetic(
     Ok(Load::Synthetic { classes, requests })
 }
 
-fn arrivals_law(
-    check: &Checker<'_>,
-    arrivals: &Spanned<ArrivalsFile>,
-) -> Result<ArrivalLaw, ScenarioError> {
-    const KEY: &str = "load.arrivals";
-    let rate = |per_s: f64| {
+/// Checks the values of an arrival law.
+struct ArrivalsCheck<'a> {
+    check: &'a Checker<'a>,
+    arrivals: &'a Spanned<ArrivalsFile>,
+}
+
+impl ArrivalsCheck<'_> {
+    fn wrong(&self, seen: String, expected: &str) -> ScenarioError {
+        self.check
+            .wrong(self.arrivals, "load.arrivals", seen, expected)
+    }
+
+    fn refuse<T>(&self, seen: String, expected: &str) -> Result<T, ScenarioError> {
+        Err(self.wrong(seen, expected))
+    }
+
+    fn rate(&self, per_s: f64) -> Result<f64, ScenarioError> {
         if (1e-9..=1e9).contains(&per_s) {
-            Ok(per_s)
-        } else {
-            let expected = "a rate of 1e-9 to 1e9 requests per second";
-            Err(check.wrong(arrivals, KEY, format!("{per_s:?}"), expected))
+            return Ok(per_s);
         }
-    };
-    let time = |name: &str, seconds: f64| {
+        let expected = "a rate of 1e-9 to 1e9 requests per second";
+        self.refuse(format!("per_s = {per_s:?}"), expected)
+    }
+
+    fn time(&self, name: &str, seconds: f64) -> Result<f64, ScenarioError> {
         if (1e-9..=1e9).contains(&seconds) {
-            Ok(seconds)
-        } else {
-            let seen = format!("{name} = {seconds}");
-            Err(check.wrong(
-                arrivals,
-                KEY,
-                seen,
-                "a time above zero, in seconds (at most 1e9)",
-            ))
+            return Ok(seconds);
         }
-    };
-    let refuse = |seen: String, expected: &str| Err(check.wrong(arrivals, KEY, seen, expected));
-    // A law that goes through ever so many spans of time without an arrival would never come to one.
-    let often = |per_span: f64, what: &str| {
+        let expected = "a time above zero, in seconds (at most 1e9)";
+        self.refuse(format!("{name} = {seconds}"), expected)
+    }
+
+    /// A law that goes through ever so many spans of time without an arrival would never come to one.
+    fn often(&self, per_span: f64, what: &str) -> Result<(), ScenarioError> {
         if per_span >= 1e-3 {
             return Ok(());
         }
         let seen = format!("{per_span} arrivals in {what} on average");
-        Err(check.wrong(arrivals, KEY, seen, "at least 0.001"))
-    };
+        self.refuse(seen, "at least 0.001")
+    }
+}
+
+fn arrivals_law(
+    check: &Checker<'_>,
+    arrivals: &Spanned<ArrivalsFile>,
+) -> Result<ArrivalLaw, ScenarioError> {
+    let law = ArrivalsCheck { check, arrivals };
     Ok(match arrivals.get_ref() {
         ArrivalsFile::Alone => return refuse("\"alone\"".into(), NOT_ALONE),
         ArrivalsFile::PoissonPerS(per_s) => ArrivalLaw::Poisson {
-            per_s: rate(*per_s)?,
+            per_s: law.rate(*per_s)?,
         },
         ArrivalsFile::ConstantPerS(per_s) => ArrivalLaw::Constant {
-            per_s: rate(*per_s)?,
+            per_s: law.rate(*per_s)?,
         },
         ArrivalsFile::Phases(phases) => {
             for phase in phases {
-                time("mean_s", phase.mean_s)?;
+                law.time("mean_s", phase.mean_s)?;
                 if phase.per_s != 0.0 {
-                    rate(phase.per_s)?;
+                    law.rate(phase.per_s)?;
                 }
             }
             if phases.iter().all(|phase| phase.per_s == 0.0) {
                 let expected = "a phase with a rate above zero";
-                return refuse("phases without arrivals".into(), expected);
+                return law.refuse("phases without arrivals".into(), expected);
             }
             let expected = phases.iter().map(|p| p.per_s * p.mean_s).sum();
-            often(expected, "a round of the phases")?;
+            law.often(expected, "a round of the phases")?;
             let phase = |p: &PhaseFile| LoadPhase {
                 per_s: p.per_s,
                 mean_s: p.mean_s,
@@ -432,26 +463,30 @@ fn arrivals_law(
                 && !(1.05..=100.0).contains(&shape)
             {
                 let expected = "1.05 to 100: nearer to 1 the mean is hardly ever reached";
-                return refuse(format!("pareto_shape = {shape}"), expected);
+                return law.refuse(format!("pareto_shape = {shape}"), expected);
             }
-            often(given.per_s * given.on_s, "an on time")?;
+            law.rate(given.per_s)?;
+            law.time("on_s", given.on_s)?;
+            law.often(given.per_s * given.on_s, "an on time")?;
             ArrivalLaw::OnOff {
-                per_s: rate(given.per_s)?,
-                on_s: time("on_s", given.on_s)?,
-                off_s: time("off_s", given.off_s)?,
+                per_s: law.rate(given.per_s)?,
+                on_s: law.time("on_s", given.on_s)?,
+                off_s: law.time("off_s", given.off_s)?,
                 shape: given.pareto_shape,
             }
         }
         ArrivalsFile::BModel(given) => {
             if !(0.5..=1.0).contains(&given.bias) || given.levels > 40 {
                 let seen = format!("bias = {}, levels = {}", given.bias, given.levels);
-                return refuse(seen, "a bias of 0.5 to 1, at most 40 levels");
+                return law.refuse(seen, "a bias of 0.5 to 1, at most 40 levels");
             }
-            often(given.per_s * given.window_s, "a window")?;
+            law.rate(given.per_s)?;
+            law.time("window_s", given.window_s)?;
+            law.often(given.per_s * given.window_s, "a window")?;
             ArrivalLaw::BModel {
-                per_s: rate(given.per_s)?,
+                per_s: law.rate(given.per_s)?,
                 bias: given.bias,
-                window_s: time("window_s", given.window_s)?,
+                window_s: law.time("window_s", given.window_s)?,
                 levels: given.levels,
             }
         }
@@ -459,14 +494,16 @@ fn arrivals_law(
             if !(0.5..1.0).contains(&given.hurst) || !(0.0..=1.0).contains(&given.variation) {
                 let seen = format!("hurst = {}, variation = {}", given.hurst, given.variation);
                 let expected = "a Hurst parameter from 0.5 to below 1, a variation of 0 to 1";
-                return refuse(seen, expected);
+                return law.refuse(seen, expected);
             }
-            often(given.per_s * given.bin_s, "a bin")?;
+            law.rate(given.per_s)?;
+            law.time("bin_s", given.bin_s)?;
+            law.often(given.per_s * given.bin_s, "a bin")?;
             ArrivalLaw::Noise {
-                per_s: rate(given.per_s)?,
+                per_s: law.rate(given.per_s)?,
                 hurst: given.hurst,
                 variation: given.variation,
-                bin_s: time("bin_s", given.bin_s)?,
+                bin_s: law.time("bin_s", given.bin_s)?,
             }
         }
     })

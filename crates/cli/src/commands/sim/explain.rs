@@ -3,7 +3,7 @@
 use iosonar_scenario::Offered;
 use serde_json::json;
 
-use super::Named;
+use super::{Named, figures};
 use crate::args::Sim;
 use crate::exit::{Ending, print};
 use crate::json::Output;
@@ -18,6 +18,7 @@ pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
         if args.json {
             let scenario = json!({ "name": name, "toml": simulation.explain() });
             json.append("scenarios", scenario);
+            figures::add_assumptions(&mut json, name, simulation);
             for o in offered.iter().flatten() {
                 for (bound, value) in [("lower", o.lower), ("upper", o.upper)] {
                     let labels = json!({ "scenario": name, "station": o.station, "bound": bound });

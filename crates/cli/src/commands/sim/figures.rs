@@ -2,7 +2,7 @@
 
 use iosonar_raid::RebuildProgress;
 use iosonar_raid::positioning::{Case, PositioningCounts};
-use iosonar_scenario::{Simulation, SimulationResult};
+use iosonar_scenario::{Assumption, Simulation, SimulationResult};
 use iosonar_units::Nanos;
 use serde_json::{Value, json};
 
@@ -10,6 +10,16 @@ use super::describe::{headline, per_second};
 use super::ssds;
 use crate::json::Output;
 use crate::remarks;
+
+/// What the scenario does not say and the results depend on.
+pub(super) fn add_assumptions(json: &mut Output, name: &str, simulation: &Simulation) {
+    for Assumption::Geometry { profile } in simulation.assumptions() {
+        json.append(
+            "assumptions",
+            json!({ "scenario": name, "key": "disk.profile", "profile": profile, "assumed": "geometry" }),
+        );
+    }
+}
 
 pub(super) fn add_to(
     json: &mut Output,
@@ -31,6 +41,7 @@ pub(super) fn add_to(
             "remarks": remarks::of_load(result),
         }),
     );
+    add_assumptions(json, name, simulation);
     let labels = json!({ "scenario": name });
     let with = |key: &str, value: &str| json!({ "scenario": name, key: value });
     add_response_time(json, &labels, result);
