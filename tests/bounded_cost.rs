@@ -187,13 +187,13 @@ fn an_assumed_geometry_is_reported() {
     scratch.file("bare.toml", &profile[..end]);
     let without = scratch.file("without.toml", text.replace("PROFILE", "bare.toml"));
     for (scenario, is_assumed) in [(&with, false), (&without, true)] {
-        let told = sim(scenario, &[]);
-        assert!(told.status.success(), "{}", err(&told));
+        let run = sim(scenario, &[]);
+        assert!(run.status.success(), "{}", err(&run));
         assert_eq!(
-            err(&told).contains("no [geometry]"),
+            err(&run).contains("no [geometry]"),
             is_assumed,
             "{}",
-            err(&told)
+            err(&run)
         );
         let explained = sim(scenario, &["--explain"]);
         assert_eq!(out(&explained).contains("# Assumed: profile"), is_assumed);

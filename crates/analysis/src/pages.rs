@@ -51,8 +51,7 @@ pub(crate) struct Pages {
     of_group: Vec<u16>,
 }
 
-/// So many accesses to pages of the sample are carried out however few requests make them, and so many more for
-/// each request (4 MiB).
+/// Accesses to pages of the sample that are always carried out, and more of them for each request (4 MiB).
 const FREE_WORK: u64 = 1 << 20;
 const WORK_PER_REQUEST: u64 = 1 << 10;
 

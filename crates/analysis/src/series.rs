@@ -4,8 +4,8 @@ use iosonar_units::Nanos;
 
 /// So many points are kept; beyond, each two are taken together.
 const MOST: usize = 1 << 20;
-/// So many are kept of however few requests, and so many more for each: hardly any of the others would differ
-/// from its neighbour.
+/// Points that are always kept, and more of them for each request: hardly any other would differ from its
+/// neighbour.
 const MOST_OF_FEW: usize = 1 << 16;
 const MOST_PER_REQUEST: u64 = 64;
 

@@ -13,14 +13,14 @@ use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::{Outputs, Overrides, Simulation, Watch};
 use toml::Value;
 
-/// So many requests are simulated.
+/// Simulated requests of each case.
 const REQUESTS: i64 = 30;
 /// No case takes longer; most take some milliseconds.
 const LONGEST: Duration = Duration::from_secs(20);
 /// How much is simulated.
 const AMOUNTS: [&str; 3] = ["requests", "warmup_requests", "replications"];
-/// So many problems are reported.
-const MOST_TOLD: usize = 100;
+/// The most problems that are reported.
+const MOST_REPORTED: usize = 100;
 /// Nor more memory, in KiB.
 const MOST_MEMORY_KIB: u64 = 1 << 20;
 
@@ -117,9 +117,9 @@ fn simulated(text: &str, path: &Path, way: &[String], watch: &Watch) -> Result<(
         Ok(result) => result,
         Err(error) => {
             let message = error.to_string();
-            let is_told =
+            let is_explained =
                 names(&message, way) || message.contains("measured") || message.contains("steady");
-            return if is_told { Ok(()) } else { Err(message) };
+            return if is_explained { Ok(()) } else { Err(message) };
         }
     };
     if result.unserved.is_some() {
@@ -169,7 +169,7 @@ fn check(cases: Vec<Case>) {
     let n = cases.len();
     for case in cases {
         // One problem has many forms: some will do.
-        if wrong.lines().count() > MOST_TOLD {
+        if wrong.lines().count() > MOST_REPORTED {
             break;
         }
         let name = case.name.clone();
@@ -238,7 +238,7 @@ fn cases_of(name: &str, path: &Path, scenario: &Value, prefix: &[&str], only: &V
     let mut cases = Vec::new();
     for leaf in found {
         let way: Way = prefix.iter().map(|p| (*p).to_owned()).chain(leaf).collect();
-        // Work grows with these: whoever asks for 4 x 10^9 gets them.
+        // Work grows with these: a run of 4 x 10^9 requests is what was asked for.
         let is_amount = way
             .last()
             .is_some_and(|key| AMOUNTS.contains(&key.as_str()));

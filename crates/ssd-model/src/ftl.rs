@@ -249,7 +249,7 @@ pub struct Plane {
 }
 
 impl PlaneShape {
-    /// What the translation of such a plane takes in memory at most when so many pages were written, in bytes.
+    /// What the translation of such a plane takes in memory at most after this number of page writes, in bytes.
     pub fn bytes_after(&self, writes: u64) -> u64 {
         let slots = u64::from(self.slots());
         let blocks = u64::from(self.blocks);

@@ -124,7 +124,7 @@ fn only_comments_messages_and_whole_headers_may_stand_between_rows() {
 fn notices_may_stand_above_the_rows_and_damaged_rows_may_not() {
     let row = "0.5 ; 8 ; 8 ; R ; 0.1 ; 0.2\n";
     for above in [
-        "2012 and later, somebody; all rights\n",
+        "2012 and later, the author; all rights\n",
         "any text, a, b, c, d\n",
         "1. of May\n",
     ] {

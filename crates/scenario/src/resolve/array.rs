@@ -273,8 +273,8 @@ pub(super) fn sectors(
     }
 }
 
-/// Whether a size has a decimal unit (`64KB` are 64,000 bytes) and no page of memory fits into it: nobody stripes by
-/// 125 sectors.
+/// Whether a size has a decimal unit (`64KB` are 64,000 bytes) and is not a multiple of a page of memory: it was
+/// probably meant to be binary.
 fn is_unlikely(text: &str, bytes: Bytes) -> bool {
     let text = text.trim().to_ascii_lowercase();
     ["kb", "mb", "gb", "tb"]

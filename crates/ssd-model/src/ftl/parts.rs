@@ -9,7 +9,7 @@ pub(super) struct Parts {
     parts: Vec<Option<Box<[u32; PART]>>>,
 }
 
-/// What `touched` of so many numbers take at most, each in a part of its own, in bytes.
+/// What `touched` of `numbers` take at most, each in a part of its own, in bytes.
 pub(super) fn bytes(numbers: u64, touched: u64) -> u64 {
     let parts = numbers.div_ceil(PART as u64);
     // A part, and what the allocator adds.
