@@ -21,8 +21,8 @@ use indicatif::ProgressBar;
 use iosonar_plot::{Colour, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve_with_band, grouped};
 use iosonar_scenario::{
-    Assumption, Load, Method, Outputs, Overrides, Records, ScenarioError, Simulation, SimulationResult,
-    Stability, StageSink, Warmup, Watch,
+    Assumption, Load, Method, Outputs, Overrides, Records, ScenarioError, Simulation,
+    SimulationResult, Stability, StageSink, Warmup, Watch,
 };
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Metadata, TraceError, input, output};

@@ -432,7 +432,7 @@ fn arrivals_law(
 ) -> Result<ArrivalLaw, ScenarioError> {
     let law = ArrivalsCheck { check, arrivals };
     Ok(match arrivals.get_ref() {
-        ArrivalsFile::Alone => return refuse("\"alone\"".into(), NOT_ALONE),
+        ArrivalsFile::Alone => return law.refuse("\"alone\"".into(), NOT_ALONE),
         ArrivalsFile::PoissonPerS(per_s) => ArrivalLaw::Poisson {
             per_s: law.rate(*per_s)?,
         },
