@@ -181,7 +181,7 @@ pub trait Device {
     }
 
     /// What the device was used for since [`measure_from`](Self::measure_from), or between this and
-    /// [`end_measurement`](Self::end_measurement). Jobs that are still there need not count.
+    /// [`end_measurement`](Self::end_measurement).
     fn usage(&self) -> Usage;
 
     /// How long each of the [stages](Self::STAGES) of the job took that was handed out last.
@@ -227,19 +227,42 @@ pub trait Device {
         unimplemented!("this device does not serve in order")
     }
 
-    /// The [measurement](Self::measure_from) will not begin before `now`: of services that were told in
-    /// advance, those that end earlier need not be remembered for it.
-    fn forget_before(&mut self, now: Nanos) {
+    /// The simulation has come to `now`: of services that were told in advance, those that end by then are over.
+    /// Needed from time to time only, so that a device need not remember them all.
+    fn has_come_to(&mut self, now: Nanos) {
         let _ = now;
     }
 }
 
-/// What a device was used for.
+/// What a device was used for in the window of the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// How long it was serving.
     pub busy: Nanos,
-    /// The integral of the number of jobs, waiting and in service, in nanoseconds: by Little's law the
-    /// sum of the times that jobs spent there.
+    /// The integral of the number of jobs, waiting and in service, in nanoseconds.
     pub jobs_time: u128,
+    /// Jobs that were done in the window, whenever they came.
+    pub jobs_done: u64,
+    /// The sum of the times from arrival to end of these jobs, in nanoseconds.
+    pub stay_time: u128,
+    /// The same from the beginning of their service; zero where a device works on many jobs at a time.
+    pub service_time: u128,
+    /// What jobs that were still there at the window's end had spent in it, less what those that were there at its
+    /// beginning had spent before. By Little's law `stay_time + stay_edge` is `jobs_time`.
+    pub stay_edge: i128,
+    /// The same of services: `service_time + service_edge` is `busy`.
+    pub service_edge: i128,
+}
+
+impl Usage {
+    /// Adds that of another run.
+    pub fn merge(&mut self, other: &Self) {
+        self.busy += other.busy;
+        self.jobs_time += other.jobs_time;
+        self.jobs_done += other.jobs_done;
+        self.stay_time += other.stay_time;
+        self.service_time += other.service_time;
+        self.stay_edge += other.stay_edge;
+        self.service_edge += other.service_edge;
+    }
 }

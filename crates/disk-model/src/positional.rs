@@ -300,6 +300,7 @@ impl PositionalDisk {
 
 impl Device for PositionalDisk {
     fn submit(&mut self, job: Job, now: Nanos) {
+        self.usage.arrive(now);
         let waiting = self.located(job, now);
         self.waiting.push(waiting, job.priority);
     }
@@ -322,7 +323,7 @@ impl Device for PositionalDisk {
             "a service ends when it was said to end"
         );
         self.last_served = Some(service.job.request);
-        self.usage.add(&service);
+        self.usage.leave(&service);
         Some(service)
     }
 
@@ -342,6 +343,11 @@ impl Device for PositionalDisk {
         self.usage.measure_from(now);
     }
 
+    fn end_measurement(&mut self, now: Nanos) {
+        let waiting = self.waiting.iter().map(|waiting| waiting.arrived);
+        self.usage.end(now, self.current.as_ref(), waiting);
+    }
+
     fn usage(&self) -> Usage {
         self.usage.usage()
     }
@@ -359,12 +365,13 @@ impl Device for PositionalDisk {
         let waiting = self.located(job, now);
         let service = self.service(&waiting, now.max(self.free_at));
         self.free_at = service.ended();
-        self.usage.add_told(&service);
+        self.usage.tell(&service);
         service
     }
 
-    fn forget_before(&mut self, now: Nanos) {
-        self.usage.forget_before(now);
+    #[inline]
+    fn has_come_to(&mut self, now: Nanos) {
+        self.usage.has_come_to(now);
     }
 }
 

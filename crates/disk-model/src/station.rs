@@ -116,6 +116,7 @@ fn until_the_beginning(revolution: Nanos, transfer: Nanos) -> Nanos {
 impl Device for DiskStation {
     #[inline]
     fn submit(&mut self, job: Job, now: Nanos) {
+        self.usage.arrive(now);
         self.waiting.push((job, now), job.priority);
     }
 
@@ -140,7 +141,7 @@ impl Device for DiskStation {
             "a service ends when it was said to end"
         );
         self.last_served = Some(service.job.request);
-        self.usage.add(&service);
+        self.usage.leave(&service);
         Some(service)
     }
 
@@ -168,6 +169,11 @@ impl Device for DiskStation {
         self.usage.measure_from(now);
     }
 
+    fn end_measurement(&mut self, now: Nanos) {
+        let waiting = self.waiting.iter().map(|&(_, arrived)| arrived);
+        self.usage.end(now, self.current.as_ref(), waiting);
+    }
+
     fn usage(&self) -> Usage {
         self.usage.usage()
     }
@@ -180,12 +186,13 @@ impl Device for DiskStation {
     fn serve(&mut self, job: Job, now: Nanos) -> Service {
         let service = self.service(job, now, now.max(self.free_at), 1);
         self.free_at = service.ended();
-        self.usage.add_told(&service);
+        self.usage.tell(&service);
         service
     }
 
-    fn forget_before(&mut self, now: Nanos) {
-        self.usage.forget_before(now);
+    #[inline]
+    fn has_come_to(&mut self, now: Nanos) {
+        self.usage.has_come_to(now);
     }
 }
 
@@ -269,6 +276,10 @@ mod tests {
             }
             services.push(at_once.serve(job(i as u64, Priority::Normal), at));
         }
+        // Some of what was told is not over by then.
+        let ends = sorted[49];
+        assert!(services[49].ended() > ends);
+        at_once.end_measurement(ends);
         let mut by_event = station();
         let (mut told, mut next, mut end) = (Vec::new(), 0, None);
         while told.len() < sorted.len() {
@@ -284,10 +295,22 @@ mod tests {
                     by_event.submit(job(next as u64, Priority::Normal), sorted[next]);
                     end = end.or(by_event.start_next(sorted[next]));
                     next += 1;
+                    if next == sorted.len() {
+                        by_event.end_measurement(ends);
+                    }
                 }
             }
         }
         assert_eq!(told, services);
-        assert_eq!(by_event.usage(), at_once.usage());
+        let usage = by_event.usage();
+        assert_eq!(usage, at_once.usage());
+        assert_eq!(
+            usage.jobs_time as i128,
+            usage.stay_time as i128 + usage.stay_edge
+        );
+        assert_eq!(
+            i128::from(usage.busy.get()),
+            usage.service_time as i128 + usage.service_edge
+        );
     }
 }

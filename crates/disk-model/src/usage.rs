@@ -1,52 +1,141 @@
-//! What a disk was used for, from a given instant on.
+//! What a disk was used for, in the window of the measurement.
 
 use std::collections::VecDeque;
 
 use iosonar_device::{Service, Usage};
 use iosonar_units::Nanos;
 
-/// Sums up services. Of a service that began before the measurement, the part after it counts.
+/// A job's time at the disk.
+#[derive(Clone, Copy, Debug)]
+struct Stay {
+    arrived: Nanos,
+    started: Nanos,
+    ended: Nanos,
+}
+
+impl Stay {
+    fn of(service: &Service) -> Self {
+        Self {
+            arrived: service.arrived,
+            started: service.started,
+            ended: service.ended(),
+        }
+    }
+}
+
+/// Sums up services. Of one that began before the window or ends after it, the part within it counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UsageMeter {
     from: Nanos,
+    is_over: bool,
     usage: Usage,
-    /// Until the measurement begins: services that were told before they end.
-    told: VecDeque<Service>,
-    measuring: bool,
+    /// How many jobs are there, where each comes and goes at its time.
+    present: u64,
+    since: Nanos,
+    /// Where services are told in advance: those that are not over.
+    told: VecDeque<Stay>,
 }
 
 impl UsageMeter {
-    /// Adds a service that has ended.
+    /// A job comes.
     #[inline]
-    pub(crate) fn add(&mut self, service: &Service) {
-        let end = service.ended();
-        self.usage.busy += end - service.started.max(self.from);
-        self.usage.jobs_time += u128::from((end - service.arrived.max(self.from)).get());
+    pub(crate) fn arrive(&mut self, now: Nanos) {
+        self.pass(now);
+        self.present += 1;
+    }
+
+    /// Its service has ended.
+    #[inline]
+    pub(crate) fn leave(&mut self, service: &Service) {
+        let stay = Stay::of(service);
+        self.pass(stay.ended);
+        self.present -= 1;
+        self.count(stay);
+    }
+
+    #[inline]
+    fn pass(&mut self, now: Nanos) {
+        if !self.is_over {
+            let span = u128::from((now - self.since).get());
+            self.usage.jobs_time += u128::from(self.present) * span;
+            self.since = now;
+        }
     }
 
     /// Adds a service that ends after all that were added before, at any time to come.
     #[inline]
-    pub(crate) fn add_told(&mut self, service: &Service) {
-        self.add(service);
-        if !self.measuring {
-            self.told.push_back(*service);
+    pub(crate) fn tell(&mut self, service: &Service) {
+        self.told.push_back(Stay::of(service));
+    }
+
+    /// Of the services that were told, those that end by `now` are over.
+    #[inline]
+    pub(crate) fn has_come_to(&mut self, now: Nanos) {
+        while let Some(&stay) = self.told.front().filter(|stay| stay.ended <= now) {
+            self.told.pop_front();
+            if !self.is_over {
+                self.usage.jobs_time +=
+                    u128::from((stay.ended - stay.arrived.max(self.from)).get());
+            }
+            self.count(stay);
         }
     }
 
-    /// The measurement will not begin before `now`.
-    pub(crate) fn forget_before(&mut self, now: Nanos) {
-        while self.told.front().is_some_and(|s| s.ended() <= now) {
-            self.told.pop_front();
+    /// A job is done.
+    #[inline]
+    fn count(&mut self, stay: Stay) {
+        if self.is_over {
+            return;
+        }
+        let usage = &mut self.usage;
+        usage.jobs_done += 1;
+        usage.busy += stay.ended - stay.started.max(self.from);
+        usage.stay_time += u128::from((stay.ended - stay.arrived).get());
+        usage.service_time += u128::from((stay.ended - stay.started).get());
+        if stay.arrived < self.from {
+            usage.stay_edge -= i128::from((self.from - stay.arrived).get());
+            usage.service_edge -= i128::from(self.from.saturating_sub(stay.started).get());
         }
     }
 
     pub(crate) fn measure_from(&mut self, now: Nanos) {
-        self.forget_before(now);
+        self.has_come_to(now);
+        self.pass(now);
         self.from = now;
         self.usage = Usage::default();
-        self.measuring = true;
-        for service in std::mem::take(&mut self.told) {
-            self.add(&service);
+    }
+
+    /// The window ends, while these jobs are there: one in service, and those that wait, by their arrival.
+    pub(crate) fn end(
+        &mut self,
+        now: Nanos,
+        current: Option<&Service>,
+        waiting: impl Iterator<Item = Nanos>,
+    ) {
+        self.has_come_to(now);
+        self.pass(now);
+        for stay in std::mem::take(&mut self.told) {
+            let inside = now.saturating_sub(stay.arrived.max(self.from));
+            self.usage.jobs_time += u128::from(inside.get());
+            self.remain(stay.arrived, Some(stay.started), now);
+        }
+        if let Some(service) = current {
+            self.remain(service.arrived, Some(service.started), now);
+        }
+        for arrived in waiting {
+            self.remain(arrived, None, now);
+        }
+        self.is_over = true;
+    }
+
+    /// A job is there when the window ends.
+    fn remain(&mut self, arrived: Nanos, started: Option<Nanos>, now: Nanos) {
+        let inside = now.saturating_sub(arrived.max(self.from));
+        self.usage.stay_edge += i128::from(inside.get());
+        if let Some(started) = started {
+            let inside = now.saturating_sub(started.max(self.from));
+            self.usage.busy += inside;
+            self.usage.service_edge += i128::from(inside.get());
         }
     }
 

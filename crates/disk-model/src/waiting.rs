@@ -47,6 +47,11 @@ impl<W> WaitingJobs<W> {
         queue.remove(index)
     }
 
+    /// All of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &W> {
+        self.queues.iter().flatten()
+    }
+
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.queues.iter().map(VecDeque::len).sum()

@@ -17,6 +17,7 @@ mod rebuild;
 mod recursion;
 mod release;
 mod split;
+mod window;
 
 use iosonar_device::{Device, RequestId, Service, Usage};
 use iosonar_sim_core::CompletionHash;
@@ -29,6 +30,7 @@ use crate::rules::Rules;
 pub use controller::{Controller, WriteBack};
 pub use rebuild::{Rebuild, RebuildProgress};
 pub use split::ResponseSplit;
+pub use window::MeasuredWindow;
 
 /// Where requests come from, in the order of their start.
 pub trait RequestSource {
@@ -85,7 +87,8 @@ pub struct Completion {
     pub request: Request,
     /// From its start to the end of its last sub-request.
     pub response_time: Nanos,
-    /// Whether it came after the warm-up.
+    /// Whether its response time counts: it came after the warm-up, or, in a closed loop, it is complete within the
+    /// [measured window](MeasuredWindow).
     pub measured: bool,
     /// Whether a device answered with an error.
     pub failed: bool,
@@ -138,18 +141,14 @@ pub trait CompletionSink {
 pub struct RunSummary {
     /// All requests, the warm-up included.
     pub requests: u64,
-    /// The time that was measured: from the first request after the warm-up to the end.
-    pub measured: Nanos,
+    /// The window of time that was measured.
+    pub window: MeasuredWindow,
     /// What each device was used for in that time.
     pub usage: Vec<Usage>,
     /// How partial-stripe writes came to their places in that time.
     pub positioning: PositioningCounts,
     /// The largest number of requests at once.
     pub most_in_flight: usize,
-    /// The sum, over the measured requests, of the number of others that each found on arrival.
-    pub found: u64,
-    /// How many requests were measured.
-    pub measured_requests: u64,
     /// Arrivals, ends of services, and what else happened.
     pub events: u64,
     /// The fingerprint of the run: (request, device, start, end) of all services.
@@ -162,23 +161,6 @@ pub struct RunSummary {
     pub deadlock: Option<String>,
     /// How far the rebuild came, if there was one.
     pub rebuild: Option<RebuildProgress>,
-}
-
-impl RunSummary {
-    /// The share of the measured time in which device `disk` was serving.
-    pub fn utilisation(&self, disk: usize) -> f64 {
-        self.usage[disk].busy.get() as f64 / self.measured.get() as f64
-    }
-
-    /// The mean number of jobs at device `disk`, waiting and in service.
-    pub fn mean_jobs(&self, disk: usize) -> f64 {
-        self.usage[disk].jobs_time as f64 / self.measured.get() as f64
-    }
-
-    /// The mean number of requests that a request finds on arrival.
-    pub fn mean_found(&self) -> f64 {
-        self.found as f64 / self.measured_requests as f64
-    }
 }
 
 /// A simulated array of devices `D` under a RAID level `P`.

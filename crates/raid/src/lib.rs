@@ -33,8 +33,8 @@ pub mod rules;
 mod striping;
 
 pub use array::{
-    Array, Completion, CompletionSink, Controller, Rebuild, RebuildProgress, RequestSource,
-    ResponseSplit, RunSummary, Served, WriteBack,
+    Array, Completion, CompletionSink, Controller, MeasuredWindow, Rebuild, RebuildProgress,
+    RequestSource, ResponseSplit, RunSummary, Served, WriteBack,
 };
 pub use levels::{
     Arrangement, Grouped, Level, Linear, Lost, MirrorRead, Mirrored, Parity, ParityLayout,

@@ -43,5 +43,5 @@ pub use file::ScenarioFile;
 pub use offered::{Offered, Stability};
 pub use resolve::{Assumption, Load, Method, Overrides, Simulation, Warmup};
 pub use resolve::{moved, with_values};
-pub use result::{Replication, SimulationResult, Unserved};
+pub use result::{NoInterval, Replication, SimulationResult, Unserved};
 pub use run::{Outputs, RecordFiles, Records, StageSink, Watch};

@@ -2,16 +2,18 @@
 
 use std::time::Duration;
 
+use iosonar_device::Usage;
 use iosonar_raid::positioning::{Case, PositioningCounts};
-use iosonar_raid::{RebuildProgress, ResponseSplit, RunSummary};
+use iosonar_raid::{MeasuredWindow, RebuildProgress, ResponseSplit, RunSummary};
 use iosonar_sim_core::CompletionHash;
 use iosonar_ssd_model::SsdReport;
 use iosonar_stats::{
-    BandPoint, BatchMeans, Distribution, Estimate, Sections, cdf_band, mser_5, quantile_of,
+    BandPoint, BatchMeans, Distribution, Estimate, Sections, cdf_band, mser_5, quantile_interval,
+    quantile_of, sd_of,
 };
 use iosonar_trace::fit::Fitted;
 use iosonar_trace::{Op, Remark};
-use iosonar_units::{Nanos, SECTOR_BYTES, Sectors};
+use iosonar_units::{Nanos, SECTOR_BYTES};
 
 /// One run.
 #[derive(Clone, Debug)]
@@ -22,8 +24,6 @@ pub struct Replication {
     pub writes: Distribution,
     /// Measured flushes and discards, which the models have no cost for.
     pub free: u64,
-    /// The sectors of all measured reads and writes.
-    pub sectors: u64,
     /// Measured requests that came back with an error, which are in no distribution.
     pub failed: u64,
     /// The share of its capacity that each SSD used.
@@ -50,7 +50,6 @@ impl Replication {
             reads: Distribution::default(),
             writes: Distribution::default(),
             free: 0,
-            sectors: 0,
             failed: 0,
             capacity_used: Vec::new(),
             ssd: None,
@@ -64,7 +63,7 @@ impl Replication {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, op: Op, sectors: Sectors, response_time: Nanos) {
+    pub(crate) fn push(&mut self, op: Op, response_time: Nanos) {
         match op {
             Op::Read => self.reads.push(response_time),
             Op::Write | Op::WriteZeroes => self.writes.push(response_time),
@@ -73,7 +72,6 @@ impl Replication {
                 return;
             }
         }
-        self.sectors += u64::from(sectors.get());
         self.batches.push(response_time.get() as f64);
         self.start.push(response_time);
         if let Some(sections) = &mut self.sections {
@@ -151,6 +149,15 @@ pub struct Unserved {
     pub why: String,
 }
 
+/// Why one run gives no confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoInterval {
+    /// Fewer requests than [batch means](BatchMeans::FEWEST_SAMPLES) need.
+    TooFew,
+    /// Response times depend on those before so strongly that even long batches are not independent.
+    Dependent,
+}
+
 /// All runs of a simulation together.
 #[derive(Clone, Debug)]
 pub struct SimulationResult {
@@ -185,19 +192,29 @@ pub struct SimulationResult {
     /// The mean over the disks.
     pub mean_utilisation: Estimate,
     /// The mean number of jobs at each disk, waiting and in service.
-    pub mean_jobs: Vec<f64>,
+    pub mean_jobs: Vec<Estimate>,
+    /// The mean number of requests in the system.
+    pub mean_in_system: Estimate,
     /// The mean number of other requests that a request finds on arrival.
-    pub mean_found: f64,
-    /// Measured requests per second of simulated time, per replication.
-    pub throughput_per_s: f64,
-    /// Measured sectors per second of simulated time, per replication.
-    pub sectors_per_s: f64,
+    pub mean_found: Estimate,
+    /// Reads and writes that were completed without an error, per second of the measured window.
+    pub throughput_per_s: Estimate,
+    /// Their sectors per second.
+    pub sectors_per_s: Estimate,
+    /// Pages programmed by those that the host wrote; `None` where nothing was written to flash.
+    pub write_amplification: Option<Estimate>,
+    /// The measured window of each run.
+    pub windows: Vec<MeasuredWindow>,
+    /// What each disk was used for in the windows of all runs.
+    pub usage: Vec<Usage>,
     /// How partial-stripe writes came to their places.
     pub positioning: PositioningCounts,
     /// The same, run by run.
     pub positioning_by_run: Vec<PositioningCounts>,
     /// What response times are made of, if it was asked for.
     pub split: Option<Box<ResponseSplit>>,
+    /// Independent parts of that: replications, or groups of them; empty if there are too few.
+    pub split_sections: Vec<ResponseSplit>,
     /// How far the rebuild came, run by run.
     pub rebuild: Vec<RebuildProgress>,
     /// The largest number of requests at once in any replication.
@@ -234,9 +251,38 @@ impl SimulationResult {
         }
     }
 
+    /// The 95 % interval of a quantile of the response time in milliseconds, between two order statistics; `None`
+    /// where there are too few samples for one.
+    pub fn quantile_interval_ms(&self, p: f64) -> Option<(f64, f64)> {
+        let (lower, upper) = quantile_interval(&self.response_time, &self.sections, p)?;
+        Some((lower.as_millis_f64(), upper.as_millis_f64()))
+    }
+
+    /// Why the mean of the only run has no standard error, if it has none.
+    pub fn no_interval(&self) -> Option<NoInterval> {
+        let missing = self.replications == 1 && self.mean_ms.stderr.is_nan();
+        let enough = self.response_time.count() >= BatchMeans::FEWEST_SAMPLES;
+        missing.then_some(if enough {
+            NoInterval::Dependent
+        } else {
+            NoInterval::TooFew
+        })
+    }
+
     /// Millions of bytes of reads and writes per second of simulated time.
-    pub fn megabytes_per_s(&self) -> f64 {
-        self.sectors_per_s * SECTOR_BYTES as f64 / 1e6
+    pub fn megabytes_per_s(&self) -> Estimate {
+        let factor = SECTOR_BYTES as f64 / 1e6;
+        Estimate {
+            mean: self.sectors_per_s.mean * factor,
+            stderr: self.sectors_per_s.stderr * factor,
+            ..self.sectors_per_s
+        }
+    }
+
+    /// The seconds of the windows of all runs.
+    pub fn measured_s(&self) -> f64 {
+        let lengths = self.windows.iter().map(MeasuredWindow::length);
+        lengths.map(Nanos::as_secs_f64).sum()
     }
 
     /// The share of all writes of partial stripes that met this case, with its standard error over
@@ -261,6 +307,57 @@ impl SimulationResult {
     }
 }
 
+/// What response times are made of, by replications: at most 64 parts, which are merged in pairs when there would
+/// be more.
+#[derive(Default)]
+struct SplitSections {
+    parts: Vec<ResponseSplit>,
+    current: Option<Box<ResponseSplit>>,
+    /// How many replications a part has, and the current one so far.
+    size: u64,
+    filled: u64,
+}
+
+impl SplitSections {
+    const MOST: usize = 64;
+
+    fn push(&mut self, split: Option<Box<ResponseSplit>>) {
+        let Some(split) = split else { return };
+        match &mut self.current {
+            Some(current) => current.merge(&split),
+            None => self.current = Some(split),
+        }
+        self.filled += 1;
+        if self.filled < self.size {
+            return;
+        }
+        self.parts.extend(self.current.take().map(|part| *part));
+        (self.filled, self.size) = (0, self.size.max(1));
+        if self.parts.len() == Self::MOST {
+            let pair = |pair: &[ResponseSplit]| {
+                let mut merged = pair[0].clone();
+                merged.merge(&pair[1]);
+                merged
+            };
+            self.parts = self.parts.chunks_exact(2).map(pair).collect();
+            self.size *= 2;
+        }
+    }
+
+    /// All together, and the parts if there are several.
+    fn finish(self) -> (Option<Box<ResponseSplit>>, Vec<ResponseSplit>) {
+        let mut whole = self.current;
+        for part in &self.parts {
+            match &mut whole {
+                Some(whole) => whole.merge(part),
+                None => whole = Some(Box::new(part.clone())),
+            }
+        }
+        let several = self.parts.len() > 1;
+        (whole, if several { self.parts } else { Vec::new() })
+    }
+}
+
 /// Puts runs together, in the order of their numbers.
 pub(crate) struct Accumulator {
     warmup_requests: u64,
@@ -275,15 +372,16 @@ pub(crate) struct Accumulator {
     failed: u64,
     unserved: Option<Unserved>,
     ssd: Option<SsdReport>,
-    utilisation: Vec<Vec<f64>>,
-    busy: Vec<Vec<f64>>,
-    jobs: Vec<f64>,
-    found: f64,
-    throughput_per_s: f64,
-    sectors_per_s: f64,
+    /// Pages that were programmed, and those of the host, run by run.
+    programs: Vec<(f64, f64)>,
+    windows: Vec<MeasuredWindow>,
+    /// Run by run, disk by disk.
+    usage: Vec<Vec<Usage>>,
+    /// The share of its capacity that each SSD used, run by run.
+    capacity_used: Vec<Vec<f64>>,
     positioning: PositioningCounts,
     positioning_by_run: Vec<PositioningCounts>,
-    split: Option<Box<ResponseSplit>>,
+    splits: SplitSections,
     rebuild: Vec<RebuildProgress>,
     most_in_flight: usize,
     requests: u64,
@@ -308,15 +406,13 @@ impl Accumulator {
             failed: 0,
             unserved: None,
             ssd: None,
-            utilisation: Vec::new(),
-            busy: Vec::new(),
-            jobs: Vec::new(),
-            found: 0.0,
-            throughput_per_s: 0.0,
-            sectors_per_s: 0.0,
+            programs: Vec::new(),
+            windows: Vec::new(),
+            usage: Vec::new(),
+            capacity_used: Vec::new(),
             positioning: PositioningCounts::default(),
             positioning_by_run: Vec::new(),
-            split: None,
+            splits: SplitSections::default(),
             rebuild: Vec::new(),
             most_in_flight: 0,
             requests: 0,
@@ -336,9 +432,6 @@ impl Accumulator {
             self.first_sections = replication.sections;
             self.remarks = replication.remarks;
             self.fitted = replication.fitted;
-            self.utilisation = vec![Vec::new(); run.usage.len()];
-            self.busy = vec![Vec::new(); run.usage.len()];
-            self.jobs = vec![0.0; run.usage.len()];
         }
         self.means_ms.push(all.moments.mean() / 1e6);
         self.sds_ms.push(all.moments.sd() / 1e6);
@@ -348,6 +441,9 @@ impl Accumulator {
         self.free += replication.free;
         self.failed += replication.failed;
         if let Some(report) = &replication.ssd {
+            let flash = &report.flash;
+            let all = flash.programs + flash.cleaning_programs;
+            self.programs.push((all as f64, flash.programs as f64));
             self.ssd
                 .get_or_insert_with(SsdReport::default)
                 .merge(report, false);
@@ -359,23 +455,12 @@ impl Accumulator {
             });
             unserved.requests += run.unserved;
         }
-        for disk in 0..run.usage.len() {
-            let busy = run.utilisation(disk);
-            let used = replication.capacity_used.get(disk).copied();
-            self.utilisation[disk].push(used.unwrap_or(busy));
-            self.busy[disk].push(busy);
-            self.jobs[disk] += run.mean_jobs(disk);
-        }
-        self.found += run.mean_found();
-        self.throughput_per_s += all.count() as f64 / run.measured.as_secs_f64();
-        self.sectors_per_s += replication.sectors as f64 / run.measured.as_secs_f64();
+        self.windows.push(run.window);
+        self.usage.push(run.usage);
+        self.capacity_used.push(replication.capacity_used);
         self.positioning.merge(&run.positioning);
         self.positioning_by_run.push(run.positioning);
-        match (&mut self.split, run.split) {
-            (Some(sum), Some(split)) => sum.merge(&split),
-            (sum @ None, split) => *sum = split,
-            (Some(_), None) => {}
-        }
+        self.splits.push(run.split);
         self.rebuild.extend(run.rebuild);
         self.most_in_flight = self.most_in_flight.max(run.most_in_flight);
         self.requests += run.requests;
@@ -391,8 +476,22 @@ impl Accumulator {
         self.means_ms.len() >= FEWEST && estimate.half_width_95() <= relative * estimate.mean
     }
 
+    /// The standard deviation of all response times; its error is from replications, or from sections of the only
+    /// run.
+    fn sd_ms(&self, all: &Distribution, sections: &[Distribution]) -> Estimate {
+        if self.sds_ms.len() > 1 {
+            return Estimate::from_independent(&self.sds_ms);
+        }
+        let sd = sd_of(all, sections);
+        Estimate {
+            mean: sd.mean / 1e6,
+            stderr: sd.stderr / 1e6,
+            ..sd
+        }
+    }
+
     /// The result of all runs that were added, at least one.
-    pub(crate) fn finish(self, elapsed: Duration) -> SimulationResult {
+    pub(crate) fn finish(mut self, elapsed: Duration) -> SimulationResult {
         let runs = self.means_ms.len();
         let mut mean_ms = Estimate::from_independent(&self.means_ms);
         if runs == 1 {
@@ -409,30 +508,82 @@ impl Accumulator {
         };
         let mut response_time = self.reads.clone();
         response_time.merge(&self.writes);
-        let per_run = |sum: f64| sum / runs as f64;
+        let sd_ms = self.sd_ms(&response_time, &sections);
+        let (split, split_sections) = std::mem::take(&mut self.splits).finish();
+        // Over all windows: the sums of what happened by the sums of their lengths.
+        let rate = |of: &dyn Fn(&MeasuredWindow) -> f64, by: &dyn Fn(&MeasuredWindow) -> f64| {
+            let parts: Vec<_> = self.windows.iter().map(|w| (of(w), by(w))).collect();
+            Estimate::of_ratio(&parts)
+        };
+        let seconds = |w: &MeasuredWindow| w.length().as_secs_f64();
+        let of_usage = |of: &dyn Fn(&[Usage]) -> f64| {
+            let lengths = self.windows.iter().map(|w| w.length().get() as f64);
+            let values = self.usage.iter().map(|usage| of(usage));
+            Estimate::of_ratio(&values.zip(lengths).collect::<Vec<_>>())
+        };
+        let disks = 0..self.usage.first().map_or(0, Vec::len);
+        let busy_ns = |usage: &[Usage], disk: usize| usage[disk].busy.get() as f64;
+        let busy: Vec<Estimate> = disks
+            .clone()
+            .map(|disk| of_usage(&|usage| busy_ns(usage, disk)))
+            .collect();
+        let of_capacity = |of: &dyn Fn(&[f64]) -> f64| {
+            let values: Vec<f64> = self.capacity_used.iter().map(|used| of(used)).collect();
+            Estimate::from_independent(&values)
+        };
+        let (utilisation, mean_utilisation) = match self.capacity_used.first() {
+            Some(used) if !used.is_empty() => (
+                disks
+                    .clone()
+                    .map(|disk| of_capacity(&|used| used[disk]))
+                    .collect(),
+                of_capacity(&|used| used.iter().sum::<f64>() / used.len() as f64),
+            ),
+            _ => (
+                busy.clone(),
+                of_usage(&|usage| {
+                    let all = (0..usage.len()).map(|disk| busy_ns(usage, disk));
+                    all.sum::<f64>() / usage.len() as f64
+                }),
+            ),
+        };
         SimulationResult {
-            response_time,
-            sections,
             free: self.free,
             failed: self.failed,
             unserved: self.unserved,
             ssd: self.ssd,
             mean_ms,
-            sd_ms: Estimate::from_independent(&self.sds_ms),
-            utilisation: independent(&self.utilisation),
-            busy: independent(&self.busy),
-            mean_utilisation: {
-                let disks = self.utilisation.len() as f64;
-                let of_run = |run| self.utilisation.iter().map(|u| u[run]).sum::<f64>() / disks;
-                Estimate::from_independent(&(0..runs).map(of_run).collect::<Vec<f64>>())
-            },
-            mean_jobs: self.jobs.iter().map(|&sum| per_run(sum)).collect(),
-            mean_found: per_run(self.found),
-            throughput_per_s: per_run(self.throughput_per_s),
-            sectors_per_s: per_run(self.sectors_per_s),
+            sd_ms,
+            response_time,
+            sections,
+            utilisation,
+            busy,
+            mean_utilisation,
+            mean_jobs: disks
+                .clone()
+                .map(|disk| of_usage(&|usage| usage[disk].jobs_time as f64))
+                .collect(),
+            mean_in_system: rate(&|w| w.requests_time as f64 / 1e9, &seconds),
+            mean_found: rate(&|w| w.found as f64, &|w| w.arrived as f64),
+            throughput_per_s: rate(&|w| w.served as f64, &seconds),
+            sectors_per_s: rate(&|w| w.sectors as f64, &seconds),
+            write_amplification: self
+                .programs
+                .iter()
+                .any(|(_, host)| *host > 0.0)
+                .then(|| Estimate::of_ratio(&self.programs)),
+            usage: disks
+                .map(|disk| {
+                    let mut all = Usage::default();
+                    self.usage.iter().for_each(|usage| all.merge(&usage[disk]));
+                    all
+                })
+                .collect(),
             positioning: self.positioning,
             positioning_by_run: self.positioning_by_run,
-            split: self.split,
+            split,
+            split_sections,
+            windows: self.windows,
             rebuild: self.rebuild,
             most_in_flight: self.most_in_flight,
             replications: runs as u32,
@@ -447,10 +598,4 @@ impl Accumulator {
             writes: self.writes,
         }
     }
-}
-
-/// An estimate for each device, from its values in each run.
-fn independent(of_devices: &[Vec<f64>]) -> Vec<Estimate> {
-    let estimate = |values: &Vec<f64>| Estimate::from_independent(values);
-    of_devices.iter().map(estimate).collect()
 }

@@ -504,8 +504,8 @@ impl CompletionSink for Sink<'_, '_> {
         if completion.measured && completion.failed {
             self.replication.failed += 1;
         } else if completion.measured {
-            let (op, sectors) = (completion.request.op, completion.request.sectors);
-            self.replication.push(op, sectors, completion.response_time);
+            let op = completion.request.op;
+            self.replication.push(op, completion.response_time);
         }
         self.uncounted += 1;
         if self.uncounted == 1 << 14 {

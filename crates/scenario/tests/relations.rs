@@ -253,11 +253,11 @@ fn a_closed_loop_of_one_has_no_queue_and_more_users_more_throughput() {
     let off = (one.mean_ms.mean - 15.510_578) / one.mean_ms.stderr;
     assert!(off.abs() < 4.0, "{off}");
     // Little's law over the loop: N = X (R + Z).
-    let users = one.throughput_per_s * (one.mean_ms.mean + 5.0) / 1000.0;
+    let users = one.throughput_per_s.mean * (one.mean_ms.mean + 5.0) / 1000.0;
     assert!((users - 1.0).abs() < 0.01, "{users}");
     let eight = of(8);
     assert_eq!(eight.most_in_flight, 8);
-    assert!(eight.throughput_per_s > 3.0 * one.throughput_per_s);
+    assert!(eight.throughput_per_s.mean > 3.0 * one.throughput_per_s.mean);
 }
 
 #[test]

@@ -177,6 +177,8 @@ pub struct Ssd {
     in_system: BusyTime,
     working: BusyTime,
     conservation: Conservation,
+    /// What is known of the jobs that were done in the measurement.
+    done: Usage,
     measured_from: Nanos,
     measured: Option<(Usage, SsdReport)>,
 }
@@ -234,6 +236,7 @@ impl Ssd {
             in_system: BusyTime::default(),
             working: BusyTime::default(),
             conservation: Conservation::default(),
+            done: Usage::default(),
             measured_from: Nanos::ZERO,
             measured: None,
             p: Arc::clone(p),
@@ -362,10 +365,15 @@ impl Ssd {
             pace: Pace(0.0),
             failed: state.failed,
         };
-        let inside = now - state.arrived.max(self.measured_from);
+        let state_arrived = state.arrived;
+        let inside = now - state_arrived.max(self.measured_from);
         self.jobs.release(slot);
         self.in_system.change(-1, now);
         self.conservation.job_time += u128::from(inside.get());
+        let stay = now - state_arrived;
+        self.done.jobs_done += 1;
+        self.done.stay_time += u128::from(stay.get());
+        self.done.stay_edge += i128::from(inside.get()) - i128::from(stay.get());
         if self.jobs.is_empty() {
             self.working.change(-1, now);
         }
@@ -490,6 +498,8 @@ impl Ssd {
         Usage {
             busy: Nanos::new(self.working.until(now) as u64),
             jobs_time: self.in_system.until(now),
+            stay_edge: self.done.stay_edge + self.unfinished_time(now) as i128,
+            ..self.done
         }
     }
 }
@@ -561,6 +571,7 @@ impl Device for Ssd {
         self.measured_from = now;
         self.in_system.measure_from(now);
         self.working.measure_from(now);
+        self.done = Usage::default();
         self.measure_stations_from(now);
     }
 

@@ -36,6 +36,27 @@ impl Estimate {
         }
     }
 
+    /// The ratio of two sums, such as completions by time, from the parts of both in independent runs: (numerator,
+    /// denominator). The standard error is that of the linearised ratio (Asmussen and Glynn, "Stochastic Simulation",
+    /// 2007, III.4).
+    pub fn of_ratio(parts: &[(f64, f64)]) -> Self {
+        let sum = |of: fn(&(f64, f64)) -> f64| parts.iter().map(of).sum::<f64>();
+        let (above, below) = (sum(|part| part.0), sum(|part| part.1));
+        let ratio = above / below;
+        let residuals = parts.iter().map(|part| (part.0 - ratio * part.1).powi(2));
+        let n = parts.len() as f64;
+        let stderr = if parts.len() < 2 {
+            f64::NAN
+        } else {
+            (residuals.sum::<f64>() * n / (n - 1.0)).sqrt() / below
+        };
+        Self {
+            mean: ratio,
+            stderr,
+            values: parts.len(),
+        }
+    }
+
     /// Half the width of the 95 % confidence interval (Student's t); NaN if there is none.
     pub fn half_width_95(&self) -> f64 {
         let degrees = self.values.saturating_sub(1);
@@ -46,6 +67,22 @@ impl Estimate {
             _ => 1.959_964 + 2.372_271 / degrees as f64 + 2.822_498 / (degrees * degrees) as f64,
         };
         t * self.stderr
+    }
+}
+
+impl Estimate {
+    /// The 95 % confidence interval of something that is above zero, such as a mean time: symmetric, or, where that
+    /// would reach zero, symmetric on a logarithmic scale. `None` if there is none.
+    pub fn positive_interval_95(&self) -> Option<(f64, f64)> {
+        let half = self.half_width_95();
+        if !half.is_finite() {
+            return None;
+        }
+        if half < self.mean {
+            return Some((self.mean - half, self.mean + half));
+        }
+        let factor = (half / self.mean).exp();
+        Some((self.mean / factor, self.mean * factor))
     }
 }
 
@@ -99,14 +136,17 @@ impl BatchMeans {
         self.batch_length *= 2;
     }
 
+    /// The fewest samples of which batch means have a standard error.
+    pub const FEWEST_SAMPLES: u64 = Self::SHORTEST * (Self::MOST / 2) as u64;
+    const SHORTEST: u64 = 100;
+
     /// The mean of the whole batches with its standard error, which is NaN where the run is too short
     /// for one: fewer than 32 batches of 100 samples, or batches whose neighbours are alike however
     /// long one makes them (a lag-1 correlation above 0.25 with 8 batches).
     pub fn estimate(&self) -> Estimate {
-        const SHORTEST: u64 = 100;
         const FEWEST: usize = 8;
         let mut means = self.means.clone();
-        let long_enough = self.means.len() >= Self::MOST / 2 && self.batch_length >= SHORTEST;
+        let long_enough = self.means.len() >= Self::MOST / 2 && self.batch_length >= Self::SHORTEST;
         while long_enough && means.len() >= FEWEST {
             if lag_1_correlation(&means) < 0.25 {
                 return Estimate::from_independent(&means);
@@ -145,6 +185,37 @@ mod tests {
         assert_eq!(e.mean, 5.5);
         assert!((e.stderr - (55.0_f64 / 6.0 / 10.0).sqrt()).abs() < 1e-12);
         assert!((e.half_width_95() / e.stderr - 2.262).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_error_of_a_ratio_is_that_of_a_mean_where_all_denominators_are_equal() {
+        let values: Vec<f64> = (1..=10).map(f64::from).collect();
+        let parts: Vec<(f64, f64)> = values.iter().map(|v| (4.0 * v, 4.0)).collect();
+        let (mean, ratio) = (
+            Estimate::from_independent(&values),
+            Estimate::of_ratio(&parts),
+        );
+        assert!((mean.mean - ratio.mean).abs() < 1e-12);
+        assert!((mean.stderr - ratio.stderr).abs() < 1e-12);
+        // What is proportional in every run is known exactly.
+        let exact = Estimate::of_ratio(&[(2.0, 1.0), (6.0, 3.0), (10.0, 5.0)]);
+        assert_eq!((exact.mean, exact.stderr), (2.0, 0.0));
+    }
+
+    #[test]
+    fn the_interval_of_a_time_stays_above_zero() {
+        let interval = |mean| {
+            let estimate = Estimate {
+                mean,
+                stderr: 1.0,
+                values: 1000,
+            };
+            estimate.positive_interval_95().unwrap()
+        };
+        let (lower, upper) = interval(10.0);
+        assert!((upper - 10.0 - (10.0 - lower)).abs() < 1e-12);
+        let (lower, upper) = interval(1.0);
+        assert!(0.0 < lower && lower < 1.0 && upper > 1.0 + 1.96);
     }
 
     #[test]

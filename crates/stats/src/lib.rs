@@ -41,6 +41,6 @@ pub use distribution::Distribution;
 pub use estimate::{BatchMeans, Estimate};
 pub use histogram::{CdfPoint, Histogram};
 pub use moments::Moments;
-pub use sections::{BandPoint, Sections, cdf_band, mean_of, quantile_of};
+pub use sections::{BandPoint, Sections, cdf_band, mean_of, quantile_interval, quantile_of, sd_of};
 pub use time_weighted::TimeWeighted;
 pub use warmup::mser_5;

@@ -152,6 +152,14 @@ pub fn mean_of(whole: &Distribution, sections: &[Distribution]) -> Estimate {
     )
 }
 
+/// The standard deviation of all samples in nanoseconds, with its standard error from independent sections.
+pub fn sd_of(whole: &Distribution, sections: &[Distribution]) -> Estimate {
+    sectioned(
+        whole.moments.sd(),
+        sections.iter().map(|part| part.moments.sd()),
+    )
+}
+
 /// A quantile of all samples in nanoseconds, with its standard error from independent sections; NaN if
 /// the sections have too few samples to support it.
 pub fn quantile_of(whole: &Distribution, sections: &[Distribution], p: f64) -> Estimate {
@@ -162,6 +170,31 @@ pub fn quantile_of(whole: &Distribution, sections: &[Distribution], p: f64) -> E
         estimate.stderr = f64::NAN;
     }
     estimate
+}
+
+/// The 95 % interval of a quantile, between two order statistics: the quantiles of the whole at p less and p plus the
+/// half width of the interval of the share of samples up to it (Woodruff, "Confidence Intervals for Medians and Other
+/// Position Measures", 1952), here from independent sections. It is not symmetric, and like the times it lies among,
+/// never below zero. `None` if the sections are too few, or the samples do not reach beyond its upper end.
+pub fn quantile_interval(
+    whole: &Distribution,
+    sections: &[Distribution],
+    p: f64,
+) -> Option<(Nanos, Nanos)> {
+    let quantile = |p| whole.histogram.quantile(p);
+    let value = quantile(p)?;
+    let shares = sections.iter().map(|s| s.histogram.share_up_to(value));
+    let share = sectioned(whole.histogram.share_up_to(value), shares);
+    let half = share.half_width_95();
+    if !half.is_finite() || p + half >= 1.0 || !whole.histogram.supports_quantile(p + half) {
+        return None;
+    }
+    let lower = if p - half > 0.0 {
+        quantile(p - half)?
+    } else {
+        Nanos::ZERO
+    };
+    Some((lower.min(value), quantile(p + half)?.max(value)))
 }
 
 /// The distribution function at so many of its quantiles, with a 95 % band from independent sections.
@@ -244,6 +277,61 @@ mod tests {
         whole.merge(&parts[1]);
         assert!(quantile_of(&whole, &parts, 0.5).stderr > 0.0);
         assert!(quantile_of(&whole, &parts, 0.99).stderr.is_nan());
+    }
+
+    #[test]
+    fn the_interval_of_a_quantile_is_asymmetric_and_above_zero() {
+        // Exponential times, in runs that are far apart: 1 : 2 : 4 : 8.
+        let run = |scale: f64| {
+            let mut d = Distribution::default();
+            for i in 0..2000 {
+                let u = (f64::from(i) + 0.5) / 2000.0;
+                d.push(Nanos::nearest(-(1.0 - u).ln() * scale * 1e6));
+            }
+            d
+        };
+        let runs = [run(1.0), run(2.0), run(4.0), run(8.0)];
+        let mut whole = Distribution::default();
+        runs.iter().for_each(|run| whole.merge(run));
+        let median = quantile_of(&whole, &runs, 0.5);
+        assert!(
+            median.half_width_95() > median.mean,
+            "the symmetric interval would reach below zero: {median:?}"
+        );
+        let (lower, upper) = quantile_interval(&whole, &runs, 0.5).unwrap();
+        let (lower, upper) = (lower.get() as f64, upper.get() as f64);
+        assert!(0.0 < lower && lower < median.mean && median.mean < upper);
+        assert!(upper - median.mean > median.mean - lower);
+        // Where the samples end the interval has no upper end.
+        assert_eq!(quantile_interval(&whole, &runs, 0.99), None);
+        assert_eq!(quantile_interval(&whole, &[], 0.5), None);
+    }
+
+    #[test]
+    fn the_interval_of_a_quantile_holds_it_as_often_as_it_says() {
+        let mut state = 1_u64;
+        let mut uniform = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let (trials, mut held) = (400, 0);
+        for _ in 0..trials {
+            let mut run = || {
+                let mut d = Distribution::default();
+                (0..400).for_each(|_| d.push(Nanos::nearest(-uniform().ln() * 1e6)));
+                d
+            };
+            let runs: Vec<Distribution> = (0..10).map(|_| run()).collect();
+            let mut whole = Distribution::default();
+            runs.iter().for_each(|run| whole.merge(run));
+            let (lower, upper) = quantile_interval(&whole, &runs, 0.9).unwrap();
+            let exact = Nanos::nearest(10.0_f64.ln() * 1e6);
+            held += i32::from(lower <= exact && exact <= upper);
+        }
+        // 95 %, three standard errors of a share below it: 3 sqrt(0.05 * 0.95 / 400) = 3.3 %.
+        assert!(f64::from(held) / f64::from(trials) > 0.917, "{held}");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::args::Compare;
 use crate::exit::{Ending, Usage, note, print};
 use crate::json::Output;
-use crate::table::{Table, significant};
+use crate::table::{Cell, Table, significant};
 use crate::{files, looks, picture};
 
 const QUANTILES: [(&str, f64); 5] = [
@@ -92,15 +92,21 @@ fn pair(inputs: &[PathBuf], reading: &Reading, quantity: Quantity) -> anyhow::Re
     }
 }
 
-/// A time with half the width of its interval.
-fn time(estimate: Estimate) -> String {
-    let value = Nanos::nearest(estimate.mean.max(0.0)).to_string();
-    match estimate.half_width_95() {
-        half if half.is_finite() => {
-            let relative = 100.0 * half / estimate.mean;
-            format!("{value} ±{} %", significant(relative, 2))
+/// A time with half the width of its interval, or the factor of an interval that is not symmetric: none goes below
+/// zero.
+fn time(before: &'static str, estimate: Estimate) -> Cell {
+    let half = estimate.half_width_95();
+    let after = match estimate.positive_interval_95() {
+        Some(_) if half < estimate.mean => {
+            format!(" ±{} %", significant(100.0 * half / estimate.mean, 2))
         }
-        _ => value,
+        Some((_, upper)) => format!(" ×/÷ {}", significant(upper / estimate.mean, 2)),
+        None => String::new(),
+    };
+    Cell::Time {
+        before,
+        time: Nanos::nearest(estimate.mean.max(0.0)),
+        after,
     }
 }
 
@@ -136,20 +142,24 @@ fn tables(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Str
         for sample in samples {
             let of = &sample.classes()[class];
             let mut row = vec![
-                sample.name.clone(),
-                iosonar_report::grouped(of.times().count()),
+                Cell::Text(sample.name.clone()),
+                Cell::Text(iosonar_report::grouped(of.times().count())),
             ];
-            row.push(time(of.mean()));
+            row.push(time("", of.mean()));
             for (_, p) in QUANTILES {
                 let weak = if of.times().histogram.supports_quantile(p) {
                     ""
                 } else {
                     "~"
                 };
-                row.push(format!("{weak}{}", time(of.quantile(p))));
+                row.push(time(weak, of.quantile(p)));
             }
-            row.push(of.times().moments.max().unwrap_or_default().to_string());
-            table.row(row);
+            row.push(Cell::Time {
+                before: "",
+                time: of.times().moments.max().unwrap_or_default(),
+                after: String::new(),
+            });
+            table.cells(row);
         }
         text += &table.text();
         for sample in &samples[1..] {

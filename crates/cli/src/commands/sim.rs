@@ -9,6 +9,7 @@ mod records;
 mod ssds;
 mod stages;
 mod vary;
+mod window;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -21,6 +21,7 @@ use iosonar_units::Nanos;
 
 use super::in_flight::{InFlight, Tag};
 use super::release::Release;
+use super::window::Window;
 use super::{Array, Completion, CompletionSink, RequestSource, RunSummary, Served};
 use crate::positioning::PositioningCounts;
 use crate::rules::JoinOrder;
@@ -72,8 +73,13 @@ pub(super) struct Run<P, D> {
     rebuild_stripe: u64,
     rebuild_began: Nanos,
     release: Release,
-    measured_from: Nanos,
-    measured_until: Option<Nanos>,
+    window: Window,
+    /// Whether all requests of the load are complete.
+    load_is_complete: bool,
+    /// Whether a request of a closed loop followed on a completion.
+    followed: bool,
+    /// Whether none followed on one, so that the loop drains.
+    drains: bool,
     /// Whether the next of the held requests may be issued.
     admits: bool,
     sources_end: bool,
@@ -98,6 +104,7 @@ impl<P: Planner, D: Device> Run<P, D> {
             split: array.split.then(Box::default),
             ..RunSummary::default()
         };
+        let window = Window::new(array.warmup, false);
         let direct = array.planner.issues_at_once(Op::Write, None);
         let discards = direct && array.devices.iter().all(Device::takes_discards);
         Self {
@@ -114,8 +121,10 @@ impl<P: Planner, D: Device> Run<P, D> {
             rebuild_stripe: 0,
             rebuild_began: Nanos::ZERO,
             release: Release::default(),
-            measured_from: Nanos::ZERO,
-            measured_until: None,
+            window,
+            load_is_complete: false,
+            followed: false,
+            drains: false,
             admits: false,
             sources_end: false,
             returning: 0,
@@ -135,6 +144,7 @@ impl<P: Planner, D: Device> Run<P, D> {
         self.begin_rebuild();
         let closed = source.is_closed();
         self.keeps_told = closed;
+        self.window = Window::new(self.array.warmup, closed);
         let mut next = None;
         if closed {
             while let Some(request) = source.next_request()? {
@@ -170,6 +180,9 @@ impl<P: Planner, D: Device> Run<P, D> {
                     self.arrive(slot, now, sink)?;
                     next = source.next_request()?;
                     self.plan_arrival(next);
+                    if next.is_none() {
+                        self.end_of_load(true, now);
+                    }
                 }
                 Event::Return { slot } => {
                     self.returning -= 1;
@@ -185,15 +198,23 @@ impl<P: Planner, D: Device> Run<P, D> {
                     self.part_is_done(slot, sub, now, None, sink)?;
                 }
                 Event::Joined { slot } => self.complete(slot, now, sink)?,
-                Event::Rebuild if self.measured_until.is_none() => self.rebuild_next(now),
+                Event::Rebuild if !self.load_is_complete => self.rebuild_next(now),
                 // The load is complete: nothing asks for the rest of the rebuild.
                 Event::Rebuild => {}
             }
             if closed {
+                let mut loses_users = false;
                 while let Some(completion) = self.told.pop() {
                     if let Some(request) = source.after(&completion, now)? {
                         self.plan_return(request);
+                        self.followed = true;
+                    } else {
+                        loses_users = true;
                     }
+                }
+                if loses_users && !self.drains {
+                    self.drains = true;
+                    self.end_of_load(self.followed, now);
                 }
                 self.sources_end = self.returning == 0 && !source.waits_for_completions();
             }
@@ -210,8 +231,9 @@ impl<P: Planner, D: Device> Run<P, D> {
                 self.drain(closed, now);
             }
             if self.sources_end && self.open == 0 {
-                // The measurement ends with the last completion, and so does the rebuild. The cache is emptied.
-                if self.measured_until.is_none() {
+                // The load is complete, and the rebuild ends with it. The cache is emptied.
+                self.load_is_complete = true;
+                if !self.window.is_over() {
                     self.end_measurement(now);
                 }
                 if self.cache.is_empty() {
@@ -220,9 +242,10 @@ impl<P: Planner, D: Device> Run<P, D> {
             }
         }
         self.release.flush(sink)?;
-        if self.measured_until.is_none() {
+        if !self.window.is_over() {
             self.end_measurement(self.calendar.now());
         }
+        self.summary.window = self.window.counted();
         self.summary.events = self.calendar.events();
         if cfg!(debug_assertions) && self.summary.unserved == 0 {
             self.assert_conservation();
@@ -263,9 +286,15 @@ impl<P: Planner, D: Device> Run<P, D> {
         }
     }
 
+    /// No more requests will come but those that are on their way.
+    fn end_of_load(&mut self, lasted: bool, now: Nanos) {
+        if self.window.end_of_load(lasted, now) {
+            self.end_measurement(now);
+        }
+    }
+
     fn end_measurement(&mut self, now: Nanos) {
-        self.measured_until = Some(now);
-        self.summary.measured = now - self.measured_from;
+        self.window.end(now);
         for device in &mut self.array.devices {
             device.end_measurement(now);
         }
@@ -293,20 +322,33 @@ impl<P: Planner, D: Device> Run<P, D> {
             self.summary
                 .usage
                 .iter()
-                .all(|usage| usage.busy <= self.summary.measured
+                .all(|usage| usage.busy <= self.summary.window.length()
                     && u128::from(usage.busy.get()) <= usage.jobs_time),
             "a server serves one job at a time, which is there"
         );
+        let window = &self.summary.window;
+        assert_eq!(
+            window.requests_time as i128,
+            (window.measured_time + window.other_time) as i128 + window.edge_time,
+            "Little's law holds in the window, with its edges"
+        );
+        for usage in &self.summary.usage {
+            assert_eq!(
+                usage.jobs_time as i128,
+                usage.stay_time as i128 + usage.stay_edge,
+                "Little's law holds at each device, with the window's edges"
+            );
+        }
     }
 
-    /// Whether it is a request after the warm-up, and no step of the rebuild.
+    /// Whether what is served now of a request is measured. Steps of the rebuild are no requests.
     #[inline]
     fn is_measured(&self, id: u64) -> bool {
-        (self.array.warmup..=REBUILD_IDS / 2).contains(&id)
+        id <= REBUILD_IDS / 2 && self.window.measures(id)
     }
 
     fn measure_from(&mut self, now: Nanos) {
-        self.measured_from = now;
+        self.window.begin(now);
         self.summary.positioning = PositioningCounts::default();
         self.summary.split = self.array.split.then(Box::default);
         for device in &mut self.array.devices {
@@ -329,13 +371,10 @@ impl<P: Planner, D: Device> Run<P, D> {
         sink: &mut impl CompletionSink<Error = E>,
     ) -> Result<(), E> {
         let id = self.summary.requests;
-        if id == self.array.warmup {
+        if self.window.begins_with(id) {
             self.measure_from(now);
         }
-        if id >= self.array.warmup {
-            self.summary.measured_requests += 1;
-            self.summary.found += self.open as u64;
-        }
+        self.window.arrive(now);
         self.summary.requests += 1;
         self.open += 1;
         self.summary.most_in_flight = self.summary.most_in_flight.max(self.open);
@@ -573,10 +612,11 @@ impl<P: Planner, D: Device> Run<P, D> {
             id: RequestId(state.id),
             request: state.request,
             response_time: now - state.request.start,
-            measured: state.id >= self.array.warmup,
+            measured: self.window.measures(state.id),
             failed: state.failed,
         };
         self.open -= 1;
+        self.window.complete(&completion, now);
         if self.keeps_told {
             self.told.push(completion);
         }

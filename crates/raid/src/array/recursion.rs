@@ -11,6 +11,7 @@ use iosonar_trace::{Op, Request};
 use iosonar_units::Nanos;
 
 use super::release::Release;
+use super::window::Window;
 use super::{Array, Completion, CompletionSink, RequestSource, RunSummary, Served};
 use crate::rules::TransferMemory;
 use crate::{Plan, Planner, StageKind};
@@ -34,7 +35,7 @@ struct Run<P, D> {
     ends_to_come: Option<Services>,
     release: Release,
     summary: RunSummary,
-    measured_from: Nanos,
+    window: Window,
     services: u64,
     last: Nanos,
     /// Where there is one request at a time: the end of the last.
@@ -51,6 +52,7 @@ pub(super) fn run<P: Planner, D: Device, E>(
             split: array.split.then(Box::default),
             ..RunSummary::default()
         },
+        window: Window::new(array.warmup, false),
         array,
         plan: Plan::default(),
         ends: Vec::new(),
@@ -58,19 +60,25 @@ pub(super) fn run<P: Planner, D: Device, E>(
         open: Slab::default(),
         ends_to_come: sink.takes_services().then(Services::default),
         release: Release::default(),
-        measured_from: Nanos::ZERO,
         services: 0,
         last: Nanos::ZERO,
         joined: Nanos::ZERO,
     };
+    let mut last_arrival = Nanos::ZERO;
     while let Some(request) = source.next_request()? {
         run.tell_until(request.start, sink)?;
+        last_arrival = request.start;
         run.arrive(request);
+    }
+    if run.window.end_of_load(true, last_arrival) {
+        run.end_measurement(last_arrival);
     }
     run.tell_until(Nanos::MAX, sink)?;
     run.release.flush(sink)?;
-    run.summary.measured = run.last - run.measured_from;
-    run.summary.usage = run.array.devices.iter().map(Device::usage).collect();
+    if !run.window.is_over() {
+        run.end_measurement(run.last);
+    }
+    run.summary.window = run.window.counted();
     run.summary.events = run.summary.requests + run.services;
     Ok(run.summary)
 }
@@ -90,6 +98,7 @@ impl<P: Planner, D: Device> Run<P, D> {
             self.tell_services_until(now, sink)?;
             let completion = self.open[slot];
             self.open.release(slot);
+            self.window.complete(&completion, now);
             self.release.push(completion, now, sink)?;
         }
         self.tell_services_until(until, sink)
@@ -122,29 +131,30 @@ impl<P: Planner, D: Device> Run<P, D> {
     }
 
     fn measure_from(&mut self, now: Nanos) {
-        self.measured_from = now;
+        self.window.begin(now);
         for device in &mut self.array.devices {
             device.measure_from(now);
         }
     }
 
+    fn end_measurement(&mut self, now: Nanos) {
+        self.window.end(now);
+        for device in &mut self.array.devices {
+            device.end_measurement(now);
+        }
+        self.summary.usage = self.array.devices.iter().map(Device::usage).collect();
+    }
+
     #[inline]
     fn arrive(&mut self, request: Request) {
         let (id, arrived) = (self.summary.requests, request.start);
-        let measured = id >= self.array.warmup;
-        if id == self.array.warmup {
+        if self.window.begins_with(id) {
             self.measure_from(arrived);
-        } else if !measured {
-            let devices = &mut self.array.devices;
-            devices.iter_mut().for_each(|d| d.forget_before(arrived));
         }
-        let found = self.open.len() as u64;
-        if measured {
-            self.summary.measured_requests += 1;
-            self.summary.found += found;
-        }
+        let measured = self.window.measures(id);
+        self.window.arrive(arrived);
         self.summary.requests += 1;
-        self.summary.most_in_flight = self.summary.most_in_flight.max(found as usize + 1);
+        self.summary.most_in_flight = self.summary.most_in_flight.max(self.open.len() + 1);
         let issued = if self.array.controller.one_at_a_time {
             arrived.max(self.joined)
         } else {
@@ -203,7 +213,9 @@ impl<P: Planner, D: Device> Run<P, D> {
                     sectors: sub.sectors,
                     class: request.class,
                 };
-                let service = array.devices[sub.disk].serve(job, now);
+                let device = &mut array.devices[sub.disk];
+                device.has_come_to(request.start);
+                let service = device.serve(job, now);
                 let end = service.ended();
                 summary.hash.add(id, sub.disk as u32, service.started, end);
                 last = last.max(end);

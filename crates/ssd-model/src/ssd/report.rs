@@ -230,15 +230,18 @@ impl Ssd {
         }
         report.mapping = self.mapping.as_ref().map(|m| (m.hits, m.misses));
         report.stations = stations;
-        let unfinished = self.jobs.iter().map(|job| {
-            let inside = now - job.arrived.max(self.measured_from).min(now);
-            u128::from(inside.get())
-        });
         report.conservation = Conservation {
-            unfinished_time: unfinished.sum(),
+            unfinished_time: self.unfinished_time(now),
             integral: self.in_system.until(now),
             ..self.conservation
         };
         report
+    }
+
+    /// The sum of the times that the jobs that are there have spent inside the measurement.
+    pub(super) fn unfinished_time(&self, now: Nanos) -> u128 {
+        let inside = |arrived: Nanos| now.saturating_sub(arrived.max(self.measured_from));
+        let times = self.jobs.iter().map(|job| inside(job.arrived).get());
+        times.map(u128::from).sum()
     }
 }

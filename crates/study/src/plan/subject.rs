@@ -185,12 +185,13 @@ impl Subject for ArraySubject<'_> {
         Ok(Some(match target.metric {
             Metric::Mean => result.mean_ms,
             Metric::Quantile(p) => result.quantile_ms(p),
+            Metric::Throughput if result.throughput_per_s.stderr.is_finite() => {
+                result.throughput_per_s
+            }
             Metric::Throughput => {
-                // Little's law has the error of the mean response time for that of a closed loop.
-                let (mean, relative) = (
-                    result.throughput_per_s,
-                    result.mean_ms.stderr / result.mean_ms.mean,
-                );
+                // By Little's law the throughput of a closed loop has the relative error of the response time.
+                let relative = result.mean_ms.stderr / result.mean_ms.mean;
+                let mean = result.throughput_per_s.mean;
                 Estimate {
                     mean,
                     stderr: relative * mean,

@@ -1,10 +1,10 @@
 //! The result of a simulation for people.
 
 use iosonar_raid::positioning::{Case, PositioningCounts};
-use iosonar_raid::{RebuildProgress, ResponseSplit};
+use iosonar_raid::{MeasuredWindow, RebuildProgress, ResponseSplit};
 use iosonar_report::grouped;
-use iosonar_scenario::{Load, Simulation, SimulationResult};
-use iosonar_stats::Estimate;
+use iosonar_scenario::{Load, NoInterval, Simulation, SimulationResult};
+use iosonar_stats::{BatchMeans, Estimate};
 use iosonar_units::Nanos;
 use iosonar_workload::{ArrivalLaw, Batch};
 
@@ -40,7 +40,11 @@ fn short(value: f64) -> String {
 /// What stands below the title of a picture.
 pub(super) fn subtitle(simulation: &Simulation, result: &SimulationResult) -> String {
     let band = if result.sections.is_empty() {
-        "too few requests for a 95 % band".to_owned()
+        match result.no_interval() {
+            Some(NoInterval::TooFew) => "too few requests for a 95 % band",
+            _ => "one run of dependent times, so no 95 % band: use --replications",
+        }
+        .to_owned()
     } else if result.replications > 1 {
         format!("95 % band from {} replications", result.replications)
     } else {
@@ -87,9 +91,9 @@ pub(crate) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
         }
     }
     for (label, p) in [("median", 0.5), ("p99", 0.99)] {
-        let estimate = result.quantile_ms(p);
-        if estimate.half_width_95().is_finite() {
-            text += &format!("  {label:<12}  {}\n", interval(&estimate));
+        if let Some(interval) = result.quantile_interval_ms(p) {
+            let median = result.quantile_ms(p).mean;
+            text += &format!("  {label:<12}  {}\n", within(median, interval));
         }
     }
     text += &format!("  utilisation   {}\n", percentages(&result.utilisation));
@@ -99,16 +103,29 @@ pub(crate) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
             percentages(&result.busy)
         );
     }
-    let jobs: Vec<String> = result.mean_jobs.iter().map(|n| format!("{n:.2}")).collect();
+    let jobs: Vec<String> = result
+        .mean_jobs
+        .iter()
+        .map(|n| format!("{:.2}", n.mean))
+        .collect();
     text += &format!("  jobs there    {}\n", jobs.join("  "));
     text += &format!(
-        "  throughput    {:.2} requests/s; a request finds {:.2} others, at most {} were in flight\n",
-        result.throughput_per_s,
-        result.mean_found,
+        "  in the system {:.2} requests on average\n  throughput    {:.2} requests/s; a request finds {:.2} others, at most {} were in flight\n",
+        result.mean_in_system.mean,
+        result.throughput_per_s.mean,
+        result.mean_found.mean,
         grouped(result.most_in_flight as u64)
     );
-    text += &format!("  data          {:.1} MB/s\n", result.megabytes_per_s());
-    text += &overload(simulation, result);
+    text += &format!(
+        "  data          {:.1} MB/s\n",
+        result.megabytes_per_s().mean
+    );
+    let overload = overload(simulation, result);
+    text += &if overload.is_empty() {
+        growth(result)
+    } else {
+        overload
+    };
     if result.free > 0 {
         let ssds = simulation.array.is_of_ssds();
         let cost = if ssds {
@@ -130,6 +147,17 @@ pub(crate) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
         let left_out = grouped(result.warmup_requests);
         text += &format!("  the first {left_out} requests of each run are not measured\n");
     }
+    if let Load::Closed { requests, .. } = &simulation.load {
+        let served: u64 = result.windows.iter().map(|w| w.completed).sum();
+        let all = requests.saturating_mul(u64::from(result.replications));
+        let drained = all.saturating_sub(served);
+        if drained > 0 && result.unserved.is_none() {
+            text += &format!(
+                "  {} requests were completed while the closed loop drained: they are not measured\n",
+                grouped(drained)
+            );
+        }
+    }
     text += &format!("  seed {}, hash {}\n", simulation.seed, result.hash);
     text
 }
@@ -139,12 +167,14 @@ fn percentages(shares: &[Estimate]) -> String {
     shares.iter().map(percent).collect::<Vec<_>>().join("  ")
 }
 
-fn interval(estimate: &Estimate) -> String {
-    let (factor, unit) = unit_of(estimate.mean);
+/// A time in milliseconds with its interval, which need not be symmetric.
+fn within(value: f64, (lower, upper): (f64, f64)) -> String {
+    let (factor, unit) = unit_of(value);
     format!(
-        "{:.3} ± {:.3} {unit} (95 %)",
-        estimate.mean * factor,
-        estimate.half_width_95() * factor
+        "{:.3} {unit} (95 %: {:.3} to {:.3} {unit})",
+        value * factor,
+        lower * factor,
+        upper * factor
     )
 }
 
@@ -160,23 +190,40 @@ fn unit_of(mean_ms: f64) -> (f64, &'static str) {
 fn mean(simulation: &Simulation, result: &SimulationResult) -> String {
     let mean = result.mean_ms;
     let (factor, unit) = unit_of(mean.mean);
-    let half_width = mean.half_width_95() * factor;
-    if !half_width.is_finite() {
-        return format!(
-            "{:.3} {unit} (too few requests for a confidence interval)",
-            mean.mean * factor
-        );
-    }
+    let Some((lower, upper)) = mean.positive_interval_95() else {
+        let why = match result.no_interval() {
+            Some(NoInterval::TooFew) => {
+                let fewest = grouped(BatchMeans::FEWEST_SAMPLES);
+                format!("a confidence interval needs {fewest} requests, or --replications")
+            }
+            _ => {
+                "one run, whose times depend on each other too strongly for a confidence interval: \
+                  use --replications"
+                    .to_owned()
+            }
+        };
+        return format!("{:.3} {unit} ({why})", mean.mean * factor);
+    };
     let trace = matches!(simulation.load, Load::Trace { .. });
     let from = match (result.replications, trace) {
         (1, false) => "batch means".to_owned(),
-        (1, true) => "batch means; a trace is no stationary load: use replications".to_owned(),
+        (1, true) => "batch means; a trace is no stationary load: use --replications".to_owned(),
         (n, false) => format!("{n} replications"),
         (n, true) => format!("{n} replications of the disks, for this very trace"),
     };
+    let half_width = mean.half_width_95();
+    if half_width >= mean.mean {
+        return format!(
+            "{:.3} {unit} (95 %: {:.3} to {:.3} {unit}, from {from})",
+            mean.mean * factor,
+            lower * factor,
+            upper * factor
+        );
+    }
     format!(
-        "{:.3} ± {half_width:.3} {unit} (95 %, from {from})",
-        mean.mean * factor
+        "{:.3} ± {:.3} {unit} (95 %, from {from})",
+        mean.mean * factor,
+        half_width * factor
     )
 }
 
@@ -200,14 +247,31 @@ fn overload(simulation: &Simulation, result: &SimulationResult) -> String {
     };
     let enough = steady && result.response_time.count() >= 1000 * u64::from(result.replications);
     match simulation.load.requests_per_s().filter(|_| enough) {
-        Some(rate) if result.throughput_per_s < 0.95 * rate => format!(
+        Some(rate) if result.throughput_per_s.mean < 0.95 * rate => format!(
             "  OVERLOADED    {} requests/s come, {:.2} are served: the queue only grows, and the times \
              above depend on how long the run is\n",
             short(rate),
-            result.throughput_per_s
+            result.throughput_per_s.mean
         ),
         _ => String::new(),
     }
+}
+
+/// Says so where much of what arrived in the window was still there at its end: then Little's law does not connect the
+/// number in the system with throughput and response time.
+fn growth(result: &SimulationResult) -> String {
+    let sum = |of: fn(&MeasuredWindow) -> u64| result.windows.iter().map(of).sum::<u64>();
+    let (start, end) = (sum(|w| w.present_at_start), sum(|w| w.present_at_end));
+    let arrived = sum(|w| w.arrived);
+    let grown = end.saturating_sub(start);
+    if arrived < 1000 * u64::from(result.replications) || grown * 20 <= arrived {
+        return String::new();
+    }
+    format!(
+        "  NOT STEADY    {:.1} % of the requests that arrived were still in the system when the load ended: \
+         throughput and times depend on how long the run is\n",
+        100.0 * grown as f64 / arrived as f64
+    )
 }
 
 fn positioning(counts: &PositioningCounts) -> String {

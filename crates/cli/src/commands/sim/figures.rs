@@ -1,13 +1,14 @@
 //! The result of a simulation for programs.
 
-use iosonar_raid::RebuildProgress;
 use iosonar_raid::positioning::{Case, PositioningCounts};
+use iosonar_raid::{RebuildProgress, ResponseSplit};
 use iosonar_scenario::{Assumption, Simulation, SimulationResult};
+use iosonar_stats::{Distribution, mean_of, quantile_of, sd_of};
 use iosonar_units::Nanos;
 use serde_json::{Value, json};
 
 use super::describe::{headline, per_second};
-use super::ssds;
+use super::{ssds, window};
 use crate::json::Output;
 use crate::remarks;
 
@@ -51,12 +52,24 @@ pub(super) fn add_to(
         }
     }
     if let Some(split) = &result.split {
-        json.times("wait", &labels, &split.wait, None);
-        json.times("positioning", &labels, &split.positioning, None);
-        json.times("transfer", &labels, &split.transfer, None);
-        json.times("join_delay", &labels, &split.join_delay, None);
-        for (stage, times) in simulation.stage_names().iter().zip(&split.stages) {
-            json.times("stage", &with("stage", stage), times, None);
+        let runs = &result.split_sections;
+        let parts: [(&str, Part); 4] = [
+            ("wait", |split| &split.wait),
+            ("positioning", |split| &split.positioning),
+            ("transfer", |split| &split.transfer),
+            ("join_delay", |split| &split.join_delay),
+        ];
+        for (part, of) in parts {
+            add_part(json, part, &labels, of(split), runs.iter().map(of));
+        }
+        for (i, (stage, times)) in simulation
+            .stage_names()
+            .iter()
+            .zip(&split.stages)
+            .enumerate()
+        {
+            let runs = runs.iter().filter_map(|split| split.stages.get(i));
+            add_part(json, "stage", &with("stage", stage), times, runs);
         }
     }
     for (disk, utilisation) in result.utilisation.iter().enumerate() {
@@ -65,9 +78,13 @@ pub(super) fn add_to(
         json.estimate("utilisation", &station, "1", mean, stderr);
         let busy = &result.busy[disk];
         json.estimate("busy", &station, "1", busy.mean, busy.stderr);
-        json.figure("queue_length", &station, "1", result.mean_jobs[disk]);
+        let jobs = &result.mean_jobs[disk];
+        json.estimate("queue_length", &station, "1", jobs.mean, jobs.stderr);
+        window::add_station(json, &station, result, disk);
     }
-    json.figure("found_on_arrival", &labels, "1", result.mean_found);
+    let found = &result.mean_found;
+    json.estimate("found_on_arrival", &labels, "1", found.mean, found.stderr);
+    window::add_to(json, name, result);
     add_rates(json, &labels, result);
     if let Some(unserved) = &result.unserved {
         json.figure("unserved", &labels, "1", unserved.requests as f64);
@@ -100,6 +117,29 @@ pub(super) fn add_to(
     }
 }
 
+/// A part of response times.
+type Part = fn(&ResponseSplit) -> &Distribution;
+
+/// A part of response times, with standard errors from replications if there are several.
+fn add_part<'a>(
+    json: &mut Output,
+    name: &str,
+    labels: &Value,
+    whole: &Distribution,
+    runs: impl Iterator<Item = &'a Distribution>,
+) {
+    // A part that has no sample in some run says nothing of how runs differ.
+    let runs: Vec<Distribution> = runs.filter(|run| run.count() > 0).cloned().collect();
+    let mean = Some(mean_of(whole, &runs).stderr / 1e6);
+    json.times_with(name, labels, whole, mean, |p| {
+        quantile_of(whole, &runs, p).stderr / 1e6
+    });
+    let sd = sd_of(whole, &runs).stderr / 1e6;
+    json.add_to_last("sd_stderr", json!(sd.is_finite().then_some(sd)));
+    json.add_to_last("stderr_values", json!(runs.len()));
+    json.add_to_last("quantile_stderr_values", json!(runs.len()));
+}
+
 /// How fast it was computed: what is not the same every time.
 pub(super) fn add_speed(json: &mut Output, name: &str, result: &SimulationResult) {
     let labels = json!({ "scenario": name });
@@ -120,15 +160,24 @@ pub(crate) fn add_response_time(json: &mut Output, labels: &Value, result: &Simu
         stderr,
         of_quantile,
     );
+    let intervals = [0.01, 0.1, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999].into_iter();
+    let intervals: serde_json::Map<String, Value> = intervals
+        .filter_map(|p| Some((p.to_string(), json!(result.quantile_interval_ms(p)?))))
+        .collect();
+    json.add_to_last("quantile_intervals_95", Value::Object(intervals));
+    let sd = Some(result.sd_ms.stderr).filter(|stderr| stderr.is_finite());
+    json.add_to_last("sd_stderr", json!(sd));
     json.add_to_last("stderr_values", json!(result.mean_ms.values));
     json.add_to_last("quantile_stderr_values", json!(result.sections.len()));
 }
 
 /// Requests and data per second.
 pub(super) fn add_rates(json: &mut Output, labels: &Value, result: &SimulationResult) {
-    json.figure("throughput", labels, "1/s", result.throughput_per_s);
+    let rate = result.throughput_per_s;
+    json.estimate("throughput", labels, "1/s", rate.mean, rate.stderr);
     let rate = result.megabytes_per_s();
-    json.figure("megabytes_per_second", labels, "MB/s", rate);
+    let (mean, stderr) = (rate.mean, rate.stderr);
+    json.estimate("megabytes_per_second", labels, "MB/s", mean, stderr);
 }
 
 fn case_name(case: Case) -> &'static str {

@@ -202,13 +202,9 @@ pub(super) fn add_to(json: &mut Output, scenario: &str, result: &SimulationResul
                 value as f64,
             );
         }
-        if report.flash.programs > 0 {
-            json.figure(
-                "write_amplification",
-                &labels,
-                "1",
-                report.flash.write_amplification(),
-            );
+        if let Some(factor) = result.write_amplification {
+            let (mean, stderr) = (factor.mean, factor.stderr);
+            json.estimate("write_amplification", &labels, "1", mean, stderr);
         }
         let flash = &report.flash;
         for (name, value) in [

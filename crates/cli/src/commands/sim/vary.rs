@@ -8,6 +8,7 @@ use anyhow::Context;
 use iosonar_plot::{Axis, Chart, Colour, Estimates, Line, Mark, Size, Theme, Unit};
 use iosonar_report::grouped;
 use iosonar_scenario::{Outputs, SimulationResult, Stability, Watch};
+use iosonar_stats::Estimate;
 use iosonar_trace::output::WholeFile;
 use iosonar_units::{Nanos, csv_field};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -195,8 +196,8 @@ fn table(args: &Sim, points: &[Point]) -> String {
             Ok(result) => {
                 let histogram = &result.response_time.histogram;
                 let time = |p| histogram.quantile(p).unwrap_or_default().to_string();
-                row.push(grouped(result.throughput_per_s.round() as u64));
-                row.push(format!("{:.1}", result.megabytes_per_s()));
+                row.push(grouped(result.throughput_per_s.mean.round() as u64));
+                row.push(format!("{:.1}", result.megabytes_per_s().mean));
                 row.push(Nanos::from_millis_f64(result.mean_ms.mean).to_string());
                 row.extend([time(0.5), time(0.99)]);
                 row.push(
@@ -263,22 +264,21 @@ fn place_of(kind: CurveKind, point: &Point) -> Place {
         // What has no result interrupts the curve.
         return (x, f64::NAN, f64::NAN, f64::NAN);
     };
-    let alone = |x, y| (x, y, f64::NAN, f64::NAN);
-    let mean_at = |x| {
-        let (mean, half) = (result.mean_ms.mean, result.mean_ms.half_width_95());
-        // A time is never below zero.
+    let within = |x: f64, of: &Estimate, factor: f64| {
+        let half = of.half_width_95();
+        // Neither a time nor a rate is below zero.
         let low = if half.is_finite() {
-            (mean - half).max(0.0)
+            (of.mean - half).max(0.0)
         } else {
             f64::NAN
         };
-        (x, mean / 1e3, low / 1e3, (mean + half) / 1e3)
+        (x, of.mean * factor, low * factor, (of.mean + half) * factor)
     };
     match kind {
-        CurveKind::Throughput => alone(x, result.throughput_per_s),
-        CurveKind::Data => alone(x, result.megabytes_per_s() * 1e6),
-        CurveKind::Latency => mean_at(x),
-        CurveKind::HockeyStick => mean_at(result.throughput_per_s),
+        CurveKind::Throughput => within(x, &result.throughput_per_s, 1.0),
+        CurveKind::Data => within(x, &result.megabytes_per_s(), 1e6),
+        CurveKind::Latency => within(x, &result.mean_ms, 1e-3),
+        CurveKind::HockeyStick => within(result.throughput_per_s.mean, &result.mean_ms, 1e-3),
     }
 }
 
@@ -429,8 +429,8 @@ fn csv(args: &Sim, points: &[Point]) -> String {
                 writeln!(
                     text,
                     "{},{},{},{},{},{},{},{},{},",
-                    result.throughput_per_s,
-                    result.megabytes_per_s(),
+                    result.throughput_per_s.mean,
+                    result.megabytes_per_s().mean,
                     result.mean_ms.mean,
                     result.mean_ms.stderr,
                     quantile(0.5),

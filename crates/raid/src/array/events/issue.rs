@@ -187,7 +187,9 @@ impl<P: Planner, D: Device> Run<P, D> {
                 job.priority = Priority::High;
                 let last = state.freed[part.stage] == Some(piece.disk as u32);
                 let case = positioning::of_write(kind, request, device, last);
-                self.summary.positioning.count(case);
+                if !self.window.is_over() {
+                    self.summary.positioning.count(case);
+                }
                 job.positioning = case.positioning();
                 if job.positioning == Positioning::FullTurn
                     && rules.full_turn == FullTurn::LessTransfer

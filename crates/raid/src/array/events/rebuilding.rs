@@ -41,7 +41,7 @@ impl<P: Planner, D: Device> Run<P, D> {
         self.rebuild_stripe += 1;
         self.array.planner.rebuilt(self.rebuild_stripe);
         // A step that is in progress when the load is complete does not count.
-        if self.measured_until.is_some() {
+        if self.load_is_complete {
             return;
         }
         if let (Some(progress), Some(rebuild)) = (&mut self.summary.rebuild, &self.array.rebuild) {
