@@ -163,6 +163,13 @@ pub struct RunSummary {
     pub rebuild: Option<RebuildProgress>,
 }
 
+impl RunSummary {
+    /// The share of the window in which device `disk` was serving.
+    pub fn utilisation(&self, disk: usize) -> f64 {
+        self.usage[disk].busy.get() as f64 / self.window.length().get() as f64
+    }
+}
+
 /// A simulated array of devices `D` under a RAID level `P`.
 pub struct Array<P, D> {
     planner: P,
