@@ -130,7 +130,7 @@ fn simulated(text: &str, path: &Path, way: &[String], watch: &Watch) -> Result<(
     if !(0.0..=most_ms).contains(&mean) {
         return Err(format!("a mean of {mean} ms"));
     }
-    let throughput = result.throughput_per_s;
+    let throughput = result.throughput_per_s.mean;
     if throughput.is_nan() || throughput < 0.0 {
         return Err(format!("a throughput of {throughput}/s"));
     }
