@@ -114,13 +114,7 @@ impl<'a> Figures<'a> {
             };
             law("Little's law at a station", jobs, "stay");
             // A disk serves one job at a time; what an SSD works on at once has no service time of one.
-            let Some(busy) = self
-                .all("utilisation")
-                .find(|m| m["labels"]["station"] == station)
-            else {
-                continue;
-            };
-            let busy = busy["value"].as_f64().unwrap();
+            let busy = self.value("busy", &at);
             assert!(
                 (0.0..=1.0 + 1e-12).contains(&busy) && busy <= jobs + 1e-9,
                 "{}: {station} is busy {busy} with {jobs} jobs",
@@ -372,7 +366,12 @@ fn random_scenarios_obey_the_laws() {
             }
             let response = figures.metric("response_time", &[]);
             assert!(response["sd_stderr"].is_f64(), "{name}: {response}");
-            assert!(figures.metric("wait", &[])["stderr"].is_f64(), "{name}");
+            // With a write-back cache few sub-requests are of requests that wait for them.
+            let wait = figures.metric("wait", &[]);
+            if wait["n"].as_u64().unwrap() >= wanted {
+                assert!(wait["stderr"].is_f64(), "{name}: {wait}");
+                assert!(wait["quantile_stderrs"]["0.5"].is_f64(), "{name}: {wait}");
+            }
         }
     }
 }
@@ -443,13 +442,53 @@ fn every_example_obeys_the_laws() {
     let trace = trace.to_str().unwrap();
     for options in [
         &[][..],
-        &["--skip-writes"],
+        &["--ops", "read"],
         &["--set", "warmup_requests=500"],
     ] {
         let json = sim(&[&["--trace", trace][..], options].concat(), &of_traces);
         of_traces
             .iter()
             .for_each(|path| Figures::of(&json, name_of(path)).obey_the_laws());
+    }
+}
+
+/// Requests of a recording that were never submitted take no part, unless they are asked for.
+#[test]
+fn skipped_requests_are_conserved() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file(
+        "skipped.toml",
+        format!(
+            "[load]\nrequests = 400\narrivals = {{ poisson_per_s = 50.0 }}\nread_share = 0.6\n{ONE_DISK}"
+        ),
+    );
+    let made = scratch.path("made.csv");
+    sim(
+        &["--records", made.to_str().unwrap()],
+        std::slice::from_ref(&scenario),
+    );
+    let text = std::fs::read_to_string(&made).unwrap();
+    let mut reads = 0;
+    let lines = text.lines().map(|line| {
+        if line.contains(",write,") {
+            return line.replace(",done,", ",skipped,") + "\n";
+        }
+        reads += u64::from(line.contains(",read,"));
+        line.to_owned() + "\n"
+    });
+    let skipping: String = lines.collect();
+    let trace = scratch.file("skipping.csv", skipping);
+    let trace = trace.to_str().unwrap();
+    for (options, n) in [(&[][..], reads), (&["--include-skipped"], 400)] {
+        let arguments = [&["--trace", trace][..], options].concat();
+        let json = sim(&arguments, std::slice::from_ref(&scenario));
+        let figures = Figures::of(&json, "skipped");
+        figures.obey_the_laws();
+        assert_eq!(figures.metric("response_time", &[])["n"], n);
+        assert_eq!(
+            figures.value("window_requests", &[("kind", "arrived")]),
+            n as f64
+        );
     }
 }
 
