@@ -490,6 +490,54 @@ impl Accumulator {
         }
     }
 
+    /// Of all windows: the sum of what happened by that of their lengths, or of what else it is counted by.
+    fn rate(
+        &self,
+        of: &dyn Fn(&MeasuredWindow) -> f64,
+        by: &dyn Fn(&MeasuredWindow) -> f64,
+    ) -> Estimate {
+        let parts: Vec<_> = self.windows.iter().map(|w| (of(w), by(w))).collect();
+        Estimate::of_ratio(&parts)
+    }
+
+    /// An average over the time of all windows, from integrals in nanoseconds.
+    fn of_usage(&self, of: &dyn Fn(&[Usage]) -> f64) -> Estimate {
+        let lengths = self.windows.iter().map(|w| w.length().get() as f64);
+        let values = self.usage.iter().map(|usage| of(usage));
+        Estimate::of_ratio(&values.zip(lengths).collect::<Vec<_>>())
+    }
+
+    /// The share of the time that each device was not idle.
+    fn busy(&self) -> Vec<Estimate> {
+        let disks = 0..self.usage.first().map_or(0, Vec::len);
+        disks
+            .map(|disk| self.of_usage(&|usage| usage[disk].busy.get() as f64))
+            .collect()
+    }
+
+    /// The utilisation of each device, and the mean over them.
+    fn utilisation(&self, busy: &[Estimate]) -> (Vec<Estimate>, Estimate) {
+        let of_capacity = |of: &dyn Fn(&[f64]) -> f64| {
+            let values: Vec<f64> = self.capacity_used.iter().map(|used| of(used)).collect();
+            Estimate::from_independent(&values)
+        };
+        match self.capacity_used.first() {
+            Some(used) if !used.is_empty() => (
+                (0..busy.len())
+                    .map(|disk| of_capacity(&|used| used[disk]))
+                    .collect(),
+                of_capacity(&|used| used.iter().sum::<f64>() / used.len() as f64),
+            ),
+            _ => (
+                busy.to_vec(),
+                self.of_usage(&|usage| {
+                    let all = usage.iter().map(|usage| usage.busy.get() as f64);
+                    all.sum::<f64>() / usage.len() as f64
+                }),
+            ),
+        }
+    }
+
     /// The result of all runs that were added, at least one.
     pub(crate) fn finish(mut self, elapsed: Duration) -> SimulationResult {
         let runs = self.means_ms.len();
@@ -510,43 +558,18 @@ impl Accumulator {
         response_time.merge(&self.writes);
         let sd_ms = self.sd_ms(&response_time, &sections);
         let (split, split_sections) = std::mem::take(&mut self.splits).finish();
-        // Over all windows: the sums of what happened by the sums of their lengths.
-        let rate = |of: &dyn Fn(&MeasuredWindow) -> f64, by: &dyn Fn(&MeasuredWindow) -> f64| {
-            let parts: Vec<_> = self.windows.iter().map(|w| (of(w), by(w))).collect();
-            Estimate::of_ratio(&parts)
-        };
         let seconds = |w: &MeasuredWindow| w.length().as_secs_f64();
-        let of_usage = |of: &dyn Fn(&[Usage]) -> f64| {
-            let lengths = self.windows.iter().map(|w| w.length().get() as f64);
-            let values = self.usage.iter().map(|usage| of(usage));
-            Estimate::of_ratio(&values.zip(lengths).collect::<Vec<_>>())
-        };
         let disks = 0..self.usage.first().map_or(0, Vec::len);
-        let busy_ns = |usage: &[Usage], disk: usize| usage[disk].busy.get() as f64;
-        let busy: Vec<Estimate> = disks
+        let busy = self.busy();
+        let (utilisation, mean_utilisation) = self.utilisation(&busy);
+        let mean_jobs = disks
             .clone()
-            .map(|disk| of_usage(&|usage| busy_ns(usage, disk)))
+            .map(|disk| self.of_usage(&|usage| usage[disk].jobs_time as f64))
             .collect();
-        let of_capacity = |of: &dyn Fn(&[f64]) -> f64| {
-            let values: Vec<f64> = self.capacity_used.iter().map(|used| of(used)).collect();
-            Estimate::from_independent(&values)
-        };
-        let (utilisation, mean_utilisation) = match self.capacity_used.first() {
-            Some(used) if !used.is_empty() => (
-                disks
-                    .clone()
-                    .map(|disk| of_capacity(&|used| used[disk]))
-                    .collect(),
-                of_capacity(&|used| used.iter().sum::<f64>() / used.len() as f64),
-            ),
-            _ => (
-                busy.clone(),
-                of_usage(&|usage| {
-                    let all = (0..usage.len()).map(|disk| busy_ns(usage, disk));
-                    all.sum::<f64>() / usage.len() as f64
-                }),
-            ),
-        };
+        let mean_in_system = self.rate(&|w| w.requests_time as f64 / 1e9, &seconds);
+        let mean_found = self.rate(&|w| w.found as f64, &|w| w.arrived as f64);
+        let throughput_per_s = self.rate(&|w| w.served as f64, &seconds);
+        let sectors_per_s = self.rate(&|w| w.sectors as f64, &seconds);
         SimulationResult {
             free: self.free,
             failed: self.failed,
@@ -559,14 +582,11 @@ impl Accumulator {
             utilisation,
             busy,
             mean_utilisation,
-            mean_jobs: disks
-                .clone()
-                .map(|disk| of_usage(&|usage| usage[disk].jobs_time as f64))
-                .collect(),
-            mean_in_system: rate(&|w| w.requests_time as f64 / 1e9, &seconds),
-            mean_found: rate(&|w| w.found as f64, &|w| w.arrived as f64),
-            throughput_per_s: rate(&|w| w.served as f64, &seconds),
-            sectors_per_s: rate(&|w| w.sectors as f64, &seconds),
+            mean_jobs,
+            mean_in_system,
+            mean_found,
+            throughput_per_s,
+            sectors_per_s,
             write_amplification: self
                 .programs
                 .iter()

@@ -203,20 +203,7 @@ impl<P: Planner, D: Device> Run<P, D> {
                 Event::Rebuild => {}
             }
             if closed {
-                let mut loses_users = false;
-                while let Some(completion) = self.told.pop() {
-                    if let Some(request) = source.after(&completion, now)? {
-                        self.plan_return(request);
-                        self.followed = true;
-                    } else {
-                        loses_users = true;
-                    }
-                }
-                if loses_users && !self.drains {
-                    self.drains = true;
-                    self.end_of_load(self.followed, now);
-                }
-                self.sources_end = self.returning == 0 && !source.waits_for_completions();
+                self.follow_on(source, now)?;
             }
             while std::mem::take(&mut self.admits) {
                 if let Some(next) = self.held.pop_front() {
@@ -242,6 +229,33 @@ impl<P: Planner, D: Device> Run<P, D> {
             }
         }
         self.release.flush(sink)?;
+        Ok(self.finish())
+    }
+
+    /// The requests of a closed loop that follow on those that were completed just now.
+    fn follow_on<E>(
+        &mut self,
+        source: &mut impl RequestSource<Error = E>,
+        now: Nanos,
+    ) -> Result<(), E> {
+        let mut loses_users = false;
+        while let Some(completion) = self.told.pop() {
+            if let Some(request) = source.after(&completion, now)? {
+                self.plan_return(request);
+                self.followed = true;
+            } else {
+                loses_users = true;
+            }
+        }
+        if loses_users && !self.drains {
+            self.drains = true;
+            self.end_of_load(self.followed, now);
+        }
+        self.sources_end = self.returning == 0 && !source.waits_for_completions();
+        Ok(())
+    }
+
+    fn finish(mut self) -> (RunSummary, Vec<D>) {
         if !self.window.is_over() {
             self.end_measurement(self.calendar.now());
         }
@@ -250,7 +264,7 @@ impl<P: Planner, D: Device> Run<P, D> {
         if cfg!(debug_assertions) && self.summary.unserved == 0 {
             self.assert_conservation();
         }
-        Ok((self.summary, self.array.devices))
+        (self.summary, self.array.devices)
     }
 
     /// Tells the devices that no more requests will come. Of a closed loop in which not one is complete more
