@@ -13,6 +13,7 @@
 //! - [`disk`]: the service of a zoned disk;
 //! - [`Simulation::theory`]: everything together, with what it rests on and where there is no theory.
 
+mod accuracy;
 mod array;
 mod batches;
 mod closed;
@@ -30,6 +31,8 @@ mod writes;
 
 use iosonar_analytic::open::Mg1;
 use iosonar_analytic::{Law, Table};
+
+pub use accuracy::{Accuracy, Family};
 
 use crate::resolve::{Load, Simulation};
 use crate::{Devices, DiskModel};
@@ -100,6 +103,8 @@ pub struct ResponseTheory {
     pub table: Option<Table>,
     /// The queue whose transform can be inverted, where it is a single one: its quantiles are preferred.
     pub inverted: Option<Mg1>,
+    /// How far an approximation was off where it was compared with simulations; `None` of what was not.
+    pub accuracy: Option<Accuracy>,
 }
 
 impl ResponseTheory {
@@ -110,6 +115,7 @@ impl ResponseTheory {
             mean_ms: table.mean(),
             table: Some(table),
             inverted: None,
+            accuracy: None,
         }
     }
 

@@ -4,152 +4,18 @@
 //! Every comparison rests on independent replications. A figure that lies more than four standard errors off
 //! is looked at again with sixteen times the requests and another seed, and must then lie within four.
 
-use std::fmt::Write as _;
-use std::path::Path;
+mod random;
 
-use iosonar_scenario::theory::{ResponseTheory, Standing, Theory};
-use iosonar_scenario::{Overrides, Simulation, SimulationResult};
-use iosonar_sim_core::{Seed, Stream};
+use iosonar_scenario::SimulationResult;
+use iosonar_scenario::theory::{ResponseTheory, Standing};
+use iosonar_sim_core::Seed;
 use iosonar_stats::Estimate;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
+use random::{at_utilisation, chance, disks, pick, resolved, shape};
+
 /// As many as a result keeps apart.
 const REPLICATIONS: u32 = 60;
-
-/// A scenario without its load.
-struct System {
-    text: String,
-}
-
-fn pick<'a, T>(stream: &mut Stream, of: &'a [T]) -> &'a T {
-    &of[stream.below(of.len() as u64) as usize]
-}
-
-fn chance(stream: &mut Stream, p: f64) -> bool {
-    stream.uniform() < p
-}
-
-/// A random array of disks.
-fn disks(stream: &mut Stream) -> System {
-    let level = *pick(
-        stream,
-        &[
-            "raid0", "raid1", "raid10", "raid01", "raid5", "raid5", "raid5", "raid6", "raid6",
-            "raid50", "raid60", "jbod", "concat",
-        ],
-    );
-    let disks: u64 = match level {
-        "raid0" | "jbod" | "concat" => 1 + stream.below(5),
-        "raid1" => 2 + stream.below(2),
-        "raid10" | "raid01" => 2 * (1 + stream.below(3)),
-        "raid5" => 3 + stream.below(5),
-        "raid6" => 4 + stream.below(5),
-        "raid50" => 6 + 2 * stream.below(2),
-        _ => 8 + 2 * stream.below(2),
-    };
-    let mut text = format!("[array]\nlevel = '{level}'\ndisks = {disks}\n");
-    let unit = pick(
-        stream,
-        &["16KiB", "64KiB", "128KiB", "128KiB", "512KiB", "1MiB"],
-    );
-    let _ = writeln!(text, "stripe_unit = '{unit}'");
-    let addressed = chance(stream, 0.3);
-    if addressed {
-        text += "placement = 'addressed'\n";
-    }
-    let option = |text: &mut String, stream: &mut Stream, key: &str, values: &[&str]| {
-        if chance(stream, 0.5) {
-            let _ = writeln!(text, "{key} = '{}'", pick(stream, values));
-        }
-    };
-    option(
-        &mut text,
-        stream,
-        "transfer_memory",
-        &["one-per-request", "last-access"],
-    );
-    if level.starts_with("raid5") || level.starts_with("raid6") {
-        if addressed {
-            let layouts = [
-                "left-symmetric",
-                "left-asymmetric",
-                "right-symmetric",
-                "right-asymmetric",
-            ];
-            option(&mut text, stream, "layout", &layouts);
-        } else {
-            option(
-                &mut text,
-                stream,
-                "write_start",
-                &["array-first", "random", "after-parity"],
-            );
-            option(
-                &mut text,
-                stream,
-                "read_layout",
-                &["restart", "wrap", "continue"],
-            );
-        }
-        option(&mut text, stream, "join", &["disk-first", "writes-first"]);
-        option(&mut text, stream, "preread_seek", &["write", "read"]);
-        option(
-            &mut text,
-            stream,
-            "full_turn",
-            &["less-transfer", "revolution"],
-        );
-        if chance(stream, 0.15) {
-            let _ = writeln!(text, "failed = [{}]", stream.below(disks));
-        }
-    } else if level.starts_with("raid1") || level == "raid01" {
-        let reads = [
-            "halves",
-            "round-robin",
-            "alternating-rows",
-            "random-per-block",
-            "random",
-        ];
-        option(&mut text, stream, "mirror_read", &reads);
-    }
-    if chance(stream, 0.15) {
-        text += "mode = 'split-merge'\n";
-    }
-    text += "[disk]\nprofile = 'seagate-st3500630ns'\n";
-    if chance(stream, 0.15) {
-        text += "scheduler = 'rpo'\n";
-    }
-    System { text }
-}
-
-/// What requests are like, but for when they come.
-fn shape(stream: &mut Stream) -> String {
-    let blocks = 1 + stream.below(12);
-    let mut shape = match stream.below(4) {
-        0 => format!(
-            "size = {{ geometric_mean_blocks = {:.1} }}\n",
-            1.0 + 3.0 * stream.uniform()
-        ),
-        1 => format!(
-            "size = {{ table = [{{ blocks = 1, share = 0.5 }}, {{ blocks = {blocks}, share = 0.5 }}] }}\n"
-        ),
-        _ => format!("size = {{ blocks = {blocks} }}\n"),
-    };
-    let reads = *pick(stream, &[0.0, 0.0, 0.0, 0.5, 1.0]);
-    let _ = writeln!(shape, "read_share = {reads:?}");
-    if chance(stream, 0.2) {
-        let _ = writeln!(
-            shape,
-            "block = '{}'",
-            pick(stream, &["4KiB", "16KiB", "64KiB"])
-        );
-    }
-    shape
-}
-
-fn resolved(text: &str) -> Option<Simulation> {
-    Simulation::from_toml(text, Path::new("random.toml"), &Overrides::default()).ok()
-}
 
 /// What was compared, and the worst of it in standard errors.
 #[derive(Debug)]
@@ -261,27 +127,13 @@ fn exact(answer: Option<&ResponseTheory>) -> Option<&ResponseTheory> {
     answer.filter(|answer| answer.standing == Standing::Exact)
 }
 
-/// A scenario under a load of this utilisation.
-fn at_utilisation(system: &str, shape: &str, utilisation: f64) -> Option<(String, Theory)> {
-    let with = |rate: f64| {
-        format!(
-            "[load]\nrequests = REQUESTS\narrivals = {{ poisson_per_s = {rate:?} }}\n{shape}{system}"
-        )
-    };
-    let theory_of = |text: &str| Some(resolved(&text.replace("REQUESTS", "1000"))?.theory());
-    let capacity = theory_of(&with(1e-3))?.capacity_per_s?;
-    let text = with(utilisation * capacity);
-    let theory = theory_of(&text)?;
-    Some((text, theory))
-}
-
 fn confirm(number: u64) -> Confirmed {
     let mut confirmed = Confirmed::default();
     let mut stream = Seed::new(20).stream(&format!("scenario/{number}"), "choice");
     let (system, shape) = (disks(&mut stream), shape(&mut stream));
     let alone = format!(
         "[load]\nrequests = REQUESTS\narrivals = {{ constant_per_s = 0.05 }}\n{shape}{}",
-        system.text
+        system
     );
     let Some(simulation) = resolved(&alone.replace("REQUESTS", "1000")) else {
         return confirmed;
@@ -299,7 +151,7 @@ fn confirm(number: u64) -> Confirmed {
     } else {
         shape
     };
-    if let Some((text, theory)) = at_utilisation(&system.text, &shape, utilisation)
+    if let Some((text, theory)) = at_utilisation(&system, &shape, utilisation)
         && let Some(answer) = exact(theory.response.as_ref())
     {
         confirmed.faults.extend(fault(&text, answer, 400, 400));

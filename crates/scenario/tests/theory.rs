@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use iosonar_scenario::theory::{Standing, Theory};
-use iosonar_scenario::{Overrides, Simulation};
+use iosonar_scenario::{Overrides, Simulation, Stability};
 
 fn of(text: &str) -> Theory {
     let simulation =
@@ -101,6 +101,63 @@ fn requests_alone_are_those_of_the_reference() {
             );
         }
     }
+}
+
+#[test]
+fn accesses_on_one_track_share_its_pace() {
+    // Monte Carlo with its standard error, of writes whose accesses to a disk all lie on one track: p95 and the mean.
+    let array = "level = \"raid5\"\ndisks = 4\ntransfer_memory = \"one-per-request\"\n";
+    let from_first = format!("{array}write_start = \"array-first\"\n");
+    let [eight, thirty] = [(8, array), (30, from_first.as_str())].map(|(size, array)| {
+        let alone = blocks(size, false, array).alone.unwrap();
+        assert_eq!(alone.standing, Standing::Exact);
+        alone
+    });
+    for (seen, reference, stderr) in [
+        (eight.quantile_ms(0.95), 69.042, 0.006),
+        (thirty.mean_ms, 176.446, 0.009),
+    ] {
+        let off = (seen - reference) / stderr;
+        assert!(off.abs() < 4.0, "{seen}: {off} standard errors");
+    }
+    // Paces that differ from access to access even out.
+    let apart = "level = \"raid5\"\ndisks = 4\n";
+    let [one, many] = [array, apart].map(|array| blocks(30, false, array).alone.unwrap());
+    near(one.mean_ms, many.mean_ms, 5e-3);
+    assert!(one.quantile_ms(0.99) > 1.003 * many.quantile_ms(0.99));
+    // Which of several accesses such a write follows on is not known.
+    assert_eq!(
+        blocks(8, false, apart).alone.unwrap().standing,
+        Standing::Approximation
+    );
+}
+
+#[test]
+fn a_head_comes_back_after_whole_revolutions() {
+    // 1 MiB passes in two to three revolutions; turn by turn the mean is 56.14.
+    let text = "[load]\nrequests = 1000\narrivals = { poisson_per_s = 1.0 }\nsize = { blocks = 1 }\n\
+                read_share = 0.0\n[array]\nlevel = \"raid5\"\ndisks = 4\nstripe_unit = \"1MiB\"\n\
+                full_turn = \"less-transfer\"\npreread_seek = \"write\"\n[disk]\nprofile = \"seagate-st3500630ns\"\n";
+    let alone = of(text).alone.unwrap();
+    assert_eq!(alone.standing, Standing::Exact);
+    near(alone.mean_ms, 56.14, 4e-4);
+}
+
+#[test]
+fn the_offered_load_of_split_merge_is_known() {
+    let text = "[load]\nrequests = 1000\narrivals = { poisson_per_s = 20.0 }\nsize = { blocks = 4 }\n\
+                [array]\nlevel = \"raid0\"\ndisks = 4\nmode = \"split-merge\"\n\
+                [disk]\nprofile = \"seagate-st3500630ns\"\n";
+    let simulation =
+        Simulation::from_toml(text, Path::new("test.toml"), &Overrides::default()).unwrap();
+    let (busiest, stability) = simulation.busiest().unwrap();
+    assert_eq!(busiest.station, "array");
+    // The slowest of four services takes 19.976625 ms on average.
+    near(busiest.upper, 0.399_532_5, 1e-5);
+    assert_eq!(
+        (busiest.lower, stability),
+        (busiest.upper, Stability::Stable)
+    );
 }
 
 #[test]

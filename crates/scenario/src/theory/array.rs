@@ -7,13 +7,16 @@ use iosonar_analytic::open::BatchLaw;
 use iosonar_device::Access;
 use iosonar_disk_model::Scheduler;
 use iosonar_raid::MirrorRead;
+use iosonar_raid::rules::JoinOrder;
 use iosonar_sim_core::Seed;
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, Workload};
 
 use super::disk::DiskTheory;
 use super::loaded::{ArrayTheory, Dependence};
 use super::patterns::{Class, Job, Pattern, Patterns, Visit};
-use super::{ResponseTheory, ServiceTheory, Standing, StationTheory, Theory, closed, rpo};
+use super::{
+    Accuracy, Family, ResponseTheory, ServiceTheory, Standing, StationTheory, Theory, closed, rpo,
+};
 use crate::resolve::{Load, Simulation};
 use crate::{DiskSet, LevelOptions};
 
@@ -294,21 +297,25 @@ fn under_load(
             None
         }
     };
+    let utilisations = theory.stations.iter().map(|station| station.utilisation);
+    let utilisation = utilisations.fold(0.0, f64::max);
+    // Where the freed disk goes first, something else happens than the theory says.
+    let as_assumed = !partial || model.array.rules.join == JoinOrder::WritesFirst;
+    let accuracy = estimate
+        .as_ref()
+        .filter(|_| as_assumed)
+        .and_then(|_| Accuracy::of(family(classes), utilisation));
     if partial {
         theory.remark(
             "partial-stripe writes: pre-reads and writes are taken as independent, and how the writes find \
-             their disks is estimated from loads: good to some 6 % up to a utilisation of 0.3",
+             their disks is estimated from loads; factors from simulations make up for most of that",
         );
-        let utilisations = theory.stations.iter().map(|station| station.utilisation);
-        if utilisations.fold(0.0, f64::max) > 0.4 {
-            theory.remark(
-                "at this utilisation the response time of partial-stripe writes is too long by tens of percent, more where \
-                 all writes begin at one disk: simulate them",
-            );
-        }
         let how = "priority queues: the slowest pre-read, then the slowest write";
         let table = estimate.unwrap_or(response);
-        theory.response = Some(ResponseTheory::of(Standing::Approximation, how, table));
+        theory.response = Some(ResponseTheory {
+            accuracy,
+            ..ResponseTheory::of(Standing::Approximation, how, table)
+        });
     } else {
         // Of the requests of a batch, those before can make one disk's work less where they make another's more.
         let standing = if batches {
@@ -320,12 +327,37 @@ fn under_load(
         let independent = ResponseTheory::of(standing, how, response);
         let how = "waits that all disks share, and waits of each disk's own";
         theory.response = Some(match estimate {
-            Some(table) => ResponseTheory::of(Standing::Approximation, how, table),
+            Some(table) => ResponseTheory {
+                accuracy,
+                ..ResponseTheory::of(Standing::Approximation, how, table)
+            },
             None => independent.clone(),
         });
         theory.independent = Some(independent);
     }
     model.bounds(all, theory);
+}
+
+/// What of these requests is approximated.
+fn family(classes: &Classes) -> Family {
+    let all = || classes.all.iter().flat_map(|class| &class.patterns);
+    if !classes.all.iter().any(Class::has_partial) {
+        let single = classes.all.iter().all(Class::is_single);
+        return if single {
+            Family::ForkJoin
+        } else {
+            Family::Batches
+        };
+    }
+    let mut sizes = all().map(|(_, pattern)| (pattern.writes, pattern.accesses()));
+    let first = sizes.next();
+    if sizes.any(|size| Some(size) != first) {
+        Family::MixedStripeWrites
+    } else if classes.is_symmetric {
+        Family::StripeWrites
+    } else {
+        Family::UnevenStripeWrites
+    }
 }
 
 fn batch_law(batch: &Batch) -> BatchLaw {

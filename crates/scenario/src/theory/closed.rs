@@ -82,6 +82,7 @@ pub(super) fn answer(
                 mean_ms: point.response,
                 table: None,
                 inverted: None,
+                accuracy: None,
             });
             let regular =
                 |disk: usize| squares[disk] <= 2.0 * demands[disk] * demands[disk] / visits[disk];

@@ -99,7 +99,7 @@ pub(super) struct ArrayTheory<'a> {
 const PARTS: [u32; 6] = [256, 128, 64, 32, 16, 8];
 /// The finest grid with at most this many products is taken: a few tenths of a second. With more on the coarsest
 /// there is no answer.
-const ENOUGH: f64 = 2e8;
+const ENOUGH: f64 = 5e8;
 const TOO_MANY: f64 = 4e9;
 /// The most kinds of requests.
 const MOST_KINDS: usize = 20_000;

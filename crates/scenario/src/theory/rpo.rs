@@ -8,7 +8,7 @@ use iosonar_disk_model::RpoCount;
 use super::disk::DiskGrid;
 use super::loaded::ArrayTheory;
 use super::patterns::{Class, Job, Visit};
-use super::{ResponseTheory, Standing, StationTheory, Theory};
+use super::{Accuracy, Family, ResponseTheory, Standing, StationTheory, Theory};
 
 /// The service of one kind of access with the shortest of as many positionings as jobs are there.
 pub(super) struct RpoService<'a> {
@@ -207,12 +207,18 @@ fn join(
             "the wait of a disk with RPO, shared by all, and the slowest of independent services";
         (Standing::Approximation, how, estimate)
     };
+    let busiest = known.iter().map(|(_, queue)| queue.utilisation());
+    let accuracy = match standing {
+        Standing::Approximation => Accuracy::of(Family::RpoJoin, busiest.fold(0.0, f64::max)),
+        Standing::Exact | Standing::UpperBound => None,
+    };
     theory.response = Some(ResponseTheory {
         standing,
         how,
         mean_ms,
         table: None,
         inverted: None,
+        accuracy,
     });
     theory.remark("no theory for the distribution of responses with RPO, only for their mean");
 }

@@ -108,6 +108,7 @@ fn bulk(
         mean_ms: bulk.mean_response(),
         table: None,
         inverted: None,
+        accuracy: None,
     });
     theory
         .remark("no theory for the distribution of responses of bulk service, only for their mean");
@@ -140,6 +141,7 @@ fn fork_join(
         mean_ms: nelson_tantawi(parts, visits, mean)?,
         table: None,
         inverted: None,
+        accuracy: None,
     });
     let other = varma_makowski(parts, visits, mean)?;
     theory.remark(format!(

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use iosonar_plot::{Colour, Line, Mark, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve, curve_with_band, grouped};
-use iosonar_scenario::theory::{ResponseTheory, ServiceTheory, Standing, Theory};
+use iosonar_scenario::theory::{Accuracy, ResponseTheory, ServiceTheory, Standing, Theory};
 use iosonar_scenario::{Load, ScenarioError, Simulation, SimulationResult};
 use iosonar_stats::Distribution;
 use iosonar_trace::output::WholeFile;
@@ -272,8 +272,8 @@ fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> S
     }
     if let Some(response) = &theory.response {
         let _ = writeln!(text, "  under load: {}", response.how);
-        if response.standing == Standing::Approximation && result.is_none() {
-            text += "  how far that may be off: --with-sim tells, and so does docs/src/validation.md for like arrays\n";
+        if response.standing == Standing::Approximation {
+            let _ = writeln!(text, "  accuracy: {}", accuracy_in_words(response.accuracy));
         }
     }
     match (theory.lower_bound_ms, theory.upper_bound_ms) {
@@ -292,6 +292,26 @@ fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> S
         let _ = writeln!(text, "  note: {remark}");
     }
     text
+}
+
+/// How far an approximation was off where it was measured.
+fn accuracy_in_words(accuracy: Option<Accuracy>) -> String {
+    let Some(of) = accuracy else {
+        return "not measured for loads like this; compare with a simulation: --with-sim"
+            .to_owned();
+    };
+    let percent = |share: f64| format!("{} %", significant(100.0 * share, 2));
+    let p99 = match of.p99 {
+        Some(p99) => format!(", of p99 {}", percent(p99)),
+        None => String::new(),
+    };
+    format!(
+        "largest error of the mean {}{p99} in {} simulated scenarios ({}, utilisation up to {})",
+        percent(of.mean),
+        of.scenarios,
+        of.family.name(),
+        of.utilisation
+    )
 }
 
 fn service_name(service: &ServiceTheory) -> String {
@@ -483,6 +503,10 @@ fn add_to(json: &mut Output, answered: &Answered) {
             "system": headline(simulation),
             "standing": theory.response.as_ref().map(|r| r.standing.name()),
             "how": theory.response.as_ref().map(|r| r.how),
+            "accuracy": theory.response.as_ref().and_then(|r| r.accuracy).map(|of| json!({
+                "family": of.family.name(), "utilisation": of.utilisation, "mean": of.mean, "p99": of.p99,
+                "scenarios": of.scenarios,
+            })),
             "remarks": theory.remarks,
         }),
     );
