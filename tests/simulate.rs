@@ -144,7 +144,7 @@ fn a_scenario_that_means_nothing_is_refused_with_its_line_and_key() {
         (
             "poisson_per_s = 20.0",
             "poisson_per_s = nan",
-            "s.toml:6: 'load.arrivals' is NaN",
+            "s.toml:6: 'load.arrivals' is per_s = NaN",
         ),
         (
             "read_share = 0.5",
