@@ -255,7 +255,7 @@ fn random_disks(draws: &mut Draws) -> Random {
     }
     with_load(
         draws,
-        format!("[array]\n{array}[disk]\n{disk}{more}"),
+        &format!("[array]\n{array}[disk]\n{disk}{more}"),
         &[5.0, 30.0, 80.0, 600.0],
     )
 }
@@ -275,10 +275,14 @@ fn random_ssds(draws: &mut Draws) -> Random {
         "",
         "[array]\nlevel = 'raid5'\ndisks = 3\nstripe_unit = '64KiB'\n",
     ]);
-    with_load(draws, format!("{array}[ssd]\n{ssd}"), &[1e3, 2e4, 1e5, 5e6])
+    with_load(
+        draws,
+        &format!("{array}[ssd]\n{ssd}"),
+        &[1e3, 2e4, 1e5, 5e6],
+    )
 }
 
-fn with_load(draws: &mut Draws, system: String, rates: &[f64]) -> Random {
+fn with_load(draws: &mut Draws, system: &str, rates: &[f64]) -> Random {
     let requests = draws.of(&[40, 150, 600]);
     let replications = draws.of(&[1, 1, 3]);
     let warmup = draws.of(&[0, 0, 30, 300]);

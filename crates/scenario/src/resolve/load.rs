@@ -114,6 +114,23 @@ const MOST_REQUESTS: u64 = 1_000_000_000_000;
 /// The most classes: as many as a request's number of its class can tell apart, and be looked at.
 const MOST_CLASSES: usize = 1000;
 
+/// What is for traces is refused where the load is synthetic.
+fn check_no_changes(check: &Checker<'_>, overrides: &Overrides) -> Result<(), ScenarioError> {
+    if !overrides.reading.changes.is_empty() {
+        return Err(check.incomplete(
+            "--from, --until, --speed and the other changes of a load are for traces, and the load is \
+             synthetic: leave them out, or give a --trace",
+        ));
+    }
+    if overrides.beyond != Beyond::Refuse {
+        return Err(check.incomplete(
+            "--fit, --wrap and --clip are for traces, and the load is synthetic, so it lies within the array: \
+             leave them out, or give a --trace",
+        ));
+    }
+    Ok(())
+}
+
 pub(super) fn load(
     check: &Checker<'_>,
     file: &ScenarioFile,
@@ -148,18 +165,7 @@ pub(super) fn load(
              'requests', 'arrivals' and 'size'",
         ));
     };
-    if !overrides.reading.changes.is_empty() {
-        return Err(check.incomplete(
-            "--from, --until, --speed and the other changes of a load are for traces, and the load is \
-             synthetic: leave them out, or give a --trace",
-        ));
-    }
-    if overrides.beyond != Beyond::Refuse {
-        return Err(check.incomplete(
-            "--fit, --wrap and --clip are for traces, and the load is synthetic, so it lies within the array: \
-             leave them out, or give a --trace",
-        ));
-    }
+    check_no_changes(check, overrides)?;
     let block = match &load.block {
         None if array.is_of_ssds() => super::ssd::BLOCK,
         None => array.stripe_unit,

@@ -96,30 +96,7 @@ pub(crate) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
             text += &format!("  {label:<12}  {}\n", within(median, interval));
         }
     }
-    text += &format!("  utilisation   {}\n", percentages(&result.utilisation));
-    if simulation.array.is_of_ssds() {
-        text += &format!(
-            "  busy          {} (share of the time with a job there)\n",
-            percentages(&result.busy)
-        );
-    }
-    let jobs: Vec<String> = result
-        .mean_jobs
-        .iter()
-        .map(|n| format!("{:.2}", n.mean))
-        .collect();
-    text += &format!("  jobs there    {}\n", jobs.join("  "));
-    text += &format!(
-        "  in the system {:.2} requests on average\n  throughput    {:.2} requests/s; a request finds {:.2} others, at most {} were in flight\n",
-        result.mean_in_system.mean,
-        result.throughput_per_s.mean,
-        result.mean_found.mean,
-        grouped(result.most_in_flight as u64)
-    );
-    text += &format!(
-        "  data          {:.1} MB/s\n",
-        result.megabytes_per_s().mean
-    );
+    text += &rates(simulation, result);
     let overload = overload(simulation, result);
     text += &if overload.is_empty() {
         growth(result)
@@ -159,6 +136,36 @@ pub(crate) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
         }
     }
     text += &format!("  seed {}, hash {}\n", simulation.seed, result.hash);
+    text
+}
+
+/// How busy the devices were, and how much was in the system and came out of it.
+fn rates(simulation: &Simulation, result: &SimulationResult) -> String {
+    let mut text = String::new();
+    text += &format!("  utilisation   {}\n", percentages(&result.utilisation));
+    if simulation.array.is_of_ssds() {
+        text += &format!(
+            "  busy          {} (share of the time with a job there)\n",
+            percentages(&result.busy)
+        );
+    }
+    let jobs: Vec<String> = result
+        .mean_jobs
+        .iter()
+        .map(|n| format!("{:.2}", n.mean))
+        .collect();
+    text += &format!("  jobs there    {}\n", jobs.join("  "));
+    text += &format!(
+        "  in the system {:.2} requests on average\n  throughput    {:.2} requests/s; a request finds {:.2} others, at most {} were in flight\n",
+        result.mean_in_system.mean,
+        result.throughput_per_s.mean,
+        result.mean_found.mean,
+        grouped(result.most_in_flight as u64)
+    );
+    text += &format!(
+        "  data          {:.1} MB/s\n",
+        result.megabytes_per_s().mean
+    );
     text
 }
 
