@@ -132,8 +132,7 @@ fn confirm(number: u64) -> Confirmed {
     let mut stream = Seed::new(20).stream(&format!("scenario/{number}"), "choice");
     let (system, shape) = (disks(&mut stream), shape(&mut stream));
     let alone = format!(
-        "[load]\nrequests = REQUESTS\narrivals = {{ constant_per_s = 0.05 }}\n{shape}{}",
-        system
+        "[load]\nrequests = REQUESTS\narrivals = {{ constant_per_s = 0.05 }}\n{shape}{system}"
     );
     let Some(simulation) = resolved(&alone.replace("REQUESTS", "1000")) else {
         return confirmed;
