@@ -35,16 +35,17 @@ impl Family {
     }
 }
 
-/// How far an approximation was off, at worst, in scenarios of a family up to a utilisation of the busiest disk.
+/// How far an approximation is off in scenarios of a family up to a utilisation of the busiest disk: the largest error
+/// that was measured, and a quarter more, for the next scenario may be worse than all before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Accuracy {
     /// The family.
     pub family: Family,
     /// Up to this utilisation; from that of the row before.
     pub utilisation: f64,
-    /// The largest error of the mean, as a share of it.
+    /// The error of the mean, as a share of it.
     pub mean: f64,
-    /// The largest error of p99, as a share of it; `None` where only the mean is known.
+    /// The error of p99, as a share of it; `None` where only the mean is known.
     pub p99: Option<f64>,
     /// How many scenarios that rests on.
     pub scenarios: u32,
@@ -66,7 +67,10 @@ const fn row(
     }
 }
 
-/// What was measured, rounded up to half a percent.
+/// So much is added to what was measured, as a factor.
+const MARGIN: f64 = 1.25;
+
+/// The largest errors that were measured, rounded up to half a percent.
 const MEASURED: [Accuracy; 19] = [
     row(Family::StripeWrites, 0.2, 0.020, Some(0.035), 24),
     row(Family::StripeWrites, 0.4, 0.030, Some(0.035), 24),
@@ -90,10 +94,15 @@ const MEASURED: [Accuracy; 19] = [
 ];
 
 impl Accuracy {
-    /// What was measured of a family at a utilisation; `None` beyond the highest.
+    /// That of a family at a utilisation; `None` beyond the highest that was measured.
     pub fn of(family: Family, utilisation: f64) -> Option<Self> {
         let mut rows = MEASURED.into_iter().filter(|row| row.family == family);
-        rows.find(|row| utilisation <= row.utilisation)
+        let row = rows.find(|row| utilisation <= row.utilisation)?;
+        Some(Self {
+            mean: MARGIN * row.mean,
+            p99: row.p99.map(|p99| MARGIN * p99),
+            ..row
+        })
     }
 }
 
@@ -109,8 +118,11 @@ mod tests {
                     .all(|pair| pair[0].utilisation < pair[1].utilisation)
             );
             let (first, last) = (rows[0], rows[rows.len() - 1]);
-            assert_eq!(Accuracy::of(first.family, 0.0), Some(first));
-            assert_eq!(Accuracy::of(last.family, last.utilisation), Some(last));
+            let mean = |row: Accuracy, utilisation| {
+                Accuracy::of(row.family, utilisation).map(|of| of.mean)
+            };
+            assert_eq!(mean(first, 0.0), Some(1.25 * first.mean));
+            assert_eq!(mean(last, last.utilisation), Some(1.25 * last.mean));
             assert_eq!(Accuracy::of(last.family, last.utilisation + 0.01), None);
             assert!(rows.iter().all(|row| row.scenarios >= 20 && row.mean < 0.5));
         }

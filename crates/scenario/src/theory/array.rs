@@ -304,7 +304,8 @@ fn under_load(
     let accuracy = estimate
         .as_ref()
         .filter(|_| as_assumed)
-        .and_then(|_| Accuracy::of(family(classes), utilisation));
+        .and_then(|_| family(classes))
+        .and_then(|family| Accuracy::of(family, utilisation));
     if partial {
         theory.remark(
             "partial-stripe writes: pre-reads and writes are taken as independent, and how the writes find \
@@ -338,25 +339,24 @@ fn under_load(
     model.bounds(all, theory);
 }
 
-/// What of these requests is approximated.
-fn family(classes: &Classes) -> Family {
+/// What of these requests is approximated; `None` where that was not measured.
+fn family(classes: &Classes) -> Option<Family> {
     let all = || classes.all.iter().flat_map(|class| &class.patterns);
     if !classes.all.iter().any(Class::has_partial) {
         let single = classes.all.iter().all(Class::is_single);
-        return if single {
+        return Some(if single {
             Family::ForkJoin
         } else {
             Family::Batches
-        };
+        });
     }
     let mut sizes = all().map(|(_, pattern)| (pattern.writes, pattern.accesses()));
     let first = sizes.next();
-    if sizes.any(|size| Some(size) != first) {
-        Family::MixedStripeWrites
-    } else if classes.is_symmetric {
-        Family::StripeWrites
-    } else {
-        Family::UnevenStripeWrites
+    match (sizes.all(|size| Some(size) == first), classes.is_symmetric) {
+        (true, true) => Some(Family::StripeWrites),
+        (true, false) => Some(Family::UnevenStripeWrites),
+        (false, true) => Some(Family::MixedStripeWrites),
+        (false, false) => None,
     }
 }
 

@@ -302,11 +302,11 @@ fn accuracy_in_words(accuracy: Option<Accuracy>) -> String {
     };
     let percent = |share: f64| format!("{} %", significant(100.0 * share, 2));
     let p99 = match of.p99 {
-        Some(p99) => format!(", of p99 {}", percent(p99)),
+        Some(p99) => format!(", p99 within {}", percent(p99)),
         None => String::new(),
     };
     format!(
-        "largest error of the mean {}{p99} in {} simulated scenarios ({}, utilisation up to {})",
+        "mean within {}{p99} (the largest errors in {} simulated scenarios, and a quarter more: {}, utilisation up to {})",
         percent(of.mean),
         of.scenarios,
         of.family.name(),
