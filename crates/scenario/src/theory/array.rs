@@ -299,8 +299,10 @@ fn under_load(
     };
     let utilisations = theory.stations.iter().map(|station| station.utilisation);
     let utilisation = utilisations.fold(0.0, f64::max);
-    // Where the freed disk goes first, something else happens than the theory says.
-    let as_assumed = !partial || model.array.rules.join == JoinOrder::WritesFirst;
+    // Where the freed disk goes first, disks have failed or the controller takes time, nothing was measured.
+    let as_assumed = (!partial || model.array.rules.join == JoinOrder::WritesFirst)
+        && model.array.controller.is_immediate()
+        && model.array.failed.is_empty();
     let accuracy = estimate
         .as_ref()
         .filter(|_| as_assumed)
