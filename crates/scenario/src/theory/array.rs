@@ -18,7 +18,7 @@ use super::{
     Accuracy, Family, ResponseTheory, ServiceTheory, Standing, StationTheory, Theory, closed, rpo,
 };
 use crate::resolve::{Load, Simulation};
-use crate::{DiskSet, LevelOptions};
+use crate::{ArrayModel, DiskSet, LevelOptions};
 
 /// All classes, and what is known of them.
 struct Classes {
@@ -297,17 +297,9 @@ fn under_load(
             None
         }
     };
-    let utilisations = theory.stations.iter().map(|station| station.utilisation);
-    let utilisation = utilisations.fold(0.0, f64::max);
-    // Where the freed disk goes first, disks have failed or the controller takes time, nothing was measured.
-    let as_assumed = (!partial || model.array.rules.join == JoinOrder::WritesFirst)
-        && model.array.controller.is_immediate()
-        && model.array.failed.is_empty();
     let accuracy = estimate
         .as_ref()
-        .filter(|_| as_assumed)
-        .and_then(|_| family(classes))
-        .and_then(|family| Accuracy::of(family, utilisation));
+        .and_then(|_| accuracy(model.array, classes, theory));
     if partial {
         theory.remark(
             "partial-stripe writes: pre-reads and writes are taken as independent, and how the writes find \
@@ -339,6 +331,20 @@ fn under_load(
         theory.independent = Some(independent);
     }
     model.bounds(all, theory);
+}
+
+/// How far off the estimate was where it was measured on arrays like this; `None` where it was not.
+fn accuracy(array: &ArrayModel, classes: &Classes, theory: &Theory) -> Option<Accuracy> {
+    let partial = classes.all.iter().any(Class::has_partial);
+    // Where the freed disk goes first, disks have failed or the controller takes time, nothing was measured.
+    let was_measured = (!partial || array.rules.join == JoinOrder::WritesFirst)
+        && array.controller.is_immediate()
+        && array.failed.is_empty();
+    if !was_measured {
+        return None;
+    }
+    let utilisations = theory.stations.iter().map(|station| station.utilisation);
+    Accuracy::of(family(classes)?, utilisations.fold(0.0, f64::max))
 }
 
 /// What of these requests is approximated; `None` where that was not measured.
