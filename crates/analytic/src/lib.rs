@@ -22,6 +22,7 @@
 //! ```
 
 pub mod closed;
+mod convolution;
 mod error;
 pub mod fork_join;
 pub mod invert;

@@ -1,6 +1,7 @@
 //! Distributions on a grid.
 
 use crate::AnalyticError;
+use crate::convolution::{OnlineConvolution, convolution};
 use crate::error::{positive, stable};
 
 /// The distribution function of a time at 0, h, 2 h, ..., straight between, and with an exponential tail
@@ -233,30 +234,26 @@ impl Table {
     #[must_use]
     pub fn geometric_sum(&self, mean: f64) -> Self {
         let q = 1.0 - 1.0 / mean;
-        let masses: Vec<f64> = self
-            .below
-            .windows(2)
-            .rev()
-            .map(|w| q * (w[1] - w[0]))
-            .collect();
+        let masses: Vec<f64> = self.below.windows(2).map(|w| q * (w[1] - w[0])).collect();
         let none = self.below[0];
         // What is 0 with some probability stays in the equation at t itself.
         Self::forward(self.step, q * none, &masses, |n| (1.0 - q) * self.at(n))
     }
 
     /// Solves F(t) = g(t) + `at_once` F(t) + (F * m)(t) forward in t until nothing is left; `masses` are those of m in
-    /// each interval, the last first.
+    /// each interval.
     fn forward(step: f64, at_once: f64, masses: &[f64], given: impl Fn(usize) -> f64) -> Self {
         let support = masses.len() + 1;
         // The first interval holds half of the value that is sought.
-        let first = at_once + masses.last().copied().unwrap_or(0.0) / 2.0;
-        let mut below = vec![given(0) / (1.0 - at_once)];
-        let mut middles: Vec<f64> = Vec::new();
+        let first = at_once + masses.first().copied().unwrap_or(0.0) / 2.0;
+        let mut below = vec![(given(0) / (1.0 - at_once)).min(1.0)];
+        let mut middles = OnlineConvolution::new(masses);
         loop {
             let n = below.len();
-            middles.push(below[n - 1] / 2.0);
-            let value = ((given(n) + product(masses, &middles)) / (1.0 - first)).min(1.0);
-            middles[n - 1] += value / 2.0;
+            let half = below[n - 1] / 2.0;
+            let sum = middles.push(half);
+            let value = ((given(n) + sum) / (1.0 - first)).clamp(below[n - 1], 1.0);
+            middles.correct(half + value / 2.0);
             below.push(value);
             if n >= support && (1.0 - value < NOTHING || n + 1 >= MOST_POINTS) {
                 break;
@@ -331,10 +328,14 @@ impl Table {
         let middles: Vec<f64> = (0..points)
             .map(|n| f64::midpoint(long.at(n), long.at(n + 1)))
             .collect();
-        let masses: Vec<f64> = short.below.windows(2).rev().map(|w| w[1] - w[0]).collect();
-        let below = (0..points)
-            .map(|n| short.below[0] * long.at(n) + product(&masses, &middles[..n]))
-            .collect();
+        let masses: Vec<f64> = short.below.windows(2).map(|w| w[1] - w[0]).collect();
+        let sums = convolution(&masses, &middles[..points - 1], points - 1);
+        let mut below = vec![short.below[0] * long.at(0)];
+        for (n, sum) in (1..).zip(sums) {
+            let value = short.below[0] * long.at(n) + sum;
+            // Rounding must not let it fall.
+            below.push(value.clamp(below[n - 1], 1.0));
+        }
         let mut table = Self {
             step: self.step,
             below,
@@ -377,7 +378,7 @@ impl Table {
 
     /// Cuts off points that say nothing.
     fn trim(&mut self) {
-        let keep = self.below.partition_point(|&value| value < 1.0 - 1e-15) + 1;
+        let keep = self.below.partition_point(|&value| value < 1.0 - 1e-13) + 1;
         if keep < self.below.len() {
             self.below.truncate(keep);
             self.below[keep - 1] = 1.0;
@@ -398,7 +399,7 @@ impl Table {
     /// (1 - B(t)) / E\[S\]), forward in t, until nothing is left.
     fn renewal(service: &Self, load: f64, delayed: impl Fn(usize) -> f64) -> Self {
         let masses = service.equilibrium();
-        let masses: Vec<f64> = masses.iter().rev().map(|mass| load * mass).collect();
+        let masses: Vec<f64> = masses.iter().map(|mass| load * mass).collect();
         Self::forward(service.step, 0.0, &masses, delayed)
     }
 
@@ -524,24 +525,6 @@ impl Table {
             tail: self.tail.map(|rate| rate / factor),
         }
     }
-}
-
-/// The sum of the products of the last values of both, as many as the shorter has. In eight sums, so that
-/// the processor works on several at once.
-fn product(a: &[f64], b: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let n = a.len().min(b.len());
-    let (a, b) = (&a[a.len() - n..], &b[b.len() - n..]);
-    let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let rest = a_chunks.remainder().iter().zip(b_chunks.remainder());
-    let rest: f64 = rest.map(|(a, b)| a * b).sum();
-    let mut sums = [0.0; LANES];
-    for (a, b) in a_chunks.zip(b_chunks) {
-        for lane in 0..LANES {
-            sums[lane] += a[lane] * b[lane];
-        }
-    }
-    sums.iter().sum::<f64>() + rest
 }
 
 #[cfg(test)]
