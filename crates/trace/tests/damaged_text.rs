@@ -121,6 +121,39 @@ fn only_comments_messages_and_whole_headers_may_stand_between_rows() {
 }
 
 #[test]
+fn the_summary_of_the_peer_may_stand_behind_a_rule_and_rows_may_not() {
+    let row = "0.5 ; 8 ; 8 ; R ; 0.1 ; 0.2\n";
+    let header = "orig_start ; sector; length ; op ;  replay_delay; replay_duration\n";
+    let rule = "--------------------------------------\n";
+    let summary = format!(
+        "{rule}=======================================\n\nmeta_ops=0, total meta_delay=0.0, avg=0.0\n\
+         # completed requests          :      3\nconflict_mode                 :      2\n\
+         blkreplay on x ended at Sun Nov 22 06:31:26 2026\n\nINFO: dry_run=1\n"
+    );
+    let above = format!("Copyright: somebody\n\nINFO: dry_run=1\n{rule}{header}");
+    let whole = format!("{above}{row}{row}{summary}");
+    for lenient in [false, true] {
+        let (rows, _) = read("x.replay", whole.as_bytes(), lenient).unwrap();
+        assert_eq!(rows, 2);
+        let twice = format!("{whole}{whole}");
+        let (rows, _) = read("x.replay", twice.as_bytes(), lenient).unwrap();
+        assert_eq!(rows, 4);
+        // All that is between the rows is passed over, and no row.
+        let without_header = format!("{whole}{row}{row}");
+        match read("x.replay", without_header.as_bytes(), lenient) {
+            Ok((rows, _)) => assert!(lenient && rows == 4),
+            Err(error) => assert!(
+                !lenient && error.to_string().contains("x.replay:7:"),
+                "{error}"
+            ),
+        }
+    }
+    // The rule must not hide text that was there before it.
+    let error = complaint("x.replay", format!("{header}{row}text\n{rule}").as_bytes());
+    assert!(error.starts_with("x.replay:3:"), "{error}");
+}
+
+#[test]
 fn notices_may_stand_above_the_rows_and_damaged_rows_may_not() {
     let row = "0.5 ; 8 ; 8 ; R ; 0.1 ; 0.2\n";
     for above in [

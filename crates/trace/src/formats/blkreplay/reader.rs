@@ -20,6 +20,8 @@ pub(super) struct Reader {
     /// they are the notices of another trace.
     unread: Option<TraceError>,
     unread_lines: u64,
+    /// Whether a rule has ended the rows: the peer's summary follows, and no more rows without a header.
+    is_over: bool,
     metadata: Metadata,
 }
 
@@ -34,6 +36,7 @@ impl Reader {
             last_start: Nanos::ZERO,
             unread: None,
             unread_lines: 0,
+            is_over: false,
             metadata: Metadata::default(),
         };
         let mut bytes = 0;
@@ -98,13 +101,14 @@ impl Reader {
     }
 
     /// Decides about a line that is no row: only comments, a header, and the notices above another header may
-    /// stand between rows.
+    /// stand between rows. Behind a rule stands the summary that the peer appends to its results.
     #[cold]
     fn between_rows(&mut self) -> Result<(), TraceError> {
         let line = self.lines.line();
         if row::is_header(line.bytes) {
             Row(line).check_header()?;
             self.has_header = true;
+            self.is_over = false;
             self.unread = None;
             for _ in 0..std::mem::take(&mut self.unread_lines) {
                 self.metadata.remark(
@@ -123,6 +127,13 @@ impl Reader {
             };
         }
         let error = Row(line).no_row();
+        if row::is_rule(line.bytes) {
+            if !self.lenient {
+                self.is_over |= self.unread.is_none();
+                self.unread.get_or_insert(error);
+            }
+            return Ok(());
+        }
         if !row::is_notice(line.bytes) || self.lenient {
             return Err(error);
         }
@@ -151,7 +162,7 @@ impl TraceReader for Reader {
                 Err(e) => return Err(e),
             }
         }
-        if batch.len() < Batch::ROWS {
+        if batch.len() < Batch::ROWS && !self.is_over {
             self.text_between_rows()?;
         }
         self.rows += batch.len() as u64;

@@ -59,7 +59,12 @@ pub(super) fn is_notice(line: &[u8]) -> bool {
         && memchr::memchr_iter(b';', line).count() < 3
 }
 
-/// Whether the line may tell of a request that a data row cannot hold.
+/// Whether the line is one of those that the peer rules above and below its rows.
+pub(super) fn is_rule(line: &[u8]) -> bool {
+    line.len() >= 20 && (line.iter().all(|&b| b == b'-') || line.iter().all(|&b| b == b'='))
+}
+
+/// Whether the line may stand for a request that a data row cannot hold.
 pub(super) fn is_info(line: &[u8]) -> bool {
     line.starts_with(b"INFO: ")
 }
