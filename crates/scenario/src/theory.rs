@@ -179,6 +179,23 @@ impl Theory {
             self.remarks.push(text);
         }
     }
+
+    /// The controller takes time, or caches writes, and theory leaves that out: nothing is exact, a bound, or as far
+    /// off as it was where it was measured.
+    fn leave_out_controller(&mut self) {
+        self.remark(
+            "no theory for the controller's times, its bus and its cache: they are left out",
+        );
+        for answer in [&mut self.alone, &mut self.response, &mut self.independent]
+            .into_iter()
+            .flatten()
+        {
+            answer.standing = Standing::Approximation;
+            answer.accuracy = None;
+        }
+        (self.lower_bound_ms, self.upper_bound_ms) = (None, None);
+        self.capacity_per_s = None;
+    }
 }
 
 impl Simulation {
@@ -200,6 +217,9 @@ impl Simulation {
                     array::answer(self, disks, scheduler, &mut theory);
                 }
             },
+        }
+        if !self.array.controller.is_immediate() {
+            theory.leave_out_controller();
         }
         theory
     }

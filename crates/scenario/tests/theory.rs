@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use iosonar_scenario::theory::{Standing, Theory};
+use iosonar_scenario::theory::{ResponseTheory, Standing, Theory};
 use iosonar_scenario::{Overrides, Simulation, Stability};
 
 fn of(text: &str) -> Theory {
@@ -447,6 +447,81 @@ fn what_depends_on_the_state_is_not_called_exact() {
         unstable.unstable.is_some() && unstable.response.is_none(),
         "{unstable:?}"
     );
+}
+
+#[test]
+fn nothing_is_exact_or_bounded_where_the_controller_is_left_out() {
+    let disks = "level = \"raid0\"\ndisks = 2";
+    let ssds = "[array]\nlevel = \"raid0\"\ndisks = 2\nstripe_unit = \"4KiB\"\n[ssd]\nprofile = \"abstract\"\n\
+                exponential.mean_us = 100.0\nblock_queue.block = 1\n";
+    let poisson = |rate: &str, blocks: u32| {
+        format!("arrivals = {{ poisson_per_s = {rate} }}\nsize = {{ blocks = {blocks} }}")
+    };
+    let closed = "closed = { outstanding = 8 }\nsize = { blocks = 1 }";
+    for controller in [
+        "command_us = 50.0",
+        "xor_ns_per_byte = 1.0",
+        "bus_mb_per_s = 500.0",
+        "cache = \"64MiB\"",
+    ] {
+        let controller = format!("[controller]\n{controller}\n");
+        let rpo = format!("scheduler = \"rpo\"\n{controller}");
+        let systems = |more: &str, rpo: &str| {
+            [
+                theory(&poisson("20.0", 1), disks, more),
+                theory(&poisson("20.0", 2), disks, more),
+                theory(closed, disks, more),
+                theory(&poisson("20.0", 1), disks, rpo),
+                theory(&poisson("20.0", 2), disks, rpo),
+                of(&format!(
+                    "[load]\nrequests = 1000\n{}\n{ssds}{more}",
+                    poisson("5000.0", 2)
+                )),
+            ]
+        };
+        // Without it each of them claims something.
+        for claims in systems("", "scheduler = \"rpo\"") {
+            let answers = [&claims.alone, &claims.response];
+            let is_exact = |a: &&Option<ResponseTheory>| {
+                a.as_ref().is_some_and(|a| a.standing == Standing::Exact)
+            };
+            assert!(answers.iter().any(is_exact) || claims.lower_bound_ms.is_some());
+        }
+        for theory in systems(&controller, &rpo) {
+            for answer in [&theory.alone, &theory.response, &theory.independent] {
+                let Some(answer) = answer else { continue };
+                assert_eq!(answer.standing, Standing::Approximation, "{controller}");
+                assert_eq!(answer.accuracy, None, "{controller}");
+            }
+            let bounds = [
+                theory.lower_bound_ms,
+                theory.upper_bound_ms,
+                theory.capacity_per_s,
+            ];
+            assert_eq!(bounds, [None; 3], "{controller}");
+            assert!(theory.remarks.iter().any(|r| r.contains("controller")));
+        }
+    }
+}
+
+#[test]
+fn no_accuracy_is_stated_with_failed_disks() {
+    for (scheduler, reads, blocks) in [("fcfs", "0.0", 1), ("fcfs", "1.0", 3), ("rpo", "1.0", 3)] {
+        let accuracy = |failed: &str| {
+            let load = format!(
+                "arrivals = {{ poisson_per_s = 10.0 }}\nsize = {{ blocks = {blocks} }}\nread_share = {reads}"
+            );
+            let array = format!(
+                "level = \"raid5\"\ndisks = 4\njoin = \"writes-first\"\nfailed = [{failed}]"
+            );
+            let disk = format!("scheduler = \"{scheduler}\"");
+            theory(&load, &array, &disk)
+                .response
+                .and_then(|r| r.accuracy)
+        };
+        assert!(accuracy("").is_some(), "{scheduler} {reads}");
+        assert_eq!(accuracy("1"), None, "{scheduler} {reads}");
+    }
 }
 
 #[test]

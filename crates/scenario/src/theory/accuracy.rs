@@ -1,8 +1,8 @@
 //! How far approximations were off where they were compared with long simulations.
 //!
 //! `cargo test --release -p iosonar-scenario --test accuracy -- --ignored --nocapture` draws the scenarios, compares
-//! them, and prints the rows of the table. The scenarios are none of those that anything was fitted to, and the test
-//! that runs every time holds the table against others again.
+//! them, and prints the rows of the table. No factor was fitted to any of these scenarios, and the
+//! test that always runs checks the table against further ones.
 
 /// What is approximated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ const fn row(
     }
 }
 
-/// So much is added to what was measured, as a factor.
+/// Factor by which the stated errors exceed the measured ones.
 const MARGIN: f64 = 1.25;
 
 /// The largest errors that were measured, rounded up to half a percent.

@@ -61,16 +61,10 @@ pub(super) fn answer(
             law: disk.service(access, sectors),
         });
     }
-    let immediate = array.controller.is_immediate();
-    if !immediate {
-        theory.remark(
-            "no theory for the controller's times, its bus and its cache: they are left out",
-        );
-    }
     let even = !classes.is_exact && classes.is_symmetric;
     let mut model = ArrayTheory::new(array, &disk, &classes.all, even);
     if matches!(simulation.load, Load::Alone { .. }) {
-        alone(&mut model, &classes, immediate, scheduler, theory);
+        alone(&mut model, &classes, scheduler, theory);
         return;
     }
     model.stations(&classes.all, theory);
@@ -78,7 +72,7 @@ pub(super) fn answer(
         outstanding, think, ..
     } = &simulation.load
     {
-        let alone = alone(&mut model, &classes, immediate, scheduler, theory);
+        let alone = alone(&mut model, &classes, scheduler, theory);
         let users = (*outstanding, *think);
         let loop_of = (array.controller.one_at_a_time, scheduler == Scheduler::Fcfs);
         closed::answer(&mut model, &classes.all[0], users, loop_of, alone, theory);
@@ -87,7 +81,7 @@ pub(super) fn answer(
     if theory.unstable.is_some() && scheduler == Scheduler::Fcfs {
         return;
     }
-    let alone = alone(&mut model, &classes, immediate, scheduler, theory);
+    let alone = alone(&mut model, &classes, scheduler, theory);
     if array.rebuild.is_some() {
         theory.remark("no theory under the load while a rebuild works, too");
         theory.capacity_per_s = None;
@@ -117,7 +111,6 @@ pub(super) fn answer(
 fn alone(
     model: &mut ArrayTheory<'_>,
     classes: &Classes,
-    immediate: bool,
     scheduler: Scheduler,
     theory: &mut Theory,
 ) -> Option<Table> {
@@ -135,7 +128,7 @@ fn alone(
     let several = |(_, p): &(f64, Pattern)| p.direct.values().any(|v| v.len() > 1);
     // With RPO the accesses of a request to one disk help each other.
     let helped = scheduler != Scheduler::Fcfs && patterns().any(several);
-    let exact = classes.is_exact && immediate && patterns().all(simple) && !helped;
+    let exact = classes.is_exact && patterns().all(simple) && !helped;
     let standing = if exact {
         Standing::Exact
     } else {
@@ -336,10 +329,9 @@ fn under_load(
 /// How far off the estimate was where it was measured on arrays like this; `None` where it was not.
 fn accuracy(array: &ArrayModel, classes: &Classes, theory: &Theory) -> Option<Accuracy> {
     let partial = classes.all.iter().any(Class::has_partial);
-    // Where the freed disk goes first, disks have failed or the controller takes time, nothing was measured.
-    let was_measured = (!partial || array.rules.join == JoinOrder::WritesFirst)
-        && array.controller.is_immediate()
-        && array.failed.is_empty();
+    // Where the freed disk goes first or disks have failed, nothing was measured.
+    let was_measured =
+        (!partial || array.rules.join == JoinOrder::WritesFirst) && array.failed.is_empty();
     if !was_measured {
         return None;
     }

@@ -86,7 +86,8 @@ pub(super) fn answer(
             });
             let regular =
                 |disk: usize| squares[disk] <= 2.0 * demands[disk] * demands[disk] / visits[disk];
-            if (0..disks).all(|disk| visits[disk] == 0.0 || regular(disk)) {
+            let is_complete = model.array.controller.is_immediate();
+            if is_complete && (0..disks).all(|disk| visits[disk] == 0.0 || regular(disk)) {
                 theory.remark(
                     "disks are less variable than exponential services, so that real response times are shorter",
                 );

@@ -212,7 +212,7 @@ impl DiskGrid {
         self.disk.transfer_points(sectors, points)
     }
 
-    /// The same, with so many points between any two places where the transfer lasts a whole number of revolutions.
+    /// The same, with `points` points between any two places where the transfer lasts a whole number of revolutions.
     pub fn transfer_points_by_turns(&self, sectors: u64, points: usize) -> Vec<(f64, f64)> {
         self.disk.transfer_points_by_turns(sectors, points)
     }

@@ -138,7 +138,7 @@ impl<'a> ArrayTheory<'a> {
         theory
     }
 
-    /// About how many products the tables take on a grid of so many steps a revolution, `maxima` of which are taken
+    /// About how many products the tables take on a grid of `parts` steps a revolution, `maxima` of which are taken
     /// of one with another.
     fn cost(&self, parts: u32, maxima: f64) -> f64 {
         let step = self.grid.revolution() / f64::from(parts);

@@ -9,6 +9,7 @@ use super::disk::DiskGrid;
 use super::loaded::ArrayTheory;
 use super::patterns::{Class, Job, Visit};
 use super::{Accuracy, Family, ResponseTheory, Standing, StationTheory, Theory};
+use crate::ArrayModel;
 
 /// The service of one kind of access with the shortest of as many positionings as jobs are there.
 pub(super) struct RpoService<'a> {
@@ -164,12 +165,13 @@ pub(super) fn answer(
             mean_wait_ms: wait,
         });
     }
-    join(classes, &rates, &known, &service, theory);
+    join(model.array, classes, &rates, &known, &service, theory);
 }
 
 /// From disks to requests: of one disk exactly; of several the wait of the busiest, shared by all, and the slowest
 /// of as many services.
 fn join(
+    array: &ArrayModel,
     classes: &[Class],
     rates: &[f64],
     known: &[(f64, VaryingServiceQueue)],
@@ -208,10 +210,10 @@ fn join(
         (Standing::Approximation, how, estimate)
     };
     let busiest = known.iter().map(|(_, queue)| queue.utilisation());
-    let accuracy = match standing {
-        Standing::Approximation => Accuracy::of(Family::RpoJoin, busiest.fold(0.0, f64::max)),
-        Standing::Exact | Standing::UpperBound => None,
-    };
+    // With failed disks nothing was measured.
+    let accuracy = (!single && array.failed.is_empty())
+        .then(|| Accuracy::of(Family::RpoJoin, busiest.fold(0.0, f64::max)))
+        .flatten();
     theory.response = Some(ResponseTheory {
         standing,
         how,

@@ -112,6 +112,22 @@ pub(crate) fn disks(stream: &mut Stream) -> String {
     text
 }
 
+/// One SSD, or an array of two or three, with exponential service.
+pub(crate) fn ssds(stream: &mut Stream) -> String {
+    let count = *pick(stream, &[1, 1, 2, 2, 3]);
+    let array = match count {
+        1 => String::new(),
+        _ => format!("[array]\nlevel = 'raid0'\ndisks = {count}\nstripe_unit = '4KiB'\n"),
+    };
+    let block = *pick(stream, &[1, 1, 2, 4, 8, 16]);
+    format!(
+        "{array}[ssd]\nprofile = 'abstract'\nexponential.mean_us = {}\nblock_queue.dispatch = '{}'\n\
+         block_queue.block = {block}\n",
+        pick(stream, &[20.0, 100.0, 400.0]),
+        pick(stream, &["dynamic", "static"]),
+    )
+}
+
 /// What requests are like, but for when they come.
 pub(crate) fn shape(stream: &mut Stream) -> String {
     let blocks = 1 + stream.below(12);
