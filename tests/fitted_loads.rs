@@ -5,7 +5,7 @@ mod scratch;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use scratch::{Scratch, err, iosonar, out};
+use scratch::{Scratch, err, iosonar, out, replay_on_file};
 
 /// The sectors of the target, and of the load's span.
 const TARGET: u64 = 2048;
@@ -55,27 +55,8 @@ fn what_is_replayed_on_a_smaller_device_is_calibrated_and_simulated_as_it_was_do
     for how in ["--wrap", "--fit", "--clip"] {
         for writes in ["--skip-writes", "--write"] {
             let records = scratch.path("records.ios");
-            let replay = run(&[
-                "replay",
-                text(&load),
-                "--target",
-                text(&target),
-                "--no-direct",
-                "--engine",
-                "sync",
-                "-q",
-                "--destroy",
-                text(&target),
-                writes,
-                how,
-                "-o",
-                text(&records),
-            ]);
-            assert!(
-                matches!(replay.status.code(), Some(0 | 3)),
-                "{}",
-                err(&replay)
-            );
+            let options = ["-q", writes, how, "-o", text(&records)];
+            replay_on_file(&load, &target, &options);
             if how != "--clip" {
                 // Also what was left out has the address that it would have had.
                 let all = requests(&scratch, &records);
@@ -133,27 +114,8 @@ fn a_simulation_changes_a_load_as_a_replay_does() {
         ("--clip", "requests left out beyond the end"),
     ] {
         let (replayed, simulated) = (scratch.path("replayed.ios"), scratch.path("simulated.ios"));
-        let replay = run(&[
-            "replay",
-            text(&load),
-            "--target",
-            text(&target),
-            "--no-direct",
-            "--engine",
-            "sync",
-            "-q",
-            "--destroy",
-            text(&target),
-            "--write",
-            how,
-            "-o",
-            text(&replayed),
-        ]);
-        assert!(
-            matches!(replay.status.code(), Some(0 | 3)),
-            "{}",
-            err(&replay)
-        );
+        let options = ["-q", "--write", how, "-o", text(&replayed)];
+        replay_on_file(&load, &target, &options);
         let sim = run(&[
             "sim",
             text(&scenario),

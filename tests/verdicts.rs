@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Output;
 
-use scratch::{Scratch, err, iosonar, out};
+use scratch::{Scratch, err, iosonar, out, replay_on_file};
 
 fn run(arguments: &[&str]) -> Output {
     iosonar().args(arguments).output().unwrap()
@@ -68,27 +68,14 @@ fn contents_are_all_right_only_where_they_are() {
     let tables = scratch.path("x.tables");
     let replay = |load: &Path| {
         let _ = fs::remove_file(&tables);
-        let replay = run(&[
-            "replay",
-            text(load),
-            "--target",
-            text(&target),
-            "--destroy",
-            text(&target),
+        let options = [
             "--write",
-            "--no-direct",
-            "--engine",
-            "sync",
             "--verify",
             "final",
             "--keep-tables",
             text(&tables),
-        ]);
-        assert!(
-            matches!(replay.status.code(), Some(0 | 3)),
-            "{}",
-            err(&replay)
-        );
+        ];
+        let replay = replay_on_file(load, &target, &options);
         let text = out(&replay);
         assert!(text.contains("800 sectors checked, all right"), "{text}");
     };

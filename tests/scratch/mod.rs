@@ -43,12 +43,28 @@ pub fn sim(scenario: &Path, options: &[&str]) -> Output {
     run.unwrap()
 }
 
+/// Runs `iosonar replay` of a load on a file, which it may overwrite; all requests are done, if not all in time.
+pub fn replay_on_file(load: &Path, target: &Path, options: &[&str]) -> Output {
+    let replay = iosonar()
+        .args(["replay", "--no-direct", "--engine", "sync", "--target"])
+        .arg(target)
+        .arg("--destroy")
+        .arg(target)
+        .args(options)
+        .arg(load)
+        .output()
+        .unwrap();
+    let code = replay.status.code();
+    assert!(matches!(code, Some(0 | 3)), "{}", err(&replay));
+    replay
+}
+
 /// What a run printed.
 pub fn out(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// What a run told its user.
+/// What a run printed on standard error.
 pub fn err(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }

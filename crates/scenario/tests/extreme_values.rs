@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use iosonar_scenario::networked::NetworkedRaid;
-use iosonar_scenario::{Outputs, Overrides, Simulation, Watch};
+use iosonar_scenario::{Outputs, Overrides, ScenarioError, Simulation, Watch};
 use toml::Value;
 
 /// Simulated requests of each case.
@@ -100,18 +100,21 @@ fn names(message: &str, way: &[String]) -> bool {
         .any(|key| message.contains(key.as_str()))
 }
 
-/// What is wrong with what became of a scenario with an extreme value at `way`.
+/// An error has to name the key.
+fn refused(error: &ScenarioError, way: &[String]) -> Result<(), String> {
+    let message = error.to_string();
+    if names(&message, way) {
+        Ok(())
+    } else {
+        Err(format!("an error that does not name the key: {message}"))
+    }
+}
+
+/// Runs a scenario with an extreme value at `way`: what is wrong with the outcome.
 fn simulated(text: &str, path: &Path, way: &[String], watch: &Watch) -> Result<(), String> {
     let simulation = match Simulation::from_toml(text, path, &Overrides::default()) {
         Ok(simulation) => simulation,
-        Err(error) => {
-            let message = error.to_string();
-            return if names(&message, way) {
-                Ok(())
-            } else {
-                Err(format!("an error that does not name the key: {message}"))
-            };
-        }
+        Err(error) => return refused(&error, way),
     };
     let result = match simulation.run_watched(1, Outputs::default(), watch) {
         Ok(result) => result,
@@ -215,14 +218,7 @@ fn check(cases: Vec<Case>) {
 fn networked(text: &str, path: &Path, way: &[String]) -> Result<(), String> {
     let system = match NetworkedRaid::from_toml(text, path, &Overrides::default()) {
         Ok(system) => system,
-        Err(error) => {
-            let message = error.to_string();
-            return if names(&message, way) {
-                Ok(())
-            } else {
-                Err(format!("an error that does not name the key: {message}"))
-            };
-        }
+        Err(error) => return refused(&error, way),
     };
     match system.analyse() {
         Ok(_) => Ok(()),

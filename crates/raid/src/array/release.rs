@@ -35,10 +35,7 @@ impl Release {
         now: Nanos,
         sink: &mut S,
     ) -> Result<(), S::Error> {
-        if self.at != now {
-            self.flush(sink)?;
-            self.at = now;
-        }
+        self.advance(now, sink)?;
         self.services.push(HeldService {
             request: *served.request,
             service: *served.service,
@@ -56,11 +53,18 @@ impl Release {
         now: Nanos,
         sink: &mut S,
     ) -> Result<(), S::Error> {
+        self.advance(now, sink)?;
+        self.held.push(completion);
+        Ok(())
+    }
+
+    /// Releases what is held if its instant is over.
+    #[inline]
+    fn advance<S: CompletionSink>(&mut self, now: Nanos, sink: &mut S) -> Result<(), S::Error> {
         if self.at != now {
             self.flush(sink)?;
             self.at = now;
         }
-        self.held.push(completion);
         Ok(())
     }
 
