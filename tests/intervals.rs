@@ -1,4 +1,4 @@
-//! Intervals that `iosonar sim` prints: of times above zero, and where there is none, why.
+//! Intervals that `iosonar sim` prints: those of times are above zero, and a missing one comes with its reason.
 
 mod scratch;
 

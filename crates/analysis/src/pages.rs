@@ -68,8 +68,8 @@ fn hash(key: u64) -> u64 {
 const GROUP_BITS: u32 = 16;
 const GROUP: u64 = 1 << GROUP_BITS;
 
-/// Page and device in one number, with the page's place in its group in the lowest bits. No disk has so many
-/// pages that they do not fit; if one had, different groups would get the same number with a probability of
+/// Page and device in one number, with the page's place in its group in the lowest bits. No disk has more pages
+/// than fit; if one had, different groups would get the same number with a probability of
 /// 2^-48.
 #[inline]
 fn key_of(page: u64, device: u16) -> u64 {

@@ -37,7 +37,7 @@ pub(crate) fn measure(
         let (measured, metadata) = progress::while_reading(reading, quiet, |reading| {
             measure_one(paths, &name, needs, reading, options)
         })?;
-        remarks::tell(&metadata, quiet);
+        remarks::print(&metadata, quiet);
         all.push(measured);
     }
     Ok(all)

@@ -7,8 +7,8 @@ use iosonar_trace::{Metadata, Remark};
 
 use crate::exit::note;
 
-/// Tells the user of skipped rows, rounded offsets and the like.
-pub(crate) fn tell(metadata: &Metadata, quiet: bool) {
+/// Reports skipped rows, rounded offsets and the like on standard error.
+pub(crate) fn print(metadata: &Metadata, quiet: bool) {
     if quiet {
         return;
     }
@@ -27,7 +27,7 @@ pub(crate) fn of(remark: &Remark) -> String {
     )
 }
 
-/// What there is to say about the trace that drove a simulation.
+/// Remarks on the trace that drove a simulation, a line each.
 pub(crate) fn of_load(result: &SimulationResult) -> Vec<String> {
     let mut remarks: Vec<String> = result.remarks.iter().map(of).collect();
     if !result.fitted.is_nothing() {

@@ -161,7 +161,7 @@ pub trait Device {
     /// The request whose job is in service.
     fn busy_with(&self) -> Option<RequestId>;
 
-    /// The pace of the data of the job in service; `None` if there is none, or the device's places have no paces.
+    /// The pace of the data of the job in service; `None` if the device is idle, or its places have no paces.
     fn pace_in_service(&self) -> Option<Pace> {
         None
     }
@@ -227,7 +227,7 @@ pub trait Device {
         unimplemented!("this device does not serve in order")
     }
 
-    /// The simulation has come to `now`: of services that were told in advance, those that end by then are over.
+    /// The simulation has come to `now`: of services that were announced, those that end by then are over.
     /// Needed from time to time only, so that a device need not remember them all.
     fn has_come_to(&mut self, now: Nanos) {
         let _ = now;

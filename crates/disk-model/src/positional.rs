@@ -365,7 +365,7 @@ impl Device for PositionalDisk {
         let waiting = self.located(job, now);
         let service = self.service(&waiting, now.max(self.free_at));
         self.free_at = service.ended();
-        self.usage.tell(&service);
+        self.usage.announce(&service);
         service
     }
 

@@ -58,7 +58,7 @@ pub struct DiskStation {
     current: Option<Service>,
     last_served: Option<RequestId>,
     usage: UsageMeter,
-    /// When all jobs so far are done, where each is told its service at once.
+    /// When all jobs so far are done, where each is announced its service at once.
     free_at: Nanos,
 }
 
@@ -186,7 +186,7 @@ impl Device for DiskStation {
     fn serve(&mut self, job: Job, now: Nanos) -> Service {
         let service = self.service(job, now, now.max(self.free_at), 1);
         self.free_at = service.ended();
-        self.usage.tell(&service);
+        self.usage.announce(&service);
         service
     }
 
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn told_at_once_or_event_by_event_services_are_the_same() {
+    fn announced_at_once_or_event_by_event_services_are_the_same() {
         let profile = DiskProfile::load("seagate-st3500630ns", Path::new(".")).unwrap();
         let station = || {
             let disk = SampledDisk::new(&DiskLaws::new(&profile), &Seed::new(1), "disk/0");
@@ -276,16 +276,16 @@ mod tests {
             }
             services.push(at_once.serve(job(i as u64, Priority::Normal), at));
         }
-        // Some of what was told is not over by then.
+        // Some announced services are not over by then.
         let ends = sorted[49];
         assert!(services[49].ended() > ends);
         at_once.end_measurement(ends);
         let mut by_event = station();
-        let (mut told, mut next, mut end) = (Vec::new(), 0, None);
-        while told.len() < sorted.len() {
+        let (mut announced, mut next, mut end) = (Vec::new(), 0, None);
+        while announced.len() < sorted.len() {
             match end {
                 Some(at) if next == sorted.len() || at <= sorted[next] => {
-                    told.push(by_event.complete(at, at).unwrap());
+                    announced.push(by_event.complete(at, at).unwrap());
                     end = by_event.start_next(at);
                 }
                 _ => {
@@ -301,7 +301,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(told, services);
+        assert_eq!(announced, services);
         let usage = by_event.usage();
         assert_eq!(usage, at_once.usage());
         assert_eq!(

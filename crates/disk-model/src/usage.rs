@@ -32,8 +32,8 @@ pub(crate) struct UsageMeter {
     /// How many jobs are there, where each comes and goes at its time.
     present: u64,
     since: Nanos,
-    /// Where services are told in advance: those that are not over.
-    told: VecDeque<Stay>,
+    /// Announced services that are not over.
+    announced: VecDeque<Stay>,
 }
 
 impl UsageMeter {
@@ -62,17 +62,17 @@ impl UsageMeter {
         }
     }
 
-    /// Adds a service that ends after all that were added before, at any time to come.
+    /// Announces a service that ends later, and after all that were announced before it.
     #[inline]
-    pub(crate) fn tell(&mut self, service: &Service) {
-        self.told.push_back(Stay::of(service));
+    pub(crate) fn announce(&mut self, service: &Service) {
+        self.announced.push_back(Stay::of(service));
     }
 
-    /// Of the services that were told, those that end by `now` are over.
+    /// Of the announced services, those that end by `now` are over.
     #[inline]
     pub(crate) fn has_come_to(&mut self, now: Nanos) {
-        while let Some(&stay) = self.told.front().filter(|stay| stay.ended <= now) {
-            self.told.pop_front();
+        while let Some(&stay) = self.announced.front().filter(|stay| stay.ended <= now) {
+            self.announced.pop_front();
             if !self.is_over {
                 self.usage.jobs_time +=
                     u128::from((stay.ended - stay.arrived.max(self.from)).get());
@@ -114,7 +114,7 @@ impl UsageMeter {
     ) {
         self.has_come_to(now);
         self.pass(now);
-        for stay in std::mem::take(&mut self.told) {
+        for stay in std::mem::take(&mut self.announced) {
             let inside = now.saturating_sub(stay.arrived.max(self.from));
             self.usage.jobs_time += u128::from(inside.get());
             self.remain(stay.arrived, Some(stay.started), now);

@@ -168,7 +168,7 @@ fn check(size: Size) -> Result<(), PlotError> {
     Ok(())
 }
 
-/// How much larger than usual everything is on one of so many charts of a picture: everything grows with the
+/// How much larger than usual everything is on one of `charts` charts of a picture: everything grows with the
 /// picture; on small ones words stay readable.
 fn zoom(charts: usize, (width, height): (u32, u32)) -> f64 {
     // Charts below each other are flatter than one alone.

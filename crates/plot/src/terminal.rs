@@ -393,7 +393,7 @@ impl Row {
     }
 }
 
-/// A text in lines of at most so many columns, broken between words where that is possible.
+/// A text in lines of at most `columns` columns, broken between words where that is possible.
 fn wrapped(text: &str, columns: usize, colour: Rgb, is_bold: bool) -> Vec<Row> {
     let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     let mut lines = vec![Vec::new()];

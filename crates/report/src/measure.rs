@@ -526,7 +526,7 @@ impl Look {
         self.seen.self_check.append(&mut rows);
     }
 
-    /// Whether a record counts as a part of the load: requests that the device never saw are none.
+    /// Whether a record counts as a part of the load: requests that the device never saw do not.
     fn is_of_the_load(&self, record: &Record) -> bool {
         self.options.include_unsubmitted || record.outcome.status.was_submitted()
     }

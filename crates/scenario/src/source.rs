@@ -63,7 +63,7 @@ impl RequestSource for Closed {
     }
 }
 
-/// So many requests that never meet.
+/// Requests that never meet: each arrives after the one before it has completed.
 pub(crate) struct Alone {
     pub(crate) load: ClosedLoad,
     pub(crate) left: u64,

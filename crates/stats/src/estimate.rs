@@ -72,7 +72,7 @@ impl Estimate {
 
 impl Estimate {
     /// The 95 % confidence interval of something that is above zero, such as a mean time: symmetric, or, where that
-    /// would reach zero, symmetric on a logarithmic scale. `None` if there is none.
+    /// would reach zero, symmetric on a logarithmic scale. `None` without a standard error.
     pub fn positive_interval_95(&self) -> Option<(f64, f64)> {
         let half = self.half_width_95();
         if !half.is_finite() {

@@ -1,8 +1,8 @@
 //! Records as a load: the requests that were submitted when they were recorded.
 //!
 //! A replay keeps a record of every request of its load, also of those that it left out: writes of a replay that only
-//! reads, requests that conflicted with others, what was left when it was interrupted. Whoever takes the records as a
-//! load, or counts what the device did, means the requests that the device saw.
+//! reads, requests that conflicted with others, what was left when it was interrupted. As a load, and in counts of what
+//! the device did, only the requests that the device saw are meant.
 
 use std::path::{Path, PathBuf};
 

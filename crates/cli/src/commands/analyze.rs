@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Analyze) -> anyhow::Result<Ending> {
                 measure(args, paths, include, reader)
             })
         })?;
-        remarks::tell(&measured.metadata, args.quiet);
+        remarks::print(&measured.metadata, args.quiet);
         if let Some(dir) = &args.csv {
             let dir = if several {
                 dir.join(format!("{}-{}", i + 1, stem(&paths[0])))

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
             None => one(&mut *reader, args, &options),
         }
     })?;
-    remarks::tell(&done.metadata, args.quiet);
+    remarks::print(&done.metadata, args.quiet);
     if done.metadata.devices.len() > 1 && args.split.is_none() {
         let format = match &options.format {
             Some(name) => by_format_name(name)?,

@@ -186,12 +186,12 @@ fn judgement(distance: f64, is_busy: bool) -> String {
     let scale =
         format!("KS distance {distance:.3} (0: the same distribution, 1: nothing in common)");
     if is_busy {
-        return format!("  file and model: {scale}, which says little here.\n{BUSY}");
+        return format!("  file and model: {scale}, which means little here.\n{BUSY}");
     }
     if distance > POOR {
         return format!(
-            "  file and model: {scale}: the model is not close. It learns from one half of the replay, and \
-             this one is short:\n  a longer one (--duration 60s) tells more, and an otherwise idle disk.\n"
+            "  file and model: {scale}: the model does not fit. It is fitted to one half of the replay, and this \
+             replay is short:\n  try --duration 60s, on an otherwise idle disk.\n"
         );
     }
     format!("  file and model: {scale}: the model answers as the file does.\n")

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Info) -> anyhow::Result<Ending> {
             }
             anyhow::Ok((summary, reader.metadata().clone()))
         })?;
-        remarks::tell(&metadata, args.quiet);
+        remarks::print(&metadata, args.quiet);
         if args.json {
             output.append("traces", json(path, &summary, &metadata));
         } else {

@@ -181,7 +181,7 @@ fn where_records_are(path: &Path, simulation: &Simulation) -> String {
     }
 }
 
-/// Prints what there is to say about the trace that drove the simulation.
+/// Prints the remarks on the trace that drove the simulation.
 fn note_remarks(args: &Sim, name: &str, result: &SimulationResult) {
     if args.quiet {
         return;

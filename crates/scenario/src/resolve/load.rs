@@ -422,7 +422,7 @@ impl ArrivalsCheck<'_> {
         self.refuse(format!("{name} = {seconds}"), expected)
     }
 
-    /// A law that goes through ever so many spans of time without an arrival would never come to one.
+    /// A law with too few arrivals per span of time would search for the next one forever.
     fn often(&self, per_span: f64, what: &str) -> Result<(), ScenarioError> {
         if per_span >= 1e-3 {
             return Ok(());

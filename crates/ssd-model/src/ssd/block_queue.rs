@@ -343,7 +343,7 @@ impl Ssd {
     }
 
     /// All of a block is served at once.
-    /// The exponential server takes a block of so many descriptors, or is done with it.
+    /// The exponential server starts or completes a block of `by` descriptors.
     fn fill_places(&mut self, by: i64, now: Nanos) {
         if let StorageState::Exponential(places) = &mut self.storage {
             places.change(by, now);

@@ -19,7 +19,7 @@ pub struct SsdFit {
     pub us_per_kib: [f64; 2],
     /// The quantiles of service times without that, in microseconds.
     pub quantiles: [Vec<(f64, f64)>; 2],
-    /// How many reads and writes these rest on. Where there are none of a kind, the times of the other stand in.
+    /// How many reads and writes these rest on. A kind without any takes the times of the other.
     pub learned_from: [u64; 2],
     /// The demerit by kind, in milliseconds, of each number of channels that was tried.
     pub tried: Vec<(u32, f64)>,

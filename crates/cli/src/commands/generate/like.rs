@@ -32,7 +32,7 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
         }
         anyhow::Ok((likeness, metrics.finish(), reader.metadata().clone()))
     })?;
-    remarks::tell(&metadata, args.quiet);
+    remarks::print(&metadata, args.quiet);
     let workloads = likeness.workloads();
     let Some(real) = real.filter(|_| !workloads.is_empty()) else {
         return Err(Usage(format!(
