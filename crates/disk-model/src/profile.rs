@@ -268,6 +268,10 @@ impl DiskProfile {
                 return refuse(key, t, POSITIVE);
             }
         }
+        // Service times are whole nanoseconds.
+        if self.revolution_ms < 1e-3 {
+            return refuse("revolution_ms", self.revolution_ms, "at least 0.001");
+        }
         if innermost < outermost || self.revolution_ms < innermost || !innermost.is_finite() {
             return refuse(
                 "transfer.innermost_ms_per_sector",
@@ -382,6 +386,11 @@ mod tests {
                 "revolution_ms = 8.33",
                 "revolution_ms = nan",
                 "'revolution_ms' is NaN",
+            ),
+            (
+                "revolution_ms = 8.33",
+                "revolution_ms = 1e-7",
+                "'revolution_ms' is 0.0000001",
             ),
             (
                 "full_stroke_ms = 17.0",

@@ -124,9 +124,9 @@ pub trait CompletionSink {
         false
     }
 
-    /// Takes a sub-request of a measured request that a device has served, if the sink
-    /// [wants them](Self::takes_services). They come in the order of their ends, before the completion of their
-    /// request; those of one nanosecond in the order of their requests' arrival, then by device.
+    /// Takes a sub-request that a device has served, if the sink [wants them](Self::takes_services): of a measured
+    /// request, or in a closed loop, where it is not yet known whether a request will be, one whose service ends in
+    /// the measured window. They come in the order of their ends, before the completion of their request; those of one nanosecond in the order of their requests' arrival, then by device.
     ///
     /// # Errors
     /// If the sink fails; the simulation ends with it.
@@ -164,6 +164,35 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
+    /// Checks what holds of every run that was served to its end.
+    ///
+    /// # Panics
+    /// If it does not.
+    fn assert_conservation(&self) {
+        let window = &self.window;
+        assert_eq!(
+            window.present_at_start + window.arrived,
+            window.completed + window.present_at_end,
+            "requests are conserved"
+        );
+        assert_eq!(
+            window.requests_time as i128,
+            (window.measured_time + window.other_time) as i128 + window.edge_time,
+            "Little's law holds in the window, with its edges"
+        );
+        for usage in &self.usage {
+            assert!(
+                usage.busy <= window.length() && u128::from(usage.busy.get()) <= usage.jobs_time,
+                "a server serves one job at a time, which is there"
+            );
+            assert_eq!(
+                usage.jobs_time as i128,
+                usage.stay_time as i128 + usage.stay_edge,
+                "Little's law holds at each device, with the window's edges"
+            );
+        }
+    }
+
     /// The share of the window in which device `disk` was serving.
     pub fn utilisation(&self, disk: usize) -> f64 {
         self.usage[disk].busy.get() as f64 / self.window.length().get() as f64

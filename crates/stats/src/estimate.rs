@@ -78,6 +78,9 @@ impl Estimate {
         if !half.is_finite() {
             return None;
         }
+        if half == 0.0 {
+            return Some((self.mean, self.mean));
+        }
         if half < self.mean {
             return Some((self.mean - half, self.mean + half));
         }
@@ -138,10 +141,11 @@ impl BatchMeans {
 
     /// The fewest samples of which batch means have a standard error.
     pub const FEWEST_SAMPLES: u64 = Self::SHORTEST * (Self::MOST / 2) as u64;
-    const SHORTEST: u64 = 100;
+    /// A power of two, as the length of batches is.
+    const SHORTEST: u64 = 128;
 
     /// The mean of the whole batches with its standard error, which is NaN where the run is too short
-    /// for one: fewer than 32 batches of 100 samples, or batches whose neighbours are alike however
+    /// for one: fewer than 32 batches of 128 samples, or batches whose neighbours are alike however
     /// long one makes them (a lag-1 correlation above 0.25 with 8 batches).
     pub fn estimate(&self) -> Estimate {
         const FEWEST: usize = 8;
@@ -177,6 +181,29 @@ pub(crate) fn lag_1_correlation(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_without_width_is_its_mean() {
+        let zero = Estimate::from_independent(&[0.0, 0.0]);
+        assert_eq!(zero.positive_interval_95(), Some((0.0, 0.0)));
+    }
+
+    #[test]
+    fn batch_means_have_a_standard_error_from_the_fewest_samples_on() {
+        let of = |n: u64| {
+            let mut means = BatchMeans::default();
+            let mut state = 1_u64;
+            for _ in 0..n {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                means.push((state >> 40) as f64);
+            }
+            means.estimate().stderr
+        };
+        assert!(of(BatchMeans::FEWEST_SAMPLES - 1).is_nan());
+        assert!(of(BatchMeans::FEWEST_SAMPLES).is_finite());
+    }
 
     #[test]
     fn an_interval_from_ten_replications_uses_students_t() {

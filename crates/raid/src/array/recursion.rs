@@ -80,6 +80,7 @@ pub(super) fn run<P: Planner, D: Device, E>(
     }
     run.summary.window = run.window.counted();
     run.summary.events = run.summary.requests + run.services;
+    run.summary.assert_conservation();
     Ok(run.summary)
 }
 

@@ -197,7 +197,7 @@ impl Window {
     /// The load has ended, after more than its first requests (`lasted`). Says whether the window ends with it.
     pub(super) fn end_of_load(&mut self, lasted: bool, now: Nanos) -> bool {
         let measurable =
-            lasted && self.is_open() && now > self.counted.from && self.counted.completed > 0;
+            lasted && self.is_open() && now > self.counted.from && self.counted.served > 0;
         self.extended |= !measurable && !self.is_over();
         measurable
     }
