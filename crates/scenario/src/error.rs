@@ -82,7 +82,10 @@ pub enum ScenarioError {
     /// The trace has no requests, or none are left of it.
     #[error(
         "{}: there is no request to simulate: {}", path.display(),
-        if *changed {
+        if *left_out > 0 {
+            "all requests of the trace lie beyond the end of the array and are left out; use --fit or --wrap, or give \
+             the array more or larger disks"
+        } else if *changed {
             "the trace has none in the part that was asked for (--from, --until, --duration, --ops and the other changes \
              of a load); 'iosonar info' prints when its first and its last request start"
         } else {
@@ -94,6 +97,8 @@ pub enum ScenarioError {
         path: PathBuf,
         /// Whether a part of it was asked for.
         changed: bool,
+        /// How many requests were left out because they do not fit.
+        left_out: u64,
     },
     /// Nothing was left to be measured.
     #[error(

@@ -245,7 +245,7 @@ impl Simulation {
         }
         let numbered = work.disks.iter().enumerate();
         let mut all: Vec<Offered> = numbered
-            .map(|(disk, work)| work.offered(format!("disk/{disk}")))
+            .map(|(disk, work)| work.offered(self.array.station(disk)))
             .collect();
         if self.array.controller.bus_ns_per_sector > 0.0 {
             all.push(work.bus.offered("bus".to_owned()));

@@ -149,6 +149,19 @@ pub struct Unserved {
     pub why: String,
 }
 
+/// Sums over sums, with a standard error; NaN where there is no time, or nothing arrived, to divide by.
+fn ratio(parts: impl Iterator<Item = (f64, f64)>) -> Estimate {
+    let parts: Vec<_> = parts.collect();
+    match parts.iter().any(|(_, by)| *by > 0.0) {
+        true => Estimate::of_ratio(&parts),
+        false => Estimate {
+            mean: f64::NAN,
+            stderr: f64::NAN,
+            values: parts.len(),
+        },
+    }
+}
+
 /// Why one run gives no confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoInterval {
@@ -496,15 +509,14 @@ impl Accumulator {
         of: &dyn Fn(&MeasuredWindow) -> f64,
         by: &dyn Fn(&MeasuredWindow) -> f64,
     ) -> Estimate {
-        let parts: Vec<_> = self.windows.iter().map(|w| (of(w), by(w))).collect();
-        Estimate::of_ratio(&parts)
+        ratio(self.windows.iter().map(|w| (of(w), by(w))))
     }
 
     /// An average over the time of all windows, from integrals in nanoseconds.
     fn of_usage(&self, of: &dyn Fn(&[Usage]) -> f64) -> Estimate {
         let lengths = self.windows.iter().map(|w| w.length().get() as f64);
         let values = self.usage.iter().map(|usage| of(usage));
-        Estimate::of_ratio(&values.zip(lengths).collect::<Vec<_>>())
+        ratio(values.zip(lengths))
     }
 
     /// The share of the time that each device was not idle.

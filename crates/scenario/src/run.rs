@@ -226,6 +226,7 @@ impl Simulation {
                                 ScenarioError::NoRequests {
                                     path: path.clone(),
                                     changed: !reading.changes.is_empty(),
+                                    left_out: source.notes().1.left_out,
                                 }
                             }
                             error => error,

@@ -180,12 +180,10 @@ impl Theory {
         }
     }
 
-    /// The controller takes time, or caches writes, and theory leaves that out: nothing is exact, a bound, or as far
+    /// Something that takes time, or saves it, is left out, as the remark says: nothing is exact, a bound, or as far
     /// off as it was where it was measured.
-    fn leave_out_controller(&mut self) {
-        self.remark(
-            "no theory for the controller's times, its bus and its cache: they are left out",
-        );
+    fn leave_out(&mut self, remark: &str) {
+        self.remark(remark);
         for answer in [&mut self.alone, &mut self.response, &mut self.independent]
             .into_iter()
             .flatten()
@@ -219,7 +217,9 @@ impl Simulation {
             },
         }
         if !self.array.controller.is_immediate() {
-            theory.leave_out_controller();
+            theory.leave_out(
+                "no theory for the controller's times, its bus and its cache: they are left out",
+            );
         }
         theory
     }

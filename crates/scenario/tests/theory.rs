@@ -505,6 +505,54 @@ fn nothing_is_exact_or_bounded_where_the_controller_is_left_out() {
 }
 
 #[test]
+fn bulk_service_is_exact_only_where_nothing_else_takes_time() {
+    let standing = |more: &str| {
+        let text = format!(
+            "[load]\nrequests = 1000\narrivals = {{ poisson_per_s = 5000.0 }}\nsize = {{ blocks = 1 }}\n\
+             [ssd]\nprofile = \"abstract\"\n{more}\n"
+        );
+        of(&text).response.map(|response| response.standing)
+    };
+    assert_eq!(standing(""), Some(Standing::Exact));
+    for more in [
+        "driver.submit_us = 5.0",
+        "pcie.to_host_mb_per_s = 1000.0",
+        "controller.command_us = 1.0",
+        "block_queue.wrap = false",
+    ] {
+        assert_eq!(standing(more), Some(Standing::Approximation), "{more}");
+    }
+    let array = "[array]\nlevel = \"raid0\"\ndisks = 1\nmode = \"split-merge\"";
+    assert_eq!(standing(array), None);
+}
+
+#[test]
+fn rpo_on_mirrors_that_are_chosen_by_their_state_is_not_exact() {
+    let load = "arrivals = { poisson_per_s = 20.0 }\nsize = { blocks = 1 }";
+    let standing = |read: &str| {
+        let array = format!("level = \"raid1\"\ndisks = 2\nmirror_read = \"{read}\"");
+        theory(load, &array, "scheduler = \"rpo\"")
+            .response
+            .unwrap()
+            .standing
+    };
+    assert_eq!(standing("random"), Standing::Exact);
+    assert_eq!(standing("shorter-queue"), Standing::Approximation);
+}
+
+#[test]
+fn long_transfers_do_not_make_theory_of_small_writes_slow() {
+    for (unit, is_answered) in [("1MiB", true), ("4MiB", true), ("64MiB", false)] {
+        let text = format!(
+            "[load]\nrequests = 1000\narrivals = {{ poisson_per_s = 0.01 }}\nsize = {{ blocks = 1 }}\n\
+             read_share = 0.0\n[array]\nlevel = \"raid5\"\ndisks = 6\nstripe_unit = \"{unit}\"\n\
+             full_turn = \"less-transfer\"\n[disk]\nprofile = \"seagate-st3500630ns\""
+        );
+        assert_eq!(of(&text).alone.is_some(), is_answered, "{unit}");
+    }
+}
+
+#[test]
 fn no_accuracy_is_stated_with_failed_disks() {
     for (scheduler, reads, blocks) in [("fcfs", "0.0", 1), ("fcfs", "1.0", 3), ("rpo", "1.0", 3)] {
         let accuracy = |failed: &str| {

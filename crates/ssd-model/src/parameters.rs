@@ -40,7 +40,29 @@ pub struct Parameters {
     pub capacity_sectors: u64,
 }
 
-/// How the host hands requests over.
+impl Parameters {
+    /// Whether nothing but the storage takes time, and nothing fails.
+    pub fn has_only_storage(&self) -> bool {
+        let driver = &self.driver;
+        let times = [
+            driver.submit,
+            driver.complete,
+            driver.interrupt,
+            driver.select,
+            driver.doorbell,
+            self.controller.command,
+            self.controller.post,
+        ];
+        let pcie = &self.pcie;
+        let transfers = [pcie.fetch, pcie.post, pcie.to_host, pcie.from_host];
+        times.iter().all(|time| *time == Nanos::ZERO)
+            && transfers.iter().all(Transfer::is_immediate)
+            && self.controller.error_probability == 0.0
+            && self.cache.is_none()
+    }
+}
+
+/// How the host submits requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostParameters {
     /// One ring, in blocks of descriptors.
@@ -124,6 +146,11 @@ impl Transfer {
     #[inline]
     pub fn time(&self, bytes: u64) -> Nanos {
         Nanos::nearest(self.setup_ns + self.ns_per_byte * bytes as f64)
+    }
+
+    /// Whether it takes no time.
+    fn is_immediate(&self) -> bool {
+        self.setup_ns == 0.0 && self.ns_per_byte == 0.0
     }
 
     /// How long it takes to begin.

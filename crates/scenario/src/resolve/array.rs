@@ -256,14 +256,15 @@ pub(super) fn sectors(
         .parse()
         .map_err(|_| wrong("a size such as \"128KiB\"".to_owned()))?;
     match bytes.sectors() {
-        Some(_) if is_unlikely(text.get_ref(), bytes) => {
+        Some(sectors) if is_decimal(text.get_ref()) => {
             let binary = text.get_ref().trim().to_ascii_lowercase();
             let (number, unit) = binary.split_at(binary.len() - 2);
             let meant = format!("{}{}iB", number.trim(), unit[..1].to_ascii_uppercase());
             Err(wrong(format!(
-                "a multiple of 4 KiB where the unit is decimal, and this is {} bytes; write \"{meant}\" for powers \
-                 of 1024",
-                bytes.get()
+                "a binary unit, and this is {} bytes: write \"{meant}\" for powers of 1024, or \"{}s\" for this many \
+                 sectors of 512 B",
+                bytes.get(),
+                sectors.get()
             )))
         }
         Some(sectors) if sectors.get() > 0 => Ok(sectors),
@@ -273,14 +274,11 @@ pub(super) fn sectors(
     }
 }
 
-/// Whether a size has a decimal unit (`64KB` are 64,000 bytes) and is not a multiple of a page of memory: it was
-/// probably meant to be binary.
-fn is_unlikely(text: &str, bytes: Bytes) -> bool {
+/// Whether a size has a decimal unit: `64KB` are 64,000 bytes, and stripe units and blocks are powers of two.
+fn is_decimal(text: &str) -> bool {
     let text = text.trim().to_ascii_lowercase();
-    ["kb", "mb", "gb", "tb"]
-        .iter()
-        .any(|unit| text.ends_with(unit))
-        && !bytes.get().is_multiple_of(4096)
+    let units = ["kb", "mb", "gb", "tb"];
+    units.iter().any(|unit| text.ends_with(unit))
 }
 
 pub(super) fn placement(

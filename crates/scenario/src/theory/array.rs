@@ -7,7 +7,6 @@ use iosonar_analytic::open::BatchLaw;
 use iosonar_device::Access;
 use iosonar_disk_model::Scheduler;
 use iosonar_raid::MirrorRead;
-use iosonar_raid::rules::JoinOrder;
 use iosonar_sim_core::Seed;
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, Workload};
 
@@ -15,22 +14,32 @@ use super::disk::DiskTheory;
 use super::loaded::{ArrayTheory, Dependence};
 use super::patterns::{Class, Job, Pattern, Patterns, Visit};
 use super::{
-    Accuracy, Family, ResponseTheory, ServiceTheory, Standing, StationTheory, Theory, closed, rpo,
+    Accuracy, Family, ResponseTheory, ServiceTheory, Standing, StationTheory, Theory, accuracy,
+    closed, rpo,
 };
 use crate::resolve::{Load, Simulation};
-use crate::{ArrayModel, DiskSet, LevelOptions};
+use crate::{DiskSet, LevelOptions};
 
 /// All classes, and what is known of them.
-struct Classes {
-    all: Vec<Class>,
+pub(super) struct Classes {
+    pub(super) all: Vec<Class>,
     /// Whether arrivals are Poisson, at every disk.
-    is_poisson: bool,
+    pub(super) is_poisson: bool,
     /// Whether all ways that requests may go were gone through.
-    is_exact: bool,
+    pub(super) is_exact: bool,
     /// Whether where they go depends on the state, which is not known.
     is_by_state: bool,
     /// Whether disks differ by chance only.
     is_symmetric: bool,
+    /// What of these requests is approximated, where that was measured on arrays and loads like these.
+    pub(super) family: Option<Family>,
+}
+
+impl Classes {
+    /// Whether all disks get the same of the same, so that it does not matter which way a request went.
+    pub(super) fn is_alike(&self) -> bool {
+        self.is_symmetric && !self.is_by_state
+    }
 }
 
 /// What theory says of the disks under all classes.
@@ -94,13 +103,7 @@ pub(super) fn answer(
         (Scheduler::Rpo { count, most }, _) => {
             theory.stations.clear();
             (theory.unstable, theory.capacity_per_s) = (None, None);
-            rpo::answer(
-                &model,
-                &classes.all,
-                (count, most),
-                classes.is_poisson,
-                theory,
-            );
+            rpo::answer(&model, &classes, (count, most), theory);
         }
         (Scheduler::Fcfs, Some(_)) => under_load(&mut model, &classes, &disk, theory),
         (Scheduler::Fcfs, None) => {}
@@ -188,12 +191,17 @@ fn classes_of(
             patterns: patterns.all,
         });
     }
+    let is_symmetric = is_symmetric(simulation, workloads);
+    let was_measured = !is_by_state && accuracy::was_measured(&simulation.array, workloads);
     Some(Classes {
+        family: was_measured
+            .then(|| accuracy::family(&simulation.array, workloads, &all, is_symmetric))
+            .flatten(),
         all,
         is_poisson,
         is_exact,
         is_by_state,
-        is_symmetric: is_symmetric(simulation, workloads),
+        is_symmetric,
     })
 }
 
@@ -267,8 +275,7 @@ fn under_load(
     if one_disk {
         let how = if batches { "M^X/G/1" } else { "M/G/1" };
         let queue = (!batches).then(|| model.single_queue(disk)).flatten();
-        // Where all disks get the same of the same, it does not matter which way a request went.
-        let alike = classes.is_symmetric && !classes.is_by_state && queue.is_some();
+        let alike = classes.is_alike() && queue.is_some();
         let standing = if classes.is_exact || alike {
             Standing::Exact
         } else {
@@ -290,9 +297,10 @@ fn under_load(
             None
         }
     };
-    let accuracy = estimate
-        .as_ref()
-        .and_then(|_| accuracy(model.array, classes, theory));
+    let utilisations = theory.stations.iter().map(|station| station.utilisation);
+    let utilisation = utilisations.fold(0.0, f64::max);
+    let family = classes.family.filter(|_| estimate.is_some());
+    let accuracy = family.and_then(|family| Accuracy::of(family, utilisation));
     if partial {
         theory.remark(
             "partial-stripe writes: pre-reads and writes are taken as independent, and how the writes find \
@@ -324,40 +332,6 @@ fn under_load(
         theory.independent = Some(independent);
     }
     model.bounds(all, theory);
-}
-
-/// How far off the estimate was where it was measured on arrays like this; `None` where it was not.
-fn accuracy(array: &ArrayModel, classes: &Classes, theory: &Theory) -> Option<Accuracy> {
-    let partial = classes.all.iter().any(Class::has_partial);
-    // Where the freed disk goes first or disks have failed, nothing was measured.
-    let was_measured =
-        (!partial || array.rules.join == JoinOrder::WritesFirst) && array.failed.is_empty();
-    if !was_measured {
-        return None;
-    }
-    let utilisations = theory.stations.iter().map(|station| station.utilisation);
-    Accuracy::of(family(classes)?, utilisations.fold(0.0, f64::max))
-}
-
-/// What of these requests is approximated; `None` where that was not measured.
-fn family(classes: &Classes) -> Option<Family> {
-    let all = || classes.all.iter().flat_map(|class| &class.patterns);
-    if !classes.all.iter().any(Class::has_partial) {
-        let single = classes.all.iter().all(Class::is_single);
-        return Some(if single {
-            Family::ForkJoin
-        } else {
-            Family::Batches
-        });
-    }
-    let mut sizes = all().map(|(_, pattern)| (pattern.writes, pattern.accesses()));
-    let first = sizes.next();
-    match (sizes.all(|size| Some(size) == first), classes.is_symmetric) {
-        (true, true) => Some(Family::StripeWrites),
-        (true, false) => Some(Family::UnevenStripeWrites),
-        (false, true) => Some(Family::MixedStripeWrites),
-        (false, false) => None,
-    }
 }
 
 fn batch_law(batch: &Batch) -> BatchLaw {

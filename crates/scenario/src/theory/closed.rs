@@ -101,7 +101,7 @@ pub(super) fn answer(
     for disk in 0..disks {
         let mean = demands[disk] / visits[disk];
         theory.stations.push(StationTheory {
-            station: format!("disk/{disk}"),
+            station: model.array.station(disk),
             visits_per_s: throughput * visits[disk] * 1e3,
             mean_service_ms: mean,
             scv: squares[disk] / visits[disk] / (mean * mean) - 1.0,

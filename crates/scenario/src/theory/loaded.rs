@@ -8,7 +8,7 @@ use iosonar_device::Access;
 
 use super::disk::{DiskGrid, DiskTheory};
 use super::patterns::{self, Class, FirstVisit, HighJob, Job, Pattern, Places, Visit};
-use super::{StationTheory, Theory, writes};
+use super::{StationTheory, Theory, partial, writes};
 use crate::ArrayModel;
 
 /// What comes to a disk. Rates are per millisecond.
@@ -91,6 +91,8 @@ pub(super) struct ArrayTheory<'a> {
     pub(super) waits: Vec<Waits>,
     visits: BTreeMap<Visit, Table>,
     responses: BTreeMap<(usize, Visit), Table>,
+    /// The zero-load responses of requests with partial stripes.
+    pub(super) partial_alone: BTreeMap<Pattern, Table>,
     /// The waits of each group of disks if requests came at equal distances: what they do not share.
     pub(super) own: Vec<Table>,
 }
@@ -122,13 +124,18 @@ impl<'a> ArrayTheory<'a> {
             waits: Vec::new(),
             visits: BTreeMap::new(),
             responses: BTreeMap::new(),
+            partial_alone: BTreeMap::new(),
             own: Vec::new(),
         };
         theory.load(classes, symmetric);
         let kinds: usize = classes.iter().map(|class| class.patterns.len()).sum();
-        if kinds <= MOST_KINDS {
-            let disks = classes.iter().flat_map(|class| &class.patterns);
-            let maxima: usize = disks.map(|(_, pattern)| pattern.disks().len()).sum();
+        let patterns = || classes.iter().flat_map(|class| &class.patterns);
+        let writes = patterns().flat_map(|(_, pattern)| &pattern.partial);
+        let slowest_write = writes
+            .map(|write| partial::cost(&theory.grid, array.rules.full_turn, write))
+            .fold(0.0, f64::max);
+        if kinds <= MOST_KINDS && slowest_write <= TOO_MANY {
+            let maxima: usize = patterns().map(|(_, pattern)| pattern.disks().len()).sum();
             let cost = |parts: &u32| theory.cost(*parts, maxima as f64);
             let fine = PARTS.into_iter().find(|parts| cost(parts) <= ENOUGH);
             let coarsest = PARTS[PARTS.len() - 1];
@@ -342,7 +349,7 @@ impl<'a> ArrayTheory<'a> {
             saturated = saturated.max(work + more);
             let mean = work / visits;
             theory.stations.push(StationTheory {
-                station: format!("disk/{disk}"),
+                station: self.array.station(disk),
                 visits_per_s: visits * 1e3,
                 mean_service_ms: mean,
                 scv: square / visits / (mean * mean) - 1.0,

@@ -9,7 +9,9 @@
 
 use iosonar_analytic::Table;
 use iosonar_device::Access;
+use iosonar_raid::rules::FullTurn;
 
+use super::disk::DiskGrid;
 use super::loaded::{ArrayTheory, Dependence};
 use super::patterns::{Partial, Pattern, Places, Visit, first_visit, high_job, preread_access};
 use super::writes::{shares, turn_and_write, turned};
@@ -126,12 +128,39 @@ impl Before {
     }
 }
 
-/// Points of the rule over transfer times.
+/// Points of the rule over transfer times, and of each part of it where these are cut at whole revolutions.
 const TRANSFERS: usize = 6;
+const TRANSFERS_OF_A_PART: usize = 3;
+/// Steps of the quadrature over times, at most.
+const STEPS: f64 = 600.0;
 
 /// The step of the quadrature over times up to `reach`: fine in a revolution, and not too many.
 fn step_up_to(reach: f64, turn: f64) -> f64 {
-    (turn / 64.0).max(reach / 600.0)
+    (turn / 64.0).max(reach / STEPS)
+}
+
+/// Transfer times, with their probabilities, over which a read-modify-write is averaged: what comes after them jumps
+/// where they last whole revolutions if the full turn is less by the transfer.
+fn transfer_points(grid: &DiskGrid, rule: FullTurn, sectors: u32) -> Vec<(f64, f64)> {
+    let sectors = u64::from(sectors);
+    let smooth = grid.transfer_points(sectors, TRANSFERS);
+    let longest = smooth.iter().map(|(_, t)| *t).fold(0.0, f64::max);
+    match rule {
+        FullTurn::LessTransfer if longest > 0.9 * grid.revolution() => {
+            grid.transfer_points_by_turns(sectors, TRANSFERS_OF_A_PART)
+        }
+        _ => smooth,
+    }
+}
+
+/// About how many products the zero-load response of a partly written stripe takes.
+pub(super) fn cost(grid: &DiskGrid, rule: FullTurn, write: &Partial) -> f64 {
+    let most = write.writes.iter().map(|(_, sectors)| *sectors).max();
+    let points = transfer_points(grid, rule, most.unwrap_or(0)).len() as f64;
+    match write.modifies {
+        true => points * points * STEPS * STEPS,
+        false => points * STEPS * STEPS,
+    }
 }
 
 /// The response of a request with partial stripes that meets nobody. With one partial stripe of alike disks
@@ -191,9 +220,7 @@ fn modify(model: &mut ArrayTheory<'_>, pattern: &Pattern, partial: &Partial) -> 
     };
     let turn = model.grid.revolution();
     let rule = model.array.rules.full_turn;
-    let points = model
-        .grid
-        .transfer_points_by_turns(u64::from(sectors), TRANSFERS);
+    let points = transfer_points(&model.grid, rule, sectors);
     let longest = points.iter().map(|(_, t)| *t).fold(0.0, f64::max);
     let reach = before.quantile(1.0 - 1e-10);
     let step = step_up_to(reach, turn);

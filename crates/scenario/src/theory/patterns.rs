@@ -203,14 +203,6 @@ impl Pattern {
         apart && partial.writes.iter().all(follows_one)
     }
 
-    /// How many accesses it makes.
-    pub(super) fn accesses(&self) -> usize {
-        let direct = self.direct.values().map(|visit| visit.len() as usize);
-        let partial = self.partial.iter();
-        let of_partial = partial.map(|p| p.reads.len() + p.writes.len());
-        direct.chain(of_partial).sum()
-    }
-
     /// All disks that it goes to.
     pub(super) fn disks(&self) -> Vec<usize> {
         let partial = self.partial.iter();

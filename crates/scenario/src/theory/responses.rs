@@ -16,7 +16,12 @@ impl ArrayTheory<'_> {
             }
             return slowest;
         }
-        partial::alone(self, pattern)
+        if let Some(table) = self.partial_alone.get(pattern) {
+            return table.clone();
+        }
+        let table = partial::alone(self, pattern);
+        self.partial_alone.insert(pattern.clone(), table.clone());
+        table
     }
 
     /// The response of a request under the load; if disks share their arrivals, less what they share.

@@ -5,11 +5,11 @@ use iosonar_analytic::open::{VaryingService, VaryingServiceQueue};
 use iosonar_device::Access;
 use iosonar_disk_model::RpoCount;
 
+use super::array::Classes;
 use super::disk::DiskGrid;
 use super::loaded::ArrayTheory;
 use super::patterns::{Class, Job, Visit};
 use super::{Accuracy, Family, ResponseTheory, Standing, StationTheory, Theory};
-use crate::ArrayModel;
 
 /// The service of one kind of access with the shortest of as many positionings as jobs are there.
 pub(super) struct RpoService<'a> {
@@ -100,27 +100,31 @@ impl VaryingService for RpoService<'_> {
 /// Each disk alone by its embedded chain, where all visits are one access of one kind.
 pub(super) fn answer(
     model: &ArrayTheory<'_>,
-    classes: &[Class],
+    classes: &Classes,
     (count, most): (RpoCount, usize),
-    is_poisson: bool,
     theory: &mut Theory,
 ) {
     let disks = model.array.disks + model.array.spares();
-    let (rates, job) = only_access(classes, disks);
+    let (mut rates, job) = only_access(&classes.all, disks);
+    if classes.is_alike() {
+        let all = model.array.disks;
+        let mean = rates.iter().sum::<f64>() / all as f64;
+        rates[..all].fill(mean);
+    }
     let Some(job) = job else {
         theory.remark(
             "no theory for RPO where requests bring several accesses, or of several kinds, to a disk",
         );
         return;
     };
-    if !is_poisson {
+    if !classes.is_poisson {
         theory.remark("no theory for RPO unless arrivals are Poisson");
         return;
     }
     let service = RpoService::new(&model.grid, job, count, most);
     let fastest = service.mean(service.alike_from());
     let busiest = rates.iter().copied().fold(0.0, f64::max);
-    let total: f64 = classes.iter().map(Class::requests).sum();
+    let total: f64 = classes.all.iter().map(Class::requests).sum();
     theory.capacity_per_s = Some(total * 1e3 / (busiest * fastest));
     let mut known: Vec<(f64, VaryingServiceQueue)> = Vec::new();
     for (disk, &rate) in rates.iter().enumerate() {
@@ -129,7 +133,7 @@ pub(super) fn answer(
             Some((_, queue)) => queue.clone(),
             None if rate == 0.0 => {
                 theory.stations.push(StationTheory {
-                    station: format!("disk/{disk}"),
+                    station: model.array.station(disk),
                     visits_per_s: 0.0,
                     mean_service_ms: f64::NAN,
                     scv: f64::NAN,
@@ -156,7 +160,7 @@ pub(super) fn answer(
         };
         let wait = queue.mean_response() - queue.mean_service();
         theory.stations.push(StationTheory {
-            station: format!("disk/{disk}"),
+            station: model.array.station(disk),
             visits_per_s: rate * 1e3,
             mean_service_ms: queue.mean_service(),
             scv: f64::NAN,
@@ -165,14 +169,13 @@ pub(super) fn answer(
             mean_wait_ms: wait,
         });
     }
-    join(model.array, classes, &rates, &known, &service, theory);
+    join(classes, &rates, &known, &service, theory);
 }
 
 /// From disks to requests: of one disk exactly; of several the wait of the busiest, shared by all, and the slowest
 /// of as many services.
 fn join(
-    array: &ArrayModel,
-    classes: &[Class],
+    classes: &Classes,
     rates: &[f64],
     known: &[(f64, VaryingServiceQueue)],
     service: &RpoService<'_>,
@@ -184,9 +187,9 @@ fn join(
         known.iter().find(near).map(|(_, queue)| queue)
     };
     let response = |disk: usize| queue_of(disk).map_or(0.0, VaryingServiceQueue::mean_response);
-    let total: f64 = classes.iter().map(Class::requests).sum();
+    let total: f64 = classes.all.iter().map(Class::requests).sum();
     let (mut single, mut least, mut estimate) = (true, 0.0, 0.0);
-    for class in classes {
+    for class in &classes.all {
         for (probability, pattern) in &class.patterns {
             let share = class.requests() / total * probability;
             let disks = || pattern.direct.keys().copied();
@@ -201,8 +204,13 @@ fn join(
         }
     }
     let (standing, how, mean_ms) = if single {
+        let standing = if classes.is_exact || classes.is_alike() {
+            Standing::Exact
+        } else {
+            Standing::Approximation
+        };
         let how = "the embedded Markov chain of a disk with RPO";
-        (Standing::Exact, how, least)
+        (standing, how, least)
     } else {
         theory.lower_bound_ms = Some(least);
         let how =
@@ -210,10 +218,10 @@ fn join(
         (Standing::Approximation, how, estimate)
     };
     let busiest = known.iter().map(|(_, queue)| queue.utilisation());
-    // With failed disks nothing was measured.
-    let accuracy = (!single && array.failed.is_empty())
-        .then(|| Accuracy::of(Family::RpoJoin, busiest.fold(0.0, f64::max)))
-        .flatten();
+    let accuracy = classes
+        .family
+        .filter(|_| !single)
+        .and_then(|_| Accuracy::of(Family::RpoJoin, busiest.fold(0.0, f64::max)));
     theory.response = Some(ResponseTheory {
         standing,
         how,

@@ -30,6 +30,10 @@ pub(super) fn answer(simulation: &Simulation, ssds: &SsdSet, theory: &mut Theory
         );
         return;
     };
+    if simulation.array.controller.one_at_a_time {
+        theory.remark("no theory for SSDs that take one request at a time");
+        return;
+    }
     let Load::Synthetic { classes, .. } = &simulation.load else {
         theory.remark(KNOWN);
         return;
@@ -59,11 +63,19 @@ pub(super) fn answer(simulation: &Simulation, ssds: &SsdSet, theory: &mut Theory
         theory.remark("no theory for the join of SSDs with bulk service");
         return;
     };
+    let as_assumed =
+        parameters.has_only_storage() && queue.wrap && queue.ring >= queue.block.saturating_mul(16);
+    if !as_assumed {
+        theory.leave_out(
+            "no theory for the times of the driver, the bus and the controller, nor for how blocks go through the \
+             ring: they are left out",
+        );
+    }
     match answered {
         Ok(station) => {
             for ssd in 0..simulation.array.disks {
                 theory.stations.push(StationTheory {
-                    station: format!("ssd/{ssd}"),
+                    station: simulation.array.station(ssd),
                     ..station.clone()
                 });
             }

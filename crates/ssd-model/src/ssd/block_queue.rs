@@ -342,7 +342,6 @@ impl Ssd {
             .schedule(at, Event::Prefetched { from, count });
     }
 
-    /// All of a block is served at once.
     /// The exponential server starts or completes a block of `by` descriptors.
     fn fill_places(&mut self, by: i64, now: Nanos) {
         if let StorageState::Exponential(places) = &mut self.storage {
@@ -350,6 +349,7 @@ impl Ssd {
         }
     }
 
+    /// All of a block is served at once.
     pub(super) fn block_served(&mut self, now: Nanos) {
         let ring = self.ring();
         let (first, chosen) = (ring.first, ring.chosen);
