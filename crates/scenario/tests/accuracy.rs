@@ -255,7 +255,7 @@ fn nothing_is_stated_for_several_sizes_on_disks_loaded_unevenly() {
 fn nothing_is_stated_beyond_the_arrays_and_loads_that_were_measured() {
     let states = |array: &str, shape: &str| {
         let array = format!("[array]\n{array}\n[disk]\nprofile = 'seagate-st3500630ns'\n");
-        let (_, theory) = near_utilisation(&array, shape, 0.15).unwrap();
+        let (_, theory) = near_utilisation(&array, shape, 0.3).unwrap();
         theory.response.unwrap().accuracy.is_some()
     };
     let two = "size = { blocks = 2 }\n";
