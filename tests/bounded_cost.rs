@@ -155,6 +155,53 @@ fn a_load_that_is_repeated_for_ever_is_replayed_for_as_long_as_it_may() {
 }
 
 #[test]
+fn a_repeated_load_that_max_runtime_cuts_off_is_reported() {
+    let scratch = Scratch::new();
+    // One request each 0.1 s for 10 s.
+    let input = scratch.file("x.load", load((0..100).map(|i| (f64::from(i) * 0.1, 8, 8))));
+    let replay = |options: &[&str]| {
+        let mut words = vec!["replay", input.to_str().unwrap(), "--engine", "simulate"];
+        words.extend(["--skip-writes", "--max-runtime", "0.35"]);
+        run(&[&words, options].concat())
+    };
+    for options in [
+        &[][..],
+        &["--repeat", "1"],
+        &["--shift", "10s", "--repeat", "3"],
+        &["--shift", "10s", "--repeat", "1000000000"],
+        &["--from", "2", "--repeat", "1000000000"],
+        &["--select", "2..4", "--repeat", "1000000000"],
+    ] {
+        let ended = replay(options);
+        let said = out(&ended);
+        assert_eq!(
+            ended.status.code(),
+            Some(3),
+            "{options:?}: {said}{}",
+            err(&ended)
+        );
+        assert!(
+            said.contains("ENDED EARLY") && said.contains("--max-runtime is over"),
+            "{options:?}: {said}"
+        );
+    }
+    // A load that is over by then is not cut off.
+    let short = scratch.file("s.load", load((0..4).map(|i| (f64::from(i) * 0.01, 8, 8))));
+    let whole = run(&[
+        "replay",
+        short.to_str().unwrap(),
+        "--engine",
+        "simulate",
+        "--skip-writes",
+        "--max-runtime",
+        "5",
+        "--repeat",
+        "2",
+    ]);
+    assert!(!out(&whole).contains("ENDED EARLY"), "{}", out(&whole));
+}
+
+#[test]
 fn very_many_runs_need_a_word() {
     let scratch = Scratch::new();
     scratch.file(

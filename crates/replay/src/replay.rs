@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use iosonar_trace::fit::Fitter;
-use iosonar_trace::transform::beginning;
+use iosonar_trace::transform::{Change, beginning};
 use iosonar_trace::{Reading, TraceWriter};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
@@ -40,6 +40,34 @@ impl Load {
             path: path.to_owned(),
             reading: reading.clone(),
             scan: Scan::of(path, reading, writes)?,
+        })
+    }
+
+    /// The requests of the load at `path` that start within `most` of its beginning: those that a replay of that
+    /// length can start. If there are more, the replay ends early ([`Scan::goes_on`]). A stream is not read
+    /// beforehand, so it is not cut.
+    ///
+    /// # Errors
+    /// As [`Scan::of`].
+    pub fn scanned_within(
+        path: &Path,
+        reading: &Reading,
+        writes: Writes,
+        most: Nanos,
+    ) -> Result<Self, ReplayError> {
+        let end = beginning(&reading.changes).saturating_add(most);
+        let scan = Scan::until(path, reading, writes, end)?;
+        let mut reading = reading.clone();
+        if scan.goes_on {
+            reading.changes.push(Change::Select {
+                from: Nanos::ZERO,
+                until: end,
+            });
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            reading,
+            scan,
         })
     }
 }
@@ -102,7 +130,8 @@ pub fn replay(
                 collector.run(records, measured_from, progress)
             })
             .map_err(&no_thread)?;
-        let session = Session::new(options, lanes, sender);
+        let goes_on = loads.iter().any(|load| load.scan.goes_on);
+        let session = Session::new(options, lanes, goes_on, sender);
         // Pinning and real-time scheduling are for this thread alone, and a ring is for the thread
         // that made it.
         let running = thread("replay")

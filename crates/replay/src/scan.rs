@@ -36,6 +36,8 @@ pub struct Scan {
     pub longest: Sectors,
     /// The intended start of the last request.
     pub last_start: Nanos,
+    /// Whether the load goes on after the time up to which it was read.
+    pub goes_on: bool,
     /// The first request that is not aligned to blocks of 2^i sectors.
     misaligned: [Option<(Place, Request)>; BLOCK_SIZES],
 }
@@ -47,6 +49,19 @@ impl Scan {
     /// [`ReplayError::Trace`] if the load is damaged or unsorted; [`ReplayError::Refused`] if it is
     /// empty, or holds writes that are not allowed.
     pub fn of(path: &Path, reading: &Reading, writes: Writes) -> Result<Self, ReplayError> {
+        Self::until(path, reading, writes, Nanos::MAX)
+    }
+
+    /// Reads the requests of the load at `path` once whose starts are before `end`.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn until(
+        path: &Path,
+        reading: &Reading,
+        writes: Writes,
+        end: Nanos,
+    ) -> Result<Self, ReplayError> {
         let is_stream = path == Path::new("-")
             || std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
         if is_stream {
@@ -61,8 +76,12 @@ impl Scan {
             ..Self::default()
         };
         let mut batch = Batch::default();
-        while reader.next_batch(&mut batch)? > 0 {
+        'all: while reader.next_batch(&mut batch)? > 0 {
             for row in 0..batch.len() {
+                if end < Nanos::MAX && batch.starts()[row] >= end {
+                    scan.goes_on = true;
+                    break 'all;
+                }
                 scan.add(&batch, row, path, writes)?;
             }
         }
@@ -117,6 +136,11 @@ impl Scan {
     fn check(&self, wanted: Writes) -> Result<(), ReplayError> {
         let refuse = |reason: String| Err(ReplayError::Refused(reason));
         let writes = self.requests - self.harmless;
+        if self.requests == 0 && self.goes_on {
+            return refuse(
+                "--max-runtime ends before the first request of the load starts".to_owned(),
+            );
+        }
         if self.requests == 0 {
             return refuse("the load has no request in the chosen window".to_owned());
         }

@@ -79,6 +79,8 @@ pub(crate) struct Ended<'a> {
 pub(crate) struct Session<'a> {
     options: &'a Options,
     lanes: Vec<Lane<'a>>,
+    /// Whether a load goes on after the part of it that is replayed.
+    goes_on: bool,
     records: Records,
     clock: Clock,
     margin: SpinMargin,
@@ -92,10 +94,16 @@ pub(crate) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    pub(crate) fn new(options: &'a Options, lanes: Vec<Lane<'a>>, records: Records) -> Self {
+    pub(crate) fn new(
+        options: &'a Options,
+        lanes: Vec<Lane<'a>>,
+        goes_on: bool,
+        records: Records,
+    ) -> Self {
         Self {
             options,
             lanes,
+            goes_on,
             records,
             clock: Clock::starting(options),
             margin: SpinMargin::at_least(options.pacing.spin),
@@ -120,7 +128,7 @@ impl<'a> Session<'a> {
         let outcome = self
             .await_load(stop)
             .and_then(|()| self.start_all(&mut engine, stop, progress, &mut done));
-        let not_all = outcome.as_ref().is_ok_and(|all| !all);
+        let not_all = outcome.as_ref().is_ok_and(|all| !all || self.goes_on);
         let ends_early = self.why_early(stop, not_all).is_some();
         let mut outcome = outcome.map(|_| ());
         for lane in &mut self.lanes {

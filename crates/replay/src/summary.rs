@@ -157,6 +157,7 @@ impl Summary {
             || self.abandoned
             || self.completed == 0 && self.early.is_none()
             || self.is_unverified
+            || self.early == Some(EndedEarly::Runtime)
             || self.missed > 0 && self.early != Some(EndedEarly::Interrupted)
             || self.tables_lost
             || self.has_dropped_too_many()

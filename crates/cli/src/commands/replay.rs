@@ -22,7 +22,7 @@ use crate::files;
 use crate::signals;
 
 pub(crate) use find_rate::Limit;
-pub(crate) use plan::{Plan, create};
+pub(crate) use plan::{Plan, create, scanned};
 pub(crate) use report::{findings_json, findings_text};
 pub(crate) use run::{Results, carry_out};
 

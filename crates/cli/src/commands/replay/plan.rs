@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use iosonar_replay::safety::{Host, advice};
-use iosonar_replay::{EngineKind, Load, Options, SimulatedDevice, Target, create_file};
+use iosonar_replay::{
+    EngineKind, Load, Options, ReplayError, SimulatedDevice, Target, create_file,
+};
 use iosonar_report::grouped;
 use iosonar_trace::transform::Change;
 use iosonar_trace::{Reading, input};
@@ -55,8 +57,7 @@ impl Plan {
         refuse_stray_destroy(args, &pairs)?;
         let mut loads = Vec::new();
         for pair in &pairs {
-            let reading = within_runtime(&pair.reading, options.max_runtime);
-            let load = Load::scanned(&pair.trace, &reading, options.writes)?;
+            let load = scanned(&pair.trace, &pair.reading, &options)?;
             refuse_several_devices(&load)?;
             loads.push(load);
         }
@@ -109,7 +110,7 @@ impl Plan {
         reading: &Reading,
         options: &Options,
     ) -> anyhow::Result<Self> {
-        let load = Load::scanned(path, reading, options.writes)?;
+        let load = scanned(path, reading, options)?;
         let Some(target) = args.targets.target.first() else {
             return Err(usage("--find-rate needs a --target"));
         };
@@ -180,21 +181,20 @@ impl Plan {
     }
 }
 
-/// Of a load that is repeated, only the rounds that begin before `most` are looked at: no later one is ever begun.
-fn within_runtime(reading: &Reading, most: Option<Nanos>) -> Reading {
-    let mut reading = reading.clone();
+/// Reads the load once. Of one that is repeated, which may never end, only what can be started within the longest time
+/// of the replay is read; the rest of any other is counted and recorded as missed.
+pub(crate) fn scanned(
+    path: &Path,
+    reading: &Reading,
+    options: &Options,
+) -> Result<Load, ReplayError> {
     let repeats = |change: &Change| matches!(change, Change::Repeat(_));
-    let selects = |change: &Change| matches!(change, Change::Select { .. });
-    if let Some(most) = most
-        && reading.changes.iter().any(repeats)
-        && !reading.changes.iter().any(selects)
-    {
-        reading.changes.push(Change::Select {
-            from: Nanos::ZERO,
-            until: most,
-        });
+    match options.max_runtime {
+        Some(most) if reading.changes.iter().any(repeats) => {
+            Load::scanned_within(path, reading, options.writes, most)
+        }
+        _ => Load::scanned(path, reading, options.writes),
     }
-    reading
 }
 
 fn speed_is_changed(reading: &Reading) -> bool {

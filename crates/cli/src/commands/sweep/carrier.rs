@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Parser;
+use iosonar_replay::{Options, Writes};
 use iosonar_scenario::{
     Load, Overrides, ScenarioError, Simulation, Stability, Warmup, moved, read_text, with_values,
 };
@@ -21,7 +22,7 @@ use iosonar_trace::output::WholeFile;
 use iosonar_trace::transform::beginning;
 
 use crate::args::{Arguments, Command as Subcommand};
-use crate::commands::sim;
+use crate::commands::{replay::scanned, sim};
 
 /// Carries runs out on this machine.
 pub(super) struct Here {
@@ -218,8 +219,13 @@ pub(super) fn estimate(run: &Run) -> Option<Duration> {
         };
         let reading = args.reading.reading().ok()?;
         let load = args.traces.first()?;
-        let scan = iosonar_replay::Scan::of(load, &reading, iosonar_replay::Writes::Skip).ok()?;
+        let options = Options {
+            writes: Writes::Skip,
+            ..args.options()
+        };
+        let scan = scanned(load, &reading, &options).ok()?.scan;
         let lasts = scan.last_start.saturating_sub(beginning(&reading.changes));
+        let lasts = options.max_runtime.map_or(lasts, |most| lasts.min(most));
         return Some(Duration::from_nanos(lasts.get()));
     };
     let overrides = Overrides {
