@@ -95,21 +95,31 @@ fn describe(findings: &Findings, survival: &Survival, after_crash: bool, whole: 
              had made durable: no fault\n",
             grouped(survival.not_guaranteed)
         );
-        text += &format!(
-            "  verdict       {}\n",
-            verdict(findings.faults(), survival.durable, whole)
-        );
+        text += &format!("  verdict       {}\n", verdict(findings, survival, whole));
     }
     text
 }
 
+/// `n` sectors.
+fn sectors(n: u64) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} sector{plural}", grouped(n))
+}
+
 /// What is said after a crash. What was not checked is not vouched for.
-fn verdict(lost: u64, durable: u64, whole: bool) -> String {
-    match (lost, durable, whole) {
-        (1.., ..) => format!(
-            "{} sectors are LOST although they were durable",
-            grouped(lost)
-        ),
+fn verdict(findings: &Findings, survival: &Survival, whole: bool) -> String {
+    // What nothing had made durable cannot be lost, even where the device cannot read it.
+    let lost = findings.faults() - survival.unreadable_not_durable;
+    let durable = survival.durable;
+    let text = match (lost, durable, whole) {
+        (1.., ..) => {
+            let (are, they) = if lost == 1 {
+                ("is", "it was")
+            } else {
+                ("are", "they were")
+            };
+            format!("{} {are} LOST although {they} durable", sectors(lost))
+        }
         (0, _, false) => format!(
             "none: interrupted after {} durable sectors, none of them lost",
             grouped(durable)
@@ -118,6 +128,13 @@ fn verdict(lost: u64, durable: u64, whole: bool) -> String {
             "none: no flush had made a sector durable, so none could be lost".to_owned()
         }
         (0, _, true) => "nothing that was durable is lost".to_owned(),
+    };
+    match survival.unreadable_not_durable {
+        0 => text,
+        n => format!(
+            "{text}; {} that no flush had made durable cannot be read",
+            sectors(n)
+        ),
     }
 }
 
@@ -134,6 +151,10 @@ fn to_json(kept: &KeptTables, findings: &Findings, survival: &Survival, args: &V
         ("newest_sectors", survival.newest),
         ("durable_sectors", survival.durable),
         ("not_guaranteed_sectors", survival.not_guaranteed),
+        (
+            "unreadable_not_durable_sectors",
+            survival.unreadable_not_durable,
+        ),
         ("wrong_sectors", findings.faults()),
     ] {
         json.figure(name, &none, "1", value as f64);
@@ -143,20 +164,62 @@ fn to_json(kept: &KeptTables, findings: &Findings, survival: &Survival, args: &V
 
 #[cfg(test)]
 mod tests {
+    use iosonar_replay::verify::Kind;
+
     use super::*;
+
+    fn found(lost: u64, durable: u64, unreadable_not_durable: u64) -> (Findings, Survival) {
+        let mut findings = Findings::default();
+        for (kind, n) in [
+            (Kind::Older, lost),
+            (Kind::Unreadable, unreadable_not_durable),
+        ] {
+            if n > 0 {
+                findings.counts.insert(kind, n);
+            }
+        }
+        let survival = Survival {
+            durable,
+            unreadable_not_durable,
+            ..Survival::default()
+        };
+        (findings, survival)
+    }
 
     #[test]
     fn a_crash_is_survived_only_where_all_that_was_durable_was_checked() {
         let survived = "nothing that was durable is lost";
-        assert_eq!(verdict(0, 8, true), survived);
+        let of = |lost, durable, unreadable, whole| {
+            let (findings, survival) = found(lost, durable, unreadable);
+            verdict(&findings, &survival, whole)
+        };
+        assert_eq!(of(0, 8, 0, true), survived);
         for (lost, durable, whole, says) in [
-            (1, 8, true, "1 sectors are LOST"),
-            (1, 8, false, "1 sectors are LOST"),
+            (1, 8, true, "1 sector is LOST although it was durable"),
+            (1, 8, false, "1 sector is LOST"),
+            (2, 8, true, "2 sectors are LOST although they were durable"),
             (0, 0, true, "none: no flush"),
             (0, 8, false, "none: interrupted after 8"),
         ] {
-            let text = verdict(lost, durable, whole);
+            let text = of(lost, durable, 0, whole);
             assert!(text.starts_with(says) && text != survived, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_no_flush_had_made_durable_is_not_lost_where_it_cannot_be_read() {
+        for (lost, durable, starts) in [
+            (0, 0, "none: no flush had made a sector durable"),
+            (0, 8, "nothing that was durable is lost"),
+            (2, 8, "2 sectors are LOST"),
+        ] {
+            let (findings, survival) = found(lost, durable, 1);
+            let text = verdict(&findings, &survival, true);
+            assert!(
+                text.starts_with(starts)
+                    && text.ends_with("; 1 sector that no flush had made durable cannot be read"),
+                "{text}"
+            );
         }
     }
 }

@@ -38,6 +38,9 @@ pub struct Survival {
     pub not_guaranteed: u64,
     /// Sectors of which a write had been made durable: those that can be lost.
     pub durable: u64,
+    /// Sectors that cannot be read, of which no write had been made durable. Like all that cannot be read they are
+    /// among the findings.
+    pub unreadable_not_durable: u64,
 }
 
 /// Reads every sector whose contents are known, in large reads of whole blocks of the target, and where
@@ -74,6 +77,7 @@ pub fn check_again(
                 let durable = tables.durable(&entry);
                 survival.durable += u64::from(durable > 0);
                 let Some(data) = data else {
+                    survival.unreadable_not_durable += u64::from(durable == 0);
                     findings.checked += 1;
                     findings.add(Kind::Unreadable, sector, entry.floor, None);
                     return;

@@ -197,3 +197,47 @@ fn tables_spill_and_stay_what_they_were() {
     }
     assert_eq!(tables.known(8).len(), 100);
 }
+
+/// A target as long as two writes, whose last `cut` sectors cannot be read.
+fn cut_target(v: &mut Verifier, cut: u64) -> (tempfile::TempDir, crate::Target) {
+    use std::os::unix::fs::FileExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("target");
+    let file = std::fs::File::create(&path).unwrap();
+    file.set_len(16 * 512).unwrap();
+    let intent = crate::Intent {
+        buffered: true,
+        ..crate::Intent::default()
+    };
+    let target = crate::Target::open(&path, &intent, &crate::safety::Host::default()).unwrap();
+    for sector in [0, 8] {
+        let data = write(v, sector, 8);
+        file.write_all_at(&data, sector * 512).unwrap();
+        if sector == 0 {
+            let flush = request(Op::Flush, 0, 0);
+            let number = v.starts(2, &flush, &mut []).unwrap();
+            v.ends(number, &flush, true, false);
+        }
+    }
+    // Beyond the end of the file a read fails, as it does where a device reports an error.
+    file.set_len((16 - cut) * 512).unwrap();
+    (folder, target)
+}
+
+#[test]
+fn what_cannot_be_read_after_a_crash_counts_by_whether_it_was_durable() {
+    for (cut, durable, not_durable) in [(0, 0, 0), (8, 0, 8), (16, 8, 8)] {
+        let mut v = verifier(Verify::Off);
+        let (_folder, target) = cut_target(&mut v, cut);
+        let expect = Expect {
+            only_durable: true,
+            all_known: true,
+        };
+        let mut findings = Findings::default();
+        let survival =
+            check_again(&target, RUN, &v.tables, expect, &mut findings, |_| true).unwrap();
+        assert_eq!(survival.durable, 8);
+        assert_eq!(survival.unreadable_not_durable, not_durable);
+        assert_eq!(findings.faults(), durable + not_durable);
+    }
+}
