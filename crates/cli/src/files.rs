@@ -53,6 +53,11 @@ pub(crate) fn would_be_same(a: &Path, b: &Path) -> bool {
     a == b || is_same(a, b) || place(a).is_some_and(|a| place(b) == Some(a))
 }
 
+/// Whether what is written to `path` takes room in its file system: a regular file, or one that is yet to be made.
+pub(crate) fn takes_room(path: &Path) -> bool {
+    path != Path::new("-") && path.metadata().map_or(true, |there| there.is_file())
+}
+
 /// Refuses an output whose folder is not there: better now than when all is done.
 pub(crate) fn refuse_without_folder(output: &Path) -> Result<(), Usage> {
     match output
@@ -73,4 +78,23 @@ pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_take_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let (there, absent) = (folder.path().join("there"), folder.path().join("absent"));
+        std::fs::write(&there, "").unwrap();
+        assert!(takes_room(&there) && takes_room(&absent));
+        for device in ["-", "/dev/null", "/dev/stdout"] {
+            let path = Path::new(device);
+            // Standard output may be a file.
+            let is_file = path.metadata().is_ok_and(|m| m.is_file());
+            assert_eq!(takes_room(path), is_file, "{device}");
+        }
+    }
 }

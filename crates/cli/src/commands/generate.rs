@@ -18,7 +18,7 @@ use iosonar_workload::{
 use crate::args::Generate;
 use crate::args::generate::{ArtificialArgs, Kind, Shape};
 use crate::exit::{Ending, Usage, note};
-use crate::requests;
+use crate::{files, requests};
 
 pub(crate) fn run(args: &Generate) -> anyhow::Result<Ending> {
     match &args.kind {
@@ -182,7 +182,7 @@ struct Room {
 impl Room {
     /// Refuses a load that takes more than half of what is free where it goes.
     fn check(&self, path: &Path) -> anyhow::Result<()> {
-        if self.force || path == Path::new("-") {
+        if self.force || !files::takes_room(path) {
             return Ok(());
         }
         // Of each request: of rows of text, of compressed ones, and of our own format.

@@ -138,7 +138,7 @@ pub(crate) fn ending(summary: &Summary) -> Ending {
 fn refuse_without_room(args: &Replay, plan: &Plan) -> anyhow::Result<()> {
     /// Of packed records, and of rows of text: on the safe side.
     const BYTES: [u64; 2] = [16, 80];
-    let Some(out) = args.out.as_ref().filter(|out| out.as_os_str() != "-") else {
+    let Some(out) = args.out.as_ref().filter(|out| files::takes_room(out)) else {
         return Ok(());
     };
     let requests: u64 = plan.loads.iter().map(|load| load.scan.requests).sum();
