@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::describe::{headline, per_second};
 use super::{ssds, window};
-use crate::json::Output;
+use crate::json::{Output, QUANTILES};
 use crate::remarks;
 
 /// What the scenario does not say and the results depend on.
@@ -160,9 +160,9 @@ pub(crate) fn add_response_time(json: &mut Output, labels: &Value, result: &Simu
         stderr,
         of_quantile,
     );
-    let intervals = [0.01, 0.1, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999].into_iter();
-    let intervals: serde_json::Map<String, Value> = intervals
-        .filter_map(|p| Some((p.to_string(), json!(result.quantile_interval_ms(p)?))))
+    let intervals: serde_json::Map<String, Value> = QUANTILES
+        .iter()
+        .filter_map(|&(name, p)| Some((name.to_owned(), json!(result.quantile_interval_ms(p)?))))
         .collect();
     json.add_to_last("quantile_intervals_95", Value::Object(intervals));
     let sd = Some(result.sd_ms.stderr).filter(|stderr| stderr.is_finite());
