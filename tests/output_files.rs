@@ -331,6 +331,38 @@ fn quiet_means_results_and_nothing_else() {
 }
 
 #[test]
+fn a_trace_on_standard_output_is_alone_there() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SYNTHETIC);
+    let (scenario, load) = (scenario.to_str().unwrap(), trace(&scratch, 1));
+    let load = load.to_str().unwrap();
+    let simulated = ["replay", load, "--engine", "simulate", "--skip-writes"];
+    let commands: [(&[&str], &str); 4] = [
+        (&["generate", "like", load, "-o", "-"], "How alike they are"),
+        (&[&simulated[..], &["-o", "-"]].concat(), "verdict"),
+        (&["sim", scenario, "--records", "-"], "throughput"),
+        (&["sim", scenario, "--load-out", "-"], "throughput"),
+    ];
+    for (command, report) in commands {
+        for (more, report) in [(&["-q"][..], report), (&["-q", "--json"], "\"metrics\":")] {
+            let run = iosonar().args(command).args(more).output().unwrap();
+            assert!(
+                matches!(run.status.code(), Some(0 | 3)),
+                "{command:?}: {}",
+                err(&run)
+            );
+            assert!(err(&run).contains(report), "{command:?}: {}", err(&run));
+            let read = iosonar()
+                .args(["info", "-"])
+                .write_stdin(run.stdout)
+                .output()
+                .unwrap();
+            assert!(read.status.success(), "{command:?}: {}", err(&read));
+        }
+    }
+}
+
+#[test]
 fn a_part_of_a_trace_without_requests_is_an_error_that_says_so() {
     let scratch = Scratch::new();
     let (scenario, load) = (scratch.file("s.toml", ARRAY), trace(&scratch, 1));

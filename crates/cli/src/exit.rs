@@ -1,6 +1,7 @@
 //! From what happened to an exit code, and a message where there is something to say.
 
 use std::io::{self, ErrorKind, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use iosonar_replay::ReplayError;
@@ -113,6 +114,17 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Prints the report of a command that writes its output to `out`: where that is standard output, on standard error,
+/// so that whatever reads the output sees nothing else.
+pub(crate) fn print_beside(out: Option<&Path>, text: &str) -> anyhow::Result<()> {
+    if out != Some(Path::new("-")) {
+        return print(text);
+    }
+    // Where standard error is closed, the output is all that is wanted.
+    let _ = io::stderr().write_all(text.as_bytes());
+    Ok(())
 }
 
 /// Tells the user something that is not a result.

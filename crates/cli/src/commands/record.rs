@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::args::Record;
 use crate::beside::{Working, beside};
-use crate::exit::{Ending, Usage, note, print};
+use crate::exit::{Ending, Usage, note, print_beside};
 use crate::json::Output;
 use crate::progress::watched;
 use crate::signals;
@@ -80,9 +80,9 @@ pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
         json.figure("lost_events", &none, "1", recorded.lost as f64);
         json.figure("elapsed", &none, "s", recorded.elapsed.as_secs_f64());
         json.figure("processor_share", &none, "1", recorded.processor_share);
-        print(&json.text())?;
+        print_beside(Some(&args.out), &json.text())?;
     } else {
-        print(&format!(
+        let report = format!(
             "{} requests ({} events, {} lost) in {}; recording took {:.2} % of a processor: {}\n",
             grouped(recorded.requests),
             grouped(recorded.events),
@@ -90,8 +90,11 @@ pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
             recorded.elapsed,
             100.0 * recorded.processor_share,
             args.out.display()
-        ))?;
-        recorded.remarks.iter().for_each(|remark| note(remark));
+        );
+        print_beside(Some(&args.out), &report)?;
+        if !args.quiet {
+            recorded.remarks.iter().for_each(|remark| note(remark));
+        }
     }
     // Ctrl-C is how a recording without a limit is meant to end.
     Ok(if recorded.lost > 0 {

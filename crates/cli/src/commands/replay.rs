@@ -17,7 +17,7 @@ use iosonar_trace::transform::beginning;
 use iosonar_units::Bytes;
 
 use crate::args::Replay;
-use crate::exit::{Ending, Usage, note, print};
+use crate::exit::{Ending, Usage, note, print_beside};
 use crate::files;
 use crate::signals;
 
@@ -83,9 +83,9 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
         write_self_check(args, &plan, &summary)?;
     }
     if args.json {
-        print(&report::json(&summary).text())?;
+        print_beside(args.out.as_deref(), &report::json(&summary).text())?;
     } else {
-        print(&report::text(&summary))?;
+        print_beside(args.out.as_deref(), &report::text(&summary))?;
     }
     let ending = ending(&summary);
     if args.quiet && ending != Ending::Done {

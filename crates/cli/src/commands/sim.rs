@@ -29,7 +29,7 @@ use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Metadata, TraceError, input, output};
 
 use crate::args::Sim;
-use crate::exit::{Ending, Usage, note, print};
+use crate::exit::{Ending, Usage, note, print_beside};
 use crate::files;
 use crate::json::Output;
 use crate::{picture, remarks};
@@ -72,6 +72,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     }
     write_load(args, &all)?;
     let mut json = Output::new("sim");
+    let trace_out = on_standard_output(args);
     let (mut curves, mut drawn) = (Vec::new(), 0);
     let mut numbers = String::from(distribution::HEADER);
     let mut ending = Ending::Done;
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
             figures::add_to(&mut json, name, simulation, &result);
             figures::add_speed(&mut json, name, &result);
         } else {
-            print(&describe::describe(name, simulation, &result))?;
+            print_beside(trace_out, &describe::describe(name, simulation, &result))?;
             if !args.quiet {
                 note(&describe::speed(name, &result));
             }
@@ -125,7 +126,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         curves.extend(curve);
     }
     if args.json {
-        print(&json.text())?;
+        print_beside(trace_out, &json.text())?;
     }
     if let Some(path) = &args.cdf {
         let title = "Distribution of response times";
@@ -216,6 +217,13 @@ fn write_result(
     };
     WholeFile::write_all(path, result_text(name, simulation, result).as_bytes())
         .with_context(|| format!("{}: cannot write", path.display()))
+}
+
+/// The name of standard output, where a trace goes there.
+fn on_standard_output(args: &Sim) -> Option<&Path> {
+    let traces = [&args.records, &args.load_out];
+    let mut traces = traces.into_iter().filter_map(Option::as_deref);
+    traces.find(|out| *out == Path::new("-"))
 }
 
 /// What can be said against the outputs before anything is read.

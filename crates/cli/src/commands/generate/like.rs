@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{Room, write};
 use crate::args::generate::Like;
-use crate::exit::{Ending, Usage, print};
+use crate::exit::{Ending, Usage, print_beside};
 use crate::json::Output;
 use crate::table::Table;
 use crate::{files, progress, remarks};
@@ -84,7 +84,7 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
                 output.figure(row.name, &json!({ "load": load }), row.unit, value);
             }
         }
-        print(&output.text())?;
+        print_beside(Some(&args.out), &output.text())?;
     } else {
         let mut text = String::from("Laws\n");
         for workload in &workloads {
@@ -104,7 +104,7 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
                 },
             ]);
         }
-        print(&(text + &table.text()))?;
+        print_beside(Some(&args.out), &(text + &table.text()))?;
     }
     Ok(ending)
 }
