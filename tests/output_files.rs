@@ -363,6 +363,86 @@ fn a_trace_on_standard_output_is_alone_there() {
 }
 
 #[test]
+fn no_output_overwrites_the_trace_that_its_scenario_names() {
+    let scratch = Scratch::new();
+    let load = trace(&scratch, 1);
+    let before = fs::read(&load).unwrap();
+    let driven = |name: &str| {
+        let load = format!("[load]\ntrace = '{name}'\n");
+        let text = ARRAY.replace("[array]", &format!("replications = 3\n{load}[array]"));
+        scratch.file("driven.toml", text)
+    };
+    let refused = |scenario: &Path, options: &[&str]| {
+        let run = sim(scenario, options);
+        assert_eq!(run.status.code(), Some(2), "{options:?}: {}", err(&run));
+        assert!(
+            err(&run).contains("would overwrite its own input"),
+            "{options:?}: {}",
+            err(&run)
+        );
+    };
+    let scenario = driven("load.csv");
+    let itself = load.to_str().unwrap();
+    for option in ["--records", "--stages", "--result", "--cdf-data"] {
+        refused(&scenario, &[option, itself]);
+    }
+    refused(&scenario, &["--vary", "array.disks=4,5", "--csv", itself]);
+    // As the records of a replication, by its name or by another.
+    fs::copy(&load, scratch.path("r-2.csv")).unwrap();
+    let numbered = scratch.path("r-{replication}.csv");
+    let options = ["--records", numbered.to_str().unwrap()];
+    refused(&driven("r-2.csv"), &options);
+    fs::rename(scratch.path("r-2.csv"), scratch.path("r-3.csv")).unwrap();
+    let beyond = sim(&driven("r-3.csv"), &options);
+    assert!(beyond.status.success(), "{}", err(&beyond));
+    fs::remove_file(scratch.path("r-1.csv")).unwrap();
+    std::os::unix::fs::symlink(&load, scratch.path("r-1.csv")).unwrap();
+    let scenario = driven("load.csv");
+    refused(&scenario, &options);
+    // Two outputs in one file.
+    let result = scratch.path("r-0.csv");
+    let two = [&options[..], &["--result", result.to_str().unwrap()]].concat();
+    fs::remove_file(scratch.path("r-1.csv")).unwrap();
+    let run = sim(&scenario, &two);
+    assert_eq!(run.status.code(), Some(2), "{}", err(&run));
+    assert!(
+        err(&run).contains("would hold both a replication's records and another output"),
+        "{}",
+        err(&run)
+    );
+    assert_eq!(fs::read(&load).unwrap(), before);
+}
+
+#[test]
+fn records_are_of_as_many_replications_as_there_were() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SYNTHETIC);
+    let until_known = |records: &str| {
+        let run = iosonar()
+            .arg("sim")
+            .arg(&scenario)
+            .args(["--precision", "0.2", "--replications", "4294967295"])
+            .args(["--json", "--records"])
+            .arg(scratch.path(records))
+            .timeout(std::time::Duration::from_secs(40))
+            .output()
+            .unwrap();
+        assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+        let json: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+        let replications = json["scenarios"][0]["replications"].as_u64().unwrap();
+        (replications, err(&run))
+    };
+    let (replications, notes) = until_known("first.ios");
+    assert!(
+        notes.contains(&format!("the first of {replications} replications")),
+        "{notes}"
+    );
+    let (replications, _) = until_known("of-{replication}.csv");
+    let there = |n: u64| scratch.path(&format!("of-{n}.csv")).exists();
+    assert!((0..replications).all(there) && !there(replications));
+}
+
+#[test]
 fn a_part_of_a_trace_without_requests_is_an_error_that_says_so() {
     let scratch = Scratch::new();
     let (scenario, load) = (scratch.file("s.toml", ARRAY), trace(&scratch, 1));

@@ -18,12 +18,18 @@ pub(crate) fn refuse_same(input: &Path, output: &Path) -> Result<(), Usage> {
         (false, false) => is_same(input, output),
     };
     if same {
-        return Err(Usage(format!(
-            "{} would overwrite its own input: take another name for the output",
-            if output == stdio { input } else { output }.display()
-        )));
+        let file = if output == stdio { input } else { output };
+        return Err(overwrites_input(file));
     }
     Ok(())
+}
+
+/// The refusal of an output that is the input `file`.
+pub(crate) fn overwrites_input(file: &Path) -> Usage {
+    Usage(format!(
+        "{} would overwrite its own input: take another name for the output",
+        file.display()
+    ))
 }
 
 /// Whether `path` is the regular file that a standard stream reads or writes.
@@ -44,10 +50,7 @@ pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
 /// Whether two outputs, which need not be there, name the same file.
 pub(crate) fn would_be_same(a: &Path, b: &Path) -> bool {
     let place = |path: &Path| {
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        let folder = folder_of(path).canonicalize().ok()?;
         Some((folder, path.file_name()?.to_owned()))
     };
     a == b || is_same(a, b) || place(a).is_some_and(|a| place(b) == Some(a))
@@ -56,6 +59,13 @@ pub(crate) fn would_be_same(a: &Path, b: &Path) -> bool {
 /// Whether what is written to `path` takes room in its file system: a regular file, or one that is yet to be made.
 pub(crate) fn takes_room(path: &Path) -> bool {
     path != Path::new("-") && path.metadata().map_or(true, |there| there.is_file())
+}
+
+/// The folder that a file is in, or is to be in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent();
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
 }
 
 /// Refuses an output whose folder is not there: better now than when all is done.

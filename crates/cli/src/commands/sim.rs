@@ -61,6 +61,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         .map(|path| load(args, path, Vec::new()))
         .collect::<anyhow::Result<Vec<_>>>()?;
     check_traces(args, &all)?;
+    check_inputs(args, &all)?;
     check_records(args, &all)?;
     check_names(args, &all)?;
     if args.explain {
@@ -75,6 +76,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     let trace_out = on_standard_output(args);
     let (mut curves, mut drawn) = (Vec::new(), 0);
     let mut numbers = String::from(distribution::HEADER);
+    let mut replications = 0;
     let mut ending = Ending::Done;
     for Named {
         name, simulation, ..
@@ -93,6 +95,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
                 unserved.why
             ));
         }
+        replications = result.replications;
         note_remarks(args, name, &result);
         write_result(args, name, simulation, &result)?;
         if args.json {
@@ -137,10 +140,10 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         WholeFile::write_all(path, numbers.as_bytes())
             .with_context(|| format!("{}: cannot write", path.display()))?;
     }
-    if let (Some(path), [only]) = (&args.records, all.as_slice())
+    if let Some(path) = &args.records
         && !args.quiet
     {
-        note(&where_records_are(path, &only.simulation));
+        note(&where_records_are(path, replications));
     }
     Ok(ending)
 }
@@ -170,13 +173,14 @@ fn check_names(args: &Sim, all: &[Named]) -> Result<(), Usage> {
     Ok(())
 }
 
-fn where_records_are(path: &Path, simulation: &Simulation) -> String {
+/// Where the records are after this number of replications.
+fn where_records_are(path: &Path, replications: u32) -> String {
     let path_shown = path.display();
-    match (records::path_of(path, 0), simulation.replications) {
+    match (records::path_of(path, 0), replications) {
         (Some(_), _) => format!("the records of each replication are in {path_shown}"),
         (None, 1) => format!("the records are in {path_shown}"),
         (None, n) => format!(
-            "the records of the first of {n} replications are in {path_shown}; a name with {} takes those of each",
+            "the records of the first of {n} replications are in {path_shown}; {} in the name writes one trace per run",
             records::REPLICATION
         ),
     }
@@ -197,7 +201,7 @@ fn note_assumptions(args: &Sim, named: &Named) {
     for Assumption::Geometry { profile } in named.simulation.assumptions() {
         if !args.quiet {
             note(&format!(
-                "note: {}: profile \"{profile}\" has no [geometry]: assumed are one surface, no skews, and zones that \
+                "note: {}: profile \"{profile}\" has no [geometry]: assuming one surface, no skews, and zones that \
                  follow from its transfer times; positioning depends on them, so give the profile a [geometry]",
                 named.name
             ));
@@ -226,6 +230,21 @@ fn on_standard_output(args: &Sim) -> Option<&Path> {
     traces.find(|out| *out == Path::new("-"))
 }
 
+/// The files that are written, as they are named.
+fn outputs(args: &Sim) -> Vec<&Path> {
+    let all = [
+        &args.records,
+        &args.load_out,
+        &args.stages,
+        &args.result,
+        &args.cdf,
+        &args.cdf_data,
+        &args.csv,
+        &args.curve,
+    ];
+    all.into_iter().filter_map(Option::as_deref).collect()
+}
+
 /// What can be said against the outputs before anything is read.
 fn check_outputs(args: &Sim) -> anyhow::Result<()> {
     for (given, option) in [
@@ -245,17 +264,7 @@ fn check_outputs(args: &Sim) -> anyhow::Result<()> {
     for pictures in args.cdf.iter().chain(&args.curve) {
         picture::kind_of(pictures)?;
     }
-    let outputs = [
-        &args.records,
-        &args.load_out,
-        &args.stages,
-        &args.result,
-        &args.cdf,
-        &args.cdf_data,
-        &args.csv,
-        &args.curve,
-    ];
-    let outputs: Vec<&Path> = outputs.iter().filter_map(|path| path.as_deref()).collect();
+    let outputs = outputs(args);
     for (i, output) in outputs.iter().enumerate() {
         for input in args.scenarios.iter().chain(&args.trace) {
             files::refuse_same(input, output)?;
@@ -332,30 +341,49 @@ fn check_traces(args: &Sim, all: &[Named]) -> Result<(), Usage> {
     Ok(())
 }
 
+/// The trace that drives a scenario, which is named by the scenario itself.
+fn trace_of(named: &Named) -> Option<&Path> {
+    match &named.simulation.load {
+        Load::Trace { path, .. } => Some(path),
+        Load::Synthetic { .. } | Load::Alone { .. } | Load::Closed { .. } => None,
+    }
+}
+
+/// No output may replace the trace of a scenario.
+fn check_inputs<'a>(args: &Sim, all: impl IntoIterator<Item = &'a Named>) -> Result<(), Usage> {
+    let outputs = outputs(args);
+    let mut checked = None;
+    for trace in all.into_iter().filter_map(trace_of) {
+        // Mostly the same of each.
+        if checked.replace(trace) != Some(trace) {
+            for output in &outputs {
+                files::refuse_same(trace, output)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The records of no replication may replace an input, or a file of another output.
 fn check_records(args: &Sim, all: &[Named]) -> Result<(), Usage> {
     let (Some(path), [only]) = (&args.records, all) else {
         return Ok(());
     };
-    let others = [&args.load_out, &args.stages, &args.result];
-    let others = others.into_iter().chain([&args.cdf, &args.cdf_data]);
-    let others: Vec<&PathBuf> = others.flatten().collect();
-    for number in 0..only.simulation.replications {
-        let Some(path) = records::path_of(path, number) else {
-            return Ok(());
-        };
-        for input in args.scenarios.iter().chain(&args.trace) {
-            files::refuse_same(input, &path)?;
-        }
-        if others
-            .iter()
-            .any(|other| files::would_be_same(other, &path))
-        {
-            return Err(Usage(format!(
-                "{} is to be the records of a replication and another output: take another name",
-                path.display()
-            )));
-        }
+    if records::path_of(path, 0).is_none() {
+        return Ok(());
+    }
+    let is_written = |other: &Path| records::go_to(path, only.simulation.replications, other);
+    let inputs = args.scenarios.iter().map(PathBuf::as_path);
+    let mut inputs = inputs.chain(trace_of(only));
+    if let Some(input) = inputs.find(|input| is_written(input)) {
+        return Err(files::overwrites_input(input));
+    }
+    let mut others = outputs(args).into_iter().filter(|other| *other != path);
+    if let Some(other) = others.find(|other| is_written(other)) {
+        return Err(Usage(format!(
+            "{} would hold both a replication's records and another output: choose another name",
+            other.display()
+        )));
     }
     Ok(())
 }

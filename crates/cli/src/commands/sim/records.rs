@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use iosonar_scenario::{RecordFiles, ScenarioError};
 use iosonar_trace::{Metadata, TraceError, TraceWriter, output};
 
+use crate::files;
+
 /// Stands in a file's name for the number of the replication.
 pub(super) const REPLICATION: &str = "{replication}";
 
@@ -18,6 +20,45 @@ pub(super) fn path_of(path: &Path, replication: u32) -> Option<PathBuf> {
     numbered.push(replication.to_string());
     numbered.push(OsStr::from_bytes(&name[at + place.len()..]));
     Some(path.with_file_name(numbered))
+}
+
+/// Whether `name` is that of the file of one of the first `replications`, if `path` has a place for its number.
+fn is_numbered(path: &Path, name: &OsStr, replications: u32) -> bool {
+    let number = || {
+        let (pattern, place) = (path.file_name()?.as_bytes(), REPLICATION.as_bytes());
+        let at = pattern.windows(place.len()).position(|p| p == place)?;
+        let digits = name
+            .as_bytes()
+            .strip_prefix(&pattern[..at])?
+            .strip_suffix(&pattern[at + place.len()..])?;
+        let text = std::str::from_utf8(digits).ok()?;
+        // Numbers are written without a sign, and without zeros before them.
+        let number: u32 = text.parse().ok()?;
+        (number.to_string() == text).then_some(number)
+    };
+    number().is_some_and(|number| number < replications)
+}
+
+/// Whether the records of one of the first `replications` would go to `other`, by whatever path it is called. However
+/// many replications there are, only the files that are there are looked at.
+pub(super) fn go_to(path: &Path, replications: u32, other: &Path) -> bool {
+    let folder = files::folder_of(path);
+    let same_folder = || {
+        let folder_of_other = files::folder_of(other).canonicalize().ok()?;
+        Some(folder.canonicalize().ok()? == folder_of_other)
+    };
+    let of_other = other.file_name().unwrap_or_default();
+    if is_numbered(path, of_other, replications) && same_folder() == Some(true) {
+        return true;
+    }
+    // Links: other names of the same file.
+    if !other.exists() {
+        return false;
+    }
+    let there = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    there
+        .filter(|entry| is_numbered(path, &entry.file_name(), replications))
+        .any(|entry| files::is_same(&entry.path(), other))
 }
 
 /// A trace for each replication, one after the other.
@@ -54,5 +95,33 @@ impl RecordFiles for FilePerReplication {
             .push(format!("# replication {replication}, counted from 0"));
         let writer = output::create(&path, &metadata)?;
         Ok(&mut **self.current.insert(writer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_numbers_of_replications_are_in_the_names_of_their_files() {
+        let pattern = Path::new("r-{replication}.ios");
+        for (name, is_one) in [
+            ("r-0.ios", true),
+            ("r-11.ios", true),
+            ("r-12.ios", false),
+            ("r-01.ios", false),
+            ("r-+1.ios", false),
+            ("r-.ios", false),
+            ("r-1.csv", false),
+            ("s-1.ios", false),
+            ("r-{replication}.ios", false),
+        ] {
+            assert_eq!(is_numbered(pattern, OsStr::new(name), 12), is_one, "{name}");
+        }
+        assert!(!is_numbered(
+            Path::new("r-1.ios"),
+            OsStr::new("r-1.ios"),
+            12
+        ));
     }
 }

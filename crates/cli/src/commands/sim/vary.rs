@@ -48,6 +48,7 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
             points.push((load(args, path, set)?, values.clone()));
         }
     }
+    super::check_inputs(args, points.iter().map(|(named, _)| named))?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()?;
