@@ -205,3 +205,66 @@ fn how_long_a_failure_took_is_compared_with_nothing() {
     };
     assert_eq!(measured(&good, "good.csv"), measured(&failing, "fail.csv"));
 }
+
+#[test]
+fn a_run_is_unsteady_only_where_its_queue_grows() {
+    let scratch = Scratch::new();
+    let simulate = |load: &str| {
+        let text = format!(
+            "seed = 1\n[load]\n{load}\n[array]\nlevel = 'raid0'\ndisks = 4\n\
+             [disk]\nprofile = 'seagate-st3500630ns'\n"
+        );
+        let scenario = scratch.file("s.toml", text);
+        let run = run(&["sim", crate::text(&scenario), "--unstable", "-q"]);
+        assert!(run.status.success(), "{}", err(&run));
+        out(&run)
+    };
+    let batches = |per_s: f64| {
+        simulate(&format!(
+            "requests = 1000\narrivals = {{ constant_per_s = {per_s} }}\nbatch = {{ requests = 100 }}\n\
+             size = {{ blocks = 1 }}"
+        ))
+    };
+    // Requests at equal distances, and a burst of others at the end.
+    let trace = |burst: u32, every: f64| {
+        let rows: String = (0..2000_u32)
+            .map(|i| f64::from(i) * every)
+            .chain((0..burst).map(|i| 2000.0 * every + f64::from(i) * 1e-5))
+            .zip(0_u64..)
+            .map(|(start, i)| format!("{start:.6} ; {} ; 8 ; R\n", i * 79_190 % 900_000 * 8))
+            .collect();
+        let load = scratch.file("x.load", rows);
+        simulate(&format!("trace = '{}'", load.display()))
+    };
+    for (run, grows) in [
+        (batches(0.2), false),
+        (batches(2.0), false),
+        (batches(20.0), true),
+        (trace(1000, 0.03), false),
+        (trace(0, 0.03), false),
+        (trace(0, 0.001), true),
+    ] {
+        assert_eq!(run.contains("NOT STEADY"), grows, "{run}");
+    }
+}
+
+#[test]
+fn what_a_closed_loop_drains_is_every_request_that_was_left_at_the_end() {
+    let scratch = Scratch::new();
+    let closed = |warmup: u32| {
+        let text = format!(
+            "seed = 1\nwarmup_requests = {warmup}\n[load]\nrequests = 600\nclosed = {{ outstanding = 32 }}\n\
+             size = {{ blocks = 1 }}\n[array]\nlevel = 'raid0'\ndisks = 4\n\
+             [disk]\nprofile = 'seagate-st3500630ns'\n"
+        );
+        let scenario = scratch.file("s.toml", text);
+        out(&run(&["sim", crate::text(&scenario), "-q"]))
+    };
+    for warmup in [0, 10, 100] {
+        let text = closed(warmup);
+        assert!(
+            text.contains("  31 requests were completed while the closed loop drained"),
+            "{warmup}: {text}"
+        );
+    }
+}
