@@ -212,15 +212,15 @@ fn a_calibration_has_no_times_of_what_was_not_observed() {
     let profile = scratch.path("mine.toml");
     let options = ["--profile", "ssd", "-o", profile.to_str().unwrap()];
     let fitted = run("calibrate", &records, &options);
-    let words = err(&fitted);
+    let words = out(&fitted);
     assert!(words.contains("  reads: median"), "{words}");
     assert!(
-        words.contains("  writes: none in the training half, so their times are not known"),
+        words.contains("  writes: none in the training half, so their times are unknown; the profile uses those of reads"),
         "{words}"
     );
     let text = std::fs::read_to_string(&profile).unwrap();
     assert!(
-        text.contains("# No write was recorded: the times of reads stand in."),
+        text.contains("# The training half holds no writes: these are the times of reads."),
         "{text}"
     );
     let json = json(&run(
@@ -234,4 +234,44 @@ fn a_calibration_has_no_times_of_what_was_not_observed() {
         .map(|m| m["labels"]["op"].as_str().unwrap())
         .collect();
     assert_eq!(ops, ["read"]);
+}
+
+#[test]
+fn a_kind_that_only_the_held_out_half_holds_was_not_learned() {
+    let scratch = Scratch::new();
+    let rows: String = (0..2000_u32)
+        .map(|i| {
+            let op = if i < 1000 { 'R' } else { 'W' };
+            let (start, sector) = (f64::from(i) * 0.03, i * 7919 % 90_000 * 8);
+            let latency = 4e-3 + f64::from(i * 31 % 97) * 1e-4;
+            format!("{start:.9} ; {sector} ; 8 ; {op} ; 0.000000000 ; {latency:.9}\n")
+        })
+        .collect();
+    let records = scratch.file("halves.replay", rows);
+    let profile = scratch.path("mine.toml");
+    let fit = |of: &str| {
+        let options = ["--profile", of, "-o", profile.to_str().unwrap()];
+        let fitted = run("calibrate", &records, &options);
+        assert!(
+            matches!(fitted.status.code(), Some(0 | 3)),
+            "{}",
+            err(&fitted)
+        );
+        (out(&fitted), std::fs::read_to_string(&profile).unwrap())
+    };
+    let (words, text) = fit("ssd");
+    assert!(
+        words.contains("  writes: none in the training half"),
+        "{words}"
+    );
+    assert!(
+        text.contains("# The training half holds no writes: these are the times of reads."),
+        "{text}"
+    );
+    let (words, _) = fit("seagate-st3500630ns");
+    assert!(
+        words.contains("seek, reads  ")
+            && words.contains("seek, writes not measured: the training half holds no writes"),
+        "{words}"
+    );
 }

@@ -301,7 +301,25 @@ fn quiet_means_results_and_nothing_else() {
     let records = records.to_str().unwrap();
     let page = scratch.path("page.html");
     let like = scratch.path("like.ios");
-    let commands: [(&[&str], bool); 12] = [
+    let fitted = scratch.path("fitted.toml");
+    let repeated: String = (0..1000_u32)
+        .map(|i| {
+            let latency = 1e-4 + f64::from(i % 50) * 1e-6;
+            let start = f64::from(i) * 1e-3;
+            format!("{start:.9} ; {} ; 8 ; R ; 0 ; {latency:.9}\n", i * 8)
+        })
+        .collect();
+    let repeated = scratch.file("repeated.replay", repeated);
+    let calibrate = [
+        "calibrate",
+        repeated.to_str().unwrap(),
+        "--profile",
+        "ssd",
+        "-o",
+        fitted.to_str().unwrap(),
+    ];
+    let commands: [(&[&str], bool); 13] = [
+        (&calibrate, true),
         (&["sim", scenario, "--records", records], true),
         (&["sim", scenario, "--json"], true),
         (&["sim", scenario, "--vary", "array.disks=4,5"], true),

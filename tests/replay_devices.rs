@@ -88,15 +88,14 @@ fn the_kernel_sees_each_request_once_as_the_replay_tells() {
     let wanted = load(&scratch, "x.load", 2000, 300, 32_768, 'R');
     let (done, recorded) = (scratch.path("done.ios"), scratch.path("recorded.ios"));
     let name = text(&device.0);
-    let mut recorder = start(&[
-        "record",
-        &name,
-        "-q",
-        "--duration",
-        "30s",
-        "-o",
-        &text(&recorded),
-    ]);
+    let recorder = Command::new(assert_cmd::cargo::cargo_bin!("iosonar"))
+        .args(["record", &name, "-q", "--duration", "30s", "-o"])
+        .arg(&recorded)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let number = recorder.id();
     std::thread::sleep(Duration::from_millis(700));
     let assert = iosonar()
         .args(["replay", "-q", "--target", &name, "-o"])
@@ -105,7 +104,12 @@ fn the_kernel_sees_each_request_once_as_the_replay_tells() {
     assert!(matches!(assert.get_output().status.code(), Some(0 | 3)));
     std::thread::sleep(Duration::from_millis(200));
     signal(&recorder, "-INT");
-    assert!(recorder.wait().unwrap().success());
+    let recorder = recorder.wait_with_output().unwrap();
+    assert!(recorder.status.success());
+    // -q leaves out notes, not results.
+    let report = String::from_utf8(recorder.stdout).unwrap();
+    assert!(report.contains(" requests ("), "{report}");
+    assert_eq!(String::from_utf8(recorder.stderr).unwrap(), "");
 
     for (wanted, done) in [(&wanted, &done), (&wanted, &recorded), (&done, &recorded)] {
         let assert = iosonar()
@@ -120,7 +124,7 @@ fn the_kernel_sees_each_request_once_as_the_replay_tells() {
         .into_iter()
         .flatten()
         .flatten();
-    let mine = format!("iosonar-{}", recorder.id());
+    let mine = format!("iosonar-{number}");
     assert!(
         !instances
             .map(|e| e.file_name())

@@ -15,7 +15,7 @@ use iosonar_units::Nanos;
 use serde_json::json;
 
 use crate::args::Calibrate;
-use crate::exit::{Ending, Usage, note, print};
+use crate::exit::{Ending, Usage, note, print, print_beside};
 use crate::json::Output;
 use crate::{files, picture};
 
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
     let (text, words, held_out, mut json) = if let Some(start) = start {
         let fit = calibrate_disk(&observed, &start).map_err(named)?;
         let text = fit.text(&provenance(args, &observed, &fit.held_out));
-        let words = disk_words(&start, &fit, &observed);
+        let words = disk_words(&start, &fit);
         (text, words, fit.held_out.clone(), disk_json(&fit))
     } else {
         let fit = calibrate_ssd(&observed, args.capacity.map(iosonar_units::Bytes::get))
@@ -76,11 +76,13 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
     if args.json {
         json.set("requests", json!(observed.len()));
         print(&json.text())?;
-    } else if !args.quiet {
-        note(&words);
-        if let Some(out) = &args.out {
-            note(&format!("the profile is in {}", out.display()));
-        }
+    } else {
+        // The profile itself, where no file is named for it, has standard output to itself.
+        let out = args.out.as_deref().unwrap_or(Path::new("-"));
+        print_beside(Some(out), &format!("{words}\n"))?;
+    }
+    if let Some(out) = args.out.as_ref().filter(|_| !args.quiet && !args.json) {
+        note(&format!("the profile is in {}", out.display()));
     }
     if held_out.ks > POOR {
         note(&format!(
@@ -188,7 +190,7 @@ fn provenance(args: &Calibrate, observed: &Observed, held_out: &Quality) -> Stri
     )
 }
 
-fn disk_words(start: &DiskProfile, fit: &DiskFit, observed: &Observed) -> String {
+fn disk_words(start: &DiskProfile, fit: &DiskFit) -> String {
     let how = match fit.how {
         How::Angles {
             coherence,
@@ -206,9 +208,9 @@ fn disk_words(start: &DiskProfile, fit: &DiskFit, observed: &Observed) -> String
     };
     let curve = |op: Op, new: &SeekPoints, old: &SeekPoints| {
         let name = plural(op);
-        // Neither was measured; it keeps its distance to the other.
-        if observed.count(op) == 0 {
-            return format!("  seek, {name:6} not measured: the records hold no {name}\n");
+        // Its curve keeps its distance to the other one.
+        if fit.learned_from[usize::from(op == Op::Write)] == 0 {
+            return format!("  seek, {name:6} not measured: the training half holds no {name}\n");
         }
         format!(
             "  seek, {name:6} {:.4} to {:.4} ms (was {:.4} to {:.4})\n",
@@ -235,8 +237,7 @@ fn ssd_words(fit: &SsdFit) -> String {
         let (kind, name) = (usize::from(op == Op::Write), plural(op));
         if fit.learned_from[kind] == 0 {
             return format!(
-                "  {name}: none in the training half, so their times are not known; the profile takes those of {} for \
-                 them\n",
+                "  {name}: none in the training half, so their times are unknown; the profile uses those of {}\n",
                 plural(other)
             );
         }
@@ -306,7 +307,7 @@ fn ssd_json(fit: &SsdFit) -> Output {
     for (kind, op) in ["read", "write"].into_iter().enumerate() {
         let labels = json!({ "op": op });
         json.figure("learned_from", &labels, "1", fit.learned_from[kind] as f64);
-        // What was not observed has no figure.
+        // What the training half does not hold has no figure.
         if fit.learned_from[kind] == 0 {
             continue;
         }

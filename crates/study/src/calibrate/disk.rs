@@ -39,6 +39,9 @@ pub struct DiskFit {
     pub how: How,
     /// With which model of the disk it is to be used: `"positional"` or `"sampled"`.
     pub model: &'static str,
+    /// How many reads and writes it rests on: those of the training half. The seek curve of a kind without any keeps its
+    /// distance to the other.
+    pub learned_from: [u64; 2],
     /// The profile that was given, on the held-out half.
     pub before: Quality,
     /// What was found, on the training half.
@@ -67,6 +70,7 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
         )));
     }
     let (training, held_out) = observed.halves();
+    let learned_from = [Op::Read, Op::Write].map(|op| training.count(op));
     let learn = Trial::new(&training)?;
     let judge = Trial::new(&held_out)?;
     let (rotation, found) = by_angles(&training, start);
@@ -111,6 +115,7 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
         ));
     };
     Ok(DiskFit {
+        learned_from,
         before: judge.quality(&trial_text(start, room), &device(model_before))?,
         held_out: judge.quality(&trial_text(&profile, room), &device(model))?,
         profile,

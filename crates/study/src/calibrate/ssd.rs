@@ -329,7 +329,7 @@ fn profile_text(
         if n == 0 {
             let _ = writeln!(
                 text,
-                "# No {name} was recorded: the times of {other}s stand in."
+                "# The training half holds no {name}s: these are the times of {other}s."
             );
         }
         let _ = writeln!(
