@@ -118,7 +118,7 @@ fn a_load_that_would_fill_the_disk_is_written_only_by_force() {
     assert_eq!(output.status.code(), Some(2));
     let message = err(&output);
     assert!(
-        message.contains("--force") && message.contains("are free there"),
+        message.contains("--force") && message.contains("is free there"),
         "{message}"
     );
     assert!(!std::path::Path::new(path).exists() && !scratch.holds_a_part());

@@ -192,7 +192,7 @@ pub(crate) struct Sim {
     /// Where all randomness comes from, instead of the scenario's seed
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Another value for a key of the scenario, such as array.disks=8; KEY= removes it; may be given several times
+    /// Set a key of the scenario, such as array.disks=8; KEY= removes it [repeatable]
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
     /// Simulate with each of these values of a key, such as array.disks=4,8,16; given several times, all
@@ -223,8 +223,8 @@ pub(crate) struct Sim {
     /// How many threads; results do not depend on it [default: all processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// Write every request of the first run with its response time as a trace; a name with {replication} takes a
-    /// trace of each run, such as run-{replication}.load
+    /// Write every request of the first run with its response time as a trace; {replication} in the name writes one
+    /// trace per run, such as run-{replication}.load
     #[arg(long, value_name = "OUT")]
     pub(crate) records: Option<PathBuf>,
     /// Write the requests of the first run as a load, with addresses, to replay them on a device

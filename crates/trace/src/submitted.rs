@@ -81,7 +81,7 @@ impl TraceReader for OnlySubmitted {
         if !self.passed && left_out > 0 {
             return Err(TraceError::Option(format!(
                 "{}: none of its {left_out} requests was submitted when it was recorded, so there is no load; \
-                 --include-skipped takes them all the same",
+                 use --include-skipped to include them",
                 self.path.display()
             )));
         }

@@ -59,8 +59,7 @@ struct FormatArgs {
     /// blkparse text: the format that it was written with (blkparse -f)
     #[arg(long, value_name = "FORMAT")]
     blkparse_format: Option<String>,
-    /// Records as a load: also use requests that were never submitted when they were recorded (skipped,
-    /// dropped, missed)
+    /// Include requests that were never submitted when recorded (skipped, dropped, missed)
     #[arg(long)]
     include_skipped: bool,
     /// Where loads that must be kept go when they are too large for memory [default: the system's]

@@ -138,7 +138,7 @@ fn measure(
             0 => format!("{names}: there is no request in what was selected"),
             n => format!(
                 "{names}: none of its {n} requests was submitted when it was recorded, so there is no load; \
-                 --include-skipped takes them all the same"
+                 use --include-skipped to include them"
             ),
         }));
     };

@@ -178,8 +178,8 @@ fn how_busy(verdict: &Verdict) -> Option<String> {
 }
 
 /// What a replay on a busy machine is worth.
-const BUSY: &str = "  This machine was busy with something else during the replay: the times of the file are as much its \
-                    as the file's.\n  Run the demo again when nothing else runs.\n";
+const BUSY: &str = "  This machine was busy with something else during the replay: the measured times reflect this \
+                    machine's load as much as the file.\n  Run the demo again when nothing else runs.\n";
 
 /// What the distance between the file and its model says.
 fn judgement(distance: f64, is_busy: bool) -> String {
@@ -191,7 +191,7 @@ fn judgement(distance: f64, is_busy: bool) -> String {
     if distance > POOR {
         return format!(
             "  file and model: {scale}: the model does not fit. It is fitted to one half of the replay, and this \
-             replay is short:\n  try --duration 60s, on an otherwise idle disk.\n"
+             replay is short.\n  Use a longer replay (--duration 60s) on an otherwise idle disk.\n"
         );
     }
     format!("  file and model: {scale}: the model answers as the file does.\n")
@@ -200,16 +200,18 @@ fn judgement(distance: f64, is_busy: bool) -> String {
 /// How the array and the file compare: two devices that need not be alike.
 fn array_and_file(array: &Distribution, file: &Distribution) -> Option<String> {
     let median = |of: &Distribution| of.histogram.quantile(0.5).filter(|t| *t > Nanos::ZERO);
-    let ratio = median(array)?.as_secs_f64() / median(file)?.as_secs_f64();
-    let (factor, word) = if ratio >= 1.0 {
-        (ratio, "longer")
-    } else {
-        (1.0 / ratio, "shorter")
+    let (array, file) = (median(array)?.as_secs_f64(), median(file)?.as_secs_f64());
+    let times = |ratio: f64| match significant(ratio, 2) {
+        equal if equal.parse() == Ok(1.0) => None,
+        factor => Some(factor),
     };
-    Some(format!(
-        "  array and file: two different devices; the median of the array is {} times {word}.\n",
-        significant(factor, 2)
-    ))
+    let how = if array >= file {
+        times(array / file).map(|factor| format!("the array's median is {factor} times the file's"))
+    } else {
+        times(file / array).map(|factor| format!("the file's median is {factor} times the array's"))
+    };
+    let how = how.unwrap_or_else(|| "their medians are about the same".to_owned());
+    Some(format!("  array and file: two different devices; {how}.\n"))
 }
 
 /// Fits a model of the file to the first half of its replay, and simulates the same part on it; nothing where the
@@ -428,7 +430,7 @@ mod tests {
         let close = "the model answers as the file does";
         assert!(judgement(0.05, false).contains(close));
         for (distance, is_busy, says) in [
-            (0.3, false, "the model is not close"),
+            (0.3, false, "the model does not fit"),
             (0.05, true, "This machine was busy"),
             (0.892, true, "This machine was busy"),
         ] {
@@ -454,15 +456,21 @@ mod tests {
     }
 
     #[test]
-    fn the_array_is_longer_or_shorter_than_the_file() {
+    fn the_array_and_the_file_are_compared_by_their_medians() {
         let of = |ms: u64| {
             let mut times = Distribution::default();
             (0..100).for_each(|_| times.push(Nanos::from_millis(ms)));
             times
         };
         let text = |array, file| array_and_file(&of(array), &of(file)).unwrap();
-        assert!(text(40, 2).contains("20 times longer"), "{}", text(40, 2));
-        assert!(text(2, 40).contains("20 times shorter"), "{}", text(2, 40));
+        for (array, file, how) in [
+            (40, 2, "the array's median is 20 times the file's"),
+            (2, 40, "the file's median is 20 times the array's"),
+            (7, 7, "their medians are about the same"),
+        ] {
+            let text = text(array, file);
+            assert!(text.ends_with(&format!("; {how}.\n")), "{text}");
+        }
         assert_eq!(array_and_file(&of(1), &Distribution::default()), None);
     }
 }

@@ -197,8 +197,8 @@ impl Room {
         let needed = self.expected * bytes_each;
         match free_space(path) {
             Some(free) if needed > free.get() as f64 / 2.0 => Err(Usage(format!(
-                "{}: the load has about {} requests, which take about {}, and {free} are free there: generate fewer \
-                 (--requests, --duration), write elsewhere, or write it all the same with --force",
+                "{}: the load has about {} requests, which take about {}, but only {free} is free there: generate fewer \
+                 (--requests, --duration), write elsewhere, or use --force",
                 path.display(),
                 grouped(self.expected as u64),
                 Bytes::new(needed as u64),

@@ -114,8 +114,8 @@ impl Repeated {
             span => (((1 << 63) - 1 - last) / span + 1).min(u128::from(MOST_ROUNDS)),
         };
         Err(TraceError::Option(format!(
-            "--repeat is {n}, expected at most {most} rounds of this load, which end before 292 years; or give a \
-             time, such as --repeat 2h"
+            "--repeat is {n}, expected at most {most} rounds of this load, so that the load ends within 292 years; \
+             or give a time, such as --repeat 2h"
         )))
     }
 
