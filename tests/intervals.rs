@@ -73,7 +73,7 @@ fn a_missing_interval_is_explained() {
     let text = one_run(500);
     let mean = line(&text, "mean ");
     assert!(
-        mean.contains("needs 3 200 requests, or --replications"),
+        mean.contains("needs 4 096 requests, or --replications"),
         "{mean}"
     );
 }
@@ -101,6 +101,33 @@ fn times_of_a_column_have_one_unit() {
         assert!(
             units.windows(2).all(|pair| pair[0] == pair[1]),
             "{units:?}\n{text}"
+        );
+    }
+}
+
+#[test]
+fn a_run_that_takes_no_time_has_no_rates() {
+    let scratch = Scratch::new();
+    let text = "[load]\nrequests = 100\nclosed = { outstanding = 1 }\nsize = { blocks = 1 }\nread_share = 0.0\n\
+                [array]\nlevel = 'raid0'\ndisks = 2\n[controller]\ncache = '64MiB'\n[disk]\n\
+                profile = 'seagate-st3500630ns'\n";
+    let path = scratch.file("cached.toml", text);
+    for runs in ["1", "2"] {
+        let run = |more: &[&str]| {
+            let output = iosonar()
+                .args(["sim", "--replications", runs])
+                .args(more)
+                .arg(&path)
+                .output()
+                .unwrap();
+            assert!(output.status.success());
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let printed = run(&[]);
+        assert!(printed.contains("no time passed"), "{printed}");
+        assert!(
+            !printed.contains("NaN") && !printed.contains("inf"),
+            "{printed}"
         );
     }
 }

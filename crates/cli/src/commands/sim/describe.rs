@@ -139,6 +139,9 @@ pub(crate) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
 
 /// How busy the devices were, and how much was in the system and came out of it.
 fn rates(simulation: &Simulation, result: &SimulationResult) -> String {
+    if result.windows.iter().all(|w| w.length() == Nanos::ZERO) {
+        return "  no time passed while requests were measured: there are no rates, averages over time or utilisations\n".to_owned();
+    }
     let mut text = String::new();
     text += &format!("  utilisation   {}\n", percentages(&result.utilisation));
     if simulation.array.is_of_ssds() {
