@@ -11,10 +11,15 @@ const RECORDS: &str = "0 ; 8 ; 8 ; R ; 0 ; 0.001\n\
     1 ; 800 ; 8 ; W ; 0.00005 ; 0\n\
     2 ; 80 ; 8 ; R ; 0 ; 0.5\n";
 
-/// The words of a chart of these records.
+/// The words of a chart of [`RECORDS`].
 fn words(chart: &str, options: &[&str], name: &str) -> String {
+    words_of(RECORDS, chart, options, name)
+}
+
+/// The words of a chart of these records.
+fn words_of(records: &str, chart: &str, options: &[&str], name: &str) -> String {
     let scratch = Scratch::new();
-    let records = scratch.file(name, RECORDS);
+    let records = scratch.file(name, records);
     let out = scratch.path("x.svg");
     let mut plot = iosonar();
     plot.args(["plot", chart]).arg(&records).args(options);
@@ -50,6 +55,26 @@ fn a_verdict_is_that_of_the_limit_that_was_given() {
     assert!(svg.contains("failed: 1 beyond 10 µs, first at 1 s"));
     let svg = words("delay", &["--bad-delay", "1ms"], "x.replay");
     assert!(svg.contains("passed: none beyond 1 ms"));
+}
+
+#[test]
+fn a_failed_request_passes_no_limit_however_short_the_others_were() {
+    let rows: String = (0..999)
+        .map(|i| format!("{i} ; 8 ; 8 ; R ; 0.000001 ; 0.001\n"))
+        .collect();
+    let failed =
+        "INFO: failing block=80 len=8 mode=R start=999.0 delay=0.000001 latency=30.0 errno=5\n";
+    let verdict = |records: &str| {
+        let svg = words_of(records, "sonar", &["--bad-latency", "100ms"], "x.replay");
+        let at = svg.find("passed: ").unwrap();
+        svg[at - 4..].lines().next().unwrap().trim().to_owned()
+    };
+    let passed = verdict(&rows);
+    assert!(passed.ends_with("passed: none beyond 100 ms (max 1 ms)") && !passed.contains("not"));
+    assert_eq!(
+        verdict(&(rows + failed)),
+        "not passed: 1 failed; none of the others beyond 100 ms (max 1 ms)"
+    );
 }
 
 #[test]

@@ -835,6 +835,26 @@ impl Measured {
         parts.join(", ")
     }
 
+    /// How many requests of the load could not be held against a limit of this time, in words: those that did not
+    /// end well, and those whose time was not measured. Empty if there are none.
+    pub(crate) fn without_time(&self, quantity: Quantity) -> String {
+        let mut words = self.failures();
+        let wrong = self.seen.statuses.get(status_name(Status::VerifyFailed));
+        let not_done: u64 = self.seen.statuses.values().sum();
+        let timed = self.reads(quantity).count() + self.writes(quantity).count();
+        let complete = self.seen.records - not_done + wrong.copied().unwrap_or_default();
+        let unmeasured = complete.saturating_sub(timed);
+        if unmeasured > 0 {
+            let separator = if words.is_empty() { "" } else { ", " };
+            let name = quantity.name();
+            words += &format!(
+                "{separator}{} without a measured {name}",
+                grouped(unmeasured)
+            );
+        }
+        words
+    }
+
     /// What must be known before a picture is believed: results that are fake, a load that was changed.
     pub fn warnings(&self) -> Vec<String> {
         let notices = || self.seen.metadata.notices.iter();

@@ -43,6 +43,13 @@ fn records() -> Vec<Record> {
         .collect()
 }
 
+/// What can pass: all of them done.
+fn done_records() -> Vec<Record> {
+    let mut records = records();
+    records.retain(|record| record.outcome.status == Status::Done);
+    records
+}
+
 fn measured(options: &LookOptions) -> Measured {
     let mut look = Look::new("test", needs_of(CATALOGUE), options);
     records().iter().for_each(|record| look.add(record));
@@ -173,15 +180,34 @@ fn a_sonar_diagram_holds_every_request_where_it_belongs() {
     }
 }
 
+/// The charts' verdicts on these records.
+fn limits(records: &[Record], options: &LookOptions, notice: Option<&str>) -> Vec<Limit> {
+    let mut look = Look::new("test", needs_of(CATALOGUE), options);
+    records.iter().for_each(|record| look.add(record));
+    look.about(&Metadata {
+        notices: notice.map(str::to_owned).into_iter().collect(),
+        ..Metadata::default()
+    });
+    let inputs = [look.finish()];
+    let charts = CATALOGUE.iter();
+    charts
+        .flat_map(|entry| entry.charts(&inputs, Arrange::default()))
+        .filter_map(|chart| chart.limit)
+        .collect()
+}
+
+fn bad(milliseconds: u64) -> LookOptions {
+    LookOptions {
+        bad_latency: Some(Nanos::from_millis(milliseconds)),
+        bad_delay: Some(Nanos::from_millis(milliseconds)),
+        ..LookOptions::default()
+    }
+}
+
 #[test]
 fn a_limit_says_whether_it_was_kept_and_since_when_not() {
-    let of = |bad: u64| {
-        let options = LookOptions {
-            bad_latency: Some(Nanos::from_millis(bad)),
-            ..LookOptions::default()
-        };
-        chart("sonar", &[measured(&options)]).limit.unwrap()
-    };
+    let all = done_records();
+    let of = |milliseconds| limits(&all, &bad(milliseconds), None).remove(0);
     let kept = of(60_000);
     assert!(
         kept.is_kept && kept.text.starts_with("passed: none beyond 60 s"),
@@ -194,7 +220,6 @@ fn a_limit_says_whether_it_was_kept_and_since_when_not() {
             .latency
             .is_some_and(|l| l > Nanos::from_millis(10))
     };
-    let all = records();
     let (n, first) = (
         all.iter().filter(beyond).count(),
         all.iter().find(beyond).unwrap(),
@@ -212,34 +237,14 @@ fn a_limit_says_whether_it_was_kept_and_since_when_not() {
 
 #[test]
 fn without_a_limit_there_is_no_verdict_and_fake_figures_pass_none() {
-    let limits = |options: &LookOptions, notice: Option<&str>| -> Vec<Option<Limit>> {
-        let mut look = Look::new("test", needs_of(CATALOGUE), options);
-        records().iter().for_each(|record| look.add(record));
-        look.about(&Metadata {
-            notices: notice.map(str::to_owned).into_iter().collect(),
-            ..Metadata::default()
-        });
-        let inputs = [look.finish()];
-        let charts = CATALOGUE.iter();
-        charts
-            .flat_map(|entry| entry.charts(&inputs, Arrange::default()))
-            .map(|chart| chart.limit)
-            .collect()
-    };
-    let none = limits(&LookOptions::default(), None);
-    assert!(none.len() > 35 && none.iter().all(Option::is_none));
-    for (bad, passes) in [(60_000, true), (10, false)] {
-        let options = LookOptions {
-            bad_latency: Some(Nanos::from_millis(bad)),
-            bad_delay: Some(Nanos::from_millis(bad)),
-            ..LookOptions::default()
-        };
-        let real = limits(&options, None);
-        let real: Vec<&Limit> = real.iter().flatten().collect();
+    let all = done_records();
+    assert!(limits(&all, &LookOptions::default(), None).is_empty());
+    for (milliseconds, passes) in [(60_000, true), (10, false)] {
+        let real = limits(&all, &bad(milliseconds), None);
         assert_eq!(real.len(), 6, "four sonar diagrams, two of delays");
         assert!(real.iter().all(|limit| limit.is_kept == passes));
-        let fake = limits(&options, Some("# FAKE: the page cache answered"));
-        for limit in fake.iter().flatten() {
+        let notice = Some("# FAKE: the page cache answered");
+        for limit in limits(&all, &bad(milliseconds), notice) {
             assert!(
                 !limit.is_kept && !limit.text.contains("passed"),
                 "{}",
@@ -247,6 +252,45 @@ fn without_a_limit_there_is_no_verdict_and_fake_figures_pass_none() {
             );
         }
     }
+}
+
+#[test]
+fn requests_without_an_end_or_a_time_pass_no_limit() {
+    let late = |status| Outcome {
+        status,
+        ..Outcome::done(Nanos::SECOND, Nanos::from_secs(30))
+    };
+    for (outcome, words) in [
+        (late(Status::Error(5)), "1 failed"),
+        (late(Status::Short), "1 short"),
+        (late(Status::Cancelled), "1 cancelled"),
+        (late(Status::VerifyFailed), "1 with wrong content"),
+        (Outcome::untimed(Status::Missed), "1 never started"),
+        (Outcome::untimed(Status::Dropped), "1 dropped"),
+        (Outcome::untimed(Status::Done), "1 without a measured "),
+    ] {
+        let mut all = done_records();
+        all[200].outcome = outcome;
+        let kept = limits(&all, &bad(60_000), None);
+        assert_eq!(kept.len(), 6);
+        for limit in kept {
+            let begins = format!("not passed: {words}");
+            assert!(
+                !limit.is_kept && limit.text.starts_with(&begins),
+                "{}",
+                limit.text
+            );
+            assert!(limit.text.contains("none of the others beyond 60 s"));
+        }
+        for limit in limits(&all, &bad(10), None) {
+            assert!(!limit.is_kept && limit.text.starts_with("failed: "));
+            assert!(limit.text.contains(&format!("; also {words}")));
+        }
+    }
+    // What was left out on purpose was not demanded of the device.
+    let mut all = done_records();
+    all[200].outcome = Outcome::untimed(Status::Skipped);
+    assert!(limits(&all, &bad(60_000), None).iter().all(|l| l.is_kept));
 }
 
 #[test]

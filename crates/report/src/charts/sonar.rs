@@ -19,8 +19,9 @@ fn sonar(input: &Measured, view: View, kind: &str, x: Axis, quantity: Quantity) 
     Some(chart)
 }
 
-/// Whether latencies and delays stayed within what is demanded of them; `None` where nothing is. Figures that
-/// are not those of a device pass nothing.
+/// Whether latencies and delays stayed within what is demanded of them; `None` where nothing is. There is no
+/// pass for figures that are not those of a device, nor while requests failed, never ran or have no measured
+/// time: how long these would have taken is unknown.
 fn limit(input: &Measured, quantity: Quantity) -> Option<Limit> {
     let at = match quantity {
         Quantity::Latency => input.options().bad_latency?,
@@ -30,21 +31,31 @@ fn limit(input: &Measured, quantity: Quantity) -> Option<Limit> {
     let max = input.longest(quantity)?;
     let beyond = input.beyond(quantity);
     let is_fake = input.fakes().next().is_some();
+    let unknown = input.without_time(quantity);
+    let none = if unknown.is_empty() {
+        format!("none beyond {at} (max {max})")
+    } else {
+        format!("{unknown}; none of the others beyond {at} (max {max})")
+    };
     let text = match beyond.first {
-        None if is_fake => {
-            format!("no verdict, the figures are FAKE: none beyond {at} (max {max})")
+        None if is_fake => format!("no verdict, the figures are FAKE: {none}"),
+        None if unknown.is_empty() => format!("passed: {none}"),
+        None => format!("not passed: {none}"),
+        Some(first) => {
+            let first = (first.as_secs_f64() * 1000.0).round() / 1000.0;
+            let count = grouped(beyond.count);
+            let failed = format!("failed: {count} beyond {at}, first at {first} s (max {max})");
+            if unknown.is_empty() {
+                failed
+            } else {
+                format!("{failed}; also {unknown}")
+            }
         }
-        None => format!("passed: none beyond {at} (max {max})"),
-        Some(first) => format!(
-            "failed: {} beyond {at}, first at {} s (max {max})",
-            grouped(beyond.count),
-            (first.as_secs_f64() * 1000.0).round() / 1000.0
-        ),
     };
     Some(Limit {
         at: at.as_secs_f64(),
         text,
-        is_kept: beyond.count == 0 && !is_fake,
+        is_kept: beyond.count == 0 && unknown.is_empty() && !is_fake,
     })
 }
 
