@@ -114,15 +114,78 @@ fn a_byte_order_mark_is_no_comment() {
 }
 
 #[test]
-fn an_info_line_beyond_all_limits_is_a_comment() {
+fn a_message_about_a_request_that_is_damaged_is_an_error_and_any_other_a_comment() {
+    for (line, expected) in [
+        (
+            "INFO: dropping block=18446744073709551615 len=8 mode=W",
+            "x.load:2:22: field 'block' is '18446744073709551615'",
+        ),
+        (
+            "INFO: dropping block=8 len=0 mode=W",
+            "expected a length of at least 1 sector",
+        ),
+        (
+            "INFO: dropping block=8 len=8 mode=W start=18446744073",
+            "field 'start' is '18446744073', expected a time in seconds",
+        ),
+        (
+            "INFO: dropping block=8O len=16 mode=W",
+            "x.load:2:22: field 'block' is '8O', expected a whole number",
+        ),
+        (
+            "INFO: dropping block=80",
+            "x.load:2:24: the line ends before the field 'len'; expected 'INFO: VERB block=SECTOR",
+        ),
+        (
+            "INFO: dropping block=80 len=8",
+            "the line ends before the field 'mode'",
+        ),
+        ("INFO: skipping", "the line ends before the field 'block'"),
+        (
+            "INFO: failing block=80 len=8 mode=X",
+            "field 'mode' is 'X', expected R (read) or W (write)",
+        ),
+        (
+            "INFO: failing block=80 len=8 mode=W err",
+            "field 'message' is 'err'",
+        ),
+        (
+            "INFO: failing block=80 len=8 mode=W errno=five",
+            "field 'errno' is 'five'",
+        ),
+        (
+            "INFO: droqping block=80 len=8 mode=W",
+            "field 'verb' is 'droqping', expected one of dropping, skipping",
+        ),
+        ("INFO: dropping block=8\0 len=8 mode=W", "zero bytes"),
+    ] {
+        let text = format!("1.0 ; 5 ; 8 ; W\n{line}\n2.0 ; 5 ; 8 ; W\n");
+        let error = read_text(&text).unwrap_err().to_string();
+        assert!(
+            error.contains(expected) && error.contains("--lenient"),
+            "{line}: {error}"
+        );
+    }
     for line in [
-        "INFO: dropping block=18446744073709551615 len=8 mode=W",
-        "INFO: dropping block=8 len=0 mode=W",
-        "INFO: dropping block=8 len=8 mode=W start=18446744073",
         "INFO: whatever",
+        "INFO: device=/dev/sdb has blocks=1000 (500 kB).",
+        "INFO: action='main' pid=12 count_submitted=7 real_time=1.000000000",
     ] {
         let records = read_text(&format!("1.0 ; 5 ; 8 ; W\n{line}\n")).unwrap();
         assert_eq!(records.len(), 1, "{line}");
+    }
+}
+
+#[test]
+fn a_message_that_the_input_ends_within_may_be_a_request() {
+    for line in [
+        "INFO: dropping block=80 len=16 mode=W",
+        "INFO: dropping block=80",
+        "INFO: drop",
+        "INFO:",
+    ] {
+        let error = read_text(&format!("1.0 ; 5 ; 8 ; W\n{line}")).unwrap_err();
+        assert!(error.to_string().contains("x.load:2:"), "{line}: {error}");
     }
 }
 

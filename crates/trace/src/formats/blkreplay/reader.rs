@@ -85,11 +85,13 @@ impl Reader {
                 self.lines.check_end(self.lenient, &mut self.metadata)?;
             }
             record
-        } else if let Some(record) = row::is_info(line.bytes)
-            .then(|| Row(line).info(self.last_start))
-            .flatten()
-        {
+        } else if row::is_info(line.bytes) {
+            let record = Row(line).info(self.last_start).map_err(unreadable_row)?;
+            // A message that is cut off may be the beginning of a record.
             self.lines.check_end(self.lenient, &mut self.metadata)?;
+            let Some(record) = record else {
+                return Ok(None);
+            };
             record
         } else {
             return self.between_rows().map(|()| None);
@@ -111,10 +113,10 @@ impl Reader {
             self.is_over = false;
             self.unread = None;
             for _ in 0..std::mem::take(&mut self.unread_lines) {
-                self.metadata.remark(
-                    "lines of text above a repeated header were passed over",
-                    || format!("above line {}", line.number),
-                );
+                self.metadata
+                    .remark("lines of text above a repeated header were skipped", || {
+                        format!("above line {}", line.number)
+                    });
             }
             return Ok(());
         }

@@ -4,10 +4,17 @@ use iosonar_units::{Nanos, Sector, Sectors};
 
 use super::{FAILED, VERBS};
 use crate::error::excerpt;
-use crate::text::{Letters, Line, op_of_letters, unreadable_row};
+use crate::text::{Letters, Line, op_of_letters, unreadable_row, words};
 use crate::{Op, Outcome, Record, Request, Status, TraceError};
 
 const WHOLE_ROW: &str = "'start ; sector ; sectors ; op', then optionally '; delay ; latency'";
+const INFO: &[u8] = b"INFO:";
+const WHOLE_INFO: &str = "'INFO: VERB block=SECTOR len=SECTORS mode=OP', then optionally 'start=', 'delay=', 'latency=' \
+     (seconds) and 'errno='";
+const TIME: &str = "a time in seconds, not negative, below 9 223 372 036, such as 0.009507758";
+const LENGTH: &str = "a length of at least 1 sector";
+const LETTERS: &str =
+    "R (read) or W (write), D (discard) or F (flush), perhaps with the flags A, S, M, F";
 const NAMES: [&str; 6] = ["start", "sector", "sectors", "op", "delay", "latency"];
 /// How the header calls the columns; blkreplay's own words, and ours.
 const HEADER_NAMES: [&[&str]; 6] = [
@@ -41,7 +48,7 @@ pub(super) fn is_damaged(line: &[u8]) -> bool {
             && text.iter().filter(separators).count() >= 3
 }
 
-/// Whether a line between rows may be passed over: it is blank, or marked as a comment (`#`) or as a message
+/// Whether a line between rows may be skipped: it is blank, or marked as a comment (`#`) or as a message
 /// of the peer (`INFO: ...`, `WARNING: ...`).
 pub(super) fn is_comment(line: &[u8]) -> bool {
     let text = line.trim_ascii();
@@ -64,9 +71,18 @@ pub(super) fn is_rule(line: &[u8]) -> bool {
     line.len() >= 20 && (line.iter().all(|&b| b == b'-') || line.iter().all(|&b| b == b'='))
 }
 
-/// Whether the line may stand for a request that a data row cannot hold.
+/// Whether the line is one of the messages that may stand for a request that a data row cannot hold.
 pub(super) fn is_info(line: &[u8]) -> bool {
-    line.starts_with(b"INFO: ")
+    line.trim_ascii_start().starts_with(INFO)
+}
+
+/// Whether the message is about one request: it begins with a known verb, or names a block.
+fn is_of_request(message: &[u8]) -> bool {
+    let mut words = words(message);
+    let verb = words.next().unwrap_or_default();
+    verb == FAILED.as_bytes()
+        || VERBS.iter().any(|(known, _)| known.as_bytes() == verb)
+        || words.any(|word| word.starts_with(b"block="))
 }
 
 /// Whether the line names columns: the first field is a single word of letters (`start`, or the peer's
@@ -162,7 +178,7 @@ impl Row<'_> {
             pushed_back,
         } = fields.op()?;
         if sectors.get() == 0 && op != Op::Flush {
-            return Err(self.wrong(2, length_at, "a length of at least 1 sector"));
+            return Err(self.wrong(2, length_at, LENGTH));
         }
         let mut times = [None; 2];
         for (i, time) in times.iter_mut().enumerate() {
@@ -203,56 +219,86 @@ impl Row<'_> {
         })
     }
 
-    /// The record that an `INFO:` line tells of, if it is one of the known ones. `previous` is the
-    /// start of the row before: the peer's lines have none of their own.
-    pub(super) fn info(&self, previous: Nanos) -> Option<Record> {
-        let text = std::str::from_utf8(self.0.bytes).ok()?;
-        let mut words = text.trim().strip_prefix("INFO: ")?.split_ascii_whitespace();
-        let verb = words.next()?;
+    /// The record that an `INFO:` line holds; `None` if the line is a message about anything but a request.
+    /// `previous` is the start of the row before: the peer's lines have none of their own.
+    pub(super) fn info(&self, previous: Nanos) -> Result<Option<Record>, TraceError> {
+        let bytes = self.0.bytes.trim_ascii();
+        let message = &bytes[INFO.len().min(bytes.len())..];
+        self.0.check_text()?;
+        if !is_of_request(message) {
+            return Ok(None);
+        }
+        let mut words = words(message);
+        let verb = words.next().unwrap_or_default();
         let mut record = Record::default();
-        record.request.start = previous;
-        let (mut has_block, mut has_length, mut errno) = (false, false, 0);
+        let (mut sector, mut sectors, mut start, mut letters, mut errno) =
+            (None, None, previous, None, 0);
         for word in words {
-            let (key, value) = word.split_once('=')?;
+            let (key, value) = match word.iter().position(|&b| b == b'=') {
+                Some(at) => (&word[..at], &word[at + 1..]),
+                None => return Err(self.0.wrong("message", word, WHOLE_INFO)),
+            };
             match key {
-                "block" => {
-                    record.request.sector = Sector::new(value.parse().ok()?);
-                    has_block = true;
+                b"block" => sector = Some(self.info_number("block", value, (1 << 63) - 1)?),
+                b"len" => {
+                    sectors = Some(self.info_number("len", value, u64::from(u32::MAX))? as u32);
                 }
-                "len" => {
-                    record.request.sectors = Sectors::new(value.parse().ok()?);
-                    has_length = true;
+                b"mode" => {
+                    let known = op_of_letters(value);
+                    letters = Some(known.ok_or_else(|| self.0.wrong("mode", value, LETTERS))?);
                 }
-                "mode" => {
-                    let letters = op_of_letters(value.as_bytes())?;
-                    (record.request.op, record.request.flags) = (letters.op, letters.flags);
-                    record.outcome.pushed_back = letters.pushed_back;
+                b"start" => start = self.info_time("start", value)?,
+                b"delay" => record.outcome.delay = Some(self.info_time("delay", value)?),
+                b"latency" => record.outcome.latency = Some(self.info_time("latency", value)?),
+                b"errno" => {
+                    errno = self.info_number("errno", value, u64::from(u16::MAX))? as u16;
                 }
-                "start" => record.request.start = value.parse().ok()?,
-                "delay" => record.outcome.delay = Some(value.parse().ok()?),
-                "latency" => record.outcome.latency = Some(value.parse().ok()?),
-                "errno" => errno = value.parse().ok()?,
-                _ => return None,
+                _ => return Err(self.0.wrong("message", word, WHOLE_INFO)),
             }
         }
-        record.outcome.status = if verb == FAILED {
+        let missing = |field| self.0.missing(field, WHOLE_INFO);
+        let sector = sector.ok_or_else(|| missing("block"))?;
+        let sectors = sectors.ok_or_else(|| missing("len"))?;
+        let letters = letters.ok_or_else(|| missing("mode"))?;
+        if sectors == 0 && letters.op != Op::Flush {
+            return Err(self.0.wrong("len", message, LENGTH));
+        }
+        record.outcome.status = if verb == FAILED.as_bytes() {
             Status::Error(errno)
         } else {
-            VERBS.iter().find(|(v, _)| *v == verb)?.1
+            let known = VERBS.iter().find(|(v, _)| v.as_bytes() == verb);
+            known.ok_or_else(|| self.0.wrong("verb", verb, verbs()))?.1
         };
-        // The same limits as in a data row: beyond them it is no record of ours or the peer's.
-        let Request {
-            sector,
-            sectors,
+        record.outcome.pushed_back = letters.pushed_back;
+        record.request = Request {
             start,
-            op,
-            ..
-        } = record.request;
-        let possible = sector.get() < 1 << 63
-            && (sectors.get() > 0 || op == Op::Flush)
-            && start.get() < 1 << 63;
-        (has_block && has_length && possible).then_some(record)
+            sector: Sector::new(sector),
+            sectors: Sectors::new(sectors),
+            op: letters.op,
+            flags: letters.flags,
+            ..record.request
+        };
+        Ok(Some(record))
     }
+
+    fn info_number(&self, field: &str, value: &[u8], most: u64) -> Result<u64, TraceError> {
+        self.0.number_up_to(field, value, most)
+    }
+
+    fn info_time(&self, field: &str, value: &[u8]) -> Result<Nanos, TraceError> {
+        let text = std::str::from_utf8(value).unwrap_or_default();
+        match text.parse::<Nanos>() {
+            Ok(time) if time.get() < 1 << 63 => Ok(time),
+            _ => Err(self.0.wrong(field, value, TIME)),
+        }
+    }
+}
+
+/// The verbs of messages that stand for requests.
+#[cold]
+fn verbs() -> String {
+    let known = VERBS.iter().map(|(verb, _)| *verb).chain([FAILED]);
+    format!("one of {}", known.collect::<Vec<_>>().join(", "))
 }
 
 /// Goes through the fields of a row from left to right.
@@ -317,14 +363,12 @@ impl Fields<'_> {
     /// Seconds with any number of decimals.
     #[inline]
     fn time(&mut self, column: usize) -> Result<Nanos, TraceError> {
-        const EXPECTED: &str =
-            "a time in seconds, not negative, below 9 223 372 036, such as 0.009507758";
         self.skip_blanks();
         let begin = self.at;
         if begin == self.line.0.bytes.len() {
             return Err(self.missing(column));
         }
-        let wrong = |line: &Row<'_>| Err(line.wrong(column, begin, EXPECTED));
+        let wrong = |line: &Row<'_>| Err(line.wrong(column, begin, TIME));
         let (seconds, whole_digits) = self.digits();
         let (mut nanos, mut fraction_digits) = (0, 0);
         if self.line.0.bytes.get(self.at) == Some(&b'.') {
@@ -393,12 +437,7 @@ impl Fields<'_> {
         if begin == self.line.0.bytes.len() {
             return Err(self.missing(3));
         }
-        op_of_letters(&self.line.0.bytes[begin..self.at]).ok_or_else(|| {
-            self.line.wrong(
-                3,
-                begin,
-                "R (read) or W (write), D (discard) or F (flush), perhaps with the flags A, S, M, F",
-            )
-        })
+        op_of_letters(&self.line.0.bytes[begin..self.at])
+            .ok_or_else(|| self.line.wrong(3, begin, LETTERS))
     }
 }
