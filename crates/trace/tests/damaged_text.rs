@@ -138,7 +138,7 @@ fn the_summary_of_the_peer_may_stand_behind_a_rule_and_rows_may_not() {
         let twice = format!("{whole}{whole}");
         let (rows, _) = read("x.replay", twice.as_bytes(), lenient).unwrap();
         assert_eq!(rows, 4);
-        // All that is between the rows is passed over, and no row.
+        // All that is between the rows is skipped, and no row.
         let without_header = format!("{whole}{row}{row}");
         match read("x.replay", without_header.as_bytes(), lenient) {
             Ok((rows, _)) => assert!(lenient && rows == 4),
@@ -299,6 +299,25 @@ fn a_quote_that_nothing_closes_is_an_error() {
     // A quote within a field that is not quoted is text.
     let inch = "time_ns,sector,sectors,op,name\n0,8,8,read,5.25\"\n1,8,8,read,b\n";
     assert_eq!(read("x.csv", inch.as_bytes(), false).unwrap().0, 2);
+}
+
+#[test]
+fn a_quote_that_nothing_closes_does_not_take_the_whole_file() {
+    let mut csv = "time_ns,sector,sectors,op,name\n0,8,8,read,a\n1,8,8,read,\"b\n".to_owned();
+    csv.extend((2..150_000).map(|i| format!("{i},8,8,read,c\n")));
+    assert!(csv.len() > 2 << 20);
+    for lenient in [false, true] {
+        let error = read("x.csv", csv.as_bytes(), lenient).unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.contains("x.csv:3: a quoted field") && error.contains("within 1048576 bytes"),
+            "{error}"
+        );
+    }
+    // Long, but closed; and many of them, which are no longer together.
+    let field = format!("\"{}\"", "b, \"\"c\"\"\n".repeat(60_000));
+    let long = format!("time_ns,sector,sectors,op,name\n0,8,8,read,{field}\n1,8,8,read,{field}\n");
+    assert_eq!(read("x.csv", long.as_bytes(), false).unwrap().0, 2);
 }
 
 #[test]

@@ -203,6 +203,23 @@ impl Reader {
         })
     }
 
+    /// The error for a row that could not be taken from the input. Beyond such a row nothing is known, so that it
+    /// cannot be skipped either.
+    #[cold]
+    fn read_error(&self, error: csv::Error) -> TraceError {
+        if !self.csv.get_ref().is_quoted_too_long() {
+            return csv_error(&self.path, error);
+        }
+        let line = self.row.position().map_or(0, csv::Position::line);
+        TraceError::Damaged {
+            place: crate::error::Place::of(&self.path, line),
+            problem: format!(
+                "a quoted field that begins in this row is not closed within {LONGEST} bytes, expected a '\"' \
+                 behind it: correct the row"
+            ),
+        }
+    }
+
     fn record(&mut self) -> Result<(Record, Option<Nanos>), TraceError> {
         let line = Line {
             bytes: &[],
@@ -266,13 +283,19 @@ enum Within {
     Quote,
 }
 
-/// Fails at a line that is no line of text (more than a mebibyte without an end), and knows how the input
-/// ends.
+/// No line is longer, nor is a quoted field, which may hold line ends: a quote that nothing closes would take all
+/// that follows into memory.
+const LONGEST: usize = 1 << 20;
+
+/// Fails at a line or a quoted field that is no text (more than a mebibyte without an end), and knows how the
+/// input ends.
 struct Watched<R> {
     input: R,
     delimiter: u8,
     length: usize,
     within: Within,
+    /// The bytes since the quote that began the current field.
+    quoted: usize,
     ended: bool,
     last: u8,
 }
@@ -284,6 +307,7 @@ impl<R> Watched<R> {
             delimiter,
             length: 0,
             within: Within::Start,
+            quoted: 0,
             ended: false,
             last: b'\n',
         }
@@ -292,6 +316,11 @@ impl<R> Watched<R> {
     /// Whether the input has ended within a quoted field.
     fn ends_quoted(&self) -> bool {
         self.ended && self.within == Within::Quoted
+    }
+
+    /// Whether the current field is quoted and longer than any.
+    fn is_quoted_too_long(&self) -> bool {
+        self.within == Within::Quoted && self.quoted > LONGEST
     }
 
     /// Refuses `row` if the input ends within it: the row that is at hand when the end has been seen is the
@@ -335,6 +364,10 @@ impl<R> Watched<R> {
             return;
         }
         for &byte in bytes {
+            if within == Within::Start {
+                self.quoted = 0;
+            }
+            self.quoted += 1;
             within = match (within, byte) {
                 (Within::Start | Within::Quote, b'"') => Within::Quoted,
                 (Within::Quoted, b'"') => Within::Quote,
@@ -355,10 +388,16 @@ impl<R: std::io::Read> std::io::Read for Watched<R> {
             Some(end) => n - end,
             None => self.length + n,
         };
-        if self.length > 1 << 20 {
+        if self.length > LONGEST {
             return Err(std::io::Error::new(
                 std::io::ErrorKind::InvalidData,
                 "a line of more than 1048576 bytes, expected lines of text",
+            ));
+        }
+        if self.is_quoted_too_long() {
+            return Err(std::io::Error::new(
+                std::io::ErrorKind::InvalidData,
+                "a quoted field of more than 1048576 bytes",
             ));
         }
         Ok(n)
@@ -389,7 +428,7 @@ impl TraceReader for Reader {
         batch.clear();
         while batch.len() < Batch::ROWS {
             let more = self.csv.read_byte_record(&mut self.row);
-            if !more.map_err(|e| csv_error(&self.path, e))? {
+            if !more.map_err(|e| self.read_error(e))? {
                 break;
             }
             match self.record() {
