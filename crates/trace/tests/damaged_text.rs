@@ -321,6 +321,45 @@ fn a_quote_that_nothing_closes_does_not_take_the_whole_file() {
 }
 
 #[test]
+fn half_a_row_of_blkparse_is_an_error_whatever_is_in_it() {
+    let row = "8,0  3  1  0.009507758  697  Q  W 223490 + 88 [kworker/0:1]\n";
+    for damaged in [
+        "W 223490 + 88 [kworker/0:1]\n",
+        "kworker/0:1]\n",
+        "Q  W 223490 + 88 [a: b]\n",
+        "CPU: 8,0\n",
+        "Reads 8,0: 3\n",
+    ] {
+        let text = format!("{row}{damaged}{row}");
+        let error = complaint("blkparse.txt", text.as_bytes());
+        assert!(
+            error.starts_with("blkparse.txt:2:") && error.contains("--lenient"),
+            "{error}"
+        );
+        let (rows, remarks) = read("blkparse.txt", text.as_bytes(), true).unwrap();
+        assert_eq!((rows, remarks[0].count), (2, 1), "{damaged}");
+    }
+}
+
+#[test]
+fn the_summary_of_blkparse_is_skipped() {
+    let row = "8,0  3  1  0.009507758  697  Q  W 223490 + 88 [fio]\n";
+    let summary = "CPU0 (sda):\n Reads Queued:         963,     3852KiB\t Writes Queued:           0,        0KiB\n \
+         Read Dispatches:      963,     3852KiB\t Write Dispatches:        0,        0KiB\n Reads Requeued:         \
+         0\t\t Writes Requeued:         0\n Reads Completed:      963,     3852KiB\t Writes Completed:        0,    \
+             0KiB\n Read Merges:            0,        0KiB\t Write Merges:            0,        0KiB\n Read depth:   \
+                   1        \t Write depth:             0\n PC Reads Queued:        0,        0KiB\t PC Writes \
+         Queued:        0,        0KiB\n PC Read Disp.:          4,        0KiB\t PC Write Disp.:          0,        \
+         0KiB\n PC Reads Req.:          0\t\t PC Writes Req.:         0\n PC Reads Compl.:        4\t\t PC Writes \
+         Compl.:        0\n IO unplugs:           963        \t Timer unplugs:           0\n\nCPU1 (sda):\nTotal \
+         (sda):\n\nThroughput (R/W): 11,165KiB/s / 0KiB/s\nEvents (sda): 6,741 entries\nSkips: 0 forward (0 -   0.0%)\n\
+         Input file sda.blktrace.0 added\n";
+    let text = format!("Input file sda.blktrace.0 added\n{row}{row}{summary}");
+    let (rows, remarks) = read("blkparse.txt", text.as_bytes(), false).unwrap();
+    assert_eq!((rows, remarks.len()), (2, 0), "{remarks:?}");
+}
+
+#[test]
 fn lost_events_are_reported() {
     let line = |time: &str| {
         format!("fio-697 [003] d..1 {time}: block_rq_issue: 8,0 R 4096 () 53758080 + 8 [fio]\n")
@@ -332,7 +371,9 @@ fn lost_events_are_reported() {
     );
     let (_, remarks) = read("trace.txt", text.as_bytes(), false).unwrap();
     assert!(
-        remarks.iter().any(|r| r.what.contains("lost")),
+        remarks
+            .iter()
+            .any(|r| r.what == "gaps in the recording: events were lost (buffers too small)"),
         "{remarks:?}"
     );
 }

@@ -11,7 +11,7 @@ use crate::{Metadata, Source, TraceError};
 const BUFFER: usize = 256 * 1024;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// What is expected where the input ends within a row.
-pub(crate) const NO_LINE_END: &str = "a line end behind the last row: without one the file may be cut off \
+pub(crate) const NO_LINE_END: &str = "a line end after the last row: without one the file may be cut off \
      within it; if the row is whole, add a line end, or read the row as it is with --lenient";
 /// The remark on a row that was read although the input ends within it.
 pub(crate) const TAKEN_CUT: &str =

@@ -6,7 +6,9 @@
 use super::event::{Action, Event};
 use super::format_string::FormatString;
 use super::pairing::Paired;
-use super::text_events::{EventFields, EventLines, TextEvents, error_in_brackets, is_summary};
+use super::text_events::{
+    EventFields, EventLines, TextEvents, error_in_brackets, is_other_action, is_summary,
+};
 use crate::text::{Line, whole, words};
 use crate::{Format, ReadOptions, Source, TraceError, TraceReader};
 
@@ -93,8 +95,7 @@ impl EventLines for Plain {
             return Err(line.missing("action", SHAPE));
         }
         let Some(action) = Action::of_letter(action) else {
-            // Remappings, plugs, messages and the like have one to three letters.
-            return if action.len() <= 3 && action.iter().all(u8::is_ascii_alphabetic) {
+            return if is_other_action(action) {
                 Ok(None)
             } else {
                 Err(line.wrong(

@@ -1,7 +1,7 @@
 //! The `-f` format of `blkparse`, used the other way round: to read what it wrote.
 
 use super::event::{Action, Event, errno_of, op_of_event};
-use super::text_events::{EventLines, device, is_summary};
+use super::text_events::{EventLines, device, is_message, is_other_action, is_summary};
 use crate::TraceError;
 use crate::text::{Line, decimal, whole};
 
@@ -124,8 +124,10 @@ fn incomplete(format: &str, what: &str) -> TraceError {
 
 impl EventLines for FormatString {
     fn event(&mut self, line: &Line<'_>) -> Result<Option<Event>, TraceError> {
+        // What blkparse prints in the same way whatever its format is.
+        let is_around = || is_summary(line.bytes) || is_message(line.bytes);
         let Some(values) = self.values(line.bytes) else {
-            return if is_summary(line.bytes) {
+            return if is_around() {
                 Ok(None)
             } else {
                 Err(line.wrong(
@@ -140,7 +142,15 @@ impl EventLines for FormatString {
             found.map_or(&[][..], |(_, value)| value)
         };
         let Some(action) = Action::of_letter(value(b'a')) else {
-            return Ok(None);
+            return if is_other_action(value(b'a')) || is_around() {
+                Ok(None)
+            } else {
+                Err(line.wrong(
+                    "%a",
+                    value(b'a'),
+                    "the letters of an action, such as Q, D or C",
+                ))
+            };
         };
         let seconds = line.time("%T", value(b'T'), 1_000_000_000)?.get();
         // Nanoseconds with leading zeros, cut or not: a fraction.
@@ -216,7 +226,30 @@ mod tests {
             (event.time, event.sector, event.sectors),
             (1_009_507_758, 223_490, 8)
         );
-        assert!(format.event(&line(b"CPU0 (8,0):")).unwrap().is_none());
+        // What blkparse itself prints around them, with -s and -v, and a message of the scheduler.
+        for around in [
+            &b"CPU0 (8,0):"[..],
+            b"Total (sda):",
+            b" Reads Queued:         963,     3852KiB\t Writes Queued:           0,        0KiB",
+            b" PC Reads Compl.:        0\t\t PC Writes Compl.:        0",
+            b" Allocation wait:        0        \t Allocation wait:         0",
+            b"Throughput (R/W): 11,165KiB/s / 0KiB/s",
+            b"Events (one): 6,741 entries",
+            b"Skips: 0 forward (0 -   0.0%)",
+            b"Input file one.blktrace.0 added",
+            b"complete not found for (8,0): 123",
+            b"  8,0    3        0     0.009507758   697  m   N cfq697S / alloced: 1",
+        ] {
+            assert!(format.event(&line(around)).unwrap().is_none());
+        }
+        for damaged in [
+            &b"kworker/0:1; 0.0 ; 0.0"[..],
+            b"W 223490 + 88 [kworker/0:1]",
+            b"Qkworker/0:1;      1.009507758 ;       223490 ;    8 ;  WS ; 0.0 ; 0.0",
+            b"223490; 8:0 ; 1 ; 8 ; WS",
+        ] {
+            assert!(format.event(&line(damaged)).is_err());
+        }
         assert!(FormatString::new("%a %T").is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::event::{Action, Event, Events, errno_of, op_of_event};
 use crate::error::excerpt;
-use crate::text::{Line, Lines, skipped, unreadable_row};
+use crate::text::{Line, Lines, skipped, unreadable_row, words};
 use crate::{Metadata, Source, TraceError};
 
 /// What makes events of lines.
@@ -56,7 +56,7 @@ impl<P: EventLines> Events for TextEvents<P> {
                     }
                     if memchr::memmem::find(line.bytes, b"EVENTS]").is_some() {
                         self.metadata.remark(
-                            "times events were lost while recording: its buffers were too small",
+                            "gaps in the recording: events were lost (buffers too small)",
                             || format!("line {}: {}", line.number, excerpt(line.bytes)),
                         );
                     }
@@ -84,13 +84,59 @@ impl<P: EventLines> Events for TextEvents<P> {
     }
 }
 
+/// How the lines of blkparse's summary begin, those of each process (`-s`) and the remarks of `-v` included.
+const SUMMARY: [&[u8]; 22] = [
+    b"Reads Queued:",
+    b"Read Dispatches:",
+    b"Reads Requeued:",
+    b"Reads Completed:",
+    b"Read Merges:",
+    b"Read depth:",
+    b"PC Reads Queued:",
+    b"PC Read Disp.:",
+    b"PC Reads Req.:",
+    b"PC Reads Compl.:",
+    b"IO unplugs:",
+    b"Allocation wait:",
+    b"Dispatch wait:",
+    b"Completion wait:",
+    b"Throughput (R/W):",
+    b"Total (",
+    b"Events (",
+    b"Skips:",
+    b"Input file ",
+    b"merge not found for (",
+    b"issue not found for (",
+    b"complete not found for (",
+];
+
 /// Whether a line of blkparse is one of its summary (`CPU0 (8,0):`, ` Reads Queued: ...`), or names an input.
 pub(super) fn is_summary(line: &[u8]) -> bool {
     let text = line.trim_ascii();
+    let of_processor = || {
+        let number = text.strip_prefix(b"CPU")?;
+        let digits = number.iter().take_while(|b| b.is_ascii_digit()).count();
+        let device = number[digits..].strip_prefix(b" (")?;
+        Some(digits > 0 && device.ends_with(b"):"))
+    };
     text.is_empty()
         || text.starts_with(b"#")
-        || text.starts_with(b"Input file ")
-        || text[0].is_ascii_alphabetic() && text.contains(&b':')
+        || SUMMARY.iter().any(|begin| text.starts_with(begin))
+        || of_processor() == Some(true)
+}
+
+/// Whether the line is a message that was written into the recording: blkparse prints it in the same way
+/// whatever `-f` says.
+pub(super) fn is_message(line: &[u8]) -> bool {
+    let mut fields = words(line);
+    let has_device = fields.next().is_some_and(|device| device.contains(&b','));
+    has_device && fields.nth(4) == Some(b"m") && fields.next() == Some(b"N")
+}
+
+/// Whether the action is one that has nothing to do with requests: remappings, plugs, messages and the like
+/// have one to three letters.
+pub(super) fn is_other_action(action: &[u8]) -> bool {
+    (1..=3).contains(&action.len()) && action.iter().all(u8::is_ascii_alphabetic)
 }
 
 /// The fields of a line that has to do with a request.
