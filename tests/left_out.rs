@@ -148,6 +148,35 @@ fn a_load_like_records_is_like_what_was_done() {
 }
 
 #[test]
+fn a_chart_of_what_was_demanded_has_what_was_left_out_where_it_is_included() {
+    let scratch = Scratch::new();
+    let records = records(&scratch);
+    // The mean of a series of the chart, in requests per second; `None` if it is not there.
+    let mean = |series: &str, options: &[&str]| {
+        let plot = iosonar()
+            .args(["plot", "throughput-intended", "--sort", "-q", "--data", "-"])
+            .arg(&records)
+            .args(options)
+            .output()
+            .unwrap();
+        assert!(plot.status.success(), "{}", err(&plot));
+        let csv = out(&plot);
+        let rows = csv.lines().map(|row| row.split(',').collect::<Vec<_>>());
+        let values: Vec<f64> = rows
+            .filter(|fields| fields[1] == series)
+            .filter_map(|fields| fields[3].parse().ok())
+            .collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    // 200 reads and 400 writes in 0.3 s.
+    assert_eq!(mean("writes", &[]), None);
+    let writes = mean("writes", &["--include-skipped"]).unwrap();
+    assert!((writes / 1333.0 - 1.0).abs() < 0.1, "{writes}");
+    let reads = mean("reads", &["--include-skipped"]).unwrap();
+    assert!((reads / 667.0 - 1.0).abs() < 0.1, "{reads}");
+}
+
+#[test]
 fn rates_are_of_what_was_done() {
     let scratch = Scratch::new();
     let records = records(&scratch);

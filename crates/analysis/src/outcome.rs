@@ -31,6 +31,7 @@ pub struct OutcomeMetrics {
     by_size: BTreeMap<u32, [Distribution; 2]>,
     untimed: u64,
     not_done: u64,
+    include_skipped: bool,
     sweep: Sweep,
     in_flight: u64,
     completions: u64,
@@ -78,6 +79,7 @@ impl OutcomeMetrics {
             by_size: BTreeMap::new(),
             untimed: 0,
             not_done: 0,
+            include_skipped: false,
             sweep: Sweep::default(),
             in_flight: 0,
             completions: 0,
@@ -94,6 +96,14 @@ impl OutcomeMetrics {
             group_length: activity.group,
             rows: 0,
         }
+    }
+
+    /// Whether requests that were left out on purpose count as demanded; without this they do not, as the device
+    /// never saw them.
+    #[must_use]
+    pub fn include_skipped(mut self, include_skipped: bool) -> Self {
+        self.include_skipped = include_skipped;
+        self
     }
 
     /// Adds a record. They come sorted by intended start.
@@ -118,8 +128,7 @@ impl OutcomeMetrics {
         self.not_done += u64::from(outcome.status != Status::Done);
         let Some(latency) = outcome.latency else {
             self.untimed += 1;
-            // What was left out on purpose was not demanded of the device.
-            if outcome.status != Status::Skipped {
+            if self.include_skipped || outcome.status != Status::Skipped {
                 self.timeline.demanded(request, None);
             }
             return;

@@ -441,7 +441,8 @@ impl Look {
                 group: options.group,
                 ..ActivityOptions::default()
             };
-            Box::new(OutcomeMetrics::new(Timeline::adaptive(), activity))
+            let metrics = OutcomeMetrics::new(Timeline::adaptive(), activity);
+            Box::new(metrics.include_skipped(options.include_unsubmitted))
         };
         Self {
             name: name.to_owned(),
