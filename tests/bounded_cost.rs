@@ -6,18 +6,23 @@ use std::time::{Duration, Instant};
 
 use scratch::{Scratch, err, iosonar, out, sim};
 
-/// Of a test on a busy machine; each of these takes a second or less.
-const SOON: Duration = Duration::from_secs(40);
+/// What takes longer hangs; how long it may take is a matter of the test.
+const HANGS: Duration = Duration::from_secs(200);
 
 fn run(arguments: &[&str]) -> std::process::Output {
-    let begin = Instant::now();
-    let output = iosonar()
+    iosonar()
         .args(arguments)
-        .timeout(SOON)
+        .timeout(HANGS)
         .output()
-        .unwrap_or_else(|e| panic!("{arguments:?}: {e}"));
-    assert!(begin.elapsed() < SOON, "{arguments:?}");
-    output
+        .unwrap_or_else(|e| panic!("{arguments:?}: {e}"))
+}
+
+/// How long it takes on this machine, which must succeed.
+fn time_of(arguments: &[&str]) -> Duration {
+    let begin = Instant::now();
+    let output = run(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", err(&output));
+    begin.elapsed()
 }
 
 fn load(rows: impl Iterator<Item = (f64, u64, u64)>) -> String {
@@ -29,23 +34,41 @@ fn load(rows: impl Iterator<Item = (f64, u64, u64)>) -> String {
     text
 }
 
+/// Times are compared with that of an ordinary load on the same machine at the same moment. Page by page, the
+/// requests of a terabyte took 27 to 90 times as long; each second, the gap 2 to 4 times.
 #[test]
 fn requests_of_a_terabyte_and_gaps_of_centuries_are_analysed_soon() {
     let scratch = Scratch::new();
-    let large = load((0..50).map(|i| (f64::from(i) * 0.1, u64::from(i as u32) << 20, 1 << 31)));
-    let apart = load([(0.0, 0, 8), (9e9, 800, 8)].into_iter());
-    for (name, text) in [("large.load", large), ("apart.load", apart)] {
-        let input = scratch.file(name, text);
-        let input = input.to_str().unwrap();
-        let page = scratch.path("x.html");
-        let picture = scratch.path("x.svg");
-        for arguments in [
-            vec!["analyze", input],
-            vec!["plot", "sparsity", input, "-o", picture.to_str().unwrap()],
-            vec!["report", input, "-o", page.to_str().unwrap()],
-        ] {
-            let output = run(&arguments);
-            assert!(output.status.success(), "{arguments:?}: {}", err(&output));
+    let file = |name: &str, text: String| scratch.file(name, text).to_str().unwrap().to_owned();
+    let rows = (0..200_000_u64).map(|i| (i as f64 * 1e-4, i * 0x9e37_79b9 % (1 << 33), 8));
+    let ordinary = file("ordinary.load", load(rows));
+    let rows = (0..50).map(|i| (f64::from(i) * 0.1, u64::from(i as u32) << 20, 1 << 31));
+    let large = file("large.load", load(rows));
+    let apart = file("apart.load", load([(0.0, 0, 8), (9e9, 800, 8)].into_iter()));
+    let out = |name: &str| scratch.path(name).to_str().unwrap().to_owned();
+    let (picture, page, like) = (out("x.svg"), out("x.html"), out("like.load"));
+    for (command, options) in [
+        (&["analyze"][..], &[][..]),
+        (&["plot", "sparsity"], &["-o", &picture]),
+        (&["report"], &["-o", &page]),
+        (&["generate", "like"], &["-o", &like]),
+    ] {
+        let time = |input: &str| time_of(&[command, &[input], options].concat());
+        let usual = time(&ordinary);
+        for (input, most) in [(&large, 12 * usual), (&apart, usual)] {
+            if command[0] == "generate" && *input == apart {
+                // Two requests are too few to be like.
+                continue;
+            }
+            // Once more where the machine was busy with something else.
+            let mut times = Vec::new();
+            while times.len() < 3 && times.iter().all(|time| *time > most) {
+                times.push(time(input));
+            }
+            assert!(
+                times.iter().any(|time| *time <= most),
+                "{command:?} {input}: {times:?}, where {usual:?} is usual"
+            );
         }
     }
 }
@@ -60,11 +83,9 @@ fn the_rebuild_ends_with_the_load() {
          [controller]\ncache = '64MiB'\ndestage_above = 0.5\ndestage_below = 0.25\n[rebuild]\n\
          [disk]\nprofile = 'seagate-st3500630ns'\n",
     );
-    let begin = Instant::now();
     let output = sim(&scenario, &[]);
     assert!(output.status.success(), "{}", err(&output));
-    assert!(begin.elapsed() < SOON);
-    // The load takes 5 s, all of the rebuild 38 hours: what there was time for is reported.
+    // The load takes 5 s, all of the rebuild 38 hours: what there was time for is reported, and no more simulated.
     let text = out(&output);
     assert!(
         text.contains(" of 3 815 520 stripes in 5.") && text.contains("hours at this pace"),
@@ -135,6 +156,7 @@ fn a_load_that_is_repeated_for_ever_is_replayed_for_as_long_as_it_may() {
             "--engine",
             "simulate",
             "--skip-writes",
+            "--json",
             "--max-runtime",
             "1",
             "--repeat",
@@ -150,8 +172,22 @@ fn a_load_that_is_repeated_for_ever_is_replayed_for_as_long_as_it_may() {
         "{}",
         err(&endless)
     );
+    // It may be reported as ended early.
     let long = replay("1000000000");
-    assert_ne!(long.status.code(), Some(2), "{}", err(&long));
+    assert!(matches!(long.status.code(), Some(0 | 3)), "{}", err(&long));
+    let summary: serde_json::Value = serde_json::from_str(&out(&long)).unwrap();
+    let figure = |name: &str| {
+        let metrics = summary["metrics"].as_array().unwrap();
+        let found = metrics.iter().find(|m| m["name"] == name);
+        found.and_then(|m| m["value"].as_f64()).unwrap() as u64
+    };
+    // Five rounds of 20 and a part of the sixth begin in the second, every other request a write.
+    let (requests, skipped) = (figure("requests"), figure("skipped"));
+    assert!((100..=120).contains(&requests), "{requests}");
+    assert!((48..=60).contains(&skipped), "{skipped}");
+    let completed = figure("completed") + figure("missed") + figure("cancelled");
+    assert_eq!(completed + skipped, requests);
+    assert!(figure("completed") > 10, "more than one round");
 }
 
 #[test]
