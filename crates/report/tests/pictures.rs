@@ -268,11 +268,13 @@ fn numbers(element: &str, name: &str) -> Vec<f64> {
 
 #[test]
 fn no_line_of_an_svg_lies_outside_the_plotting_area() {
+    let (mut drawn, mut elements) = (0, 0);
     for (what, charts) in pictures() {
         let charts: Vec<&Chart> = charts.iter().collect();
         let Ok(layouts) = layout(&charts, SMALL) else {
             continue;
         };
+        drawn += 1;
         let text = |svg: Vec<u8>| String::from_utf8(svg).unwrap();
         let whole = text(render(&charts, Format::Svg, SMALL, Theme::Light).unwrap());
         let frame = text(render_frame(&charts, Format::Svg, SMALL, Theme::Light).unwrap());
@@ -282,6 +284,7 @@ fn no_line_of_an_svg_lies_outside_the_plotting_area() {
         );
         let frame: std::collections::HashSet<&str> = frame.lines().collect();
         for element in whole.lines().filter(|line| !frame.contains(line)) {
+            elements += 1;
             // Half the thickness of a line lies on each side of it.
             let half = numbers(element, "stroke-width")
                 .first()
@@ -316,4 +319,5 @@ fn no_line_of_an_svg_lies_outside_the_plotting_area() {
             }
         }
     }
+    assert!(drawn > 200 && elements > 10 * drawn, "{drawn} {elements}");
 }
