@@ -142,8 +142,8 @@ addEventListener("load", () => wait(() => document.documentElement.dataset.ready
 }));
 </script>"#;
 
-#[test]
-fn in_a_browser_the_page_loads_without_errors_and_zooms() {
+/// What a probe writes down about a page; `None` if there is no browser here.
+fn probed(dir: &Scratch, page: &str, probe: &str) -> Option<serde_json::Value> {
     let browsers = ["chromium", "chromium-browser", "google-chrome"];
     let Some(browser) = browsers.into_iter().find(|b| {
         Command::new(b)
@@ -152,19 +152,13 @@ fn in_a_browser_the_page_loads_without_errors_and_zooms() {
             .is_ok_and(|o| o.status.success())
     }) else {
         eprintln!("skipped: there is no browser here");
-        return;
+        return None;
     };
-    let dir = Scratch::new();
-    let records = records(&dir);
-    let page = page_of(
-        iosonar().arg("report").arg(&records),
-        &dir.path("page.html"),
-    );
     // The probe comes before the page's own script.
     let probed = dir.path("probed.html");
     fs::write(
         &probed,
-        page.replacen("<body>", &format!("<body>{PROBE}"), 1),
+        page.replacen("<body>", &format!("<body>{probe}"), 1),
     )
     .unwrap();
     let run = Command::new("timeout")
@@ -192,12 +186,84 @@ fn in_a_browser_the_page_loads_without_errors_and_zooms() {
         .output()
         .unwrap();
     let dom = String::from_utf8_lossy(&run.stdout).into_owned();
-    let told = String::from_utf8_lossy(&run.stderr).into_owned();
+    let errors = String::from_utf8_lossy(&run.stderr).into_owned();
     let Some((_, rest)) = dom.split_once("data-result=\"") else {
-        panic!("the page did not come to its end: {told}");
+        panic!("the page did not come to its end: {errors}");
     };
     let result = rest.split('"').next().unwrap().replace("&quot;", "\"");
-    let result: serde_json::Value = serde_json::from_str(&result).unwrap();
+    Some(serde_json::from_str(&result).unwrap())
+}
+
+/// Puts lines with short pieces on the first chart, and counts in how many places each is seen.
+const LINES_PROBE: &str = r#"<script>
+addEventListener("load", () => {
+  const wait = () => document.documentElement.dataset.ready ? probe() : setTimeout(wait, 20);
+  const probe = () => {
+    const view = window.iosonar.views.find((v) => v.chart.x.time), [from, to] = view.x, [low, high] = view.y;
+    const y = view.chart.y.log ? Math.sqrt(low * high) : (low + high) / 2, places = [];
+    for (const width of [0, 0.0005, 0.003, 0.009, 0.02]) for (const shape of ["both", "one"]) {
+      const of = (turn, colour, at) => {
+        const x = [], ys = [];
+        for (let i = 0; i < 14; i++) {
+          const begin = from + (to - from) * (0.02 + 0.06 * i + at);
+          x.push(begin, begin + width * (to - from));
+          ys.push(y, null);
+        }
+        return { kind: "line", name: colour, colour, steps: true, dash: turn ? [12, 12, 12] : null,
+          dot: turn ? 2.5 : 4, together: true, x, y: ys };
+      };
+      view.chart.marks = [of(0, "read", 0), of(1, "write", shape === "both" ? 0 : 0.03)];
+      view.isSeen = true;
+      view.draw();
+      const { width: w, height: h } = view.canvas, data = view.canvas.getContext("2d").getImageData(0, 0, w, h).data;
+      for (const is of [(r, b) => b > r + 60, (r, b) => r > b + 60]) {
+        let count = 0, before = false;
+        for (let i = 0; i < w; i++) {
+          let here = false;
+          for (let j = 0; j < h; j++) here ||= is(data[4 * (j * w + i)], data[4 * (j * w + i) + 2]);
+          if (here && !before) count++;
+          before = here;
+        }
+        places.push(count);
+      }
+    }
+    document.body.dataset.result = JSON.stringify(places);
+  };
+  wait();
+});
+</script>"#;
+
+#[test]
+fn in_a_browser_lines_that_may_coincide_are_all_seen_however_short_their_pieces_are() {
+    let dir = Scratch::new();
+    let records = records(&dir);
+    let page = page_of(
+        iosonar().arg("report").arg(&records),
+        &dir.path("page.html"),
+    );
+    let Some(places) = probed(&dir, &page, LINES_PROBE) else {
+        return;
+    };
+    let places: Vec<u64> = serde_json::from_value(places).unwrap();
+    assert_eq!(places.len(), 20);
+    for (i, seen) in places.iter().enumerate() {
+        // Wide pieces that coincide share their dashes.
+        let least = if i >= 16 { 6 } else { 14 };
+        assert!(*seen >= least, "{i}: {places:?}");
+    }
+}
+
+#[test]
+fn in_a_browser_the_page_loads_without_errors_and_zooms() {
+    let dir = Scratch::new();
+    let records = records(&dir);
+    let page = page_of(
+        iosonar().arg("report").arg(&records),
+        &dir.path("page.html"),
+    );
+    let Some(result) = probed(&dir, &page, PROBE) else {
+        return;
+    };
     let number = |name: &str| {
         result[name]
             .as_f64()

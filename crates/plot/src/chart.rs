@@ -129,6 +129,8 @@ pub struct Line {
     pub shape: Shape,
     /// Whether, and how, it is broken.
     pub dash: Option<Dash>,
+    /// Which of how many lines that may coincide it is, counted from 0; `(0, 0)` if it is alone.
+    pub turn: (usize, usize),
 }
 
 /// How a line is broken, in pixels of a picture of the usual size.
@@ -166,6 +168,31 @@ impl Dash {
             off: length * (of - 1) as f64,
             phase: length * turn as f64,
         })
+    }
+
+    /// The same in a picture of another size, in whole pixels.
+    #[must_use]
+    pub(crate) fn zoomed(self, zoom: f64) -> Self {
+        Self {
+            on: (self.on * zoom).round().max(1.0),
+            off: (self.off * zoom).round().max(1.0),
+            phase: (self.phase * zoom).round(),
+        }
+    }
+
+    /// The same behind a way of this length that it has gone along already.
+    #[must_use]
+    pub(crate) fn behind(self, way: f64) -> Self {
+        Self {
+            phase: (self.phase - way).rem_euclid(self.on + self.off),
+            ..self
+        }
+    }
+
+    /// How much of a way of this length is drawn.
+    pub(crate) fn covered(self, length: f64) -> f64 {
+        let pieces = self.pieces(length).into_iter();
+        pieces.map(|(from, to)| to - from).sum()
     }
 
     /// The dashes on a way of this length: from, to.
@@ -302,7 +329,19 @@ impl Line {
     #[must_use]
     pub fn in_turn(mut self, turn: usize, of: usize) -> Self {
         self.dash = Dash::in_turn(self.dash, turn, of);
+        self.turn = (turn, of);
         self
+    }
+
+    /// The radius of its dots, in pixels of a picture of the usual size: of several lines that may coincide, each
+    /// has smaller dots than those below it, so that all of them stay visible.
+    pub fn dot(&self) -> f64 {
+        const RADIUS: f64 = 2.5;
+        let (turn, of) = self.turn;
+        let above = of.saturating_sub(turn + 1) as f64;
+        // Not more than so large, however many there are.
+        let border = if of > 5 { 6.0 / (of - 1) as f64 } else { 1.5 };
+        RADIUS + border * above
     }
 
     /// What it is called.

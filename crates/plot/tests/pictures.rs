@@ -296,6 +296,65 @@ fn a_picture_too_small_for_a_chart_is_refused() {
     }
 }
 
+/// Windows of a day that are far apart, as wide as `width`: at each of these minutes, a value.
+fn busy(minutes: &[u32], width: f64, value: f64) -> Vec<(f64, f64)> {
+    let windows = minutes.iter().flat_map(|minute| {
+        let from = f64::from(*minute) * 60.0;
+        [(from, value), (from + width, f64::NAN)]
+    });
+    let day = (86_400.0, f64::NAN);
+    windows.chain([day]).collect()
+}
+
+/// In how many places, apart from each other along the x axis, this colour is seen.
+fn places(picture: &image::RgbImage, colour: [u8; 3]) -> usize {
+    let is_in = |x: u32| (0..picture.height()).any(|y| picture.get_pixel(x, y).0 == colour);
+    let columns: Vec<bool> = (0..picture.width()).map(is_in).collect();
+    columns.windows(2).filter(|w| !w[0] && w[1]).count()
+}
+
+#[test]
+fn lines_in_turn_are_all_seen_however_short_their_pieces_are() {
+    // The colours of the first three curves on white.
+    let colours = [[0, 114, 178], [213, 94, 0], [0, 158, 115]];
+    let minutes: Vec<u32> = (0..14).map(|i| 20 + i * 100).collect();
+    let apart = |turn: u32| -> Vec<u32> { minutes.iter().map(|m| m + 30 * turn).collect() };
+    for of in 1..4_u32 {
+        // From less than a pixel to a few dashes.
+        for width in [1.0, 60.0, 300.0, 900.0, 1500.0, 4000.0] {
+            for is_same in [true, false] {
+                let line = |turn: u32| {
+                    let at = if is_same {
+                        minutes.clone()
+                    } else {
+                        apart(turn)
+                    };
+                    let colour = Colour::Curve(turn as usize);
+                    let value = if is_same {
+                        50.0
+                    } else {
+                        50.0 + 10.0 * f64::from(turn)
+                    };
+                    let line = Line::steps("", colour, busy(&at, width, value));
+                    Mark::Line(line.in_turn(turn as usize, of as usize))
+                };
+                let mut chart = lines();
+                chart.marks = (0..of).map(line).collect();
+                let picture = pixels(&chart);
+                for turn in 0..of as usize {
+                    let seen = places(&picture, colours[turn]);
+                    // Wide pieces that coincide share their dashes.
+                    let least = if is_same && width > 60.0 { 6 } else { 14 };
+                    assert!(
+                        seen >= least,
+                        "line {turn} of {of}, {width} s, {is_same}: {seen}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn what_lies_on_the_border_is_seen() {
     let orange = |p: &image::Rgb<u8>| p.0[0] > 200 && p.0[2] < 60;

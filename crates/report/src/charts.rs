@@ -152,8 +152,10 @@ fn over_time_where(
                 values.push((last + covered, value));
             }
             let line = if inputs.len() > 1 {
-                let label = format!("{}: {}", input.name, figure.label);
-                let line = Line::steps(&label, Colour::Curve(i), values);
+                let name = format!("{}: {}", input.name, figure.label);
+                // One entry in the legend stands for several percentiles.
+                let label = if figure.label.is_empty() { "" } else { &name };
+                let line = Line::steps(label, Colour::Curve(i), values).named(&name);
                 let line = if k == 0 { line } else { line.dashed() };
                 // Inputs with the same load have the same curves.
                 line.in_turn(i, inputs.len())
@@ -161,7 +163,7 @@ fn over_time_where(
                 let line = Line::steps(figure.label, figure.colour, values);
                 // What was asked for and what was done are mostly the same: both must be seen.
                 let is_above = figure.colour == Colour::Demanded;
-                if is_above { line.dashed() } else { line }
+                line.in_turn(usize::from(is_above), 2)
             };
             chart.marks.push(Mark::Line(line));
         }

@@ -95,15 +95,51 @@ pub(super) fn draw_line<B: DrawingBackend>(
     line: &Line,
 ) -> Result<(), PlotError> {
     let colour = frame.palette().rgb(line.colour());
+    let mut way = 0.0;
     for piece in pieces(frame, &line.points, line.shape) {
-        if let [only] = piece[..] {
-            // One point is no line, and still must be seen.
-            dot(area, frame, only, 2.5, colour)?;
+        let length = length(&piece);
+        let dash = line.dash.map(|dash| dash.zoomed(frame.zoom).behind(way));
+        way += length;
+        // One point is no line, and still must be seen; so must what (nearly) no dash falls on, and what a dot of a line
+        // above would cover.
+        let is_dot = piece.len() == 1
+            || line.turn.1 > 1 && length < 2.0 * line.dot() * frame.zoom
+            || dash.is_some_and(|dash| dash.covered(length) < 2.0 * frame.zoom);
+        if is_dot {
+            let within = match frame.plot.clip().path(&piece) {
+                within if within.is_empty() => piece,
+                mut within => within.swap_remove(0),
+            };
+            dot(area, frame, middle(&within), line.dot(), colour)?;
         } else {
-            draw_path(area, frame, &piece, (2.0, line.dash), colour)?;
+            draw_path(area, frame, &piece, (2.0, dash), colour)?;
         }
     }
     Ok(())
+}
+
+fn distance(a: Pixel, b: Pixel) -> f64 {
+    f64::from(b.0 - a.0).hypot(f64::from(b.1 - a.1))
+}
+
+fn length(path: &[Pixel]) -> f64 {
+    let ends = path.windows(2);
+    ends.map(|ends| distance(ends[0], ends[1])).sum()
+}
+
+/// The pixel half the way along a path.
+fn middle(path: &[Pixel]) -> Pixel {
+    let mut way = 0.5 * length(path);
+    for ends in path.windows(2) {
+        let step = distance(ends[0], ends[1]);
+        if way <= step {
+            let share = if step > 0.0 { way / step } else { 0.0 };
+            let between = |a: i32, b: i32| a + (f64::from(b - a) * share).round() as i32;
+            return (between(ends[0].0, ends[1].0), between(ends[0].1, ends[1].1));
+        }
+        way -= step;
+    }
+    path[path.len() - 1]
 }
 
 /// Draws what of a path lies in the plotting area, with its whole thickness.
@@ -119,7 +155,7 @@ fn draw_path<B: DrawingBackend>(
     // What lies on the border is drawn within it.
     let inner = clip.inset((width + 1) / 2);
     let parts = match dash {
-        Some(dash) => dashes(path, dash, frame.zoom),
+        Some(dash) => dashes(path, dash),
         None => vec![path.to_vec()],
     };
     for part in parts {
@@ -159,23 +195,14 @@ fn dot<B: DrawingBackend>(
 }
 
 /// Cuts a path into dashes.
-fn dashes(path: &[Pixel], dash: Dash, zoom: f64) -> Vec<Vec<Pixel>> {
-    let length = |ends: &[Pixel]| {
-        let (dx, dy) = (ends[1].0 - ends[0].0, ends[1].1 - ends[0].1);
-        f64::from(dx).hypot(f64::from(dy))
-    };
-    let whole: f64 = path.windows(2).map(length).sum();
-    let dash = Dash {
-        on: (dash.on * zoom).round().max(1.0),
-        off: (dash.off * zoom).round().max(1.0),
-        phase: (dash.phase * zoom).round(),
-    };
+fn dashes(path: &[Pixel], dash: Dash) -> Vec<Vec<Pixel>> {
+    let whole = length(path);
     let mut pieces = dash.pieces(whole).into_iter().peekable();
     let mut parts = Vec::new();
     let mut part = Vec::new();
     let mut way = 0.0;
     for ends in path.windows(2) {
-        let (a, b, end) = (ends[0], ends[1], way + length(ends));
+        let (a, b, end) = (ends[0], ends[1], way + distance(ends[0], ends[1]));
         let at = |place: f64| {
             let share = if end > way {
                 (place - way) / (end - way)
@@ -358,6 +385,7 @@ pub(super) fn draw_limit<B: DrawingBackend>(
         on: 14.0,
         ..Dash::USUAL
     };
+    let dash = dash.zoomed(frame.zoom);
     draw_path(area, frame, &path, (2.0, Some(dash)), colour)
 }
 
@@ -373,9 +401,9 @@ mod tests {
             off: 6.0,
             phase,
         };
-        let parts = dashes(&path, dash(0.0), 1.0);
+        let parts = dashes(&path, dash(0.0));
         assert_eq!(parts, [vec![(0, 0), (9, 0)], vec![(12, 3), (12, 12)]]);
-        let parts = dashes(&path, dash(6.0), 1.0);
+        let parts = dashes(&path, dash(6.0));
         assert_eq!(
             parts,
             [vec![(6, 0), (12, 0), (12, 3)], vec![(12, 9), (12, 12)]]

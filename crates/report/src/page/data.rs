@@ -197,6 +197,8 @@ fn of_line(line: &Line) -> Value {
         "colour": line.colour().name(),
         "steps": line.shape == Shape::Steps,
         "dash": line.dash.map(|dash| [dash.on, dash.off, dash.phase]),
+        "dot": line.dot(),
+        "together": line.turn.1 > 1,
         "x": points.iter().map(|p| place(p.0)).collect::<Vec<_>>(),
         "y": points.iter().map(|p| short(p.1)).collect::<Vec<_>>(),
     })

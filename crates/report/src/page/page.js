@@ -521,42 +521,62 @@
       return mark.kinds.map((_, k) => k).sort((a, b) => mark.kinds[b].count - mark.kinds[a].count);
     }
 
-    // A path through the points, in steps where they are windows; a gap where a value is missing.
-    path(g, p, xs, ys, steps) {
-      let open = false, last = 0;
+    // The pieces of a path through the points, in steps where they are windows: a gap where a value is missing.
+    pieces(p, xs, ys, steps) {
+      const pieces = [];
+      let piece = null, last = 0;
       const least = this.y[0];
       for (let i = 0; i < xs.length; i++) {
         const x = xs[i] === null ? NaN : this.px(p, xs[i]);
         if (ys[i] === null || Number.isNaN(x)) {
-          if (open && steps) g.lineTo(x, last);
-          open = false;
+          if (piece && steps && !Number.isNaN(x)) piece.push([x, last]);
+          piece = null;
           continue;
         }
         const y = this.py(p, this.chart.y.log && ys[i] <= 0 ? least : ys[i]);
-        if (!open) g.moveTo(x, y);
-        else {
-          if (steps) g.lineTo(x, last);
-          g.lineTo(x, y);
-        }
-        open = true;
+        if (!piece) pieces.push(piece = []);
+        else if (steps) piece.push([x, last]);
+        piece.push([x, y]);
         last = y;
       }
+      return pieces;
     }
 
+    // The dashes go on from piece to piece. A piece that (nearly) none falls on is a dot, as is one point, and what a dot
+    // of a line above would cover.
     line(g, p, mark) {
-      g.strokeStyle = colourOf(mark.colour);
+      g.strokeStyle = g.fillStyle = colourOf(mark.colour);
       g.lineWidth = 2;
-      if (mark.dash) {
-        g.setLineDash([mark.dash[0], mark.dash[1]]);
-        g.lineDashOffset = -mark.dash[2];
-      }
-      g.beginPath();
-      this.path(g, p, mark.x, mark.y, mark.steps);
       // A mitre would reach beyond the end of a spike.
       g.lineJoin = "bevel";
-      g.stroke();
+      const [on, off, phase] = mark.dash || [1, 0, 0], period = on + off;
+      if (mark.dash) g.setLineDash([on, off]);
+      else g.beginPath();
+      const dots = [];
+      let way = 0;
+      for (const piece of this.pieces(p, mark.x, mark.y, mark.steps)) {
+        let length = 0;
+        for (let i = 1; i < piece.length; i++)
+          length += Math.hypot(piece[i][0] - piece[i - 1][0], piece[i][1] - piece[i - 1][1]);
+        const from = (((way - phase) % period) + period) % period;
+        way += length;
+        const drawn = Math.max(0, Math.min(on - from, length)) + Math.max(0, from + length - period);
+        if (length === 0 || (mark.dash && drawn < 2) || (mark.together && length < 2 * mark.dot)) {
+          const [a, b] = [piece[0], piece[piece.length - 1]];
+          dots.push([(a[0] + b[0]) / 2, (a[1] + b[1]) / 2]);
+          continue;
+        }
+        if (mark.dash) {
+          g.lineDashOffset = from;
+          g.beginPath();
+        }
+        piece.forEach(([x, y], i) => (i ? g.lineTo(x, y) : g.moveTo(x, y)));
+        if (mark.dash) g.stroke();
+      }
+      if (!mark.dash) g.stroke();
       g.setLineDash([]);
       g.lineDashOffset = 0;
+      for (const [x, y] of dots) g.fillRect(x - mark.dot, y - mark.dot, 2 * mark.dot, 2 * mark.dot);
     }
 
     band(g, p, mark) {
