@@ -132,6 +132,9 @@ fn the_summary_of_the_peer_may_stand_behind_a_rule_and_rows_may_not() {
     );
     let above = format!("Copyright: somebody\n\nINFO: dry_run=1\n{rule}{header}");
     let whole = format!("{above}{row}{row}{summary}");
+    // What was in flight when the peer had read its input.
+    let late = format!("{above}{row}{rule}{row}{row}{summary}");
+    assert_eq!(read("x.replay", late.as_bytes(), false).unwrap().0, 3);
     for lenient in [false, true] {
         let (rows, _) = read("x.replay", whole.as_bytes(), lenient).unwrap();
         assert_eq!(rows, 2);
@@ -143,7 +146,7 @@ fn the_summary_of_the_peer_may_stand_behind_a_rule_and_rows_may_not() {
         match read("x.replay", without_header.as_bytes(), lenient) {
             Ok((rows, _)) => assert!(lenient && rows == 4),
             Err(error) => assert!(
-                !lenient && error.to_string().contains("x.replay:8:"),
+                !lenient && error.to_string().contains("x.replay:9:"),
                 "{error}"
             ),
         }

@@ -128,6 +128,10 @@ impl Reader {
                 Ok(())
             };
         }
+        // The peer rules this line when it has read its input; requests in flight are still to come below it.
+        if row::is_rule(line.bytes) && line.bytes[0] == b'-' {
+            return Ok(());
+        }
         let error = Row(line).no_row();
         if row::is_rule(line.bytes) {
             if !self.lenient {
