@@ -341,8 +341,8 @@ fn lines_in_turn_are_all_seen_however_short_their_pieces_are() {
                 let mut chart = lines();
                 chart.marks = (0..of).map(line).collect();
                 let picture = pixels(&chart);
-                for turn in 0..of as usize {
-                    let seen = places(&picture, colours[turn]);
+                for (turn, colour) in colours.iter().enumerate().take(of as usize) {
+                    let seen = places(&picture, *colour);
                     // Wide pieces that coincide share their dashes.
                     let least = if is_same && width > 60.0 { 6 } else { 14 };
                     assert!(
