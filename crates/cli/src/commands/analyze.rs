@@ -104,7 +104,8 @@ fn measure(
             block: args.block,
             peak: args.peak,
         },
-    );
+    )
+    .include_skipped(include_unsubmitted);
     let mut by = args.by.as_deref().map(ByKey::new);
     let mut batch = Batch::default();
     // What nobody measured costs nothing.
