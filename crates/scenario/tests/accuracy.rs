@@ -19,8 +19,14 @@ const FAMILIES: [Family; 6] = [
     Family::Batches,
 ];
 
-/// How many scenarios of each family and band are drawn; of some there is no estimate.
-const SCENARIOS: u64 = 40;
+/// How many scenarios of a family are drawn in each band; of some there is no estimate.
+fn scenarios(family: Family) -> u64 {
+    match family {
+        // The quickest, and of the most kinds.
+        Family::ForkJoin => 200,
+        _ => 40,
+    }
+}
 
 /// The upper ends of the bands of utilisation.
 const BANDS: [f64; 4] = [0.2, 0.4, 0.6, 0.75];
@@ -73,7 +79,17 @@ fn of(family: Family, stream: &mut Stream) -> (String, String) {
     );
     let mut shape = match family {
         Family::RpoJoin => format!("size = {{ blocks = {} }}\n", 2 + stream.below(5)),
-        Family::ForkJoin | Family::Batches => match stream.below(3) {
+        Family::ForkJoin | Family::Batches => match stream.below(4) {
+            1 => {
+                let (large, share) = (
+                    2 + stream.below(11),
+                    pick(stream, &[0.25, 0.5, 0.75, 0.875]),
+                );
+                let rest = 1.0 - share;
+                format!(
+                    "size = {{ table = [{{ blocks = 1, share = {share} }}, {{ blocks = {large}, share = {rest} }}] }}\n"
+                )
+            }
             0 => format!(
                 "size = {{ geometric_mean_blocks = {:.1} }}\n",
                 1.5 + 3.0 * stream.uniform()
@@ -117,6 +133,11 @@ fn of(family: Family, stream: &mut Stream) -> (String, String) {
             array += &option(stream, "transfer_memory", &["one-per-request"]);
         }
         Family::ForkJoin | Family::RpoJoin => {}
+    }
+    // Reads among writes, where no write is of a partial stripe.
+    let has_no_parity = !array.contains("raid5") && !array.contains("raid6");
+    if matches!(family, Family::ForkJoin | Family::Batches) && has_no_parity {
+        shape += &format!("read_share = {:?}\n", pick(stream, &[0.0, 0.2, 0.5, 1.0]));
     }
     let disk = match chance(stream, 0.5) {
         true => "seagate-st3500630ns".to_owned(),
@@ -301,11 +322,16 @@ fn several_sizes_are_several_whatever_their_accesses() {
 }
 
 #[test]
-#[ignore = "prints the table of accuracies; takes minutes"]
+#[ignore = "prints the table of accuracies, or those of the family IOSONAR_FAMILY; takes minutes"]
 fn measure_accuracies() {
-    for family in FAMILIES {
+    let only = std::env::var("IOSONAR_FAMILY").ok();
+    let is_wanted = |family: &Family| {
+        only.as_ref()
+            .is_none_or(|only| *only == format!("{family:?}"))
+    };
+    for family in FAMILIES.into_iter().filter(is_wanted) {
         for (band, utilisation) in BANDS.into_iter().enumerate() {
-            let compared: Vec<Compared> = (0..SCENARIOS)
+            let compared: Vec<Compared> = (0..scenarios(family))
                 .into_par_iter()
                 .filter_map(|number| compare(family, band, number))
                 .collect();

@@ -43,7 +43,7 @@ impl Family {
 }
 
 /// How far an approximation is off in scenarios of a family up to a utilisation of the busiest disk: the largest error
-/// that was measured, and a quarter more, for the next scenario may be worse than all before.
+/// that was measured, and half as much again, for the next scenario may be worse than all before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Accuracy {
     /// The family.
@@ -75,10 +75,10 @@ const fn row(
 }
 
 /// Factor by which the stated errors exceed the measured ones.
-const MARGIN: f64 = 1.25;
+const MARGIN: f64 = 1.5;
 
 /// The largest errors that were measured, rounded up to half a percent.
-const MEASURED: [Accuracy; 20] = [
+const MEASURED: [Accuracy; 21] = [
     row(Family::StripeWrites, 0.2, 0.025, Some(0.040), 40),
     row(Family::StripeWrites, 0.4, 0.035, Some(0.030), 40),
     row(Family::StripeWrites, 0.6, 0.040, Some(0.065), 40),
@@ -93,12 +93,13 @@ const MEASURED: [Accuracy; 20] = [
     row(Family::RpoJoin, 0.2, 0.055, None, 35),
     row(Family::RpoJoin, 0.4, 0.110, None, 30),
     row(Family::RpoJoin, 0.6, 0.170, None, 31),
-    row(Family::ForkJoin, 0.2, 0.040, Some(0.030), 40),
-    row(Family::ForkJoin, 0.4, 0.040, Some(0.065), 40),
-    row(Family::ForkJoin, 0.6, 0.075, Some(0.070), 40),
-    row(Family::ForkJoin, 0.75, 0.060, Some(0.140), 40),
-    row(Family::Batches, 0.2, 0.075, Some(0.050), 40),
-    row(Family::Batches, 0.4, 0.155, Some(0.065), 40),
+    row(Family::ForkJoin, 0.2, 0.060, Some(0.060), 200),
+    row(Family::ForkJoin, 0.4, 0.085, Some(0.120), 200),
+    row(Family::ForkJoin, 0.6, 0.165, Some(0.095), 200),
+    row(Family::ForkJoin, 0.75, 0.200, Some(0.140), 200),
+    row(Family::Batches, 0.2, 0.160, Some(0.080), 40),
+    row(Family::Batches, 0.4, 0.160, Some(0.100), 40),
+    row(Family::Batches, 0.6, 0.160, Some(0.100), 40),
 ];
 
 /// The most disks of an array, and the largest mean batch, that were measured.
@@ -179,8 +180,8 @@ mod tests {
             let mean = |row: Accuracy, utilisation| {
                 Accuracy::of(row.family, utilisation).map(|of| of.mean)
             };
-            assert_eq!(mean(first, 0.0), Some(1.25 * first.mean));
-            assert_eq!(mean(last, last.utilisation), Some(1.25 * last.mean));
+            assert_eq!(mean(first, 0.0), Some(MARGIN * first.mean));
+            assert_eq!(mean(last, last.utilisation), Some(MARGIN * last.mean));
             assert_eq!(Accuracy::of(last.family, last.utilisation + 0.01), None);
             assert!(rows.iter().all(|row| row.scenarios >= 20 && row.mean < 0.5));
         }

@@ -155,6 +155,11 @@ impl ArrayTheory<'_> {
                 .iter()
                 .map(move |(p, pattern)| (share * p, pattern))
         });
+        // Of stripes that depend on each other also what takes place without waits is an estimate.
+        let is_simple = |class: &Class| class.patterns.iter().all(|(_, p)| p.is_simple());
+        if !classes.iter().all(is_simple) {
+            return;
+        }
         let mut lower = 0.0;
         for (share, pattern) in self.kinds(all, &|model, disk| model.group(disk)) {
             let mut slowest = self.alone(pattern).mean();

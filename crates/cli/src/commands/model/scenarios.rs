@@ -306,7 +306,7 @@ fn accuracy_in_words(accuracy: Option<Accuracy>) -> String {
         None => String::new(),
     };
     format!(
-        "mean within {}{p99} (largest error in {} simulated scenarios plus 25 %: {}, utilisation up to {})",
+        "mean within {}{p99} (largest error in {} simulated scenarios plus half of it: {}, utilisation up to {})",
         percent(of.mean),
         of.scenarios,
         of.family.name(),
