@@ -15,8 +15,8 @@ pub enum AnalyticError {
     },
     /// The queue is so long that it cannot be computed.
     #[error(
-        "too near to saturation, with a load of {load:.4}: the queue is too long to be computed; lower the rate, or \
-         simulate it"
+        "waits are too long to be computed, at a load of {load:.4}: it is near saturation, or services or batches vary \
+         too much; simulate it"
     )]
     NearSaturation {
         /// The offered load.
