@@ -28,7 +28,12 @@ pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Output>> {
             file,
             flate2::Compression::default(),
         ))),
-        Some("zst") => Ok(Box::new(zstd::stream::write::Encoder::new(file, 3)?)),
+        Some("zst") => {
+            let mut encoder = zstd::stream::write::Encoder::new(file, 3)?;
+            // Unlike gzip, it has none unless asked: a damaged file would be read as another one.
+            encoder.include_checksum(true)?;
+            Ok(Box::new(encoder))
+        }
         _ => Ok(Box::new(file)),
     }
 }

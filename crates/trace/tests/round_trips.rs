@@ -6,8 +6,8 @@ use std::path::Path;
 
 use common::{Row, all_of, any_row, batch_of, ios_bytes};
 use iosonar_trace::{
-    Flags, Metadata, Op, Outcome, ReadOptions, TraceError, TraceReader, WriteOptions, formats,
-    input, output,
+    Batch, Flags, Metadata, Op, Outcome, ReadOptions, Record, Request, TraceError, TraceReader,
+    WriteOptions, formats, input, output,
 };
 use iosonar_units::{Nanos, Sector, Sectors};
 use proptest::prelude::*;
@@ -328,4 +328,43 @@ fn devices_of_a_binary_file_are_known_before_their_records() {
             .len(),
         70_000
     );
+}
+
+#[test]
+fn a_flipped_bit_in_a_compressed_trace_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["x.load.zst", "x.load.gz"] {
+        let path = directory.path().join(name);
+        let mut writer = output::create(&path, &Metadata::default()).unwrap();
+        let mut batch = Batch::default();
+        for i in 0..20_u64 {
+            batch.push(&Record {
+                request: Request {
+                    start: Nanos::new(i * 1_000_003),
+                    sector: Sector::new(i * i * 7919 % 100_003),
+                    sectors: Sectors::new(8),
+                    ..Request::default()
+                },
+                ..Record::default()
+            });
+        }
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        let rows = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            let mut reader = input::open(&path)?;
+            all_of(&mut *reader)
+        };
+        let expected = rows(&whole).unwrap();
+        assert_eq!(expected.len(), 20);
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1 << (at % 8);
+            // Some bits mean nothing, such as those of the time in the header of gzip.
+            if let Ok(read) = rows(&damaged) {
+                assert_eq!(read, expected, "{name}: byte {at}");
+            }
+        }
+    }
 }
