@@ -381,3 +381,81 @@ fn lost_events_are_reported() {
         "{remarks:?}"
     );
 }
+
+#[test]
+fn two_events_in_one_line_are_an_error() {
+    let issue = |t, sector| {
+        format!(" f-1 [000] ..... 1.0{t}0: block_rq_issue: 8,0 R 4096 () {sector} + 8 [f]")
+    };
+    let complete = |t, sector| {
+        format!(" x-0 [000] ..... 1.0{t}0: block_rq_complete: 8,0 R () {sector} + 8 be,0,4 [0]")
+    };
+    let events = [issue(1, 8), complete(2, 8), issue(3, 16), complete(4, 16)];
+    let whole = format!("{}\n", events.join("\n"));
+    assert_eq!(read("t.txt", whole.as_bytes(), false).unwrap(), (2, vec![]));
+    for joined in [0, 1, 2] {
+        // The first event of the joined line is whole, or cut in its length.
+        for cut in 0..=40 {
+            let mut lines = events.to_vec();
+            let first = lines[joined].clone();
+            lines[joined] = format!("{}{}", &first[..first.len() - cut], lines[joined + 1]);
+            lines.remove(joined + 1);
+            let text = format!("{}\n", lines.join("\n"));
+            let error = complaint("t.txt", text.as_bytes());
+            assert!(
+                error.starts_with(&format!("t.txt:{}:", joined + 1)) && error.contains("--lenient"),
+                "{cut}: {error}"
+            );
+        }
+    }
+    let row = |time: &str, action: &str, name: &str| {
+        format!("8,0  3  1  {time}  697  {action}  W 223490 + 88 [{name}]")
+    };
+    for (first, second) in [
+        (row("0.1", "Q", "f"), row("0.2", "C", "0")),
+        (row("0.1", "C", "0"), row("0.2", "Q", "f")),
+    ] {
+        let text = format!("{first}\n{second}\n{first}  {second}\n");
+        let error = complaint("blkparse.txt", text.as_bytes());
+        assert!(error.starts_with("blkparse.txt:3:"), "{error}");
+    }
+    let header = "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n";
+    let row = "0.1 a b 1 sda R 8 4096 0.5";
+    let text = format!("{header}{row}\n{row} {row}\n");
+    let error = complaint("biosnoop.txt", text.as_bytes());
+    assert!(
+        error.starts_with("biosnoop.txt:3:") && error.contains("--lenient"),
+        "{error}"
+    );
+    let (rows, remarks) = read("biosnoop.txt", text.as_bytes(), true).unwrap();
+    assert_eq!((rows, remarks[0].count), (1, 1));
+}
+
+#[test]
+fn the_cut_name_of_an_event_is_an_error() {
+    let event =
+        |t: u32| format!(" f-1 [000] ..... {t}.5: block_rq_issue: 8,0 R 4096 () {t} + 8 [f]\n");
+    for cut in [
+        " f-1 [000] ..... 1.7:",
+        " f-1 [000] ..... 1.7: b",
+        " f-1 [000] ..... 1.7: block_rq_iss",
+        " f-1 [000] ..... 1.7: block_rq_issue",
+        " f-1 [000]  1.7: block:block_rq_comp",
+    ] {
+        let text = format!("{}{cut}\n{}", event(1), event(2));
+        let error = complaint("t.txt", text.as_bytes());
+        assert!(error.starts_with("t.txt:2:"), "{error}");
+        let (_, remarks) = read("t.txt", text.as_bytes(), true).unwrap();
+        let skipped = remarks.iter().find(|r| r.what.contains("skipped"));
+        assert_eq!(skipped.unwrap().count, 1, "{cut}");
+    }
+    // Other events, and the functions of another tracer, may stand in between.
+    for other in [
+        " f-1 [000] ..... 1.7: block_plug: [f]",
+        " f-1 [000] ..... 1.7: blk_mq_submit_bio <-submit_bio",
+        " f-1 [000] ..... 1.7: tracing_mark_write: block_rq_iss",
+    ] {
+        let text = format!("{}{other}\n{}", event(1), event(2));
+        assert!(read("t.txt", text.as_bytes(), false).is_ok(), "{other}");
+    }
+}

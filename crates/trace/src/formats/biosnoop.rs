@@ -29,6 +29,9 @@ fn has(line: &[u8], word: &[u8]) -> bool {
 /// Completions come after starts: an hour of room before the first, which is taken off again.
 const BIAS: Nanos = Nanos::from_secs(3600);
 
+/// Kernels keep at most this length of a command's name.
+const LONGEST_COMMAND: usize = 15;
+
 #[derive(Default)]
 pub(crate) struct Biosnoop {
     has_queue: bool,
@@ -72,6 +75,18 @@ impl Rows for Biosnoop {
         let behind = 6 + usize::from(self.has_queue) + usize::from(self.has_pattern);
         if fields.len() < behind + 2 {
             return Err(line.missing("LAT(ms)", SHAPE));
+        }
+        // A command's name is short; two rows joined in one line have a row where it stands.
+        let command = &fields[1..fields.len() - behind];
+        let length: usize = command.iter().map(|word| word.len() + 1).sum();
+        if length > LONGEST_COMMAND + 1 {
+            return Err(line.wrong(
+                "COMM",
+                line.behind(fields[0]).trim_ascii_start(),
+                format!(
+                    "a command's name of at most {LONGEST_COMMAND} bytes, and one row in a line"
+                ),
+            ));
         }
         let mut right = fields[fields.len() - behind..].iter().copied();
         let mut next = || right.next().unwrap_or_default();

@@ -30,6 +30,12 @@ impl<'a> Line<'a> {
         offset.min(self.bytes.len())
     }
 
+    /// What the line has behind `part`, a piece of it.
+    pub(crate) fn behind(&self, part: &[u8]) -> &'a [u8] {
+        let from = self.offset(part).saturating_add(part.len());
+        &self.bytes[from.min(self.bytes.len())..]
+    }
+
     /// An error about `part`, a piece of this line that holds the field `field`.
     #[cold]
     pub(crate) fn wrong(

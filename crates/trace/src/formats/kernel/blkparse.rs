@@ -7,7 +7,7 @@ use super::event::{Action, Event};
 use super::format_string::FormatString;
 use super::pairing::Paired;
 use super::text_events::{
-    EventFields, EventLines, TextEvents, error_in_brackets, is_other_action, is_summary,
+    EventFields, EventLines, TextEvents, check_rest, error_in_brackets, is_other_action, is_summary,
 };
 use crate::text::{Line, whole, words};
 use crate::{Format, ReadOptions, Source, TraceError, TraceReader};
@@ -109,14 +109,18 @@ impl EventLines for Plain {
             return Err(line.missing("operation", SHAPE));
         }
         let (sector, sectors) = match rest {
-            [sector, b"+", sectors] => (
-                if action == Action::Complete && sector.len() == 20 {
-                    whole(sector).unwrap_or_default()
-                } else {
-                    line.sector("sector", sector)?
-                },
-                line.sectors("sectors", sectors)?,
-            ),
+            [sector, b"+", sectors_text] => {
+                let behind = line.behind(sectors_text);
+                check_rest(line, behind, action)?;
+                (
+                    if action == Action::Complete && sector.len() == 20 {
+                        whole(sector).unwrap_or_default()
+                    } else {
+                        line.sector("sector", sector)?
+                    },
+                    line.sectors("sectors", sectors_text)?,
+                )
+            }
             // A command to the drive, with its bytes.
             [first, ..] if first.starts_with(b"(") && !letters.contains(&b'F') => return Ok(None),
             // With -t, a flush has its duration there.

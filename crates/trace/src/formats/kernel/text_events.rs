@@ -188,6 +188,53 @@ pub(super) fn device(line: &Line<'_>, text: &[u8]) -> Result<(u32, u32), TraceEr
     }
 }
 
+/// Kernels keep process names of at most this length.
+const LONGEST_PROCESS_NAME: usize = 15;
+
+/// Refuses anything but the rest of one event behind `sector + sectors`: a duration or an I/O priority, then
+/// `[name]`, of a completion `[error]`. A line that lost its end is joined to the next event, which would be
+/// lost.
+pub(super) fn check_rest(line: &Line<'_>, rest: &[u8], action: Action) -> Result<(), TraceError> {
+    let mut rest = rest.trim_ascii();
+    loop {
+        let end = match rest.first() {
+            None | Some(b'[') => break,
+            Some(b'(') => rest.iter().position(|&b| b == b')').map(|at| at + 1),
+            // Class, hint and level: be,0,4.
+            Some(_) => {
+                let word = words(rest).next().unwrap_or_default();
+                (word.split(|&b| b == b',').count() == 3).then_some(word.len())
+            }
+        };
+        let Some(end) = end else {
+            return Err(line.wrong(
+                "end of line",
+                rest,
+                "nothing but [process] or [error] behind the length",
+            ));
+        };
+        rest = rest[end..].trim_ascii_start();
+    }
+    let name = rest.strip_prefix(b"[").and_then(|r| r.strip_suffix(b"]"));
+    let is_whole = match (action, name) {
+        (_, None) => rest.is_empty(),
+        (Action::Complete, Some(_)) => error_in_brackets(rest).is_some(),
+        (_, Some(name)) => name.len() <= LONGEST_PROCESS_NAME,
+    };
+    if is_whole {
+        return Ok(());
+    }
+    let expected = match action {
+        Action::Complete => {
+            "the number of an error in brackets, such as [0], and the end of the line"
+        }
+        _ => {
+            "a process name of at most 15 bytes in brackets, such as [fio], and the end of the line"
+        }
+    };
+    Err(line.wrong("end of line", rest, expected))
+}
+
 /// A signed number in brackets, such as `[0]` or `[-5]`.
 pub(super) fn error_in_brackets(text: &[u8]) -> Option<i64> {
     let inner = text.strip_prefix(b"[")?.strip_suffix(b"]")?;

@@ -6,8 +6,8 @@
 
 use super::event::{Action, Event};
 use super::pairing::Paired;
-use super::text_events::{EventFields, EventLines, TextEvents, error_in_brackets};
-use crate::text::{Line, first_lines, whole, words};
+use super::text_events::{EventFields, EventLines, TextEvents, check_rest, error_in_brackets};
+use crate::text::{Line, decimal, first_lines, whole, words};
 use crate::{Format, ReadOptions, Source, TraceError, TraceReader};
 
 /// The text of the block tracepoints.
@@ -64,12 +64,31 @@ const EVENTS: [(&[u8], Action); 9] = [
 
 /// Where the name of one of the events stands in a line, what it is, and where its text begins.
 fn name(line: &[u8]) -> Option<(usize, Action, usize)> {
-    let at = memchr::memmem::find_iter(line, b"block_")
-        .find(|&at| at > 0 && matches!(line[at - 1], b' ' | b'\t' | b':'))?;
-    let (event, action) = EVENTS.iter().find(|(name, _)| {
-        line[at..].starts_with(name) && line.get(at + name.len()) == Some(&b':')
-    })?;
-    Some((at, *action, at + event.len() + 1))
+    memchr::memmem::find_iter(line, b"block_")
+        .filter(|&at| at > 0 && matches!(line[at - 1], b' ' | b'\t' | b':'))
+        .find_map(|at| {
+            let (event, action) = EVENTS.iter().find(|(name, _)| {
+                line[at..].starts_with(name) && line.get(at + name.len()) == Some(&b':')
+            })?;
+            Some((at, *action, at + event.len() + 1))
+        })
+}
+
+/// Whether a word is a time in seconds with its colon.
+fn is_time(word: &[u8]) -> bool {
+    let number = word.strip_suffix(b":");
+    number.is_some_and(|n| n.contains(&b'.') && decimal(n, 1).is_some())
+}
+
+/// Whether a line without an event ends within the beginning of one: with a time, or with a part of an event's
+/// name behind it.
+fn is_cut(line: &[u8]) -> bool {
+    let begins_an_event = |word: &[u8]| {
+        let name = word.strip_prefix(b"block:").unwrap_or(word);
+        b"block:".starts_with(word) || EVENTS.iter().any(|(event, _)| event.starts_with(name))
+    };
+    let (before, last) = words(line).fold((&[][..], &[][..]), |(_, last), word| (last, word));
+    is_time(last) || is_time(before) && begins_an_event(last)
 }
 
 struct Tracing;
@@ -80,12 +99,21 @@ impl EventLines for Tracing {
             return Ok(None);
         }
         let Some((at, action, text_at)) = name(line.bytes) else {
+            if is_cut(line.bytes) {
+                return Err(line.missing("event", SHAPE));
+            }
             return Ok(None);
         };
         // perf writes the subsystem in front of the event.
         let before = line.bytes[..at].trim_ascii_end();
         let before = before.strip_suffix(b"block:").unwrap_or(before);
         let time = words(before).last().unwrap_or_default();
+        // The beginning of an event that lost its end stands before that of the next.
+        if let Some(first) = words(before).find(|word| is_time(word))
+            && first.as_ptr() != time.as_ptr()
+        {
+            return Err(line.wrong("time", first, "one event in a line"));
+        }
         let time = time.strip_suffix(b":").unwrap_or(time);
         let unit = if time.contains(&b'.') {
             1_000_000_000
@@ -103,6 +131,9 @@ impl EventLines for Tracing {
         let Some(plus) = memchr::memmem::find(text, b" + ") else {
             return Err(line.missing("sector + sectors", SHAPE));
         };
+        if let Some((second, ..)) = name(text) {
+            return Err(line.wrong("end of line", &text[second..], "one event in a line"));
+        }
         let sector_text = words(&text[..plus]).last().unwrap_or_default();
         let behind = &text[plus + 3..];
         let sectors_text = words(behind).next().unwrap_or_default();
@@ -112,6 +143,7 @@ impl EventLines for Tracing {
         } else {
             line.sector("sector", sector_text)?
         };
+        check_rest(line, line.behind(sectors_text), action)?;
         let error = words(behind).last().and_then(error_in_brackets);
         let fields = EventFields {
             time,
