@@ -22,7 +22,7 @@ pub struct Summary {
     pub backsteps: u64,
     previous: Nanos,
     /// The longest time between two records in the order of the file, and when it began.
-    pub longest_gap: (Nanos, Nanos),
+    longest_gap: (Nanos, Nanos),
     /// The shortest request that is no flush, in sectors.
     pub shortest: u32,
     /// The longest request, in sectors.
@@ -145,6 +145,12 @@ impl Summary {
     /// From the earliest to the latest start.
     pub fn span(&self) -> Nanos {
         self.last.saturating_sub(self.first.unwrap_or_default())
+    }
+
+    /// The longest time between two starts, and when it began; `None` of records that are not sorted by start, as
+    /// others may lie between two neighbours.
+    pub fn longest_gap(&self) -> Option<(Nanos, Nanos)> {
+        (self.backsteps == 0 && self.records > 1).then_some(self.longest_gap)
     }
 
     /// Records with one of these operations.

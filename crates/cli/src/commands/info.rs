@@ -191,7 +191,8 @@ fn text(path: &Path, summary: &Summary, metadata: &Metadata) -> String {
     rows.extend([
         (
             "longest gap",
-            format!("{} from {}", s.longest_gap.0, s.longest_gap.1),
+            s.longest_gap()
+                .map_or_else(String::new, |(gap, from)| format!("{gap} from {from}")),
         ),
         (
             "devices",
@@ -277,7 +278,7 @@ fn json(path: &Path, s: &Summary, metadata: &Metadata) -> Value {
         "origin_ns": metadata.origin_ns,
         "sorted": s.backsteps == 0,
         "backsteps": s.backsteps,
-        "longest_gap_ns": s.longest_gap.0.get(),
+        "longest_gap_ns": s.longest_gap().map(|(gap, _)| gap.get()),
         "shortest_sectors": s.shortest,
         "longest_sectors": s.longest,
         "lowest_sector": s.lowest,
