@@ -184,8 +184,22 @@ fn tables(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Str
             iosonar_report::grouped(pairs.shorter),
         );
     }
-    text += "  ± is half the 95 % interval, from sections of each run; KS: 0 the same distribution, 1 nothing in common;\n  \
-             demerit: root mean square of the horizontal distance of the curves\n";
+    // Only what occurs above is explained.
+    let mut notes = Vec::new();
+    if text.contains('±') {
+        notes.push("± is half the 95 % interval, from sections of each run");
+    }
+    if text.contains("×/÷") {
+        notes.push("×/÷ is the factor of the 95 % interval, from sections of each run");
+    }
+    if text.contains("KS ") {
+        notes.push("KS: 0 the same distribution, 1 nothing in common");
+        notes.push("demerit: root mean square of the horizontal distance of the curves");
+    }
+    for (i, note) in notes.iter().enumerate() {
+        let end = if i + 1 < notes.len() { ";" } else { "" };
+        text += &format!("  {note}{end}\n");
+    }
     text
 }
 
