@@ -9,7 +9,7 @@ use iosonar_stats::Histogram;
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
 use decomposition::Totals;
-pub use decomposition::{Decomposition, Fit};
+pub use decomposition::{Decomposition, Fit, Parts};
 use intervals::{Covered, Intervals};
 
 use crate::sweep::Event;
@@ -135,7 +135,7 @@ pub struct Activity {
     pub sizes: Vec<SizeClass>,
     /// Overhead and I/O, over the whole time.
     pub decomposition: Directions<Decomposition>,
-    /// The same in the peak hours.
+    /// The same in the peak hours; `None` where the load is no longer than they are.
     pub peak: Option<Peak>,
     /// The median latency by the number of requests in flight (up to so many), with how many there are.
     pub by_load: Vec<(u64, u64, Nanos)>,
@@ -182,6 +182,8 @@ pub(crate) struct ActivityMeter {
     by_load: std::collections::BTreeMap<u64, Histogram>,
     response: Histogram,
     active: u64,
+    /// The last beginning or end.
+    latest: Nanos,
     covered: Covered,
     first_io: decomposition::Sums,
 }
@@ -214,6 +216,7 @@ impl ActivityMeter {
             by_load: std::collections::BTreeMap::new(),
             response: Histogram::default(),
             active: 0,
+            latest: Nanos::ZERO,
             covered: Covered::default(),
             first_io: decomposition::Sums::default(),
         }
@@ -222,6 +225,7 @@ impl ActivityMeter {
     /// Something begins or ends, in the order of time.
     pub(crate) fn event(&mut self, event: &Event) {
         self.intervals.event(event);
+        self.latest = self.latest.max(event.time());
         match event {
             Event::Begin(flight) => {
                 self.active += 1;
@@ -379,15 +383,20 @@ impl ActivityMeter {
             group.busy = of_intervals.busy;
         }
         let length = self.options.group.get();
+        let begin_of = |group: Option<&ActivityGroup>| group.map_or(0, |g| g.begin.get());
+        let is_longer_than_peak = begin_of(groups.last()) - begin_of(groups.first())
+            >= PEAK_GROUPS.saturating_mul(length);
         let peak = match self.options.peak {
             Some((from, until)) => Some(Peak {
                 from,
                 until,
                 decomposition: self.in_peak.decompositions(),
             }),
+            // The whole load has no peak.
+            None if !is_longer_than_peak => None,
             None => self.best.map(|(first, _, totals)| Peak {
                 from: Nanos::new(first.saturating_mul(length)),
-                until: Nanos::new((first + PEAK_GROUPS).saturating_mul(length)),
+                until: Nanos::new((first + PEAK_GROUPS).saturating_mul(length)).min(self.latest),
                 decomposition: totals.decompositions(),
             }),
         };

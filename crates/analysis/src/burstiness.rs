@@ -6,6 +6,9 @@ use iosonar_units::Nanos;
 /// A variance of fewer counts says little, and of one nothing.
 const FEWEST: u64 = 10;
 
+/// The variance of the counts of fewer requests follows from their number, not from how they arrive.
+const FEWEST_FOR_HURST: u128 = 100;
+
 /// Counts per slot, at slots of base, 2 base, 4 base ...: sums and squares of each level.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts {
@@ -134,8 +137,11 @@ impl Counts {
 
     /// The Hurst parameter by the variance-time plot: the variance of means over blocks of m slots falls
     /// like `m^(2H - 2)`. Least squares over the levels with at least 16 blocks. `None` with fewer than four
-    /// of them, or without variance.
+    /// of them, without variance, or with few requests: slots of one request or none look independent.
     pub(crate) fn hurst(&self) -> Option<Hurst> {
+        if self.levels[0].sum < FEWEST_FOR_HURST {
+            return None;
+        }
         let points: Vec<(f64, f64)> = self
             .levels
             .iter()

@@ -24,8 +24,8 @@ mod tumbling;
 mod working_set;
 
 pub use activity::{
-    Activity, ActivityGroup, ActivityOptions, Decomposition, DeviceUse, Directions, Fit, Peak,
-    SizeClass,
+    Activity, ActivityGroup, ActivityOptions, Decomposition, DeviceUse, Directions, Fit, Parts,
+    Peak, SizeClass,
 };
 pub use burstiness::{Burstiness, Hurst};
 pub use load::{

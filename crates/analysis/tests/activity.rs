@@ -149,16 +149,17 @@ fn a_request_is_decomposed_into_overhead_and_io() {
             activity.decomposition.reads,
             activity.decomposition.writes,
         ] {
+            let parts = of.parts().unwrap();
             // Medians are of a histogram: bins of 1/512.
             assert!(
-                (of.io_ms() - f64::from(io)).abs() < 2.0 * 116.0 / 512.0,
+                (parts.io_ms - f64::from(io)).abs() < 2.0 * 116.0 / 512.0,
                 "{}",
-                of.io_ms()
+                parts.io_ms
             );
             assert!(
-                (of.overhead_ms() - f64::from(overhead)).abs() < 3.0 * 116.0 / 512.0,
+                (parts.overhead_ms - f64::from(overhead)).abs() < 3.0 * 116.0 / 512.0,
                 "{}",
-                of.overhead_ms()
+                parts.overhead_ms
             );
         }
     }
@@ -246,6 +247,49 @@ fn the_peak_is_the_busiest_four_groups_in_a_row() {
         (Nanos::from_secs(5), Nanos::from_secs(9))
     );
     assert_eq!(peak.decomposition.reads.one.0, 200);
+}
+
+#[test]
+fn the_peak_does_not_outlast_the_load() {
+    let options = ActivityOptions {
+        group: Nanos::from_secs(1),
+        ..ActivityOptions::default()
+    };
+    let of_seconds = |seconds: u64| {
+        let record = |i| record(i * 100_000_000, 0, 1000, true, 8);
+        let records: Vec<Record> = (0..seconds * 10 - 5).map(record).collect();
+        measured(&records, options).activity.peak
+    };
+    for seconds in 1..=4 {
+        assert!(of_seconds(seconds).is_none(), "{seconds}");
+    }
+    // The last of the groups ends with the load.
+    let records: Vec<Record> = (0..55)
+        .map(|i| record(i * 100_000_000 + 500_000_000 * (i / 10), 0, 1000, true, 8))
+        .chain((0..100).map(|i| record(7_900_000_000 + i, 0, 1000, true, 8)))
+        .collect();
+    let peak = measured(&records, options).activity.peak.unwrap();
+    assert_eq!(peak.until, Nanos::new(7_900_001_099));
+}
+
+#[test]
+fn size_does_not_explain_a_time_below_zero() {
+    let ms = 1_000_000;
+    // Medians of one and of two blocks: I/O or overhead would be below zero.
+    for (one, two, explains) in [(10, 15, true), (106, 1083, false), (10, 9, false)] {
+        let records: Vec<Record> = (0..20)
+            .map(|i| {
+                let (sectors, total) = if i % 2 == 0 { (16, one) } else { (32, two) };
+                record(i * 2000 * ms, 0, total * ms, false, sectors)
+            })
+            .collect();
+        let of = measured(&records, ActivityOptions::default())
+            .activity
+            .decomposition
+            .writes;
+        assert_eq!(of.parts().is_some(), explains, "{of:?}");
+        assert_eq!(of.fit.unwrap().explains(), explains, "{of:?}");
+    }
 }
 
 #[test]

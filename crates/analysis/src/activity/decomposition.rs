@@ -97,15 +97,29 @@ pub struct Decomposition {
     pub fit: Option<Fit>,
 }
 
-impl Decomposition {
-    /// `Total(2B) - Total(B)`, in milliseconds; NaN where requests of one or two blocks are missing.
-    pub fn io_ms(&self) -> f64 {
-        self.two.1 - self.one.1
-    }
+/// The two parts of a request's time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parts {
+    /// `Total(2B) - Total(B)`, in milliseconds.
+    pub io_ms: f64,
+    /// `Total(B) - I/O`, in milliseconds.
+    pub overhead_ms: f64,
+}
 
-    /// `Total(B) - I/O`, in milliseconds; NaN where requests of one or two blocks are missing.
-    pub fn overhead_ms(&self) -> f64 {
-        self.one.1 - self.io_ms()
+impl Decomposition {
+    /// The parts by the medians; `None` without requests of one and of two blocks, and where a part would be below
+    /// zero: the size of requests does not explain their times then.
+    pub fn parts(&self) -> Option<Parts> {
+        let io_ms = self.two.1 - self.one.1;
+        let overhead_ms = self.one.1 - io_ms;
+        (io_ms >= 0.0 && overhead_ms >= 0.0).then_some(Parts { io_ms, overhead_ms })
+    }
+}
+
+impl Fit {
+    /// Whether both parts are times: one below zero means that size does not explain latency.
+    pub fn explains(&self) -> bool {
+        self.io_ms >= 0.0 && self.overhead_ms >= 0.0
     }
 }
 

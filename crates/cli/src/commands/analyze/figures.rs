@@ -1,6 +1,6 @@
 //! What was measured, for programs.
 
-use iosonar_analysis::{Decomposition, GAPS, WORKING_SET_WINDOWS};
+use iosonar_analysis::{Decomposition, Fit, GAPS, WORKING_SET_WINDOWS};
 use serde_json::{Value, json};
 
 use super::Measured;
@@ -157,9 +157,13 @@ fn outcome(output: &mut Output, measured: &Measured, label: &Label<'_>) {
     let activity = &outcome.activity;
     let mut decomposition = |when: &str, op: &str, of: &Decomposition| {
         let labels = label(&[("op", json!(op)), ("when", json!(when))]);
-        output.figure("io_median", &labels, "ms", of.io_ms());
-        output.figure("overhead_median", &labels, "ms", of.overhead_ms());
-        if let Some(fit) = of.fit {
+        // Not known is null.
+        let (io_ms, overhead_ms) = of.parts().map_or((f64::NAN, f64::NAN), |parts| {
+            (parts.io_ms, parts.overhead_ms)
+        });
+        output.figure("io_median", &labels, "ms", io_ms);
+        output.figure("overhead_median", &labels, "ms", overhead_ms);
+        if let Some(fit) = of.fit.filter(Fit::explains) {
             output.estimate("io_fit", &labels, "ms", fit.io_ms, fit.io_stderr_ms);
             output.estimate(
                 "overhead_fit",

@@ -63,6 +63,9 @@ pub(super) fn text(measured: &Measured) -> String {
 }
 
 fn quantiles_of_distance(load: &LoadSummary) -> String {
+    if load.successors == 0 {
+        return String::new();
+    }
     let quantile = |p| load.distance.quantile(p).map_or(0, Nanos::get);
     format!(
         "mean {} sectors; p50 {}, p90 {}",
@@ -97,20 +100,26 @@ fn load(load: &LoadSummary) -> String {
         true => "the trace is too short for the dispersion of its arrivals".to_owned(),
         false => several.join(", "),
     };
-    let gap = |p| b.interarrival.quantile(p).unwrap_or_default();
+    let of_successors = |n: u64, what: &str| match load.successors {
+        0 => String::new(),
+        all => format!("{} ({}) {what}", grouped(n), percent(n, all)),
+    };
+    let per_second = |n: u64| n as f64 / seconds;
+    let requests = match load.requests() {
+        1 => "1".to_owned(),
+        n if seconds == 0.0 => format!("{}, all start at once", grouped(n)),
+        n => format!(
+            "{} in {}, {:.1}/s, {:.1} sectors/s",
+            grouped(n),
+            load.last - load.first,
+            load.requests_per_s,
+            per_second(load.reads.sectors + load.writes.sectors)
+        ),
+    };
     let mut text = lines(
         "Load",
         &[
-            (
-                "requests",
-                format!(
-                    "{} in {}, {:.1}/s, {:.1} sectors/s",
-                    grouped(load.requests()),
-                    load.last - load.first,
-                    load.requests_per_s,
-                    (load.reads.sectors + load.writes.sectors) as f64 / seconds
-                ),
-            ),
+            ("requests", requests),
             ("reads", amount(load.reads)),
             ("writes", amount(load.writes)),
             ("others", amount(load.other)),
@@ -128,36 +137,20 @@ fn load(load: &LoadSummary) -> String {
             ),
             (
                 "turns",
-                format!(
-                    "{} ({}) start below their predecessor",
-                    grouped(load.turns),
-                    percent(load.turns, load.successors)
-                ),
+                of_successors(load.turns, "start below their predecessor"),
             ),
             (
                 "sequential",
-                format!(
-                    "{} ({}) start where their predecessor ended",
-                    grouped(load.sequential),
-                    percent(load.sequential, load.successors)
-                ),
+                of_successors(load.sequential, "start where their predecessor ended"),
             ),
             ("distance", quantiles_of_distance(load)),
-            (
-                "interarrival",
-                format!(
-                    "p50 {}, p99 {}; coefficient of variation {:.2}",
-                    gap(0.5),
-                    gap(0.99),
-                    b.interarrival_cv
-                ),
-            ),
+            ("interarrival", interarrival(b)),
             ("burstiness", burstiness(b)),
             ("", dispersions),
             (
                 "Hurst",
                 b.hurst.map_or_else(
-                    || "unknown: the load is too short".to_owned(),
+                    || "unknown: the load is too short, or has too few requests".to_owned(),
                     |h| {
                         format!(
                             "{:.2} (standard error of the fit {:.2}; independent arrivals: 0.5)",
@@ -244,13 +237,24 @@ fn working_set(load: &LoadSummary) -> String {
             grouped(set.round() as u64),
             grouped(most),
             grouped(span.round() as u64),
-            format!("{:.1}", span / set),
+            if set > 0.0 {
+                format!("{:.1}", span / set)
+            } else {
+                String::new()
+            },
         ]);
     }
     text += &table.text();
     text += "  (sectors, at the ends of the windows of rates)\n\n";
+    text + &reuse(load)
+}
+
+fn reuse(load: &LoadSummary) -> String {
+    if load.page_accesses == 0 {
+        return "No page was accessed.\n".to_owned();
+    }
     let f = &load.frequencies;
-    text += &lines(
+    lines(
         "Reuse of pages of 4 KiB",
         &[
             (
@@ -277,8 +281,7 @@ fn working_set(load: &LoadSummary) -> String {
             ),
             ("miss ratio", miss_ratios(load)),
         ],
-    );
-    text
+    )
 }
 
 /// The sizes of caches that are told of: 1 MiB and its powers of four.
@@ -298,11 +301,11 @@ fn miss_ratios(load: &LoadSummary) -> String {
         format!("{size}: {:.1} %", 100.0 * load.curve.miss_ratio(*pages))
     };
     let curve: Vec<String> = cache_sizes(load).iter().map(of).collect();
-    format!(
-        "of an LRU cache of {}; first accesses {:.1} %",
-        curve.join(", "),
-        100.0 * load.curve.cold_share()
-    )
+    let first = format!("first accesses {:.1} %", 100.0 * load.curve.cold_share());
+    if curve.is_empty() {
+        return format!("{first}; all pages fit into a cache of 1 MiB");
+    }
+    format!("of an LRU cache of {}; {first}", curve.join(", "))
 }
 
 fn outcomes(outcome: &OutcomeSummary) -> String {
@@ -347,12 +350,14 @@ fn outcomes(outcome: &OutcomeSummary) -> String {
             ),
             (
                 "duration",
-                format!(
-                    "demanded {}, actual {}, ratio {:.4}",
-                    outcome.demanded,
-                    outcome.actual,
-                    outcome.actual.get() as f64 / outcome.demanded.get() as f64
-                ),
+                match outcome.demanded {
+                    Nanos::ZERO => format!("actual {}", outcome.actual),
+                    demanded => format!(
+                        "demanded {demanded}, actual {}, ratio {:.4}",
+                        outcome.actual,
+                        outcome.actual.get() as f64 / demanded.get() as f64
+                    ),
+                },
             ),
             (
                 "damaged I/O",
@@ -386,24 +391,29 @@ fn outcomes(outcome: &OutcomeSummary) -> String {
 }
 
 fn decomposition(name: &'static str, of: &Decomposition) -> Option<(&'static str, String)> {
-    if of.io_ms().is_nan() {
+    if of.one.0 == 0 || of.two.0 == 0 {
         return None;
     }
-    let mut text = format!(
-        "1 block {:.3} ms, 2 blocks {:.3} ms: I/O {:.3} ms, overhead {:.3} ms",
-        of.one.1,
-        of.two.1,
-        of.io_ms(),
-        of.overhead_ms()
-    );
+    let mut text = format!("1 block {:.3} ms, 2 blocks {:.3} ms: ", of.one.1, of.two.1);
+    text += &match of.parts() {
+        Some(parts) => format!(
+            "I/O {:.3} ms, overhead {:.3} ms",
+            parts.io_ms, parts.overhead_ms
+        ),
+        None => "size does not explain latency here".to_owned(),
+    };
     if let Some(fit) = of.fit {
-        text += &format!(
-            "; all sizes: I/O {:.3} ± {:.3} ms, overhead {:.3} ± {:.3} ms (95 %)",
-            fit.io_ms,
-            1.96 * fit.io_stderr_ms,
-            fit.overhead_ms,
-            1.96 * fit.overhead_stderr_ms
-        );
+        text += &if fit.explains() {
+            format!(
+                "; all sizes: I/O {:.3} ± {:.3} ms, overhead {:.3} ± {:.3} ms (95 %)",
+                fit.io_ms,
+                1.96 * fit.io_stderr_ms,
+                fit.overhead_ms,
+                1.96 * fit.overhead_stderr_ms
+            )
+        } else {
+            "; all sizes: size does not explain latency here".to_owned()
+        };
     }
     Some((name, text))
 }
@@ -482,6 +492,21 @@ fn activity(activity: &Activity) -> String {
     }
     if rows.len() > usize::from(activity.peak.is_some()) {
         text += &lines("  A request's time as overhead and I/O", &rows);
+    }
+    text
+}
+
+/// The times between starts, as far as there are several.
+fn interarrival(of: &Burstiness) -> String {
+    let (Some(median), Some(p99)) = (
+        of.interarrival.quantile(0.5),
+        of.interarrival.quantile(0.99),
+    ) else {
+        return String::new();
+    };
+    let mut text = format!("p50 {median}, p99 {p99}");
+    if of.interarrival_cv.is_finite() {
+        let _ = write!(text, "; coefficient of variation {:.2}", of.interarrival_cv);
     }
     text
 }
