@@ -197,7 +197,7 @@ fn table(caption: &str, table: &Table) -> String {
         .rows
         .iter()
         .flat_map(|row| &row[1..])
-        .any(|cell| cell.len() > 24);
+        .any(|cell| is_long(cell));
     let class = if of_words { " class=\"words\"" } else { "" };
     let mut text = format!(
         "<div class=\"wide\"><table{}>\n<caption>{}</caption>\n",
@@ -221,12 +221,18 @@ fn table(caption: &str, table: &Table) -> String {
             .enumerate()
             .map(|(i, cell)| match i {
                 0 => format!("<th scope=\"row\">{}</th>", escaped(cell)),
+                _ if is_long(cell) => format!("<td class=\"long\">{}</td>", escaped(cell)),
                 _ => format!("<td>{}</td>", escaped(cell)),
             })
             .collect();
         text += &format!("<tr>{cells}</tr>\n");
     }
     text + "</tbody></table></div>\n"
+}
+
+/// Whether a cell is a text of several lines, rather than a name or a figure.
+fn is_long(cell: &str) -> bool {
+    cell.chars().count() > 24
 }
 
 /// The place of a chart, with all that is said around it.
@@ -283,4 +289,33 @@ pub(super) fn figure(chart: &Chart, number: usize) -> String {
         text += &format!("<p class=\"muted small\">{}</p>\n", escaped(&chart.footer));
     }
     text + "</figure>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_long_texts_of_a_table_are_broken_and_only_between_words() {
+        let words = Table {
+            header: vec![String::new(), "database-server".to_owned()],
+            rows: vec![
+                vec!["requests".to_owned(), "25 700".to_owned()],
+                vec![
+                    "source".to_owned(),
+                    "simulated with a disk of 7200 rpm".to_owned(),
+                ],
+            ],
+        };
+        let text = table("Summary", &words);
+        assert!(text.contains("<td>25 700</td>"), "{text}");
+        assert!(text.contains("<td class=\"long\">simulated"), "{text}");
+        assert!(text.starts_with("<div class=\"wide\">"), "{text}");
+        let style = include_str!("page.css");
+        for line in style.lines().filter(|line| line.starts_with(['t', '.'])) {
+            let is_of_cells = line.contains("td") || line.contains("th ") || line.contains("table");
+            assert!(!is_of_cells || !line.contains("anywhere"), "{line}");
+        }
+        assert!(style.contains(".wide { overflow-x: auto; }"));
+    }
 }
