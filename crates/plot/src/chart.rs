@@ -152,22 +152,36 @@ impl Dash {
         phase: 0.0,
     };
 
-    /// How one of several lines that may coincide is broken: each fills the gaps of the others. A line that is
-    /// not broken is the ground of the others where it is the first.
+    /// How one of several lines that may coincide is broken: at least two thirds of each are drawn, and each is seen in
+    /// the gaps of those above it, which are nested. A line that is not broken is the ground of the others where it is
+    /// the first.
     fn in_turn(dash: Option<Self>, turn: usize, of: usize) -> Option<Self> {
         if of < 2 {
             return dash;
         }
-        let length = match dash {
+        let (length, gaps, most) = match dash {
             None if turn == 0 => return None,
-            None => 12.0,
-            Some(_) => 5.0,
+            // As long as short pieces of several lines allow.
+            None => ([8.0, 4.0, 3.0][(of - 2).min(2)], turn, of - 1),
+            Some(_) => (2.0, turn + 1, of),
         };
+        let off = length * gaps as f64;
         Some(Self {
-            on: length,
-            off: length * (of - 1) as f64,
-            phase: length * turn as f64,
+            on: 3.0 * length * most as f64 - off,
+            off,
+            phase: off,
         })
+    }
+
+    /// The same in a legend, of this width: two dashes with a gap between them.
+    #[must_use]
+    pub fn in_legend(self, width: f64) -> Self {
+        let off = (width * self.off / (2.0 * self.on + self.off)).max(2.0);
+        Self {
+            on: 0.5 * (width - off),
+            off,
+            phase: 0.0,
+        }
     }
 
     /// The same in a picture of another size, in whole pixels.
@@ -395,9 +409,35 @@ impl Mark {
 }
 
 impl Chart {
+    /// What the legend says of a mark: a line that has nothing but zeros on a logarithmic axis is not drawn.
+    fn legend_of(&self, mark: &Mark) -> Vec<LegendEntry> {
+        let mut entries = mark.legend();
+        if let Mark::Line(line) = mark {
+            let has = |is: fn(f64) -> bool| line.points.iter().any(|(_, y)| is(*y));
+            let is_drawn = if self.y.is_log {
+                has(|y| y.is_finite() && y > 0.0)
+            } else {
+                has(f64::is_finite)
+            };
+            if !is_drawn && has(|y| y == 0.0) {
+                entries
+                    .iter_mut()
+                    .filter(|e| !e.text.is_empty())
+                    .for_each(|e| e.text += ": all 0");
+            } else if !is_drawn {
+                entries.clear();
+            }
+        }
+        entries
+    }
+
     /// The lines of the legend.
     pub fn legend(&self) -> Vec<LegendEntry> {
-        let mut legend: Vec<LegendEntry> = self.marks.iter().flat_map(Mark::legend).collect();
+        let mut legend: Vec<LegendEntry> = self
+            .marks
+            .iter()
+            .flat_map(|mark| self.legend_of(mark))
+            .collect();
         legend.retain(|entry| !entry.text.is_empty());
         let remark = |text: String| LegendEntry {
             colour: None,
@@ -453,5 +493,31 @@ impl Chart {
             Mark::Heat(heat) => heat.cells.is_empty(),
             Mark::Estimates(of) => !of.points.iter().any(|p| p.0.is_finite() && p.1.is_finite()),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_legend_says_what_a_logarithmic_axis_does_not_show() {
+        let line = |label, y| Mark::Line(Line::new(label, Colour::Read, vec![(0.0, y), (1.0, y)]));
+        let chart = |y: Axis| Chart {
+            y,
+            marks: vec![line("one", 1.0), line("zero", 0.0), line("none", f64::NAN)],
+            ..Chart::default()
+        };
+        let said = |chart: Chart| -> Vec<String> {
+            chart.legend().into_iter().map(|entry| entry.text).collect()
+        };
+        assert_eq!(
+            said(chart(Axis::log("y", Unit::Seconds))),
+            ["one", "zero: all 0"]
+        );
+        assert_eq!(
+            said(chart(Axis::from_zero("y", Unit::Seconds))),
+            ["one", "zero"]
+        );
     }
 }

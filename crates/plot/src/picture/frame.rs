@@ -7,7 +7,7 @@ use plotters::style::{Color, FontDesc, FontFamily, FontStyle, FontTransform, Tex
 use super::clip::Clip;
 use super::labels::{AWAY, Edge, Side, TICK, TickLabel, widest};
 use super::{Area, PlotError, raster::Raster, rgb, text};
-use crate::chart::{Chart, Dash, LegendEntry};
+use crate::chart::{Chart, LegendEntry};
 use crate::extent::{Extent, scale};
 use crate::scale::{Scale, Tick};
 use crate::theme::{Palette, Rgb, Theme};
@@ -274,9 +274,9 @@ impl<'a> Frame<'a> {
             let mut text_left = left;
             if let Some(colour) = entry.colour {
                 let colour = rgb(palette.rgb(colour));
-                // A swatch, or as many as a broken line has dashes.
+                // A swatch, or two dashes of a broken line.
                 let pieces = match entry.dash {
-                    Some(dash) => Dash { phase: 0.0, ..dash }.pieces(SWATCH),
+                    Some(dash) => dash.in_legend(SWATCH).pieces(SWATCH),
                     None => vec![(0.0, SWATCH)],
                 };
                 for (from, to) in pieces {

@@ -411,21 +411,32 @@ mod tests {
     }
 
     #[test]
-    fn lines_in_turn_fill_each_others_gaps() {
-        for of in 2..5 {
-            let mut covered = vec![0; 600];
-            for turn in 1..of {
-                let dash = Line::default().in_turn(turn, of).dash.unwrap();
-                for (from, to) in dash.pieces(600.0) {
-                    (from as usize..to as usize).for_each(|i| covered[i] += 1);
+    fn lines_in_turn_are_mostly_drawn_and_seen_in_the_gaps_of_those_above() {
+        let usual = Some(Dash::USUAL);
+        for (dash, of) in (2..6).flat_map(|of| [(None, of), (usual, of)]) {
+            let line = Line {
+                dash,
+                ..Line::default()
+            };
+            let mut on_top = vec![None; 3600];
+            for turn in 0..of {
+                let dash = line.clone().in_turn(turn, of).dash;
+                let pieces = dash.map_or_else(|| vec![(0.0, 3600.0)], |d| d.pieces(3600.0));
+                let drawn: f64 = pieces.iter().map(|(from, to)| to - from).sum();
+                assert!(drawn >= 0.65 * 3600.0, "{turn} of {of}: {drawn}");
+                for (from, to) in pieces {
+                    on_top[from as usize..to as usize].fill(Some(turn));
+                }
+                if let Some(dash) = dash {
+                    let swatch = dash.in_legend(32.0).pieces(32.0);
+                    assert_eq!(swatch.len(), 2, "{turn} of {of}: {swatch:?}");
+                    assert!(swatch[1].0 - swatch[0].1 >= 2.0, "{swatch:?}");
                 }
             }
-            assert!(covered.iter().all(|n| *n <= 1), "none hides another");
-            let free = covered.iter().filter(|n| **n == 0).count();
-            assert!(
-                free * of >= 590,
-                "the first is seen as much as each other: {free}"
-            );
+            for turn in 0..of {
+                let seen = on_top.iter().filter(|top| **top == Some(turn)).count();
+                assert!(seen >= 3600 / (3 * of) - 40, "{turn} of {of}: {seen}");
+            }
         }
     }
 }

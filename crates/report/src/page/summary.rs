@@ -254,10 +254,12 @@ pub(super) fn figure(chart: &Chart, number: usize) -> String {
     for entry in &legend {
         let swatch = entry.colour.map_or_else(String::new, |colour| {
             let (class, dash) = match entry.dash {
-                Some(dash) => (
-                    " class=\"dashed\"",
-                    format!(";--on:{}px;--off:{}px", dash.on, dash.off),
-                ),
+                Some(dash) => {
+                    // The swatch is 2 em wide.
+                    let dash = dash.in_legend(32.0);
+                    let lengths = format!(";--on:{}px;--off:{}px", dash.on, dash.off);
+                    (" class=\"dashed\"", lengths)
+                }
                 None => ("", String::new()),
             };
             let colour = colour.name();
