@@ -317,7 +317,11 @@ fn positioning(counts: &PositioningCounts) -> String {
             .zip(labels)
             .map(|(&case, label)| format!("{label} {:.1} %", share(case)))
             .collect();
-        format!("  {name:<18} {}\n", parts.join(", "))
+        format!(
+            "  {name:<18} {} (of {} disk writes of partial stripes)\n",
+            parts.join(", "),
+            grouped(total)
+        )
     };
     line(
         "read-modify-write",
