@@ -41,7 +41,7 @@ pub use array_model::{ArrayModel, Devices, DiskModel, DiskSet, LevelOptions, Ssd
 pub use error::{ScenarioError, read_text};
 pub use file::ScenarioFile;
 pub use offered::{Offered, Stability};
-pub use resolve::{Assumption, Load, Method, Overrides, Simulation, Warmup};
+pub use resolve::{Assumption, Load, Method, Overrides, REQUESTS_PER_USER, Simulation, Warmup};
 pub use resolve::{moved, with_values};
 pub use result::{NoInterval, Replication, SimulationResult, Unserved};
 pub use run::{Outputs, RecordFiles, Records, StageSink, Watch};

@@ -19,7 +19,7 @@ use iosonar_trace::fit::Beyond;
 use crate::file::{MirrorReadName, ScenarioFile};
 use crate::{ArrayModel, Devices, DiskModel, ScenarioError, read_text};
 use check::Checker;
-pub use load::Load;
+pub use load::{Load, REQUESTS_PER_USER};
 pub use moved::moved;
 pub use set::apply as with_values;
 

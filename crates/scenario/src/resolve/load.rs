@@ -108,6 +108,10 @@ fn end_of(path: &Path, reading: &Reading) -> Result<u64, ScenarioError> {
 /// The longest run: leaves room for queues in the 584 years that 64 bits of nanoseconds hold.
 const LONGEST_RUN_S: f64 = 100.0 * 365.25 * 86_400.0;
 
+/// How many requests of each user of a closed loop are measured at least before its times are taken to be those of a
+/// steady state: the first of each finds fewer others than those that follow.
+pub const REQUESTS_PER_USER: u64 = 10;
+
 /// The most requests of a run: weeks on the fastest machine.
 const MOST_REQUESTS: u64 = 1_000_000_000_000;
 
@@ -129,6 +133,44 @@ fn check_no_changes(check: &Checker<'_>, overrides: &Overrides) -> Result<(), Sc
         ));
     }
     Ok(())
+}
+
+/// All users of a closed loop must start.
+fn check_users(
+    check: &Checker<'_>,
+    load: &Load,
+    file: &ScenarioFile,
+    warmup: Warmup,
+) -> Result<(), ScenarioError> {
+    let given = file.load.as_ref().and_then(|l| l.requests.as_ref());
+    let (
+        Load::Closed {
+            outstanding,
+            requests,
+            ..
+        },
+        Some(given),
+    ) = (load, given)
+    else {
+        return Ok(());
+    };
+    // The length of a warm-up that is yet to be found is not relied on.
+    let certain = match warmup {
+        Warmup::Requests(n) => requests.saturating_add(n),
+        Warmup::Auto => *requests,
+    };
+    if certain >= u64::from(*outstanding) {
+        return Ok(());
+    }
+    Err(check.wrong(
+        given,
+        "load.requests",
+        requests,
+        format!(
+            "at least one for each of the {outstanding} users of load.closed.outstanding, or some would never start, \
+             and better {REQUESTS_PER_USER} for each: raise load.requests, or lower load.closed.outstanding"
+        ),
+    ))
 }
 
 pub(super) fn load(
@@ -211,6 +253,7 @@ pub(super) fn load(
             ),
         });
     }
+    check_users(check, &load, file, warmup)?;
     // Of a closed loop at least the think times pass.
     let slowest = match &load {
         Load::Closed {

@@ -3,7 +3,7 @@
 use iosonar_raid::positioning::{Case, PositioningCounts};
 use iosonar_raid::{MeasuredWindow, RebuildProgress, ResponseSplit};
 use iosonar_report::grouped;
-use iosonar_scenario::{Load, NoInterval, Simulation, SimulationResult};
+use iosonar_scenario::{Load, NoInterval, REQUESTS_PER_USER, Simulation, SimulationResult};
 use iosonar_stats::{BatchMeans, Estimate};
 use iosonar_units::Nanos;
 use iosonar_workload::{ArrivalLaw, Batch};
@@ -280,16 +280,34 @@ fn growth(simulation: &Simulation, result: &SimulationResult) -> String {
     const ALWAYS: f64 = 0.95;
     /// The average number in the system, by the growth: less than the half, as no growth is quite linear.
     const THROUGHOUT: f64 = 0.45;
-    // As many requests are there as there are users.
-    if matches!(simulation.load, Load::Closed { .. } | Load::Alone { .. }) {
-        return String::new();
+    /// The arrivals of a run from which growth is looked for.
+    const FEWEST: u64 = 100;
+    /// The arrivals of a run from which the share alone decides.
+    const MANY: u64 = 1000;
+    /// How many standard deviations of what grows and shrinks by chance are growth, where arrivals are few.
+    const SPREADS: f64 = 3.0;
+    match &simulation.load {
+        // As many requests are there as there are users.
+        Load::Closed {
+            outstanding,
+            requests,
+            ..
+        } => return starting(*outstanding, *requests, result.warmup_requests),
+        Load::Alone { .. } => return String::new(),
+        Load::Synthetic { .. } | Load::Trace { .. } => {}
     }
     let sum = |of: fn(&MeasuredWindow) -> u64| result.windows.iter().map(of).sum::<u64>();
     let (start, end) = (sum(|w| w.present_at_start), sum(|w| w.present_at_end));
     let arrived = sum(|w| w.arrived);
     let grown = end.saturating_sub(start) as f64;
     let share = grown / arrived.max(1) as f64;
-    if arrived < 1000 * u64::from(result.replications) || share <= MUCH {
+    if arrived < FEWEST * u64::from(result.replications) || share <= MUCH {
+        return String::new();
+    }
+    // Arrivals less completions of a busy device are a random walk. With Poisson arrivals and exponential services it
+    // has a variance of 2 per arrival.
+    let by_chance = SPREADS * (2.0 * arrived as f64).sqrt();
+    if arrived < MANY * u64::from(result.replications) && grown <= by_chance {
         return String::new();
     }
     let busiest = result.busy.iter().map(|busy| busy.mean);
@@ -302,6 +320,23 @@ fn growth(simulation: &Simulation, result: &SimulationResult) -> String {
         "  NOT STEADY    {:.1} % of the requests that arrived were still in the system when the load ended: \
          throughput and times depend on how long the run is\n",
         100.0 * share
+    )
+}
+
+/// Says so where the first requests of users, which start in an empty system and find fewer others than those that
+/// follow, are too large a part of what was measured.
+fn starting(users: u32, requests: u64, warmup: u64) -> String {
+    let first = u64::from(users).saturating_sub(warmup);
+    if requests >= REQUESTS_PER_USER * first {
+        return String::new();
+    }
+    format!(
+        "  NOT STEADY    {} of {} requests are the first of their users, which start in an empty system: raise \
+         load.requests to {}, or warmup_requests to {}\n",
+        grouped(first.min(requests)),
+        grouped(requests),
+        grouped(REQUESTS_PER_USER * u64::from(users)),
+        grouped(u64::from(users))
     )
 }
 
