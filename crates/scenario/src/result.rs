@@ -271,6 +271,15 @@ impl SimulationResult {
         Some((lower.as_millis_f64(), upper.as_millis_f64()))
     }
 
+    /// Whether flash was written, but none of it cleaned: neither a block erased nor a page copied for it.
+    pub fn is_not_cleaned(&self) -> bool {
+        let written = |report: &SsdReport| {
+            let flash = &report.flash;
+            flash.programs > 0 && flash.erases == 0 && flash.cleaning_programs == 0
+        };
+        self.ssd.as_ref().is_some_and(written)
+    }
+
     /// Why the mean of the only run has no standard error, if it has none.
     pub fn no_interval(&self) -> Option<NoInterval> {
         let missing = self.replications == 1 && self.mean_ms.stderr.is_nan();

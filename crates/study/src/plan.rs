@@ -10,7 +10,7 @@ mod subject;
 mod target;
 
 pub use search::{fewest, highest, most};
-pub use subject::{ArraySubject, NetworkSubject, Subject};
+pub use subject::{ArraySubject, NetworkSubject, Simulated, Subject};
 pub use target::{Metric, Target};
 
 use iosonar_scenario::ScenarioError;
@@ -55,6 +55,8 @@ pub struct Point {
     pub simulated: Option<Estimate>,
     /// What this means.
     pub verdict: Verdict,
+    /// Whether flash was written and never cleaned: a drive that is fuller is slower.
+    pub not_cleaned: bool,
 }
 
 /// What was found.

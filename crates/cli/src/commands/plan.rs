@@ -7,6 +7,7 @@ use iosonar_report::grouped;
 use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::theory::Standing;
 use iosonar_scenario::{Load, Overrides, ScenarioError, Simulation, read_text};
+use iosonar_stats::Estimate;
 use iosonar_study::plan::{
     ArraySubject, Found, Metric, NetworkSubject, PlanError, Point, Subject, Target, Verdict,
     fewest, highest, most,
@@ -353,9 +354,13 @@ fn describe(target: &Target, answer: &Answer) -> String {
         "verdict",
     ]);
     for point in &found.points {
-        let interval = point.simulated.map_or("-".to_owned(), |e| {
-            format!("± {}", value_of(target, e.half_width_95()))
-        });
+        let interval = match point.simulated {
+            Some(e) if e.half_width_95().is_finite() => {
+                format!("± {}", value_of(target, e.half_width_95()))
+            }
+            Some(_) => "too few requests".to_owned(),
+            None => "-".to_owned(),
+        };
         table.row(vec![
             short(point.load),
             point.theory.map_or("-".to_owned(), |v| value_of(target, v)),
@@ -391,7 +396,11 @@ fn describe(target: &Target, answer: &Answer) -> String {
         }
     }
     if let Some(next) = &found.next {
+        let is_known = |e: &Estimate| e.half_width_95().is_finite();
         let why = match next.verdict {
+            Verdict::Unsure if !next.simulated.as_ref().is_some_and(is_known) => {
+                "too few requests for a confidence interval: raise load.requests"
+            }
             Verdict::Unsure => "the target lies within the interval: more replications would tell",
             Verdict::TooShort => {
                 "so near to saturation only longer runs would tell: raise load.requests"
@@ -403,6 +412,10 @@ fn describe(target: &Target, answer: &Answer) -> String {
     }
     if answer.is_most {
         text += "  that is the most that was tried: --most N goes further\n";
+    }
+    let answers = [&found.best, &found.next];
+    if answers.into_iter().flatten().any(|p| p.not_cleaned) {
+        text += "  NOT CLEANED: no block was erased yet, this is how a fresh drive writes: give the SSD a precondition\n";
     }
     if let Some(load) = found.by_theory {
         let _ = writeln!(text, "  by theory alone: {} {}", short(load), answer.unit);
@@ -516,6 +529,9 @@ fn as_json(target: &Target, answer: &Answer) -> Output {
     let load = |point: &Option<Point>| point.as_ref().map(|p| p.load);
     json.set("best", json!(load(&answer.found.best)));
     json.set("next", json!(load(&answer.found.next)));
+    let answers = [&answer.found.best, &answer.found.next];
+    let not_cleaned = answers.into_iter().flatten().any(|p| p.not_cleaned);
+    json.set("not_cleaned", json!(not_cleaned));
     json.set("by_theory", json!(answer.found.by_theory));
     json.set("knee", json!(answer.knee));
     json.set("capacity", json!(answer.capacity));

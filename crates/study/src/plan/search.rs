@@ -103,8 +103,8 @@ fn by_theory(
     Ok((low > 0.0).then_some(low))
 }
 
-/// The fewest of `candidates`, in ascending order, that meet the target; more are taken to be no worse. By theory
-/// first, and then by simulations from there.
+/// The fewest of `candidates`, in ascending order, that meet the target. By theory first, and then by simulations
+/// from there, as if more were no worse; then all fewer of which theory leaves it open, from the fewest up.
 ///
 /// # Errors
 /// If there are no candidates, or a simulation fails.
@@ -147,6 +147,20 @@ pub fn fewest(
             (None, None) => break,
         };
         step *= 2;
+    }
+    for i in 0..best.unwrap_or(candidates.len()) {
+        if subject.may_meet(at(i), target)?
+            && look(&mut found, subject, target, at(i), watch)? == Verdict::Meets
+        {
+            best = Some(i);
+            break;
+        }
+    }
+    if let Some(below) = best.and_then(|i| i.checked_sub(1)) {
+        look(&mut found, subject, target, at(below), watch)?;
+        next = Some(below);
+    } else if best.is_some() {
+        next = None;
     }
     found.best = best.and_then(|i| found.of(at(i)).cloned());
     found.next = next.and_then(|i| found.of(at(i)).cloned());
@@ -215,6 +229,7 @@ pub fn most(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Simulated;
     use iosonar_stats::Estimate;
 
     /// A response time of 1 / (10 - load), known to a percent; theory is off by a factor.
@@ -228,13 +243,14 @@ mod tests {
             Ok(self.theory.map(value))
         }
 
-        fn simulate(&self, load: f64, _: &Target) -> Result<Option<Estimate>, PlanError> {
+        fn simulate(&self, load: f64, _: &Target) -> Result<Option<Simulated>, PlanError> {
             let mean = 1.0 / (10.0 - load);
-            Ok((load < 10.0).then_some(Estimate {
+            let estimate = Estimate {
                 mean,
                 stderr: mean / 1000.0,
                 values: 10,
-            }))
+            };
+            Ok((load < 10.0).then_some(estimate.into()))
         }
     }
 
@@ -282,12 +298,13 @@ mod tests {
             Ok(self.0.then_some(1.2 / load))
         }
 
-        fn simulate(&self, load: f64, _: &Target) -> Result<Option<Estimate>, PlanError> {
-            Ok(Some(Estimate {
+        fn simulate(&self, load: f64, _: &Target) -> Result<Option<Simulated>, PlanError> {
+            let estimate = Estimate {
                 mean: 1.0 / load,
                 stderr: 1e-6,
                 values: 10,
-            }))
+            };
+            Ok(Some(estimate.into()))
         }
     }
 
@@ -302,5 +319,43 @@ mod tests {
         }
         let none = fewest(&Shrinking(true), &tenth, &[3, 4, 5], &mut |_| ()).unwrap();
         assert!(none.best.is_none() && none.next.is_some());
+    }
+
+    /// Good enough with 6 and from 20 on; theory, which nobody compared with anything, expects it from 19 on.
+    struct WithAGap;
+
+    impl Subject for WithAGap {
+        fn theory(&self, load: f64, _: &Target) -> Result<Option<f64>, PlanError> {
+            Ok(Some(if load >= 19.0 { 0.5 } else { 2.0 }))
+        }
+
+        fn simulate(&self, load: f64, _: &Target) -> Result<Option<Simulated>, PlanError> {
+            let estimate = Estimate {
+                mean: if load == 6.0 || load >= 20.0 {
+                    0.5
+                } else {
+                    2.0
+                },
+                stderr: 1e-6,
+                values: 10,
+            };
+            Ok(Some(estimate.into()))
+        }
+
+        fn may_meet(&self, _: f64, _: &Target) -> Result<bool, PlanError> {
+            Ok(true)
+        }
+    }
+
+    #[test]
+    fn the_fewest_are_found_where_more_are_worse() {
+        let candidates: Vec<u32> = (1..60).collect();
+        let found = fewest(&WithAGap, &target(), &candidates, &mut |_| ()).unwrap();
+        assert_eq!(found.best.map(|p| p.load), Some(6.0));
+        assert_eq!(found.next.map(|p| p.load), Some(5.0));
+        // All of these fail, from the fewest up.
+        let found = fewest(&WithAGap, &target(), &candidates[6..19], &mut |_| ()).unwrap();
+        assert!(found.best.is_none());
+        assert_eq!(found.points.len(), 13);
     }
 }

@@ -3,11 +3,32 @@
 use std::path::Path;
 
 use iosonar_scenario::networked::{NetworkPoint, NetworkedRaid, Services, Structure};
-use iosonar_scenario::theory::Theory;
-use iosonar_scenario::{Load, Outputs, Overrides, ScenarioError, Simulation, Stability, Watch};
+use iosonar_scenario::theory::{Standing, Theory};
+use iosonar_scenario::{
+    Load, Outputs, Overrides, REQUESTS_PER_USER, ScenarioError, Simulation, Stability, Warmup,
+    Watch,
+};
 use iosonar_stats::Estimate;
 
 use super::{Metric, PlanError, Point, Target, Verdict};
+
+/// What simulations of a load found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Simulated {
+    /// The metric.
+    pub estimate: Estimate,
+    /// Whether flash was written and never cleaned.
+    pub not_cleaned: bool,
+}
+
+impl From<Estimate> for Simulated {
+    fn from(estimate: Estimate) -> Self {
+        Self {
+            estimate,
+            not_cleaned: false,
+        }
+    }
+}
 
 /// Something with a load.
 pub trait Subject {
@@ -21,7 +42,7 @@ pub trait Subject {
     ///
     /// # Errors
     /// If there is no such system, or it cannot be simulated.
-    fn simulate(&self, load: f64, target: &Target) -> Result<Option<Estimate>, PlanError>;
+    fn simulate(&self, load: f64, target: &Target) -> Result<Option<Simulated>, PlanError>;
 
     /// Whether runs at a load are long enough to confirm anything.
     ///
@@ -29,6 +50,14 @@ pub trait Subject {
     /// If there is no such system.
     fn is_long_enough(&self, _load: f64) -> Result<bool, PlanError> {
         Ok(true)
+    }
+
+    /// Whether theory leaves it open that this load is good enough although a larger one is worse.
+    ///
+    /// # Errors
+    /// If there is no such system.
+    fn may_meet(&self, _load: f64, _target: &Target) -> Result<bool, PlanError> {
+        Ok(false)
     }
 
     /// Everything about a load.
@@ -39,18 +68,24 @@ pub trait Subject {
         let simulated = self.simulate(load, target)?;
         let mut verdict = simulated
             .as_ref()
-            .map_or(Verdict::Unstable, |e| target.verdict(e));
+            .map_or(Verdict::Unstable, |s| target.verdict(&s.estimate));
         if verdict == Verdict::Meets && !self.is_long_enough(load)? {
             verdict = Verdict::TooShort;
         }
         Ok(Point {
             load,
             theory: self.theory(load, target)?,
-            simulated,
+            simulated: simulated.map(|s| s.estimate),
             verdict,
+            not_cleaned: simulated.is_some_and(|s| s.not_cleaned),
         })
     }
 }
+
+/// The key of the number of disks.
+const DISKS: &str = "array.disks";
+/// The key of the number of users.
+const JOBS: &str = "load.closed.outstanding";
 
 /// A scenario of `sim` whose load is the arrival rate, or a key.
 pub struct ArraySubject<'a> {
@@ -89,7 +124,7 @@ impl<'a> ArraySubject<'a> {
             )));
         }
         Ok(Self {
-            base: with_interval(base),
+            base: long_enough(base),
             key,
             text,
             path,
@@ -113,8 +148,13 @@ impl<'a> ArraySubject<'a> {
         };
         let mut overrides = self.overrides.clone();
         overrides.set.push((key.to_owned(), format!("{load}")));
+        if let (JOBS, Load::Closed { requests, .. }) = (key, &self.base.load) {
+            let enough = REQUESTS_PER_USER * load as u64;
+            let requests = (*requests).max(enough).to_string();
+            overrides.set.push(("load.requests".to_owned(), requests));
+        }
         let simulation = Simulation::from_toml(self.text, self.path, &overrides)?;
-        Ok(with_interval(simulation))
+        Ok(long_enough(simulation))
     }
 
     /// All that theory says at a load.
@@ -126,9 +166,22 @@ impl<'a> ArraySubject<'a> {
     }
 }
 
-/// A confidence interval needs some replications.
-fn with_interval(mut simulation: Simulation) -> Simulation {
+/// A confidence interval needs some replications, and the users of a closed loop some requests each. The first of each
+/// starts in an empty system, and is not measured.
+fn long_enough(mut simulation: Simulation) -> Simulation {
     simulation.replications = simulation.replications.max(5);
+    if let Load::Closed {
+        outstanding,
+        requests,
+        ..
+    } = &mut simulation.load
+    {
+        let users = u64::from(*outstanding);
+        *requests = (*requests).max(REQUESTS_PER_USER * users);
+        if let Warmup::Requests(n) = &mut simulation.warmup {
+            *n = (*n).max(users);
+        }
+    }
     simulation
 }
 
@@ -146,6 +199,32 @@ impl Subject for ArraySubject<'_> {
         };
         let left = (1.0 - busiest.lower.min(busiest.upper)).max(1e-9);
         Ok(*requests as f64 >= RELAXATIONS / (left * left))
+    }
+
+    /// More users are never better, but more disks may be: a request that fills a stripe of few disks is a partial
+    /// write on many. Only an approximation whose error is known rules a number of disks out.
+    fn may_meet(&self, load: f64, target: &Target) -> Result<bool, PlanError> {
+        if self.key != Some(DISKS) {
+            return Ok(false);
+        }
+        let theory = self.full_theory(load)?;
+        if theory.unstable.is_some() {
+            return Ok(false);
+        }
+        let Some(response) = theory.response else {
+            return Ok(true);
+        };
+        let error = match (response.standing, response.accuracy, target.metric) {
+            (Standing::Exact, ..) => Some(0.0),
+            (_, Some(of), Metric::Mean) => Some(of.mean),
+            (_, Some(of), Metric::Quantile(0.99)) => of.p99,
+            _ => None,
+        };
+        let (Some(error), Some(value)) = (error, target.of_response(&response)) else {
+            return Ok(true);
+        };
+        // What was simulated is `value / (1 + error)` at least, and known to its own error.
+        Ok(value.is_nan() || target.is_kept_by(value / (1.0 + error) * 0.95))
     }
 
     fn theory(&self, load: f64, target: &Target) -> Result<Option<f64>, PlanError> {
@@ -173,7 +252,7 @@ impl Subject for ArraySubject<'_> {
         Ok(value.filter(|value| !value.is_nan()))
     }
 
-    fn simulate(&self, load: f64, target: &Target) -> Result<Option<Estimate>, PlanError> {
+    fn simulate(&self, load: f64, target: &Target) -> Result<Option<Simulated>, PlanError> {
         let simulation = self.at(load)?;
         if matches!(simulation.busiest(), Some((_, Stability::Unstable))) {
             return Ok(None);
@@ -182,7 +261,7 @@ impl Subject for ArraySubject<'_> {
         if result.unserved.is_some() {
             return Ok(None);
         }
-        Ok(Some(match target.metric {
+        let estimate = match target.metric {
             Metric::Mean => result.mean_ms,
             Metric::Quantile(p) => result.quantile_ms(p),
             Metric::Throughput if result.throughput_per_s.stderr.is_finite() => {
@@ -198,6 +277,10 @@ impl Subject for ArraySubject<'_> {
                     ..result.mean_ms
                 }
             }
+        };
+        Ok(Some(Simulated {
+            estimate,
+            not_cleaned: result.is_not_cleaned(),
         }))
     }
 }
@@ -242,7 +325,7 @@ impl Subject for NetworkSubject {
         })
     }
 
-    fn simulate(&self, load: f64, target: &Target) -> Result<Option<Estimate>, PlanError> {
+    fn simulate(&self, load: f64, target: &Target) -> Result<Option<Simulated>, PlanError> {
         let (services, structure) = (Services::Exponential, Structure::Serial);
         let result = self
             .system
@@ -256,13 +339,14 @@ impl Subject for NetworkSubject {
         match target.metric {
             Metric::Mean => {
                 let e = result.response_s[0];
-                Ok(Some(Estimate {
+                let in_ms = Estimate {
                     mean: e.mean * 1e3,
                     stderr: e.stderr * 1e3,
                     ..e
-                }))
+                };
+                Ok(Some(in_ms.into()))
             }
-            Metric::Throughput => Ok(Some(result.throughput_per_s[0])),
+            Metric::Throughput => Ok(Some(result.throughput_per_s[0].into())),
             Metric::Quantile(_) => Err(PlanError::DoesNotFit(
                 "of a networked system the mean and the throughput are known, not quantiles"
                     .to_owned(),

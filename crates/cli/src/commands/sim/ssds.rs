@@ -108,7 +108,7 @@ pub(super) fn describe(result: &SimulationResult) -> String {
             );
         }
         if flash.programs > 0 {
-            if flash.erases == 0 {
+            if result.is_not_cleaned() {
                 text += "  NOT CLEANED       no block was erased yet: this is how a fresh drive writes\n";
             }
             text += &format!(
