@@ -45,6 +45,9 @@ pub(crate) struct Check {
     /// What was done: the records of a replay, or a recording
     #[arg(value_name = "DONE")]
     pub(crate) done: PathBuf,
+    /// Read and change DONE like WANTED, such as with --from
+    #[arg(long)]
+    pub(crate) both: bool,
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,

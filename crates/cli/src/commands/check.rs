@@ -6,7 +6,7 @@ use iosonar_trace::{Request, input};
 use serde_json::{Value, json};
 
 use crate::args::Check;
-use crate::exit::{Ending, print};
+use crate::exit::{Ending, note, print};
 use crate::json::Output;
 use crate::table::Table;
 
@@ -22,18 +22,50 @@ const QUANTILES: [(&str, f64); 7] = [
 
 pub(crate) fn run(args: &Check) -> anyhow::Result<Ending> {
     let mut wanted = input::open_changed(&args.wanted, &args.reading.reading()?)?;
-    let mut done = input::open(&args.done)?;
+    let mut done = match args.both {
+        true => input::open_changed(&args.done, &args.reading.reading()?)?,
+        false => input::open(&args.done)?,
+    };
     let found = check(wanted.as_mut(), done.as_mut())?;
+    if found.expected + found.seen == 0 {
+        anyhow::bail!(
+            "{} and {}: there is no request to compare; give traces with requests, and a part of them that holds some",
+            args.wanted.display(),
+            args.done.display()
+        );
+    }
     if args.json {
         print(&to_json(&found).text())?;
     } else {
         print(&describe(&found))?;
+    }
+    if !args.quiet {
+        hints(args, &found)?.into_iter().for_each(note);
     }
     Ok(if found.is_same() {
         Ending::Done
     } else {
         Ending::Flagged
     })
+}
+
+/// What may be behind a difference that no device made.
+fn hints(args: &Check, found: &Found) -> anyhow::Result<Vec<&'static str>> {
+    let mut hints = Vec::new();
+    let is_changed = !args.reading.reading()?.changes.is_empty();
+    if found.extra > 0 && is_changed && !args.both {
+        hints.push(
+            "note: --from, --until and the other changes of a load were made to WANTED only, as DONE is taken to be the \
+             records of a replay with them; --both makes them to DONE as well",
+        );
+    }
+    if found.missing > 0 && found.extra > 0 {
+        hints.push(
+            "note: a replay or simulation with --wrap, --fit or --clip moves or shortens requests, which are missing and \
+             extra here: compare its records with those of another run with the same option",
+        );
+    }
+    Ok(hints)
 }
 
 fn describe(found: &Found) -> String {
