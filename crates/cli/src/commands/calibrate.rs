@@ -21,6 +21,8 @@ use crate::{files, picture};
 
 /// Beyond this distance a fit is not worth its name.
 pub(crate) const POOR: f64 = 0.1;
+/// A profile whose demerit is this many times that of the one before fits worse; less is chance.
+const WORSE: f64 = 1.05;
 /// Beyond this share of the mean the demerit is that of a few very long requests.
 const TAIL: f64 = 0.5;
 
@@ -43,18 +45,20 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
             grouped(observed.without_time())
         ));
     }
-    let (text, words, held_out, mut json) = if let Some(start) = start {
+    let (text, words, held_out, before, mut json) = if let Some(start) = start {
         let fit = calibrate_disk(&observed, &start).map_err(named)?;
         let text = fit.text(&provenance(args, &observed, &fit.held_out));
         let words = disk_words(&start, &fit);
-        (text, words, fit.held_out.clone(), disk_json(&fit))
+        let json = disk_json(&fit);
+        (text, words, fit.held_out, Some(fit.before), json)
     } else {
         let fit = calibrate_ssd(&observed, args.capacity.map(iosonar_units::Bytes::get))
             .map_err(named)?;
         let description = format!("as in {}", args.records.display());
         let text = fit.text(&provenance(args, &observed, &fit.held_out), &description);
         let words = ssd_words(&fit);
-        (text, words, fit.held_out.clone(), ssd_json(&fit))
+        let json = ssd_json(&fit);
+        (text, words, fit.held_out, None, json)
     };
     match &args.out {
         Some(out) => WholeFile::write_all(out, text.as_bytes())
@@ -82,7 +86,21 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
         print_beside(Some(out), &format!("{words}\n"))?;
     }
     if let Some(out) = args.out.as_ref().filter(|_| !args.quiet && !args.json) {
-        note(&format!("the profile is in {}", out.display()));
+        let (device, out) = (if before.is_some() { "disk" } else { "ssd" }, out.display());
+        note(&format!(
+            "the profile is in {out}; a scenario in the same folder uses it with\n  [{device}]\n  profile = \"{}\"",
+            file_name(args)
+        ));
+    }
+    let is_worse = before.filter(|before| held_out.demerit_ms > WORSE * before.demerit_ms);
+    if let Some(before) = &is_worse {
+        note(&format!(
+            "WORSE: on the held-out half the profile fits worse than the one before, {}: demerit {} instead of {}. Keep the \
+             one before, or calibrate with more requests, or with ones that are more alike in both halves",
+            args.profile,
+            Nanos::nearest(held_out.demerit_ms * 1e6),
+            Nanos::nearest(before.demerit_ms * 1e6)
+        ));
     }
     if held_out.ks > POOR {
         note(&format!(
@@ -92,10 +110,19 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
         ));
         return Ok(Ending::Flagged);
     }
+    if is_worse.is_some() {
+        return Ok(Ending::Flagged);
+    }
     if let Some(remark) = demerit_words(&held_out).filter(|_| !args.quiet) {
         note(remark);
     }
     Ok(Ending::Done)
+}
+
+/// The name of the profile's file without its folder.
+fn file_name(args: &Calibrate) -> String {
+    let name = args.out.as_deref().and_then(Path::file_name);
+    name.unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Where a large demerit comes from, although the distributions are near each other.
