@@ -25,6 +25,18 @@ pub enum ScenarioError {
         /// What is wrong, with line and key.
         message: String,
     },
+    /// The text is the profile of a device.
+    #[error(
+        "{0}: is the profile of a device, not a scenario; a scenario uses it with [{device}] profile = \"{0}\", besides \
+         [load] and [array]",
+        path.display()
+    )]
+    IsProfile {
+        /// The file.
+        path: PathBuf,
+        /// The table of a scenario that takes it.
+        device: &'static str,
+    },
     /// A value that was set on the command line has no place.
     #[error("--set: '{key}' {problem}")]
     Set {

@@ -34,10 +34,30 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(
             ),
         });
     }
+    if let Some(device) = profile_of(&text) {
+        return Err(ScenarioError::IsProfile {
+            path: path.to_owned(),
+            device,
+        });
+    }
     Err(ScenarioError::Syntax {
         path: path.to_owned(),
         message: check::with_suggestion(&error.to_string()),
     })
+}
+
+/// The table for what the text is a profile of; `None` if it is no profile.
+fn profile_of(text: &str) -> Option<&'static str> {
+    let document: DocumentMut = text.parse().ok()?;
+    let has = |key| document.contains_key(key);
+    if !has("description") || has("load") || has("array") {
+        return None;
+    }
+    match (has("cylinders"), has("interface") || has("storage")) {
+        (true, _) => Some("disk"),
+        (false, true) => Some("ssd"),
+        (false, false) => None,
+    }
 }
 
 /// The text with other values, as (key, value in TOML), such as (`array.disks`, `8`); what is not set stays as it
