@@ -270,7 +270,7 @@ fn describe(
         "balanced job bounds",
         "exact (MVA)",
         "Schweitzer",
-        "fork-join",
+        "all at once: fork-join",
         "jobs/h",
     ];
     if !simulated.is_empty() {
@@ -316,8 +316,8 @@ fn describe(
         table.row(row);
     }
     text += &table.text();
-    text += "  a job goes to its storage servers one after the other; in the column fork-join, which is an approximation, to \
-             all at once\n";
+    text += "  bounds, exact and Schweitzer: a job goes to its storage servers one after the other; fork-join, an \
+             approximation: to all at once, which can take less than the lower bounds of the others\n";
     let beyond = measured.unwrap_or_default().iter();
     let beyond = beyond.filter(|p| p.jobs > f64::from(most)).count();
     if beyond > 0 {
@@ -584,7 +584,7 @@ fn chart(
         (f64::from(p.jobs), balanced.lower, balanced.upper)
     });
     chart.marks.push(Mark::Band(Band {
-        label: "balanced job bounds".to_owned(),
+        label: "balanced job bounds, one server after the other".to_owned(),
         colour: Colour::Muted,
         points: bounds.collect(),
         shape: Shape::Straight,
@@ -592,9 +592,15 @@ fn chart(
     let curve = |label: &str, i: usize, of: &dyn Fn(&NetworkPoint) -> f64| {
         Line::new(label, Colour::Curve(i), line(points, of))
     };
-    let parallel = curve("storage servers in parallel", 1, &|p| p.fork_join_s);
+    let parallel = curve("all storage servers at once (fork-join)", 1, &|p| {
+        p.fork_join_s
+    });
     chart.marks.push(Mark::Line(parallel.dashed()));
-    let lower = curve("asymptotic lower bound", 2, &|p| p.asymptotic.lower);
+    let lower = curve(
+        "asymptotic lower bound, one server after the other",
+        2,
+        &|p| p.asymptotic.lower,
+    );
     chart.marks.push(Mark::Line(lower.dashed()));
     if !simulated.is_empty() {
         let all = simulated
@@ -614,7 +620,11 @@ fn chart(
         let simulated = Line::new("simulated, 95 % band", Colour::Curve(3), points);
         chart.marks.push(Mark::Line(simulated));
     }
-    let exact = curve("exact (mean value analysis)", 0, &|p| p.response_s);
+    let exact = curve(
+        "exact (mean value analysis), one server after the other",
+        0,
+        &|p| p.response_s,
+    );
     // On top of the simulation both are to be seen.
     let exact = if simulated.is_empty() {
         exact

@@ -273,7 +273,11 @@ fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> S
     if let Some(response) = &theory.response {
         let _ = writeln!(text, "  under load: {}", response.how);
         if response.standing == Standing::Approximation {
-            let _ = writeln!(text, "  accuracy: {}", accuracy_in_words(response.accuracy));
+            let _ = writeln!(
+                text,
+                "  accuracy: {}",
+                accuracy_in_words(response.accuracy, result.is_some())
+            );
         }
     }
     match (theory.lower_bound_ms, theory.upper_bound_ms) {
@@ -295,10 +299,13 @@ fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> S
 }
 
 /// How far an approximation was off where it was measured.
-fn accuracy_in_words(accuracy: Option<Accuracy>) -> String {
+fn accuracy_in_words(accuracy: Option<Accuracy>, is_compared: bool) -> String {
     let Some(of) = accuracy else {
-        return "not measured for loads like this; compare with a simulation: --with-sim"
-            .to_owned();
+        return match is_compared {
+            true => "not measured for such loads but this one: its error is in the table above",
+            false => "not measured for such loads; compare with a simulation: --with-sim",
+        }
+        .to_owned();
     };
     let percent = |share: f64| format!("{} %", significant(100.0 * share, 2));
     let p99 = match of.p99 {
