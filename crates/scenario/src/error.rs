@@ -132,8 +132,13 @@ pub enum ScenarioError {
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// What response times are made of cannot be written.
-    #[error("cannot write the stages: {0}")]
-    Stages(std::io::Error),
+    #[error("{}: cannot write the stages: {source}", path.display())]
+    Stages {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// The SSD profile is none.
     #[error(transparent)]
     SsdProfile(#[from] SsdProfileError),
@@ -148,7 +153,7 @@ impl ScenarioError {
         matches!(
             self,
             Self::Trace(_)
-                | Self::Stages(_)
+                | Self::Stages { .. }
                 | Self::NothingMeasured { .. }
                 | Self::NoRequests { .. }
         )

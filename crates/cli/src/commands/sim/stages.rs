@@ -1,7 +1,7 @@
 //! What the time of each sub-request is made of, as CSV.
 
 use std::io::{BufWriter, IntoInnerError, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use iosonar_device::Access;
@@ -12,6 +12,7 @@ use iosonar_trace::output::WholeFile;
 /// Writes a row for each sub-request: first where its request lies in the array, as records have it, then where the
 /// sub-request lies on its device.
 pub(super) struct StageTable {
+    path: PathBuf,
     file: BufWriter<WholeFile>,
     /// Whether sub-requests have an address on their device.
     addressed: bool,
@@ -30,6 +31,7 @@ impl StageTable {
         }
         writeln!(file, "{header}").with_context(cannot)?;
         Ok(Self {
+            path: path.to_owned(),
             file,
             addressed: simulation.array.has_addresses(),
             row: String::new(),
@@ -37,8 +39,9 @@ impl StageTable {
     }
 
     pub(super) fn finish(self) -> anyhow::Result<()> {
-        let file = self.file.into_inner().map_err(IntoInnerError::into_error)?;
-        Ok(file.keep()?)
+        let cannot = || format!("{}: cannot write the stages", self.path.display());
+        let file = self.file.into_inner().map_err(IntoInnerError::into_error);
+        file.with_context(cannot)?.keep().with_context(cannot)
     }
 
     /// Puts a row together.
@@ -88,6 +91,9 @@ impl StageSink for StageTable {
             .expect("a string takes all that is written to it");
         self.file
             .write_all(self.row.as_bytes())
-            .map_err(ScenarioError::Stages)
+            .map_err(|source| ScenarioError::Stages {
+                path: self.path.clone(),
+                source,
+            })
     }
 }
