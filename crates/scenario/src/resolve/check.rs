@@ -28,10 +28,12 @@ impl Checker<'_> {
     }
 
     fn value_at(&self, at: usize, key: &str, seen: String, expected: String) -> ScenarioError {
-        let is_set = |set: &str| {
-            key.strip_prefix(set)
+        let holds = |table: &str, key: &str| {
+            key.strip_prefix(table)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
+        // A table of which one value was set is another one than in the file, too.
+        let is_set = |set: &str| holds(set, key) || holds(key, set);
         if self.set.iter().any(|(set, _)| is_set(set)) {
             return ScenarioError::Set {
                 key: key.to_owned(),

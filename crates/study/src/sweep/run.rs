@@ -167,6 +167,16 @@ pub(super) fn repetitions(
 ) -> Result<Vec<Run>, SweepError> {
     let base = file.base(path)?;
     let most = file.runs_of_a_point();
+    let is_varied = |set: &str| point.settings.iter().any(|(key, _)| key == set);
+    if let Some((key, _)) = changes.set.iter().find(|(key, _)| is_varied(key)) {
+        return Err(SweepError::Value {
+            path: path.to_owned(),
+            key: key.clone(),
+            problem:
+                "is varied by the experiment, so --set would have no effect on it: leave one out"
+                    .to_owned(),
+        });
+    }
     let mut settings = file.shared_settings();
     settings.extend(changes.set.iter().cloned());
     settings.extend(point.settings);

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use anyhow::Context;
 use iosonar_plot::{Axis, Chart, Colour, Estimates, Line, Mark, Size, Theme, Unit};
 use iosonar_report::grouped;
-use iosonar_scenario::{Outputs, SimulationResult, Stability, Watch};
+use iosonar_scenario::{Outputs, ScenarioError, SimulationResult, Stability, Watch};
 use iosonar_stats::Estimate;
 use iosonar_trace::output::WholeFile;
 use iosonar_units::{Nanos, csv_field};
@@ -45,7 +45,8 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
         for values in &all {
             let keys = args.vary.iter().map(|(key, _)| key.clone());
             let set = keys.zip(values.iter().cloned()).collect();
-            points.push((load(args, path, set)?, values.clone()));
+            let named = load(args, path, set).map_err(|error| of_vary(error, &args.vary))?;
+            points.push((named, values.clone()));
         }
     }
     super::check_inputs(args, points.iter().map(|(named, _)| named))?;
@@ -116,6 +117,11 @@ fn check(args: &Sim) -> Result<(), Usage> {
         if args.vary[..i].iter().any(|(before, _)| before == key) {
             return Err(Usage(format!("--vary: '{key}' is given twice")));
         }
+        if let Some((set, _)) = args.set.iter().find(|(set, _)| holds(key, set)) {
+            return Err(Usage(format!(
+                "--vary: '{key}' is varied, so --set {set} would have no effect: leave one out"
+            )));
+        }
     }
     let drawn = args.curve.is_some() && args.curve_of != CurveKind::HockeyStick;
     if drawn && let Some((key, values)) = args.vary.first() {
@@ -128,6 +134,26 @@ fn check(args: &Sim) -> Result<(), Usage> {
         }
     }
     Ok(())
+}
+
+/// Whether a key is another one, or the table that holds it.
+fn holds(table: &str, key: &str) -> bool {
+    key.strip_prefix(table)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// What is wrong with a value that --vary set is said of --vary.
+fn of_vary(error: anyhow::Error, vary: &[Varied]) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(ScenarioError::Set { key, problem })
+            if vary
+                .iter()
+                .any(|(varied, _)| holds(varied, key) || holds(key, varied)) =>
+        {
+            Usage(format!("--vary: '{key}' {problem}")).into()
+        }
+        _ => error,
+    }
 }
 
 /// All combinations; the first key changes fastest.
