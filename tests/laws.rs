@@ -289,7 +289,8 @@ fn with_load(draws: &mut Draws, system: &str, rates: &[f64]) -> Random {
     let closed = draws.below(3) == 0;
     let mut load = format!("requests = {requests}\n");
     if closed {
-        let outstanding = draws.of(&[1, 7, 30, 256]);
+        // Each user must have a request.
+        let outstanding = draws.of(&[1, 7, 30, 256]).min(requests + warmup);
         let think = draws.of(&[0.0, 0.0, 20.0]);
         let _ = writeln!(
             load,
