@@ -268,3 +268,52 @@ fn what_a_closed_loop_drains_is_every_request_that_was_left_at_the_end() {
         );
     }
 }
+
+/// A replay that is stopped for a while in the middle, on each engine: its verdict and exit code.
+#[test]
+fn a_replay_that_stood_still_did_not_keep_up() {
+    let scratch = Scratch::new();
+    // 2,000 reads a second for three seconds.
+    let rows: String = (0..6_000)
+        .map(|i| format!("{:.4} ; {} ; 8 ; R\n", f64::from(i) * 5e-4, i % 256 * 8))
+        .collect();
+    let load = scratch.file("steady.load", rows);
+    let target = scratch.file("target", vec![7; 1 << 20]);
+    for engine in ["sync", "io_uring"] {
+        let replay = std::process::Command::new(assert_cmd::cargo::cargo_bin("iosonar"))
+            .args([
+                "replay",
+                "--no-direct",
+                "--engine",
+                engine,
+                "--start-grace",
+                "10ms",
+            ])
+            .args(["--target", text(&target), text(&load)])
+            .env("NO_COLOR", "1")
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let signal = |name: &str| {
+            let status = std::process::Command::new("kill")
+                .args([name, &replay.id().to_string()])
+                .status();
+            assert!(status.unwrap().success());
+        };
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        signal("-STOP");
+        std::thread::sleep(std::time::Duration::from_millis(400));
+        signal("-CONT");
+        let replay = replay.wait_with_output().unwrap();
+        if err(&replay).contains("the kernel does not permit") {
+            continue;
+        }
+        let printed = out(&replay);
+        assert_eq!(replay.status.code(), Some(3), "{printed}{}", err(&replay));
+        assert!(
+            printed.contains("replayer-limited") && !printed.contains("kept up"),
+            "{printed}"
+        );
+    }
+}

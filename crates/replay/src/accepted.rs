@@ -12,6 +12,8 @@ pub(crate) struct Entry {
     pub(crate) request: Request,
     /// When it should have been handed over.
     pub(crate) planned: Nanos,
+    /// When a replay that is never late by its own fault would have done so; `None` of what was pushed back.
+    pub(crate) ideal: Option<Nanos>,
     /// When it was.
     pub(crate) handed: Nanos,
     /// Which buffer it uses while it is at the device.
@@ -35,6 +37,7 @@ impl Accepted {
         let empty = Entry {
             request: Request::default(),
             planned: Nanos::ZERO,
+            ideal: None,
             handed: Nanos::ZERO,
             buffer: NO_BUFFER,
             number: 0,
@@ -64,6 +67,8 @@ impl Accepted {
         let entry = &mut self.entries[slot as usize];
         entry.request = request;
         entry.planned = planned;
+        entry.ideal = None;
+        entry.handed = planned;
         entry.buffer = NO_BUFFER;
         entry.number = 0;
         entry.pushed_back = false;

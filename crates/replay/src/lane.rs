@@ -19,6 +19,7 @@ use crate::conflicts::{Admission, Gate};
 use crate::engine::{Access, AccessKind, Engine, Region};
 use crate::error::Failure;
 use crate::feeder::Feed;
+use crate::ideal::Ideal;
 use crate::options::Data;
 use crate::pacing::Clock;
 use crate::results::Records;
@@ -94,6 +95,7 @@ pub(crate) struct Lane<'a> {
     stamp: u64,
     verifier: Option<Verifier>,
     is_stream: bool,
+    ideal: Ideal,
     pub(crate) watch: Watch,
 }
 
@@ -111,6 +113,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) verifier: Option<Verifier>,
     /// Whether the load comes from a pipe, which may never end.
     pub(crate) is_stream: bool,
+    /// Whether the engine waits for each request, so that there is one at a time.
+    pub(crate) one_by_one: bool,
 }
 
 impl<'a> Lane<'a> {
@@ -126,6 +130,7 @@ impl<'a> Lane<'a> {
             writes,
             verifier,
             is_stream,
+            one_by_one,
         } = parts;
         let buffers =
             |needed| Buffers::new(if needed { bounds.total as usize } else { 1 }, longest);
@@ -163,6 +168,7 @@ impl<'a> Lane<'a> {
             stamp: u64::from(number) << 40,
             verifier,
             is_stream,
+            ideal: Ideal::new(if one_by_one { 1 } else { bounds.in_flight }),
             watch: Watch::default(),
         })
     }
@@ -317,8 +323,9 @@ impl<'a> Lane<'a> {
             }
             self.row += 1;
             self.watch.unblock(now);
-            self.watch.release_hold(&mut self.held, now);
+            let held = std::mem::take(&mut self.held);
             self.table.claim(request, planned);
+            self.table.get_mut(place).ideal = Some(self.ideal.start(planned, held));
             self.gate.start(place, &request);
             self.ordinary += 1;
             self.hand_over(engine, place, prepared)?;
@@ -381,7 +388,7 @@ impl<'a> Lane<'a> {
         match outcome {
             Ok(()) => prepared.push(number),
             // It will never complete, so nobody must wait for it.
-            Err(_) => self.leave(slot),
+            Err(_) => self.leave(slot, Nanos::ZERO),
         }
         outcome
     }
@@ -437,17 +444,15 @@ impl<'a> Lane<'a> {
         })
     }
 
-    /// The request in `slot` is handed over `now`.
+    /// The request in `slot` is submitted `now`. Returns how late that is.
     #[inline]
-    pub(crate) fn handed_over(&mut self, slot: u32, now: Nanos) {
+    pub(crate) fn handed_over(&mut self, slot: u32, now: Nanos) -> Nanos {
         let entry = self.table.get_mut(slot);
-        if entry.reading_back.is_some() {
-            return;
-        }
         entry.handed = now;
-        self.watch
-            .handed_over(entry.planned, now, entry.pushed_back);
+        self.watch.handed_over(entry.planned, entry.ideal, now);
+        let lateness = now.saturating_sub(entry.planned);
         self.watch.in_flight(self.in_flight() as usize);
+        lateness
     }
 
     /// The access of `slot` is done. Returns whether it went wrong, and what is to be read back.
@@ -463,6 +468,7 @@ impl<'a> Lane<'a> {
     ) -> Result<Completed, Failure> {
         let at = clock.at(at);
         let entry = *self.table.get(slot);
+        let latency = at.saturating_sub(entry.handed);
         let request = entry.request;
         let status = status_of(&request, result);
         let mut record = match entry.reading_back {
@@ -472,14 +478,11 @@ impl<'a> Lane<'a> {
                 outcome: Outcome {
                     status,
                     pushed_back: entry.pushed_back,
-                    ..Outcome::done(
-                        entry.handed.saturating_sub(entry.planned),
-                        at.saturating_sub(entry.handed),
-                    )
+                    ..Outcome::done(entry.handed.saturating_sub(entry.planned), latency)
                 },
             },
         };
-        self.watch.completed(at);
+        self.watch.completed(at, latency);
         if let Some(verifier) = &mut self.verifier {
             let length = request.sectors.bytes().get() as usize;
             let done = status == Status::Done;
@@ -503,7 +506,7 @@ impl<'a> Lane<'a> {
                 }
             }
         }
-        self.leave(slot);
+        self.leave(slot, latency);
         records.push(&record);
         let gone = matches!(
             record.outcome.status,
@@ -536,10 +539,13 @@ impl<'a> Lane<'a> {
             .map_err(Failure::Engine)
     }
 
-    /// Takes a request that is complete out of all tables.
+    /// Takes a request that is complete, `latency` after it began, out of all tables.
     #[inline]
-    fn leave(&mut self, slot: u32) {
+    fn leave(&mut self, slot: u32, latency: Nanos) {
         let entry = self.table.release(slot);
+        if let Some(start) = entry.ideal {
+            self.ideal.end(start, latency);
+        }
         if entry.buffer != NO_BUFFER {
             self.free_buffers.push(entry.buffer);
         }
@@ -678,6 +684,7 @@ mod tests {
             writes: false,
             verifier: None,
             is_stream: false,
+            one_by_one: false,
         };
         let mut lane = Lane::new(parts).unwrap();
         let request = Request {

@@ -243,6 +243,7 @@ fn laid_out<'a>(
                 || !load.scan.is_known,
             verifier,
             is_stream: !load.scan.is_known,
+            one_by_one: engine == EngineKind::Sync,
         };
         let lane = Lane::new(parts).map_err(|source| ReplayError::Io {
             path: target.path().to_owned(),

@@ -8,6 +8,8 @@ use iosonar_stats::Distribution;
 use iosonar_trace::{Batch, Op, Record, Status, TraceError, TraceWriter};
 use iosonar_units::Nanos;
 
+use crate::LATENESS_LIMITS;
+
 /// The session's end of the collector. Records wait here, bounded.
 pub(crate) struct Records {
     batch: Batch,
@@ -212,8 +214,8 @@ pub(crate) struct Counts {
     pub(crate) writes: Times,
     pub(crate) flushes: Times,
     pub(crate) others: Times,
-    /// Completed requests handed over less than 100 us, 1 ms, 10 ms late.
-    pub(crate) on_time: [u64; 3],
+    /// Completed requests submitted at most this late, for each of [`LATENESS_LIMITS`].
+    pub(crate) on_time: [u64; LATENESS_LIMITS.len()],
     pub(crate) completed: u64,
     pub(crate) skipped: u64,
     pub(crate) dropped: u64,
@@ -227,13 +229,6 @@ pub(crate) struct Counts {
     pub(crate) first_error: Option<(u16, u16)>,
     pub(crate) sectors: u64,
 }
-
-/// The limits of [`Counts::on_time`].
-const LATE: [Nanos; 3] = [
-    Nanos::from_micros(100),
-    Nanos::from_millis(1),
-    Nanos::from_millis(10),
-];
 
 impl Counts {
     /// The number of the target of the first error. Where there is one target, requests keep the device's number of
@@ -281,8 +276,8 @@ impl Counts {
         times.latency.push(latency);
         times.response_time.push(delay + latency);
         self.sectors += u64::from(record.request.sectors.get());
-        for (count, limit) in self.on_time.iter_mut().zip(LATE) {
-            *count += u64::from(delay < limit);
+        for (count, limit) in self.on_time.iter_mut().zip(LATENESS_LIMITS) {
+            *count += u64::from(delay <= limit);
         }
     }
 }

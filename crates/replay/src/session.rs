@@ -128,6 +128,9 @@ impl<'a> Session<'a> {
         let outcome = self
             .await_load(stop)
             .and_then(|()| self.start_all(&mut engine, stop, progress, &mut done));
+        for lane in &mut self.lanes {
+            lane.watch.end_of_load();
+        }
         let not_all = outcome.as_ref().is_ok_and(|all| !all || self.goes_on);
         let ends_early = self.why_early(stop, not_all).is_some();
         let mut outcome = outcome.map(|_| ());
@@ -364,15 +367,6 @@ impl<'a> Session<'a> {
         }
         let (mut completed, mut errors) = (0, 0);
         let mut outcome = Ok(());
-        // Where only one at a time can be at a device, whatever was due meanwhile waited for it.
-        if engine.together() == 1
-            && let Some(last) = done.last()
-        {
-            let at = self.clock.at(last.at);
-            self.lanes
-                .iter_mut()
-                .for_each(|lane| lane.watch.not_late_before(at));
-        }
         for Done { slot, result, at } in done.drain(..) {
             let (lane, slot) = lane_and_slot(slot);
             let lane = &mut self.lanes[lane];

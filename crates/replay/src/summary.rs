@@ -10,7 +10,7 @@ pub use crate::results::Times;
 use crate::session::EndedEarly;
 use crate::verify::{Expect, Findings, Kind, PassProgress, Survival, Tables, check_again};
 use crate::watch::Episode;
-use crate::{Fitted, SelfCheckPoint, Target, Verdict};
+use crate::{Fitted, LATENESS_LIMITS, SelfCheckPoint, Target, Verdict};
 
 /// The outcome of a replay.
 #[derive(Debug, Default)]
@@ -69,9 +69,9 @@ pub struct Summary {
     pub flushes: Times,
     /// The times of discards and write-zeroes.
     pub others: Times,
-    /// Completed requests handed over less than 100 us, 1 ms, 10 ms late.
-    pub on_time: [u64; 3],
-    /// How late requests were handed over when nothing was in the way.
+    /// Completed requests submitted at most this late, for each of [`LATENESS_LIMITS`].
+    pub on_time: [u64; LATENESS_LIMITS.len()],
+    /// How much later requests were submitted than by a replay that is never late by its own fault.
     pub own_lateness: Distribution,
     /// From the window's beginning to the last completion.
     pub elapsed: Nanos,

@@ -3,6 +3,17 @@
 use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
 
+/// Starts are counted by how late they are against these: in the verdict, in the summary and in its JSON.
+pub const LATENESS_LIMITS: [Nanos; 4] = [
+    Nanos::from_micros(100),
+    Nanos::from_millis(1),
+    Nanos::from_millis(10),
+    Nanos::SECOND,
+];
+
+/// The shares of all requests whose own lateness may exceed each of [`LATENESS_LIMITS`].
+const MOST_LATE: [f64; LATENESS_LIMITS.len()] = [0.01, 0.001, 0.001, 0.001];
+
 /// Whether the replay did what the load says.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Verdict {
@@ -11,17 +22,18 @@ pub enum Verdict {
     KeptUp,
     /// No request was done, so there is nothing to judge.
     NotJudged,
-    /// The device could not keep up with the load: from this time on, requests waited for it.
+    /// The device could not keep up with the load: from this time on, requests waited for it. It completed less than
+    /// 98 % of what was wanted per second, or requests waited a second, or 1 % of them waited for a time that is long
+    /// beside latencies.
     DeviceLimited {
         /// When it began, on the replay's clock.
         from: Nanos,
     },
-    /// This machine or this program started requests late although nothing was in the way: more
-    /// than 1 % by more than 100 us, or more than 0.1 % by more than 1 ms, beyond what chance
-    /// explains.
+    /// This machine or this program started requests later than the device made necessary: more than 1 % by more than
+    /// 100 us, or more than 0.1 % by more than 1 ms, beyond what chance explains.
     ReplayerLimited {
-        /// The shares of all requests that were more than 100 us, more than 1 ms late.
-        late: [f64; 2],
+        /// The shares of all requests whose own lateness exceeded each of [`LATENESS_LIMITS`].
+        late: [f64; LATENESS_LIMITS.len()],
     },
 }
 
@@ -42,7 +54,7 @@ impl Verdict {
         match (self, other) {
             (Self::ReplayerLimited { late: a }, Self::ReplayerLimited { late: b }) => {
                 Self::ReplayerLimited {
-                    late: [a[0].max(b[0]), a[1].max(b[1])],
+                    late: std::array::from_fn(|i| a[i].max(b[i])),
                 }
             }
             (limited @ Self::ReplayerLimited { .. }, _)
@@ -64,18 +76,20 @@ impl std::fmt::Display for Verdict {
             Self::KeptUp => f.write_str("kept up"),
             Self::NotJudged => f.write_str("none, as no request was done"),
             Self::DeviceLimited { from } => write!(f, "device-limited from {from}"),
-            Self::ReplayerLimited { late } => write!(
-                f,
-                "replayer-limited: this machine started requests late although nothing was in the \
-                 way ({:.2} % more than 100 µs, {:.2} % more than 1 ms)",
-                100.0 * late[0],
-                100.0 * late[1]
-            ),
+            Self::ReplayerLimited { late } => {
+                f.write_str("replayer-limited: requests were submitted late by this machine")?;
+                let exceeded = LATENESS_LIMITS.iter().zip(late);
+                for (i, (limit, share)) in exceeded.filter(|(_, share)| **share > 0.0).enumerate() {
+                    let before = if i == 0 { ": " } else { ", " };
+                    write!(f, "{before}{:.2} % more than {limit}", 100.0 * share)?;
+                }
+                Ok(())
+            }
         }
     }
 }
 
-/// A time in which requests were handed over more than a second late.
+/// A time in which requests had to wait for the device for more than a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Episode {
     /// The intended start of the first that was so late, on the replay's clock.
@@ -102,12 +116,34 @@ const MOST_EPISODES: usize = 1000;
 /// From this delay on, requests are overload.
 const OVERLOADED: Nanos = Nanos::SECOND;
 
+/// What was at the device when a request was submitted.
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    /// The requests submitted by then.
+    submitted: u64,
+    outstanding: u64,
+    planned: Nanos,
+}
+
 /// What the session watches to come to a verdict.
 #[derive(Default)]
 pub(crate) struct Watch {
     pub(crate) own_lateness: Distribution,
-    /// How many of those were more than 100 us, more than 1 ms late.
-    late: [u64; 2],
+    /// How many of those exceeded each of the limits.
+    late: [u64; LATENESS_LIMITS.len()],
+    /// How long requests had to wait for the device, in a replay that is never late by its own fault.
+    waits: Distribution,
+    latencies: Distribution,
+    /// The planned start of the first request that had to wait for a millisecond.
+    first_wait: Option<Nanos>,
+    /// The planned starts of the first request and of the last, in the order of the load.
+    planned: Option<(Nanos, Nanos)>,
+    /// How late the last was, and how long it had to wait.
+    last: (Nanos, Nanos),
+    completed: u64,
+    /// What was at the device after 1, 2, 4, 8, ... requests: the last time, and the time before.
+    marks: [Mark; 2],
+    at_end: Option<Mark>,
     pub(crate) most_in_flight: usize,
     pub(crate) most_pushed_back: u32,
     pub(crate) pushed_back: u64,
@@ -124,8 +160,6 @@ pub(crate) struct Watch {
     first_overloaded: Option<(Nanos, u64)>,
     /// Since when a due request waits for a place.
     blocked_since: Option<Nanos>,
-    /// Until when requests waited for others: what was planned earlier is not late by our fault.
-    blocked_until: Nanos,
     blocked_time: Nanos,
     first_blocked: Option<Nanos>,
     first_second_late: Option<Nanos>,
@@ -136,25 +170,50 @@ impl Watch {
         self.handed > 0
     }
 
-    /// A request that was planned for `planned` is handed over `now`.
+    /// A request that was planned for `planned`, and could ideally have been submitted at `ideal`, is submitted `now`.
+    /// Without an ideal start it was pushed back: when it starts is not up to the replay.
     #[inline]
-    pub(crate) fn handed_over(&mut self, planned: Nanos, now: Nanos, pushed_back: bool) {
+    pub(crate) fn handed_over(&mut self, planned: Nanos, ideal: Option<Nanos>, now: Nanos) {
         let lateness = now.saturating_sub(planned);
         self.last_handed = now;
-        if !pushed_back {
-            self.follow_backlog(planned, now, lateness);
-            if planned >= self.blocked_until {
-                self.own_lateness.push(lateness);
-                self.late[0] += u64::from(lateness > Nanos::from_micros(100));
-                self.late[1] += u64::from(lateness > Nanos::MILLISECOND);
+        if let Some(ideal) = ideal {
+            let wait = ideal.saturating_sub(planned);
+            self.follow_backlog(planned, now, (lateness, wait));
+            let own = now.saturating_sub(ideal);
+            self.own_lateness.push(own);
+            for (count, limit) in self.late.iter_mut().zip(LATENESS_LIMITS) {
+                *count += u64::from(own > limit);
             }
+            self.waits.push(wait);
+            if wait >= LONG_WAIT {
+                self.first_wait.get_or_insert(planned);
+            }
+            self.planned.get_or_insert((planned, planned)).1 = planned;
+            self.last = (lateness, wait);
         }
         self.handed += 1;
+        if self.handed.is_power_of_two() {
+            self.marks = [self.mark(planned), self.marks[0]];
+        }
+    }
+
+    fn mark(&self, planned: Nanos) -> Mark {
+        Mark {
+            submitted: self.handed,
+            outstanding: self.handed.saturating_sub(self.completed),
+            planned,
+        }
+    }
+
+    /// The load is at its end; from now on what is at the device is only waited for.
+    pub(crate) fn end_of_load(&mut self) {
+        let planned = self.planned.map_or(Nanos::ZERO, |(_, last)| last);
+        self.at_end.get_or_insert(self.mark(planned));
     }
 
     #[inline]
-    fn follow_backlog(&mut self, planned: Nanos, now: Nanos, lateness: Nanos) {
-        let overloaded = lateness >= OVERLOADED;
+    fn follow_backlog(&mut self, planned: Nanos, now: Nanos, (lateness, wait): (Nanos, Nanos)) {
+        let overloaded = wait >= OVERLOADED;
         if let Some((at, handed)) = self.sample
             && planned >= at
         {
@@ -202,10 +261,12 @@ impl Watch {
         self.most_pushed_back = self.most_pushed_back.max(waiting);
     }
 
-    /// One is complete.
+    /// One is complete, so long after it was submitted.
     #[inline]
-    pub(crate) fn completed(&mut self, at: Nanos) {
+    pub(crate) fn completed(&mut self, at: Nanos, latency: Nanos) {
         self.last_completion = self.last_completion.max(at);
+        self.completed += 1;
+        self.latencies.push(latency);
     }
 
     /// A due request finds no place.
@@ -223,21 +284,7 @@ impl Watch {
             if waited >= OVERLOADED {
                 self.first_second_late.get_or_insert(since);
             }
-            self.not_late_before(now);
         }
-    }
-
-    /// A request and all behind it waited for one that is in the way, until `now`.
-    #[inline]
-    pub(crate) fn release_hold(&mut self, held: &mut bool, now: Nanos) {
-        if std::mem::take(held) {
-            self.not_late_before(now);
-        }
-    }
-
-    /// What was planned up to now waited, or stood behind one that did.
-    pub(crate) fn not_late_before(&mut self, now: Nanos) {
-        self.blocked_until = now + Nanos::new(1);
     }
 
     /// Requests per second from the first that was a second late to the last; `None` if none was.
@@ -252,20 +299,61 @@ impl Watch {
         self.unblock(now);
         let full_for_long = self.most_in_flight >= places
             && self.blocked_time.get().saturating_mul(100) > now.get();
-        // Of all: a load that is overloaded nearly always has few requests with nothing in the way.
         let n = self.handed;
-        if is_more_than(self.late[0], n, 0.01) || is_more_than(self.late[1], n, 0.001) {
+        let mut late = self.late.iter().zip(MOST_LATE);
+        if late.any(|(count, share)| is_more_than(*count, n, share)) {
             return Verdict::ReplayerLimited {
                 late: self.late.map(|late| late as f64 / n as f64),
             };
         }
         let blocked = self.first_blocked.filter(|_| full_for_long);
-        match self.first_second_late.into_iter().chain(blocked).min() {
+        let waited = self
+            .first_wait
+            .filter(|_| self.is_behind() || self.has_long_waits());
+        let piled_up = self.piles_up();
+        let limited = [self.first_second_late, blocked, waited, piled_up];
+        match limited.into_iter().flatten().min() {
             Some(from) => Verdict::DeviceLimited { from },
             None => Verdict::KeptUp,
         }
     }
+
+    /// Whether less than 98 % of the wanted rate was done, for the device's sake.
+    fn is_behind(&self) -> bool {
+        let Some((first, last)) = self.planned else {
+            return false;
+        };
+        let wanted = last.saturating_sub(first).get() as f64;
+        let (lateness, wait) = self.last;
+        let taken = wanted + lateness.get() as f64;
+        wait.get() >= lateness.get() / 2 && wanted < LEAST_DONE * taken
+    }
+
+    /// Whether the device completed less than 98 % of what was submitted in the last half of the load or more, so that
+    /// more and more is there: since when.
+    fn piles_up(&self) -> Option<Nanos> {
+        let (end, then) = (self.at_end?, self.marks[1]);
+        let growth = end.outstanding.saturating_sub(then.outstanding);
+        let submitted = end.submitted - then.submitted;
+        let is_growth =
+            growth > then.outstanding && is_more_than(growth, submitted, 1.0 - LEAST_DONE);
+        (then.submitted > 0 && is_growth).then_some(then.planned)
+    }
+
+    /// Whether one in a hundred waited for the device for much longer than the device takes.
+    fn has_long_waits(&self) -> bool {
+        let p99 = |of: &Distribution| of.histogram.quantile(0.99);
+        match (p99(&self.waits), p99(&self.latencies)) {
+            (Some(wait), Some(latency)) => wait >= LONG_WAIT.max(latency * 10),
+            _ => false,
+        }
+    }
 }
+
+/// Shorter waits for the device are not looked at.
+const LONG_WAIT: Nanos = Nanos::MILLISECOND;
+/// The share of the wanted rate that has to be done.
+const LEAST_DONE: f64 = 0.98;
 
 /// Whether `count` of `n` is more than this share, beyond what chance explains: by three standard
 /// deviations of the count. One late start of a hundred proves nothing.
@@ -296,20 +384,87 @@ mod tests {
             most_in_flight: 1,
             ..Watch::default()
         };
-        watch.handed_over(Nanos::ZERO, Nanos::new(50), false);
+        watch.handed_over(Nanos::ZERO, Some(Nanos::ZERO), Nanos::new(50));
         watch.block(Nanos::from_millis(10));
         let verdict = watch.verdict(Nanos::from_secs(5), 1);
         let from = Nanos::from_millis(10);
         assert_eq!(verdict, Verdict::DeviceLimited { from });
     }
 
-    #[test]
-    fn waiting_for_a_place_is_not_our_lateness() {
+    /// A replay of a request every 100 us, of which `at(i)` gives the ideal start and the start, in microseconds.
+    fn verdict_of(latency: u64, at: impl Fn(u64) -> (u64, u64)) -> Verdict {
+        let us = Nanos::from_micros;
         let mut watch = Watch::default();
-        watch.block(Nanos::from_millis(1));
-        watch.unblock(Nanos::from_millis(9));
-        watch.handed_over(Nanos::from_millis(5), Nanos::from_millis(9), false);
-        assert_eq!(watch.own_lateness.count(), 0);
+        let n = 10_000;
+        for i in 0..n {
+            let (ideal, started) = at(i);
+            watch.handed_over(us(100 * i), Some(us(ideal)), us(started));
+            watch.completed(us(started + latency), us(latency));
+        }
+        watch.verdict(us(at(n - 1).1 + latency), 1000)
+    }
+
+    #[test]
+    fn all_in_time_is_kept_up_and_a_stall_of_the_replay_is_not() {
+        let kept_up = verdict_of(20, |i| (100 * i, 100 * i + 3));
+        assert_eq!(kept_up, Verdict::KeptUp);
+        // 300 ms are lost at once, and made good over the next 3,750 requests.
+        let stalled = verdict_of(20, |i| {
+            let late = 300_000_u64.saturating_sub(80 * i.saturating_sub(1000));
+            (100 * i, 100 * i + if i < 1000 { 3 } else { late })
+        });
+        let Verdict::ReplayerLimited { late } = stalled else {
+            panic!("{stalled:?}")
+        };
+        assert!(late[2] > 0.3 && late[3] == 0.0, "{late:?}");
+        assert!(stalled.to_string().contains("more than 10 ms"), "{stalled}");
+    }
+
+    #[test]
+    fn a_device_at_83_percent_of_the_rate_is_the_limit_before_a_second_is_lost() {
+        let behind = verdict_of(120, |i| (120 * i, 120 * i));
+        let from = Nanos::from_millis(5);
+        assert_eq!(behind, Verdict::DeviceLimited { from });
+        // At 99 % less than a hundredth of the time is lost.
+        assert_eq!(
+            verdict_of(120, |i| (101 * i, 101 * i)).name(),
+            "device-limited"
+        );
+        assert_eq!(verdict_of(1_200, |i| (101 * i, 101 * i)), Verdict::KeptUp);
+    }
+
+    #[test]
+    fn what_piles_up_at_the_device_is_its_limit() {
+        let us = Nanos::from_micros;
+        let verdict = |latency: &dyn Fn(u64) -> u64| {
+            let mut watch = Watch::default();
+            let mut ends: Vec<u64> = Vec::new();
+            for i in 0..10_000 {
+                let now = 100 * i;
+                while ends.first().is_some_and(|end| *end <= now) {
+                    let end = ends.remove(0);
+                    watch.completed(us(end), us(latency(0)));
+                }
+                watch.handed_over(us(now), Some(us(now)), us(now));
+                ends.push(now + latency(i));
+            }
+            watch.end_of_load();
+            watch.verdict(us(2_000_000), 1 << 16)
+        };
+        // 95 % of the rate: the latency grows by 5 us with each request.
+        assert_eq!(verdict(&|i| 50 + 5 * i).name(), "device-limited");
+        assert_eq!(verdict(&|i| 50 + i / 2), Verdict::KeptUp);
+        // Much is there, but not more and more.
+        assert_eq!(verdict(&|_| 40_000), Verdict::KeptUp);
+    }
+
+    #[test]
+    fn long_waits_of_one_in_a_hundred_are_the_devices_limit() {
+        let paused = |i: u64| 5_000 * u64::from(i.is_multiple_of(50));
+        let long = verdict_of(100, |i| (100 * i + paused(i), 100 * i + paused(i)));
+        assert_eq!(long.name(), "device-limited");
+        let usual = verdict_of(1_000, |i| (100 * i + paused(i), 100 * i + paused(i)));
+        assert_eq!(usual, Verdict::KeptUp);
     }
 
     #[test]
@@ -317,10 +472,12 @@ mod tests {
         // 1 000 a second are due for ten seconds, 500 a second are done.
         let mut watch = Watch::default();
         for i in 0..10_000_u64 {
-            watch.handed_over(Nanos::from_millis(i), Nanos::from_millis(2 * i), false);
+            let ideal = Some(Nanos::from_millis(2 * i));
+            watch.handed_over(Nanos::from_millis(i), ideal, Nanos::from_millis(2 * i));
         }
         // Then none are due for long enough.
-        watch.handed_over(Nanos::from_secs(30), Nanos::from_secs(30), false);
+        let last = Nanos::from_secs(30);
+        watch.handed_over(last, Some(last), last);
         let [episode] = watch.episodes[..] else {
             panic!("{:?}", watch.episodes)
         };
@@ -338,7 +495,8 @@ mod tests {
         );
         let mut busy = Watch::default();
         for i in 0..10_000_u64 {
-            busy.handed_over(Nanos::from_millis(i), Nanos::from_millis(2 * i), false);
+            let ideal = Some(Nanos::from_millis(2 * i));
+            busy.handed_over(Nanos::from_millis(i), ideal, Nanos::from_millis(2 * i));
         }
         let rate = busy.overload_rate().unwrap();
         assert!((rate - 500.0).abs() < 1.0, "{rate}");

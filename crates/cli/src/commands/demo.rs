@@ -442,7 +442,7 @@ mod tests {
 
     #[test]
     fn only_a_machine_that_started_requests_late_was_busy() {
-        let late = [0.0397, 0.0229];
+        let late = [0.0397, 0.0229, 0.0, 0.0];
         let busy = how_busy(&Verdict::ReplayerLimited { late }).unwrap();
         assert!(busy.starts_with("4.0 % of them"), "{busy}");
         let from = Nanos::SECOND;

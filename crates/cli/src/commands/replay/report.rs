@@ -1,7 +1,9 @@
 //! What a replay found out, for people and for programs.
 
 use iosonar_replay::verify::{Findings, Kind};
-use iosonar_replay::{EndedEarly, Episode, Summary, TargetSummary, Times, Verdict};
+use iosonar_replay::{
+    EndedEarly, Episode, LATENESS_LIMITS, Summary, TargetSummary, Times, Verdict,
+};
 use iosonar_report::grouped;
 use iosonar_units::{Nanos, SECTOR_BYTES};
 use serde_json::{Value, json};
@@ -53,13 +55,11 @@ pub(super) fn text(summary: &Summary) -> String {
     );
     let measured = summary.completed.saturating_sub(summary.warming_up).max(1);
     let share = |n: u64| 100.0 * n as f64 / measured as f64;
-    let [a, b, c] = summary.on_time.map(share);
-    text += &line(
-        "on time",
-        &format!(
-            "{a:.2} % less than 100 µs late, {b:.2} % less than 1 ms, {c:.2} % less than 10 ms"
-        ),
-    );
+    let within = LATENESS_LIMITS.iter().zip(summary.on_time);
+    let within: Vec<String> = within
+        .map(|(limit, n)| format!("{:.2} % within {limit}", share(n)))
+        .collect();
+    text += &line("start delay", &within.join(", "));
     let mut engine = summary.engine.to_owned();
     if summary.completed > 0 {
         let per_request = summary.processor_time.get() as f64 / 1e3 / summary.completed as f64;
@@ -336,10 +336,11 @@ pub(super) fn json(summary: &Summary) -> Output {
             summary.faults_of(kind) as f64,
         );
     }
-    for (limit, n) in ["100us", "1ms", "10ms"].iter().zip(summary.on_time) {
+    for (limit, n) in LATENESS_LIMITS.iter().zip(summary.on_time) {
         let measured = summary.completed.saturating_sub(summary.warming_up);
         let share = n as f64 / measured.max(1) as f64;
-        json.figure("on_time", &json!({ "below": limit }), "1", share);
+        let labels = json!({ "within_us": limit.as_micros_f64() });
+        json.figure("on_time", &labels, "1", share);
     }
     let seconds = summary.elapsed.as_secs_f64();
     json.figure("elapsed", &none, "s", seconds);
