@@ -118,8 +118,9 @@ pub(crate) trait Engine {
     /// What it is called.
     fn name(&self) -> &'static str;
 
-    /// How many accesses may be handed over together.
-    fn together(&self) -> usize {
+    /// How many accesses may be submitted together, when the replay is this far behind.
+    fn together(&self, behind: Nanos) -> usize {
+        let _ = behind;
         16
     }
 

@@ -230,8 +230,8 @@ impl<'a> Session<'a> {
         progress: &Progress,
         done: &mut Vec<Done>,
     ) -> Result<bool, Failure> {
-        let together = engine.together();
-        let mut prepared: Vec<u32> = Vec::with_capacity(together);
+        let mut prepared: Vec<u32> = Vec::with_capacity(64);
+        let mut behind = Nanos::ZERO;
         while !stop.is_asked() && self.errors <= self.options.max_errors && !self.gone {
             let now = self.clock.now();
             if self.options.max_runtime.is_some_and(|most| now >= most) {
@@ -243,6 +243,7 @@ impl<'a> Session<'a> {
                 let in_flight: u32 = self.lanes.iter().map(Lane::in_flight).sum();
                 self.check.sample(now, ahead, in_flight.into());
             }
+            let together = engine.together(behind);
             let (mut wake, mut ended, mut not_yet) = (None::<Nanos>, true, false);
             let mut failed = None;
             // Each in turn is the first, so that none starves the others.
@@ -270,13 +271,8 @@ impl<'a> Session<'a> {
             }
             let started = prepared.len();
             if started > 0 {
-                // Whatever was prepared is handed over, also if the load has failed meanwhile.
-                let now = self.clock.now();
-                for number in prepared.drain(..) {
-                    let (lane, slot) = lane_and_slot(number);
-                    self.lanes[lane].handed_over(slot, now);
-                }
-                engine.submit().map_err(Failure::Engine)?;
+                // Whatever was prepared is submitted, also if the load has failed meanwhile.
+                behind = self.submit(engine, &mut prepared)?;
             }
             if let Some(failure) = failed {
                 return Err(failure);
@@ -305,6 +301,29 @@ impl<'a> Session<'a> {
             }
         }
         Ok(true)
+    }
+
+    /// Submits what was prepared. Each gets the time of its own submission: of several in one system call, these are
+    /// taken as equally far from each other. Returns how late the last was.
+    #[inline]
+    fn submit<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        prepared: &mut Vec<u32>,
+    ) -> Result<Nanos, Failure> {
+        let began = self.clock.now();
+        let outcome = engine.submit().map_err(Failure::Engine);
+        let each = match prepared.len() as u64 {
+            1 => Nanos::ZERO,
+            n => Nanos::new(self.clock.now().saturating_sub(began).get() / n),
+        };
+        let (mut at, mut behind) = (began, Nanos::ZERO);
+        for number in prepared.drain(..) {
+            let (lane, slot) = lane_and_slot(number);
+            behind = self.lanes[lane].handed_over(slot, at);
+            at += each;
+        }
+        outcome.map(|()| behind)
     }
 
     /// Waits for what is in flight.

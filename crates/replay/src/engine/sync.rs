@@ -38,7 +38,7 @@ impl Engine for Synchronous {
         "sync"
     }
 
-    fn together(&self) -> usize {
+    fn together(&self, _: Nanos) -> usize {
         1
     }
 

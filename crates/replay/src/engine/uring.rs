@@ -42,6 +42,11 @@ pub enum TaskWork {
     Deferred,
 }
 
+/// The kernel plugs the block layer's queue for a system call that submits more than this (`IO_PLUG_THRESHOLD` in
+/// `io_uring/io_uring.h`): it holds requests back and merges them, and the device gets another load.
+const NOT_PLUGGED: usize = 2;
+/// From this backlog on, rate matters more than that. Far longer than a natural burst takes.
+const FAR_BEHIND: Nanos = Nanos::from_millis(200);
 /// The kernel's own limit is 32 768.
 const MOST_ENTRIES: u32 = 4096;
 /// Registering touches and locks all of a region, so a large one is not.
@@ -244,6 +249,14 @@ impl Drop for Uring {
 impl Engine for Uring {
     fn name(&self) -> &'static str {
         "io_uring"
+    }
+
+    #[inline]
+    fn together(&self, behind: Nanos) -> usize {
+        match behind > FAR_BEHIND {
+            true => 16,
+            false => NOT_PLUGGED,
+        }
     }
 
     #[inline]
