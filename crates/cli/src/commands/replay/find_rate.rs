@@ -1,7 +1,9 @@
 //! `iosonar replay --find-rate`: the highest rate that a target sustains within a limit.
 //!
-//! The load is sped up until it is too much, by doubling, then the factor is found by bisection; each
-//! try repeats the load as often as is needed to fill its time.
+//! Each try replays the load at another speed, repeated as often as is needed to fill its time; [`search`] says which
+//! speeds are tried, and what follows.
+
+mod search;
 
 use std::str::FromStr;
 
@@ -13,6 +15,9 @@ use iosonar_trace::transform::{Change, Ratio, Repeat, Rounds, beginning};
 use iosonar_units::Nanos;
 use serde_json::{Value, json};
 
+use self::search::{
+    Answer, Confirmed, FEWEST_REQUESTS, LEAST_REACHED, Outcome, PRECISION, Search, Try,
+};
 use super::{Plan, Results, carry_out, usage};
 use crate::args::Replay;
 use crate::exit::{Ending, note, print};
@@ -81,6 +86,14 @@ impl std::fmt::Display for Limit {
 impl Limit {
     /// The quantile of all requests of a replay.
     fn value(&self, summary: &Summary) -> Nanos {
+        let all = self.quantity.of(summary);
+        all.histogram.quantile(self.quantile).unwrap_or_default()
+    }
+}
+
+impl Quantity {
+    /// Of all requests of a replay.
+    fn of(self, summary: &Summary) -> Distribution {
         let mut all = Distribution::default();
         for times in [
             &summary.reads,
@@ -88,32 +101,15 @@ impl Limit {
             &summary.flushes,
             &summary.others,
         ] {
-            all.merge(match self.quantity {
-                Quantity::Latency => &times.latency,
-                Quantity::Delay => &times.delay,
-                Quantity::ResponseTime => &times.response_time,
+            all.merge(match self {
+                Self::Latency => &times.latency,
+                Self::Delay => &times.delay,
+                Self::ResponseTime => &times.response_time,
             });
         }
-        all.histogram.quantile(self.quantile).unwrap_or_default()
+        all
     }
 }
-
-/// A try at a speed.
-struct Try {
-    factor: f64,
-    wanted: f64,
-    reached: f64,
-    value: Nanos,
-    verdict: Verdict,
-    sustained: bool,
-}
-
-/// Rates are told to this share.
-const PRECISION: f64 = 0.05;
-/// The highest rate must hold so many times in a row.
-const CONFIRMATIONS: u32 = 3;
-/// No load is sped up or slowed down further.
-const FACTORS: std::ops::RangeInclusive<f64> = 1e-4..=1e5;
 
 pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<Ending> {
     let plan = Plan::of(args, host)?;
@@ -132,63 +128,64 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
         plan.announce();
         note(&format!("looking for the highest rate with {limit}"));
     }
-    let mut search = Search {
+    let tries = Tries {
         args,
         limit,
         host,
         base: load.clone(),
         options: plan.options.clone(),
-        tries: Vec::new(),
     };
+    if load.scan.requests < 2 || tries.rate() > 1e8 {
+        return Err(usage(
+            "--find-rate needs a load whose requests come at different times",
+        ));
+    }
     // Put back however the search ends.
     let queues = super::queue::Settings::apply(&plan, &args.targets, host)?;
     drop(plan);
-    let found = search.search()?;
+    let mut search = Search {
+        attempt: |factor| tries.attempt(factor),
+        is_over: || signals::count() > 0,
+        tries: Vec::new(),
+    };
+    let answer = search.search()?;
     drop(queues);
     if args.json {
-        print(&search.json(found).text())?;
+        print(&json(limit, &answer, &search.tries).text())?;
     } else {
-        print(&search.text(found))?;
+        print(&text(limit, &answer, &search.tries))?;
     }
-    Ok(match (found, signals::count()) {
-        (_, 1..) => Ending::Interrupted {
+    Ok(match answer {
+        Answer::Interrupted => Ending::Interrupted {
             signal: signals::last(),
         },
-        (Some(_), 0) => Ending::Done,
-        (None, 0) => Ending::Flagged,
+        Answer::Highest(_) => Ending::Done,
+        _ => Ending::Flagged,
     })
 }
 
-struct Search<'a> {
+/// What tries are made of.
+struct Tries<'a> {
     args: &'a Replay,
     limit: Limit,
     host: &'a Host,
     base: Load,
     options: Options,
-    tries: Vec<Try>,
 }
 
-impl Search<'_> {
+impl Tries<'_> {
     /// The rate of the load itself.
     fn rate(&self) -> f64 {
         let span = self.base.scan.last_start - beginning(&self.base.reading.changes);
         self.base.scan.requests as f64 / span.as_secs_f64().max(1e-9)
     }
 
-    /// What was wanted of the target at this factor: a try replays a part of the load, which may be
-    /// busier than the whole.
-    fn rate_at(&self, factor: f64) -> f64 {
-        let tries = self.tries.iter().rev();
-        { tries }
-            .find(|t| t.sustained && t.factor == factor)
-            .map_or(f64::NAN, |t| t.wanted)
-    }
-
-    /// The load, so many times as fast, for the time of a try.
+    /// The load, so many times as fast, for the time of a try, or longer if it would have too few requests.
     fn reading(&self, factor: f64) -> Result<Reading, String> {
         let mut reading = self.base.reading.clone();
         let zero = beginning(&reading.changes);
-        let time = self.args.find.find_time.as_secs_f64();
+        let least = 1.1 * FEWEST_REQUESTS as f64 / (self.rate() * factor);
+        let time = self.args.find.find_time.as_secs_f64().max(least);
         let end = zero.saturating_add(Nanos::new((time * factor * 1e9) as u64));
         if self.base.scan.last_start < end {
             reading.changes.push(Change::Repeat(Repeat {
@@ -206,7 +203,7 @@ impl Search<'_> {
         Ok(reading)
     }
 
-    fn attempt(&mut self, factor: f64) -> anyhow::Result<bool> {
+    fn attempt(&self, factor: f64) -> anyhow::Result<Try> {
         let reading = self.reading(factor).map_err(|problem| {
             usage(&format!(
                 "the load cannot be replayed {factor} times as fast: {problem}"
@@ -226,147 +223,134 @@ impl Search<'_> {
             watch: false,
         };
         let summary = carry_out(&plan, &results)?;
+        let wanted =
+            (summary.requests - summary.skipped) as f64 / summary.intended.as_secs_f64().max(1e-9);
+        let reached = reached(&summary);
         let value = self.limit.value(&summary);
-        let seconds = summary.intended.as_secs_f64().max(1e-9);
-        let sustained = value < self.limit.below
-            && !matches!(summary.verdict, Verdict::DeviceLimited { .. })
-            && summary.missed == 0
-            && summary.errors == 0;
         let attempt = Try {
             factor,
-            wanted: (summary.requests - summary.skipped) as f64 / seconds,
-            reached: summary.throughput(),
+            wanted,
+            reached,
+            completed: summary.completed,
             value,
-            verdict: summary.verdict,
-            sustained,
+            outcome: outcome(&summary, value < self.limit.below, reached / wanted),
         };
         if !self.args.quiet {
             note(&format!(
-                "  {:.1} requests/s: {} {}",
-                attempt.wanted,
-                value,
-                if sustained { "holds" } else { "too much" }
+                "  {wanted:.1} requests/s wanted, {reached:.1} reached: {value}, {}",
+                attempt.outcome.name()
             ));
         }
-        self.tries.push(attempt);
-        Ok(sustained)
+        Ok(attempt)
     }
+}
 
-    fn is_over() -> bool {
-        signals::count() > 0
+/// Completed requests per second. The last needs its latency after the load has ended, which is no lack of rate.
+fn reached(summary: &Summary) -> f64 {
+    let latency = Quantity::Latency.of(summary);
+    let usual = latency.histogram.quantile(0.5).unwrap_or_default();
+    let taken = summary.elapsed.saturating_sub(usual).max(summary.intended);
+    summary.completed as f64 / taken.as_secs_f64().max(1e-9)
+}
+
+/// What a try says that reached this share of its rate.
+fn outcome(summary: &Summary, is_within: bool, share: f64) -> Outcome {
+    if summary.missed + summary.errors + summary.cancelled + summary.short > 0 {
+        return Outcome::Failed;
     }
-
-    /// The highest factor that is sustained.
-    fn search(&mut self) -> anyhow::Result<Option<f64>> {
-        if self.base.scan.requests < 2 || self.rate() > 1e8 {
-            return Err(usage(
-                "--find-rate needs a load whose requests come at different times",
-            ));
-        }
-        let (mut low, mut high) = (None, None);
-        let mut factor = 1.0;
-        // Doubling up, or halving down, until one holds and one does not.
-        while low.is_none() || high.is_none() {
-            if !FACTORS.contains(&factor) || Self::is_over() {
-                return Ok(low);
-            }
-            if self.attempt(factor)? {
-                low = Some(factor);
-                factor *= 2.0;
-            } else {
-                high = Some(factor);
-                factor /= 2.0;
-            }
-        }
-        let (Some(mut low), Some(mut high)) = (low, high) else {
-            return Ok(None);
-        };
-        loop {
-            while high / low > 1.0 + PRECISION && !Self::is_over() {
-                let middle = (low * high).sqrt();
-                if self.attempt(middle)? {
-                    low = middle;
-                } else {
-                    high = middle;
-                }
-            }
-            // A rate counts when it holds again and again.
-            let mut held = true;
-            for _ in 1..CONFIRMATIONS {
-                if Self::is_over() {
-                    return Ok(Some(low));
-                }
-                held = held && self.attempt(low)?;
-            }
-            if held {
-                return Ok(Some(low));
-            }
-            high = low;
-            low /= 1.0 + 2.0 * PRECISION;
-            while !self.attempt(low)? {
-                high = low;
-                low /= 1.5;
-                if low < *FACTORS.start() || Self::is_over() {
-                    return Ok(None);
-                }
-            }
-        }
+    if summary.completed < FEWEST_REQUESTS {
+        return Outcome::TooFew;
     }
+    match summary.verdict {
+        Verdict::ReplayerLimited { .. } => Outcome::ReplayerLimited,
+        Verdict::DeviceLimited { .. } => Outcome::DeviceLimited,
+        Verdict::KeptUp | Verdict::NotJudged if share < LEAST_REACHED => Outcome::DeviceLimited,
+        Verdict::KeptUp | Verdict::NotJudged if is_within => Outcome::Holds,
+        Verdict::KeptUp | Verdict::NotJudged => Outcome::TooSlow,
+    }
+}
 
-    fn text(&self, found: Option<f64>) -> String {
-        let mut table = Table::new(&["speed", "requests/s wanted", "reached", "value", ""]);
-        for t in &self.tries {
-            table.row(vec![
-                format!("{:.3}", t.factor),
-                format!("{:.1}", t.wanted),
-                format!("{:.1}", t.reached),
-                t.value.to_string(),
-                match (t.sustained, t.verdict) {
-                    (true, Verdict::ReplayerLimited { .. }) => {
-                        "holds (replayer-limited)".to_owned()
-                    }
-                    (true, _) => "holds".to_owned(),
-                    (false, Verdict::DeviceLimited { .. }) => "device-limited".to_owned(),
-                    (false, _) => "too much".to_owned(),
-                },
-            ]);
-        }
-        let mut text = table.text();
-        text += &match found {
-            Some(factor) => format!(
-                "  highest rate  {:.1} requests/s with {} (the load {factor:.3} times as fast, within {:.0} %)\n",
-                self.rate_at(factor),
-                self.limit,
-                100.0 * PRECISION
+fn text(limit: Limit, answer: &Answer, tries: &[Try]) -> String {
+    let mut table = Table::new(&["speed", "requests/s wanted", "reached", "value", "outcome"]);
+    for t in tries {
+        table.row(vec![
+            format!("{:.3}", t.factor),
+            format!("{:.1}", t.wanted),
+            format!("{:.1}", t.reached),
+            t.value.to_string(),
+            t.outcome.name().to_owned(),
+        ]);
+    }
+    let spread = |of: &Confirmed| {
+        let [median, least, most] = of.reached;
+        let [low, high] = of.values;
+        format!(
+            "{median:.1} requests/s with {limit} (the load {:.3} times as fast, within {:.0} %)\n  repetitions   {} of \
+             {} held: {least:.1} to {most:.1} requests/s, {low} to {high}\n",
+            of.factor,
+            100.0 * PRECISION,
+            of.held,
+            of.repetitions
+        )
+    };
+    table.text()
+        + &match answer {
+            Answer::Highest(of) => format!("  highest rate  {}", spread(of)),
+            Answer::ReplayerLimited(of) => format!(
+                "  rate reached  {}  replayer-limited: this machine is too slow or too busy to submit more, so the \
+                 device may sustain more\n",
+                spread(of)
             ),
-            None => format!("  no rate was found that holds {}\n", self.limit),
-        };
-        text
-    }
+            Answer::AtAnySpeed => format!("  {limit} holds at the highest speed that is tried\n"),
+            Answer::AtNoSpeed => format!("  no rate was found at which {limit} holds\n"),
+            Answer::TooNoisy => "  this machine is too noisy for an answer: rates that held did not hold again, nor did \
+                                 half of them; try again when it is idle, or with a longer --find-time\n"
+                .to_owned(),
+            Answer::Interrupted => "  interrupted before there was an answer\n".to_owned(),
+        }
+}
 
-    fn json(&self, found: Option<f64>) -> Output {
-        let mut json = Output::new("replay --find-rate");
-        json.set("limit", json!(self.limit.to_string()));
-        json.set("speed", json!(found));
-        let tries: Vec<Value> = self
-            .tries
-            .iter()
-            .map(|t| {
-                json!({
-                    "speed": t.factor,
-                    "wanted_per_s": t.wanted,
-                    "reached_per_s": t.reached,
-                    "value_s": t.value.as_secs_f64(),
-                    "verdict": t.verdict.name(),
-                    "sustained": t.sustained,
-                })
+fn json(limit: Limit, answer: &Answer, tries: &[Try]) -> Output {
+    let mut json = Output::new("replay --find-rate");
+    let (name, confirmed) = match answer {
+        Answer::Highest(of) => ("highest", Some(of)),
+        Answer::ReplayerLimited(of) => ("replayer-limited", Some(of)),
+        Answer::AtAnySpeed => ("at any speed", None),
+        Answer::AtNoSpeed => ("at no speed", None),
+        Answer::TooNoisy => ("too noisy", None),
+        Answer::Interrupted => ("interrupted", None),
+    };
+    json.set("limit", json!(limit.to_string()));
+    json.set("answer", json!(name));
+    json.set("speed", json!(confirmed.map(|of| of.factor)));
+    json.set("repetitions", json!(confirmed.map(|of| of.repetitions)));
+    json.set("repetitions_held", json!(confirmed.map(|of| of.held)));
+    let tries: Vec<Value> = tries
+        .iter()
+        .map(|t| {
+            json!({
+                "speed": t.factor,
+                "wanted_per_s": t.wanted,
+                "reached_per_s": t.reached,
+                "completed": t.completed,
+                "value_s": t.value.as_secs_f64(),
+                "outcome": t.outcome.name(),
             })
-            .collect();
-        json.set("tries", Value::Array(tries));
-        let rate = found.map_or(f64::NAN, |factor| self.rate_at(factor));
-        json.figure("highest_rate", &json!({}), "1/s", rate);
-        json
-    }
+        })
+        .collect();
+    json.set("tries", Value::Array(tries));
+    let none = json!({});
+    let [median, least, most] = confirmed.map_or([f64::NAN; 3], |of| of.reached);
+    // The device's highest rate is known only if it was the limit.
+    let highest = match answer {
+        Answer::Highest(_) => median,
+        _ => f64::NAN,
+    };
+    json.figure("highest_rate", &none, "1/s", highest);
+    json.figure("rate_reached", &none, "1/s", median);
+    json.figure("rate_reached", &json!({ "of": "least" }), "1/s", least);
+    json.figure("rate_reached", &json!({ "of": "most" }), "1/s", most);
+    json
 }
 
 #[cfg(test)]

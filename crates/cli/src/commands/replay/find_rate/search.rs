@@ -1,0 +1,329 @@
+//! The search for the highest rate: which speeds are tried, and what follows from the outcomes.
+
+use iosonar_units::Nanos;
+
+/// A replay of the load at a speed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Try {
+    /// How many times as fast as recorded.
+    pub(super) factor: f64,
+    /// Requests per second that the load wanted.
+    pub(super) wanted: f64,
+    /// Requests per second that were completed.
+    pub(super) reached: f64,
+    pub(super) completed: u64,
+    /// What the limit is about.
+    pub(super) value: Nanos,
+    pub(super) outcome: Outcome,
+}
+
+/// What a try says about its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The rate was reached, within the limit.
+    Holds,
+    /// It was reached, beyond the limit.
+    TooSlow,
+    /// It was not reached, or requests waited for the device.
+    DeviceLimited,
+    /// Requests were submitted late by this machine.
+    ReplayerLimited,
+    /// Requests failed or were never started.
+    Failed,
+    /// Fewer requests were completed than an answer can rest on.
+    TooFew,
+}
+
+impl Outcome {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::TooSlow => "beyond the limit",
+            Self::DeviceLimited => "device-limited",
+            Self::ReplayerLimited => "replayer-limited",
+            Self::Failed => "requests failed",
+            Self::TooFew => "too few requests",
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Answer {
+    /// The highest rate that held again and again.
+    Highest(Confirmed),
+    /// This one held again and again, and above it not the device but this machine is the limit.
+    ReplayerLimited(Confirmed),
+    /// The load holds at the highest speed that is tried.
+    AtAnySpeed,
+    /// Not even the slowest held.
+    AtNoSpeed,
+    /// What held once did not hold again, nor did much lower rates.
+    TooNoisy,
+    Interrupted,
+}
+
+/// A speed that was repeated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Confirmed {
+    pub(super) factor: f64,
+    pub(super) repetitions: usize,
+    /// How many of them held.
+    pub(super) held: usize,
+    /// The median, least and largest rate that was reached.
+    pub(super) reached: [f64; 3],
+    /// The least and largest value.
+    pub(super) values: [Nanos; 2],
+}
+
+/// A try reached its rate if it completed this share of it.
+pub(super) const LEAST_REACHED: f64 = 0.98;
+/// The fewest requests that a try is judged by.
+pub(super) const FEWEST_REQUESTS: u64 = 1000;
+/// The factor between a rate that holds and one that does not, less one.
+pub(super) const PRECISION: f64 = 0.05;
+/// How often the answer is repeated, and how many of these may fail.
+const REPETITIONS: usize = 8;
+const MAY_FAIL: usize = 1;
+/// No load is sped up or slowed down further.
+const FACTORS: std::ops::RangeInclusive<f64> = 1e-4..=1e5;
+
+pub(super) struct Search<A, O> {
+    /// Carries out a try.
+    pub(super) attempt: A,
+    /// Whether the user wants an end.
+    pub(super) is_over: O,
+    pub(super) tries: Vec<Try>,
+}
+
+impl<A: FnMut(f64) -> anyhow::Result<Try>, O: Fn() -> bool> Search<A, O> {
+    /// Doubles or halves the speed until one holds and one does not, and halves what lies between; then repeats the
+    /// highest that held, and goes down from it while that fails.
+    pub(super) fn search(&mut self) -> anyhow::Result<Answer> {
+        let (mut low, mut high) = (None, None);
+        let mut factor = 1.0;
+        let (mut low, mut high) = loop {
+            if (self.is_over)() {
+                return Ok(Answer::Interrupted);
+            }
+            if !FACTORS.contains(&factor) {
+                return Ok(if low.is_some() {
+                    Answer::AtAnySpeed
+                } else {
+                    Answer::AtNoSpeed
+                });
+            }
+            if self.holds(factor)? {
+                low = Some(factor);
+                factor *= 2.0;
+            } else {
+                high = Some(factor);
+                factor /= 2.0;
+            }
+            if let (Some(low), Some(high)) = (low, high) {
+                break (low, high);
+            }
+        };
+        while high / low > 1.0 + PRECISION {
+            if (self.is_over)() {
+                return Ok(Answer::Interrupted);
+            }
+            let middle = (low * high).sqrt();
+            if self.holds(middle)? {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        let highest = low;
+        loop {
+            let first = self.tries.len();
+            for _ in 0..REPETITIONS {
+                if (self.is_over)() {
+                    return Ok(Answer::Interrupted);
+                }
+                self.try_once(low)?;
+            }
+            let confirmed = confirmed(&self.tries[first..]);
+            if let Some(confirmed) = confirmed.filter(|_| self.held_below(low)) {
+                return Ok(match self.is_limited_by_replayer(low) {
+                    true => Answer::ReplayerLimited(confirmed),
+                    false => Answer::Highest(confirmed),
+                });
+            }
+            low /= 1.0 + 2.0 * PRECISION;
+            if low < highest / 2.0 {
+                return Ok(Answer::TooNoisy);
+            }
+        }
+    }
+
+    /// Whether a speed holds; a failure counts when it is confirmed, as anything may disturb a single try.
+    fn holds(&mut self, factor: f64) -> anyhow::Result<bool> {
+        let (mut held, mut failed) = (0, 0);
+        loop {
+            match self.try_once(factor)? {
+                Outcome::Holds => held += 1,
+                _ => failed += 1,
+            }
+            if failed == 2 || (self.is_over)() {
+                return Ok(false);
+            }
+            if held > failed {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn try_once(&mut self, factor: f64) -> anyhow::Result<Outcome> {
+        let attempt = (self.attempt)(factor)?;
+        self.tries.push(attempt);
+        Ok(attempt.outcome)
+    }
+
+    /// Whether this speed and all lower ones held nearly always: a machine on which any try may fail says nothing.
+    fn held_below(&self, factor: f64) -> bool {
+        let below = || self.tries.iter().filter(|t| t.factor <= factor);
+        let failed = below().filter(|t| t.outcome != Outcome::Holds).count();
+        failed * REPETITIONS <= below().count() * MAY_FAIL
+    }
+
+    /// Whether most of what failed at speeds above this one, up to twice it, failed because of this machine.
+    fn is_limited_by_replayer(&self, factor: f64) -> bool {
+        let above = || {
+            let tries = self.tries.iter();
+            tries.filter(|t| t.factor > factor && t.factor <= 2.0 * factor)
+        };
+        let failed = above().filter(|t| t.outcome != Outcome::Holds).count();
+        let late = above().filter(|t| t.outcome == Outcome::ReplayerLimited);
+        2 * late.count() > failed
+    }
+}
+
+/// What repetitions of one speed have in common, if they hold.
+fn confirmed(tries: &[Try]) -> Option<Confirmed> {
+    let held = tries.iter().filter(|t| t.outcome == Outcome::Holds);
+    let mut reached: Vec<f64> = held.clone().map(|t| t.reached).collect();
+    if reached.len() + MAY_FAIL < tries.len() {
+        return None;
+    }
+    reached.sort_by(f64::total_cmp);
+    let values = || held.clone().map(|t| t.value);
+    Some(Confirmed {
+        factor: tries.first()?.factor,
+        repetitions: tries.len(),
+        held: reached.len(),
+        reached: [
+            reached[reached.len() / 2],
+            reached[0],
+            reached[reached.len() - 1],
+        ],
+        values: [values().min()?, values().max()?],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Searches where a try of a rate has this outcome; the load itself has 100 requests per second.
+    fn search(mut outcome: impl FnMut(f64) -> Outcome) -> (Answer, Vec<Try>) {
+        let attempt = |factor: f64| {
+            let wanted = 100.0 * factor;
+            let outcome = outcome(wanted);
+            Ok(Try {
+                factor,
+                wanted,
+                reached: wanted
+                    * if outcome == Outcome::DeviceLimited {
+                        0.7
+                    } else {
+                        0.999
+                    },
+                completed: 2000,
+                value: Nanos::from_micros(500),
+                outcome,
+            })
+        };
+        let mut search = Search {
+            attempt,
+            is_over: || false,
+            tries: Vec::new(),
+        };
+        (search.search().unwrap(), search.tries)
+    }
+
+    #[test]
+    fn the_highest_rate_is_within_its_precision() {
+        for capacity in [3.0, 99.0, 101.0, 12_345.0, 250_000.0] {
+            let (answer, tries) = search(|rate| match rate <= capacity {
+                true => Outcome::Holds,
+                false => Outcome::DeviceLimited,
+            });
+            let Answer::Highest(confirmed) = answer else {
+                panic!("{answer:?}")
+            };
+            let rate = 100.0 * confirmed.factor;
+            assert!(
+                rate <= capacity && rate * (1.0 + PRECISION) > 0.999 * capacity,
+                "{rate}"
+            );
+            assert_eq!((confirmed.held, confirmed.repetitions), (8, 8));
+            assert!(tries.len() < 70, "{}", tries.len());
+        }
+    }
+
+    #[test]
+    fn one_disturbed_try_of_ten_does_not_matter() {
+        let mut n = 0;
+        let (answer, _) = search(|rate| {
+            n += 1;
+            match rate <= 1000.0 && n % 10 != 0 {
+                true => Outcome::Holds,
+                false => Outcome::TooSlow,
+            }
+        });
+        let Answer::Highest(confirmed) = answer else {
+            panic!("{answer:?}")
+        };
+        assert!(
+            (800.0..=1000.0).contains(&(100.0 * confirmed.factor)),
+            "{confirmed:?}"
+        );
+    }
+
+    #[test]
+    fn where_the_replay_is_late_first_the_device_is_not_called_the_limit() {
+        let (answer, _) = search(|rate| match rate {
+            ..=5000.0 => Outcome::Holds,
+            _ => Outcome::ReplayerLimited,
+        });
+        assert!(matches!(answer, Answer::ReplayerLimited(_)), "{answer:?}");
+    }
+
+    #[test]
+    fn a_machine_on_which_nothing_holds_again_gives_no_answer() {
+        // Every second try fails, whatever its rate.
+        let by_chance = |seed: u64| {
+            let mut state = seed;
+            search(|_| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                match state >> 63 {
+                    0 => Outcome::Holds,
+                    _ => Outcome::TooSlow,
+                }
+            })
+            .0
+        };
+        let answers: Vec<Answer> = (0..100).map(by_chance).collect();
+        let found = answers.iter().filter(|a| matches!(a, Answer::Highest(_)));
+        assert!(found.count() <= 20, "chance alone holds now and then");
+        assert!(answers.contains(&Answer::TooNoisy));
+        let (nothing, _) = search(|_| Outcome::TooFew);
+        assert_eq!(nothing, Answer::AtNoSpeed);
+        let (anything, _) = search(|_| Outcome::Holds);
+        assert_eq!(anything, Answer::AtAnySpeed);
+    }
+}
