@@ -3,6 +3,8 @@
 use iosonar_trace::{Record, Request};
 use iosonar_units::Nanos;
 
+use crate::ideal::Start;
+
 /// No buffer.
 pub(crate) const NO_BUFFER: u32 = u32::MAX;
 
@@ -14,6 +16,8 @@ pub(crate) struct Entry {
     pub(crate) planned: Nanos,
     /// When a replay that is never late by its own fault would have done so; `None` of what was pushed back.
     pub(crate) ideal: Option<Nanos>,
+    /// The same before it is submitted.
+    pub(crate) start: Option<Start>,
     /// When it was.
     pub(crate) handed: Nanos,
     /// Which buffer it uses while it is at the device.
@@ -38,6 +42,7 @@ impl Accepted {
             request: Request::default(),
             planned: Nanos::ZERO,
             ideal: None,
+            start: None,
             handed: Nanos::ZERO,
             buffer: NO_BUFFER,
             number: 0,
@@ -68,6 +73,7 @@ impl Accepted {
         entry.request = request;
         entry.planned = planned;
         entry.ideal = None;
+        entry.start = None;
         entry.handed = planned;
         entry.buffer = NO_BUFFER;
         entry.number = 0;

@@ -10,15 +10,39 @@ use std::collections::VecDeque;
 
 use iosonar_units::Nanos;
 
+/// When a place at the device became free.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// In the ideal replay.
+    ideally: Nanos,
+    /// In this one.
+    really: Nanos,
+    /// What [`Ideal::idle`] was then.
+    idle: Nanos,
+}
+
+/// The start of a request in the ideal replay, as it is known before it is submitted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    at: Nanos,
+    /// The place that it had to wait for.
+    waited_for: Option<Place>,
+}
+
 /// The ideal replay of one lane.
 #[derive(Debug)]
 pub(crate) struct Ideal {
-    /// When places became free; those freed first are taken first.
-    free: VecDeque<Nanos>,
+    /// Free places; those freed first are taken first.
+    free: VecDeque<Place>,
     /// Places that were never taken.
     unused: u32,
     last_start: Nanos,
     last_end: Nanos,
+    at_device: u32,
+    last_real_end: Nanos,
+    /// How long the device was idle in all although a request was due. While it is not, a place that stays free for a
+    /// moment costs nothing: the device works on the others.
+    idle: Nanos,
 }
 
 impl Ideal {
@@ -29,33 +53,70 @@ impl Ideal {
             unused: places,
             last_start: Nanos::ZERO,
             last_end: Nanos::ZERO,
+            at_device: 0,
+            last_real_end: Nanos::ZERO,
+            idle: Nanos::ZERO,
         }
     }
 
-    /// The ideal start of the next request of the load, which takes a place. `held`: it waited for the end of all
-    /// that was at the device, or of what conflicted with it.
+    /// The next request of the load takes a place. `held`: it waited for the end of all that was at the device, or of
+    /// what conflicted with it.
     #[inline]
-    pub(crate) fn start(&mut self, planned: Nanos, held: bool) -> Nanos {
-        let place = if self.unused > 0 {
-            self.unused -= 1;
-            Nanos::ZERO
-        } else {
-            self.free.pop_front().expect("a place is free")
-        };
-        let mut start = planned.max(self.last_start).max(place);
+    pub(crate) fn start(&mut self, planned: Nanos, held: bool) -> Start {
+        let mut at = planned.max(self.last_start);
         if held {
-            start = start.max(self.last_end);
+            at = at.max(self.last_end);
         }
-        self.last_start = start;
-        start
+        let mut waited_for = None;
+        if self.unused > 0 {
+            self.unused -= 1;
+        } else {
+            let place = self.free.pop_front().expect("a place is free");
+            if place.ideally >= at && place.really > planned {
+                waited_for = Some(place);
+            }
+            at = at.max(place.ideally);
+        }
+        self.last_start = at;
+        Start { at, waited_for }
     }
 
-    /// A request that should have started at `start` ended after `latency`: its place is free.
+    /// A request that was planned for `planned` is submitted `now`. Returns its ideal start; of one that was pushed back
+    /// there is none.
     #[inline]
-    pub(crate) fn end(&mut self, start: Nanos, latency: Nanos) {
-        let end = start.saturating_add(latency);
-        self.last_end = self.last_end.max(end);
-        self.free.push_back(end);
+    pub(crate) fn submitted(
+        &mut self,
+        start: Option<Start>,
+        planned: Nanos,
+        now: Nanos,
+    ) -> Option<Nanos> {
+        if self.at_device == 0 {
+            self.idle += now.saturating_sub(self.last_real_end.max(planned));
+        }
+        self.at_device += 1;
+        let Start { at, waited_for } = start?;
+        let Some(place) = waited_for else {
+            return Some(at);
+        };
+        let free_for = now.saturating_sub(place.really);
+        let ideal = at + free_for.saturating_sub(self.idle - place.idle);
+        self.last_start = self.last_start.max(ideal);
+        Some(ideal)
+    }
+
+    /// A request ended `now`, `latency` after its start, which should have been at `ideal`: its place is free.
+    #[inline]
+    pub(crate) fn ended(&mut self, ideal: Option<Nanos>, latency: Nanos, now: Nanos) {
+        self.at_device -= 1;
+        self.last_real_end = self.last_real_end.max(now);
+        let Some(ideal) = ideal else { return };
+        let ideally = ideal.saturating_add(latency);
+        self.last_end = self.last_end.max(ideally);
+        self.free.push_back(Place {
+            ideally,
+            really: now,
+            idle: self.idle,
+        });
     }
 }
 
@@ -80,9 +141,10 @@ mod tests {
                 now += us(10_000);
             }
             let start = ideal.start(planned, false);
-            own.push(now - start);
-            ideal.end(start, us(20));
+            let at = ideal.submitted(Some(start), planned, now).unwrap();
+            own.push(now - at);
             now += us(20);
+            ideal.ended(Some(at), us(20), now);
         }
         assert_eq!(own[49], Nanos::ZERO);
         assert_eq!(own[50], us(10_000));
@@ -100,29 +162,72 @@ mod tests {
             let planned = us(100 * i);
             now = now.max(planned);
             let start = ideal.start(planned, false);
-            assert_eq!(now, start, "{i}");
-            ideal.end(start, us(150));
+            assert_eq!(ideal.submitted(Some(start), planned, now), Some(now), "{i}");
             now += us(150);
+            ideal.ended(Some(now - us(150)), us(150), now);
         }
         assert_eq!(now, us(15_000));
     }
 
+    /// All is due at once; eight places, each request takes 800 us, and a place is taken again 10 us after it is free.
+    /// After some of them the replay stands still.
+    fn saturated(stall_after: u64) -> Vec<Nanos> {
+        let mut ideal = Ideal::new(8);
+        let mut at_device: VecDeque<(Nanos, Nanos)> = VecDeque::new();
+        let (mut now, mut own) = (Nanos::ZERO, Vec::new());
+        for i in 0..2_000 {
+            if at_device.len() == 8 {
+                let (at, end) = at_device.pop_front().unwrap();
+                ideal.ended(Some(at), us(800), end);
+                now = now.max(end + us(10));
+            }
+            if i == stall_after {
+                now += us(50_000);
+                for (at, end) in at_device.drain(..) {
+                    ideal.ended(Some(at), us(800), end);
+                }
+            }
+            let start = ideal.start(Nanos::ZERO, false);
+            let at = ideal.submitted(Some(start), Nanos::ZERO, now).unwrap();
+            own.push(now - at);
+            at_device.push_back((at, now + us(800)));
+        }
+        own
+    }
+
     #[test]
-    fn a_place_that_is_free_is_not_waited_for() {
-        let mut ideal = Ideal::new(2);
-        let first = ideal.start(us(0), false);
-        assert_eq!(ideal.start(us(10), false), us(10));
-        ideal.end(first, us(500));
-        // The second place would be free earlier, but it was the first that was freed.
-        assert_eq!(ideal.start(us(20), false), us(500));
+    fn places_that_are_free_for_a_moment_cost_a_busy_device_nothing() {
+        let own = saturated(u64::MAX);
+        assert!(
+            own.iter().all(|own| *own == Nanos::ZERO),
+            "{:?}",
+            own.iter().max()
+        );
+    }
+
+    #[test]
+    fn a_stall_that_lets_the_device_run_dry_is_the_replays_fault() {
+        let own = saturated(1_000);
+        assert_eq!(own[999], Nanos::ZERO);
+        assert!(own[1_000] >= us(49_000), "{}", own[1_000]);
+        assert!(
+            own[1_999] >= us(49_000),
+            "it is never made good: {}",
+            own[1_999]
+        );
     }
 
     #[test]
     fn what_conflicts_is_waited_for() {
         let mut ideal = Ideal::new(8);
-        let first = ideal.start(us(0), false);
-        ideal.end(first, us(300));
-        assert_eq!(ideal.start(us(10), true), us(300));
-        assert_eq!(ideal.start(us(20), false), us(300), "in the load's order");
+        let mut submit = |planned: Nanos, held: bool| {
+            let start = ideal.start(planned, held);
+            let at = ideal.submitted(Some(start), planned, us(300));
+            ideal.ended(at, us(300), us(600));
+            at.unwrap()
+        };
+        assert_eq!(submit(us(0), false), us(0));
+        assert_eq!(submit(us(10), true), us(300));
+        assert_eq!(submit(us(20), false), us(300), "in the load's order");
     }
 }

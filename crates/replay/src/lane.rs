@@ -325,7 +325,7 @@ impl<'a> Lane<'a> {
             self.watch.unblock(now);
             let held = std::mem::take(&mut self.held);
             self.table.claim(request, planned);
-            self.table.get_mut(place).ideal = Some(self.ideal.start(planned, held));
+            self.table.get_mut(place).start = Some(self.ideal.start(planned, held));
             self.gate.start(place, &request);
             self.ordinary += 1;
             self.hand_over(engine, place, prepared)?;
@@ -388,7 +388,7 @@ impl<'a> Lane<'a> {
         match outcome {
             Ok(()) => prepared.push(number),
             // It will never complete, so nobody must wait for it.
-            Err(_) => self.leave(slot, Nanos::ZERO),
+            Err(_) => self.leave(slot),
         }
         outcome
     }
@@ -449,6 +449,7 @@ impl<'a> Lane<'a> {
     pub(crate) fn handed_over(&mut self, slot: u32, now: Nanos) -> Nanos {
         let entry = self.table.get_mut(slot);
         entry.handed = now;
+        entry.ideal = self.ideal.submitted(entry.start, entry.planned, now);
         self.watch.handed_over(entry.planned, entry.ideal, now);
         let lateness = now.saturating_sub(entry.planned);
         self.watch.in_flight(self.in_flight() as usize);
@@ -506,7 +507,8 @@ impl<'a> Lane<'a> {
                 }
             }
         }
-        self.leave(slot, latency);
+        self.ideal.ended(entry.ideal, latency, at);
+        self.leave(slot);
         records.push(&record);
         let gone = matches!(
             record.outcome.status,
@@ -539,13 +541,10 @@ impl<'a> Lane<'a> {
             .map_err(Failure::Engine)
     }
 
-    /// Takes a request that is complete, `latency` after it began, out of all tables.
+    /// Takes a request that is complete out of all tables.
     #[inline]
-    fn leave(&mut self, slot: u32, latency: Nanos) {
+    fn leave(&mut self, slot: u32) {
         let entry = self.table.release(slot);
-        if let Some(start) = entry.ideal {
-            self.ideal.end(start, latency);
-        }
         if entry.buffer != NO_BUFFER {
             self.free_buffers.push(entry.buffer);
         }
