@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 
 use iosonar_units::Nanos;
 
+use crate::LATENESS_LIMITS;
+
 /// When a place at the device became free.
 #[derive(Clone, Copy, Debug)]
 struct Place {
@@ -43,6 +45,8 @@ pub(crate) struct Ideal {
     /// How long the device was idle in all although a request was due. While it is not, a place that stays free for a
     /// moment costs nothing: the device works on the others.
     idle: Nanos,
+    /// The same when a request was last submitted in time, and had not to wait: what was lost before is made good.
+    made_good: Nanos,
 }
 
 impl Ideal {
@@ -56,6 +60,7 @@ impl Ideal {
             at_device: 0,
             last_real_end: Nanos::ZERO,
             idle: Nanos::ZERO,
+            made_good: Nanos::ZERO,
         }
     }
 
@@ -96,10 +101,16 @@ impl Ideal {
         self.at_device += 1;
         let Start { at, waited_for } = start?;
         let Some(place) = waited_for else {
+            if now.saturating_sub(at) <= LATENESS_LIMITS[0] {
+                self.made_good = self.idle;
+            }
             return Some(at);
         };
         let free_for = now.saturating_sub(place.really);
         let ideal = at + free_for.saturating_sub(self.idle - place.idle);
+        // A start that was late while the device worked on others has cost those behind it nothing.
+        let lost = self.idle - self.made_good;
+        let ideal = ideal.max(now.saturating_sub(lost));
         self.last_start = self.last_start.max(ideal);
         Some(ideal)
     }
@@ -202,6 +213,32 @@ mod tests {
             own.iter().all(|own| *own == Nanos::ZERO),
             "{:?}",
             own.iter().max()
+        );
+    }
+
+    #[test]
+    fn a_late_start_while_the_device_is_busy_is_not_inherited() {
+        let mut ideal = Ideal::new(2);
+        let mut submit = |planned: u64, now: u64| {
+            let start = ideal.start(us(planned), false);
+            let at = ideal.submitted(Some(start), us(planned), us(now)).unwrap();
+            (at, us(now) - at)
+        };
+        let (first, _) = submit(0, 0);
+        // 3 ms late, but the device works on the first.
+        let (second, own) = submit(10, 3_010);
+        assert_eq!(own, us(3_000));
+        ideal.ended(Some(first), us(4_000), us(4_000));
+        let start = ideal.start(us(20), false);
+        assert_eq!(
+            ideal.submitted(Some(start), us(20), us(4_000)),
+            Some(us(4_000))
+        );
+        ideal.ended(Some(second), us(4_000), us(7_010));
+        let start = ideal.start(us(30), false);
+        assert_eq!(
+            ideal.submitted(Some(start), us(30), us(7_010)),
+            Some(us(7_010))
         );
     }
 
