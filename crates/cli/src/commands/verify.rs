@@ -95,6 +95,12 @@ fn describe(findings: &Findings, survival: &Survival, after_crash: bool, whole: 
              had made durable: no fault\n",
             grouped(survival.not_guaranteed)
         );
+        if survival.never_arrived > 0 {
+            text += &format!(
+                "  never arrived   {} are zero; no flush had made their first write durable: no fault\n",
+                sectors(survival.never_arrived)
+            );
+        }
         text += &format!("  verdict       {}\n", verdict(findings, survival, whole));
     }
     text
@@ -109,7 +115,7 @@ fn sectors(n: u64) -> String {
 /// What is said after a crash. What was not checked is not vouched for.
 fn verdict(findings: &Findings, survival: &Survival, whole: bool) -> String {
     // What nothing had made durable cannot be lost, even where the device cannot read it.
-    let lost = findings.faults() - survival.unreadable_not_durable;
+    let lost = findings.faults() - survival.unreadable_not_durable - survival.damaged_not_durable;
     let durable = survival.durable;
     let text = match (lost, durable, whole) {
         (1.., ..) => {
@@ -129,13 +135,20 @@ fn verdict(findings: &Findings, survival: &Survival, whole: bool) -> String {
         }
         (0, _, true) => "nothing that was durable is lost".to_owned(),
     };
-    match survival.unreadable_not_durable {
-        0 => text,
-        n => format!(
-            "{text}; {} that no flush had made durable cannot be read",
-            sectors(n)
+    let not_durable = [
+        (survival.unreadable_not_durable, "cannot be read"),
+        (
+            survival.damaged_not_durable,
+            "hold data that no write put there",
         ),
-    }
+    ];
+    let notes = not_durable.iter().filter(|(n, _)| *n > 0);
+    notes.fold(text, |text, (n, what)| {
+        format!(
+            "{text}; {} that no flush had made durable {what}",
+            sectors(*n)
+        )
+    })
 }
 
 fn to_json(kept: &KeptTables, findings: &Findings, survival: &Survival, args: &Verify) -> Output {
@@ -151,10 +164,12 @@ fn to_json(kept: &KeptTables, findings: &Findings, survival: &Survival, args: &V
         ("newest_sectors", survival.newest),
         ("durable_sectors", survival.durable),
         ("not_guaranteed_sectors", survival.not_guaranteed),
+        ("never_arrived_sectors", survival.never_arrived),
         (
             "unreadable_not_durable_sectors",
             survival.unreadable_not_durable,
         ),
+        ("damaged_not_durable_sectors", survival.damaged_not_durable),
         ("wrong_sectors", findings.faults()),
     ] {
         json.figure(name, &none, "1", value as f64);

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::findings::kind_of;
-use super::tag::Found;
+use super::tag::{Found, Tag};
 use super::{Findings, Kind, Tables, found};
 use crate::Target;
 use crate::buffers::Buffers;
@@ -34,8 +34,13 @@ pub struct Expect {
 pub struct Survival {
     /// Sectors that hold the last write that was complete, or a later one.
     pub newest: u64,
-    /// Sectors that hold an older write which nothing made durable: no fault.
+    /// Sectors that hold an older write than the last complete one, which nothing made durable: no fault. Their tag
+    /// decodes and names them, and an earlier write of this run or of another one.
     pub not_guaranteed: u64,
+    /// Sectors that are zero, where nothing made the first write durable: it may never have arrived, which is no fault.
+    pub never_arrived: u64,
+    /// Sectors that hold anything else, of which no write had been made durable. They are among the findings.
+    pub damaged_not_durable: u64,
     /// Sectors of which a write had been made durable: those that can be lost.
     pub durable: u64,
     /// Sectors that cannot be read, of which no write had been made durable. Like all that cannot be read they are
@@ -94,8 +99,20 @@ pub fn check_again(
                         survival.newest += 1;
                     }
                 } else if durable == 0 {
-                    survival.not_guaranteed += 1;
-                    findings.checked += 1;
+                    let may_be_there = match found(data) {
+                        Found::Zeros => Some(&mut survival.never_arrived),
+                        Found::Tagged(tag) if is_older(tag, run, sector, newest) => {
+                            Some(&mut survival.not_guaranteed)
+                        }
+                        _ => None,
+                    };
+                    if let Some(count) = may_be_there {
+                        *count += 1;
+                        findings.checked += 1;
+                    } else {
+                        survival.damaged_not_durable += 1;
+                        findings.examine(data, run, sector, &bounds);
+                    }
                 } else if findings.examine(data, run, sector, &(durable..=newest)) {
                     survival.not_guaranteed += 1;
                 }
@@ -117,6 +134,11 @@ pub fn check_again(
         }
     }
     Ok(survival)
+}
+
+/// Whether the tag is that of a write to this sector that may have come before those of the tables.
+fn is_older(tag: Tag, run: u64, sector: u64, newest: u32) -> bool {
+    tag.sector == sector && (tag.run != run || (1..=u64::from(newest)).contains(&tag.number))
 }
 
 fn is_right(data: &[u8], run: u64, sector: u64, bounds: &RangeInclusive<u32>) -> bool {

@@ -241,3 +241,52 @@ fn what_cannot_be_read_after_a_crash_counts_by_whether_it_was_durable() {
         assert_eq!(findings.faults(), durable + not_durable);
     }
 }
+
+#[test]
+fn what_no_write_put_there_is_damage_whatever_was_guaranteed() {
+    use std::os::unix::fs::FileExt;
+    // What the second write, which nothing made durable, left behind: what stands there, and what it counts as.
+    type Damage = fn(&mut [u8]);
+    let cases: [(Damage, [u64; 4]); 7] = [
+        (|_| {}, [1, 0, 0, 0]),
+        (|data| data.fill(0), [0, 0, 1, 0]),
+        (|data| data.fill(0xa5), [0, 0, 0, 1]),
+        (|data| data[100] ^= 4, [0, 0, 0, 1]),
+        (|data| tag::write(data, RUN, 1, 3), [0, 0, 0, 1]),
+        (|data| tag::write(data, RUN, 99, 8), [0, 0, 0, 1]),
+        (|data| tag::write(data, RUN + 1, 5, 8), [0, 1, 0, 0]),
+    ];
+    for (number, (damage, [newest, not_guaranteed, never_arrived, damaged])) in
+        cases.into_iter().enumerate()
+    {
+        let mut v = verifier(Verify::Off);
+        let (folder, target) = cut_target(&mut v, 0);
+        let file = std::fs::File::options()
+            .read(true)
+            .write(true)
+            .open(folder.path().join("target"))
+            .unwrap();
+        let mut sector = [0; 512];
+        file.read_exact_at(&mut sector, 8 * 512).unwrap();
+        damage(&mut sector);
+        file.write_all_at(&sector, 8 * 512).unwrap();
+        let expect = Expect {
+            only_durable: true,
+            all_known: true,
+        };
+        let mut findings = Findings::default();
+        let survival =
+            check_again(&target, RUN, &v.tables, expect, &mut findings, |_| true).unwrap();
+        assert_eq!(
+            [
+                survival.newest - 15,
+                survival.not_guaranteed,
+                survival.never_arrived,
+                survival.damaged_not_durable
+            ],
+            [newest, not_guaranteed, never_arrived, damaged],
+            "case {number}"
+        );
+        assert_eq!(findings.faults(), damaged, "case {number}");
+    }
+}
