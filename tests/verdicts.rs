@@ -94,16 +94,16 @@ fn contents_are_all_right_only_where_they_are() {
         assert_eq!(verified.status.code(), Some(code), "{}", err(&verified));
         out(&verified)
     };
-    let corrupt = || {
+    let overwrite = |byte: u8| {
         let file = fs::File::options().write(true).open(&target).unwrap();
-        file.write_all_at(&[0; 4096], 8 * 512).unwrap();
+        file.write_all_at(&[byte; 4096], 8 * 512).unwrap();
     };
     let survived = "nothing that was durable is lost";
 
     replay(&durable);
     assert!(verify(0, &[]).contains("all right"));
     assert!(verify(0, &["--after-crash"]).contains(survived));
-    corrupt();
+    overwrite(0);
     let wrong = verify(3, &[]);
     assert!(
         wrong.contains("8 WRONG") && !wrong.contains("all right"),
@@ -115,13 +115,23 @@ fn contents_are_all_right_only_where_they_are() {
         "{lost}"
     );
 
-    // Where nothing was durable, nothing can be vouched for.
+    // Where nothing was durable, nothing can be vouched for; and what no write put there is damage all the same.
     replay(&volatile);
-    corrupt();
+    overwrite(0);
     let unknown = verify(0, &["--after-crash"]);
+    let nothing_durable = "none: no flush had made a sector durable";
     assert!(
-        unknown.contains("none: no flush had made a sector durable") && !unknown.contains(survived),
+        unknown.contains(nothing_durable)
+            && unknown.contains("8 sectors are zero")
+            && !unknown.contains(survived),
         "{unknown}"
+    );
+    overwrite(0xa5);
+    let damaged = verify(3, &["--after-crash"]);
+    assert!(
+        damaged.contains(nothing_durable)
+            && damaged.contains("8 sectors that no flush had made durable hold data that no write"),
+        "{damaged}"
     );
 }
 

@@ -270,6 +270,12 @@ fn shortened(text: &str) -> Value {
     });
     let load = load.as_table_mut().unwrap();
     load.insert("requests".to_owned(), Value::Integer(REQUESTS));
+    // Each user needs a request.
+    if let Some(closed) = load.get_mut("closed").and_then(Value::as_table_mut)
+        && let Some(Value::Integer(users)) = closed.get_mut("outstanding")
+    {
+        *users = (*users).min(REQUESTS);
+    }
     scenario
 }
 
