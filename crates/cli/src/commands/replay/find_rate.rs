@@ -64,10 +64,14 @@ impl FromStr for Limit {
         if words.next().is_some() {
             return Err(expected());
         }
+        let below = below.trim().parse().map_err(|_| expected())?;
+        if below == Nanos::ZERO {
+            return Err("no time is below 0: give a limit such as 'latency p99<2ms'".to_owned());
+        }
         Ok(Self {
             quantity,
             quantile: quantile / 100.0,
-            below: below.trim().parse().map_err(|_| expected())?,
+            below,
         })
     }
 }
@@ -370,6 +374,7 @@ mod tests {
             "speed p99<1ms",
             "latency p100<1ms",
             "delay p9 9<1s",
+            "latency p99<0ms",
         ] {
             assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
         }

@@ -53,13 +53,7 @@ pub(super) fn text(summary: &Summary) -> String {
             grouped(summary.most_in_flight() as u64),
         ),
     );
-    let measured = summary.completed.saturating_sub(summary.warming_up).max(1);
-    let share = |n: u64| 100.0 * n as f64 / measured as f64;
-    let within = LATENESS_LIMITS.iter().zip(summary.on_time);
-    let within: Vec<String> = within
-        .map(|(limit, n)| format!("{:.2} % within {limit}", share(n)))
-        .collect();
-    text += &line("start delay", &within.join(", "));
+    text += &line("start delay", &start_delays(summary));
     let mut engine = summary.engine.to_owned();
     if summary.completed > 0 {
         let per_request = summary.processor_time.get() as f64 / 1e3 / summary.completed as f64;
@@ -115,6 +109,18 @@ pub(super) fn text(summary: &Summary) -> String {
     }
     text += &line("verdict", &summary.verdict.to_string());
     text
+}
+
+/// The shares of the measured requests that were submitted within each of the limits.
+fn start_delays(summary: &Summary) -> String {
+    let measured = summary.completed.saturating_sub(summary.warming_up);
+    if measured == 0 {
+        return "not measured: no request was completed after the warm-up".to_owned();
+    }
+    let share = |n: u64| 100.0 * n as f64 / measured as f64;
+    let within = LATENESS_LIMITS.iter().zip(summary.on_time);
+    let within = within.map(|(limit, n)| format!("{:.2} % within {limit}", share(n)));
+    within.collect::<Vec<_>>().join(", ")
 }
 
 fn kinds(summary: &Summary) -> [(&'static str, &Times); 4] {
@@ -337,8 +343,9 @@ pub(super) fn json(summary: &Summary) -> Output {
         );
     }
     for (limit, n) in LATENESS_LIMITS.iter().zip(summary.on_time) {
+        // Of none there is no share: null.
         let measured = summary.completed.saturating_sub(summary.warming_up);
-        let share = n as f64 / measured.max(1) as f64;
+        let share = n as f64 / measured as f64;
         let labels = json!({ "within_us": limit.as_micros_f64() });
         json.figure("on_time", &labels, "1", share);
     }
