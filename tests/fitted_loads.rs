@@ -10,7 +10,7 @@ use scratch::{Scratch, err, iosonar, out, replay_on_file};
 /// The sectors of the target, and of the load's span.
 const TARGET: u64 = 2048;
 const SPAN: u64 = 7000;
-/// So many that enough for a calibration are left where those beyond the end of the target are left out.
+/// Enough for a calibration even without those beyond the end of the target.
 const REQUESTS: u64 = 1500;
 
 /// Reads and writes all over the span, in whole blocks.

@@ -50,7 +50,7 @@ pub(crate) struct Ideal {
 }
 
 impl Ideal {
-    /// With so many places at the device.
+    /// With this many places at the device.
     pub(crate) fn new(places: u32) -> Self {
         Self {
             free: VecDeque::new(),
@@ -86,8 +86,8 @@ impl Ideal {
         Start { at, waited_for }
     }
 
-    /// A request that was planned for `planned` is submitted `now`. Returns its ideal start; of one that was pushed back
-    /// there is none.
+    /// A request that was planned for `planned` is submitted `now`. Returns its ideal start; `None` of one that
+    /// was pushed back.
     #[inline]
     pub(crate) fn submitted(
         &mut self,

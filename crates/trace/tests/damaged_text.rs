@@ -130,7 +130,7 @@ fn the_summary_of_the_peer_may_stand_behind_a_rule_and_rows_may_not() {
          # completed requests          :      3\nconflict_mode                 :      2\n\
          blkreplay on x ended at Sun Nov 22 06:31:26 2026\n\nINFO: dry_run=1\n"
     );
-    let above = format!("Copyright: somebody\n\nINFO: dry_run=1\n{rule}{header}");
+    let above = format!("Copyright: the author\n\nINFO: dry_run=1\n{rule}{header}");
     let whole = format!("{above}{row}{row}{summary}");
     // What was in flight when the peer had read its input.
     let late = format!("{above}{row}{rule}{row}{row}{summary}");

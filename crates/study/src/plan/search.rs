@@ -321,7 +321,7 @@ mod tests {
         assert!(none.best.is_none() && none.next.is_some());
     }
 
-    /// Good enough with 6 and from 20 on; theory, which nobody compared with anything, expects it from 19 on.
+    /// Good enough with 6 and from 20 on; theory of unknown accuracy expects it from 19 on.
     struct WithAGap;
 
     impl Subject for WithAGap {

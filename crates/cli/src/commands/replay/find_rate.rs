@@ -184,7 +184,7 @@ impl Tries<'_> {
         self.base.scan.requests as f64 / span.as_secs_f64().max(1e-9)
     }
 
-    /// The load, so many times as fast, for the time of a try, or longer if it would have too few requests.
+    /// The load at `factor` times its speed, for the time of a try, or longer if it would have too few requests.
     fn reading(&self, factor: f64) -> Result<Reading, String> {
         let mut reading = self.base.reading.clone();
         let zero = beginning(&reading.changes);
