@@ -224,18 +224,23 @@ fn cut_target(v: &mut Verifier, cut: u64) -> (tempfile::TempDir, crate::Target) 
     (folder, target)
 }
 
+/// The check of a target after a crash.
+fn after_crash(v: &Verifier, target: &crate::Target) -> (Survival, Findings) {
+    let expect = Expect {
+        only_durable: true,
+        all_known: true,
+    };
+    let mut findings = Findings::default();
+    let survival = check_again(target, RUN, &v.tables, expect, &mut findings, |_| true);
+    (survival.unwrap(), findings)
+}
+
 #[test]
 fn what_cannot_be_read_after_a_crash_counts_by_whether_it_was_durable() {
     for (cut, durable, not_durable) in [(0, 0, 0), (8, 0, 8), (16, 8, 8)] {
         let mut v = verifier(Verify::Off);
         let (_folder, target) = cut_target(&mut v, cut);
-        let expect = Expect {
-            only_durable: true,
-            all_known: true,
-        };
-        let mut findings = Findings::default();
-        let survival =
-            check_again(&target, RUN, &v.tables, expect, &mut findings, |_| true).unwrap();
+        let (survival, findings) = after_crash(&v, &target);
         assert_eq!(survival.durable, 8);
         assert_eq!(survival.unreadable_not_durable, not_durable);
         assert_eq!(findings.faults(), durable + not_durable);
@@ -270,13 +275,7 @@ fn what_no_write_put_there_is_damage_whatever_was_guaranteed() {
         file.read_exact_at(&mut sector, 8 * 512).unwrap();
         damage(&mut sector);
         file.write_all_at(&sector, 8 * 512).unwrap();
-        let expect = Expect {
-            only_durable: true,
-            all_known: true,
-        };
-        let mut findings = Findings::default();
-        let survival =
-            check_again(&target, RUN, &v.tables, expect, &mut findings, |_| true).unwrap();
+        let (survival, findings) = after_crash(&v, &target);
         assert_eq!(
             [
                 survival.newest - 15,
