@@ -181,8 +181,11 @@ impl Watch {
             self.follow_backlog(planned, now, (lateness, wait));
             let own = now.saturating_sub(ideal);
             self.own_lateness.push(own);
-            for (count, limit) in self.late.iter_mut().zip(LATENESS_LIMITS) {
-                *count += u64::from(own > limit);
+            // What is lost once before a device that is overloaded from then on is never made good, and does not matter.
+            if own.get() as f64 > (1.0 - LEAST_DONE) * lateness.get() as f64 {
+                for (count, limit) in self.late.iter_mut().zip(LATENESS_LIMITS) {
+                    *count += u64::from(own > limit);
+                }
             }
             self.waits.push(wait);
             if wait >= LONG_WAIT {
@@ -431,6 +434,16 @@ mod tests {
             "device-limited"
         );
         assert_eq!(verdict_of(1_200, |i| (101 * i, 101 * i)), Verdict::KeptUp);
+    }
+
+    #[test]
+    fn a_little_lost_before_an_overload_is_not_what_limits_it() {
+        // 150 us are lost at the beginning; the device does half of the rate.
+        let behind = verdict_of(200, |i| (200 * i, 200 * i + 150));
+        assert_eq!(behind.name(), "device-limited");
+        // 100 ms are.
+        let both = verdict_of(200, |i| (200 * i, 200 * i + 100_000));
+        assert_eq!(both.name(), "replayer-limited");
     }
 
     #[test]
