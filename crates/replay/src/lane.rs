@@ -483,7 +483,6 @@ impl<'a> Lane<'a> {
                 },
             },
         };
-        self.watch.completed(at, latency);
         if let Some(verifier) = &mut self.verifier {
             let length = request.sectors.bytes().get() as usize;
             let done = status == Status::Done;
@@ -507,6 +506,7 @@ impl<'a> Lane<'a> {
                 }
             }
         }
+        self.watch.completed(at, latency);
         self.ideal.ended(entry.ideal, latency, at);
         self.leave(slot);
         records.push(&record);
