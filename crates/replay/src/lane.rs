@@ -69,6 +69,9 @@ pub(crate) enum Next {
 }
 
 pub(crate) struct Lane<'a> {
+    /// Which of the replay's targets this is.
+    target: u32,
+    /// Which of its engine's.
     number: u32,
     options: &'a Options,
     /// The load's time that is time zero of the replay.
@@ -101,6 +104,9 @@ pub(crate) struct Lane<'a> {
 
 /// What a lane is made of.
 pub(crate) struct Parts<'a> {
+    /// Which of the replay's targets it is.
+    pub(crate) target: u32,
+    /// Which of the targets of its engine.
     pub(crate) number: u32,
     pub(crate) options: &'a Options,
     pub(crate) zero: Nanos,
@@ -121,6 +127,7 @@ impl<'a> Lane<'a> {
     /// Allocates all that is needed.
     pub(crate) fn new(parts: Parts<'a>) -> io::Result<Self> {
         let Parts {
+            target,
             number,
             options,
             zero,
@@ -148,6 +155,7 @@ impl<'a> Lane<'a> {
             }
         }
         Ok(Self {
+            target,
             number,
             options,
             zero,
@@ -165,12 +173,17 @@ impl<'a> Lane<'a> {
             read_buffers: ManuallyDrop::new(read_buffers),
             write_buffers: ManuallyDrop::new(write_buffers),
             free_buffers: (0..bounds.total).rev().collect(),
-            stamp: u64::from(number) << 40,
+            stamp: u64::from(target) << 40,
             verifier,
             is_stream,
             ideal: Ideal::new(if one_by_one { 1 } else { bounds.in_flight }),
             watch: Watch::default(),
         })
+    }
+
+    /// Which of the replay's targets this is.
+    pub(crate) fn target(&self) -> u32 {
+        self.target
     }
 
     /// Where the buffers of this lane lie: of reads, of writes.
@@ -371,9 +384,10 @@ impl<'a> Lane<'a> {
     ) -> Result<(), Failure> {
         let request = self.table.get(slot).request;
         let number = self.number << SLOT_BITS | slot;
+        let target = self.target;
         let failed = |action| {
             move |source| Failure::Target {
-                number: number >> SLOT_BITS,
+                number: target,
                 action,
                 source,
             }
@@ -670,6 +684,7 @@ mod tests {
         let options = Options::default();
         let (_feeder, feed) = feeder();
         let parts = Parts {
+            target: 0,
             number: 0,
             options: &options,
             zero: Nanos::ZERO,

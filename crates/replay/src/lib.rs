@@ -9,9 +9,9 @@
 //! ```
 //!
 //! The session starts each request as close to its intended time as the device allows, never
-//! early, and in the order of the load. It alone touches the clock, the tables and the engine;
+//! early, and in the order of the load. It alone touches its tables and its engine;
 //! reading and parsing, and everything about results, happen on other threads. Each target has a
-//! lane of its own; all lanes share the clock, the thread and the engine.
+//! lane of its own. Lanes are dealt to one session or several, each a thread; these share the clock, and end together.
 //!
 //! For each request are measured:
 //!
@@ -41,6 +41,7 @@ pub mod safety;
 mod scan;
 mod self_check;
 mod session;
+mod shared;
 mod summary;
 mod target;
 pub mod verify;
@@ -53,13 +54,13 @@ pub use engine::{
 pub use error::ReplayError;
 pub use iosonar_trace::fit::{Beyond, Fit, Fitted};
 pub use options::{Data, Intent, Options, Writes};
-pub use pacing::{Pacing, Style};
+pub use pacing::{Interference, Pacing, Priority, Style};
 pub use prepare::{Prepared, fill, slurp};
 pub use replay::{Load, replay};
 pub use results::Progress;
 pub use scan::Scan;
 pub use self_check::SelfCheckPoint;
-pub use session::{EndedEarly, Stop};
+pub use shared::{EndedEarly, Stop};
 pub use summary::{Summary, TargetSummary, Times};
 pub use target::{Target, create_file};
 pub use watch::{Episode, LATENESS_LIMITS, Verdict};

@@ -1,5 +1,6 @@
 //! What a user can say about a replay.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use iosonar_units::{Bytes, Nanos};
@@ -72,6 +73,9 @@ pub struct Options {
     pub engine: EngineKind,
     /// How a ring is set up.
     pub ring: RingOptions,
+    /// How many threads submit, each for its share of the targets [default: one for each target, and a processor is
+    /// left free].
+    pub threads: Option<NonZeroU32>,
     /// How the time of a start is waited for.
     pub pacing: Pacing,
     /// Time between the first requests' arrival from the file and time zero, to fill the queues.
@@ -110,6 +114,7 @@ impl Default for Options {
             buffer_memory: Bytes::new(1 << 30),
             engine: EngineKind::Auto,
             ring: RingOptions::default(),
+            threads: None,
             pacing: Pacing::default(),
             start_grace: Nanos::from_millis(200),
             begin_at: None,

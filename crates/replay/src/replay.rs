@@ -1,11 +1,12 @@
 //! Setting a replay up, and putting together what it found out.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use iosonar_trace::fit::Fitter;
 use iosonar_trace::transform::{Change, beginning};
-use iosonar_trace::{Reading, TraceWriter};
+use iosonar_trace::{Reading, TraceError, TraceWriter};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
 use crate::engine::{self, Chosen, Setup, SimulatedDevice, ThreadPool};
@@ -14,7 +15,8 @@ use crate::feeder::{Fed, Feeder, Preparation, feeder};
 use crate::lane::{Bounds, Lane, MOST_LANES, MOST_PLACES, Parts};
 use crate::results::{Counts, results};
 use crate::scan::LONGEST_REQUEST;
-use crate::session::{Ended, Session, Stop};
+use crate::session::{Ended, Session, together};
+use crate::shared::{Shared, Stop};
 use crate::summary::TargetSummary;
 use crate::verify::{Findings, TableLog, Verifier, new_run};
 use crate::{EngineKind, Options, Progress, ReplayError, Scan, Summary, Target, Verdict, Writes};
@@ -94,77 +96,56 @@ pub fn replay(
     let files: Vec<_> = targets.iter().filter_map(Target::file).collect();
     let (engine, engine_note) = engine::resolve(options.engine, &files);
     let zero = beginning(&loads[0].reading.changes);
-    let (collector, sender) = results();
+    let threads = threads(options, targets.len());
+    let (collector, senders) = results(threads, zero);
     let mut notes = Vec::new();
-    let (lanes, feeders) = laid_out(loads, targets, options, engine, &mut notes)?;
-    let setup = Setup {
-        files,
-        discards: loads
-            .iter()
-            .any(|load| load.scan.discards > 0 || !load.scan.is_known),
-        in_flight: lanes.iter().map(|(_, bounds)| bounds.total).sum(),
-        ring: options.ring,
-        sync: options.sync,
-        regions: lanes.iter().flat_map(|(lane, _)| lane.regions()).collect(),
-    };
+    let (lanes, feeders) = laid_out(loads, targets, options, engine, threads, &mut notes)?;
     let places: Vec<u32> = lanes.iter().map(|(_, bounds)| bounds.in_flight).collect();
-    let lanes = lanes.into_iter().map(|(lane, _)| lane).collect();
+    let goes_on = loads.iter().any(|load| load.scan.goes_on);
+    let discards = loads
+        .iter()
+        .any(|load| load.scan.discards > 0 || !load.scan.is_known);
+    let shared = Shared::new(options, stop, progress, threads);
+    let dealt = deal(lanes, devices, &files, threads).into_iter();
+    let sessions = dealt
+        .zip(senders)
+        .enumerate()
+        .map(|(number, (share, records))| {
+            let setup = Setup {
+                files: share.files,
+                discards,
+                in_flight: share.lanes.iter().map(|(_, bounds)| bounds.total).sum(),
+                ring: options.ring,
+                sync: options.sync,
+                regions: share
+                    .lanes
+                    .iter()
+                    .flat_map(|(lane, _)| lane.regions())
+                    .collect(),
+            };
+            let lanes = share.lanes.into_iter().map(|(lane, _)| lane).collect();
+            let pacing = options.pacing.of_thread(number, threads);
+            let session = Session::new(&shared, pacing, lanes, goes_on, records);
+            (session, setup, share.devices)
+        });
+    let sessions: Vec<_> = sessions.collect();
 
     let measured_from = zero.saturating_add(options.warmup);
-    let (outcome, counts, written, fed) = thread::scope(|scope| {
-        let thread = |name: &str| thread::Builder::new().name(name.to_owned());
-        let no_thread = engine_error("start a thread");
-        let several = loads.len() > 1;
-        let feeding = feeders
-            .into_iter()
-            .enumerate()
-            .map(|(number, (feeder, preparation))| {
-                let device = several.then_some(number as u16);
-                // Who reads a stream may wait for it for ever, so nobody waits for him.
-                thread("feeder").spawn(move || feeder.run(preparation, device))
-            })
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(&no_thread)?;
-        let collecting = thread("collector")
-            .spawn_scoped(scope, move || {
-                collector.run(records, measured_from, progress)
-            })
-            .map_err(&no_thread)?;
-        let goes_on = loads.iter().any(|load| load.scan.goes_on);
-        let session = Session::new(options, lanes, goes_on, sender);
-        // Pinning and real-time scheduling are for this thread alone, and a ring is for the thread
-        // that made it.
-        let running = thread("replay")
-            .spawn_scoped(scope, move || {
-                let (outcome, mut ended) = match engine::set_up(engine, &setup, devices)? {
-                    Chosen::Uring(engine) => session.run(*engine, stop, progress),
-                    Chosen::Sync(engine) => session.run(engine, stop, progress),
-                    Chosen::Threads(engine) => session.run(engine, stop, progress),
-                    Chosen::Dry(engine) => session.run(engine, stop, progress),
-                    Chosen::Simulated(engine) => session.run(engine, stop, progress),
-                };
-                // Without their receivers, the feeders end.
-                ended.lanes.iter_mut().for_each(Lane::hang_up);
-                Ok::<_, std::io::Error>((outcome, ended))
-            })
-            .map_err(&no_thread)?;
-        let outcome = joined(running.join());
-        let (counts, written) = joined(collecting.join());
-        let fed: Vec<Fed> = feeding
-            .into_iter()
-            .zip(loads)
-            .map(|(feeder, load)| {
-                if load.scan.is_known || feeder.is_finished() {
-                    joined(feeder.join())
-                } else {
-                    Fed::default()
-                }
-            })
-            .collect();
-        Ok::<_, ReplayError>((outcome, counts, written, fed))
-    })?;
-    let (outcome, ended) = outcome.map_err(engine_error("set up the engine"))?;
-    outcome.map_err(|failure| broken_off(targets, failure))?;
+    let collect = move || collector.run(records, measured_from, progress);
+    let run = |sessions| run(sessions, engine, &shared, feeders, loads, collect);
+    let Outcome {
+        sessions,
+        counts,
+        written,
+        fed,
+    } = run(sessions).map_err(engine_error("start a thread"))?;
+    let mut ended = Vec::with_capacity(threads);
+    for outcome in sessions {
+        let (outcome, of_thread) = outcome.map_err(engine_error("set up the engine"))?;
+        outcome.map_err(|failure| broken_off(targets, failure))?;
+        ended.push(of_thread);
+    }
+    let ended = together(ended);
     let mut summary = summarise(loads, targets, counts, ended, &places, fed);
     notes.extend(engine_note);
     summary.notes.splice(0..0, notes);
@@ -181,6 +162,84 @@ pub fn replay(
         summary.fakes.insert(0, fake);
     }
     Ok(summary)
+}
+
+/// How a replay went, thread by thread.
+struct Outcome<'a> {
+    sessions: Vec<std::io::Result<(Result<(), Failure>, Ended<'a>)>>,
+    counts: Counts,
+    written: Result<(), TraceError>,
+    fed: Vec<Fed>,
+}
+
+/// A session with what its engine is set up for.
+type Prepared<'s, 'a> = (Session<'s, 'a>, Setup<'s>, Vec<Box<dyn SimulatedDevice>>);
+
+/// Runs all threads of a replay to their ends.
+fn run<'a>(
+    sessions: Vec<Prepared<'_, 'a>>,
+    engine: EngineKind,
+    shared: &Shared<'_>,
+    feeders: Feeders,
+    loads: &[Load],
+    collect: impl FnOnce() -> (Counts, Result<(), TraceError>) + Send,
+) -> std::io::Result<Outcome<'a>> {
+    thread::scope(|scope| {
+        let thread = |name: &str| thread::Builder::new().name(name.to_owned());
+        let several = loads.len() > 1;
+        let feeding = feeders
+            .into_iter()
+            .enumerate()
+            .map(|(number, (feeder, preparation))| {
+                let device = several.then_some(number as u16);
+                // Who reads a stream may wait for it for ever, so nobody waits for him.
+                thread("feeder").spawn(move || feeder.run(preparation, device))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let collecting = thread("collector").spawn_scoped(scope, collect)?;
+        // They wait for each other. If one cannot be made, its part in the start is dropped, and the others end.
+        let sessions: Vec<_> = sessions
+            .into_iter()
+            .map(|session| (session, shared.arrival()))
+            .collect();
+        let mut running = Vec::with_capacity(sessions.len());
+        for ((session, setup, devices), arrival) in sessions {
+            // Pinning and real-time scheduling are for these threads alone, and a ring is for the thread
+            // that made it.
+            running.push(thread("replay").spawn_scoped(scope, move || {
+                let (outcome, mut ended) = match engine::set_up(engine, &setup, devices)? {
+                    Chosen::Uring(engine) => session.run(*engine, arrival),
+                    Chosen::Sync(engine) => session.run(engine, arrival),
+                    Chosen::Threads(engine) => session.run(engine, arrival),
+                    Chosen::Dry(engine) => session.run(engine, arrival),
+                    Chosen::Simulated(engine) => session.run(engine, arrival),
+                };
+                // Without their receivers, the feeders end.
+                ended.lanes.iter_mut().for_each(Lane::hang_up);
+                Ok((outcome, ended))
+            })?);
+        }
+        let sessions = running.into_iter().map(|thread| joined(thread.join()));
+        let sessions = sessions.collect();
+        let (counts, written) = joined(collecting.join());
+        let fed = feeding
+            .into_iter()
+            .zip(loads)
+            .map(|(feeder, load)| {
+                if load.scan.is_known || feeder.is_finished() {
+                    joined(feeder.join())
+                } else {
+                    Fed::default()
+                }
+            })
+            .collect();
+        Ok(Outcome {
+            sessions,
+            counts,
+            written,
+            fed,
+        })
+    })
 }
 
 /// An error that concerns all targets.
@@ -221,6 +280,7 @@ fn laid_out<'a>(
     targets: &[Target],
     options: &'a Options,
     engine: EngineKind,
+    threads: usize,
     notes: &mut Vec<String>,
 ) -> Result<(Lanes<'a>, Feeders), ReplayError> {
     let (mut feeders, mut lanes) = (Vec::new(), Vec::new());
@@ -233,7 +293,8 @@ fn laid_out<'a>(
         let bounds = bounds(options, engine, longest, loads.len(), notes);
         let verifier = verifier(target, options, run, number)?;
         let parts = Parts {
-            number: number as u32,
+            target: number as u32,
+            number: (number / threads) as u32,
             options,
             zero,
             bounds,
@@ -254,6 +315,43 @@ fn laid_out<'a>(
         feeders.push((feeder, preparation));
     }
     Ok((lanes, feeders))
+}
+
+/// How many threads submit: as many as there are targets, and a processor is left for what else there is to do.
+fn threads(options: &Options, targets: usize) -> usize {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let threads = options
+        .threads
+        .map_or(processors - 1, |threads| threads.get() as usize);
+    threads.clamp(1, targets)
+}
+
+/// What one thread does.
+#[derive(Default)]
+struct Share<'f, 'a> {
+    lanes: Lanes<'a>,
+    devices: Vec<Box<dyn SimulatedDevice>>,
+    files: Vec<&'f File>,
+}
+
+/// Deals the targets to the threads in turn.
+fn deal<'f, 'a>(
+    lanes: Lanes<'a>,
+    devices: Vec<Box<dyn SimulatedDevice>>,
+    files: &[&'f File],
+    threads: usize,
+) -> Vec<Share<'f, 'a>> {
+    let mut shares: Vec<Share<'f, 'a>> = (0..threads).map(|_| Share::default()).collect();
+    for (number, file) in files.iter().enumerate() {
+        shares[number % threads].files.push(file);
+    }
+    for (number, lane) in lanes.into_iter().enumerate() {
+        shares[number % threads].lanes.push(lane);
+    }
+    for (number, device) in devices.into_iter().enumerate() {
+        shares[number % threads].devices.push(device);
+    }
+    shares
 }
 
 /// What a thread returned; its panic is ours.
@@ -404,6 +502,7 @@ fn summarise(
         abandoned,
         record_stalls,
         processor_time,
+        interference,
         self_check,
     } = ended;
     let recorded = counts.completed
@@ -436,6 +535,7 @@ fn summarise(
         abandoned,
         record_stalls,
         processor_time,
+        interference,
         on_time: counts.on_time,
         intended: loads
             .iter()

@@ -8,10 +8,18 @@ use iosonar_stats::Distribution;
 use iosonar_trace::{Batch, Op, Record, Status, TraceError, TraceWriter};
 use iosonar_units::Nanos;
 
+use self::merge::Merge;
 use crate::LATENESS_LIMITS;
 
-/// The session's end of the collector. Records wait here, bounded.
+mod merge;
+
+/// A session's end of the collector. Records wait here, bounded.
 pub(crate) struct Records {
+    thread: usize,
+    /// How long records wait here at most.
+    longest_wait: Nanos,
+    /// The load's time that is time zero of the replay.
+    zero: Nanos,
     batch: Batch,
     full: Sender<Message>,
     empty: Receiver<Batch>,
@@ -20,9 +28,19 @@ pub(crate) struct Records {
     at_leisure: bool,
 }
 
+struct Message {
+    /// Who sent it.
+    thread: usize,
+    content: Content,
+}
+
 #[allow(clippy::large_enum_variant)] // Nearly every message is a batch.
-enum Message {
-    Records(Batch),
+enum Content {
+    Records {
+        batch: Batch,
+        /// There are no others until this time of the load.
+        until: Nanos,
+    },
     /// The session has come to its end; without this message it broke off.
     End,
 }
@@ -31,27 +49,38 @@ enum Message {
 pub(crate) struct Collector {
     full: Receiver<Message>,
     empty: Sender<Batch>,
+    threads: usize,
 }
 
 const BATCHES_BEHIND: usize = 64;
+/// Where several threads' records are merged, all wait for the slowest of them.
+const LONGEST_WAIT_OF_SEVERAL: Nanos = Nanos::from_millis(50);
 
-pub(crate) fn results() -> (Collector, Records) {
-    let (full, from_session) = bounded(BATCHES_BEHIND);
-    let (to_session, empty) = bounded(BATCHES_BEHIND);
-    (
-        Collector {
-            full: from_session,
-            empty: to_session,
+/// A collector, and an end for each of the threads; `zero` is the load's time that is time zero of the replay.
+pub(crate) fn results(threads: usize, zero: Nanos) -> (Collector, Vec<Records>) {
+    let (full, from_sessions) = bounded(BATCHES_BEHIND * threads);
+    let (to_sessions, empty) = bounded(BATCHES_BEHIND * threads);
+    let records = |thread| Records {
+        thread,
+        longest_wait: if threads == 1 {
+            Nanos::SECOND
+        } else {
+            LONGEST_WAIT_OF_SEVERAL
         },
-        Records {
-            batch: Batch::default(),
-            full,
-            empty,
-            stalls: 0,
-            handed_over: Nanos::ZERO,
-            at_leisure: false,
-        },
-    )
+        zero,
+        batch: Batch::default(),
+        full: full.clone(),
+        empty: empty.clone(),
+        stalls: 0,
+        handed_over: Nanos::ZERO,
+        at_leisure: false,
+    };
+    let collector = Collector {
+        full: from_sessions,
+        empty: to_sessions,
+        threads,
+    };
+    (collector, (0..threads).map(records).collect())
 }
 
 impl Records {
@@ -68,21 +97,32 @@ impl Records {
         self.at_leisure = true;
     }
 
-    /// Hands over what has waited for long: whoever looks on should see it, and a crash lose little.
+    /// Sends what has waited for long: whoever looks on should see it, and a crash lose little.
     #[inline]
     pub(crate) fn tick(&mut self, now: Nanos) {
-        if !self.batch.is_empty() && now.saturating_sub(self.handed_over) >= Nanos::SECOND {
-            self.flush();
+        if now.saturating_sub(self.handed_over) >= self.longest_wait {
+            self.send(self.zero.saturating_add(now));
             self.handed_over = now;
         }
     }
 
-    /// Hands what there is to the collector. If it is so far behind that the queue is full, waits,
-    /// and counts that: completions are seen late meanwhile.
     fn flush(&mut self) {
+        // All that is known is that records come in the order of completion.
+        self.send(Nanos::ZERO);
+    }
+
+    /// Sends what there is to the collector, and that there is no more `until` then. If the collector is so far behind
+    /// that the queue is full, waits, and counts that: completions are seen late meanwhile.
+    fn send(&mut self, until: Nanos) {
         let empty = self.empty.try_recv().unwrap_or_default();
-        let batch = std::mem::replace(&mut self.batch, empty);
-        match self.full.try_send(Message::Records(batch)) {
+        let message = Message {
+            thread: self.thread,
+            content: Content::Records {
+                batch: std::mem::replace(&mut self.batch, empty),
+                until,
+            },
+        };
+        match self.full.try_send(message) {
             Ok(()) => {}
             Err(TrySendError::Full(message)) => {
                 self.stalls += u64::from(!self.at_leisure);
@@ -95,12 +135,15 @@ impl Records {
         }
     }
 
-    /// Hands over the last records and says that they are the last, if they are worth a file. Returns
+    /// Sends the last records and says that they are the last, if they are worth a file. Returns
     /// how often the collector was too slow.
     pub(crate) fn end(mut self, worth_a_file: bool) -> u64 {
         self.flush();
         if worth_a_file {
-            let _ = self.full.send(Message::End);
+            let _ = self.full.send(Message {
+                thread: self.thread,
+                content: Content::End,
+            });
         }
         self.stalls
     }
@@ -155,9 +198,10 @@ impl Progress {
         }
     }
 
+    /// A thread that had `before` requests at its devices has `now`.
     #[inline]
-    pub(crate) fn set_in_flight(&self, n: u64) {
-        self.in_flight.store(n, Relaxed);
+    pub(crate) fn change_in_flight(&self, before: u64, now: u64) {
+        self.in_flight.fetch_add(now.wrapping_sub(before), Relaxed);
     }
 }
 
@@ -286,49 +330,106 @@ impl Collector {
     /// Counts and writes until the session is done. What cannot be written is counted all the same.
     pub(crate) fn run(
         self,
-        mut writer: Option<Box<dyn TraceWriter>>,
+        writer: Option<Box<dyn TraceWriter>>,
         measured_from: Nanos,
         progress: &Progress,
     ) -> (Counts, Result<(), TraceError>) {
-        let mut counts = Counts::default();
-        let mut outcome = Ok(());
+        let mut sink = Sink {
+            counts: Counts::default(),
+            measured_from,
+            live: Live::default(),
+            progress,
+            writer,
+            written: Instant::now(),
+            outcome: Ok(()),
+        };
         let mut ended = false;
-        let mut live = Live::default();
-        let mut written = Instant::now();
-        for message in self.full {
-            let Message::Records(mut batch) = message else {
-                ended = true;
-                continue;
-            };
-            for record in batch.records() {
-                counts.add(&record, measured_from);
-                live.add(&record);
-            }
-            live.tell(progress);
-            if let Some(writing) = &mut writer
-                && let Err(e) = writing.write(&batch)
-            {
-                outcome = Err(e);
-                writer = None;
-            }
-            if written.elapsed() >= Duration::from_secs(1)
-                && let Some(writing) = &mut writer
-            {
-                written = Instant::now();
-                if let Err(e) = writing.flush() {
-                    outcome = Err(e);
-                    writer = None;
+        let mut merge = (self.threads > 1).then(|| Merge::new(self.threads));
+        let mut merged = Batch::default();
+        // If the sessions have enough empty batches, one more is not needed.
+        let reuse = |mut batch: Batch| {
+            batch.clear();
+            let _ = self.empty.try_send(batch);
+        };
+        let mut drain = |merge: &mut Merge, sink: &mut Sink<'_>| {
+            merge.drain(
+                |record| {
+                    merged.push(record);
+                    if merged.len() == Batch::ROWS {
+                        sink.take(&mut merged);
+                    }
+                },
+                reuse,
+            );
+            sink.take(&mut merged);
+        };
+        for Message { thread, content } in self.full {
+            match (content, &mut merge) {
+                (Content::Records { mut batch, .. }, None) => {
+                    sink.take(&mut batch);
+                    reuse(batch);
+                }
+                (Content::Records { batch, until }, Some(merge)) => {
+                    merge.add(thread, batch, until);
+                    drain(merge, &mut sink);
+                }
+                (Content::End, merge) => {
+                    ended = true;
+                    merge.iter_mut().for_each(|merge| merge.end(thread));
                 }
             }
-            batch.clear();
-            // If the session has enough empty batches, this one is not needed.
-            let _ = self.empty.try_send(batch);
         }
-        if let Some(writer) = writer
+        if let Some(mut merge) = merge {
+            // A session that broke off has sent no end.
+            (0..self.threads).for_each(|thread| merge.end(thread));
+            drain(&mut merge, &mut sink);
+        }
+        if let Some(writer) = sink.writer
             && ended
         {
-            outcome = writer.finish();
+            sink.outcome = writer.finish();
         }
-        (counts, outcome)
+        (sink.counts, sink.outcome)
+    }
+}
+
+/// Where records go in the end.
+struct Sink<'a> {
+    counts: Counts,
+    measured_from: Nanos,
+    live: Live,
+    progress: &'a Progress,
+    writer: Option<Box<dyn TraceWriter>>,
+    written: Instant,
+    outcome: Result<(), TraceError>,
+}
+
+impl Sink<'_> {
+    /// Counts and writes the records of `batch`, and empties it.
+    fn take(&mut self, batch: &mut Batch) {
+        if batch.is_empty() {
+            return;
+        }
+        for record in batch.records() {
+            self.counts.add(&record, self.measured_from);
+            self.live.add(&record);
+        }
+        self.live.tell(self.progress);
+        if let Some(writing) = &mut self.writer
+            && let Err(e) = writing.write(batch)
+        {
+            self.outcome = Err(e);
+            self.writer = None;
+        }
+        if self.written.elapsed() >= Duration::from_secs(1)
+            && let Some(writing) = &mut self.writer
+        {
+            self.written = Instant::now();
+            if let Err(e) = writing.flush() {
+                self.outcome = Err(e);
+                self.writer = None;
+            }
+        }
+        batch.clear();
     }
 }

@@ -31,6 +31,50 @@ impl SelfCheckPoint {
         self.answer_lag = self.answer_lag.max(next.answer_lag);
         self.answer_wait += next.answer_wait;
     }
+
+    /// This and that of another thread in the same interval.
+    fn beside(self, other: &Self) -> Self {
+        Self {
+            at: self.at.max(other.at),
+            ahead: self.ahead + other.ahead,
+            in_flight: self.in_flight + other.in_flight,
+            input_wait: self.input_wait.max(other.input_wait),
+            answer_lag: self.answer_lag.max(other.answer_lag),
+            answer_wait: self.answer_wait.max(other.answer_wait),
+        }
+    }
+}
+
+/// The points of all threads in one line: each interval once, with the worst of their times.
+pub(crate) fn of_all(threads: &[Vec<SelfCheckPoint>]) -> Vec<SelfCheckPoint> {
+    let Some(longest) = threads.iter().max_by_key(|points| points.len()) else {
+        return Vec::new();
+    };
+    // Whoever ran for longer may have joined more of them.
+    let fewest = threads.iter().filter(|points| !points.is_empty());
+    let steps = fewest.min_by_key(|points| points.len()).unwrap_or(longest);
+    let mut all: Vec<SelfCheckPoint> = Vec::new();
+    let mut nexts = vec![0; threads.len()];
+    for until in steps.iter().chain(longest.last()).map(|point| point.at) {
+        let mut point = SelfCheckPoint::default();
+        for (points, next) in threads.iter().zip(&mut nexts) {
+            let here = points[*next..]
+                .iter()
+                .take_while(|point| point.at <= until)
+                .count();
+            let Some((first, rest)) = points[*next..][..here].split_first() else {
+                continue;
+            };
+            *next += here;
+            let mut joined = *first;
+            rest.iter().for_each(|next| joined.join(next));
+            point = point.beside(&joined);
+        }
+        if point.at > Nanos::ZERO {
+            all.push(point);
+        }
+    }
+    all
 }
 
 const INTERVAL: Nanos = Nanos::from_millis(100);

@@ -1,10 +1,8 @@
 //! The session: each request in its time.
 //!
-//! One thread goes round: hand over what is due, take what is done, and if there is neither, wait.
+//! Its thread goes round: hand over what is due, take what is done, and if there is neither, wait.
 //! Requests that are due together are handed over together. Waiting is sleeping until shortly
 //! before the next deadline (a completion wakes it), then spinning.
-
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use crossbeam_channel::RecvTimeoutError;
 use iosonar_units::Nanos;
@@ -12,10 +10,10 @@ use iosonar_units::Nanos;
 use crate::engine::{Done, Engine};
 use crate::error::Failure;
 use crate::lane::{Completed, Lane, Next, lane_and_slot};
-use crate::pacing::{self, Clock, SpinMargin, Style};
+use crate::pacing::{self, Clock, Interference, Pacing, Waiter};
 use crate::results::Records;
-use crate::self_check::{Round, SelfCheck, SelfCheckPoint};
-use crate::{Options, Progress};
+use crate::self_check::{self, Round, SelfCheck, SelfCheckPoint};
+use crate::shared::{Arrival, EndedEarly, Shared};
 
 /// The longest sleep: how soon a signal is noticed at the latest, and how often the spin margin
 /// learns when there is little to do.
@@ -24,43 +22,6 @@ const LONGEST_SLEEP: Nanos = Nanos::from_millis(20);
 const LOAD_INTERVAL: Nanos = Nanos::from_micros(50);
 /// How long requests that were cancelled may take to come back.
 const CANCEL_TIME: Nanos = Nanos::from_secs(2);
-
-/// How a replay is asked to end.
-#[derive(Debug, Default)]
-pub struct Stop(AtomicU8);
-
-impl Stop {
-    /// Nothing more is started; what is in flight is waited for. Asked again, it is cancelled.
-    pub fn ask(&self) {
-        let _ = self
-            .0
-            .fetch_update(Relaxed, Relaxed, |level| Some(level.saturating_add(1)));
-    }
-
-    /// Whether the replay should end.
-    #[inline]
-    pub fn is_asked(&self) -> bool {
-        self.0.load(Relaxed) > 0
-    }
-
-    /// Whether what is in flight should be given up.
-    pub fn is_urgent(&self) -> bool {
-        self.0.load(Relaxed) > 1
-    }
-}
-
-/// Why a session came to its end before the load did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndedEarly {
-    /// The user asked for it.
-    Interrupted,
-    /// More requests failed than are borne.
-    Errors,
-    /// The device is not there any more.
-    DeviceGone,
-    /// It lasted longer than it may.
-    Runtime,
-}
 
 /// What a session leaves behind.
 pub(crate) struct Ended<'a> {
@@ -73,19 +34,20 @@ pub(crate) struct Ended<'a> {
     pub(crate) abandoned: bool,
     pub(crate) record_stalls: u64,
     pub(crate) processor_time: Nanos,
+    pub(crate) interference: Interference,
     pub(crate) self_check: Vec<SelfCheckPoint>,
 }
 
-pub(crate) struct Session<'a> {
-    options: &'a Options,
+pub(crate) struct Session<'s, 'a> {
+    shared: &'s Shared<'a>,
+    pacing: Pacing,
     lanes: Vec<Lane<'a>>,
     /// Whether a load goes on after the part of it that is replayed.
     goes_on: bool,
     records: Records,
     clock: Clock,
-    margin: SpinMargin,
-    errors: u64,
-    gone: bool,
+    /// How many requests of its lanes are at their devices, as others may see.
+    shown_in_flight: u64,
     /// By how much it began later than it was told to.
     late: Nanos,
     /// The lane that comes first in this round.
@@ -93,22 +55,22 @@ pub(crate) struct Session<'a> {
     check: SelfCheck,
 }
 
-impl<'a> Session<'a> {
+impl<'s, 'a> Session<'s, 'a> {
     pub(crate) fn new(
-        options: &'a Options,
+        shared: &'s Shared<'a>,
+        pacing: Pacing,
         lanes: Vec<Lane<'a>>,
         goes_on: bool,
         records: Records,
     ) -> Self {
         Self {
-            options,
+            shared,
+            pacing,
             lanes,
             goes_on,
             records,
-            clock: Clock::starting(options),
-            margin: SpinMargin::at_least(options.pacing.spin),
-            errors: 0,
-            gone: false,
+            clock: Clock::starting(shared.options),
+            shown_in_flight: 0,
             late: Nanos::ZERO,
             first: 0,
             check: SelfCheck::default(),
@@ -119,31 +81,33 @@ impl<'a> Session<'a> {
     pub(crate) fn run<E: Engine>(
         mut self,
         mut engine: E,
-        stop: &Stop,
-        progress: &Progress,
+        mut arrival: Arrival<'_, '_>,
     ) -> (Result<(), Failure>, Ended<'a>) {
-        let mut remarks = self.options.pacing.prepare_thread();
+        let (mut waiter, mut remarks) = Waiter::on_this_thread(&self.pacing);
         let mut done = Vec::with_capacity(1024);
-        let processor_time = pacing::processor_time();
         let outcome = self
-            .await_load(stop)
-            .and_then(|()| self.start_all(&mut engine, stop, progress, &mut done));
+            .await_load(&mut arrival)
+            .and_then(|()| self.start_all(&mut engine, &mut waiter, &mut done));
+        if outcome.is_err() {
+            self.shared.break_off();
+        }
         for lane in &mut self.lanes {
             lane.watch.end_of_load();
         }
         let not_all = outcome.as_ref().is_ok_and(|all| !all || self.goes_on);
-        let ends_early = self.why_early(stop, not_all).is_some();
+        let ends_early = self.shared.is_broken() || self.shared.why_early(not_all).is_some();
         let mut outcome = outcome.map(|_| ());
         for lane in &mut self.lanes {
-            if ends_early || outcome.is_err() {
+            if ends_early {
                 lane.give_up_waiting(&mut self.records);
             }
         }
-        if let Err(e) = self.drain(&mut engine, stop, progress, &mut done) {
+        if let Err(e) = self.drain(&mut engine, &mut done) {
+            self.shared.break_off();
             outcome = outcome.and(Err(e));
         }
         // The last requests may be those that fail.
-        let early = self.why_early(stop, not_all);
+        let early = self.shared.why_early(not_all);
         remarks.extend(engine.remarks());
         if self.late > Nanos::ZERO {
             remarks.push(format!(
@@ -152,7 +116,8 @@ impl<'a> Session<'a> {
             ));
         }
         let at = self.clock.now();
-        let processor_time = pacing::processor_time().saturating_sub(processor_time);
+        let processor_time = waiter.times().processor_time();
+        let interference = waiter.times().interference();
         let name = engine.name();
         // The ring is taken apart before its buffers are.
         drop(engine);
@@ -170,7 +135,7 @@ impl<'a> Session<'a> {
             // How long that takes does not matter to any latency.
             self.records.measures_no_more();
             for lane in &mut self.lanes {
-                lane.miss_the_rest(&mut self.records, || stop.is_urgent());
+                lane.miss_the_rest(&mut self.records, || self.shared.stop.is_urgent());
             }
         }
         let started = self.lanes.iter().any(|lane| lane.watch.has_started());
@@ -183,28 +148,17 @@ impl<'a> Session<'a> {
             record_stalls: self.records.end(outcome.is_ok() || started),
             lanes: self.lanes,
             processor_time,
+            interference,
             self_check: self.check.into_points(),
         };
         (outcome, ended)
     }
 
-    fn why_early(&self, stop: &Stop, not_all: bool) -> Option<EndedEarly> {
-        if self.gone {
-            Some(EndedEarly::DeviceGone)
-        } else if self.errors > self.options.max_errors {
-            Some(EndedEarly::Errors)
-        } else if stop.is_asked() {
-            Some(EndedEarly::Interrupted)
-        } else {
-            not_all.then_some(EndedEarly::Runtime)
-        }
-    }
-
-    /// Waits for the first requests to come from the files (a window may lie far in them), then sets
-    /// the clock.
-    fn await_load(&mut self, stop: &Stop) -> Result<(), Failure> {
+    /// Waits for the first requests to come from the files (a window may lie far in them) and for the other threads,
+    /// then sets the clock.
+    fn await_load(&mut self, arrival: &mut Arrival<'_, '_>) -> Result<(), Failure> {
         for lane in &mut self.lanes {
-            while !stop.is_asked() {
+            while !self.shared.is_over() {
                 match lane.await_batch(LONGEST_SLEEP) {
                     Ok(batch) => {
                         lane.take(batch.map_err(Failure::Load)?);
@@ -215,10 +169,8 @@ impl<'a> Session<'a> {
                 }
             }
         }
-        self.late = self.options.begin_at.map_or(Nanos::ZERO, |at| {
-            crate::pacing::since_1970().saturating_sub(at)
-        });
-        self.clock = Clock::starting(self.options);
+        let start = arrival.start();
+        (self.clock, self.late) = (start.clock, start.late);
         Ok(())
     }
 
@@ -226,15 +178,19 @@ impl<'a> Session<'a> {
     fn start_all<E: Engine>(
         &mut self,
         engine: &mut E,
-        stop: &Stop,
-        progress: &Progress,
+        waiter: &mut Waiter,
         done: &mut Vec<Done>,
     ) -> Result<bool, Failure> {
         let mut prepared: Vec<u32> = Vec::with_capacity(64);
         let mut behind = Nanos::ZERO;
-        while !stop.is_asked() && self.errors <= self.options.max_errors && !self.gone {
+        while !self.shared.is_over() {
             let now = self.clock.now();
-            if self.options.max_runtime.is_some_and(|most| now >= most) {
+            if self
+                .shared
+                .options
+                .max_runtime
+                .is_some_and(|most| now >= most)
+            {
                 return Ok(false);
             }
             let has_started = now > Nanos::ZERO || self.clock.has_started();
@@ -258,7 +214,7 @@ impl<'a> Session<'a> {
                     together,
                     &mut prepared,
                     &mut self.records,
-                    progress,
+                    self.shared.progress,
                 );
                 match next {
                     Ok(Next::End) => continue,
@@ -285,7 +241,7 @@ impl<'a> Session<'a> {
                 _ => Round::Other,
             };
             self.check.end(now, round);
-            self.complete(engine, done, progress)?;
+            self.complete(engine, done)?;
             self.records.tick(now);
             if ended {
                 return Ok(true);
@@ -293,8 +249,8 @@ impl<'a> Session<'a> {
             if idle {
                 let soon = self.clock.now().saturating_add(LOAD_INTERVAL);
                 match (wake, not_yet) {
-                    (Some(at), false) => self.wait_for(at, engine)?,
-                    (Some(at), true) => self.wait_for(at.min(soon), engine)?,
+                    (Some(at), false) => self.wait_for(at, engine, waiter)?,
+                    (Some(at), true) => self.wait_for(at.min(soon), engine, waiter)?,
                     (None, true) => engine.wait(LOAD_INTERVAL).map_err(Failure::Engine)?,
                     (None, false) => engine.wait(LONGEST_SLEEP).map_err(Failure::Engine)?,
                 }
@@ -327,16 +283,10 @@ impl<'a> Session<'a> {
     }
 
     /// Waits for what is in flight.
-    fn drain<E: Engine>(
-        &mut self,
-        engine: &mut E,
-        stop: &Stop,
-        progress: &Progress,
-        done: &mut Vec<Done>,
-    ) -> Result<(), Failure> {
+    fn drain<E: Engine>(&mut self, engine: &mut E, done: &mut Vec<Done>) -> Result<(), Failure> {
         let mut given_up = None;
         while self.lanes.iter().any(|lane| lane.in_flight() > 0) {
-            if stop.is_urgent() && given_up.is_none() {
+            if self.shared.stop.is_urgent() && given_up.is_none() {
                 given_up = Some(pacing::monotonic() + CANCEL_TIME);
                 engine.cancel();
             }
@@ -346,20 +296,20 @@ impl<'a> Session<'a> {
             // If the ring is broken, its buffers may still be written to: they are kept.
             engine.wait(LONGEST_SLEEP).map_err(Failure::Engine)?;
             engine.reap(done);
-            self.complete(engine, done, progress)?;
+            self.complete(engine, done)?;
         }
         Ok(())
     }
 
     /// Sleeps until shortly before `due`, or until something is done; spins if it is due soon.
     #[inline]
-    fn wait_for<E: Engine>(&mut self, due: Nanos, engine: &mut E) -> Result<(), Failure> {
-        let margin = match self.options.pacing.style {
-            Style::SleepThenSpin => self.margin.get(),
-            Style::Spin => Nanos::MAX,
-            Style::Sleep => Nanos::ZERO,
-        };
-        let sleep = self.clock.until(due).saturating_sub(margin);
+    fn wait_for<E: Engine>(
+        &self,
+        due: Nanos,
+        engine: &mut E,
+        waiter: &mut Waiter,
+    ) -> Result<(), Failure> {
+        let sleep = waiter.sleep(due, self.clock.until(due), pacing::monotonic());
         if sleep == Nanos::ZERO {
             std::hint::spin_loop();
             return Ok(());
@@ -367,24 +317,20 @@ impl<'a> Session<'a> {
         let asked = sleep.min(LONGEST_SLEEP);
         let end = pacing::monotonic() + asked;
         engine.wait(asked).map_err(Failure::Engine)?;
+        let now = pacing::monotonic();
         // A sleep that a completion ended earlier teaches nothing.
-        if let Some(overslept) = pacing::monotonic().checked_sub(end) {
-            self.margin.learn(overslept);
+        if let Some(overslept) = now.checked_sub(end) {
+            waiter.learn(overslept, now);
         }
         Ok(())
     }
 
     #[inline]
-    fn complete<E: Engine>(
-        &mut self,
-        engine: &mut E,
-        done: &mut Vec<Done>,
-        progress: &Progress,
-    ) -> Result<(), Failure> {
+    fn complete<E: Engine>(&mut self, engine: &mut E, done: &mut Vec<Done>) -> Result<(), Failure> {
         if done.is_empty() {
             return Ok(());
         }
-        let (mut completed, mut errors) = (0, 0);
+        let (mut completed, mut errors, mut is_gone) = (0, 0, false);
         let mut outcome = Ok(());
         for Done { slot, result, at } in done.drain(..) {
             let (lane, slot) = lane_and_slot(slot);
@@ -394,18 +340,51 @@ impl<'a> Session<'a> {
                 Ok(Completed::Done) => {}
                 Ok(Completed::Failed { gone }) => {
                     errors += 1;
-                    self.gone |= gone;
+                    is_gone |= gone;
                 }
                 // All others are completed all the same.
                 Err(e) => outcome = outcome.and(Err(e)),
             }
             completed += 1;
         }
-        self.errors += errors;
+        self.shared.failed(errors, is_gone);
+        let progress = self.shared.progress;
         progress.add_done(completed);
-        progress.add_errors(errors);
-        let in_flight: u32 = self.lanes.iter().map(Lane::in_flight).sum();
-        progress.set_in_flight(in_flight.into());
+        let in_flight = self.lanes.iter().map(|lane| u64::from(lane.in_flight()));
+        let before = std::mem::replace(&mut self.shown_in_flight, in_flight.sum());
+        progress.change_in_flight(before, self.shown_in_flight);
         outcome
     }
+}
+
+/// What all threads of a replay leave behind together.
+///
+/// # Panics
+/// If there are none.
+pub(crate) fn together(threads: Vec<Ended<'_>>) -> Ended<'_> {
+    let several = threads.len() > 1;
+    let mut threads = threads.into_iter();
+    let mut all = threads.next().expect("a replay has a thread");
+    let mut checks = vec![std::mem::take(&mut all.self_check)];
+    for thread in threads {
+        // What concerns the machine, each of them says.
+        let new = thread.remarks.into_iter();
+        let new: Vec<_> = new.filter(|remark| !all.remarks.contains(remark)).collect();
+        all.remarks.extend(new);
+        all.lanes.extend(thread.lanes);
+        all.at = all.at.max(thread.at);
+        all.early = all.early.max(thread.early);
+        all.abandoned |= thread.abandoned;
+        all.record_stalls += thread.record_stalls;
+        all.processor_time += thread.processor_time;
+        all.interference = all.interference.and(thread.interference);
+        checks.push(thread.self_check);
+    }
+    if several {
+        all.lanes.sort_by_key(Lane::target);
+        all.self_check = self_check::of_all(&checks);
+    } else {
+        all.self_check = checks.swap_remove(0);
+    }
+    all
 }

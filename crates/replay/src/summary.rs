@@ -7,10 +7,10 @@ use iosonar_trace::Remark;
 use iosonar_units::Nanos;
 
 pub use crate::results::Times;
-use crate::session::EndedEarly;
+use crate::shared::EndedEarly;
 use crate::verify::{Expect, Findings, Kind, PassProgress, Survival, Tables, check_again};
 use crate::watch::Episode;
-use crate::{Fitted, LATENESS_LIMITS, SelfCheckPoint, Target, Verdict};
+use crate::{Fitted, Interference, LATENESS_LIMITS, SelfCheckPoint, Target, Verdict};
 
 /// The outcome of a replay.
 #[derive(Debug, Default)]
@@ -59,8 +59,10 @@ pub struct Summary {
     pub records_error: Option<String>,
     /// How often the session had to wait for whoever writes the records.
     pub record_stalls: u64,
-    /// Processor time of the thread that hands over.
+    /// Processor time of the threads that submit.
     pub processor_time: Nanos,
+    /// What other threads of the machine cost these.
+    pub interference: Interference,
     /// The times of the reads.
     pub reads: Times,
     /// The times of the writes.

@@ -1,14 +1,16 @@
 //! Several targets: what goes wrong is said of the one that it went wrong on.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use iosonar_replay::safety::Host;
 use iosonar_replay::verify::{Verification, Verify};
 use iosonar_replay::{
-    AccessKind, ConstantLatency, EngineKind, Intent, Load, Options, Progress, ReplayError,
-    SimulatedDevice, Stop, Summary, Target, Writes, replay,
+    AccessKind, ConstantLatency, EndedEarly, EngineKind, Intent, Load, Options, Progress,
+    ReplayError, SimulatedDevice, Stop, Summary, Target, Writes, replay,
 };
-use iosonar_trace::Reading;
+use iosonar_trace::{Batch, Reading, Record, Status, TraceError, TraceWriter};
 use iosonar_units::{Bytes, Nanos, Sector, Sectors};
 
 struct Scratch(tempfile::TempDir);
@@ -139,4 +141,140 @@ fn the_first_failed_request_is_of_a_target() {
     assert_eq!((summary.completed, summary.errors), (20, 20));
     assert_eq!(summary.first_errno, Some(5));
     assert_eq!(summary.first_error_on, Some(1));
+}
+
+/// Keeps what is written to it.
+struct Kept(Arc<Mutex<Vec<Record>>>);
+
+impl TraceWriter for Kept {
+    fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
+        self.0.lock().unwrap().extend(batch.records());
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), TraceError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn threads_have_one_clock_and_their_records_come_in_the_order_of_completion() {
+    let scratch = Scratch::new();
+    let load = scratch.file("reads.load", load('R'));
+    let simulated = || Target::imaginary(Bytes::new(1 << 20), Bytes::new(512));
+    let device =
+        |us| -> Box<dyn SimulatedDevice> { Box::new(ConstantLatency::new(Nanos::from_micros(us))) };
+    let options = Options {
+        engine: EngineKind::Simulate,
+        threads: NonZeroU32::new(3),
+        start_grace: Nanos::from_millis(10),
+        ..Options::default()
+    };
+    let targets = [simulated(), simulated(), simulated()];
+    let loads =
+        [(); 3].map(|()| Load::scanned(&load, &Reading::default(), Writes::Refuse).unwrap());
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let summary = replay(
+        &loads,
+        &targets,
+        vec![device(50), device(7000), device(300)],
+        &options,
+        Some(Box::new(Kept(kept.clone()))),
+        &Stop::default(),
+        &Progress::default(),
+    )
+    .unwrap();
+    let records = kept.lock().unwrap();
+    assert_eq!((summary.completed, records.len()), (60, 60));
+    for device in 0..3 {
+        assert_eq!(
+            records
+                .iter()
+                .filter(|r| r.request.device == device)
+                .count(),
+            20
+        );
+    }
+    let completions = records
+        .iter()
+        .map(|r| r.request.start + r.outcome.response_time().unwrap());
+    assert!(completions.is_sorted());
+    // In one order, not one target after the other.
+    let changes = records
+        .windows(2)
+        .filter(|w| w[0].request.device != w[1].request.device);
+    assert!(changes.count() > 20);
+    let names = summary.targets.iter().map(|target| target.most_in_flight);
+    let busiest = names.collect::<Vec<_>>();
+    assert!(
+        busiest[1] > busiest[0],
+        "targets stay in their order: {busiest:?}"
+    );
+}
+
+/// Is gone from its tenth request on.
+struct Vanishing(ConstantLatency, u32);
+
+impl SimulatedDevice for Vanishing {
+    fn submit(&mut self, id: u32, kind: AccessKind, sector: Sector, sectors: Sectors, now: Nanos) {
+        self.0.submit(id, kind, sector, sectors, now);
+    }
+
+    fn next_completion(&self) -> Option<Nanos> {
+        self.0.next_completion()
+    }
+
+    fn complete(&mut self, now: Nanos) -> Option<(u32, Nanos)> {
+        self.0.complete(now)
+    }
+
+    fn data(&mut self, _: u32, _: AccessKind, _: Sector, data: &mut [u8]) -> i32 {
+        const NO_DEVICE: i32 = 19;
+        self.1 += 1;
+        if self.1 < 10 {
+            data.len() as i32
+        } else {
+            -NO_DEVICE
+        }
+    }
+}
+
+#[test]
+fn a_device_that_is_gone_ends_the_threads_of_all() {
+    let scratch = Scratch::new();
+    let short = scratch.file("short.load", load('R'));
+    // An hour of it would follow.
+    let long = (0..3600)
+        .map(|i| format!("{i} ; 0 ; 8 ; R\n"))
+        .collect::<String>();
+    let long = scratch.file("long.load", long);
+    let simulated = || Target::imaginary(Bytes::new(1 << 20), Bytes::new(512));
+    let latency = ConstantLatency::new(Nanos::from_micros(50));
+    let options = Options {
+        engine: EngineKind::Simulate,
+        threads: NonZeroU32::new(2),
+        max_errors: 1000,
+        ..Options::default()
+    };
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let scanned = |path| Load::scanned(path, &Reading::default(), Writes::Refuse).unwrap();
+    let summary = replay(
+        &[scanned(&long), scanned(&short)],
+        &[simulated(), simulated()],
+        vec![Answers::boxed(false), Box::new(Vanishing(latency, 0))],
+        &options,
+        Some(Box::new(Kept(kept.clone()))),
+        &Stop::default(),
+        &Progress::default(),
+    )
+    .unwrap();
+    assert_eq!(summary.early, Some(EndedEarly::DeviceGone));
+    // Whatever became of them, all are recorded, the rest of the other load as missed.
+    let records = kept.lock().unwrap();
+    assert_eq!(records.len(), 3620);
+    let missed = records
+        .iter()
+        .filter(|r| r.outcome.status == Status::Missed);
+    assert_eq!(missed.count() as u64, summary.missed);
+    assert!(summary.missed >= 3590, "{}", summary.missed);
 }

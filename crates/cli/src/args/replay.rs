@@ -2,13 +2,14 @@
 
 #![allow(clippy::doc_markdown)] // The texts of the help.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use iosonar_replay::verify::{Verification, Verify};
 use iosonar_replay::{
-    Conflicts, Data, Durability, EngineKind, Fit, Intent, Options, Pacing, RingOptions, Strong,
-    Style, TaskWork, Writes,
+    Conflicts, Data, Durability, EngineKind, Fit, Intent, Options, Pacing, Priority, RingOptions,
+    Strong, Style, TaskWork, Writes,
 };
 use iosonar_units::{Bytes, Nanos};
 
@@ -121,9 +122,14 @@ pub(crate) struct PaceArgs {
     /// Run the pacing thread on these processors only, such as 1 or 0,2-3
     #[arg(long, value_name = "LIST", value_parser = processors)]
     pub(crate) cpu: Option<Processors>,
-    /// Run the pacing thread ahead of everything that is not real-time (SCHED_FIFO)
-    #[arg(long)]
-    pub(crate) fifo: bool,
+    /// How the pacing thread is scheduled: fifo ahead of everything that is not real-time, nice with the largest
+    /// share of a processor, slice with a short slice, normal; auto is the first of these that is permitted
+    #[arg(long, value_name = "HOW", default_value = "auto", value_parser = priority)]
+    pub(crate) priority: Priority,
+    /// Submit with so many threads, each for its share of the targets [default: one for each target, but one less
+    /// than there are processors]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroU32>,
     /// Time to read ahead and fill the queues before time zero
     #[arg(long, value_name = "TIME", default_value = "200ms")]
     pub(crate) start_grace: Nanos,
@@ -275,6 +281,7 @@ impl Replay {
                 },
                 plain_buffers: engine.plain_buffers,
             },
+            threads: self.pace.threads,
             pacing: Pacing {
                 style: match self.pace.pacing {
                     PacingName::SleepThenSpin => Style::SleepThenSpin,
@@ -283,7 +290,7 @@ impl Replay {
                 },
                 spin: self.pace.spin,
                 cpus: self.pace.cpu.clone().map_or_else(Vec::new, |cpu| cpu.0),
-                fifo: self.pace.fifo,
+                priority: self.pace.priority,
             },
             start_grace: self.pace.start_grace,
             begin_at: self.pace.at.map(Nanos::new),
@@ -379,6 +386,10 @@ fn data(text: &str) -> Result<Data, String> {
         }),
         None => Err("expected random, random:PERCENT (0 to 100) or zero".to_owned()),
     }
+}
+
+fn priority(text: &str) -> Result<Priority, String> {
+    named(&Priority::ALL, text)
 }
 
 /// Such as 1 or 0,2-3.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use iosonar_replay::safety::{Host, advice};
 use iosonar_replay::{
-    EngineKind, Load, Options, ReplayError, SimulatedDevice, Target, create_file,
+    EngineKind, Load, Options, Priority, ReplayError, SimulatedDevice, Style, Target, create_file,
 };
 use iosonar_report::grouped;
 use iosonar_trace::transform::Change;
@@ -172,7 +172,9 @@ impl Plan {
                 );
             }
         }
-        if self.options.pacing.fifo && self.options.pacing.style == iosonar_replay::Style::Spin {
+        if self.options.pacing.priority == Priority::Fifo
+            && self.options.pacing.style == Style::Spin
+        {
             warn(
                 "pure spinning with SCHED_FIFO meets the kernel's limit for real-time threads (950 ms of \
                  each second): expect a stall of 50 ms a second",

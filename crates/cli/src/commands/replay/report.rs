@@ -2,7 +2,7 @@
 
 use iosonar_replay::verify::{Findings, Kind};
 use iosonar_replay::{
-    EndedEarly, Episode, LATENESS_LIMITS, Summary, TargetSummary, Times, Verdict,
+    EndedEarly, Episode, Interference, LATENESS_LIMITS, Summary, TargetSummary, Times, Verdict,
 };
 use iosonar_report::grouped;
 use iosonar_units::{Nanos, SECTOR_BYTES};
@@ -12,6 +12,8 @@ use crate::json::Output;
 use crate::remarks;
 use crate::table::Table;
 
+/// Being woken up alone takes so long in all.
+const SHORTEST_RUN_DELAY: Nanos = Nanos::from_millis(1);
 /// So many episodes of overload, or ranges of faults, are told one by one.
 const MOST_TOLD: usize = 10;
 
@@ -62,6 +64,10 @@ pub(super) fn text(summary: &Summary) -> String {
         );
     }
     text += &line("engine", &engine);
+    let interference = interference(&summary.interference);
+    if !interference.is_empty() {
+        text += &line("preempted", &interference);
+    }
     for note in &summary.notes {
         text += &line("", note);
     }
@@ -109,6 +115,21 @@ pub(super) fn text(summary: &Summary) -> String {
     }
     text += &line("verdict", &summary.verdict.to_string());
     text
+}
+
+/// What other threads of the machine cost the pacing threads; empty if nothing.
+fn interference(interference: &Interference) -> String {
+    let waited = match interference.run_delay {
+        Some(waited) if waited >= SHORTEST_RUN_DELAY => {
+            format!("waited {waited} for a processor in all")
+        }
+        _ => String::new(),
+    };
+    match (interference.preemptions, waited.is_empty()) {
+        (0, _) => waited,
+        (n, true) => format!("{} times", grouped(n)),
+        (n, false) => format!("{} times, {waited}", grouped(n)),
+    }
 }
 
 /// The shares of the measured requests that were submitted within each of the limits.
@@ -329,6 +350,7 @@ pub(super) fn json(summary: &Summary) -> Output {
         ("warming_up", summary.warming_up),
         ("verify_failed", summary.verify_failed),
         ("record_stalls", summary.record_stalls),
+        ("preemptions", summary.interference.preemptions),
         ("most_in_flight", summary.most_in_flight() as u64),
     ] {
         json.figure(name, &none, "1", value as f64);
@@ -355,6 +377,9 @@ pub(super) fn json(summary: &Summary) -> Output {
     json.figure("throughput", &none, "1/s", summary.throughput());
     let cpu = summary.processor_time.as_secs_f64();
     json.figure("processor_time", &none, "s", cpu);
+    if let Some(waited) = summary.interference.run_delay {
+        json.figure("run_delay", &none, "s", waited.as_secs_f64());
+    }
     json
 }
 

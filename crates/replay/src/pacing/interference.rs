@@ -1,0 +1,171 @@
+//! What the scheduler did to a pacing thread.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use iosonar_units::Nanos;
+use rustix::time::{ClockId, clock_gettime};
+
+/// What other threads of the machine cost the pacing threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interference {
+    /// How often one was made to leave its processor to another thread (involuntary context switches).
+    pub preemptions: u64,
+    /// How long they could run and waited for a processor, in all; `None` where the kernel does not count it.
+    pub run_delay: Option<Nanos>,
+}
+
+impl Interference {
+    /// That of two threads.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            preemptions: self.preemptions + other.preemptions,
+            run_delay: self
+                .run_delay
+                .zip(other.run_delay)
+                .map(|(a, b)| a.saturating_add(b)),
+        }
+    }
+}
+
+/// What the scheduler counts of a thread (`schedstat`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Usage {
+    pub(super) processor_time: Nanos,
+    /// How long it could run and waited for a processor.
+    pub(super) run_delay: Nanos,
+    /// How often it was given one.
+    pub(super) timeslices: u64,
+}
+
+impl Usage {
+    /// What was counted since `before`.
+    pub(super) fn since(&self, before: &Self) -> Self {
+        Self {
+            processor_time: self.processor_time.saturating_sub(before.processor_time),
+            run_delay: self.run_delay.saturating_sub(before.run_delay),
+            timeslices: self.timeslices.saturating_sub(before.timeslices),
+        }
+    }
+
+    /// Of `schedstat`, three numbers: processor time, run delay (both in nanoseconds), time slices.
+    fn read(schedstat: &File) -> Option<Self> {
+        let mut text = [0; 96];
+        let n = schedstat.read_at(&mut text, 0).ok()?;
+        let text = std::str::from_utf8(&text[..n]).ok()?;
+        let mut numbers = text.split_ascii_whitespace().map(str::parse);
+        let mut next = || numbers.next()?.ok();
+        Some(Self {
+            processor_time: Nanos::new(next()?),
+            run_delay: Nanos::new(next()?),
+            timeslices: next()?,
+        })
+    }
+}
+
+/// What the kernel counts of the calling thread.
+#[derive(Debug)]
+pub(crate) struct ThreadTimes {
+    schedstat: Option<File>,
+    processor_time: Nanos,
+    interference: Interference,
+}
+
+impl ThreadTimes {
+    /// From now on, of the calling thread.
+    pub(crate) fn start() -> Self {
+        let schedstat = File::open("/proc/thread-self/schedstat").ok();
+        Self {
+            processor_time: processor_time(),
+            interference: Interference {
+                preemptions: preemptions(),
+                run_delay: schedstat
+                    .as_ref()
+                    .and_then(Usage::read)
+                    .map(|usage| usage.run_delay),
+            },
+            schedstat,
+        }
+    }
+
+    /// How much processor time the thread has used since.
+    pub(crate) fn processor_time(&self) -> Nanos {
+        processor_time().saturating_sub(self.processor_time)
+    }
+
+    /// What the scheduler has counted of the thread, where it does.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        self.schedstat.as_ref().and_then(Usage::read)
+    }
+
+    /// What others cost it since.
+    pub(crate) fn interference(&self) -> Interference {
+        Interference {
+            preemptions: preemptions().saturating_sub(self.interference.preemptions),
+            run_delay: self
+                .usage()
+                .zip(self.interference.run_delay)
+                .map(|(usage, before)| usage.run_delay.saturating_sub(before)),
+        }
+    }
+}
+
+fn processor_time() -> Nanos {
+    let t = clock_gettime(ClockId::ThreadCPUTime);
+    Nanos::new(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+}
+
+fn preemptions() -> u64 {
+    // SAFETY: all fields are numbers, for which zero is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure is written, and lives during the call.
+    match unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) } {
+        0 => usage.ru_nivcsw.unsigned_abs(),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_shares_a_processor_waits_for_it() {
+        use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+        let allowed = sched_getaffinity(None).unwrap();
+        let mut one = CpuSet::new();
+        one.set(
+            (0..CpuSet::MAX_CPU)
+                .find(|&cpu| allowed.is_set(cpu))
+                .unwrap(),
+        );
+        let pinned = || sched_setaffinity(None, &one).unwrap();
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                pinned();
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+            let watched = scope.spawn(|| {
+                pinned();
+                let times = ThreadTimes::start();
+                while times.processor_time() < Nanos::from_millis(50) {
+                    std::hint::spin_loop();
+                }
+                done.store(true, std::sync::atomic::Ordering::Relaxed);
+                times.interference()
+            });
+            let interference = watched.join().unwrap();
+            assert!(interference.preemptions > 0);
+            // Kernels may be built without these counts.
+            assert!(
+                interference
+                    .run_delay
+                    .is_none_or(|waited| waited > Nanos::from_millis(5))
+            );
+        });
+    }
+}

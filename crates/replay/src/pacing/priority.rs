@@ -1,0 +1,114 @@
+//! How the pacing threads are scheduled among others.
+
+use std::io;
+use std::num::NonZeroU64;
+
+use iosonar_units::Nanos;
+use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
+
+use super::Pacing;
+
+/// How a pacing thread is scheduled among the other threads of the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Priority {
+    /// The first of `Fifo`, `Nice` and `Slice` that the system permits.
+    #[default]
+    Auto,
+    /// Ahead of every thread that is not real-time (`SCHED_FIFO`, priority 1).
+    Fifo,
+    /// With the largest share of the processor (nice -20) and a short slice.
+    Nice,
+    /// With a short slice: a thread that wakes up runs before others whose slices are longer (EEVDF, Linux 6.12).
+    Slice,
+    /// As any other thread.
+    Normal,
+}
+
+impl Priority {
+    /// All of them, with their names.
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::Auto, "auto"),
+        (Self::Fifo, "fifo"),
+        (Self::Nice, "nice"),
+        (Self::Slice, "slice"),
+        (Self::Normal, "normal"),
+    ];
+}
+
+/// The shortest slice that the kernel grants.
+const SLICE: Nanos = Nanos::from_micros(100);
+/// The lowest of the real-time priorities is above everything that is none.
+const FIFO_PRIORITY: u32 = 1;
+const LEAST_NICE: i32 = -20;
+
+/// Prepares the calling thread. What the system refuses costs accuracy, which the replay measures;
+/// it is returned to be told. Returns the priority that it got, too.
+pub(crate) fn prepare_thread(pacing: &Pacing) -> (Priority, Vec<String>) {
+    let mut refused = Vec::new();
+    // By default a thread may be woken 50 us later than it asked for.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    if !pacing.cpus.is_empty() {
+        let mut set = CpuSet::new();
+        for &cpu in &pacing.cpus {
+            if cpu < CpuSet::MAX_CPU {
+                set.set(cpu);
+            }
+        }
+        if let Err(e) = sched_setaffinity(None, &set) {
+            refused.push(format!(
+                "the thread cannot be pinned to processors {:?}: {e}",
+                pacing.cpus
+            ));
+        }
+    }
+    let priority = match pacing.priority {
+        Priority::Auto => [Priority::Fifo, Priority::Nice, Priority::Slice]
+            .into_iter()
+            .find(|&priority| set(priority).is_ok())
+            .unwrap_or(Priority::Normal),
+        wanted => match set(wanted) {
+            Ok(()) => wanted,
+            Err(e) => {
+                let what = match wanted {
+                    Priority::Fifo => "SCHED_FIFO is refused",
+                    Priority::Nice => "nice -20 is refused",
+                    _ => "a slice of its own is refused",
+                };
+                refused.push(format!(
+                    "{what}: {e} (it needs root, CAP_SYS_NICE, or a higher ulimit -r or -e)"
+                ));
+                Priority::Normal
+            }
+        },
+    };
+    (priority, refused)
+}
+
+/// Schedules the calling thread so.
+fn set(priority: Priority) -> io::Result<()> {
+    let (policy, nice, real_time, slice) = match priority {
+        Priority::Fifo => (libc::SCHED_FIFO, 0, FIFO_PRIORITY, Nanos::ZERO),
+        Priority::Nice => (libc::SCHED_OTHER, LEAST_NICE, 0, SLICE),
+        // SAFETY: it takes no pointers. The nice value stays what it is.
+        Priority::Slice => (
+            libc::SCHED_OTHER,
+            unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) },
+            0,
+            SLICE,
+        ),
+        Priority::Auto | Priority::Normal => return Ok(()),
+    };
+    // SAFETY: all fields are numbers, for which zero is a value.
+    let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
+    attributes.size = size_of::<libc::sched_attr>() as u32;
+    attributes.sched_policy = policy as u32;
+    attributes.sched_nice = nice;
+    attributes.sched_priority = real_time;
+    // Of a thread that is not real-time, this is the length of its slice; kernels before 6.12 ignore it.
+    attributes.sched_runtime = slice.get();
+    // SAFETY: the structure is read, and lives during the call; 0 is the calling thread.
+    match unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -1,0 +1,282 @@
+//! When to sleep and when to spin.
+//!
+//! A thread is woken later than it asked for: by some microseconds where its processor is busy, by 50 to 100 where an
+//! idle virtual one must be started again. So it wakes up earlier, by a margin that it learns, and spins for the rest.
+//!
+//! Spinning is free as long as the processor would be idle otherwise. Where others want it, an ordinary thread that
+//! spins uses up its share and is then made to wait for milliseconds, so it only sleeps. One with a priority may go
+//! on, but not all the time: the kernel limits real-time threads to 95 % of a processor.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use iosonar_units::Nanos;
+
+use super::interference::Usage;
+use super::{Pacing, Priority, Style, ThreadTimes, prepare_thread};
+
+/// How often it is looked whether the machine is contended.
+const LOOK_INTERVAL: Nanos = Nanos::from_millis(20);
+/// How often a thread that would spin on and on sleeps once to learn.
+const LEARN_INTERVAL: Nanos = Nanos::from_millis(100);
+/// How long a machine counts as contended after it was seen to be, at first; each time it is seen again twice as long.
+const CONTENDED_FOR: Nanos = Nanos::from_secs(1);
+const CONTENDED_FOR_MOST: Nanos = Nanos::from_secs(16);
+/// A thread has rivals if it waited for a processor for more than this share of an interval...
+const RIVAL_SHARE: f64 = 0.05;
+/// ...and so long each time that it was given one: without rivals, this is the time that waking up takes.
+const RIVAL_DELAY: Nanos = Nanos::from_micros(10);
+/// The share of a processor that a thread ahead of others may use where these want it.
+const MOST_USED: f64 = 0.8;
+/// Shorter sleeps are not worth their system call.
+const SHORTEST_SLEEP: Nanos = Nanos::from_micros(3);
+
+/// Decides how a pacing thread waits.
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    style: Style,
+    /// Whether it is scheduled ahead of ordinary threads.
+    is_ahead: bool,
+    margin: Margin,
+    contention: Contention,
+    /// What is waited for, and how long before it sleeping ends.
+    current: (Nanos, Nanos),
+    /// When a sleep has taught something last, on the monotonic clock.
+    learnt: Nanos,
+    times: ThreadTimes,
+}
+
+impl Waiter {
+    /// Prepares the calling thread, and waits for it from now on. Returns what the system refused, too.
+    pub(crate) fn on_this_thread(pacing: &Pacing) -> (Self, Vec<String>) {
+        let (priority, refused) = prepare_thread(pacing);
+        let is_ahead = matches!(priority, Priority::Fifo | Priority::Nice);
+        let waiter = Self {
+            style: pacing.style,
+            is_ahead,
+            margin: Margin::at_least(pacing.spin),
+            contention: Contention::new(is_ahead, pacing.cpus.len()),
+            current: (Nanos::MAX, Nanos::ZERO),
+            learnt: Nanos::ZERO,
+            times: ThreadTimes::start(),
+        };
+        (waiter, refused)
+    }
+
+    /// What the kernel counts of the thread.
+    pub(crate) fn times(&self) -> &ThreadTimes {
+        &self.times
+    }
+
+    /// How long to sleep before `due`, which is `left` from `now` on the monotonic clock; zero to spin.
+    #[inline]
+    pub(crate) fn sleep(&mut self, due: Nanos, left: Nanos, now: Nanos) -> Nanos {
+        let margin = match self.style {
+            Style::Spin => return Nanos::ZERO,
+            Style::Sleep => Nanos::ZERO,
+            Style::SleepThenSpin => {
+                if self.current.0 != due {
+                    self.current = (due, self.margin_of(left, now));
+                }
+                self.current.1
+            }
+        };
+        let sleep = left.saturating_sub(margin);
+        if sleep < SHORTEST_SLEEP && margin > Nanos::ZERO {
+            return Nanos::ZERO;
+        }
+        sleep
+    }
+
+    fn margin_of(&mut self, left: Nanos, now: Nanos) -> Nanos {
+        self.contention.look(now, &self.times);
+        let half = Nanos::new(left.get() / 2);
+        let margin = self.margin.get();
+        match self.contention.state {
+            Contended::No => {}
+            Contended::ByOthers if self.is_ahead => {}
+            Contended::ByOthers => return Nanos::ZERO,
+            Contended::TooMuchUsed => return margin.min(half),
+        }
+        // Whoever spins on and on would never learn that it need not.
+        let must_learn = now.saturating_sub(self.learnt) >= LEARN_INTERVAL;
+        if must_learn { margin.min(half) } else { margin }
+    }
+
+    /// Learns from a sleep that lasted `overslept` longer than asked for, at `now`.
+    #[inline]
+    pub(crate) fn learn(&mut self, overslept: Nanos, now: Nanos) {
+        self.margin.learn(overslept);
+        self.learnt = now;
+    }
+}
+
+/// Whether others want the processor of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Contended {
+    No,
+    ByOthers,
+    /// So they do, and the thread leaves them too little of it.
+    TooMuchUsed,
+}
+
+/// Looks whether others want the processors that this thread could run on.
+#[derive(Debug)]
+struct Contention {
+    state: Contended,
+    is_ahead: bool,
+    /// The numbers of threads that can run and of all are in it.
+    load: Option<File>,
+    processors: usize,
+    looked: Nanos,
+    before: Usage,
+    until: Nanos,
+    lasts: Nanos,
+}
+
+impl Contention {
+    fn new(is_ahead: bool, pinned: usize) -> Self {
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            state: Contended::No,
+            is_ahead,
+            load: File::open("/proc/loadavg").ok(),
+            processors: if pinned == 0 { all } else { all.min(pinned) },
+            looked: Nanos::ZERO,
+            before: Usage::default(),
+            until: Nanos::ZERO,
+            lasts: CONTENDED_FOR,
+        }
+    }
+
+    #[inline]
+    fn look(&mut self, now: Nanos, times: &ThreadTimes) {
+        if now.saturating_sub(self.looked) >= LOOK_INTERVAL {
+            self.look_now(now, times);
+        }
+    }
+
+    #[cold]
+    fn look_now(&mut self, now: Nanos, times: &ThreadTimes) {
+        let Some(usage) = times.usage() else {
+            // The kernel does not count it.
+            self.looked = Nanos::MAX;
+            return;
+        };
+        let interval = now.saturating_sub(self.looked).get() as f64;
+        let since = usage.since(&self.before);
+        (self.looked, self.before) = (now, usage);
+        let waited = since.run_delay.get() as f64;
+        let has_rivals = waited > RIVAL_SHARE * interval
+            && waited > (RIVAL_DELAY.get() * since.timeslices) as f64;
+        // A thread that is ahead of others never waits, so it has to look at these.
+        let is_crowded = || {
+            let threads = self.load.as_ref().and_then(runnable);
+            threads.is_some_and(|threads| threads > self.processors)
+        };
+        if has_rivals || self.is_ahead && is_crowded() {
+            if now >= self.until {
+                // Seen again soon after it was believed to be over.
+                let again = now.saturating_sub(self.until) < self.lasts;
+                self.lasts = match again {
+                    true => Nanos::new(self.lasts.get() * 2).min(CONTENDED_FOR_MOST),
+                    false => CONTENDED_FOR,
+                };
+            }
+            self.until = now.saturating_add(self.lasts);
+        }
+        let used = since.processor_time.get() as f64 / interval;
+        self.state = match now < self.until {
+            false => Contended::No,
+            true if used > MOST_USED => Contended::TooMuchUsed,
+            true => Contended::ByOthers,
+        };
+    }
+}
+
+/// How many threads of the machine run or could: of `0.20 0.18 0.12 1/80 11206`, the 1.
+fn runnable(load: &File) -> Option<usize> {
+    let mut text = [0; 96];
+    let n = load.read_at(&mut text, 0).ok()?;
+    let text = std::str::from_utf8(&text[..n]).ok()?;
+    let threads = text.split_ascii_whitespace().nth(3)?;
+    threads.split_once('/')?.0.parse().ok()
+}
+
+/// How long before a deadline sleeping has to end.
+///
+/// It follows the 99.8 % quantile of what was overslept (a stochastic
+/// approximation, Robbins and Monro 1951: by a quarter up after a sleep that was longer, by a 499th of
+/// that step down after a shorter one, on a logarithmic axis), between the least that the user wants
+/// and [`Self::MOST`].
+#[derive(Clone, Copy, Debug)]
+struct Margin {
+    least: Nanos,
+    margin: Nanos,
+}
+
+impl Margin {
+    const MOST: Nanos = Nanos::from_micros(250);
+    const UP: f64 = 1.25;
+    /// `UP` to the power of -1/499.
+    const DOWN: f64 = 0.999_552_9;
+
+    fn at_least(least: Nanos) -> Self {
+        Self {
+            least,
+            margin: least,
+        }
+    }
+
+    #[inline]
+    fn get(self) -> Nanos {
+        self.margin
+    }
+
+    /// Learns from a sleep that lasted `overslept` longer than asked for.
+    fn learn(&mut self, overslept: Nanos) {
+        let factor = if overslept > self.margin {
+            Self::UP
+        } else {
+            Self::DOWN
+        };
+        let margin = Nanos::new((self.margin.get() as f64 * factor) as u64);
+        self.margin = margin.clamp(self.least, Self::MOST.max(self.least));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_margin_comes_to_cover_nearly_all_sleeps() {
+        let mut margin = Margin::at_least(Nanos::from_micros(20));
+        let overslept = |i: u64| {
+            Nanos::from_micros(if i.is_multiple_of(5000) {
+                5000
+            } else {
+                30 + i % 40
+            })
+        };
+        (0..20_000).for_each(|i| margin.learn(overslept(i)));
+        let covered = (20_000..120_000).filter(|&i| {
+            let fits = overslept(i) <= margin.get();
+            margin.learn(overslept(i));
+            fits
+        });
+        let share = covered.count() as f64 / 100_000.0;
+        assert!((0.996..=0.999).contains(&share), "{share}");
+        assert!(
+            margin.get() < Nanos::from_micros(100),
+            "rare long sleeps do not matter"
+        );
+    }
+
+    #[test]
+    fn the_margin_stays_above_what_the_user_wants() {
+        let mut margin = Margin::at_least(Nanos::from_micros(20));
+        (0..1000).for_each(|_| margin.learn(Nanos::ZERO));
+        assert_eq!(margin.get(), Nanos::from_micros(20));
+    }
+}
