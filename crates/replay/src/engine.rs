@@ -103,6 +103,9 @@ pub(crate) struct Region {
 // SAFETY: it only tells where memory is.
 unsafe impl Send for Region {}
 
+// SAFETY: it only tells where memory is, which nobody touches until the access is done.
+unsafe impl Send for Access {}
+
 /// An access that is done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Done {

@@ -13,6 +13,7 @@ use crate::engine::{self, Chosen, Setup, SimulatedDevice, ThreadPool};
 use crate::error::Failure;
 use crate::feeder::{Fed, Feeder, Preparation, feeder};
 use crate::lane::{Bounds, Lane, MOST_LANES, MOST_PLACES, Parts};
+use crate::pacing::{Priority, Style, granted};
 use crate::results::{Counts, results};
 use crate::scan::LONGEST_REQUEST;
 use crate::session::{Ended, Session, together};
@@ -20,6 +21,9 @@ use crate::shared::{Shared, Stop};
 use crate::summary::TargetSummary;
 use crate::verify::{Findings, TableLog, Verifier, new_run};
 use crate::{EngineKind, Options, Progress, ReplayError, Scan, Summary, Target, Verdict, Writes};
+
+/// Of two, four and sixteen threads that take turns, four are the fewest that are seldom late together.
+const HELPERS: usize = 3;
 
 /// What one target is given to do.
 #[derive(Clone, Debug)]
@@ -106,6 +110,7 @@ pub fn replay(
         .iter()
         .any(|load| load.scan.discards > 0 || !load.scan.is_known);
     let shared = Shared::new(options, stop, progress, threads);
+    let helpers = helpers(options, engine);
     let dealt = deal(lanes, devices, &files, threads).into_iter();
     let sessions = dealt
         .zip(senders)
@@ -125,7 +130,7 @@ pub fn replay(
             };
             let lanes = share.lanes.into_iter().map(|(lane, _)| lane).collect();
             let pacing = options.pacing.of_thread(number, threads);
-            let session = Session::new(&shared, pacing, lanes, goes_on, records);
+            let session = Session::new(&shared, pacing, lanes, goes_on, records, helpers);
             (session, setup, share.devices)
         });
     let sessions: Vec<_> = sessions.collect();
@@ -324,6 +329,16 @@ fn threads(options: &Options, targets: usize) -> usize {
         .threads
         .map_or(processors - 1, |threads| threads.get() as usize);
     threads.clamp(1, targets)
+}
+
+/// How many threads take turns with each that submits: some where it is not ahead of others, and is not waited for by a
+/// ring, which wants to have one thread.
+fn helpers(options: &Options, engine: EngineKind) -> usize {
+    let pacing = &options.pacing;
+    let helps = engine == EngineKind::Sync
+        && pacing.style == Style::SleepThenSpin
+        && matches!(granted(pacing), Priority::Slice | Priority::Normal);
+    if helps { HELPERS } else { 0 }
 }
 
 /// What one thread does.

@@ -7,6 +7,7 @@
 use crossbeam_channel::RecvTimeoutError;
 use iosonar_units::Nanos;
 
+use self::relay::{Help, relay};
 use crate::engine::{Done, Engine};
 use crate::error::Failure;
 use crate::lane::{Completed, Lane, Next, lane_and_slot};
@@ -14,6 +15,8 @@ use crate::pacing::{self, Clock, Interference, Pacing, Waiter};
 use crate::results::Records;
 use crate::self_check::{self, Round, SelfCheck, SelfCheckPoint};
 use crate::shared::{Arrival, EndedEarly, Shared};
+
+mod relay;
 
 /// The longest sleep: how soon a signal is noticed at the latest, and how often the spin margin
 /// learns when there is little to do.
@@ -38,6 +41,27 @@ pub(crate) struct Ended<'a> {
     pub(crate) self_check: Vec<SelfCheckPoint>,
 }
 
+/// What a round leaves to do.
+enum After {
+    /// The next one.
+    Round,
+    /// To wait until this time of the replay, or until something is done.
+    Until(Nanos),
+    /// To wait so long, or until something is done.
+    For(Nanos),
+    /// Nothing more is started.
+    End {
+        /// Whether it came to the end of the load, or was ended; if not, it lasted longer than it may.
+        all: bool,
+    },
+}
+
+/// How a session ended.
+struct Finished {
+    outcome: Result<(), Failure>,
+    early: Option<EndedEarly>,
+}
+
 pub(crate) struct Session<'s, 'a> {
     shared: &'s Shared<'a>,
     pacing: Pacing,
@@ -53,6 +77,13 @@ pub(crate) struct Session<'s, 'a> {
     /// The lane that comes first in this round.
     first: usize,
     check: SelfCheck,
+    /// How many threads may take turns with its own.
+    helpers: usize,
+    /// What was prepared in this round, by the numbers that the engine knows.
+    prepared: Vec<u32>,
+    /// How late the last request was.
+    behind: Nanos,
+    done: Vec<Done>,
 }
 
 impl<'s, 'a> Session<'s, 'a> {
@@ -62,6 +93,7 @@ impl<'s, 'a> Session<'s, 'a> {
         lanes: Vec<Lane<'a>>,
         goes_on: bool,
         records: Records,
+        helpers: usize,
     ) -> Self {
         Self {
             shared,
@@ -74,40 +106,29 @@ impl<'s, 'a> Session<'s, 'a> {
             late: Nanos::ZERO,
             first: 0,
             check: SelfCheck::default(),
+            helpers,
+            prepared: Vec::with_capacity(64),
+            behind: Nanos::ZERO,
+            done: Vec::with_capacity(1024),
         }
     }
 
     /// Runs to the end.
-    pub(crate) fn run<E: Engine>(
+    pub(crate) fn run<E: Engine + Send>(
         mut self,
         mut engine: E,
         mut arrival: Arrival<'_, '_>,
     ) -> (Result<(), Failure>, Ended<'a>) {
         let (mut waiter, mut remarks) = Waiter::on_this_thread(&self.pacing);
-        let mut done = Vec::with_capacity(1024);
-        let outcome = self
-            .await_load(&mut arrival)
-            .and_then(|()| self.start_all(&mut engine, &mut waiter, &mut done));
-        if outcome.is_err() {
-            self.shared.break_off();
-        }
-        for lane in &mut self.lanes {
-            lane.watch.end_of_load();
-        }
-        let not_all = outcome.as_ref().is_ok_and(|all| !all || self.goes_on);
-        let ends_early = self.shared.is_broken() || self.shared.why_early(not_all).is_some();
-        let mut outcome = outcome.map(|_| ());
-        for lane in &mut self.lanes {
-            if ends_early {
-                lane.give_up_waiting(&mut self.records);
+        let mut helped = Help::default();
+        let finished = match self.await_load(&mut arrival) {
+            Ok(()) if self.helpers > 0 => relay(&mut self, &mut engine, &mut waiter, &mut helped),
+            loaded => {
+                let outcome = loaded.and_then(|()| self.start_all(&mut engine, &mut waiter));
+                self.finish(&mut engine, outcome)
             }
-        }
-        if let Err(e) = self.drain(&mut engine, &mut done) {
-            self.shared.break_off();
-            outcome = outcome.and(Err(e));
-        }
-        // The last requests may be those that fail.
-        let early = self.shared.why_early(not_all);
+        };
+        let Finished { outcome, early } = finished;
         remarks.extend(engine.remarks());
         if self.late > Nanos::ZERO {
             remarks.push(format!(
@@ -116,8 +137,8 @@ impl<'s, 'a> Session<'s, 'a> {
             ));
         }
         let at = self.clock.now();
-        let processor_time = waiter.times().processor_time();
-        let interference = waiter.times().interference();
+        let processor_time = waiter.times().processor_time() + helped.processor_time;
+        let interference = waiter.times().interference().and(helped.interference);
         let name = engine.name();
         // The ring is taken apart before its buffers are.
         drop(engine);
@@ -179,102 +200,139 @@ impl<'s, 'a> Session<'s, 'a> {
         &mut self,
         engine: &mut E,
         waiter: &mut Waiter,
-        done: &mut Vec<Done>,
     ) -> Result<bool, Failure> {
-        let mut prepared: Vec<u32> = Vec::with_capacity(64);
-        let mut behind = Nanos::ZERO;
-        while !self.shared.is_over() {
-            let now = self.clock.now();
-            if self
-                .shared
-                .options
-                .max_runtime
-                .is_some_and(|most| now >= most)
-            {
-                return Ok(false);
-            }
-            let has_started = now > Nanos::ZERO || self.clock.has_started();
-            if self.check.begin(now) {
-                let ahead = self.lanes.iter().map(Lane::ahead).sum();
-                let in_flight: u32 = self.lanes.iter().map(Lane::in_flight).sum();
-                self.check.sample(now, ahead, in_flight.into());
-            }
-            let together = engine.together(behind);
-            let (mut wake, mut ended, mut not_yet) = (None::<Nanos>, true, false);
-            let mut failed = None;
-            // Each in turn is the first, so that none starves the others.
-            let lanes = self.lanes.len();
-            self.first = (self.first + 1) % lanes;
-            for i in 0..lanes {
-                let lane = &mut self.lanes[(self.first + i) % lanes];
-                let now = has_started.then_some(now);
-                let next = lane.prepare(
-                    engine,
-                    now,
-                    together,
-                    &mut prepared,
-                    &mut self.records,
-                    self.shared.progress,
-                );
-                match next {
-                    Ok(Next::End) => continue,
-                    Ok(Next::Due(at)) => wake = Some(wake.map_or(at, |wake| wake.min(at))),
-                    Ok(Next::Blocked) => {}
-                    Ok(Next::NotYet) => not_yet = true,
-                    Err(e) => failed = Some(e),
-                }
-                ended = false;
-            }
-            let started = prepared.len();
-            if started > 0 {
-                // Whatever was prepared is submitted, also if the load has failed meanwhile.
-                behind = self.submit(engine, &mut prepared)?;
-            }
-            if let Some(failure) = failed {
-                return Err(failure);
-            }
-            engine.reap(done);
-            let idle = started == 0 && done.is_empty();
-            let round = match (idle, not_yet) {
-                (true, true) if has_started => Round::Input,
-                (false, _) if self.lanes.iter().any(|lane| lane.in_flight() > 0) => Round::Busy,
-                _ => Round::Other,
-            };
-            self.check.end(now, round);
-            self.complete(engine, done)?;
-            self.records.tick(now);
-            if ended {
-                return Ok(true);
-            }
-            if idle {
-                let soon = self.clock.now().saturating_add(LOAD_INTERVAL);
-                match (wake, not_yet) {
-                    (Some(at), false) => self.wait_for(at, engine, waiter)?,
-                    (Some(at), true) => self.wait_for(at.min(soon), engine, waiter)?,
-                    (None, true) => engine.wait(LOAD_INTERVAL).map_err(Failure::Engine)?,
-                    (None, false) => engine.wait(LONGEST_SLEEP).map_err(Failure::Engine)?,
-                }
+        loop {
+            match self.round(engine)? {
+                After::Round => {}
+                After::Until(due) => match self.sleep_before(due, waiter) {
+                    Nanos::ZERO => std::hint::spin_loop(),
+                    sleep => sleep_and_learn(sleep, engine, waiter)?,
+                },
+                After::For(time) => engine.wait(time).map_err(Failure::Engine)?,
+                After::End { all } => return Ok(all),
             }
         }
-        Ok(true)
+    }
+
+    /// How long to sleep before `due`; zero to spin.
+    #[inline]
+    fn sleep_before(&self, due: Nanos, waiter: &mut Waiter) -> Nanos {
+        let sleep = waiter.sleep(due, self.clock.until(due), pacing::monotonic());
+        sleep.min(LONGEST_SLEEP)
+    }
+
+    /// Waits for what is in flight, and for nothing else.
+    fn finish<E: Engine>(&mut self, engine: &mut E, outcome: Result<bool, Failure>) -> Finished {
+        if outcome.is_err() {
+            self.shared.break_off();
+        }
+        for lane in &mut self.lanes {
+            lane.watch.end_of_load();
+        }
+        let not_all = outcome.as_ref().is_ok_and(|all| !all || self.goes_on);
+        let ends_early = self.shared.is_broken() || self.shared.why_early(not_all).is_some();
+        let mut outcome = outcome.map(|_| ());
+        for lane in &mut self.lanes {
+            if ends_early {
+                lane.give_up_waiting(&mut self.records);
+            }
+        }
+        if let Err(e) = self.drain(engine) {
+            self.shared.break_off();
+            outcome = outcome.and(Err(e));
+        }
+        // The last requests may be those that fail.
+        let early = self.shared.why_early(not_all);
+        Finished { outcome, early }
+    }
+
+    /// Submits what is due, and takes what is done.
+    fn round<E: Engine>(&mut self, engine: &mut E) -> Result<After, Failure> {
+        if self.shared.is_over() {
+            return Ok(After::End { all: true });
+        }
+        let now = self.clock.now();
+        let most = self.shared.options.max_runtime;
+        if most.is_some_and(|most| now >= most) {
+            return Ok(After::End { all: false });
+        }
+        let has_started = now > Nanos::ZERO || self.clock.has_started();
+        if self.check.begin(now) {
+            let ahead = self.lanes.iter().map(Lane::ahead).sum();
+            let in_flight: u32 = self.lanes.iter().map(Lane::in_flight).sum();
+            self.check.sample(now, ahead, in_flight.into());
+        }
+        let together = engine.together(self.behind);
+        let (mut wake, mut ended, mut not_yet) = (None::<Nanos>, true, false);
+        let mut failed = None;
+        // Each in turn is the first, so that none starves the others.
+        let lanes = self.lanes.len();
+        self.first = (self.first + 1) % lanes;
+        for i in 0..lanes {
+            let lane = &mut self.lanes[(self.first + i) % lanes];
+            let now = has_started.then_some(now);
+            let next = lane.prepare(
+                engine,
+                now,
+                together,
+                &mut self.prepared,
+                &mut self.records,
+                self.shared.progress,
+            );
+            match next {
+                Ok(Next::End) => continue,
+                Ok(Next::Due(at)) => wake = Some(wake.map_or(at, |wake| wake.min(at))),
+                Ok(Next::Blocked) => {}
+                Ok(Next::NotYet) => not_yet = true,
+                Err(e) => failed = Some(e),
+            }
+            ended = false;
+        }
+        let started = self.prepared.len();
+        if started > 0 {
+            // Whatever was prepared is submitted, also if the load has failed meanwhile.
+            self.behind = self.submit(engine)?;
+        }
+        if let Some(failure) = failed {
+            return Err(failure);
+        }
+        engine.reap(&mut self.done);
+        let idle = started == 0 && self.done.is_empty();
+        let round = match (idle, not_yet) {
+            (true, true) if has_started => Round::Input,
+            (false, _) if self.lanes.iter().any(|lane| lane.in_flight() > 0) => Round::Busy,
+            _ => Round::Other,
+        };
+        self.check.end(now, round);
+        self.complete(engine)?;
+        self.records.tick(now);
+        if ended {
+            return Ok(After::End { all: true });
+        }
+        if !idle {
+            return Ok(After::Round);
+        }
+        let soon = self.clock.now().saturating_add(LOAD_INTERVAL);
+        Ok(match (wake, not_yet) {
+            (Some(at), false) => After::Until(at),
+            (Some(at), true) => After::Until(at.min(soon)),
+            (None, true) => After::For(LOAD_INTERVAL),
+            (None, false) => After::For(LONGEST_SLEEP),
+        })
     }
 
     /// Submits what was prepared. Each gets the time of its own submission: of several in one system call, these are
     /// taken as equally far from each other. Returns how late the last was.
     #[inline]
-    fn submit<E: Engine>(
-        &mut self,
-        engine: &mut E,
-        prepared: &mut Vec<u32>,
-    ) -> Result<Nanos, Failure> {
+    fn submit<E: Engine>(&mut self, engine: &mut E) -> Result<Nanos, Failure> {
         let began = self.clock.now();
         let outcome = engine.submit().map_err(Failure::Engine);
-        let each = match prepared.len() as u64 {
+        let each = match self.prepared.len() as u64 {
             1 => Nanos::ZERO,
             n => Nanos::new(self.clock.now().saturating_sub(began).get() / n),
         };
         let (mut at, mut behind) = (began, Nanos::ZERO);
-        for number in prepared.drain(..) {
+        for number in self.prepared.drain(..) {
             let (lane, slot) = lane_and_slot(number);
             behind = self.lanes[lane].handed_over(slot, at);
             at += each;
@@ -283,7 +341,7 @@ impl<'s, 'a> Session<'s, 'a> {
     }
 
     /// Waits for what is in flight.
-    fn drain<E: Engine>(&mut self, engine: &mut E, done: &mut Vec<Done>) -> Result<(), Failure> {
+    fn drain<E: Engine>(&mut self, engine: &mut E) -> Result<(), Failure> {
         let mut given_up = None;
         while self.lanes.iter().any(|lane| lane.in_flight() > 0) {
             if self.shared.stop.is_urgent() && given_up.is_none() {
@@ -295,44 +353,20 @@ impl<'s, 'a> Session<'s, 'a> {
             }
             // If the ring is broken, its buffers may still be written to: they are kept.
             engine.wait(LONGEST_SLEEP).map_err(Failure::Engine)?;
-            engine.reap(done);
-            self.complete(engine, done)?;
-        }
-        Ok(())
-    }
-
-    /// Sleeps until shortly before `due`, or until something is done; spins if it is due soon.
-    #[inline]
-    fn wait_for<E: Engine>(
-        &self,
-        due: Nanos,
-        engine: &mut E,
-        waiter: &mut Waiter,
-    ) -> Result<(), Failure> {
-        let sleep = waiter.sleep(due, self.clock.until(due), pacing::monotonic());
-        if sleep == Nanos::ZERO {
-            std::hint::spin_loop();
-            return Ok(());
-        }
-        let asked = sleep.min(LONGEST_SLEEP);
-        let end = pacing::monotonic() + asked;
-        engine.wait(asked).map_err(Failure::Engine)?;
-        let now = pacing::monotonic();
-        // A sleep that a completion ended earlier teaches nothing.
-        if let Some(overslept) = now.checked_sub(end) {
-            waiter.learn(overslept, now);
+            engine.reap(&mut self.done);
+            self.complete(engine)?;
         }
         Ok(())
     }
 
     #[inline]
-    fn complete<E: Engine>(&mut self, engine: &mut E, done: &mut Vec<Done>) -> Result<(), Failure> {
-        if done.is_empty() {
+    fn complete<E: Engine>(&mut self, engine: &mut E) -> Result<(), Failure> {
+        if self.done.is_empty() {
             return Ok(());
         }
         let (mut completed, mut errors, mut is_gone) = (0, 0, false);
         let mut outcome = Ok(());
-        for Done { slot, result, at } in done.drain(..) {
+        for Done { slot, result, at } in self.done.drain(..) {
             let (lane, slot) = lane_and_slot(slot);
             let lane = &mut self.lanes[lane];
             match lane.complete(engine, slot, result, at, &mut self.records, self.clock) {
@@ -355,6 +389,23 @@ impl<'s, 'a> Session<'s, 'a> {
         progress.change_in_flight(before, self.shown_in_flight);
         outcome
     }
+}
+
+/// Sleeps so long, or until something is done.
+#[inline]
+fn sleep_and_learn<E: Engine>(
+    sleep: Nanos,
+    engine: &mut E,
+    waiter: &mut Waiter,
+) -> Result<(), Failure> {
+    let end = pacing::monotonic() + sleep;
+    engine.wait(sleep).map_err(Failure::Engine)?;
+    let now = pacing::monotonic();
+    // A sleep that a completion ended earlier teaches nothing.
+    if let Some(overslept) = now.checked_sub(end) {
+        waiter.learn(overslept, now);
+    }
+    Ok(())
 }
 
 /// What all threads of a replay leave behind together.

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use iosonar_replay::safety::Host;
 use iosonar_replay::{
-    EndedEarly, EngineKind, Intent, Load, Options, Progress, ReplayError, Stop, Summary, Target,
-    Verdict, Writes, create_file, replay,
+    EndedEarly, EngineKind, Intent, Load, Options, Pacing, Priority, Progress, ReplayError, Stop,
+    Summary, Target, Verdict, Writes, create_file, replay,
 };
 use iosonar_trace::transform::Change;
 use iosonar_trace::{
@@ -160,6 +161,44 @@ fn every_request_is_done_once_with_its_times_on_either_engine() {
             assert!(record.outcome.latency.unwrap() > Nanos::ZERO);
         }
     }
+}
+
+#[test]
+fn threads_that_take_turns_on_a_busy_machine_do_every_request_once_and_in_order() {
+    let scratch = Scratch::new();
+    let (load, target) = (scratch.load(&reads(3000, 200)), scratch.target(1024));
+    let options = Options {
+        engine: EngineKind::Sync,
+        pacing: Pacing {
+            priority: Priority::Slice,
+            ..Pacing::default()
+        },
+        ..Options::default()
+    };
+    let over = AtomicBool::new(false);
+    let (summary, records) = std::thread::scope(|scope| {
+        let processors = std::thread::available_parallelism().unwrap();
+        for _ in 0..2 * processors.get() {
+            scope.spawn(|| {
+                while !over.load(Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let outcome = run(&scratch, &load, &target, &options);
+        over.store(true, Relaxed);
+        outcome.unwrap()
+    });
+    assert_eq!((summary.completed, summary.missed), (3000, 0));
+    let starts = records.iter().map(|r| r.request.start.get() / 1000);
+    assert!(starts.eq((0..3000).map(|i| i * 200)));
+    // One after the other, as with one thread.
+    let ends = records.windows(2).map(|pair| {
+        let [first, second] =
+            [pair[0], pair[1]].map(|r| r.request.start + r.outcome.delay.unwrap());
+        first + pair[0].outcome.latency.unwrap() <= second
+    });
+    assert_eq!(ends.filter(|in_order| !in_order).count(), 0);
 }
 
 #[test]

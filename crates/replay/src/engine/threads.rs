@@ -88,6 +88,12 @@ impl Engine for ThreadPool {
         "threads"
     }
 
+    /// A thread may complete the first of several before the last is submitted, and stamps that itself: no time of
+    /// submission can be between these.
+    fn together(&self, _: Nanos) -> usize {
+        1
+    }
+
     fn prepare(&mut self, slot: u32, access: Access) -> io::Result<()> {
         self.prepared.push(Task { slot, access });
         Ok(())

@@ -84,6 +84,14 @@ pub(crate) fn prepare_thread(pacing: &Pacing) -> (Priority, Vec<String>) {
     (priority, refused)
 }
 
+/// The priority that a thread would get.
+pub(crate) fn granted(pacing: &Pacing) -> Priority {
+    // One that ends at once, as the calling thread stays what it is.
+    let pacing = pacing.clone();
+    let tried = std::thread::spawn(move || prepare_thread(&pacing).0);
+    tried.join().unwrap_or(Priority::Normal)
+}
+
 /// Schedules the calling thread so.
 fn set(priority: Priority) -> io::Result<()> {
     let (policy, nice, real_time, slice) = match priority {

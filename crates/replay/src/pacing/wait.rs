@@ -103,6 +103,12 @@ impl Waiter {
         if must_learn { margin.min(half) } else { margin }
     }
 
+    /// Whether others want the processor of a thread that is not ahead of them.
+    #[inline]
+    pub(crate) fn has_rivals(&self) -> bool {
+        !self.is_ahead && self.contention.state != Contended::No
+    }
+
     /// Learns from a sleep that lasted `overslept` longer than asked for, at `now`.
     #[inline]
     pub(crate) fn learn(&mut self, overslept: Nanos, now: Nanos) {
