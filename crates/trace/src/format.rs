@@ -173,6 +173,9 @@ pub struct WriteOptions {
     pub format: Option<String>,
     /// Leave out what the format cannot hold, and count it, instead of failing.
     pub lossy: bool,
+    /// Have each flush, and the complete file, on their medium before going on: a loss of power takes nothing that
+    /// was flushed.
+    pub durable: bool,
     /// fio: the file that requests go to; else the device's name, or `target`.
     pub fio_file: Option<String>,
 }
@@ -231,8 +234,9 @@ pub trait TraceWriter: Send {
         0
     }
 
-    /// Hands all rows so far to the system, so that a crash of this program loses none of them. They are
-    /// in the file under its temporary name until it is complete.
+    /// Writes all rows so far to the file under its temporary name, so that a crash of this program loses none of
+    /// them; of a compressed file, all of them can be unpacked. With [`WriteOptions::durable`], they are on the medium
+    /// then.
     ///
     /// # Errors
     /// If the output cannot be written.

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::{Format, TraceError};
+use crate::{Format, TraceError, whole_file};
 
 mod alibaba;
 mod biosnoop;
@@ -86,6 +86,7 @@ pub(crate) const COMPRESSED: [&str; 4] = [".gz", ".zst", ".xz", ".bz2"];
 
 /// The format that the name of `path` suggests, a compression's ending left aside.
 pub(crate) fn by_name(path: &Path) -> Option<&'static dyn Format> {
+    let path = whole_file::final_name(path).unwrap_or_else(|| path.to_owned());
     // Endings are ASCII, whatever stands before them.
     let name = path.file_name()?.to_string_lossy();
     let name = COMPRESSED

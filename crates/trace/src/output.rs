@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::formats::by_format_name;
-pub use crate::whole_file::{Output, WholeFile};
+pub use crate::whole_file::{Output, WholeFile, sync_folder_of};
 use crate::{Format, Metadata, Sink, TraceError, TraceWriter, WriteOptions, formats, whole_file};
 
 /// The format that a trace called `path` will have: what its name says; blkreplay text for `-`, which people
@@ -64,7 +64,7 @@ pub fn create_with(
             writable: formats::writable(),
         });
     }
-    let output = whole_file::open(path).map_err(|source| TraceError::Io {
+    let output = whole_file::open(path, options.durable).map_err(|source| TraceError::Io {
         path: path.to_owned(),
         action: "create the trace",
         source,

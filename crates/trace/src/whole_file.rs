@@ -15,14 +15,15 @@ pub trait Output: Write + Send {
     fn close(self: Box<Self>) -> io::Result<()>;
 }
 
-/// Creates the file `path`, `-` for standard output; `.gz` and `.zst` are compressed.
-pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Output>> {
+/// Creates the file `path`, `-` for standard output; `.gz` and `.zst` are compressed. A flush writes everything so far
+/// so that it can be read (unpacked) from the file as it is then; of a `durable` file, from its medium.
+pub(crate) fn open(path: &Path, durable: bool) -> io::Result<Box<dyn Output>> {
     if path == Path::new("-") {
         // The handle of the standard library would take a closed standard output for one that takes everything.
         let itself = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         return Ok(Box::new(BufWriter::with_capacity(1 << 16, itself)));
     }
-    let file = BufWriter::with_capacity(1 << 18, WholeFile::create(path)?);
+    let file = BufWriter::with_capacity(1 << 18, WholeFile::new(path, durable)?);
     match path.extension().and_then(|e| e.to_str()) {
         Some("gz") => Ok(Box::new(flate2::write::GzEncoder::new(
             file,
@@ -74,6 +75,8 @@ pub struct WholeFile {
     name: PathBuf,
     kept: bool,
     failed: bool,
+    /// Whether what is flushed, and the name, are to survive a loss of power.
+    durable: bool,
 }
 
 impl WholeFile {
@@ -82,6 +85,10 @@ impl WholeFile {
     /// # Errors
     /// If the temporary file cannot be created.
     pub fn create(name: &Path) -> io::Result<Self> {
+        Self::new(name, false)
+    }
+
+    fn new(name: &Path, durable: bool) -> io::Result<Self> {
         // A link stays one: what it points to is replaced.
         let name = fs::canonicalize(name).unwrap_or_else(|_| name.to_owned());
         if fs::symlink_metadata(&name).is_ok_and(|m| !m.is_file()) {
@@ -96,13 +103,18 @@ impl WholeFile {
             part.push(format!(".{}-{attempt}.part", std::process::id()));
             match File::create_new(&part) {
                 Ok(file) => {
-                    return Ok(Self {
+                    let whole = Self {
                         file,
                         part: part.into(),
                         name,
                         kept: false,
                         failed: false,
-                    });
+                        durable,
+                    };
+                    if durable {
+                        sync_folder_of(&whole.part)?;
+                    }
+                    return Ok(whole);
                 }
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(e),
@@ -126,8 +138,16 @@ impl WholeFile {
     /// # Errors
     /// If it cannot be renamed.
     pub fn keep(mut self) -> io::Result<()> {
+        // What cannot be kept stays under its temporary name.
+        self.failed = true;
+        if self.durable {
+            self.file.sync_all()?;
+        }
         fs::rename(&self.part, &self.name)?;
         self.kept = true;
+        if self.durable {
+            sync_folder_of(&self.name)?;
+        }
         Ok(())
     }
 }
@@ -138,8 +158,34 @@ impl Write for WholeFile {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.file.flush()?;
+        if self.durable {
+            self.file.sync_data().inspect_err(|_| self.failed = true)?;
+        }
+        Ok(())
     }
+}
+
+/// Has the name of a file, new or changed, on its medium.
+///
+/// # Errors
+/// If the folder cannot be synced.
+pub fn sync_folder_of(file: &Path) -> io::Result<()> {
+    let folder = file.parent().filter(|p| !p.as_os_str().is_empty());
+    match File::open(folder.unwrap_or(Path::new(".")))?.sync_all() {
+        // A file system that cannot do this for folders.
+        Err(e) if e.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// The name that the file called `path` would have got when it was whole; `None` if that is no temporary name.
+pub(crate) fn final_name(path: &Path) -> Option<PathBuf> {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let name = path.file_name()?.to_str()?;
+    let (name, of) = name.strip_suffix(".part")?.rsplit_once('.')?;
+    let (process, attempt) = of.split_once('-')?;
+    (number(process) && number(attempt) && !name.is_empty()).then(|| path.with_file_name(name))
 }
 
 impl Drop for WholeFile {
@@ -169,6 +215,15 @@ mod tests {
         assert_eq!(fs::read(dir.path().join("x.txt")).unwrap(), b"new");
         assert!(WholeFile::create(Path::new("/dev/null")).is_err());
         assert!(WholeFile::create(dir.path()).is_err());
+    }
+
+    #[test]
+    fn a_temporary_name_is_recognised() {
+        let of = |name| final_name(Path::new(name));
+        assert_eq!(of("a/x.load.gz.123-0.part"), Some("a/x.load.gz".into()));
+        for other in ["x.part", "x.1-0", "x.a-0.part", ".1-0.part", "x.1-.part"] {
+            assert_eq!(of(other), None, "{other}");
+        }
     }
 
     #[test]
