@@ -19,12 +19,11 @@ pub(crate) fn print(metadata: &Metadata, quiet: bool) {
 
 /// A remark, in a line.
 pub(crate) fn of(remark: &Remark) -> String {
-    format!(
-        "{} {} (the first: {})",
-        grouped(remark.count),
-        remark.what,
-        remark.example
-    )
+    let (count, what) = (grouped(remark.count), &remark.what);
+    if remark.example.is_empty() {
+        return format!("{count} {what}");
+    }
+    format!("{count} {what} (the first: {})", remark.example)
 }
 
 /// Remarks on the trace that drove a simulation, a line each.

@@ -30,6 +30,18 @@ pub(crate) fn read_error(path: &Path, error: io::Error) -> TraceError {
     }
 }
 
+/// What is wrong with a compressed stream, and where, if that is why a read failed.
+pub(crate) fn damage_in_stream(error: &io::Error) -> Option<String> {
+    let DamagedStream {
+        method,
+        decompressed,
+        source,
+    } = error.get_ref()?.downcast_ref()?;
+    Some(format!(
+        "the {method} data are damaged or cut off after {decompressed} decompressed bytes: {source}"
+    ))
+}
+
 /// Reads up to `most` bytes ahead, and gives them again in front of the rest.
 pub(crate) fn peek(
     mut input: Box<dyn Read + Send>,

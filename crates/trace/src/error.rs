@@ -77,7 +77,7 @@ pub enum TraceError {
     },
     /// The compressed stream is broken.
     #[error("{}: the {method} data are damaged or cut off after {decompressed} decompressed bytes: {source}. \
-             Fetch the file again, or unpack what is whole with the {method} tool", path.display())]
+             Fetch the file again, or read what stands before the damage with --lenient", path.display())]
     Compression {
         /// The file.
         path: PathBuf,

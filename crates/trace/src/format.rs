@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 use iosonar_units::Nanos;
 
 use crate::whole_file::Output;
-use crate::{Batch, Metadata, TraceError};
+use crate::{Batch, CutOff, Metadata, TraceError};
 
 /// A kind of trace file.
 ///
@@ -79,6 +79,8 @@ pub struct Source {
     pub path: PathBuf,
     /// The same bytes where one can jump in them: a plain file that is not compressed.
     pub file: Option<File>,
+    /// Where the input stops early, shared with those who find out.
+    pub cut: CutOff,
 }
 
 /// Where a writer writes to.

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::{Format, TraceError, whole_file};
+use crate::{Format, Source, TraceError, whole_file};
 
 mod alibaba;
 mod biosnoop;
@@ -61,9 +61,16 @@ pub fn by_format_name(name: &str) -> Result<&'static dyn Format, TraceError> {
     })
 }
 
-/// The format of a file that begins with `head` and is called `path`.
-pub(crate) fn format_of(head: &[u8], path: &Path) -> Result<&'static dyn Format, TraceError> {
+/// The format of a source that begins with `head`.
+pub(crate) fn format_of(head: &[u8], source: &Source) -> Result<&'static dyn Format, TraceError> {
+    let path = source.path.as_path();
     if head.is_empty() {
+        // Cut off before the first row.
+        if source.cut.is_known()
+            && let Some(format) = by_name(path)
+        {
+            return Ok(format);
+        }
         return Err(TraceError::UnknownFormat {
             path: path.to_owned(),
             reason: "the file is empty".to_owned(),

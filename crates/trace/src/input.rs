@@ -10,9 +10,10 @@ use crate::decompress::{decompressed, peek, read_error};
 use crate::devices::OnlyDevices;
 use crate::formats::kernel::{open_set, set_of};
 use crate::formats::{by_format_name, format_of};
+use crate::salvage::{Salvaged, UpToDamage, check_complete};
 use crate::submitted::OnlySubmitted;
 use crate::transform::{Change, Merged, OnBackstep, Pasted, Spill, apply_all, extent_of};
-use crate::{ReadOptions, ReadProgress, SortedByStart, Source, TraceError, TraceReader};
+use crate::{CutOff, ReadOptions, ReadProgress, SortedByStart, Source, TraceError, TraceReader};
 
 /// How much of the content is looked at to find the format: more than the longest licence notice.
 const HEAD: usize = 64 * 1024;
@@ -70,7 +71,9 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn TraceRead
             .iter()
             .map(|path| Ok(opened(path, options)?.1))
             .collect();
-        open_set(sources?, options)
+        let sources = sources?;
+        let cuts = sources.iter().map(|source| source.cut.clone()).collect();
+        salvaged(open_set(sources, options), cuts, options)
     };
     Ok(if options.devices.is_empty() {
         reader
@@ -88,7 +91,7 @@ pub fn read_from(
     name: &Path,
     options: &ReadOptions,
 ) -> Result<Box<dyn TraceReader>, TraceError> {
-    let (head, source) = unpacked(input, name, None)?;
+    let (head, source) = unpacked(input, name, None, options)?;
     reader_of(&head, source, options)
 }
 
@@ -110,9 +113,23 @@ fn reader_of(
         {
             by_format_name("csv")?
         }
-        None => format_of(head, &source.path)?,
+        None => format_of(head, &source)?,
     };
-    format.reader(source, options)
+    let cuts = vec![source.cut.clone()];
+    Ok(salvaged(format.reader(source, options)?, cuts, options))
+}
+
+/// A reader that remarks where its input stops early, where that is allowed.
+fn salvaged(
+    reader: Box<dyn TraceReader>,
+    cuts: Vec<CutOff>,
+    options: &ReadOptions,
+) -> Box<dyn TraceReader> {
+    if options.lenient {
+        Box::new(Salvaged::new(reader, cuts))
+    } else {
+        reader
+    }
 }
 
 /// The first bytes of a file, unpacked, and the file as a source.
@@ -150,20 +167,31 @@ fn opened(path: &Path, options: &ReadOptions) -> Result<(Vec<u8>, Source), Trace
             progress: Arc::clone(progress),
         }),
     };
-    unpacked(raw, path, plain_file)
+    unpacked(raw, path, plain_file, options)
 }
 
 fn unpacked(
     raw: Box<dyn Read + Send>,
     path: &Path,
     plain_file: Option<File>,
+    options: &ReadOptions,
 ) -> Result<(Vec<u8>, Source), TraceError> {
-    let (packed, plain) = decompressed(raw).map_err(|e| read_error(path, e))?;
+    let cut = CutOff::default();
+    check_complete(path, options.lenient, &cut)?;
+    let (packed, mut plain) = decompressed(raw).map_err(|e| read_error(path, e))?;
+    if packed && options.lenient {
+        plain = Box::new(UpToDamage {
+            input: plain,
+            path: path.to_owned(),
+            cut: cut.clone(),
+        });
+    }
     let (head, plain) = peek(plain, HEAD).map_err(|e| read_error(path, e))?;
     let source = Source {
         input: plain,
         path: path.to_owned(),
         file: plain_file.filter(|_| !packed),
+        cut,
     };
     Ok((head, source))
 }

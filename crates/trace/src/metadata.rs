@@ -30,7 +30,7 @@ pub struct Remark {
     pub what: String,
     /// To how many.
     pub count: u64,
-    /// The first case.
+    /// The first case; empty where there are no others.
     pub example: String,
 }
 

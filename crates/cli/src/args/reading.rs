@@ -33,7 +33,7 @@ struct FormatArgs {
     /// The input's format, instead of finding it out ('iosonar formats' lists them)
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
-    /// Skip what cannot be read, and tell how much that was
+    /// Read what is whole of a damaged or cut-off file, and report what was skipped or is missing
     #[arg(long)]
     lenient: bool,
     /// Widen byte ranges that are no whole sectors (out), instead of refusing them

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Line;
 use crate::decompress::read_error;
 use crate::error::{Place, excerpt};
-use crate::{Metadata, Source, TraceError};
+use crate::{CutOff, Metadata, Source, TraceError};
 
 const BUFFER: usize = 256 * 1024;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -23,6 +23,7 @@ const LONGEST_LINE: usize = 1 << 20;
 pub(crate) struct Lines {
     input: Box<dyn Read + Send>,
     path: PathBuf,
+    cut: CutOff,
     buffer: Vec<u8>,
     from: usize,
     to: usize,
@@ -40,6 +41,7 @@ impl Lines {
         Self {
             input: source.input,
             path: source.path,
+            cut: source.cut,
             buffer: vec![0; BUFFER],
             from: 0,
             to: 0,
@@ -73,7 +75,12 @@ impl Lines {
                 return Ok(true);
             }
             if self.ended {
-                let there_is = self.to > self.from;
+                // Of an input that was cut off, the last value may be the beginning of a longer one.
+                let there_is = self.to > self.from && !self.cut.is_known();
+                if self.cut.is_known() {
+                    self.cut
+                        .note(|| format!("{}: after line {}", self.path.display(), self.number));
+                }
                 if there_is {
                     self.take(self.to, 0);
                     self.unterminated = true;

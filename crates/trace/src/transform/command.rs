@@ -8,7 +8,8 @@ use std::thread::JoinHandle;
 use crate::formats::by_format_name;
 use crate::whole_file::Output;
 use crate::{
-    Batch, Metadata, ReadOptions, Sink, Source, TraceError, TraceReader, TraceWriter, WriteOptions,
+    Batch, CutOff, Metadata, ReadOptions, Sink, Source, TraceError, TraceReader, TraceWriter,
+    WriteOptions,
 };
 
 /// What a command makes of a load.
@@ -144,6 +145,7 @@ impl TraceReader for Piped {
                 input: stdout,
                 path: format!("output of --cmd '{}'", self.command).into(),
                 file: None,
+                cut: CutOff::default(),
             };
             let reader = by_format_name("blkreplay")?.reader(source, &ReadOptions::default());
             self.output = Some(reader?);

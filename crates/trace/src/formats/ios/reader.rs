@@ -12,7 +12,7 @@ use super::frame::{self, DATA, FRAME_HEADER, INDEX, IndexEntry, METADATA};
 use crate::decompress::read_error;
 use crate::error::{Place, byte_offset};
 use crate::text::skipped;
-use crate::{Batch, Metadata, ReadOptions, Source, TraceError, TraceReader};
+use crate::{Batch, CutOff, Metadata, ReadOptions, Source, TraceError, TraceReader};
 
 pub(super) struct Reader {
     input: Box<dyn Read + Send>,
@@ -28,6 +28,9 @@ pub(super) struct Reader {
     lenient: bool,
     skip_before: u64,
     ended: bool,
+    /// Whether the index has been read: all blocks were there.
+    has_index: bool,
+    cut: CutOff,
 }
 
 impl Reader {
@@ -44,17 +47,25 @@ impl Reader {
             lenient: options.lenient,
             skip_before: 0,
             ended: false,
+            has_index: false,
+            cut: source.cut,
         };
         let mut header = [0; frame::FILE_HEADER];
         let n = reader.fill(&mut header)?;
         if n < header.len() {
-            return Err(reader.damaged(
+            let error = reader.damaged(
                 0,
                 format!(
                     "the file has {n} bytes, expected at least {}: it is cut off",
                     header.len()
                 ),
-            ));
+            );
+            if !reader.lenient {
+                return Err(error);
+            }
+            reader.ended = true;
+            reader.leave_out(&error);
+            return Ok(reader);
         }
         if header[..8] != frame::MAGIC {
             return Err(reader.damaged(
@@ -124,6 +135,10 @@ impl Reader {
 
     /// Goes on after damage.
     fn leave_out(&mut self, error: &TraceError) {
+        if self.ended && !self.has_index {
+            self.cut.note(|| error.to_string());
+            return;
+        }
         self.metadata
             .remark("blocks were damaged or cut off, and were left out", || {
                 error.to_string()
@@ -246,6 +261,7 @@ impl Reader {
 
     /// Behind the index stands the end mark, and then nothing, or another file (`cat a.ios b.ios`).
     fn behind_index(&mut self) -> Result<(), TraceError> {
+        self.has_index = true;
         let at = self.offset;
         let mut trailer = [0; frame::TRAILER];
         let n = self.fill(&mut trailer)?;
@@ -270,6 +286,8 @@ impl Reader {
                 "something stands behind the end of the trace that is no .ios file: --lenient leaves it aside"
                     .to_owned(),
             ));
+        } else {
+            self.has_index = false;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::{Building, COLUMNS, Field, LOSES, WRITTEN, device_text, texts};
 use crate::text::{Context, Line, NO_LINE_END, TAKEN_CUT, first_lines, skipped, unreadable_row};
 use crate::whole_file::Output;
 use crate::{
-    Batch, Format, Metadata, ReadOptions, Record, Sink, Source, TraceError, TraceReader,
+    Batch, CutOff, Format, Metadata, ReadOptions, Record, Sink, Source, TraceError, TraceReader,
     TraceWriter, WriteOptions,
 };
 
@@ -131,6 +131,7 @@ fn delimiter_of(line: &[u8]) -> u8 {
 struct Reader {
     csv: csv::Reader<Watched<Box<dyn std::io::Read + Send>>>,
     path: PathBuf,
+    cut: CutOff,
     fields: Vec<Option<(Field, String)>>,
     row: csv::ByteRecord,
     context: Context,
@@ -196,6 +197,7 @@ impl Reader {
         Ok(Self {
             csv,
             path,
+            cut: source.cut,
             fields,
             row: csv::ByteRecord::new(),
             context,
@@ -313,6 +315,11 @@ impl<R> Watched<R> {
         }
     }
 
+    /// Whether the input has ended without a line end.
+    fn ends_within_row(&self) -> bool {
+        self.ended && self.last != b'\n' && self.last != b'\r'
+    }
+
     /// Whether the input has ended within a quoted field.
     fn ends_quoted(&self) -> bool {
         self.ended && self.within == Within::Quoted
@@ -332,7 +339,7 @@ impl<R> Watched<R> {
         lenient: bool,
         metadata: &mut Metadata,
     ) -> Result<(), TraceError> {
-        if !self.ended || self.last == b'\n' || self.last == b'\r' {
+        if !self.ends_within_row() {
             return Ok(());
         }
         let last = row.iter().next_back().unwrap_or_default();
@@ -429,6 +436,13 @@ impl TraceReader for Reader {
         while batch.len() < Batch::ROWS {
             let more = self.csv.read_byte_record(&mut self.row);
             if !more.map_err(|e| self.read_error(e))? {
+                break;
+            }
+            // Of an input that was cut off, the last value may be the beginning of a longer one.
+            if self.cut.is_known() && self.csv.get_ref().ends_within_row() {
+                let line = self.row.position().map_or(0, csv::Position::line);
+                self.cut
+                    .note(|| format!("{}: within line {line}", self.path.display()));
                 break;
             }
             match self.record() {

@@ -1,0 +1,134 @@
+//! Reading what is left of a trace: a file that was cut off, or whose compressed stream is damaged.
+//!
+//! A replay that is killed leaves its records in a `.part` file; a copy that ran out of room, or a loss of power, leaves
+//! files that end anywhere. With [`lenient`](crate::ReadOptions::lenient), everything before that place is read, and a
+//! remark says how many records these were and where the file stops. Without it, such a file is an error.
+//!
+//! Three layers can find that the input stops early: the decompressor, the reader of the format, and the name of the
+//! file. They share a [`CutOff`].
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+use iosonar_units::Nanos;
+
+use crate::decompress::damage_in_stream;
+use crate::error::Place;
+use crate::{Batch, Metadata, Remark, TraceError, TraceReader, whole_file};
+
+/// Whether an input stops before its end, and where.
+#[derive(Clone, Debug, Default)]
+pub struct CutOff(Arc<Found>);
+
+#[derive(Debug, Default)]
+struct Found {
+    is_unfinished: AtomicBool,
+    place: OnceLock<String>,
+}
+
+impl CutOff {
+    /// Notes the place where the input stops; the first one counts.
+    pub(crate) fn note(&self, place: impl FnOnce() -> String) {
+        self.0.place.get_or_init(place);
+    }
+
+    /// Whether the input is known to stop early. A row at its end without a line end is a part of one then.
+    pub(crate) fn is_known(&self) -> bool {
+        self.0.is_unfinished.load(Relaxed) || self.0.place.get().is_some()
+    }
+}
+
+/// Refuses a file that was never completed, or notes it where that is allowed.
+pub(crate) fn check_complete(path: &Path, lenient: bool, cut: &CutOff) -> Result<(), TraceError> {
+    if whole_file::final_name(path).is_none() {
+        return Ok(());
+    }
+    if lenient {
+        cut.0.is_unfinished.store(true, Relaxed);
+        return Ok(());
+    }
+    Err(TraceError::Damaged {
+        place: Place::of(path, 0),
+        problem: "the file was not completed: the process that wrote it was killed, or is still running; --lenient \
+                  reads what is in it"
+            .to_owned(),
+    })
+}
+
+/// Bytes that end where the compressed stream is damaged or cut off.
+pub(crate) struct UpToDamage {
+    pub(crate) input: Box<dyn Read + Send>,
+    pub(crate) path: PathBuf,
+    pub(crate) cut: CutOff,
+}
+
+impl Read for UpToDamage {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let outcome = self.input.read(buffer);
+        let Some(damage) = outcome.as_ref().err().and_then(damage_in_stream) else {
+            return outcome;
+        };
+        self.cut
+            .note(|| format!("{}: {damage}", self.path.display()));
+        Ok(0)
+    }
+}
+
+/// Counts the records of a reader, and adds to its remarks where the input stops early.
+pub(crate) struct Salvaged {
+    inner: Box<dyn TraceReader>,
+    cuts: Vec<CutOff>,
+    records: u64,
+    /// At the end of an input that stops early: what is known of the trace, with a remark on that.
+    at_end: Option<Metadata>,
+}
+
+impl Salvaged {
+    pub(crate) fn new(inner: Box<dyn TraceReader>, cuts: Vec<CutOff>) -> Self {
+        Self {
+            inner,
+            cuts,
+            records: 0,
+            at_end: None,
+        }
+    }
+}
+
+impl TraceReader for Salvaged {
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+        let n = self.inner.next_batch(batch)?;
+        self.records += n as u64;
+        if n == 0
+            && self.at_end.is_none()
+            && let Some(cut) = self.cuts.iter().find(|cut| cut.is_known())
+        {
+            let what = match cut.0.place.get() {
+                Some(place) => format!("{SALVAGED}: {place}"),
+                None => SALVAGED.to_owned(),
+            };
+            let mut metadata = self.inner.metadata().clone();
+            metadata.remarks.push(Remark {
+                what,
+                count: self.records,
+                example: String::new(),
+            });
+            self.at_end = Some(metadata);
+        }
+        Ok(n)
+    }
+
+    fn metadata(&self) -> &Metadata {
+        self.at_end
+            .as_ref()
+            .unwrap_or_else(|| self.inner.metadata())
+    }
+
+    fn skip_before(&mut self, start: Nanos) -> Result<(), TraceError> {
+        self.inner.skip_before(start)
+    }
+}
+
+const SALVAGED: &str =
+    "records were read from a file that stops early, and what followed is missing";

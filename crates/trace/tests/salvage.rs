@@ -1,0 +1,188 @@
+//! What can be read of a file that stops early: everything before that place, and nothing that was not written.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{Row, all_of};
+use iosonar_trace::{
+    Batch, Metadata, Outcome, ReadOptions, Record, Request, TraceError, WriteOptions, input, output,
+};
+use iosonar_units::{Nanos, Sector, Sectors};
+
+/// Every form in which a replay writes its records.
+const FORMS: [&str; 12] = [
+    "ios",
+    "load",
+    "csv",
+    "jsonl",
+    "ios.gz",
+    "load.gz",
+    "csv.gz",
+    "jsonl.gz",
+    "ios.zst",
+    "load.zst",
+    "csv.zst",
+    "jsonl.zst",
+];
+
+/// Rows whose numbers have many digits, so that a part of one is another number.
+fn rows(n: u64) -> Vec<Row> {
+    let row = |i: u64| Row {
+        record: Record {
+            request: Request {
+                start: Nanos::new(i * 1_234_567),
+                sector: Sector::new(i * 7_919_113 % 1_000_000_007),
+                sectors: Sectors::new(8 + (i % 13) as u32),
+                ..Request::default()
+            },
+            outcome: Outcome {
+                delay: Some(Nanos::new(i * 7_919 % 100_003)),
+                latency: Some(Nanos::new(100_000 + i * 104_729 % 1_299_709)),
+                ..Outcome::default()
+            },
+        },
+        think: None,
+    };
+    (0..n).map(row).collect()
+}
+
+fn batch(rows: &[Row]) -> Batch {
+    let mut batch = Batch::default();
+    rows.iter().for_each(|row| batch.push(&row.record));
+    batch
+}
+
+fn records(rows: &[Row]) -> Vec<Record> {
+    rows.iter().map(|row| row.record).collect()
+}
+
+/// What can be read leniently, and the remarks on it, or the error.
+fn salvaged(path: &Path) -> Result<(Vec<Record>, String), TraceError> {
+    let lenient = ReadOptions {
+        lenient: true,
+        ..ReadOptions::default()
+    };
+    let mut reader = input::open_with(path, &lenient)?;
+    let rows = all_of(&mut *reader)?;
+    let remarks = reader.metadata().remarks.iter();
+    let remarks: Vec<String> = remarks.map(|r| format!("{} {}", r.count, r.what)).collect();
+    Ok((records(&rows), remarks.join("\n")))
+}
+
+fn refusal(path: &Path) -> String {
+    let read = input::open(path).and_then(|mut reader| all_of(&mut *reader));
+    read.unwrap_err().to_string()
+}
+
+/// The only file in a folder.
+fn only_file(folder: &Path) -> PathBuf {
+    let mut files = fs::read_dir(folder).unwrap().flatten();
+    files.next().expect("a file").path()
+}
+
+#[test]
+fn what_was_flushed_can_be_read_from_the_file_as_it_is_then() {
+    let rows = rows(20_000);
+    for form in FORMS {
+        for durable in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let options = WriteOptions {
+                durable,
+                ..WriteOptions::default()
+            };
+            let name = folder.path().join(format!("x.{form}"));
+            let mut writer = output::create_with(&name, &Metadata::default(), &options).unwrap();
+            writer.flush().unwrap();
+            let part = only_file(folder.path());
+            assert_eq!(salvaged(&part).unwrap().0, [], "{form}");
+            for (from, to) in [(0, 1), (1, 5_000), (5_000, 12_345)] {
+                for chunk in rows[from..to].chunks(Batch::ROWS) {
+                    writer.write(&batch(chunk)).unwrap();
+                }
+                writer.flush().unwrap();
+                let (read, remarks) = salvaged(&part).unwrap();
+                assert!(read == records(&rows[..to]), "{form}: {}", read.len());
+                let says = format!("{to} records were read from a file that stops early");
+                assert!(remarks.starts_with(&says), "{form}: {remarks}");
+                let message = refusal(&part);
+                assert!(message.contains("--lenient"), "{form}: {message}");
+            }
+            // Not flushed: as after a kill, it stays.
+            writer.write(&batch(&rows[12_345..12_400])).unwrap();
+            assert!(salvaged(&part).unwrap().0.len() >= 12_345, "{form}");
+            writer.finish().unwrap();
+            assert_eq!(salvaged(&name).unwrap().1, "", "{form}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_off_anywhere_gives_the_rows_before_and_no_others() {
+    let rows = rows(3_000);
+    let wanted = records(&rows);
+    for form in FORMS {
+        let folder = tempfile::tempdir().unwrap();
+        let name = folder.path().join(format!("x.{form}"));
+        let mut writer = output::create(&name, &Metadata::default()).unwrap();
+        for piece in rows.chunks(500) {
+            writer.write(&batch(piece)).unwrap();
+            writer.flush().unwrap();
+        }
+        writer.finish().unwrap();
+        let whole = fs::read(&name).unwrap();
+        let part = folder.path().join(format!("x.{form}.1-0.part"));
+        let mut most = 0;
+        for i in 1..60 {
+            let length = whole.len() * i / 60 + i % 3;
+            fs::write(&part, &whole[..length]).unwrap();
+            let (read, remarks) = match salvaged(&part) {
+                Ok(read) => read,
+                // Of CSV, nothing is known without the header.
+                Err(e) => {
+                    let is_headless = form.starts_with("csv") && most == 0;
+                    assert!(is_headless, "{form} cut off at {length}: {e}");
+                    continue;
+                }
+            };
+            assert!(wanted.starts_with(&read), "{form} cut off at {length}");
+            let says = format!(
+                "{} records were read from a file that stops early",
+                read.len()
+            );
+            assert!(remarks.contains(&says), "{form}: {remarks}");
+            assert!(read.len() >= most, "{form}: {most}, then {}", read.len());
+            most = read.len();
+        }
+        // All but the last of six flushes.
+        assert!(most >= 2_400, "{form}: {most}");
+    }
+}
+
+#[test]
+fn a_damaged_stream_is_refused_with_the_way_out_and_read_up_to_the_damage() {
+    let rows = rows(50_000);
+    for form in ["load.gz", "load.zst", "ios.gz"] {
+        let folder = tempfile::tempdir().unwrap();
+        let name = folder.path().join(format!("x.{form}"));
+        let mut writer = output::create(&name, &Metadata::default()).unwrap();
+        for piece in rows.chunks(Batch::ROWS) {
+            writer.write(&batch(piece)).unwrap();
+        }
+        writer.finish().unwrap();
+        let whole = fs::read(&name).unwrap();
+        fs::write(&name, &whole[..whole.len() - 100]).unwrap();
+        let message = refusal(&name);
+        assert!(
+            message.contains("cut off after") && message.contains("--lenient"),
+            "{message}"
+        );
+        let (read, remarks) = salvaged(&name).unwrap();
+        assert!(records(&rows).starts_with(&read), "{form}");
+        assert!(
+            remarks.contains("cut off after") && !remarks.contains("Fetch"),
+            "{remarks}"
+        );
+    }
+}
