@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use iosonar_stats::Distribution;
 use iosonar_trace::{Batch, Op, Record, Status, TraceError, TraceWriter};
 use iosonar_units::Nanos;
@@ -55,6 +55,13 @@ pub(crate) struct Collector {
 const BATCHES_BEHIND: usize = 64;
 /// Where several threads' records are merged, all wait for the slowest of them.
 const LONGEST_WAIT_OF_SEVERAL: Nanos = Nanos::from_millis(50);
+/// Records wait for others in the session this long at most. Together with [`FLUSH_INTERVAL`] it is less than a
+/// second: a kill loses no more.
+const LONGEST_WAIT: Nanos = Nanos::from_millis(200);
+/// Records wait in the collector for a flush of the file this long at most.
+const FLUSH_INTERVAL: Duration = Duration::from_millis(700);
+/// The second flush comes this long after the first; intervals double from there.
+const FIRST_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A collector, and an end for each of the threads; `zero` is the load's time that is time zero of the replay.
 pub(crate) fn results(threads: usize, zero: Nanos) -> (Collector, Vec<Records>) {
@@ -62,10 +69,9 @@ pub(crate) fn results(threads: usize, zero: Nanos) -> (Collector, Vec<Records>) 
     let (to_sessions, empty) = bounded(BATCHES_BEHIND * threads);
     let records = |thread| Records {
         thread,
-        longest_wait: if threads == 1 {
-            Nanos::SECOND
-        } else {
-            LONGEST_WAIT_OF_SEVERAL
+        longest_wait: match threads {
+            1 => LONGEST_WAIT,
+            _ => LONGEST_WAIT_OF_SEVERAL,
         },
         zero,
         batch: Batch::default(),
@@ -97,7 +103,7 @@ impl Records {
         self.at_leisure = true;
     }
 
-    /// Sends what has waited for long: whoever looks on should see it, and a crash lose little.
+    /// Sends what has waited for long to the collector: the live view shows it, and a kill loses little.
     #[inline]
     pub(crate) fn tick(&mut self, now: Nanos) {
         if now.saturating_sub(self.handed_over) >= self.longest_wait {
@@ -326,6 +332,69 @@ impl Counts {
     }
 }
 
+/// The file of records: what was written is flushed by time, first at once, then at growing intervals.
+struct Output {
+    writer: Option<Box<dyn TraceWriter>>,
+    outcome: Result<(), TraceError>,
+    /// When the next flush is due, if something was written since the last.
+    due: Option<Instant>,
+    /// The earliest time of the next flush.
+    next: Instant,
+    interval: Duration,
+}
+
+impl Output {
+    fn new(writer: Option<Box<dyn TraceWriter>>) -> Self {
+        Self {
+            writer,
+            outcome: Ok(()),
+            due: None,
+            next: Instant::now(),
+            interval: FIRST_INTERVAL,
+        }
+    }
+
+    fn write(&mut self, batch: &Batch) {
+        if let Some(writer) = &mut self.writer
+            && !batch.is_empty()
+        {
+            let outcome = writer.write(batch);
+            self.check(outcome);
+            self.due = self.writer.is_some().then_some(self.next);
+        }
+    }
+
+    fn flush_if_due(&mut self) {
+        if self.due.is_none_or(|due| due > Instant::now()) {
+            return;
+        }
+        self.due = None;
+        if let Some(writer) = &mut self.writer {
+            let outcome = writer.flush();
+            self.check(outcome);
+        }
+        // From its end on: a disk that takes long for a flush is not kept busy with flushes.
+        self.next = Instant::now() + self.interval;
+        self.interval = FLUSH_INTERVAL.min(2 * self.interval);
+    }
+
+    /// After a failure nothing more is written: the file stays under its temporary name.
+    fn check(&mut self, outcome: Result<(), TraceError>) {
+        if outcome.is_err() {
+            self.outcome = outcome;
+            self.writer = None;
+        }
+    }
+
+    /// Completes the file if it is worth one.
+    fn end(self, is_worth_it: bool) -> Result<(), TraceError> {
+        match self.writer {
+            Some(writer) if is_worth_it => writer.finish(),
+            _ => self.outcome,
+        }
+    }
+}
+
 impl Collector {
     /// Counts and writes until the session is done. What cannot be written is counted all the same.
     pub(crate) fn run(
@@ -339,9 +408,7 @@ impl Collector {
             measured_from,
             live: Live::default(),
             progress,
-            writer,
-            written: Instant::now(),
-            outcome: Ok(()),
+            output: Output::new(writer),
         };
         let mut ended = false;
         let mut merge = (self.threads > 1).then(|| Merge::new(self.threads));
@@ -363,7 +430,19 @@ impl Collector {
             );
             sink.take(&mut merged);
         };
-        for Message { thread, content } in self.full {
+        loop {
+            let message = match sink.output.due {
+                None => self.full.recv().map_err(RecvTimeoutError::from),
+                Some(due) => self.full.recv_deadline(due),
+            };
+            let Message { thread, content } = match message {
+                Ok(message) => message,
+                Err(RecvTimeoutError::Timeout) => {
+                    sink.output.flush_if_due();
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
             match (content, &mut merge) {
                 (Content::Records { mut batch, .. }, None) => {
                     sink.take(&mut batch);
@@ -384,12 +463,7 @@ impl Collector {
             (0..self.threads).for_each(|thread| merge.end(thread));
             drain(&mut merge, &mut sink);
         }
-        if let Some(writer) = sink.writer
-            && ended
-        {
-            sink.outcome = writer.finish();
-        }
-        (sink.counts, sink.outcome)
+        (sink.counts, sink.output.end(ended))
     }
 }
 
@@ -399,9 +473,7 @@ struct Sink<'a> {
     measured_from: Nanos,
     live: Live,
     progress: &'a Progress,
-    writer: Option<Box<dyn TraceWriter>>,
-    written: Instant,
-    outcome: Result<(), TraceError>,
+    output: Output,
 }
 
 impl Sink<'_> {
@@ -415,21 +487,8 @@ impl Sink<'_> {
             self.live.add(&record);
         }
         self.live.tell(self.progress);
-        if let Some(writing) = &mut self.writer
-            && let Err(e) = writing.write(batch)
-        {
-            self.outcome = Err(e);
-            self.writer = None;
-        }
-        if self.written.elapsed() >= Duration::from_secs(1)
-            && let Some(writing) = &mut self.writer
-        {
-            self.written = Instant::now();
-            if let Err(e) = writing.flush() {
-                self.outcome = Err(e);
-                self.writer = None;
-            }
-        }
+        self.output.write(batch);
+        self.output.flush_if_due();
         batch.clear();
     }
 }

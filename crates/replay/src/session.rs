@@ -355,6 +355,7 @@ impl<'s, 'a> Session<'s, 'a> {
             engine.wait(LONGEST_SLEEP).map_err(Failure::Engine)?;
             engine.reap(&mut self.done);
             self.complete(engine)?;
+            self.records.tick(self.clock.now());
         }
         Ok(())
     }

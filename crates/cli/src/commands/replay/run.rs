@@ -158,7 +158,9 @@ fn records_to(
     plan: &Plan,
     out_from: Option<Nanos>,
 ) -> Result<Box<dyn TraceWriter>, TraceError> {
-    let writer = output::create(path, &provenance(plan)?)?;
+    let mut writer = output::create(path, &provenance(plan)?)?;
+    // From now on a kill leaves a file that can be read.
+    writer.flush()?;
     Ok(match (out_from, plan.loads.first()) {
         (Some(to), Some(load)) => Box::new(Shifted {
             writer,

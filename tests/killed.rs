@@ -1,0 +1,160 @@
+//! Replays that are killed (SIGKILL): what can be read of their records.
+
+mod scratch;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use scratch::{Scratch, err, iosonar, out};
+
+/// Every form in which a replay writes its records.
+const FORMS: [&str; 11] = [
+    "ios",
+    "load",
+    "csv",
+    "tsv",
+    "jsonl",
+    "iolog",
+    "ios.gz",
+    "load.gz",
+    "load.zst",
+    "csv.gz",
+    "jsonl.zst",
+];
+
+/// Reads at a constant rate.
+fn load(scratch: &Scratch, rate: u64, seconds: u64) -> PathBuf {
+    let rows: String = (0..rate * seconds)
+        .map(|i| {
+            let start = i as f64 / rate as f64;
+            format!("{start:.6} ; {} ; 8 ; R\n", i * 7919 % 2048 * 8)
+        })
+        .collect();
+    scratch.file("load.load", rows)
+}
+
+/// A replay without a device, which sleeps until its requests are due: several do not disturb each other.
+fn start(load: &Path, out: &Path) -> Child {
+    Command::new(assert_cmd::cargo::cargo_bin!("iosonar"))
+        .args(["replay", "-q", "--engine", "simulate", "--pacing", "sleep"])
+        .arg("-o")
+        .args([out, load])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn kill(child: &mut Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// The file under its temporary name, in a folder that holds nothing else.
+fn part_in(folder: &Path) -> Option<PathBuf> {
+    let mut files = fs::read_dir(folder).unwrap().flatten();
+    files.next().map(|file| file.path())
+}
+
+/// Waits for `what`, some seconds at most.
+fn wait_for<T>(what: &str, mut is: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = is() {
+            return found;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// How many records are read of a file that was left behind. Without --lenient it is refused, with the way out.
+fn salvaged(part: &Path) -> u64 {
+    let strict = iosonar().arg("info").arg(part).output().unwrap();
+    assert_eq!(strict.status.code(), Some(1), "{}", part.display());
+    assert!(err(&strict).contains("--lenient"), "{}", err(&strict));
+    let lenient = iosonar()
+        .args(["info", "--lenient", "--json"])
+        .arg(part)
+        .output()
+        .unwrap();
+    assert_eq!(lenient.status.code(), Some(0), "{}", err(&lenient));
+    let json: serde_json::Value = serde_json::from_str(&out(&lenient)).unwrap();
+    let trace = &json["traces"][0];
+    let remark = trace["remarks"][0]["what"].as_str().unwrap();
+    assert!(
+        remark.starts_with("records were read from a file that stops early"),
+        "{remark}"
+    );
+    trace["records"].as_u64().unwrap()
+}
+
+/// Replays into each form, all at once; each is killed this long after its file has appeared. How many records
+/// are read of each.
+fn records_left(rate: u64, after: Duration) -> Vec<(&'static str, u64)> {
+    let scratch = Scratch::new();
+    let load = load(&scratch, rate, 30);
+    let mut replays: Vec<_> = FORMS
+        .iter()
+        .map(|form| {
+            let folder = scratch.path(form);
+            fs::create_dir(&folder).unwrap();
+            let child = start(&load, &folder.join(format!("out.{form}")));
+            (*form, folder, child)
+        })
+        .collect();
+    for (form, folder, _) in &replays {
+        wait_for(form, || part_in(folder));
+    }
+    std::thread::sleep(after);
+    for (.., child) in &mut replays {
+        kill(child);
+    }
+    let left = |(form, folder, _): &(&'static str, PathBuf, Child)| {
+        (*form, salvaged(&part_in(folder).unwrap()))
+    };
+    replays.iter().map(left).collect()
+}
+
+#[test]
+fn a_replay_that_is_killed_at_once_leaves_a_file_that_can_be_read() {
+    records_left(1000, Duration::from_millis(300));
+}
+
+#[test]
+fn a_replay_that_is_killed_loses_no_more_than_a_second_of_its_records() {
+    // 200 ms to read ahead, a second that may be lost, and the rest for a busy machine.
+    for (form, records) in records_left(1000, Duration::from_millis(2500)) {
+        assert!(records >= 500, "{form}: {records} records");
+    }
+}
+
+#[test]
+fn of_a_load_with_few_requests_no_more_than_a_second_is_lost_either() {
+    for (form, records) in records_left(5, Duration::from_millis(2500)) {
+        assert!(records >= 3, "{form}: {records} records");
+    }
+}
+
+#[test]
+fn a_file_that_was_cut_off_on_its_way_is_read_up_to_there() {
+    let scratch = Scratch::new();
+    let load = load(&scratch, 2000, 1);
+    for form in ["ios", "load.gz", "load.zst"] {
+        let whole = scratch.path(&format!("out.{form}"));
+        // Late on a busy machine, but whole.
+        let ended = start(&load, &whole).wait().unwrap().code();
+        assert!(matches!(ended, Some(0 | 3)), "{form}: {ended:?}");
+        let bytes = fs::read(&whole).unwrap();
+        let cut = scratch.file(&format!("cut.{form}"), &bytes[..bytes.len() - 20]);
+        assert!(salvaged(&cut) >= 500, "{form}");
+        // It can be used as a load, too.
+        let converted = iosonar()
+            .args(["convert", "--lenient", "--sort", "-o"])
+            .args([&scratch.path("again.load"), &cut])
+            .output()
+            .unwrap();
+        assert_eq!(converted.status.code(), Some(0), "{}", err(&converted));
+    }
+}
