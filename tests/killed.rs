@@ -1,4 +1,5 @@
-//! Replays that are killed (SIGKILL): what can be read of their records.
+//! Replays that are killed (SIGKILL), or lose their power: what can be read of their records, and what they leave
+//! behind on the device. Where there is no strace, a test says so and skips.
 
 mod scratch;
 
@@ -157,4 +158,81 @@ fn a_file_that_was_cut_off_on_its_way_is_read_up_to_there() {
             .unwrap();
         assert_eq!(converted.status.code(), Some(0), "{}", err(&converted));
     }
+}
+
+/// The calls of a replay that sync, rename and open, one a line; `None` without strace.
+fn calls_of(scratch: &Scratch, options: &[&str]) -> Option<String> {
+    let calls = scratch.path("calls.txt");
+    let traced = Command::new("strace")
+        .args(["-f", "-y", "-qq", "-e"])
+        .arg("trace=fsync,fdatasync,rename,renameat,renameat2")
+        .arg("-o")
+        .arg(&calls)
+        .arg(assert_cmd::cargo::cargo_bin!("iosonar"))
+        .args(["replay", "-q", "--engine", "simulate", "--pacing", "sleep"])
+        .args(options)
+        .arg("-o")
+        .arg(scratch.path("out.load.gz"))
+        .arg(load(scratch, 200, 2))
+        .output();
+    match traced {
+        Ok(traced) if calls.exists() => {
+            assert!(
+                matches!(traced.status.code(), Some(0 | 3)),
+                "{}",
+                err(&traced)
+            );
+            Some(fs::read_to_string(&calls).unwrap())
+        }
+        _ => {
+            eprintln!("skipped: strace cannot be run here");
+            None
+        }
+    }
+}
+
+#[test]
+fn durable_records_are_synced_once_per_second_with_their_names() {
+    let scratch = Scratch::new();
+    let Some(calls) = calls_of(&scratch, &["--durable"]) else {
+        return;
+    };
+    let folder = fs::canonicalize(scratch.path(".")).unwrap();
+    let is_of_folder = |line: &&str| line.contains(&format!("<{}>", folder.display()));
+    let is_of_records = |line: &&str| line.contains("fdatasync") && line.contains("out.load.gz.");
+    let of_folder: Vec<usize> = calls
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| is_of_folder(line))
+        .map(|(i, _)| i)
+        .collect();
+    let renamed = calls.lines().position(|l| l.contains("rename"));
+    let renamed = renamed.unwrap_or_else(|| panic!("no rename: {calls}"));
+    // When it was created, and when it got its name.
+    assert!(
+        of_folder.iter().any(|&i| i < renamed) && of_folder.iter().any(|&i| i > renamed),
+        "{calls}"
+    );
+    let syncs = calls.lines().filter(is_of_records).count();
+    assert!(syncs >= 3, "{calls}");
+    let completed = calls
+        .lines()
+        .take(renamed)
+        .any(|l| l.contains("fsync") && l.contains("out.load.gz."));
+    assert!(completed, "{calls}");
+}
+
+#[test]
+fn records_are_not_synced_unless_that_is_wanted() {
+    let scratch = Scratch::new();
+    if let Some(calls) = calls_of(&scratch, &[]) {
+        assert!(!calls.contains("sync("), "{calls}");
+    }
+    let refused = iosonar()
+        .args(["replay", "--durable", "-o", "-", "--engine", "dry"])
+        .arg(scratch.path("load.load"))
+        .output()
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(err(&refused).contains("--durable"), "{}", err(&refused));
 }

@@ -38,6 +38,9 @@ pub(crate) struct Replay {
     /// Write every request with its delay and latency as a trace
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
+    /// Sync the records to their medium once per second, for a loss of power [implied by --durable-tables]
+    #[arg(long, requires = "out")]
+    pub(crate) durable: bool,
     /// The start of the window in the output's times [default: as in the load]
     #[arg(long, value_name = "TIME", requires = "out")]
     pub(crate) out_from: Option<Nanos>,
@@ -259,6 +262,11 @@ pub(crate) enum PacingName {
 pub(crate) struct Processors(Vec<usize>);
 
 impl Replay {
+    /// Whether the records are to survive a loss of power.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.durable || self.verify.durable_tables
+    }
+
     /// What the replay crate is told.
     pub(crate) fn options(&self) -> Options {
         let (targets, verify, engine) = (&self.targets, &self.verify, &self.engine);

@@ -406,6 +406,7 @@ fn replay_on_scratch(
         out_from: None,
         quiet,
         watch: false,
+        durable: false,
     };
     let summary = carry_out(&Plan::new(vec![load], vec![target], options), &results)?;
     drop(removed);

@@ -35,6 +35,11 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
                 "--self-check: writes beside the records, which go to no file",
             ));
         }
+        if args.durable && out.as_os_str() == "-" {
+            return Err(usage(
+                "--durable: syncs the file of the records, and standard output is none: name a file with -o",
+            ));
+        }
         if !args.self_check && !args.quiet && account.exists() {
             warn(&format!(
                 "{} is of an earlier replay, and pictures of these records would show it: remove it",
@@ -72,6 +77,7 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
         out_from: args.out_from,
         quiet: args.quiet,
         watch: args.watch,
+        durable: args.is_durable(),
     };
     signals::watch()?;
     // Put back however the replay ends.

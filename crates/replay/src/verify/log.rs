@@ -28,6 +28,7 @@ use std::path::Path;
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Sender, bounded};
+use iosonar_trace::output::sync_folder_of;
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Sector, Sectors};
 
@@ -78,6 +79,7 @@ impl TableLog {
         seal(&mut header);
         file.write_all(&header)?;
         file.sync_all()?;
+        sync_folder_of(path)?;
         let (pieces, waiting) = bounded::<Piece>(PIECES_BEHIND);
         let thread = std::thread::Builder::new()
             .name("table-log".to_owned())

@@ -225,6 +225,7 @@ impl Tries<'_> {
             out_from: None,
             quiet: true,
             watch: false,
+            durable: false,
         };
         let summary = carry_out(&plan, &results)?;
         let wanted =

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use iosonar_replay::{Beyond, Progress, Stop, Summary, Target, replay};
 use iosonar_report::{FAKE_NOTICE, WARNING_NOTICE, grouped};
 use iosonar_trace::transform::beginning;
-use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, input, output};
+use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, WriteOptions, input, output};
 use iosonar_units::Nanos;
 
 use super::Plan;
@@ -25,13 +25,15 @@ pub(crate) struct Results<'a> {
     pub(crate) quiet: bool,
     /// Whether the sonar diagram is drawn while it runs.
     pub(crate) watch: bool,
+    /// Whether records are to survive a loss of power.
+    pub(crate) durable: bool,
 }
 
 /// Replays as planned, with a live view, and ends early at a signal.
 pub(crate) fn carry_out(plan: &Plan, results: &Results<'_>) -> anyhow::Result<Summary> {
     let records = results
         .out
-        .map(|path| records_to(path, plan, results.out_from))
+        .map(|path| records_to(path, plan, results))
         .transpose()?;
     let screen = results
         .watch
@@ -156,12 +158,16 @@ fn final_pass(summary: &mut Summary, targets: &[Target], quiet: bool) -> anyhow:
 fn records_to(
     path: &Path,
     plan: &Plan,
-    out_from: Option<Nanos>,
+    results: &Results<'_>,
 ) -> Result<Box<dyn TraceWriter>, TraceError> {
-    let mut writer = output::create(path, &provenance(plan)?)?;
+    let options = WriteOptions {
+        durable: results.durable,
+        ..WriteOptions::default()
+    };
+    let mut writer = output::create_with(path, &provenance(plan)?, &options)?;
     // From now on a kill leaves a file that can be read.
     writer.flush()?;
-    Ok(match (out_from, plan.loads.first()) {
+    Ok(match (results.out_from, plan.loads.first()) {
         (Some(to), Some(load)) => Box::new(Shifted {
             writer,
             from: beginning(&load.reading.changes),
