@@ -1,14 +1,15 @@
 //! Replays that are killed (SIGKILL), or lose their power: what can be read of their records, and what they leave
-//! behind on the device. Where there is no strace, a test says so and skips.
+//! behind on the device. Where there is no root, no loop device or no strace, a test says so and skips.
 
 mod scratch;
 
 use std::fs;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use scratch::{Scratch, err, iosonar, out};
+use scratch::{Loop, Scratch, err, iosonar, out};
 
 /// Every form in which a replay writes its records.
 const FORMS: [&str; 11] = [
@@ -235,4 +236,72 @@ fn records_are_not_synced_unless_that_is_wanted() {
         .unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(err(&refused).contains("--durable"), "{}", err(&refused));
+}
+
+/// A loop device over a file without holes.
+fn device(scratch: &Scratch) -> Option<Loop> {
+    let device = Loop::over(&scratch.file("disk.img", vec![1; 8 << 20]));
+    if device.is_none() {
+        eprintln!("skipped: no loop device can be set up here");
+    }
+    device
+}
+
+/// Opens a device exclusively, as the ring of a killed process does, for some time.
+fn held(device: &Path, time: Duration) -> std::thread::JoinHandle<()> {
+    const EXCLUSIVE: i32 = 0o200;
+    let mut options = fs::File::options();
+    options.read(true).custom_flags(EXCLUSIVE);
+    let holder = options.open(device).unwrap();
+    std::thread::spawn(move || {
+        std::thread::sleep(time);
+        drop(holder);
+    })
+}
+
+#[test]
+fn a_device_that_is_held_for_a_moment_is_waited_for() {
+    let scratch = Scratch::new();
+    let Some(device) = device(&scratch) else {
+        return;
+    };
+    let load = scratch.file(
+        "x.load",
+        "0.000 ; 0 ; 8 ; W\n0.001 ; 8 ; 8 ; W\n0.002 ; 0 ; 0 ; F\n",
+    );
+    let (target, tables) = (device.0.to_str().unwrap(), scratch.path("tables"));
+    let holder = held(&device.0, Duration::from_millis(700));
+    let replayed = iosonar()
+        .args(["replay", "--write", "--destroy", target, "--target", target])
+        .arg("--keep-tables")
+        .args([&tables, &load])
+        .output()
+        .unwrap();
+    holder.join().unwrap();
+    assert!(
+        matches!(replayed.status.code(), Some(0 | 3)),
+        "{}",
+        err(&replayed)
+    );
+    let waits = "is opened exclusively by another process: waiting up to 5 s";
+    assert_eq!(
+        err(&replayed).matches(waits).count(),
+        1,
+        "{}",
+        err(&replayed)
+    );
+    let holder = held(&device.0, Duration::from_millis(700));
+    let verified = iosonar()
+        .args(["verify", "--after-crash", "--target", target])
+        .arg(&tables)
+        .output()
+        .unwrap();
+    holder.join().unwrap();
+    assert_eq!(verified.status.code(), Some(0), "{}", err(&verified));
+    assert_eq!(
+        err(&verified).matches(waits).count(),
+        1,
+        "{}",
+        err(&verified)
+    );
 }

@@ -18,6 +18,7 @@ mod requests;
 mod signals;
 mod stdout;
 mod table;
+mod target;
 mod terminal;
 
 use std::ffi::OsString;

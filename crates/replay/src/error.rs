@@ -10,6 +10,15 @@ pub enum ReplayError {
     /// What was asked for is not safe, or does not go together. Nothing was started.
     #[error("refused: {0}")]
     Refused(String),
+    /// Another process holds the target, perhaps only for a moment: a ring that its process has left behind does.
+    #[error(
+        "refused: {} is in use: another process has opened it exclusively; end that process, or take another target",
+        path.display()
+    )]
+    Busy {
+        /// The target.
+        path: PathBuf,
+    },
     /// The load is damaged, or holds requests that the target cannot do.
     #[error(transparent)]
     Trace(#[from] TraceError),
@@ -43,7 +52,7 @@ fn listed(targets: &[PathBuf]) -> String {
 impl ReplayError {
     /// Whether the replay was refused before it touched anything.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Refused(_))
+        matches!(self, Self::Refused(_) | Self::Busy { .. })
     }
 }
 

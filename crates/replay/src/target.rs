@@ -31,7 +31,8 @@ impl Target {
     ///
     /// # Errors
     /// [`ReplayError::Refused`] if it must not be used as `intent` says or cannot be without the
-    /// page cache, [`ReplayError::Io`] if it cannot be opened.
+    /// page cache, [`ReplayError::Busy`] if another process has opened it exclusively,
+    /// [`ReplayError::Io`] if it cannot be opened.
     pub fn open(path: &Path, intent: &Intent, host: &Host) -> Result<Self, ReplayError> {
         let io_error = |action| {
             move |source| ReplayError::Io {
@@ -75,10 +76,9 @@ impl Target {
         let mut file = match opened {
             Ok(file) => file,
             Err(e) if is_device && e.raw_os_error() == Some(16) => {
-                return Err(ReplayError::Refused(format!(
-                    "{} is in use: somebody has opened it exclusively",
-                    path.display()
-                )));
+                return Err(ReplayError::Busy {
+                    path: path.to_owned(),
+                });
             }
             Err(e) if !intent.buffered && e.raw_os_error() == Some(22) => {
                 return Err(ReplayError::Refused(format!(

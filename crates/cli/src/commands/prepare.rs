@@ -1,7 +1,7 @@
 //! `iosonar prepare`: fill a target with data, or read it once.
 
 use iosonar_replay::safety::Host;
-use iosonar_replay::{Intent, Target, fill, slurp};
+use iosonar_replay::{Intent, fill, slurp};
 use iosonar_units::Bytes;
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::args::Prepare;
 use crate::exit::{Ending, Usage, note, print};
 use crate::json::Output;
 use crate::progress::bar;
-use crate::signals;
+use crate::{signals, target};
 
 pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
     let fills = args.what == "fill";
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
         destroy: args.destroy.clone(),
         buffered: args.no_direct,
     };
-    let target = Target::open(&args.target, &intent, &Host::default())?;
+    let target = target::open(&args.target, &intent, &Host::default(), args.quiet)?;
     signals::watch()?;
     if !args.quiet {
         note(&format!(

@@ -1,10 +1,10 @@
 //! `iosonar verify`: what a replay wrote, read again from the tables that it kept.
 
+use iosonar_replay::Intent;
 use iosonar_replay::safety::Host;
 use iosonar_replay::verify::{
     Expect, Findings, KeptTables, Survival, Tables, check_again, read_log,
 };
-use iosonar_replay::{Intent, Target};
 use iosonar_report::grouped;
 use iosonar_units::SECTOR_BYTES;
 use serde_json::json;
@@ -14,7 +14,7 @@ use crate::args::Verify;
 use crate::exit::{Ending, Usage, note, print};
 use crate::json::Output;
 use crate::progress::verifying;
-use crate::signals;
+use crate::{signals, target};
 
 pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
     let directory = args.table_dir.clone().unwrap_or_else(std::env::temp_dir);
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
         buffered: args.no_direct,
         ..Intent::default()
     };
-    let target = Target::open(&args.target, &intent, &Host::default())?;
+    let target = target::open(&args.target, &intent, &Host::default(), args.quiet)?;
     let sectors = target.size().get() / SECTOR_BYTES;
     if sectors != kept.sectors {
         return Err(Usage(format!(

@@ -16,7 +16,7 @@ use crate::args::{EngineArgs, Replay};
 use crate::exit::note;
 use crate::files::is_same;
 use crate::progress::bar;
-use crate::signals;
+use crate::{signals, target};
 
 /// All that is known before the start.
 pub(crate) struct Plan {
@@ -80,7 +80,7 @@ impl Plan {
                 // What we made ourselves may be written to.
                 intent.destroy.push(path.clone());
             }
-            let target = Target::open(path, &intent, host)?;
+            let target = target::open(path, &intent, host, args.quiet)?;
             if let (Some(out), Some(number)) = (&args.out, target.device_number())
                 && host.holds(number, out)
             {
@@ -118,7 +118,7 @@ impl Plan {
         if args.targets.create.is_some() {
             intent.destroy.push(target.clone());
         }
-        let target = Target::open(target, &intent, host)?;
+        let target = target::open(target, &intent, host, args.quiet)?;
         load.scan.fits(&target, options.fit)?;
         Ok(Self::new(vec![load], vec![target], options.clone()))
     }
