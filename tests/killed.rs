@@ -305,3 +305,49 @@ fn a_device_that_is_held_for_a_moment_is_waited_for() {
         err(&verified)
     );
 }
+
+#[test]
+fn a_setting_of_a_queue_that_a_killed_replay_left_is_restored_by_the_next() {
+    let scratch = Scratch::new();
+    let Some(device) = device(&scratch) else {
+        return;
+    };
+    let (target, disk) = (
+        device.0.to_str().unwrap(),
+        device.0.file_name().unwrap().to_str().unwrap(),
+    );
+    let setting = PathBuf::from(format!("/sys/block/{disk}/queue/nomerges"));
+    let value = || fs::read_to_string(&setting).unwrap().trim().to_owned();
+    fs::write(&setting, "0").unwrap();
+    let load = load(&scratch, 100, 20);
+    let replay = |options: &[&str]| {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("iosonar"));
+        command
+            .args(["replay", "--target", target])
+            .args(options)
+            .arg(&load);
+        command
+    };
+    for next in [&["--merges", "forbid"][..], &[]] {
+        let mut child = replay(&["-q", "--merges", "forbid"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        wait_for("nomerges is set", || (value() == "2").then_some(()));
+        kill(&mut child);
+        assert_eq!(value(), "2");
+        let next = replay(&["--max-runtime", "100ms"])
+            .args(next)
+            .output()
+            .unwrap();
+        let says = format!("nomerges of {target} was restored to '0'");
+        assert!(err(&next).contains(&says), "{}", err(&next));
+        assert_eq!(value(), "0");
+    }
+    // Nothing is left to be restored.
+    fs::write(&setting, "2").unwrap();
+    let next = replay(&["--max-runtime", "100ms"]).output().unwrap();
+    assert!(!err(&next).contains("nomerges"), "{}", err(&next));
+    assert_eq!(value(), "2");
+    fs::write(&setting, "0").unwrap();
+}

@@ -2,6 +2,7 @@
 
 mod find_rate;
 mod model;
+mod originals;
 mod plan;
 mod queue;
 mod report;
@@ -81,7 +82,7 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
     };
     signals::watch()?;
     // Put back however the replay ends.
-    let queues = queue::Settings::apply(&plan, &args.targets, &host)?;
+    let queues = queue::Settings::apply(&plan, &args.targets, &host, args.quiet)?;
     let mut summary = carry_out(&plan, &results)?;
     queues.tell(&mut summary);
     drop(queues);

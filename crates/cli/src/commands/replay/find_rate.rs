@@ -145,7 +145,7 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
         ));
     }
     // Put back however the search ends.
-    let queues = super::queue::Settings::apply(&plan, &args.targets, host)?;
+    let queues = super::queue::Settings::apply(&plan, &args.targets, host, args.quiet)?;
     drop(plan);
     let mut search = Search {
         attempt: |factor| tries.attempt(factor),

@@ -1,29 +1,45 @@
 //! Settings of the targets' queues that hold during a replay, and are put back.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use iosonar_replay::safety::{Host, QueueCounters};
 use iosonar_replay::{Summary, Target};
 use iosonar_report::grouped;
 
+use super::originals::{Kept, Left, Originals, active};
 use super::{Plan, usage};
 use crate::args::TargetArgs;
 use crate::exit::note;
 
+/// A setting that was changed.
+struct Changed {
+    path: PathBuf,
+    before: String,
+    /// Where the original stands for the next run, if this one is killed.
+    kept: Option<Kept>,
+}
+
 /// What was changed, and how it was before.
 pub(super) struct Settings {
-    before: Vec<(PathBuf, String)>,
+    before: Vec<Changed>,
+    originals: Originals,
     counters: Vec<(u64, QueueCounters)>,
     host: Host,
 }
 
 impl Settings {
-    /// Makes the settings that the user wants.
-    pub(super) fn apply(plan: &Plan, args: &TargetArgs, host: &Host) -> anyhow::Result<Self> {
+    /// Restores what a replay that was killed has left changed, then makes the settings that the user wants.
+    pub(super) fn apply(
+        plan: &Plan,
+        args: &TargetArgs,
+        host: &Host,
+        quiet: bool,
+    ) -> anyhow::Result<Self> {
         let mut settings = Self {
             before: Vec::new(),
+            originals: Originals::of_system(),
             counters: Vec::new(),
             host: host.clone(),
         };
@@ -37,6 +53,17 @@ impl Settings {
                 }
                 continue;
             };
+            for attribute in ["scheduler", "nomerges"] {
+                if let Some(path) = host.queue_file(device, attribute)
+                    && let Some(left) = settings.originals.restore(&path)
+                    && !quiet
+                {
+                    note(&format!(
+                        "note: {}",
+                        describe(&left, attribute, target, &path)
+                    ));
+                }
+            }
             if let Some(name) = &args.scheduler {
                 settings.set(target, device, "scheduler", name)?;
             }
@@ -68,13 +95,28 @@ impl Settings {
         if active == value {
             return Ok(());
         }
-        fs::write(&path, value).map_err(|e| {
-            usage(&format!(
+        let kept = self.originals.keep(&path, &active, value);
+        if let Err(e) = &kept {
+            note(&format!(
+                "note: the original {attribute} of {shown} ('{active}') cannot be kept in a file: {e}; if this replay is \
+                 killed, it is not restored"
+            ));
+        }
+        let kept = kept.ok();
+        if let Err(e) = fs::write(&path, value) {
+            if let Some(kept) = kept {
+                kept.remove();
+            }
+            return Err(usage(&format!(
                 "{shown} takes no {attribute} '{value}': {e} (it has: {})",
                 before.trim()
-            ))
-        })?;
-        self.before.push((path, active));
+            )));
+        }
+        self.before.push(Changed {
+            path,
+            before: active,
+            kept,
+        });
         Ok(())
     }
 
@@ -108,32 +150,34 @@ impl Settings {
 
 impl Drop for Settings {
     fn drop(&mut self) {
-        for (path, value) in self.before.drain(..).rev() {
-            if let Err(e) = fs::write(&path, &value) {
-                note(&format!(
-                    "{} could not be set back to '{value}': {e}",
+        for Changed { path, before, kept } in self.before.drain(..).rev() {
+            match (fs::write(&path, &before), kept) {
+                (Ok(()), Some(kept)) => kept.remove(),
+                (Ok(()), None) => {}
+                // The next run tries again.
+                (Err(e), _) => note(&format!(
+                    "{} could not be restored to '{before}': {e}",
                     path.display()
-                ));
+                )),
             }
         }
     }
 }
 
-/// Of `none [mq-deadline] kyber`, the one in brackets; of anything else, all of it.
-fn active(text: &str) -> String {
-    match (text.find('['), text.find(']')) {
-        (Some(from), Some(to)) if from < to => text[from + 1..to].to_owned(),
-        _ => text.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_active_scheduler_is_the_one_in_brackets() {
-        assert_eq!(active("none [mq-deadline] kyber"), "mq-deadline");
-        assert_eq!(active("0"), "0");
+/// What a replay that was killed has left, and what was done about it.
+fn describe(left: &Left, attribute: &str, target: &Target, path: &Path) -> String {
+    let shown = target.path().display();
+    match left {
+        Left::Restored { to, from } => format!(
+            "{attribute} of {shown} was restored to '{to}': an earlier replay had set it to '{from}' and was killed"
+        ),
+        Left::OfAnother { value, before } => format!(
+            "{attribute} of {shown} is '{value}', perhaps because an earlier replay was killed: on another device of \
+             this name it was '{before}' before. To restore it: echo {before} > {}",
+            path.display()
+        ),
+        Left::Stuck { before, why } => format!(
+            "{attribute} of {shown} cannot be restored to '{before}', as before an earlier replay that was killed: {why}"
+        ),
     }
 }

@@ -1,0 +1,275 @@
+//! The original of a setting of a queue, in a file while a replay has changed it.
+//!
+//! A replay that is killed cannot restore what it changed, and the next one would take the changed value for the
+//! original. So the original is written to a file under `/run` before the change, which is removed after the restore. A
+//! file whose process is gone is restored by the next replay on that device, whatever its options.
+//!
+//! Files are of one boot: `/run` is empty after a restart, and where it cannot be written, the folder for temporary files
+//! takes its place, which may not be. A device of the same name may also be another one: the kernel numbers disks in the
+//! order of their appearance (`diskseq`).
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// The folders of such files, in the order in which they are tried.
+pub(super) struct Originals(Vec<PathBuf>);
+
+/// A file of ours, to be removed when the setting is restored.
+pub(super) struct Kept(PathBuf);
+
+impl Kept {
+    pub(super) fn remove(self) {
+        // One that is left behind is of a process that is gone, and of the value that is there: harmless.
+        let _ = fs::remove_file(self.0);
+    }
+}
+
+/// What was found of a replay that was killed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    /// Its change was undone.
+    Restored { to: String, from: String },
+    /// The value is still what it had set, but on another device of this name.
+    OfAnother { value: String, before: String },
+    /// Its change could not be undone.
+    Stuck { before: String, why: String },
+}
+
+/// What a file holds.
+#[derive(Debug, PartialEq, Eq)]
+struct Content {
+    before: String,
+    set: String,
+    boot: String,
+    disk: String,
+    process: u32,
+    /// When the process began, in clock ticks since the boot: numbers of processes are used again.
+    began: u64,
+}
+
+impl Originals {
+    /// Where this machine keeps them.
+    pub(super) fn of_system() -> Self {
+        let user = fs::metadata("/proc/self").map_or(0, |m| m.uid());
+        Self(vec![
+            PathBuf::from("/run/iosonar"),
+            std::env::temp_dir().join(format!("iosonar-{user}")),
+        ])
+    }
+
+    /// Keeps the original of the setting at `path` (`.../zram0/queue/nomerges`) before it is changed to `set`.
+    ///
+    /// # Errors
+    /// If it cannot be written in any of the folders.
+    pub(super) fn keep(&self, path: &Path, before: &str, set: &str) -> io::Result<Kept> {
+        let process = std::process::id();
+        let content = Content {
+            before: before.to_owned(),
+            set: set.to_owned(),
+            boot: boot(),
+            disk: disk_of(path),
+            process,
+            began: began(process).unwrap_or_default(),
+        };
+        let mut outcome = Err(io::ErrorKind::NotFound.into());
+        for folder in &self.0 {
+            let file = folder.join(name_of(path));
+            let made = DirBuilder::new().recursive(true).mode(0o755).create(folder);
+            outcome = made
+                .and_then(|()| File::create_new(&file))
+                .and_then(|mut open| open.write_all(content.text().as_bytes()))
+                .map(|()| Kept(file));
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        outcome
+    }
+
+    /// Restores the setting at `path` if a replay that is gone has left it changed.
+    pub(super) fn restore(&self, path: &Path) -> Option<Left> {
+        let file = self.0.iter().map(|folder| folder.join(name_of(path)));
+        let file = file.into_iter().find(|file| is_ours(file))?;
+        let Some(content) = Content::of(&fs::read_to_string(&file).ok()?) else {
+            // Killed while it wrote this, before the change.
+            Kept(file).remove();
+            return None;
+        };
+        if content.boot == boot() && began(content.process) == Some(content.began) {
+            return None;
+        }
+        let value = active(fs::read_to_string(path).ok()?.trim());
+        let (before, set) = (content.before, content.set);
+        let left = if content.boot != boot() || value != set {
+            None
+        } else if content.disk != disk_of(path) {
+            Some(Left::OfAnother { value, before })
+        } else if let Err(e) = fs::write(path, &before) {
+            let why = e.to_string();
+            return Some(Left::Stuck { before, why });
+        } else {
+            Some(Left::Restored {
+                to: before,
+                from: set,
+            })
+        };
+        Kept(file).remove();
+        left
+    }
+}
+
+/// Of `none [mq-deadline] kyber`, the one in brackets; of anything else, all of it.
+pub(super) fn active(text: &str) -> String {
+    match (text.find('['), text.find(']')) {
+        (Some(from), Some(to)) if from < to => text[from + 1..to].to_owned(),
+        _ => text.to_owned(),
+    }
+}
+
+impl Content {
+    fn text(&self) -> String {
+        format!(
+            "before={}\nset={}\nboot={}\ndisk={}\nprocess={}\nbegan={}\n",
+            self.before, self.set, self.boot, self.disk, self.process, self.began
+        )
+    }
+
+    fn of(text: &str) -> Option<Self> {
+        let value = |name: &str| {
+            let mut fields = text.lines().filter_map(|line| line.split_once('='));
+            fields.find(|(n, _)| *n == name).map(|(_, v)| v.to_owned())
+        };
+        Some(Self {
+            before: value("before")?,
+            set: value("set")?,
+            boot: value("boot")?,
+            disk: value("disk")?,
+            process: value("process")?.parse().ok()?,
+            began: value("began")?.parse().ok()?,
+        })
+    }
+}
+
+/// `nomerges-zram0` of `.../zram0/queue/nomerges`.
+fn name_of(path: &Path) -> String {
+    let setting = path.file_name().unwrap_or_default().to_string_lossy();
+    let disk = disk_folder(path).and_then(Path::file_name);
+    format!("{setting}-{}", disk.unwrap_or_default().to_string_lossy())
+}
+
+fn disk_folder(path: &Path) -> Option<&Path> {
+    path.parent()?.parent()
+}
+
+/// The number of the disk in the order of appearance; empty before Linux 5.15.
+fn disk_of(path: &Path) -> String {
+    let number = disk_folder(path).map(|folder| fs::read_to_string(folder.join("diskseq")));
+    let number = number.and_then(Result::ok).unwrap_or_default();
+    number.trim().to_owned()
+}
+
+fn boot() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_owned()
+}
+
+/// When a process began, in clock ticks since the boot; `None` if it is gone.
+fn began(process: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name stands in brackets, and may hold any character.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    let is_gone = matches!(fields.first(), Some(&("Z" | "X")));
+    fields.get(19)?.parse().ok().filter(|_| !is_gone)
+}
+
+/// Whether it is a regular file of this user: the folder for temporary files is open to everybody.
+fn is_ours(file: &Path) -> bool {
+    let me = fs::metadata("/proc/self").map(|m| m.uid());
+    fs::symlink_metadata(file).is_ok_and(|m| m.is_file() && me.is_ok_and(|user| user == m.uid()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A setting with the value 2 on disk 7, and a file that says 0 was there before, changed with `edit`.
+    fn left_by(edit: impl Fn(&mut Content)) -> (tempfile::TempDir, PathBuf, Originals) {
+        let folder = tempfile::tempdir().unwrap();
+        let queue = folder.path().join("sys/zram7/queue");
+        fs::create_dir_all(&queue).unwrap();
+        fs::write(queue.join("../diskseq"), "7\n").unwrap();
+        let setting = queue.join("nomerges");
+        fs::write(&setting, "2\n").unwrap();
+        let originals = Originals(vec![
+            PathBuf::from("/proc/no-folder-here"),
+            folder.path().join("run"),
+        ]);
+        let _ = originals.keep(&setting, "0", "2").unwrap();
+        let file = folder.path().join("run/nomerges-zram7");
+        let mut content = Content::of(&fs::read_to_string(&file).unwrap()).unwrap();
+        edit(&mut content);
+        fs::write(&file, content.text()).unwrap();
+        (folder, setting, originals)
+    }
+
+    fn value(setting: &Path) -> String {
+        fs::read_to_string(setting).unwrap().trim().to_owned()
+    }
+
+    fn is_kept(folder: &tempfile::TempDir) -> bool {
+        folder.path().join("run/nomerges-zram7").exists()
+    }
+
+    #[test]
+    fn a_setting_of_a_process_that_is_gone_is_restored_once() {
+        // Another process has its number by now.
+        let (folder, setting, originals) = left_by(|content| content.began += 1);
+        let restored = Left::Restored {
+            to: "0".to_owned(),
+            from: "2".to_owned(),
+        };
+        assert_eq!(originals.restore(&setting), Some(restored));
+        assert_eq!((value(&setting).as_str(), is_kept(&folder)), ("0", false));
+        assert_eq!(originals.restore(&setting), None);
+    }
+
+    #[test]
+    fn a_setting_of_a_process_that_runs_is_left_alone() {
+        let (folder, setting, originals) = left_by(|_| ());
+        assert_eq!(originals.restore(&setting), None);
+        assert_eq!((value(&setting).as_str(), is_kept(&folder)), ("2", true));
+        assert!(originals.keep(&setting, "2", "1").is_err());
+    }
+
+    #[test]
+    fn a_file_of_an_earlier_boot_or_of_another_disk_restores_nothing() {
+        let (folder, setting, originals) = left_by(|content| content.boot.push('x'));
+        assert_eq!(originals.restore(&setting), None);
+        assert_eq!((value(&setting).as_str(), is_kept(&folder)), ("2", false));
+
+        let (folder, setting, originals) = left_by(|content| {
+            content.began += 1;
+            content.disk = "6".to_owned();
+        });
+        let left = originals.restore(&setting);
+        assert!(matches!(left, Some(Left::OfAnother { .. })), "{left:?}");
+        assert_eq!((value(&setting).as_str(), is_kept(&folder)), ("2", false));
+    }
+
+    #[test]
+    fn what_was_changed_again_since_stays_as_it_is() {
+        let (folder, setting, originals) = left_by(|content| content.began += 1);
+        fs::write(&setting, "1\n").unwrap();
+        assert_eq!(originals.restore(&setting), None);
+        assert_eq!((value(&setting).as_str(), is_kept(&folder)), ("1", false));
+    }
+
+    #[test]
+    fn the_active_scheduler_is_the_one_in_brackets() {
+        assert_eq!(active("none [mq-deadline] kyber"), "mq-deadline");
+        assert_eq!(active("0"), "0");
+    }
+}
