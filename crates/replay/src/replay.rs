@@ -155,6 +155,12 @@ pub fn replay(
     notes.extend(engine_note);
     summary.notes.splice(0..0, notes);
     summary.warmup = options.warmup;
+    for target in targets.iter().filter(|t| t.was_opened_by_another()) {
+        summary.notes.push(format!(
+            "another process wanted to open {} during the replay, and had to wait: it may hold it now",
+            target.path().display()
+        ));
+    }
     summary.records_error = written.err().map(|e| e.to_string());
     let writes = |load: &Load| !load.scan.is_known || load.scan.harmless < load.scan.requests;
     summary.is_verified = options.verification.is_tagging() && loads.iter().any(writes);

@@ -8,30 +8,45 @@
 //! - is opened exclusively by somebody (checked by opening it exclusively ourselves).
 //!
 //! That holds for reads too: they would disturb whoever uses it, and measure both. To be written
-//! to, a device must besides be free of partition tables, file-system signatures and any other data in
-//! its first and last MiB, and a regular file must be new or empty, unless the user names the very target as one to be destroyed.
+//! to, a target must besides
+//!
+//! - not be open for writing in another process, and take writes,
+//! - hold no data: a device neither signatures nor anything else ([`contents`] says where it is looked at), a
+//!   regular file nothing but zeros; unless the user names the very target as one to be destroyed.
 //!
 //! What the kernel knows is read from `/proc` and `/sys`; [`Host`] can be given other roots, so
-//! that tests can tell of devices that a machine does not have.
+//! that tests can describe devices that a machine does not have.
 
 mod advice;
+mod contents;
 mod devices;
 mod host;
+mod ioctls;
+mod lease;
+mod openers;
 mod signature;
 
 pub use advice::advice;
 pub use devices::Listed;
 pub use host::{Host, Partition, QueueCounters, Use};
+pub(crate) use lease::Lease;
+pub use openers::Opener;
 pub use signature::signature;
 
 use std::fs::{File, Metadata};
 use std::io::{Seek, SeekFrom};
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
+use std::time::Duration;
 
 use iosonar_units::Bytes;
 
 use crate::{Intent, ReplayError};
+use contents::{Content, Looked};
+
+/// How long a process that has a target open may take to close it: one that merely asks a device what it is soon does.
+const OPENER_TRIES: u32 = 10;
+const OPENER_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Refuses what somebody uses, and what is no target at all. Nothing is opened for it.
 ///
@@ -73,27 +88,93 @@ pub fn examine(host: &Host, path: &Path, file: &File, intent: &Intent) -> Result
         source,
     })?;
     refuse_used(host, path, &metadata)?;
-    let (shown, kind) = (path.display(), metadata.file_type());
-    if !intent.write || destroyable(&metadata, intent) {
+    let shown = path.display();
+    if !intent.write {
         return Ok(());
     }
-    if kind.is_file() && metadata.len() > 0 {
+    if metadata.file_type().is_block_device() && ioctls::is_read_only(file) {
         return refuse(format!(
-            "{shown} holds {} bytes of data, which writing would destroy. If they may be lost, say \
-             --destroy {shown}; or have a new file made with --create SIZE",
-            metadata.len()
+            "{shown} is read-only; choose another target, or make it writable (blockdev --setrw {shown})"
         ));
     }
-    let read_at = |buffer: &mut [u8], offset| file.read_at(buffer, offset);
-    if kind.is_block_device()
-        && let Some(content) = signature(read_at).or_else(|| unknown_data(file))
-    {
-        return refuse(format!(
-            "{shown} holds {content}, which writing would destroy. If it may be lost, say \
-             --destroy {shown}"
-        ));
+    refuse_written(host, path, &metadata)?;
+    if destroyable(&metadata, intent) {
+        return Ok(());
     }
-    Ok(())
+    match held(file, &metadata) {
+        None => Ok(()),
+        Some(data) => refuse(format!(
+            "{shown} holds {data}, which writing would destroy. If it may be lost, say --destroy {shown}{}",
+            if metadata.is_file() {
+                "; or have a new file made with --create SIZE"
+            } else {
+                ""
+            }
+        )),
+    }
+}
+
+/// The processes other than this one that have the target open for writing.
+pub(crate) fn writers(host: &Host, metadata: &Metadata) -> Vec<Opener> {
+    let mut writers = host.openers(metadata);
+    writers.retain(|opener| opener.writes);
+    writers
+}
+
+/// These processes, as words.
+pub(crate) fn named(openers: &[Opener]) -> String {
+    const MOST: usize = 4;
+    let shown = openers.iter().take(MOST).map(Opener::to_string);
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    if let more @ 1.. = openers.len().saturating_sub(MOST) {
+        text += &format!(" and {more} more");
+    }
+    text
+}
+
+/// Refuses to write to what another process may write to.
+fn refuse_written(host: &Host, path: &Path, metadata: &Metadata) -> Result<(), ReplayError> {
+    let mut writers = writers(host, metadata);
+    for _ in 1..OPENER_TRIES {
+        if writers.is_empty() {
+            return Ok(());
+        }
+        std::thread::sleep(OPENER_INTERVAL);
+        writers = self::writers(host, metadata);
+    }
+    if writers.is_empty() {
+        return Ok(());
+    }
+    Err(ReplayError::Refused(format!(
+        "{} is open for writing in another process: {}. Each would destroy what the other writes, so --destroy \
+         does not help: end it first",
+        path.display(),
+        named(&writers)
+    )))
+}
+
+/// What is on a target, as words; `None` if it is no data.
+fn held(mut file: &File, metadata: &Metadata) -> Option<String> {
+    if metadata.is_file() {
+        let size = metadata.len();
+        let extents = contents::allocated(file, size);
+        let bytes = contents::length(&extents);
+        return match contents::contents(file, size, &extents, contents::WHOLE_FILE) {
+            Ok(Looked::Everywhere) => None,
+            Ok(Looked::InPlaces) => Some(format!(
+                "{bytes} bytes, too many to look at all of them (they are zeros where it was looked)"
+            )),
+            Err(Content { what, at }) => Some(format!("{bytes} bytes of data (byte {at}: {what})")),
+        };
+    }
+    let unknown = || "an unknown amount of data (its size cannot be found out)".to_owned();
+    let Ok(size) = file.seek(SeekFrom::End(0)) else {
+        return Some(unknown());
+    };
+    let all = 0..size;
+    let all = std::slice::from_ref(&all);
+    let found = contents::contents(file, size, all, contents::WHOLE_DEVICE);
+    found.err().map(|content| content.to_string())
 }
 
 /// How much room there is for a file at `path`; `None` if nobody knows.
@@ -101,21 +182,6 @@ pub fn free_space(path: &Path) -> Option<Bytes> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
     let told = rustix::fs::statvfs(folder.unwrap_or(Path::new("."))).ok()?;
     Some(Bytes::new(told.f_bavail.saturating_mul(told.f_frsize)))
-}
-
-/// Whether the first or the last MiB of a device is anything but zeros: nobody's signature that we
-/// know, and still somebody's data.
-fn unknown_data(mut device: &File) -> Option<&'static str> {
-    const PIECE: u64 = 1 << 20;
-    let size = device.seek(SeekFrom::End(0)).ok()?;
-    let mut piece = vec![0; PIECE as usize];
-    [0, size.saturating_sub(PIECE)]
-        .into_iter()
-        .any(|offset| match device.read_at(&mut piece, offset) {
-            Err(_) => true,
-            Ok(read) => piece[..read].iter().any(|&byte| byte != 0),
-        })
-        .then_some("data of a kind that is not known here")
 }
 
 /// Whether the user named the very target (by whatever path) as one to be destroyed.

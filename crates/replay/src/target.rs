@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use iosonar_units::{Bytes, SECTOR_BYTES};
 use rustix::fs::{AtFlags, OFlags, StatxFlags};
 
-use crate::safety::{self, Host};
+use crate::safety::{self, Host, Lease};
 use crate::{Intent, ReplayError};
 
 /// A block device or regular file that has been examined and opened.
@@ -24,6 +24,9 @@ pub struct Target {
     write_through: bool,
     /// Of a block device.
     number: Option<u64>,
+    /// What the user should know of who else uses it.
+    notes: Vec<String>,
+    lease: Lease,
 }
 
 impl Target {
@@ -51,10 +54,10 @@ impl Target {
                     path.display()
                 )));
             }
-            Err(e) => return Err(io_error("find the target")(e)),
+            Err(e) => return Err(not_opened(path, "found", e)),
         }
         // Opened for reading first: nothing is at stake until it has been examined.
-        let probe = File::open(path).map_err(io_error("open the target"))?;
+        let probe = File::open(path).map_err(|e| not_opened(path, "read", e))?;
         safety::examine(host, path, &probe, intent)?;
         let metadata = probe.metadata().map_err(io_error("examine it"))?;
         let is_device = metadata.file_type().is_block_device();
@@ -88,8 +91,13 @@ impl Target {
                     path.display()
                 )));
             }
-            Err(e) => return Err(io_error("open the target")(e)),
+            Err(e) => {
+                let purpose = if intent.write { "written to" } else { "read" };
+                return Err(not_opened(path, purpose, e));
+            }
         };
+        // The lease would be refused for our own sake.
+        drop(probe);
         let size = file
             .seek(SeekFrom::End(0))
             .map_err(io_error("find out its size"))?;
@@ -101,9 +109,12 @@ impl Target {
             write_through: is_device && host.is_write_through(metadata.rdev()),
             number: is_device.then(|| metadata.rdev()),
             file: None,
+            notes: Vec::new(),
+            lease: Lease::Unknown,
         };
         target.block = target.alignment(&file, is_device, intent, host);
         target.find_fakes(&file, &metadata, is_device, intent, host);
+        target.find_others(&file, &metadata, intent, host);
         target.file = Some(file);
         Ok(target)
     }
@@ -181,6 +192,55 @@ impl Target {
         }
     }
 
+    /// Finds out whether other processes have it open, and has the kernel keep a file to ourselves.
+    fn find_others(
+        &mut self,
+        file: &File,
+        metadata: &std::fs::Metadata,
+        intent: &Intent,
+        host: &Host,
+    ) {
+        let shown = self.path.display();
+        if !intent.write {
+            let writers = safety::writers(host, metadata);
+            if !writers.is_empty() {
+                self.notes.push(format!(
+                    "{shown} is open for writing in another process, and what that does is measured too: {}",
+                    safety::named(&writers)
+                ));
+            }
+            return;
+        }
+        if !metadata.is_file() {
+            return;
+        }
+        self.lease = Lease::of(file);
+        let openers = host.openers(metadata);
+        if !openers.is_empty() {
+            self.notes.push(format!(
+                "{shown} is open in another process, which will see what is written: {}",
+                safety::named(&openers)
+            ));
+        } else if self.lease == Lease::OpenElsewhere {
+            self.notes.push(format!(
+                "{shown} is open elsewhere: in a process of another user, or in the kernel (a file server)"
+            ));
+        }
+    }
+
+    /// What the user should know of who else uses it; empty if the target is ours alone, as far as the kernel says.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Whether another process has opened the file since we did, or waits for that. Only of a file that is written to
+    /// can that be known.
+    pub fn was_opened_by_another(&self) -> bool {
+        self.file
+            .as_ref()
+            .is_some_and(|file| self.lease.is_broken(file))
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -211,6 +271,8 @@ impl Target {
             fakes: Vec::new(),
             write_through: false,
             number: None,
+            notes: Vec::new(),
+            lease: Lease::Unknown,
         }
     }
 
@@ -226,6 +288,25 @@ impl Target {
 
     pub(crate) fn file(&self) -> Option<&File> {
         self.file.as_ref()
+    }
+}
+
+/// Why the target at `path` cannot be opened to be `purpose`: a refusal where that is a matter of permission.
+fn not_opened(path: &Path, purpose: &str, source: std::io::Error) -> ReplayError {
+    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    let shown = path.display();
+    match source.kind() {
+        PermissionDenied => ReplayError::Refused(format!(
+            "{shown} cannot be {purpose}: {source}; run as root, or as a user with that permission (ls -l {shown})"
+        )),
+        ReadOnlyFilesystem => ReplayError::Refused(format!(
+            "{shown} is in a file system that is mounted read-only; choose another target"
+        )),
+        _ => ReplayError::Io {
+            path: path.to_owned(),
+            action: "open the target",
+            source,
+        },
     }
 }
 

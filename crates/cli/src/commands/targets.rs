@@ -58,7 +58,7 @@ fn describe(all: &[Listed]) -> String {
             Some(_) => "no".to_owned(),
         };
         let writes = match (&listed.no_reads, &listed.no_writes) {
-            (None, Some(_)) => "--destroy".to_owned(),
+            (None, Some(_)) if listed.consent_helps => "--destroy".to_owned(),
             (Some(_), _) => "no".to_owned(),
             (None, reason) => allowed(reason),
         };
@@ -77,7 +77,10 @@ fn describe(all: &[Listed]) -> String {
     for listed in all {
         let reasons = match (&listed.no_reads, &listed.no_writes) {
             (Some(reason), _) => Some(reason.clone()),
-            (None, Some(reason)) => Some(format!("{reason} (writes need --destroy)")),
+            (None, Some(reason)) if listed.consent_helps => {
+                Some(format!("{reason} (writes need --destroy)"))
+            }
+            (None, Some(reason)) => Some(reason.clone()),
             (None, None) => None,
         };
         if let Some(reason) = reasons {

@@ -28,8 +28,10 @@ pub struct Listed {
     pub write_cache: Option<String>,
     /// Why it cannot even be read.
     pub no_reads: Option<String>,
-    /// Why it cannot be written to; with `--destroy` it may be all the same if it can be read.
+    /// Why it cannot be written to.
     pub no_writes: Option<String>,
+    /// Whether it may be written to all the same with `--destroy`.
+    pub consent_helps: bool,
     /// Why results would not be those of the storage.
     pub fakes: Vec<String>,
 }
@@ -84,6 +86,7 @@ impl Host {
             write_cache: attribute("write_cache"),
             no_reads: None,
             no_writes: None,
+            consent_helps: false,
             fakes: Vec::new(),
         };
         if listed.size.get() == 0 {
@@ -94,15 +97,22 @@ impl Host {
             Ok(target) => listed.fakes = target.fakes().to_vec(),
             Err(e) => listed.no_reads = Some(short(&e.to_string(), path)),
         }
-        let to_write = Intent {
-            write: true,
-            ..Intent::default()
-        };
-        listed.no_writes = listed.no_reads.clone().or_else(|| {
+        let why_not = |destroy: &[PathBuf]| {
+            let to_write = Intent {
+                write: true,
+                destroy: destroy.to_vec(),
+                ..Intent::default()
+            };
             let file = File::open(path).ok()?;
             let refused = examine(self, path, &file, &to_write).err()?;
             Some(short(&refused.to_string(), path))
-        });
+        };
+        let consent = [path.to_owned()];
+        listed.no_writes = listed.no_reads.clone().or_else(|| why_not(&consent));
+        if listed.no_writes.is_none() {
+            listed.no_writes = why_not(&[]);
+            listed.consent_helps = listed.no_writes.is_some();
+        }
         Ok(listed)
     }
 }

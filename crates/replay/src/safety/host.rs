@@ -1,23 +1,30 @@
 //! What the kernel says about who uses a device.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{major, minor};
+use rustix::fs::{major, makedev, minor};
+
+use super::ioctls::{Storage, loop_storage};
 
 /// The kernel's own account of the machine.
 #[derive(Clone, Debug)]
 pub struct Host {
     proc: PathBuf,
     sys: PathBuf,
+    /// Where devices can be opened, if the machine is this one.
+    dev: Option<PathBuf>,
 }
 
 impl Default for Host {
     /// This machine.
     fn default() -> Self {
-        Self::at("/proc".into(), "/sys".into())
+        Self {
+            dev: Some("/dev".into()),
+            ..Self::at("/proc".into(), "/sys".into())
+        }
     }
 }
 
@@ -105,7 +112,8 @@ impl fmt::Display for Use {
 impl Host {
     /// A machine whose kernel files are below these directories.
     pub fn at(proc: PathBuf, sys: PathBuf) -> Self {
-        Self { proc, sys }
+        let dev = None;
+        Self { proc, sys, dev }
     }
 
     /// Who uses the block device with this number, a partition of it, or the disk that it is a
@@ -131,7 +139,13 @@ impl Host {
             .or_else(|| Self::root_on(&family))
             .or_else(|| self.swap_on(&family))
             .or_else(|| family.iter().find_map(|device| self.holder_of(device)))
-            .or_else(|| self.loop_on(me, |backing| is_device_of(backing, &family)))
+            .or_else(|| {
+                self.loop_on(me, |backing, storage| {
+                    let rdev = storage.and_then(|storage| storage.rdev);
+                    rdev.is_some_and(|rdev| family.contains(&number(rdev)))
+                        || is_device_of(backing, &family)
+                })
+            })
             .or_else(|| self.shared_backing(&self.device_directory(&number(rdev)).join("loop")))
     }
 
@@ -143,7 +157,7 @@ impl Host {
         let used = if metadata.file_type().is_block_device() {
             self.claim_on(metadata.rdev(), me)
         } else {
-            self.usage_of_file_but(&backing, me)
+            self.usage_of_file_but((metadata.dev(), metadata.ino()), me)
         };
         used.map(|by| Use::BackingUsed {
             backing: backing.display().to_string(),
@@ -153,17 +167,24 @@ impl Host {
 
     /// Who uses the regular file at `path` as a whole.
     pub fn usage_of_file(&self, path: &Path) -> Option<Use> {
-        self.usage_of_file_but(path, Path::new(""))
+        self.usage_of_file_but(identity(path)?, Path::new(""))
     }
 
-    /// As [`usage_of_file`](Self::usage_of_file), the loop device `me` over it not counted.
-    fn usage_of_file_but(&self, path: &Path, me: &Path) -> Option<Use> {
-        let identity = |path: &Path| fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
-        let mine = identity(path)?;
+    /// As [`usage_of_file`](Self::usage_of_file) of the file with this device and inode, the loop device `me` over it
+    /// not counted.
+    fn usage_of_file_but(&self, mine: (u64, u64), me: &Path) -> Option<Use> {
         self.swap_files()
             .any(|swap| identity(&swap) == Some(mine))
             .then_some(Use::Swap)
-            .or_else(|| self.loop_on(me, |backing| identity(backing) == Some(mine)))
+            .or_else(|| {
+                // The path may be of another mount namespace, or of a link that is gone.
+                self.loop_on(me, |backing, storage| {
+                    storage
+                        .map(|storage| storage.identity)
+                        .or_else(|| identity(backing))
+                        == Some(mine)
+                })
+            })
     }
 
     /// Where the loop device with this number stores its data, and whether it bypasses the page
@@ -173,6 +194,22 @@ impl Host {
         let backing = backing_of(&directory)?;
         let direct = fs::read_to_string(directory.join("dio")).is_ok_and(|dio| dio.trim() == "1");
         Some((backing, direct))
+    }
+
+    /// Device and inode of what the loop device with this number stores its data in; `None` if it is no loop device.
+    pub(super) fn loop_storage(&self, rdev: u64) -> Option<(u64, u64)> {
+        let directory = self.device_directory(&number(rdev));
+        let backing = backing_of(&directory.join("loop"))?;
+        let name = fs::canonicalize(directory).ok()?;
+        let storage = self.storage_of(&name.file_name()?.to_string_lossy());
+        storage
+            .map(|storage| storage.identity)
+            .or_else(|| identity(&backing))
+    }
+
+    /// What the loop device of this name says that it stores its data in.
+    fn storage_of(&self, name: &str) -> Option<Storage> {
+        loop_storage(&File::open(self.dev.as_ref()?.join(name)).ok()?)
     }
 
     /// The block size of the device with this number, or of the disk that it is a partition of.
@@ -267,6 +304,21 @@ impl Host {
         self.queue_attribute(rdev, "write_cache").as_deref() == Some("write through")
     }
 
+    /// Where the kernel lists processes.
+    pub(super) fn proc(&self) -> &Path {
+        &self.proc
+    }
+
+    /// The numbers of the device itself, its partitions, and the disk that it is a partition of.
+    pub(super) fn family_numbers(&self, rdev: u64) -> Vec<u64> {
+        let family = self.family(rdev);
+        let numbers = family.iter().filter_map(|text| {
+            let (major, minor) = text.split_once(':')?;
+            Some(makedev(major.parse().ok()?, minor.parse().ok()?))
+        });
+        numbers.collect()
+    }
+
     fn device_directory(&self, number: &str) -> PathBuf {
         self.sys.join("dev/block").join(number)
     }
@@ -344,20 +396,26 @@ impl Host {
         })
     }
 
-    /// The loop device, other than the one with the sysfs directory `me`, whose backing file is as
-    /// `wanted`.
-    fn loop_on(&self, me: &Path, wanted: impl Fn(&Path) -> bool) -> Option<Use> {
+    /// The loop device, other than the one with the sysfs directory `me`, whose backing file (by its path, and by what
+    /// the loop device itself says) is as `wanted`.
+    fn loop_on(&self, me: &Path, wanted: impl Fn(&Path, Option<Storage>) -> bool) -> Option<Use> {
         let me = fs::canonicalize(me).ok();
         let devices = fs::read_dir(self.sys.join("block")).ok()?;
         devices.flatten().find_map(|device| {
             let directory = device.path().join("loop");
             let backing = backing_of(&directory)?;
             let other = me.is_none() || fs::canonicalize(&directory).ok() != me;
-            (other && wanted(&backing)).then(|| Use::BacksLoop {
-                device: format!("/dev/{}", device.file_name().to_string_lossy()),
+            let name = device.file_name().to_string_lossy().into_owned();
+            (other && wanted(&backing, self.storage_of(&name))).then(|| Use::BacksLoop {
+                device: format!("/dev/{name}"),
             })
         })
     }
+}
+
+/// Device and inode of what is at `path`.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|m| (m.dev(), m.ino()))
 }
 
 /// The file behind the loop device with this sysfs directory.
@@ -395,7 +453,6 @@ fn is_device_of(path: &Path, family: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::fs::makedev;
     use std::os::unix::fs::symlink;
 
     /// A machine with one disk sda (8:0), its partitions sda1 (8:1) and sda2 (8:2), and sdb (8:16).

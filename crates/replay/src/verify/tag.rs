@@ -10,7 +10,7 @@
 //! | 36..512 | random data |
 
 const MAGIC: [u8; 8] = *b"iosonarT";
-const SECTOR: usize = 512;
+pub(super) const SECTOR: usize = 512;
 const CHECKSUM: std::ops::Range<usize> = 32..36;
 
 /// What a tag says.
@@ -34,7 +34,7 @@ pub(crate) enum Found {
 }
 
 /// Tags all sectors of `data`, the first of which is `sector`.
-pub(super) fn write(data: &mut [u8], run: u64, number: u32, sector: u64) {
+pub(crate) fn write(data: &mut [u8], run: u64, number: u32, sector: u64) {
     for (data, sector) in data.chunks_exact_mut(SECTOR).zip(sector..) {
         data[..8].copy_from_slice(&MAGIC);
         data[8..16].copy_from_slice(&run.to_le_bytes());

@@ -114,10 +114,9 @@ impl Plan {
         let Some(target) = args.targets.target.first() else {
             return Err(usage("--find-rate needs a --target"));
         };
+        // What it holds by now, earlier tries wrote: before the first it was examined.
         let mut intent = args.targets.intent();
-        if args.targets.create.is_some() {
-            intent.destroy.push(target.clone());
-        }
+        intent.destroy.push(target.clone());
         let target = target::open(target, &intent, host, args.quiet)?;
         load.scan.fits(&target, options.fit)?;
         Ok(Self::new(vec![load], vec![target], options.clone()))
@@ -160,6 +159,7 @@ impl Plan {
             for fake in target.fakes() {
                 note(&format!("FAKE: {fake}"));
             }
+            target.notes().iter().for_each(|text| warn(text));
             if self.options.engine.is_real() {
                 advice(scan, target, &self.options, &Host::default())
                     .iter()
