@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use iosonar_replay::safety::{Host, QueueCounters};
+use iosonar_replay::verify::Verify;
 use iosonar_replay::{Summary, Target};
 use iosonar_report::grouped;
 
@@ -26,6 +27,8 @@ pub(super) struct Settings {
     before: Vec<Changed>,
     originals: Originals,
     counters: Vec<(u64, QueueCounters)>,
+    /// Whether iosonar reads what was written again, with requests that are none of the load's.
+    reads_again: bool,
     host: Host,
 }
 
@@ -41,6 +44,7 @@ impl Settings {
             before: Vec::new(),
             originals: Originals::of_system(),
             counters: Vec::new(),
+            reads_again: plan.options.verification.level >= Verify::Final,
             host: host.clone(),
         };
         for target in &plan.targets {
@@ -134,15 +138,8 @@ impl Settings {
                      (--merges forbid)",
                     grouped(merged)
                 ));
-            } else if self.counters.len() == 1
-                && done > summary.completed + summary.completed / 100 + 16
-            {
-                summary.notes.push(format!(
-                    "the device did {} requests for the {} of the load: the kernel split long ones, or \
-                     somebody else used it",
-                    grouped(done),
-                    grouped(summary.completed)
-                ));
+            } else if self.counters.len() == 1 && !self.reads_again {
+                summary.notes.extend(surplus(done, summary));
             }
         }
     }
@@ -179,5 +176,52 @@ fn describe(left: &Left, attribute: &str, target: &Target, path: &Path) -> Strin
         Left::Stuck { before, why } => format!(
             "{attribute} of {shown} cannot be restored to '{before}', as before an earlier replay that was killed: {why}"
         ),
+    }
+}
+
+/// What there is to say if the device did this many requests: nothing unless they are clearly more than were submitted,
+/// whatever became of those.
+fn surplus(done: u64, summary: &Summary) -> Option<String> {
+    let failed = summary.errors + summary.short + summary.cancelled;
+    let submitted = summary.completed + failed;
+    (done > submitted + submitted / 100 + 16).then(|| {
+        format!(
+            "the device did {} requests, and {} were submitted to it ({} completed, {} failed): the kernel split \
+             long ones or repeated failed ones, or another process used the device",
+            grouped(done),
+            grouped(submitted),
+            grouped(summary.completed),
+            grouped(failed)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_that_failed_are_no_surplus() {
+        let summary = Summary {
+            completed: 12_809,
+            errors: 7_000,
+            short: 100,
+            cancelled: 91,
+            // Never submitted.
+            skipped: 5_000,
+            dropped: 5_000,
+            missed: 5_000,
+            ..Summary::default()
+        };
+        assert_eq!(surplus(20_000, &summary), None);
+        let text = surplus(25_000, &summary).unwrap();
+        for part in [
+            grouped(25_000),
+            grouped(20_000),
+            grouped(12_809),
+            grouped(7_191),
+        ] {
+            assert!(text.contains(&part), "{part}: {text}");
+        }
     }
 }
