@@ -96,10 +96,13 @@ impl Instance {
                 source,
             }
         };
-        fs::create_dir(&path).map_err(failed(
-            path.clone(),
-            "make a trace instance (it needs root, and a kernel with tracing)",
-        ))?;
+        fs::create_dir(&path).map_err(|e| match e.kind() {
+            io::ErrorKind::PermissionDenied => ReplayError::Refused(not_permitted(&path)),
+            _ => failed(
+                path.clone(),
+                "make a trace instance (it needs a kernel with tracing)",
+            )(e),
+        })?;
         let mut instance = Self {
             path,
             processors: Vec::new(),
@@ -219,17 +222,30 @@ impl Drop for Instance {
 /// Where tracefs is mounted.
 fn root() -> Result<PathBuf, ReplayError> {
     const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-    PLACES
-        .iter()
-        .map(PathBuf::from)
-        .find(|path| path.join("instances").is_dir())
-        .ok_or_else(|| {
-            ReplayError::Refused(
-                "the kernel's tracing files are not there: mount -t tracefs nodev \
-                 /sys/kernel/tracing (as root, with a kernel that has CONFIG_FTRACE and CONFIG_BLK_DEV_IO_TRACE)"
-                    .to_owned(),
-            )
-        })
+    let mut barred = None;
+    for place in PLACES.map(PathBuf::from) {
+        match fs::metadata(place.join("instances")) {
+            Ok(found) if found.is_dir() => return Ok(place),
+            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+                barred = barred.or(Some(place));
+            }
+            _ => {}
+        }
+    }
+    Err(ReplayError::Refused(match barred {
+        Some(place) => not_permitted(&place),
+        None => "the kernel's tracing files are not there: mount -t tracefs nodev \
+             /sys/kernel/tracing (as root, with a kernel that has CONFIG_FTRACE and CONFIG_BLK_DEV_IO_TRACE)"
+            .to_owned(),
+    }))
+}
+
+/// What to do about trace files that this user may not use.
+fn not_permitted(place: &Path) -> String {
+    format!(
+        "no permission to use the kernel's tracing files ({}): record as root",
+        place.display()
+    )
 }
 
 fn page_layout(root: &Path) -> Result<PageLayout, ReplayError> {
