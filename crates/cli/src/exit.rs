@@ -9,6 +9,7 @@ use iosonar_scenario::ScenarioError;
 use iosonar_study::calibrate::CalibrateError;
 use iosonar_study::sweep::SweepError;
 use iosonar_trace::TraceError;
+use iosonar_trace::output::NoRegularFile;
 
 use crate::stdout;
 
@@ -75,6 +76,10 @@ pub(crate) fn message(error: &anyhow::Error) -> String {
 
 fn is_usage(error: &anyhow::Error) -> bool {
     if error.downcast_ref::<Usage>().is_some() {
+        return true;
+    }
+    // An output to a device is refused, whatever it would have been.
+    if error.chain().any(NoRegularFile::is_cause_of) {
         return true;
     }
     if let Some(

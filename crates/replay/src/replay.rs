@@ -495,10 +495,16 @@ fn verifier(
             };
             let sectors = target.size().get() / SECTOR_BYTES;
             let log = TableLog::create(&path, run, sectors, verification.durable_tables);
-            Some(log.map_err(|source| ReplayError::Io {
-                path,
-                action: "begin a log of tables (which must not be there yet)",
-                source,
+            Some(log.map_err(|source| match source.kind() {
+                std::io::ErrorKind::AlreadyExists => ReplayError::Refused(format!(
+                    "{} is there already, and a log of tables is a new file: take another name for it",
+                    path.display()
+                )),
+                _ => ReplayError::Io {
+                    path,
+                    action: "begin a log of tables",
+                    source,
+                },
             })?)
         }
     };

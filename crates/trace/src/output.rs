@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::formats::by_format_name;
-pub use crate::whole_file::{Output, WholeFile, sync_folder_of};
+pub use crate::whole_file::{NoRegularFile, Output, WholeFile, sync_folder_of};
 use crate::{Format, Metadata, Sink, TraceError, TraceWriter, WriteOptions, formats, whole_file};
 
 /// The format that a trace called `path` will have: what its name says; blkreplay text for `-`, which people

@@ -65,6 +65,20 @@ impl Output for zstd::stream::write::Encoder<'static, BufWriter<WholeFile>> {
     }
 }
 
+/// The output is there already, and no regular file: nothing was written to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is there already, and no regular file: take another name for the output")]
+pub struct NoRegularFile;
+
+impl NoRegularFile {
+    /// Whether this is why an output could not be created.
+    pub fn is_cause_of(error: &(dyn std::error::Error + 'static)) -> bool {
+        let error = error.downcast_ref::<io::Error>();
+        let cause = error.and_then(io::Error::get_ref);
+        matches!(cause, Some(cause) if cause.is::<Self>())
+    }
+}
+
 /// A file under a temporary name (`NAME.PID-0.part`) that gets its name when it is whole.
 ///
 /// Dropped before [`keep`](Self::keep), it disappears. Left behind by a kill, or by a disk that is full
@@ -92,10 +106,7 @@ impl WholeFile {
         // A link stays one: what it points to is replaced.
         let name = fs::canonicalize(name).unwrap_or_else(|_| name.to_owned());
         if fs::symlink_metadata(&name).is_ok_and(|m| !m.is_file()) {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "it is there already, and no regular file",
-            ));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, NoRegularFile));
         }
         // A name of our own: nobody's file is overwritten, no link is followed.
         for attempt in 0..1000 {
