@@ -133,6 +133,11 @@ pub(crate) trait Engine {
     /// Hands everything prepared to the kernel.
     fn submit(&mut self) -> io::Result<()>;
 
+    /// How long after the beginning of the last [`submit`](Self::submit) the kernel took the first access.
+    fn taken_after(&self) -> Nanos {
+        Nanos::ZERO
+    }
+
     /// Takes what is done by now, without waiting.
     fn reap(&mut self, done: &mut Vec<Done>);
 

@@ -399,6 +399,9 @@ fn check_counts(
     if options.engine == EngineKind::Simulate && devices != targets.len() {
         return refuse("a simulated replay needs a device for each target");
     }
+    if matches!(options.engine, EngineKind::Auto | EngineKind::IoUring) {
+        options.ring.check()?;
+    }
     if options.engine.is_real() && targets.iter().any(|target| target.file().is_none()) {
         return refuse("only the engines 'dry' and 'simulate' do without a target");
     }

@@ -327,11 +327,12 @@ impl<'s, 'a> Session<'s, 'a> {
     fn submit<E: Engine>(&mut self, engine: &mut E) -> Result<Nanos, Failure> {
         let began = self.clock.now();
         let outcome = engine.submit().map_err(Failure::Engine);
+        let first = began.saturating_add(engine.taken_after());
         let each = match self.prepared.len() as u64 {
             1 => Nanos::ZERO,
-            n => Nanos::new(self.clock.now().saturating_sub(began).get() / n),
+            n => Nanos::new(self.clock.now().saturating_sub(first).get() / n),
         };
-        let (mut at, mut behind) = (began, Nanos::ZERO);
+        let (mut at, mut behind) = (first, Nanos::ZERO);
         for number in self.prepared.drain(..) {
             let (lane, slot) = lane_and_slot(number);
             behind = self.lanes[lane].handed_over(slot, at);

@@ -5,16 +5,17 @@
 
 use std::fs::File;
 use std::io;
+use std::num::NonZeroUsize;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 
 use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
-use io_uring::{IoUring, opcode, squeue};
+use io_uring::{IoUring, SubmissionQueue, Submitter, opcode, squeue};
 use iosonar_units::Nanos;
 
 use super::perform::{write_flags, zero_range};
 use super::{Access, AccessKind, Done, Durability, Engine, Region, Setup, ThreadPool};
-use crate::pacing;
+use crate::{ReplayError, pacing};
 
 /// How a ring is set up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,26 @@ pub struct RingOptions {
     pub task_work: TaskWork,
     /// Buffers are not registered.
     pub plain_buffers: bool,
+}
+
+/// The kernel's thread (SQPOLL), the replay's, and the rest of the machine: with fewer, the two keep each other waiting.
+const SQPOLL_PROCESSORS: usize = 3;
+
+impl RingOptions {
+    /// Refuses what this machine is too small for.
+    ///
+    /// # Errors
+    /// [`ReplayError::Refused`] if a kernel thread is to submit and fewer than three processors are usable.
+    pub fn check(&self) -> Result<(), ReplayError> {
+        let usable = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        if !self.submission_thread || usable >= SQPOLL_PROCESSORS {
+            return Ok(());
+        }
+        Err(ReplayError::Refused(format!(
+            "--sqpoll needs at least {SQPOLL_PROCESSORS} usable processors, one of them for the kernel's thread \
+             alone (this process may use {usable}): leave it out, or allow more (taskset, the control group's cpu.max)"
+        )))
+    }
 }
 
 /// When the kernel does its part of a completion.
@@ -54,6 +75,11 @@ const MOST_REGISTERED: usize = 64 << 20;
 /// The most bytes of one registered region.
 const LARGEST_REGION: usize = 1 << 30;
 
+/// As many are prepared together at the most; the session prepares fewer.
+const MOST_UNSEEN: usize = 64;
+/// How often it is looked whether the kernel's thread has taken what it was shown, before the kernel is called.
+const LOOKS_PER_CALL: u32 = 1 << 10;
+
 pub(crate) struct Uring {
     ring: IoUring,
     prepared: bool,
@@ -61,6 +87,9 @@ pub(crate) struct Uring {
     /// Completions wait until we ask for them.
     must_ask: bool,
     polled: bool,
+    /// With a kernel thread that submits: what it has not been shown.
+    unseen: Option<Vec<squeue::Entry>>,
+    taken_after: Nanos,
     sync: Durability,
     files: Vec<File>,
     /// The ring knows no discard of block devices.
@@ -129,6 +158,8 @@ impl Uring {
             registered,
             must_ask: task_work != TaskWork::Interrupt,
             polled: setup.ring.poll_completions,
+            unseen: (setup.ring.submission_thread).then(|| Vec::with_capacity(MOST_UNSEEN)),
+            taken_after: Nanos::ZERO,
             sync: setup.sync,
             files,
             side,
@@ -155,6 +186,49 @@ impl Uring {
             && self.files[access.target as usize]
                 .metadata()
                 .is_ok_and(|m| m.file_type().is_block_device())
+    }
+
+    /// Puts everything prepared into the ring and waits until the kernel's thread has taken it, so that the time of
+    /// submission is known: that of the end, unless a request was completed meanwhile, which may be one of these.
+    fn show(&mut self) -> io::Result<()> {
+        let Some(unseen) = &mut self.unseen else {
+            return Ok(());
+        };
+        self.taken_after = Nanos::ZERO;
+        if unseen.is_empty() {
+            return Ok(());
+        }
+        let (submitter, mut ring, mut completions) = self.ring.split();
+        let began = pacing::monotonic();
+        let completed = completions.len();
+        for entry in unseen.drain(..) {
+            // SAFETY: the session keeps the slot's buffer untouched until the access is reaped, and
+            // the file open as long as the ring lives.
+            while unsafe { ring.push(&entry) }.is_err() {
+                ring.sync();
+                awake(&submitter, &ring)?;
+                submitter.squeue_wait()?;
+                ring.sync();
+            }
+        }
+        ring.sync();
+        let mut looks = 0_u32;
+        while !ring.is_empty() {
+            looks += 1;
+            if looks.is_multiple_of(LOOKS_PER_CALL) {
+                // Fails if the thread is gone.
+                submitter.squeue_wait()?;
+                std::thread::yield_now();
+            }
+            awake(&submitter, &ring)?;
+            std::hint::spin_loop();
+            ring.sync();
+        }
+        completions.sync();
+        if completions.len() == completed {
+            self.taken_after = pacing::monotonic().saturating_sub(began);
+        }
+        Ok(())
     }
 
     fn entry(&self, slot: u32, access: &Access) -> squeue::Entry {
@@ -206,6 +280,17 @@ impl Uring {
             }
         };
         entry.user_data(u64::from(slot))
+    }
+}
+
+/// Wakes the kernel's thread if it sleeps, as it does when it had nothing to do for a second.
+fn awake(submitter: &Submitter<'_>, ring: &SubmissionQueue<'_>) -> io::Result<()> {
+    match ring.need_wakeup() {
+        true => match submitter.submit() {
+            Err(e) if !is_passing(&e) => Err(e),
+            _ => Ok(()),
+        },
+        false => Ok(()),
     }
 }
 
@@ -268,11 +353,19 @@ impl Engine for Uring {
                 None => Err(io::Error::other("there was to be no discard")),
             };
         }
+        let entry = self.entry(slot, &access);
+        if let Some(unseen) = &mut self.unseen {
+            // What is in the ring begins at once.
+            unseen.push(entry);
+            return match unseen.len() {
+                MOST_UNSEEN => self.show(),
+                _ => Ok(()),
+            };
+        }
         if self.ring.submission().is_full() {
             self.submit()?;
         }
         self.prepared = true;
-        let entry = self.entry(slot, &access);
         // SAFETY: the session keeps the slot's buffer untouched until the access is reaped, and
         // the file open as long as the ring lives.
         unsafe { self.ring.submission().push(&entry) }
@@ -284,6 +377,9 @@ impl Engine for Uring {
         if let Some(side) = &mut self.side {
             side.submit()?;
         }
+        if self.unseen.is_some() {
+            return self.show();
+        }
         while self.prepared {
             match self.ring.submit() {
                 Ok(_) => self.prepared = !self.ring.submission().is_empty(),
@@ -294,6 +390,11 @@ impl Engine for Uring {
             }
         }
         Ok(())
+    }
+
+    #[inline]
+    fn taken_after(&self) -> Nanos {
+        self.taken_after
     }
 
     #[inline]
@@ -334,7 +435,7 @@ impl Engine for Uring {
         match self.ring.submitter().submit_with_args(1, &until) {
             Err(e) if !is_passing(&e) && e.raw_os_error() != Some(ETIME) => Err(e),
             _ => {
-                self.prepared = !self.ring.submission().is_empty();
+                self.prepared = self.unseen.is_none() && !self.ring.submission().is_empty();
                 Ok(())
             }
         }
@@ -384,4 +485,66 @@ const EBUSY: i32 = 16;
 /// Whether trying again helps: a signal came, or the kernel is short of something for a moment.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(EINTR | EAGAIN | EBUSY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Region;
+
+    /// Reads of 4 KiB of a file, through a small ring that a kernel thread empties.
+    fn polled(file: &File) -> io::Result<Uring> {
+        Uring::new(&Setup {
+            files: vec![file],
+            in_flight: 4,
+            ring: RingOptions {
+                submission_thread: true,
+                plain_buffers: true,
+                ..RingOptions::default()
+            },
+            sync: Durability::None,
+            regions: Vec::<Region>::new(),
+            discards: false,
+        })
+    }
+
+    #[test]
+    fn more_than_the_ring_holds_waits_for_the_kernels_thread_and_is_done_once() {
+        const READS: u32 = 32;
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, &vec![7; 4096 * READS as usize]).unwrap();
+        let mut ring = match polled(&file) {
+            Ok(ring) => ring,
+            Err(e) => return eprintln!("skipped: no ring here: {e}"),
+        };
+        let mut data = vec![0; 4096 * READS as usize];
+        for slot in 0..READS {
+            let access = Access {
+                kind: AccessKind::Read,
+                target: 0,
+                offset: u64::from(slot) * 4096,
+                buffer: data[slot as usize * 4096..].as_mut_ptr(),
+                region: 0,
+                length: 4096,
+            };
+            ring.prepare(slot, access).unwrap();
+        }
+        let mut done = Vec::new();
+        ring.reap(&mut done);
+        assert!(done.is_empty(), "nothing begins before it is submitted");
+        let began = pacing::monotonic();
+        ring.submit().unwrap();
+        let took = pacing::monotonic().saturating_sub(began);
+        assert!(ring.taken_after() <= took);
+        while done.len() < READS as usize {
+            ring.wait(Nanos::from_millis(100)).unwrap();
+            ring.reap(&mut done);
+        }
+        let mut slots: Vec<u32> = done.iter().map(|done| done.slot).collect();
+        slots.sort_unstable();
+        assert_eq!(slots, (0..READS).collect::<Vec<_>>());
+        assert!(done.iter().all(|done| done.result == 4096));
+        drop(ring);
+        assert!(data.iter().all(|&byte| byte == 7));
+    }
 }

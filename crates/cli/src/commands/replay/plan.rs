@@ -280,6 +280,9 @@ fn refuse_impossible(args: &Replay) -> anyhow::Result<()> {
             "--sqpoll does not go with --task-work defer: where a kernel thread submits, nothing is deferred",
         ));
     }
+    if matches!(args.engine.engine, EngineKind::Auto | EngineKind::IoUring) {
+        args.options().ring.check()?;
+    }
     if args.engine.latency > Nanos::from_secs(3600) {
         return Err(usage(
             "--latency: a request that takes more than an hour is none",
