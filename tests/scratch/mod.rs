@@ -81,8 +81,18 @@ pub struct Loop(pub PathBuf);
 
 impl Loop {
     pub fn over(file: &Path) -> Option<Self> {
+        Self::with(file, &["--direct-io=on"])
+    }
+
+    /// One that takes no writes.
+    pub fn read_only(file: &Path) -> Option<Self> {
+        Self::with(file, &["--direct-io=on", "--read-only"])
+    }
+
+    fn with(file: &Path, options: &[&str]) -> Option<Self> {
         let output = Command::new("losetup")
-            .args(["--find", "--show", "--direct-io=on"])
+            .args(["--find", "--show"])
+            .args(options)
             .arg(file)
             .output()
             .ok()?;
