@@ -10,8 +10,8 @@ use std::str::FromStr;
 use iosonar_replay::safety::Host;
 use iosonar_replay::{Load, Options, Summary, Verdict};
 use iosonar_stats::Distribution;
-use iosonar_trace::Reading;
 use iosonar_trace::transform::{Change, Ratio, Repeat, Rounds, beginning};
+use iosonar_trace::{Batch, Reading, input};
 use iosonar_units::Nanos;
 use serde_json::{Value, json};
 
@@ -136,6 +136,7 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
         args,
         limit,
         host,
+        shortest: shortest(load)?,
         base: load.clone(),
         options: plan.options.clone(),
     };
@@ -174,6 +175,8 @@ struct Tries<'a> {
     limit: Limit,
     host: &'a Host,
     base: Load,
+    /// How much of the load, from its beginning, holds requests enough for a try.
+    shortest: Nanos,
     options: Options,
 }
 
@@ -184,13 +187,13 @@ impl Tries<'_> {
         self.base.scan.requests as f64 / span.as_secs_f64().max(1e-9)
     }
 
-    /// The load at `factor` times its speed, for the time of a try, or longer if it would have too few requests.
+    /// The load at `factor` times its speed, for the time of a try, or longer if it would have too few requests then.
     fn reading(&self, factor: f64) -> Result<Reading, String> {
         let mut reading = self.base.reading.clone();
         let zero = beginning(&reading.changes);
-        let least = 1.1 * FEWEST_REQUESTS as f64 / (self.rate() * factor);
-        let time = self.args.find.find_time.as_secs_f64().max(least);
-        let end = zero.saturating_add(Nanos::new((time * factor * 1e9) as u64));
+        let time = self.args.find.find_time.as_secs_f64() * factor;
+        let time = Nanos::new((time * 1e9) as u64).max(self.shortest);
+        let end = zero.saturating_add(time);
         if self.base.scan.last_start < end {
             reading.changes.push(Change::Repeat(Repeat {
                 rounds: Rounds::Until(end),
@@ -248,6 +251,31 @@ impl Tries<'_> {
         }
         Ok(attempt)
     }
+}
+
+/// How much of a load, from its beginning, holds a tenth more than the fewest requests of a try: repeated as often as
+/// is needed, if it has not so many.
+fn shortest(load: &Load) -> anyhow::Result<Nanos> {
+    let beginning = beginning(&load.reading.changes);
+    let wanted = FEWEST_REQUESTS + FEWEST_REQUESTS / 10;
+    if load.scan.requests < wanted {
+        let span = load.scan.last_start.saturating_sub(beginning);
+        let rounds = wanted.div_ceil(load.scan.requests.max(1));
+        return Ok(Nanos::new(span.get().saturating_mul(rounds)));
+    }
+    let mut reader = input::open_load(&load.path, &load.reading)?;
+    let (mut batch, mut left) = (Batch::default(), wanted);
+    while reader.next_batch(&mut batch)? > 0 {
+        let rows = batch.len() as u64;
+        if left <= rows {
+            let last = batch.starts()[left as usize - 1];
+            // The window ends before its end.
+            return Ok(last.saturating_sub(beginning) + Nanos::new(1));
+        }
+        left -= rows;
+    }
+    // The file has become shorter since it was scanned, which the try reports.
+    Ok(load.scan.last_start.saturating_sub(beginning))
 }
 
 /// Completed requests per second. The last needs its latency after the load has ended, which is no lack of rate.
@@ -379,5 +407,25 @@ mod tests {
         ] {
             assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_try_holds_requests_enough_however_late_they_come() {
+        let shortest_of = |rows: usize, from: f64| {
+            let mut text = "0 ; 0 ; 8 ; R\n".to_owned();
+            for i in 1..rows {
+                text += &format!("{:.6} ; 8 ; 8 ; R\n", from + i as f64 * 1e-4);
+            }
+            let file = tempfile::Builder::new().suffix(".load").tempfile().unwrap();
+            std::fs::write(file.path(), text).unwrap();
+            let reading = Reading::default();
+            let load = Load::scanned(file.path(), &reading, iosonar_replay::Writes::Refuse);
+            shortest(&load.unwrap()).unwrap()
+        };
+        // The 1,100th request.
+        let expected = Nanos::from_millis(60_000) + Nanos::from_micros(109_900) + Nanos::new(1);
+        assert_eq!(shortest_of(3000, 60.0), expected);
+        // Of 100 requests in 9.9 ms, eleven rounds.
+        assert_eq!(shortest_of(100, 0.0), Nanos::from_micros(11 * 9_900));
     }
 }
