@@ -7,11 +7,13 @@
 //! | 16..24 | the number of the write, from 1 |
 //! | 24..32 | the sector |
 //! | 32..36 | CRC-32 of the whole sector, these four bytes taken as zero |
-//! | 36..512 | random data |
+//! | 36..504 | random data, often the same as of an earlier write |
+//! | 504..512 | the run and the number again, combined by XOR: the end of one write never passes for that of another |
 
 const MAGIC: [u8; 8] = *b"iosonarT";
 pub(super) const SECTOR: usize = 512;
 const CHECKSUM: std::ops::Range<usize> = 32..36;
+const TAIL: std::ops::Range<usize> = 504..512;
 
 /// What a tag says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,7 @@ pub(crate) fn write(data: &mut [u8], run: u64, number: u32, sector: u64) {
         data[8..16].copy_from_slice(&run.to_le_bytes());
         data[16..24].copy_from_slice(&u64::from(number).to_le_bytes());
         data[24..32].copy_from_slice(&sector.to_le_bytes());
+        data[TAIL].copy_from_slice(&(run ^ u64::from(number)).to_le_bytes());
         data[CHECKSUM].fill(0);
         let sum = crc32fast::hash(data);
         data[CHECKSUM].copy_from_slice(&sum.to_le_bytes());
@@ -97,5 +100,17 @@ mod tests {
         }
         assert_eq!(read(&[0; 512]), Found::Zeros);
         assert_eq!(read(&[1; 512]), Found::Other);
+    }
+
+    #[test]
+    fn a_sector_of_two_versions_is_damaged_wherever_it_is_torn() {
+        // The rest of both is the same, as when they were written from the same buffer.
+        let (mut older, mut newer) = (vec![7; 512], vec![7; 512]);
+        write(&mut older, 9, 3, 100);
+        write(&mut newer, 9, 4, 100);
+        for at in [64, 256, 448] {
+            let torn = [&newer[..at], &older[at..]].concat();
+            assert!(matches!(read(&torn), Found::Damaged(_)), "torn at {at}");
+        }
     }
 }
