@@ -1,0 +1,235 @@
+//! Tests in the lab (`tests/lab`): a Linux in QEMU with devices that a test machine seldom has. Where QEMU, a tool or the
+//! kernel's package cannot be had, a test says so and skips. The long set runs with `cargo test --test lab -- --ignored`.
+
+mod scratch;
+
+#[path = "lab/log_writes.rs"]
+mod log_writes;
+#[path = "lab/machine.rs"]
+mod machine;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use machine::Machine;
+use scratch::{Scratch, iosonar};
+use serde_json::Value;
+
+/// Every guard has a device of its own: see `guards.sh`.
+#[test]
+fn devices_in_use_are_refused_and_not_a_byte_of_them_changes() {
+    let scratch = Scratch::new();
+    let Some(machine) = Machine::new() else {
+        return;
+    };
+    let machine = (0..7).fold(machine, |machine, i| {
+        machine.nvme(&scratch.path(&format!("nvme{i}")), 8)
+    });
+    let machine = ["a", "b", "c", "d", "e", "f"]
+        .iter()
+        .fold(machine, |m, i| m.disk(&scratch.path(&format!("vd{i}")), 8));
+    machine.run(&["guards"]);
+}
+
+#[test]
+fn failures_delays_lost_writes_and_corruption_are_reported_as_they_are() {
+    let scratch = Scratch::new();
+    let Some(machine) = Machine::new() else {
+        return;
+    };
+    machine.nvme(&scratch.path("nvme"), 12).run(&[
+        "requests",
+        "errors",
+        "delays",
+        "lying_flushes",
+        "corruption",
+    ]);
+}
+
+#[test]
+fn what_was_durable_survives_a_loss_of_power() {
+    cut_the_power(2, 1);
+}
+
+#[test]
+#[ignore = "20 losses of power take about ten minutes"]
+fn what_was_durable_survives_twenty_losses_of_power() {
+    cut_the_power(20, 100);
+}
+
+/// Cuts the power at random moments of a replay; each boot checks what the one before has left.
+fn cut_the_power(times: u64, seed: u64) {
+    let scratch = Scratch::new();
+    let (target, tables) = (scratch.path("target"), scratch.path("tables"));
+    let machine = || Some(Machine::new()?.nvme(&target, 24).disk(&tables, 64));
+    let mut random = Random(seed);
+    for cut in 0..times {
+        let Some(machine) = machine() else { return };
+        let after_s = random.below(5000) as f64 / 1e3;
+        println!("cut {cut} after {after_s} s");
+        machine
+            .set("SEED", seed + cut)
+            .run_and_cut("power_cut", after_s);
+    }
+    machine().unwrap().run(&["power_cut"]);
+}
+
+#[test]
+fn a_log_of_writes_that_is_cut_off_has_lost_exactly_what_is_missing() {
+    cut_a_log(6, 1);
+}
+
+#[test]
+#[ignore = "checks 300 states of a device"]
+fn a_log_of_writes_that_is_cut_off_anywhere_has_lost_exactly_what_is_missing() {
+    cut_a_log(300, 2);
+}
+
+/// Sectors of the target in `log_writes.sh`; the rest of the disk holds the tables.
+const TARGET: usize = 24_576;
+/// From here on the load only discards.
+const DISCARDED: usize = 20_000;
+
+/// Builds what a loss of power leaves at random entries of a log, and verifies that: first with the tables as they were
+/// at that moment, when nothing may be lost, then with those of the end, when exactly what came later is.
+fn cut_a_log(states: usize, seed: u64) {
+    const DISK_MIB: u32 = 24;
+    let scratch = Scratch::new();
+    let Some(machine) = Machine::new() else {
+        return;
+    };
+    if Command::new("debugfs").arg("-V").output().is_err() {
+        eprintln!("skipped: debugfs (e2fsprogs) is missing");
+        return;
+    }
+    let (disk, log) = (scratch.path("disk"), scratch.path("log"));
+    machine
+        .nvme(&disk, DISK_MIB)
+        .disk(&log, 128)
+        .set("SEED", seed)
+        .run(&["log_writes"]);
+    let entries = log_writes::read(&log);
+    let marked = |text: &str| {
+        let at = entries.iter().position(|e| e.mark.as_deref() == Some(text));
+        at.unwrap_or_else(|| panic!("no mark {text}"))
+    };
+    let (begin, end) = (marked("begin"), entries.len());
+    assert!(end - begin > 500, "{} entries", end - begin);
+
+    let mut device = vec![0; (DISK_MIB as usize) << 20];
+    for entry in &entries {
+        entry.apply(&mut device);
+    }
+    let last = device[..TARGET * 512].to_vec();
+    let disk = fs::read(disk).unwrap();
+    assert!(
+        last[..DISCARDED * 512] == disk[..DISCARDED * 512],
+        "the log does not lead to what is on the disk"
+    );
+    let last_tables = tables(&scratch, &device, "last.tables").expect("the last tables");
+
+    let mut random = Random(seed);
+    let mut cuts: Vec<usize> = (0..states)
+        .map(|_| begin + random.below((end - begin) as u64) as usize)
+        .chain([end])
+        .collect();
+    cuts.sort_unstable();
+    device.fill(0);
+    let (mut applied, mut durable) = (0, 0.0);
+    for cut in cuts {
+        for entry in &entries[applied..cut] {
+            entry.apply(&mut device);
+        }
+        applied = cut;
+        let target = scratch.file("target", &device[..TARGET * 512]);
+        // Before the replay began there are no tables.
+        if let Some(tables) = tables(&scratch, &device, "then.tables") {
+            let then = verify(&tables, &target);
+            assert_eq!(wrong(&then), 0, "cut at {cut} of {end}: {then}");
+            durable += figure(&then, "durable_sectors");
+        }
+        let missing = sectors(&last)
+            .zip(sectors(&device))
+            .take(DISCARDED)
+            .filter(|(last, now)| last != now)
+            .count();
+        let now = verify(&last_tables, &target);
+        // Writes that the load's last flush came too early for may be missing without being lost.
+        let excused =
+            figure(&now, "never_arrived_sectors") + figure(&now, "not_guaranteed_sectors");
+        assert_eq!(
+            wrong(&now) + excused as u64,
+            missing as u64,
+            "cut at {cut} of {end}: {now}"
+        );
+        println!(
+            "cut at {cut} of {end}: {missing} sectors missing, {excused} of them never durable"
+        );
+    }
+    assert!(durable > 0.0, "nothing was durable at any moment");
+}
+
+fn sectors(device: &[u8]) -> impl Iterator<Item = &[u8]> {
+    device.chunks_exact(512)
+}
+
+/// The tables on the device's file system, after its recovery from a loss of power.
+fn tables(scratch: &Scratch, device: &[u8], name: &str) -> Option<std::path::PathBuf> {
+    let system = scratch.file("tables.ext4", &device[TARGET * 512..]);
+    let checked = Command::new("e2fsck")
+        .args(["-f", "-y"])
+        .arg(&system)
+        .output()
+        .unwrap();
+    // 1: errors corrected.
+    assert!(
+        matches!(checked.status.code(), Some(0 | 1)),
+        "{}",
+        String::from_utf8_lossy(&checked.stdout)
+    );
+    let file = scratch.path(name);
+    let _ = fs::remove_file(&file);
+    Command::new("debugfs")
+        .args(["-R", &format!("dump /replay.tables {}", file.display())])
+        .arg(&system)
+        .output()
+        .unwrap();
+    // A log without its header claims nothing.
+    let length = fs::metadata(&file).map_or(0, |m| m.len());
+    (length >= 64).then_some(file)
+}
+
+fn verify(tables: &Path, target: &Path) -> Value {
+    let output = iosonar()
+        .args(["verify", "--no-direct", "--after-crash", "--json", "-q"])
+        .arg("--target")
+        .args([target, tables])
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn wrong(verified: &Value) -> u64 {
+    verified["contents"]["wrong"].as_u64().unwrap()
+}
+
+fn figure(json: &Value, name: &str) -> f64 {
+    let metrics = json["metrics"].as_array().unwrap();
+    let metric = metrics.iter().find(|m| m["name"] == name).unwrap();
+    metric["value"].as_f64().unwrap()
+}
+
+/// Numbers for moments (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n
+    }
+}

@@ -1,0 +1,42 @@
+# A replay on a device that logs every write, flush and FUA (dm-log-writes), from which the host builds what a loss of power
+# would have left at any moment: see log_writes.rs.
+#
+# nvme0n1 is logged on vda. Its first 24,576 sectors are the target, the rest holds the tables, so that both are cut at
+# the same moment.
+
+modprobe -a dm-mod dm-log-writes ext4
+export DM_DISABLE_UDEV=1
+disk=/dev/nvme0n1
+size=$(sectors $disk)
+claim "the logged device was made" dmsetup create logged --table "0 $size log-writes $disk /dev/vda"
+dmsetup create target --table "0 24576 linear /dev/mapper/logged 0"
+dmsetup create tables --table "0 $((size - 24576)) linear /dev/mapper/logged 24576"
+mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/tables
+mkdir -p /mnt/tables
+claim "the tables' file system is mounted" mount -t ext4 -o commit=1 /dev/mapper/tables /mnt/tables
+sync
+dmsetup message logged 0 mark begin
+
+# As for a power cut, and discards where nothing is written again.
+awk -v seed="${SEED:-1}" 'BEGIN {
+  srand(seed)
+  for (i = 0; i < 1000; i++) {
+    time += 0.01 * rand()
+    kind = rand()
+    place = int(rand() * 1200) * 16
+    if (kind < 0.05) printf "%.6f ; 0 ; 0 ; F\n", time
+    else if (kind < 0.06) printf "%.6f ; %d ; 8 ; D\n", time, 20000 + int(rand() * 400) * 8
+    else printf "%.6f ; %d ; %d ; %s\n", time, place, rand() < 0.5 ? 8 : 16, kind < 0.20 ? "WF" : kind < 0.85 ? "W" : "R"
+  }
+  printf "%.6f ; 0 ; 0 ; F\n", time + 4
+}' >/tmp/mixed.load
+iosonar replay /tmp/mixed.load --target /dev/mapper/target --write --keep-tables /mnt/tables/replay.tables --durable-tables \
+  --json -q >/tmp/replayed 2>/tmp/said
+cat /tmp/said
+equal "all requests were completed" "$(metric /tmp/replayed completed value)" 1001
+dmsetup message logged 0 mark end
+umount /mnt/tables
+dmsetup remove tables
+dmsetup remove target
+claim "the log is complete" dmsetup remove logged
+sync

@@ -1,0 +1,96 @@
+//! The machine of the lab, as `tests/lab/lab` runs it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The exit code of a scenario that cannot run here.
+const UNAVAILABLE: i32 = 77;
+/// The exit code when the power was cut.
+const CUT: i32 = 97;
+
+/// A machine that is switched on for one or more scenarios.
+pub(crate) struct Machine {
+    arguments: Vec<String>,
+}
+
+impl Machine {
+    /// A machine without disks; `None`, with the reason on standard error, if there is no lab here.
+    pub(crate) fn new() -> Option<Self> {
+        let prepared = lab(&["prepare"]);
+        if prepared.status.code() == Some(UNAVAILABLE) {
+            let reason = String::from_utf8_lossy(&prepared.stderr);
+            eprintln!("skipped: {}", reason.trim());
+            return None;
+        }
+        assert!(
+            prepared.status.success(),
+            "{}",
+            String::from_utf8_lossy(&prepared.stderr)
+        );
+        let iosonar = env!("CARGO_BIN_EXE_iosonar").to_owned();
+        Some(Self {
+            arguments: vec!["run".to_owned(), "--iosonar".to_owned(), iosonar],
+        })
+    }
+
+    /// With a further NVMe disk, whose contents are those of `image`.
+    pub(crate) fn nvme(self, image: &Path, mib: u32) -> Self {
+        self.option("--nvme", format!("{}:{mib}M", image.display()))
+    }
+
+    /// With a further virtio disk.
+    pub(crate) fn disk(self, image: &Path, mib: u32) -> Self {
+        self.option("--disk", format!("{}:{mib}M", image.display()))
+    }
+
+    /// With a variable for the scenarios.
+    pub(crate) fn set(self, name: &str, value: impl std::fmt::Display) -> Self {
+        self.option("--set", format!("{name}={value}"))
+    }
+
+    fn option(mut self, name: &str, value: String) -> Self {
+        self.arguments.extend([name.to_owned(), value]);
+        self
+    }
+
+    /// Runs scenarios, all of whose claims must hold.
+    pub(crate) fn run(self, scenarios: &[&str]) {
+        let (code, said) = self.switch_on(scenarios);
+        assert_eq!(code, Some(0), "{said}");
+    }
+
+    /// Runs a scenario until its power is cut, this long after it may be. All claims up to then must hold.
+    pub(crate) fn run_and_cut(self, scenario: &str, after_s: f64) {
+        let machine = self.option("--cut-after", format!("{after_s:.3}"));
+        let (code, said) = machine.switch_on(&[scenario]);
+        assert_eq!(code, Some(CUT), "{said}");
+        assert!(!said.contains("FAILED"), "{said}");
+    }
+
+    fn switch_on(mut self, scenarios: &[&str]) -> (Option<i32>, String) {
+        self.arguments.extend(
+            scenarios
+                .iter()
+                .map(|name| folder().join(name).display().to_string() + ".sh"),
+        );
+        let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        let output = lab(&arguments);
+        let said = String::from_utf8_lossy(&output.stdout);
+        let noise = String::from_utf8_lossy(&output.stderr);
+        println!("{said}");
+        (output.status.code(), format!("{said}{noise}"))
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lab")
+}
+
+fn lab(arguments: &[&str]) -> Output {
+    let mut command = Command::new(folder().join("lab"));
+    if std::env::var_os("IOSONAR_LAB_CACHE").is_none() {
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../lab");
+        command.env("IOSONAR_LAB_CACHE", cache);
+    }
+    command.args(arguments).output().unwrap()
+}
