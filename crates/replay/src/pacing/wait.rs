@@ -20,12 +20,14 @@ const LOOK_INTERVAL: Nanos = Nanos::from_millis(20);
 /// How often a thread that would spin on and on sleeps once to learn.
 const LEARN_INTERVAL: Nanos = Nanos::from_millis(100);
 /// How long a machine counts as contended after it was seen to be, at first; each time it is seen again twice as long.
-const CONTENDED_FOR: Nanos = Nanos::from_secs(1);
+const CONTENDED_FOR: Nanos = Nanos::from_millis(200);
 const CONTENDED_FOR_MOST: Nanos = Nanos::from_secs(16);
 /// A thread has rivals if it waited for a processor for more than this share of an interval...
-const RIVAL_SHARE: f64 = 0.05;
+const RIVAL_SHARE: f64 = 0.1;
 /// ...and so long each time that it was given one: without rivals, this is the time that waking up takes.
-const RIVAL_DELAY: Nanos = Nanos::from_micros(10);
+const RIVAL_DELAY: Nanos = Nanos::from_micros(15);
+/// Of a thread that is ahead of others, so often in a row must more threads be seen than processors: others come and go.
+const CROWDED_LOOKS: u32 = 3;
 /// The share of a processor that a thread ahead of others may use where these want it.
 const MOST_USED: f64 = 0.8;
 /// Shorter sleeps are not worth their system call.
@@ -135,6 +137,8 @@ struct Contention {
     load: Option<File>,
     processors: usize,
     looked: Nanos,
+    /// How often in a row more threads were seen than processors.
+    crowded: u32,
     before: Usage,
     until: Nanos,
     lasts: Nanos,
@@ -149,6 +153,7 @@ impl Contention {
             load: File::open("/proc/loadavg").ok(),
             processors: if pinned == 0 { all } else { all.min(pinned) },
             looked: Nanos::ZERO,
+            crowded: 0,
             before: Usage::default(),
             until: Nanos::ZERO,
             lasts: CONTENDED_FOR,
@@ -180,7 +185,11 @@ impl Contention {
             let threads = self.load.as_ref().and_then(runnable);
             threads.is_some_and(|threads| threads > self.processors)
         };
-        if has_rivals || self.is_ahead && is_crowded() {
+        self.crowded = match self.is_ahead && is_crowded() {
+            true => self.crowded + 1,
+            false => 0,
+        };
+        if has_rivals || self.crowded >= CROWDED_LOOKS {
             if now >= self.until {
                 // Seen again soon after it was believed to be over.
                 let again = now.saturating_sub(self.until) < self.lasts;
