@@ -327,3 +327,18 @@ fn a_replay_that_stood_still_did_not_keep_up() {
         );
     }
 }
+
+#[test]
+fn what_other_threads_cost_a_replay_is_reported() {
+    let dir = tempfile::tempdir().unwrap();
+    let load = dir.path().join("x.load");
+    std::fs::write(&load, rows(200)).unwrap();
+    let output = run(&["replay", text(&load), "--engine", "dry", "--json"]);
+    assert!(output.status.success(), "{output:?}");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let metrics = json["metrics"].as_array().unwrap();
+    let has = |name: &str| metrics.iter().any(|metric| metric["name"] == name);
+    assert!(has("preemptions"));
+    // Some kernels do not count it.
+    assert_eq!(has("run_delay"), Path::new("/proc/self/schedstat").exists());
+}

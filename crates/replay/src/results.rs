@@ -53,6 +53,10 @@ pub(crate) struct Collector {
 }
 
 const BATCHES_BEHIND: usize = 64;
+/// Records wait this long for those of a thread that sends none...
+const PATIENCE: Duration = Duration::from_millis(200);
+/// ...and no more batches than this.
+const MOST_HELD_BACK: usize = 256;
 /// Where several threads' records are merged, all wait for the slowest of them.
 const LONGEST_WAIT_OF_SEVERAL: Nanos = Nanos::from_millis(50);
 /// Records wait for others in the session this long at most. Together with [`FLUSH_INTERVAL`] it is less than a
@@ -418,9 +422,14 @@ impl Collector {
             batch.clear();
             let _ = self.empty.try_send(batch);
         };
+        // When records of several threads have been passed on last.
+        let mut passed = Instant::now();
         let mut drain = |merge: &mut Merge, sink: &mut Sink<'_>| {
+            let everything = merge.waiting() > MOST_HELD_BACK || passed.elapsed() >= PATIENCE;
             merge.drain(
+                everything,
                 |record| {
+                    passed = Instant::now();
                     merged.push(record);
                     if merged.len() == Batch::ROWS {
                         sink.take(&mut merged);
@@ -429,15 +438,21 @@ impl Collector {
                 reuse,
             );
             sink.take(&mut merged);
+            if !merge.is_waiting() {
+                passed = Instant::now();
+            }
         };
         loop {
-            let message = match sink.output.due {
+            let is_waiting = merge.as_ref().is_some_and(Merge::is_waiting);
+            let patience = is_waiting.then(|| Instant::now() + PATIENCE);
+            let message = match sink.output.due.into_iter().chain(patience).min() {
                 None => self.full.recv().map_err(RecvTimeoutError::from),
                 Some(due) => self.full.recv_deadline(due),
             };
             let Message { thread, content } = match message {
                 Ok(message) => message,
                 Err(RecvTimeoutError::Timeout) => {
+                    merge.iter_mut().for_each(|merge| drain(merge, &mut sink));
                     sink.output.flush_if_due();
                     continue;
                 }
@@ -454,7 +469,10 @@ impl Collector {
                 }
                 (Content::End, merge) => {
                     ended = true;
-                    merge.iter_mut().for_each(|merge| merge.end(thread));
+                    if let Some(merge) = merge {
+                        merge.end(thread);
+                        drain(merge, &mut sink);
+                    }
                 }
             }
         }

@@ -138,7 +138,10 @@ impl<'s, 'a> Session<'s, 'a> {
         }
         let at = self.clock.now();
         let processor_time = waiter.times().processor_time() + helped.processor_time;
-        let interference = waiter.times().interference().and(helped.interference);
+        let interference = waiter.times().interference();
+        let interference = helped
+            .interference
+            .map_or(interference, |of| interference.and(of));
         let name = engine.name();
         // The ring is taken apart before its buffers are.
         drop(engine);
@@ -166,7 +169,9 @@ impl<'s, 'a> Session<'s, 'a> {
             at,
             early,
             abandoned,
-            record_stalls: self.records.end(outcome.is_ok() || started),
+            record_stalls: self
+                .records
+                .end(started || outcome.is_ok() && !self.shared.is_broken()),
             lanes: self.lanes,
             processor_time,
             interference,

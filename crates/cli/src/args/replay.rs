@@ -129,8 +129,8 @@ pub(crate) struct PaceArgs {
     /// share of a processor, slice with a short slice, normal; auto is the first of these that is permitted
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = priority)]
     pub(crate) priority: Priority,
-    /// Submit with so many threads, each for its share of the targets [default: one for each target, but one less
-    /// than there are processors]
+    /// Submit with N threads, each for its share of the targets; at most one per target [default: one per target,
+    /// but one less than there are processors]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroU32>,
     /// Time to read ahead and fill the queues before time zero

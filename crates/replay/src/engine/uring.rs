@@ -453,25 +453,24 @@ impl Engine for Uring {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.remarks.clone();
-        let workers = kernel_workers();
-        if workers > 0 {
-            remarks.push(format!(
+        if has_kernel_workers() {
+            remarks.push(
                 "the device's driver would have had to wait when it was asked, so requests went through \
-                 {workers} kernel workers: latencies hold the way there and back (see --engine sync)"
-            ));
+                 kernel workers: latencies include the way there and back (see --engine sync)"
+                    .to_owned(),
+            );
         }
         remarks
     }
 }
 
-/// How many threads the kernel has made to work for our rings.
-fn kernel_workers() -> usize {
+/// Whether the kernel has made threads to work for our rings.
+fn has_kernel_workers() -> bool {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten();
     tasks
         .flatten()
         .filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok())
-        .filter(|name| name.starts_with("iou-wrk"))
-        .count()
+        .any(|name| name.starts_with("iou-wrk"))
 }
 
 const SIDE_THREADS: u32 = 4;

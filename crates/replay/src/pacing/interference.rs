@@ -6,6 +6,9 @@ use std::os::unix::fs::FileExt;
 use iosonar_units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 
+/// Being given a processor that no other thread has takes less.
+pub(super) const WAKE_UP_TIME: Nanos = Nanos::from_micros(15);
+
 /// What other threads of the machine cost the pacing threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interference {
@@ -13,6 +16,8 @@ pub struct Interference {
     pub preemptions: u64,
     /// How long they could run and waited for a processor, in all; `None` where the kernel does not count it.
     pub run_delay: Option<Nanos>,
+    /// How often they were given a processor.
+    pub timeslices: u64,
 }
 
 impl Interference {
@@ -25,6 +30,16 @@ impl Interference {
                 .run_delay
                 .zip(other.run_delay)
                 .map(|(a, b)| a.saturating_add(b)),
+            timeslices: self.timeslices + other.timeslices,
+        }
+    }
+
+    /// How long they waited for a processor that other threads had, rather than to be woken; zero where it is not known.
+    pub fn contended(&self) -> Nanos {
+        let waited = self.run_delay.unwrap_or_default();
+        match waited.get() > self.timeslices.saturating_mul(WAKE_UP_TIME.get()) {
+            true => waited,
+            false => Nanos::ZERO,
         }
     }
 }
@@ -69,7 +84,8 @@ impl Usage {
 pub(crate) struct ThreadTimes {
     schedstat: Option<File>,
     processor_time: Nanos,
-    interference: Interference,
+    preemptions: u64,
+    usage: Option<Usage>,
 }
 
 impl ThreadTimes {
@@ -78,13 +94,8 @@ impl ThreadTimes {
         let schedstat = File::open("/proc/thread-self/schedstat").ok();
         Self {
             processor_time: processor_time(),
-            interference: Interference {
-                preemptions: preemptions(),
-                run_delay: schedstat
-                    .as_ref()
-                    .and_then(Usage::read)
-                    .map(|usage| usage.run_delay),
-            },
+            preemptions: preemptions(),
+            usage: schedstat.as_ref().and_then(Usage::read),
             schedstat,
         }
     }
@@ -101,12 +112,12 @@ impl ThreadTimes {
 
     /// What others cost it since.
     pub(crate) fn interference(&self) -> Interference {
+        let usage = self.usage().zip(self.usage);
+        let since = usage.map(|(usage, before)| usage.since(&before));
         Interference {
-            preemptions: preemptions().saturating_sub(self.interference.preemptions),
-            run_delay: self
-                .usage()
-                .zip(self.interference.run_delay)
-                .map(|(usage, before)| usage.run_delay.saturating_sub(before)),
+            preemptions: preemptions().saturating_sub(self.preemptions),
+            run_delay: since.map(|since| since.run_delay),
+            timeslices: since.map_or(0, |since| since.timeslices),
         }
     }
 }
@@ -142,10 +153,13 @@ mod tests {
         );
         let pinned = || sched_setaffinity(None, &one).unwrap();
         let done = std::sync::atomic::AtomicBool::new(false);
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 pinned();
-                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                while !done.load(std::sync::atomic::Ordering::Relaxed)
+                    && std::time::Instant::now() < deadline
+                {
                     std::hint::spin_loop();
                 }
             });

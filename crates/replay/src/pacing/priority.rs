@@ -6,12 +6,12 @@ use std::num::NonZeroU64;
 use iosonar_units::Nanos;
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 
-use super::Pacing;
+use super::{Pacing, Style};
 
 /// How a pacing thread is scheduled among the other threads of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Priority {
-    /// The first of `Fifo`, `Nice` and `Slice` that the system permits.
+    /// The first of `Fifo` (unless it only spins), `Nice` and `Slice` that the system permits.
     #[default]
     Auto,
     /// Ahead of every thread that is not real-time (`SCHED_FIFO`, priority 1).
@@ -33,6 +33,11 @@ impl Priority {
         (Self::Slice, "slice"),
         (Self::Normal, "normal"),
     ];
+
+    /// Whether it is ahead of threads without a priority.
+    pub(crate) const fn is_ahead(self) -> bool {
+        matches!(self, Self::Fifo | Self::Nice)
+    }
 }
 
 /// The shortest slice that the kernel grants.
@@ -42,7 +47,7 @@ const FIFO_PRIORITY: u32 = 1;
 const LEAST_NICE: i32 = -20;
 
 /// Prepares the calling thread. What the system refuses costs accuracy, which the replay measures;
-/// it is returned to be told. Returns the priority that it got, too.
+/// it is returned, with the priority that it got.
 pub(crate) fn prepare_thread(pacing: &Pacing) -> (Priority, Vec<String>) {
     let mut refused = Vec::new();
     // By default a thread may be woken 50 us later than it asked for.
@@ -64,6 +69,8 @@ pub(crate) fn prepare_thread(pacing: &Pacing) -> (Priority, Vec<String>) {
     let priority = match pacing.priority {
         Priority::Auto => [Priority::Fifo, Priority::Nice, Priority::Slice]
             .into_iter()
+            // Real-time threads that never sleep are stopped for a part of each second.
+            .filter(|priority| *priority != Priority::Fifo || pacing.style != Style::Spin)
             .find(|&priority| set(priority).is_ok())
             .unwrap_or(Priority::Normal),
         wanted => match set(wanted) {
@@ -88,8 +95,9 @@ pub(crate) fn prepare_thread(pacing: &Pacing) -> (Priority, Vec<String>) {
 pub(crate) fn granted(pacing: &Pacing) -> Priority {
     // One that ends at once, as the calling thread stays what it is.
     let pacing = pacing.clone();
-    let tried = std::thread::spawn(move || prepare_thread(&pacing).0);
-    tried.join().unwrap_or(Priority::Normal)
+    let tried = std::thread::Builder::new().spawn(move || prepare_thread(&pacing).0);
+    let granted = tried.ok().and_then(|thread| thread.join().ok());
+    granted.unwrap_or(Priority::Normal)
 }
 
 /// Schedules the calling thread so.

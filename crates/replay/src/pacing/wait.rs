@@ -5,14 +5,15 @@
 //!
 //! Spinning is free as long as the processor would be idle otherwise. Where others want it, an ordinary thread that
 //! spins uses up its share and is then made to wait for milliseconds, so it only sleeps. One with a priority may go
-//! on, but not all the time: the kernel limits real-time threads to 95 % of a processor.
+//! on, but not all the time: others need something too, and the kernel may stop a real-time thread that uses 95 % of
+//! a second. If it uses too much, it sleeps for at least half of the time between two requests.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use iosonar_units::Nanos;
 
-use super::interference::Usage;
+use super::interference::{Usage, WAKE_UP_TIME};
 use super::{Pacing, Priority, Style, ThreadTimes, prepare_thread};
 
 /// How often it is looked whether the machine is contended.
@@ -22,14 +23,17 @@ const LEARN_INTERVAL: Nanos = Nanos::from_millis(100);
 /// How long a machine counts as contended after it was seen to be, at first; each time it is seen again twice as long.
 const CONTENDED_FOR: Nanos = Nanos::from_millis(200);
 const CONTENDED_FOR_MOST: Nanos = Nanos::from_secs(16);
-/// A thread has rivals if it waited for a processor for more than this share of an interval...
+/// A thread has rivals if it waited for a processor for more than this share of an interval, and longer than being woken
+/// takes.
 const RIVAL_SHARE: f64 = 0.1;
-/// ...and so long each time that it was given one: without rivals, this is the time that waking up takes.
-const RIVAL_DELAY: Nanos = Nanos::from_micros(15);
 /// Of a thread that is ahead of others, so often in a row must more threads be seen than processors: others come and go.
 const CROWDED_LOOKS: u32 = 3;
-/// The share of a processor that a thread ahead of others may use where these want it.
-const MOST_USED: f64 = 0.8;
+/// The share of a processor that a thread ahead of others may use where these want it...
+const MOST_USED_CONTENDED: f64 = 0.8;
+/// ...and that a real-time thread may use in any case.
+const MOST_USED_REAL_TIME: f64 = 0.9;
+/// How much of the share used is that of the last look.
+const USED_WEIGHT: f64 = 0.2;
 /// Shorter sleeps are not worth their system call.
 const SHORTEST_SLEEP: Nanos = Nanos::from_micros(3);
 
@@ -37,8 +41,7 @@ const SHORTEST_SLEEP: Nanos = Nanos::from_micros(3);
 #[derive(Debug)]
 pub(crate) struct Waiter {
     style: Style,
-    /// Whether it is scheduled ahead of ordinary threads.
-    is_ahead: bool,
+    priority: Priority,
     margin: Margin,
     contention: Contention,
     /// What is waited for, and how long before it sleeping ends.
@@ -52,12 +55,11 @@ impl Waiter {
     /// Prepares the calling thread, and waits for it from now on. Returns what the system refused, too.
     pub(crate) fn on_this_thread(pacing: &Pacing) -> (Self, Vec<String>) {
         let (priority, refused) = prepare_thread(pacing);
-        let is_ahead = matches!(priority, Priority::Fifo | Priority::Nice);
         let waiter = Self {
             style: pacing.style,
-            is_ahead,
+            priority,
             margin: Margin::at_least(pacing.spin),
-            contention: Contention::new(is_ahead, pacing.cpus.len()),
+            contention: Contention::new(priority),
             current: (Nanos::MAX, Nanos::ZERO),
             learnt: Nanos::ZERO,
             times: ThreadTimes::start(),
@@ -94,11 +96,11 @@ impl Waiter {
         self.contention.look(now, &self.times);
         let half = Nanos::new(left.get() / 2);
         let margin = self.margin.get();
-        match self.contention.state {
-            Contended::No => {}
-            Contended::ByOthers if self.is_ahead => {}
-            Contended::ByOthers => return Nanos::ZERO,
-            Contended::TooMuchUsed => return margin.min(half),
+        if self.has_rivals() {
+            return Nanos::ZERO;
+        }
+        if self.contention.uses_too_much {
+            return margin.min(half);
         }
         // Whoever spins on and on would never learn that it need not.
         let must_learn = now.saturating_sub(self.learnt) >= LEARN_INTERVAL;
@@ -108,7 +110,7 @@ impl Waiter {
     /// Whether others want the processor of a thread that is not ahead of them.
     #[inline]
     pub(crate) fn has_rivals(&self) -> bool {
-        !self.is_ahead && self.contention.state != Contended::No
+        self.contention.is_there && !self.priority.is_ahead()
     }
 
     /// Learns from a sleep that lasted `overslept` longer than asked for, at `now`.
@@ -119,20 +121,14 @@ impl Waiter {
     }
 }
 
-/// Whether others want the processor of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Contended {
-    No,
-    ByOthers,
-    /// So they do, and the thread leaves them too little of it.
-    TooMuchUsed,
-}
-
 /// Looks whether others want the processors that this thread could run on.
 #[derive(Debug)]
 struct Contention {
-    state: Contended,
-    is_ahead: bool,
+    is_there: bool,
+    priority: Priority,
+    /// How much of a processor it uses, of late.
+    used: f64,
+    uses_too_much: bool,
     /// The numbers of threads that can run and of all are in it.
     load: Option<File>,
     processors: usize,
@@ -145,13 +141,14 @@ struct Contention {
 }
 
 impl Contention {
-    fn new(is_ahead: bool, pinned: usize) -> Self {
-        let all = std::thread::available_parallelism().map_or(1, usize::from);
+    fn new(priority: Priority) -> Self {
         Self {
-            state: Contended::No,
-            is_ahead,
+            is_there: false,
+            priority,
+            used: 0.0,
+            uses_too_much: false,
             load: File::open("/proc/loadavg").ok(),
-            processors: if pinned == 0 { all } else { all.min(pinned) },
+            processors: processors_online(),
             looked: Nanos::ZERO,
             crowded: 0,
             before: Usage::default(),
@@ -169,23 +166,22 @@ impl Contention {
 
     #[cold]
     fn look_now(&mut self, now: Nanos, times: &ThreadTimes) {
-        let Some(usage) = times.usage() else {
-            // The kernel does not count it.
-            self.looked = Nanos::MAX;
-            return;
-        };
+        let usage = times.usage().unwrap_or_else(|| Usage {
+            processor_time: times.processor_time(),
+            ..Usage::default()
+        });
         let interval = now.saturating_sub(self.looked).get() as f64;
         let since = usage.since(&self.before);
         (self.looked, self.before) = (now, usage);
         let waited = since.run_delay.get() as f64;
         let has_rivals = waited > RIVAL_SHARE * interval
-            && waited > (RIVAL_DELAY.get() * since.timeslices) as f64;
+            && waited > (WAKE_UP_TIME.get() * since.timeslices) as f64;
         // A thread that is ahead of others never waits, so it has to look at these.
         let is_crowded = || {
             let threads = self.load.as_ref().and_then(runnable);
             threads.is_some_and(|threads| threads > self.processors)
         };
-        self.crowded = match self.is_ahead && is_crowded() {
+        self.crowded = match self.priority.is_ahead() && is_crowded() {
             true => self.crowded + 1,
             false => 0,
         };
@@ -201,12 +197,22 @@ impl Contention {
             self.until = now.saturating_add(self.lasts);
         }
         let used = since.processor_time.get() as f64 / interval;
-        self.state = match now < self.until {
-            false => Contended::No,
-            true if used > MOST_USED => Contended::TooMuchUsed,
-            true => Contended::ByOthers,
+        self.used += USED_WEIGHT * (used - self.used);
+        self.is_there = now < self.until;
+        let most = match self.priority {
+            _ if self.is_there => MOST_USED_CONTENDED,
+            Priority::Fifo => MOST_USED_REAL_TIME,
+            _ => f64::INFINITY,
         };
+        self.uses_too_much = self.used > most;
     }
+}
+
+/// How many processors the machine has, whichever of them this thread may use.
+fn processors_online() -> usize {
+    // SAFETY: it takes no pointers.
+    let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    usize::try_from(processors).unwrap_or(1).max(1)
 }
 
 /// How many threads of the machine run or could: of `0.20 0.18 0.12 1/80 11206`, the 1.

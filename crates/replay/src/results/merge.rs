@@ -1,4 +1,8 @@
 //! The records of several threads in one line.
+//!
+//! Records are passed on in the order of completion. A thread that stands still, because a request does not return, would
+//! hold those of all others back, so they wait for it only for some time: then memory is bounded, and a kill loses no more
+//! than with one thread, but its own later records stand behind.
 
 use std::collections::VecDeque;
 
@@ -6,7 +10,7 @@ use iosonar_trace::{Batch, Record};
 use iosonar_units::Nanos;
 
 /// Merges the records of threads in the order of completion, in which each of them delivers its own. How far the others
-/// are is known from their last messages, so no more records wait than threads complete between two of these.
+/// are is known from their last messages.
 pub(super) struct Merge {
     sources: Vec<Source>,
 }
@@ -65,14 +69,29 @@ impl Merge {
         self.sources[thread].is_over = true;
     }
 
-    /// Passes on what nothing can come before any more. Batches that were emptied go to `used`.
-    pub(super) fn drain(&mut self, mut pass: impl FnMut(&Record), mut used: impl FnMut(Batch)) {
+    /// Whether records wait for those of others.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.sources.iter().any(|source| !source.batches.is_empty())
+    }
+
+    /// How many batches wait for those of others.
+    pub(super) fn waiting(&self) -> usize {
+        self.sources.iter().map(|source| source.batches.len()).sum()
+    }
+
+    /// Passes on what nothing can come before any more, or everything. Batches that were emptied go to `used`.
+    pub(super) fn drain(
+        &mut self,
+        everything: bool,
+        mut pass: impl FnMut(&Record),
+        mut used: impl FnMut(Batch),
+    ) {
         loop {
             let waited_for = self
                 .sources
                 .iter()
                 .enumerate()
-                .filter(|(_, source)| !(source.is_over && source.batches.is_empty()))
+                .filter(|(_, source)| !source.batches.is_empty() || !source.is_over && !everything)
                 .min_by_key(|(_, source)| source.at);
             let Some((first, _)) = waited_for else {
                 return;
@@ -123,8 +142,9 @@ mod tests {
         let mut passed: Vec<(u64, u16)> = Vec::new();
         let mut used = 0;
         let us = Nanos::from_micros;
-        let mut drain = |merge: &mut Merge, passed: &mut Vec<(u64, u16)>| {
+        let mut drain = |merge: &mut Merge, everything, passed: &mut Vec<(u64, u16)>| {
             merge.drain(
+                everything,
                 |r| passed.push((completion(r).get() / 1000, r.request.device)),
                 |_| used += 1,
             );
@@ -133,22 +153,31 @@ mod tests {
         merge.add(0, batch(0, &[1, 4, 9]), us(9));
         merge.add(1, batch(1, &[2, 3, 12]), us(12));
         assert_eq!(
-            drain(&mut merge, &mut passed),
+            drain(&mut merge, false, &mut passed),
             0,
             "the third may have earlier ones"
         );
         merge.add(2, Batch::default(), us(8));
-        assert_eq!(drain(&mut merge, &mut passed), 4);
+        assert_eq!(drain(&mut merge, false, &mut passed), 4);
         merge.add(2, batch(2, &[10]), us(10));
         assert_eq!(
-            drain(&mut merge, &mut passed),
+            drain(&mut merge, false, &mut passed),
             5,
             "the first may have more soon after 9"
         );
+        merge.add(0, batch(0, &[14]), us(14));
+        assert_eq!(
+            drain(&mut merge, true, &mut passed),
+            8,
+            "nothing waits for ever"
+        );
+        assert!(!merge.is_waiting());
+        merge.add(1, batch(1, &[13]), us(13));
         (0..3).for_each(|thread| merge.end(thread));
-        drain(&mut merge, &mut passed);
-        let expected = [(1, 0), (2, 1), (3, 1), (4, 0), (9, 0), (10, 2), (12, 1)];
+        drain(&mut merge, false, &mut passed);
+        let mut expected = vec![(1, 0), (2, 1), (3, 1), (4, 0), (9, 0), (10, 2), (12, 1)];
+        expected.extend([(14, 0), (13, 1)]);
         assert_eq!(passed, expected);
-        assert_eq!(used, 3);
+        assert_eq!(used, 5);
     }
 }

@@ -25,7 +25,7 @@ const STAGGER: Nanos = Nanos::from_micros(50);
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Help {
     pub(super) processor_time: Nanos,
-    pub(super) interference: Interference,
+    pub(super) interference: Option<Interference>,
 }
 
 /// Whose turn it is holds this.
@@ -74,7 +74,7 @@ pub(super) fn relay<E: Engine + Send>(
             drop(relay.take_turns(number));
             Help {
                 processor_time: times.processor_time(),
-                interference: times.interference(),
+                interference: Some(times.interference()),
             }
         };
         let thread = || std::thread::Builder::new().name("relay".to_owned());
@@ -94,7 +94,8 @@ pub(super) fn relay<E: Engine + Send>(
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             help.processor_time += used.processor_time;
-            help.interference = help.interference.and(used.interference);
+            let both = help.interference.into_iter().chain(used.interference);
+            help.interference = both.reduce(Interference::and);
         }
         finished
     })

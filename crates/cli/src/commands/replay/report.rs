@@ -12,8 +12,6 @@ use crate::json::Output;
 use crate::remarks;
 use crate::table::Table;
 
-/// Being woken up alone takes so long in all.
-const SHORTEST_RUN_DELAY: Nanos = Nanos::from_millis(1);
 /// So many episodes of overload, or ranges of faults, are told one by one.
 const MOST_TOLD: usize = 10;
 
@@ -59,14 +57,12 @@ pub(super) fn text(summary: &Summary) -> String {
     let mut engine = summary.engine.to_owned();
     if summary.completed > 0 {
         let per_request = summary.processor_time.get() as f64 / 1e3 / summary.completed as f64;
-        engine += &format!(
-            ", {per_request:.2} µs of processor time a request in the thread that hands over"
-        );
+        engine += &format!(", {per_request:.2} µs of processor time per request for submission");
     }
     text += &line("engine", &engine);
     let interference = interference(&summary.interference);
     if !interference.is_empty() {
-        text += &line("preempted", &interference);
+        text += &line("scheduling", &interference);
     }
     for note in &summary.notes {
         text += &line("", note);
@@ -119,17 +115,17 @@ pub(super) fn text(summary: &Summary) -> String {
 
 /// What other threads of the machine cost the pacing threads; empty if nothing.
 fn interference(interference: &Interference) -> String {
-    let waited = match interference.run_delay {
-        Some(waited) if waited >= SHORTEST_RUN_DELAY => {
-            format!("waited {waited} for a processor in all")
-        }
-        _ => String::new(),
+    let preempted = match interference.preemptions {
+        0 => None,
+        1 => Some("preempted once".to_owned()),
+        n => Some(format!("preempted {} times", grouped(n))),
     };
-    match (interference.preemptions, waited.is_empty()) {
-        (0, _) => waited,
-        (n, true) => format!("{} times", grouped(n)),
-        (n, false) => format!("{} times, {waited}", grouped(n)),
-    }
+    let waited = match interference.contended() {
+        Nanos::ZERO => None,
+        waited => Some(format!("waited {waited} for a processor")),
+    };
+    let parts = preempted.into_iter().chain(waited);
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// The shares of the measured requests that were submitted within each of the limits.
