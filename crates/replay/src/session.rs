@@ -130,6 +130,7 @@ impl<'s, 'a> Session<'s, 'a> {
         };
         let Finished { outcome, early } = finished;
         remarks.extend(engine.remarks());
+        remarks.extend(waiter.remark());
         if self.late > Nanos::ZERO {
             remarks.push(format!(
                 "time zero was {} past when everything was ready: it began so much later than it was told to",

@@ -5,8 +5,9 @@
 //!
 //! Spinning is free as long as the processor would be idle otherwise. Where others want it, an ordinary thread that
 //! spins uses up its share and is then made to wait for milliseconds, so it only sleeps. One with a priority may go
-//! on, but not all the time: others need something too, and the kernel may stop a real-time thread that uses 95 % of
-//! a second. If it uses too much, it sleeps for at least half of the time between two requests.
+//! on, but only for the least margin: the kernel's threads that do the I/O of many a device want the processor, too. And
+//! if it uses too much, it sleeps for at least half of the time between two requests: the kernel may stop a real-time
+//! thread that uses 95 % of a second.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -28,8 +29,10 @@ const CONTENDED_FOR_MOST: Nanos = Nanos::from_secs(16);
 const RIVAL_SHARE: f64 = 0.1;
 /// Of a thread that is ahead of others, so often in a row must more threads be seen than processors: others come and go.
 const CROWDED_LOOKS: u32 = 3;
+/// From this share of the time on, it is worth a remark.
+const CONTENDED_SHARE: f64 = 0.1;
 /// The share of a processor that a thread ahead of others may use where these want it...
-const MOST_USED_CONTENDED: f64 = 0.8;
+const MOST_USED_CONTENDED: f64 = 0.5;
 /// ...and that a real-time thread may use in any case.
 const MOST_USED_REAL_TIME: f64 = 0.9;
 /// How much of the share used is that of the last look.
@@ -67,6 +70,16 @@ impl Waiter {
         (waiter, refused)
     }
 
+    /// What the user should know about the machine.
+    pub(crate) fn remark(&self) -> Option<String> {
+        let Contention { looks, found, .. } = self.contention;
+        (found as f64 > CONTENDED_SHARE * looks as f64).then(|| {
+            "other programs wanted the processors: latencies may include the time for which threads of the kernel \
+             that serve the device waited for one"
+                .to_owned()
+        })
+    }
+
     /// What the kernel counts of the thread.
     pub(crate) fn times(&self) -> &ThreadTimes {
         &self.times
@@ -99,6 +112,11 @@ impl Waiter {
         if self.has_rivals() {
             return Nanos::ZERO;
         }
+        // A busy processor need not be started to wake a thread on it.
+        let margin = match self.contention.is_there {
+            true => self.margin.least,
+            false => margin,
+        };
         if self.contention.uses_too_much {
             return margin.min(half);
         }
@@ -125,6 +143,9 @@ impl Waiter {
 #[derive(Debug)]
 struct Contention {
     is_there: bool,
+    /// How often it was looked, and how often it was there.
+    looks: u64,
+    found: u64,
     priority: Priority,
     /// How much of a processor it uses, of late.
     used: f64,
@@ -144,6 +165,8 @@ impl Contention {
     fn new(priority: Priority) -> Self {
         Self {
             is_there: false,
+            looks: 0,
+            found: 0,
             priority,
             used: 0.0,
             uses_too_much: false,
@@ -199,6 +222,8 @@ impl Contention {
         let used = since.processor_time.get() as f64 / interval;
         self.used += USED_WEIGHT * (used - self.used);
         self.is_there = now < self.until;
+        self.looks += 1;
+        self.found += u64::from(self.is_there);
         let most = match self.priority {
             _ if self.is_there => MOST_USED_CONTENDED,
             Priority::Fifo => MOST_USED_REAL_TIME,
