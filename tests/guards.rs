@@ -142,6 +142,18 @@ fn a_file_that_a_verified_replay_wrote_may_be_written_again() {
 }
 
 #[test]
+fn a_tagged_file_of_any_length_may_be_written_again() {
+    let scratch = Scratch::new();
+    let target = hole(&scratch, "disk.img", 2 * MIB + 100);
+    // Around the beginning of the last MiB, which is looked at first, and the last whole sector.
+    let load = "0 ; 2040 ; 16 ; W\n0.001 ; 3000 ; 8 ; W\n0.002 ; 4088 ; 8 ; W\n";
+    for _ in 0..2 {
+        let options = ["--write", "--verify", "final"];
+        assert_done(&replay(&scratch, load, &target, &options));
+    }
+}
+
+#[test]
 fn data_in_the_middle_of_a_device_are_found() {
     let scratch = Scratch::new();
     let backing = hole(&scratch, "disk.img", 64 * MIB);

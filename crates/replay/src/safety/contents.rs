@@ -21,7 +21,7 @@ use std::os::unix::fs::FileExt;
 
 use rustix::fs::{Advice, SeekFrom};
 
-use super::signature::{backup, signature};
+use super::signature::{backup, read_fully, signature};
 use crate::verify::is_tagged_at;
 
 /// How many places are looked at, besides both ends.
@@ -111,15 +111,15 @@ fn look(
     whole: u64,
     read_at: impl Fn(&mut [u8], u64) -> io::Result<usize>,
 ) -> Result<Looked, Content> {
-    let mut piece = vec![0; END as usize];
+    // Whole sectors are looked at, for a tag is one of them.
+    let mut piece = vec![0; (END + 2 * SECTOR) as usize];
     let mut look_at = |place: Range<u64>| {
-        let piece = &mut piece[..(place.end - place.start) as usize];
-        match read_at(piece, place.start) {
-            Err(_) => Err(Content {
-                what: "something that cannot be read",
-                at: place.start,
-            }),
-            Ok(read) => first_data(&piece[..read], place.start).map_or(Ok(()), Err),
+        let start = place.start / SECTOR * SECTOR;
+        let end = place.end.next_multiple_of(SECTOR).min(size);
+        let piece = &mut piece[..(end - start) as usize];
+        match read_fully(&read_at, piece, start) {
+            Err((what, at)) => Err(Content { what, at }),
+            Ok(read) => first_data(&piece[..read], start).map_or(Ok(()), Err),
         }
     };
     look_at(0..END.min(size))?;
@@ -191,7 +191,7 @@ fn places(size: u64, extents: &[Range<u64>]) -> Vec<u64> {
     places
 }
 
-/// Where the superblocks' copies of ext2 to ext4, XFS and Btrfs begin, as their tools place them unless told otherwise.
+/// Where the superblocks' copies of ext2 to ext4, XFS and Btrfs begin, as their tools place them by default.
 fn copies(size: u64) -> impl Iterator<Item = u64> {
     // Groups of 8 blocks' bits each; with sparse superblocks 1 and the powers of 3, 5 and 7 have a copy.
     let ext = [1, 3, 5, 7, 9, 25, 27, 49].into_iter().flat_map(|group| {
@@ -360,11 +360,62 @@ mod tests {
     }
 
     #[test]
+    fn tags_are_known_in_a_file_whose_end_is_no_multiple_of_a_sector() {
+        let size = (2 << 20) + 100;
+        // Two writes: around the first byte of the last MiB, and the last whole sector.
+        for (first, sectors) in [(2040, 16), (4095, 1)] {
+            let mut data = vec![7; sectors * 512];
+            crate::verify::tag_for_tests(&mut data, 9, 3, first);
+            let device = device(size, 0, &data, first * 512);
+            for extent in [0..size, 100..size - 50] {
+                let found = look(size, &[extent], WHOLE_FILE, &device);
+                assert_eq!(found, Ok(Looked::Everywhere));
+            }
+        }
+        let found = look_at_all(size, device(size, 0, b"letter", size - 6));
+        assert_eq!(found.unwrap_err().at, 2 << 20);
+    }
+
+    #[test]
     fn what_cannot_be_read_counts_as_data() {
         let size = 4 << 20;
         let broken = |_: &mut [u8], _| Err(io::Error::from_raw_os_error(5));
         let found = look_at_all(size, broken).unwrap_err();
         assert!(found.what.contains("cannot be read"));
+    }
+
+    #[test]
+    fn what_stands_behind_a_short_or_interrupted_read_is_looked_at() {
+        let size = 4 << 20;
+        let bad = (1 << 20) + 300 * 512;
+        let zeros = device(size, 0, &[], 0);
+        let with_bad_sector = |buffer: &mut [u8], offset: u64| {
+            if offset == bad {
+                return Err(io::Error::from_raw_os_error(5));
+            }
+            let room = bad.checked_sub(offset).unwrap_or(size);
+            let n = room.min(buffer.len() as u64) as usize;
+            zeros(&mut buffer[..n], offset)
+        };
+        let found = look_at_all(size, with_bad_sector).unwrap_err();
+        assert_eq!(
+            (found.what, found.at),
+            ("something that cannot be read", bad)
+        );
+
+        let calls = std::cell::Cell::new(0);
+        let letter = device(size, 0, b"letter", bad);
+        let hesitant = |buffer: &mut [u8], offset| {
+            calls.set(calls.get() + 1);
+            if calls.get() % 2 == 1 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let n = buffer.len().div_ceil(2);
+            letter(&mut buffer[..n], offset)
+        };
+        let found = look_at_all(size, hesitant).unwrap_err();
+        let what = "data of a kind that is not known here";
+        assert_eq!((found.what, found.at), (what, bad));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Signatures of what people keep on block devices.
+//! Signatures of file systems, volumes and partition tables on block devices.
 
 use std::io;
 
@@ -100,8 +100,33 @@ const UBERBLOCKS: u64 = 128 << 10;
 /// The beginning of an uberblock, in either byte order.
 const UBERBLOCK: [[u8; 8]; 2] = [0x00ba_b10c_u64.to_le_bytes(), 0x00ba_b10c_u64.to_be_bytes()];
 
-/// The first of the known signatures that a device of `size` bytes bears, as words, and the byte where it is. `read_at`
-/// reads into a buffer at an offset, as of a device. What cannot be read is taken for somebody's.
+/// What stands for contents that could not be read.
+const UNREADABLE: &str = "something that cannot be read";
+
+/// Reads until the buffer is full or the device ends, and returns how many bytes these are.
+///
+/// # Errors
+/// Words for what cannot be read, and the byte where it begins: it may be data.
+pub(super) fn read_fully(
+    read_at: impl Fn(&mut [u8], u64) -> io::Result<usize>,
+    buffer: &mut [u8],
+    offset: u64,
+) -> Result<usize, (&'static str, u64)> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        let at = offset + filled as u64;
+        match read_at(&mut buffer[filled..], at) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return Err((UNREADABLE, at)),
+        }
+    }
+    Ok(filled)
+}
+
+/// The first of the known signatures on a device of `size` bytes, as words, and the byte where it is. `read_at` reads into
+/// a buffer at an offset, as of a device. What cannot be read counts as a signature.
 pub fn signature(
     size: u64,
     read_at: impl Fn(&mut [u8], u64) -> io::Result<usize>,
@@ -110,8 +135,8 @@ pub fn signature(
         let mut found = [0; 32];
         let found = &mut found[..magic.len()];
         let at = place.on(size)?;
-        match read_at(found, at) {
-            Err(_) => Some(("something that cannot be read", at)),
+        match read_fully(&read_at, found, at) {
+            Err(unreadable) => Some(unreadable),
             Ok(n) => (n == magic.len() && found == magic).then_some((content, at)),
         }
     });
@@ -130,7 +155,10 @@ fn zfs(
     let mut ring = vec![0; UBERBLOCKS as usize];
     let labels = [0, label, size - 2 * label, size - label];
     labels.into_iter().find_map(|at| {
-        let n = read_at(&mut ring, at + UBERBLOCKS).ok()?;
+        let n = match read_fully(&read_at, &mut ring, at + UBERBLOCKS) {
+            Err(unreadable) => return Some(unreadable),
+            Ok(n) => n,
+        };
         // Uberblocks have at least 1 KiB.
         ring[..n]
             .chunks(1024)
@@ -218,9 +246,51 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_may_be_somebodys() {
+    fn what_cannot_be_read_counts_as_a_signature() {
         let broken = |_: &mut [u8], _| Err(io::Error::from_raw_os_error(5));
-        assert!(signature(1 << 20, broken).is_some());
+        assert_eq!(signature(1 << 20, broken), Some((UNREADABLE, 512)));
+    }
+
+    /// A device of zeros with a bad sector: reads stop before it, and fail at it.
+    fn with_bad_sector(bad: u64) -> impl Fn(&mut [u8], u64) -> io::Result<usize> {
+        move |buffer, offset| {
+            if (bad..bad + 512).contains(&offset) {
+                return Err(io::Error::from_raw_os_error(5));
+            }
+            let room = bad.checked_sub(offset).unwrap_or(u64::MAX);
+            let n = room.min(buffer.len() as u64) as usize;
+            buffer[..n].fill(0);
+            Ok(n)
+        }
+    }
+
+    #[test]
+    fn a_label_of_zfs_that_cannot_be_read_is_reported() {
+        let size = 4 << 20;
+        for label in [0, 256 << 10, 3584 << 10, 3840 << 10] {
+            // The first sector of the ring, and one in its middle.
+            for bad in [label + (128 << 10), label + (200 << 10)] {
+                let found = signature(size, with_bad_sector(bad));
+                assert_eq!(found, Some((UNREADABLE, bad)));
+            }
+        }
+    }
+
+    #[test]
+    fn short_and_interrupted_reads_go_on() {
+        let mut device = vec![0; 4 << 20];
+        device[(255 << 10) + (256 << 10)..][..8].copy_from_slice(&UBERBLOCK[0]);
+        let calls = std::cell::Cell::new(0);
+        let hesitant = |buffer: &mut [u8], offset| {
+            calls.set(calls.get() + 1);
+            if calls.get() % 2 == 1 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let n = buffer.len().div_ceil(2);
+            read_at(&device)(&mut buffer[..n], offset)
+        };
+        let found = signature(device.len() as u64, hesitant);
+        assert_eq!(found, Some(("a member of a ZFS pool", 256 << 10)));
     }
 
     #[test]
