@@ -1,6 +1,6 @@
 //! Reading what is left of a trace: a file that was cut off, or whose compressed stream is damaged.
 //!
-//! A replay that is killed leaves its records in a `.part` file; a copy that ran out of room, or a loss of power, leaves
+//! A replay that is killed leaves its records in a `.part` file, which may even be complete; a copy that ran out of room, or a loss of power, leaves
 //! files that end anywhere. With [`lenient`](crate::ReadOptions::lenient), everything before that place is read, and a
 //! remark says how many records these were and where the file stops. Without it, such a file is an error.
 //!
@@ -24,7 +24,10 @@ pub struct CutOff(Arc<Found>);
 
 #[derive(Debug, Default)]
 struct Found {
+    /// The name is that of a file that was not completed.
     is_unfinished: AtomicBool,
+    /// The format marks the end of a file, and it was reached.
+    is_complete: AtomicBool,
     place: OnceLock<String>,
 }
 
@@ -32,6 +35,11 @@ impl CutOff {
     /// Notes the place where the input stops; the first one counts.
     pub(crate) fn note(&self, place: impl FnOnce() -> String) {
         self.0.place.get_or_init(place);
+    }
+
+    /// Notes that the end of the input is marked as such.
+    pub(crate) fn note_end(&self) {
+        self.0.is_complete.store(true, Relaxed);
     }
 
     /// Whether the input is known to stop early. A row at its end without a line end is a part of one then.
@@ -106,6 +114,7 @@ impl TraceReader for Salvaged {
         {
             let what = match cut.0.place.get() {
                 Some(place) => format!("{SALVAGED}: {place}"),
+                None if cut.0.is_complete.load(Relaxed) => COMPLETE.to_owned(),
                 None => SALVAGED.to_owned(),
             };
             let mut metadata = self.inner.metadata().clone();
@@ -131,4 +140,5 @@ impl TraceReader for Salvaged {
 }
 
 const SALVAGED: &str =
-    "records were read from a file that stops early, and what followed is missing";
+    "records were read from a file that stops early, and what followed may be missing";
+const COMPLETE: &str = "records were read from a file that is complete but was not renamed";

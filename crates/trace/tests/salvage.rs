@@ -119,6 +119,35 @@ fn what_was_flushed_can_be_read_from_the_file_as_it_is_then() {
 }
 
 #[test]
+fn a_file_that_was_complete_before_the_kill_is_reported_as_such() {
+    let rows = rows(5_000);
+    for form in FORMS {
+        let folder = tempfile::tempdir().unwrap();
+        let name = folder.path().join(format!("x.{form}"));
+        let mut writer = output::create(&name, &Metadata::default()).unwrap();
+        for piece in rows.chunks(1_000) {
+            writer.write(&batch(piece)).unwrap();
+        }
+        writer.finish().unwrap();
+        let part = folder.path().join(format!("x.{form}.1-0.part"));
+        fs::rename(&name, &part).unwrap();
+        let (read, remarks) = salvaged(&part).unwrap();
+        assert!(read == records(&rows), "{form}: {}", read.len());
+        // Only this format marks its end.
+        let says = match form.starts_with("ios") {
+            true => "5000 records were read from a file that is complete but was not renamed",
+            false => "stops early, and what followed may be missing",
+        };
+        assert!(remarks.contains(says), "{form}: {remarks}");
+        // Without its last byte it is not.
+        let whole = fs::read(&part).unwrap();
+        fs::write(&part, &whole[..whole.len() - 1]).unwrap();
+        let (_, remarks) = salvaged(&part).unwrap();
+        assert!(remarks.contains("may be missing"), "{form}: {remarks}");
+    }
+}
+
+#[test]
 fn a_file_that_is_cut_off_anywhere_gives_the_rows_before_and_no_others() {
     let rows = rows(3_000);
     let wanted = records(&rows);

@@ -276,6 +276,7 @@ impl Reader {
         let n = self.fill(&mut header)?;
         if n == 0 {
             self.ended = true;
+            self.cut.note_end();
         } else if n < header.len()
             || header[..8] != frame::MAGIC
             || header[8..10] != frame::MAJOR.to_le_bytes()
