@@ -62,7 +62,7 @@ impl Originals {
     /// Keeps the original of the setting at `path` (`.../zram0/queue/nomerges`) before it is changed to `set`.
     ///
     /// # Errors
-    /// If it cannot be written in any of the folders.
+    /// If it cannot be written in any of the folders, or another replay has changed the setting.
     pub(super) fn keep(&self, path: &Path, before: &str, set: &str) -> io::Result<Kept> {
         let process = std::process::id();
         let content = Content {
@@ -77,46 +77,87 @@ impl Originals {
         for folder in &self.0 {
             let file = folder.join(name_of(path));
             let made = DirBuilder::new().recursive(true).mode(0o755).create(folder);
-            outcome = made
-                .and_then(|()| File::create_new(&file))
-                .and_then(|mut open| open.write_all(content.text().as_bytes()))
-                .map(|()| Kept(file));
-            if outcome.is_ok() {
-                break;
-            }
+            let opened = made.and_then(|()| match File::create_new(&file) {
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+                opened => opened.map(Some),
+            });
+            outcome = match opened {
+                // In another folder there would be two originals, one of which is the value of the other replay.
+                Ok(None) => {
+                    let problem = format!("{} of another replay exists", file.display());
+                    return Err(io::Error::new(io::ErrorKind::AlreadyExists, problem));
+                }
+                Ok(Some(mut open)) => match open.write_all(content.text().as_bytes()) {
+                    Ok(()) => return Ok(Kept(file)),
+                    Err(e) => {
+                        Kept(file).remove();
+                        Err(e)
+                    }
+                },
+                Err(e) => Err(e),
+            };
         }
         outcome
     }
 
     /// Restores the setting at `path` if a replay that is gone has left it changed.
     pub(super) fn restore(&self, path: &Path) -> Option<Left> {
-        let file = self.0.iter().map(|folder| folder.join(name_of(path)));
-        let file = file.into_iter().find(|file| is_ours(file))?;
-        let Some(content) = Content::of(&fs::read_to_string(&file).ok()?) else {
-            // Killed while it wrote this, before the change.
-            Kept(file).remove();
-            return None;
+        let mut kept = self.kept(path);
+        let is_running = |content: &Content| {
+            content.boot == boot() && began(content.process) == Some(content.began)
         };
-        if content.boot == boot() && began(content.process) == Some(content.began) {
+        if kept.iter().any(|(_, content)| is_running(content)) {
             return None;
         }
-        let value = active(fs::read_to_string(path).ok()?.trim());
-        let (before, set) = (content.before, content.set);
-        let left = if content.boot != boot() || value != set {
-            None
-        } else if content.disk != disk_of(path) {
-            Some(Left::OfAnother { value, before })
-        } else if let Err(e) = fs::write(path, &before) {
-            let why = e.to_string();
-            return Some(Left::Stuck { before, why });
-        } else {
-            Some(Left::Restored {
+        let found = active(fs::read_to_string(path).ok()?.trim());
+        let mut value = found.clone();
+        let mut left = None;
+        // A replay may have changed what one before it had left: the last change is undone first.
+        while let Some(last) = kept
+            .iter()
+            .position(|(_, content)| content.boot == boot() && content.set == value)
+        {
+            let (file, Content { before, disk, .. }) = kept.swap_remove(last);
+            if disk != disk_of(path) {
+                file.remove();
+                left = left.or(Some(Left::OfAnother {
+                    value: value.clone(),
+                    before,
+                }));
+                continue;
+            }
+            if let Err(e) = fs::write(path, &before) {
+                let why = e.to_string();
+                return Some(Left::Stuck { before, why });
+            }
+            file.remove();
+            value.clone_from(&before);
+            left = Some(Left::Restored {
                 to: before,
-                from: set,
-            })
-        };
-        Kept(file).remove();
+                from: found.clone(),
+            });
+        }
+        // The setting has been changed since, or the machine restarted.
+        kept.into_iter().for_each(|(file, _)| file.remove());
         left
+    }
+
+    /// The files on the setting at `path` in all folders. One without content is removed: its process was killed while it
+    /// wrote it, before the change.
+    fn kept(&self, path: &Path) -> Vec<(Kept, Content)> {
+        let files = self.0.iter().map(|folder| folder.join(name_of(path)));
+        files
+            .filter(|file| is_ours(file))
+            .filter_map(|file| {
+                let text = fs::read_to_string(&file).ok()?;
+                let kept = Kept(file);
+                let Some(content) = Content::of(&text) else {
+                    kept.remove();
+                    return None;
+                };
+                Some((kept, content))
+            })
+            .collect()
     }
 }
 
@@ -265,6 +306,81 @@ mod tests {
         fs::write(&setting, "1\n").unwrap();
         assert_eq!(originals.restore(&setting), None);
         assert_eq!((value(&setting).as_str(), is_kept(&folder)), ("1", false));
+    }
+
+    #[test]
+    fn a_setting_that_another_replay_has_changed_is_not_kept_a_second_time() {
+        let (folder, setting, Originals(mut folders)) = left_by(|_| ());
+        folders.push(folder.path().join("second"));
+        let error = Originals(folders).keep(&setting, "2", "1").err();
+        let error = error.expect("an error").to_string();
+        assert!(error.contains("run/nomerges-zram7 of another"), "{error}");
+        assert!(!folder.path().join("second").exists() && is_kept(&folder));
+    }
+
+    #[test]
+    fn the_file_in_any_folder_is_restored() {
+        let (folder, setting, Originals(mut folders)) = left_by(|content| content.began += 1);
+        // Cut off; of an earlier boot; of a replay before the last, which found what the one before it had left.
+        let file = folder.path().join("run/nomerges-zram7");
+        let good = fs::read_to_string(&file).unwrap();
+        let (first, name) = (folder.path().join("first"), "nomerges-zram7");
+        fs::create_dir(&first).unwrap();
+        folders.insert(0, first.clone());
+        let originals = Originals(folders);
+        for (other, to) in [
+            ("", "0"),
+            ("before=0\nset", "0"),
+            (&good.replace("boot=", "boot=x"), "0"),
+            (&good.replace("before=0\nset=2", "before=1\nset=0"), "1"),
+        ] {
+            fs::write(first.join(name), other).unwrap();
+            fs::write(&file, &good).unwrap();
+            fs::write(&setting, "2\n").unwrap();
+            let restored = Left::Restored {
+                to: to.to_owned(),
+                from: "2".to_owned(),
+            };
+            assert_eq!(originals.restore(&setting), Some(restored), "{other}");
+            assert_eq!((value(&setting).as_str(), is_kept(&folder)), (to, false));
+            assert!(!first.join(name).exists(), "{other}");
+        }
+    }
+
+    /// A file system without room.
+    struct Full(PathBuf);
+
+    impl Full {
+        fn at(folder: PathBuf) -> Option<Self> {
+            fs::create_dir(&folder).unwrap();
+            let mut mount = std::process::Command::new("mount");
+            mount.args(["-t", "tmpfs", "-o", "size=4k", "tmpfs"]);
+            let mounted = mount.arg(&folder).output().ok()?.status.success();
+            mounted.then(|| {
+                fs::write(folder.join("all"), [1; 4096]).unwrap();
+                Self(folder)
+            })
+        }
+    }
+
+    impl Drop for Full {
+        fn drop(&mut self) {
+            let _ = std::process::Command::new("umount").arg(&self.0).status();
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_completed_is_removed() {
+        let (folder, setting, Originals(mut folders)) = left_by(|content| content.began += 1);
+        let Some(full) = Full::at(folder.path().join("full")) else {
+            eprintln!("skipped: no file system can be mounted here");
+            return;
+        };
+        fs::remove_file(folder.path().join("run/nomerges-zram7")).unwrap();
+        folders.insert(0, full.0.clone());
+        let _ = Originals(folders).keep(&setting, "2", "1").unwrap();
+        assert!(is_kept(&folder));
+        assert!(!full.0.join("nomerges-zram7").exists());
     }
 
     #[test]
