@@ -23,8 +23,11 @@ before=$(sectors_written $disk)
 iosonar replay /tmp/twice.load --target $disk --write --keep-tables /tmp/twice.tables -q >/dev/null 2>/tmp/said &
 replay=$!
 wait_for_sectors $disk $((before + 1600)) $replay
+# The second round has to wait, however long the copy takes.
+kill -STOP $replay
 copy_sector $disk 960 /tmp/older 0 8
 equal "the first version was copied in time" $(($(sectors_written $disk) - before)) 1600
+kill -CONT $replay
 wait $replay
 
 # verified NAME CODE KIND SECTORS [TARGET]: what both kinds of verification find.

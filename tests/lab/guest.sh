@@ -66,6 +66,17 @@ wait_for_sectors() {
   while [ "$(sectors_written "$1")" -lt "$2" ] && kill -0 "$3" 2>/dev/null; do sleep 0.05; done
 }
 
+# unchanged COMMAND...: waits until the output of the command has been the same for half a second, and prints it.
+unchanged() {
+  last='' same=0
+  while [ $same -lt 10 ]; do
+    now=$("$@")
+    if [ "$now" = "$last" ]; then same=$((same + 1)); else last=$now same=0; fi
+    sleep 0.05
+  done
+  echo "$last"
+}
+
 # A checksum over devices as they are on the medium.
 contents() {
   sync

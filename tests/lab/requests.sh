@@ -13,11 +13,12 @@ awk 'BEGIN {
 requests() { echo "$(stat_field $disk 1) $(stat_field $disk 2) $(stat_field $disk 5) $(stat_field $disk 6)"; }
 
 dd if=/dev/zero of=$disk bs=1M count=12 conv=fsync 2>/dev/null
-iosonar replay /tmp/bursts.load --target $disk --write --engine io_uring --start-grace 3s --json -q >/tmp/replayed 2>/tmp/said &
+idle=$(requests)
+iosonar replay /tmp/bursts.load --target $disk --write --engine io_uring --start-grace 5s --json -q >/tmp/replayed 2>/tmp/said &
 replay=$!
-# By then it has looked at the device, and waits for the start.
-sleep 2
-before=$(requests)
+# It reads the device to look at it; when no more reads come, it waits for the start.
+while [ "$(requests)" = "$idle" ] && kill -0 $replay 2>/dev/null; do sleep 0.05; done
+before=$(unchanged requests)
 wait $replay
 set -- $before $(requests)
 equal "all were completed" "$(metric /tmp/replayed completed value)" 850
