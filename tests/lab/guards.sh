@@ -167,6 +167,6 @@ else fail "random writes to sequential zones are refused, or fail and are counte
 attempt replay /tmp/reads.load --target /dev/nullb0 --json
 equal "a zoned device may be read" "$(metric /tmp/said completed value)" 20
 
-# What nobody uses.
+# Devices that are not in use.
 free "a clean disk" /dev/nvme0n1
 free "a partitioned disk, by its name" /dev/nvme5n1 --destroy /dev/nvme5n1

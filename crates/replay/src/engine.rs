@@ -1,7 +1,7 @@
-//! Engines: how accesses are handed to the kernel, and how their completions come back.
+//! Engines: how accesses are submitted to the kernel, and how their completions come back.
 //!
-//! An engine knows nothing of loads, times and records. The session prepares accesses, hands all
-//! prepared ones over together, and takes completions when it has nothing better to do.
+//! An engine knows nothing of loads, times and records. The session prepares accesses, submits all
+//! prepared ones together, and takes completions when it has nothing better to do.
 
 use std::fs::File;
 use std::io;
@@ -37,7 +37,7 @@ pub enum EngineKind {
     Sync,
     /// A pool of threads with pread and pwrite.
     Threads,
-    /// Nothing is handed over; everything is complete at once.
+    /// Nothing is submitted; everything is complete at once.
     Dry,
     /// A model of a device completes requests, in real time.
     Simulate,
@@ -100,10 +100,10 @@ pub(crate) struct Region {
     pub(crate) bytes: usize,
 }
 
-// SAFETY: it only tells where memory is.
+// SAFETY: it is the address and the size of memory.
 unsafe impl Send for Region {}
 
-// SAFETY: it only tells where memory is, which nobody touches until the access is done.
+// SAFETY: it is the address of memory that no other code accesses until the access is complete.
 unsafe impl Send for Access {}
 
 /// An access that is done.
@@ -130,7 +130,7 @@ pub(crate) trait Engine {
     /// Prepares an access; it begins with the next [`submit`](Self::submit).
     fn prepare(&mut self, slot: u32, access: Access) -> io::Result<()>;
 
-    /// Hands everything prepared to the kernel.
+    /// Submits everything prepared.
     fn submit(&mut self) -> io::Result<()>;
 
     /// How long after the beginning of the last [`submit`](Self::submit) the kernel took the first access.

@@ -1,5 +1,4 @@
-//! A lease on a regular file: the kernel's word that no other process has it open, and that it waits when another
-//! wants to open it (`fcntl(2)`, "Leases").
+//! A lease on a regular file: no other process has it open, and one that wants to open it waits (`fcntl(2)`, "Leases").
 //!
 //! It belongs to the open file and ends with it. Another process that opens the file meanwhile waits, for
 //! `/proc/sys/fs/lease-break-time` (45 s) at the most; then it gets it, and the lease shows that it was broken.
@@ -16,21 +15,21 @@ const F_SETSIG: libc::c_int = 10;
 /// `F_WRLCK` there: no other open file of it, even to read.
 const F_WRLCK: libc::c_int = 1;
 
-/// What became of the wish for a lease.
+/// The outcome of a request for a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lease {
     /// No other process has the file open.
     Held,
     /// Another open file of it exists.
     OpenElsewhere,
-    /// The file system knows no leases, or the file belongs to another user.
+    /// The file system has no leases, or the file belongs to another user.
     Unknown,
 }
 
 impl Lease {
     /// Takes a lease on `file`, which is open for writing.
     pub(crate) fn of(file: &File) -> Self {
-        // Unless told otherwise, the kernel ends this process when another wants the file.
+        // By default the kernel ends this process when another opens the file.
         if fcntl(file, F_SETSIG, libc::SIGURG).is_err() {
             return Self::Unknown;
         }
