@@ -9,6 +9,7 @@ mod log_writes;
 mod machine;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -73,6 +74,22 @@ fn cut_the_power(times: u64, seed: u64) {
             .run_and_cut("power_cut", after_s);
     }
     machine().unwrap().run(&["power_cut"]);
+}
+
+/// A machine that fails before its power is cut: a panic ends QEMU, too.
+#[test]
+fn a_machine_that_ends_before_its_power_is_cut_has_ended_without_a_result() {
+    let scratch = Scratch::new();
+    let Some(machine) = Machine::new() else {
+        return;
+    };
+    let qemu = scratch.file(
+        "qemu-system-x86_64",
+        "#!/bin/sh\necho '== begin'; echo '== power may be cut'; sleep 0.5\n",
+    );
+    fs::set_permissions(&qemu, fs::Permissions::from_mode(0o755)).unwrap();
+    let machine = machine.with_programs(qemu.parent().unwrap());
+    assert_eq!(machine.ends_before_the_cut("power_cut", 1.0), Some(99));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The machine of the lab, as `tests/lab/lab` runs it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 /// The exit code of a scenario that cannot run here.
 const UNAVAILABLE: i32 = 77;
@@ -11,12 +11,14 @@ const CUT: i32 = 97;
 /// A machine that is switched on for one or more scenarios.
 pub(crate) struct Machine {
     arguments: Vec<String>,
+    /// Where programs are looked for before the system's.
+    programs: Option<PathBuf>,
 }
 
 impl Machine {
     /// A machine without disks; `None`, with the reason on standard error, if there is no lab here.
     pub(crate) fn new() -> Option<Self> {
-        let prepared = lab(&["prepare"]);
+        let prepared = lab(&["prepare"]).output().unwrap();
         if prepared.status.code() == Some(UNAVAILABLE) {
             let reason = String::from_utf8_lossy(&prepared.stderr);
             eprintln!("skipped: {}", reason.trim());
@@ -30,7 +32,14 @@ impl Machine {
         let iosonar = env!("CARGO_BIN_EXE_iosonar").to_owned();
         Some(Self {
             arguments: vec!["run".to_owned(), "--iosonar".to_owned(), iosonar],
+            programs: None,
         })
+    }
+
+    /// With the programs of a folder in place of the system's of the same names.
+    pub(crate) fn with_programs(mut self, folder: &Path) -> Self {
+        self.programs = Some(folder.to_owned());
+        self
     }
 
     /// With a further NVMe disk, whose contents are those of `image`.
@@ -67,6 +76,12 @@ impl Machine {
         assert!(!said.contains("FAILED"), "{said}");
     }
 
+    /// Runs a scenario whose power would be cut, and returns the exit code.
+    pub(crate) fn ends_before_the_cut(self, scenario: &str, after_s: f64) -> Option<i32> {
+        let machine = self.option("--cut-after", format!("{after_s:.3}"));
+        machine.switch_on(&[scenario]).0
+    }
+
     fn switch_on(mut self, scenarios: &[&str]) -> (Option<i32>, String) {
         self.arguments.extend(
             scenarios
@@ -74,7 +89,12 @@ impl Machine {
                 .map(|name| folder().join(name).display().to_string() + ".sh"),
         );
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
-        let output = lab(&arguments);
+        let mut command = lab(&arguments);
+        if let Some(folder) = &self.programs {
+            let path = std::env::var("PATH").unwrap_or_default();
+            command.env("PATH", format!("{}:{path}", folder.display()));
+        }
+        let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
         let noise = String::from_utf8_lossy(&output.stderr);
         println!("{said}");
@@ -86,11 +106,12 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lab")
 }
 
-fn lab(arguments: &[&str]) -> Output {
+fn lab(arguments: &[&str]) -> Command {
     let mut command = Command::new(folder().join("lab"));
     if std::env::var_os("IOSONAR_LAB_CACHE").is_none() {
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../lab");
         command.env("IOSONAR_LAB_CACHE", cache);
     }
-    command.args(arguments).output().unwrap()
+    command.args(arguments);
+    command
 }
