@@ -52,6 +52,12 @@ impl Machine {
         self.option("--disk", format!("{}:{mib}M", image.display()))
     }
 
+    /// With a further virtio disk, behind all others, whose writes and flushes are logged.
+    pub(crate) fn logged(self, image: &Path, mib: u32, log: &Path) -> Self {
+        let value = format!("{}:{mib}M:{}", image.display(), log.display());
+        self.option("--logged", value)
+    }
+
     /// With a variable for the scenarios.
     pub(crate) fn set(self, name: &str, value: impl std::fmt::Display) -> Self {
         self.option("--set", format!("{name}={value}"))

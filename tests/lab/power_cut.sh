@@ -1,8 +1,9 @@
 # A replay with writes, flushes and FUA whose power is cut; at the next boot nothing that was durable may be lost.
 #
-# nvme0n1 is the target, vda holds the tables. The variables: SEED of the load, or nothing to check and not go on.
+# vda holds the tables; vdb is the target, whose log the host replays up to the cut, without a random part of what no flush
+# had covered: that is what a volatile cache may lose (lab.rs). The variables: SEED of the load, or nothing to check and not go on.
 
-target=/dev/nvme0n1
+target=/dev/vdb
 modprobe ext4
 mkdir -p /mnt/tables
 if [ "$(dd if=/dev/vda bs=1 skip=1080 count=2 2>/dev/null | hexdump -e '1/2 "%x"')" != ef53 ]; then
@@ -23,15 +24,16 @@ if [ -e /mnt/tables/replay.tables ]; then
 fi
 if [ -n "$SEED" ]; then
   dd if=/dev/zero of=$target bs=1M conv=fsync 2>/dev/null
-  # 8 or 16 sectors within 2,000 places, so that many are written again; one request in 20 is a flush, one in 7 has FUA.
+  # 8 or 16 sectors within 2,000 places, so that many are written again; one request in 30 is a flush, one in 25 has FUA, so that
+  # several writes are in a volatile cache at most moments.
   awk -v seed="$SEED" 'BEGIN {
     srand(seed)
     for (i = 0; i < 40000; i++) {
       time += 0.01 * rand()
       kind = rand()
       place = int(rand() * 2000) * 16
-      if (kind < 0.05) printf "%.6f ; 0 ; 0 ; F\n", time
-      else printf "%.6f ; %d ; %d ; %s\n", time, place, rand() < 0.5 ? 8 : 16, kind < 0.20 ? "WF" : kind < 0.85 ? "W" : "R"
+      if (kind < 0.03) printf "%.6f ; 0 ; 0 ; F\n", time
+      else printf "%.6f ; %d ; %d ; %s\n", time, place, rand() < 0.5 ? 8 : 16, kind < 0.07 ? "WF" : kind < 0.85 ? "W" : "R"
     }
   }' >/tmp/mixed.load
   sync
