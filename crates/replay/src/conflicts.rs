@@ -10,6 +10,9 @@
 //! The test is exact for any alignment and length. A request that must wait watches one of those in
 //! its way; when that one completes, it looks for another. So each completion touches only requests
 //! that watch it, and a chain of writes to one sector costs a search each.
+//!
+//! Writes to one sequential zone of a zoned device are in each other's way, too, wherever they are in it: they must
+//! arrive in their order.
 
 mod intervals;
 
@@ -19,6 +22,8 @@ use std::str::FromStr;
 use iosonar_trace::{Op, Request};
 
 use intervals::Intervals;
+
+use crate::zones::Zones;
 
 /// What becomes of a request that conflicts with one in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,12 +106,19 @@ struct Waiter {
     number: u64,
 }
 
+/// Writes to sequential zones, each as the range of its zone.
+struct ZoneWrites {
+    zones: Zones,
+    writes: Intervals,
+}
+
 /// Decides who may start, and remembers who is in whose way.
 pub(crate) struct Gate {
     mode: Conflicts,
     strong: Strong,
     reads: Intervals,
     writes: Intervals,
+    zones: Option<ZoneWrites>,
     waiters: Vec<Waiter>,
     arrivals: u64,
     /// A flush is at the device, as a barrier.
@@ -122,6 +134,7 @@ impl Gate {
             strong,
             reads: Intervals::new(slots),
             writes: Intervals::new(slots),
+            zones: None,
             waiters: vec![
                 Waiter {
                     first_watcher: NONE,
@@ -134,6 +147,19 @@ impl Gate {
             arrivals: 0,
             barrier: false,
         }
+    }
+
+    /// Keeps writes to sequential zones in order. Only modes that let requests wait in order can do that.
+    pub(crate) fn with_zones(mut self, zones: Option<Zones>) -> Self {
+        debug_assert!(
+            zones.is_none() || matches!(self.mode, Conflicts::Partial | Conflicts::Order)
+        );
+        let slots = self.waiters.len() as u32;
+        self.zones = zones.map(|zones| ZoneWrites {
+            zones,
+            writes: Intervals::new(slots),
+        });
+        self
     }
 
     /// What a request does that comes now, while `busy` others are at the device.
@@ -243,6 +269,11 @@ impl Gate {
         if let Some(tree) = self.tree_of(request) {
             tree.insert(slot, request.sector.get(), request.end().get(), number);
         }
+        if let Some(ZoneWrites { zones, writes }) = &mut self.zones
+            && let Some((from, until)) = zones.ordered(request)
+        {
+            writes.insert(slot, from, until, number);
+        }
     }
 
     #[inline]
@@ -250,6 +281,11 @@ impl Gate {
         let number = self.waiters[slot as usize].number;
         if let Some(tree) = self.tree_of(request) {
             tree.remove(slot, request.sector.get(), number);
+        }
+        if let Some(ZoneWrites { zones, writes }) = &mut self.zones
+            && let Some((from, _)) = zones.ordered(request)
+        {
+            writes.remove(slot, from, number);
         }
     }
 
@@ -284,7 +320,14 @@ impl Gate {
                 .then(|| tree.overlapping(from, until, number))
                 .flatten()
         };
-        in_tree(writes, &self.writes).or_else(|| in_tree(reads, &self.reads))
+        let in_zone = || {
+            let ZoneWrites { zones, writes } = self.zones.as_ref()?;
+            let (from, until) = zones.ordered(request)?;
+            writes.overlapping(from, until, number)
+        };
+        in_tree(writes, &self.writes)
+            .or_else(|| in_tree(reads, &self.reads))
+            .or_else(in_zone)
     }
 }
 

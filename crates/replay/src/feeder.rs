@@ -8,8 +8,9 @@ use iosonar_trace::{
     Batch, Op, Outcome, Place, Reading, Record, Remark, Request, Status, TraceError, TraceReader,
     input,
 };
-use iosonar_units::{Nanos, Sectors};
+use iosonar_units::{Nanos, Sector, Sectors};
 
+use crate::zones::{Zones, is_write};
 use crate::{Scan, Writes};
 
 /// 64 batches of 4 096 requests: at 500 000 requests/s half a second, and some 10 MB.
@@ -57,6 +58,8 @@ pub(crate) struct Preparation {
     pub(crate) scan: Scan,
     pub(crate) writes: Writes,
     pub(crate) fitter: Fitter,
+    /// Zones whose writes go to their write pointers.
+    pub(crate) appends: Option<Zones>,
     /// The longest request that there is a buffer for.
     pub(crate) longest: Sectors,
     /// The target's, in sectors.
@@ -139,10 +142,20 @@ impl Preparation {
                     problem,
                 });
             }
-            if idle && request.op != Op::Flush {
+            let appends = self.appends.is_some() && is_write(&request);
+            if idle && request.op != Op::Flush && !appends {
                 continue;
             }
-            match self.fitter.apply(&mut request) {
+            let fits = self.fitter.apply(&mut request);
+            if let Some(zones) = self.appends.as_mut().filter(|_| fits && appends) {
+                let written = zones.write(&request, true);
+                let at = written.map_err(|misplaced| TraceError::Request {
+                    place: Place::of(&self.path, batch.place(row)),
+                    problem: format!("the file has changed meanwhile: {misplaced}"),
+                })?;
+                request.sector = Sector::new(at);
+            }
+            match fits {
                 true => batch.set(
                     row,
                     &Record {

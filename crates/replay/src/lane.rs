@@ -25,6 +25,7 @@ use crate::pacing::Clock;
 use crate::results::Records;
 use crate::verify::Verifier;
 use crate::watch::Watch;
+use crate::zones::Zones;
 use crate::{Options, Progress};
 
 /// Slots of lanes are told apart by the upper bits of the numbers that engines see.
@@ -117,6 +118,8 @@ pub(crate) struct Parts<'a> {
     /// Whether there are requests that write.
     pub(crate) writes: bool,
     pub(crate) verifier: Option<Verifier>,
+    /// Where writes must keep their order.
+    pub(crate) zones: Option<Zones>,
     /// Whether the load comes from a pipe, which may never end.
     pub(crate) is_stream: bool,
     /// Whether the engine waits for each request, so that there is one at a time.
@@ -136,6 +139,7 @@ impl<'a> Lane<'a> {
             longest,
             writes,
             verifier,
+            zones,
             is_stream,
             one_by_one,
         } = parts;
@@ -164,7 +168,7 @@ impl<'a> Lane<'a> {
             batch: Batch::default(),
             row: 0,
             table: Accepted::new(bounds.accepted),
-            gate: Gate::new(options.conflicts, options.strong, bounds.accepted),
+            gate: Gate::new(options.conflicts, options.strong, bounds.accepted).with_zones(zones),
             ready: VecDeque::with_capacity(bounds.accepted as usize),
             ordinary: 0,
             extra: 0,
@@ -697,6 +701,7 @@ mod tests {
             longest: 4096,
             writes: false,
             verifier: None,
+            zones: None,
             is_stream: false,
             one_by_one: false,
         };

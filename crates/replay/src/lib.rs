@@ -46,6 +46,7 @@ mod summary;
 mod target;
 pub mod verify;
 mod watch;
+mod zones;
 
 pub use conflicts::{Conflicts, Strong};
 pub use engine::{
@@ -64,3 +65,4 @@ pub use shared::{EndedEarly, Stop};
 pub use summary::{Summary, TargetSummary, Times};
 pub use target::{Target, create_file};
 pub use watch::{Episode, LATENESS_LIMITS, Verdict};
+pub use zones::ZoneOptions;

@@ -8,6 +8,7 @@ use iosonar_units::{Bytes, Nanos};
 use crate::conflicts::{Conflicts, Strong};
 use crate::engine::{Durability, RingOptions};
 use crate::verify::Verification;
+use crate::zones::ZoneOptions;
 use crate::{EngineKind, Fit, Pacing};
 
 /// What happens to the requests of a load that would change the target's contents.
@@ -97,6 +98,8 @@ pub struct Options {
     pub data: Data,
     /// Whether writes wait for the medium.
     pub sync: Durability,
+    /// How zones that must be written in order are written.
+    pub zones: ZoneOptions,
     /// What is checked of the target's contents.
     pub verification: Verification,
     /// How many failed requests are borne; one more ends the run.
@@ -125,6 +128,7 @@ impl Default for Options {
             max_dropped: 0.05,
             data: Data::default(),
             sync: Durability::None,
+            zones: ZoneOptions::default(),
             verification: Verification::default(),
             max_errors: 0,
         }

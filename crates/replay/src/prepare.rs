@@ -27,12 +27,19 @@ pub struct Prepared {
 /// `progress` is told the bytes done, and ends it with `false`.
 ///
 /// # Errors
-/// If something cannot be written.
+/// [`ReplayError::Refused`] if it has zones that must be written in order, or an error if something cannot be written.
 pub fn fill(
     target: &Target,
     compressible_percent: u8,
     progress: impl FnMut(u64) -> bool,
 ) -> Result<Prepared, ReplayError> {
+    if target.has_sequential_zones() {
+        return Err(ReplayError::Refused(format!(
+            "{} has zones that must be written in order, which filling does not: replay a sequential load on it (with \
+             --reset-zones)",
+            target.path().display()
+        )));
+    }
     let stamp = crate::verify::new_run();
     let failed = |source| ReplayError::Io {
         path: target.path().to_owned(),

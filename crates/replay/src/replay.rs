@@ -97,6 +97,9 @@ pub fn replay(
 ) -> Result<Summary, ReplayError> {
     check_counts(loads, targets, devices.len(), options)?;
     let engine_error = |action| move |source| of_all(targets, action, source);
+    if options.engine.is_real() {
+        targets.iter().try_for_each(Target::begin_zones)?;
+    }
     let files: Vec<_> = targets.iter().filter_map(Target::file).collect();
     let (engine, engine_note) = engine::resolve(options.engine, &files);
     let zero = beginning(&loads[0].reading.changes);
@@ -314,6 +317,7 @@ fn laid_out<'a>(
             writes: options.writes == Writes::Do && load.scan.harmless < load.scan.requests
                 || !load.scan.is_known,
             verifier,
+            zones: target.zone_plan().map(|plan| plan.zones.clone()),
             is_stream: !load.scan.is_known,
             one_by_one: engine == EngineKind::Sync,
         };
@@ -402,24 +406,36 @@ fn check_counts(
     if matches!(options.engine, EngineKind::Auto | EngineKind::IoUring) {
         options.ring.check()?;
     }
+    for (load, target) in loads.iter().zip(targets) {
+        target.check_zone_plan(load, options)?;
+    }
     if options.engine.is_real() && targets.iter().any(|target| target.file().is_none()) {
         return refuse("only the engines 'dry' and 'simulate' do without a target");
     }
     Ok(())
 }
 
-fn preparation(load: &Load, target: &Target, options: &Options, zero: Nanos) -> Preparation {
-    let block = (target.block().get() / SECTOR_BYTES).max(1);
-    let fitter = Fitter::new(
+/// The target's blocks, in sectors.
+fn block_sectors(target: &Target) -> u64 {
+    (target.block().get() / SECTOR_BYTES).max(1)
+}
+
+/// What makes the requests of a load fit its target.
+pub(crate) fn fitter(load: &Load, target: &Target, options: &Options) -> Fitter {
+    Fitter::new(
         options.fit,
         target.size().get() / SECTOR_BYTES,
-        block,
+        block_sectors(target),
         if load.scan.is_known {
             load.scan.end.get()
         } else {
             u64::MAX
         },
-    );
+    )
+}
+
+fn preparation(load: &Load, target: &Target, options: &Options, zero: Nanos) -> Preparation {
+    let fitter = fitter(load, target, options);
     Preparation {
         path: load.path.clone(),
         reading: load.reading.clone(),
@@ -427,7 +443,11 @@ fn preparation(load: &Load, target: &Target, options: &Options, zero: Nanos) -> 
         writes: options.writes,
         longest: fitter.longest(load.scan.longest, LONGEST_REQUEST),
         fitter,
-        block,
+        block: block_sectors(target),
+        appends: target
+            .zone_plan()
+            .filter(|plan| plan.append)
+            .map(|plan| plan.zones.clone()),
         // All targets have one clock, wherever in its load each begins.
         later: beginning(&load.reading.changes).saturating_sub(zero),
         device: None,

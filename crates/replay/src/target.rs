@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 use iosonar_units::{Bytes, SECTOR_BYTES};
 use rustix::fs::{AtFlags, OFlags, StatxFlags};
 
+use crate::replay::fitter;
 use crate::safety::{self, Host, Lease};
-use crate::{Intent, ReplayError};
+use crate::zones::{self, ZonePlan, Zones};
+use crate::{Intent, Load, Options, ReplayError, Writes, ZoneOptions};
 
 /// A block device or regular file that has been examined and opened.
 #[derive(Debug)]
@@ -27,6 +29,9 @@ pub struct Target {
     /// What the user should know of who else uses it.
     notes: Vec<String>,
     lease: Lease,
+    /// Of a zoned block device that is written to.
+    zones: Option<Zones>,
+    zone_plan: Option<ZonePlan>,
 }
 
 impl Target {
@@ -111,7 +116,13 @@ impl Target {
             file: None,
             notes: Vec::new(),
             lease: Lease::Unknown,
+            zones: None,
+            zone_plan: None,
         };
+        if is_device && intent.write {
+            target.zones = zones_of(&file, metadata.rdev(), host)
+                .map_err(io_error("have its zones reported"))?;
+        }
         target.block = target.alignment(&file, is_device, intent, host);
         target.find_fakes(&file, &metadata, is_device, intent, host);
         target.find_others(&file, &metadata, intent, host);
@@ -273,6 +284,8 @@ impl Target {
             number: None,
             notes: Vec::new(),
             lease: Lease::Unknown,
+            zones: None,
+            zone_plan: None,
         }
     }
 
@@ -289,6 +302,72 @@ impl Target {
     pub(crate) fn file(&self) -> Option<&File> {
         self.file.as_ref()
     }
+
+    /// Whether there are zones that must be written in order. Only of a target that is written to is that known.
+    pub fn has_sequential_zones(&self) -> bool {
+        self.zones.as_ref().is_some_and(Zones::is_sequential)
+    }
+
+    /// Finds out whether a load's writes can be done where zones must be written in order. Reads the load once more.
+    ///
+    /// # Errors
+    /// [`ReplayError::Refused`] with the first write that cannot, and what to do about it.
+    pub fn plan_zones(&mut self, load: &Load, options: &Options) -> Result<(), ReplayError> {
+        self.zone_plan = match &self.zones {
+            Some(zones) if zones.is_sequential() && writes(load, options) => {
+                let fitter = fitter(load, self, options);
+                Some(ZonePlan::of(zones, load, self, fitter, options)?)
+            }
+            _ if options.zones == ZoneOptions::default() || !writes(load, options) => None,
+            _ => {
+                return Err(ReplayError::Refused(format!(
+                    "{} has no zones that must be written in order: leave out --zone-append and --reset-zones",
+                    self.path.display()
+                )));
+            }
+        };
+        Ok(())
+    }
+
+    /// Refuses to write to zones in order where nothing says that the load does.
+    pub(crate) fn check_zone_plan(
+        &self,
+        load: &Load,
+        options: &Options,
+    ) -> Result<(), ReplayError> {
+        if self.has_sequential_zones() && self.zone_plan.is_none() && writes(load, options) {
+            return Err(ReplayError::Refused(format!(
+                "{} has zones that must be written in order, and whether the load does was not checked",
+                self.path.display()
+            )));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn zone_plan(&self) -> Option<&ZonePlan> {
+        self.zone_plan.as_ref()
+    }
+
+    /// Does to the zones what is to be done before a replay.
+    pub(crate) fn begin_zones(&self) -> Result<(), ReplayError> {
+        self.zone_plan
+            .as_ref()
+            .map_or(Ok(()), |plan| plan.begin(self))
+    }
+}
+
+/// Whether a replay of a load changes its target.
+fn writes(load: &Load, options: &Options) -> bool {
+    options.writes == Writes::Do && (load.scan.harmless < load.scan.requests || !load.scan.is_known)
+}
+
+/// The zones of a block device; `None` if it is not zoned.
+fn zones_of(file: &File, rdev: u64, host: &Host) -> std::io::Result<Option<Zones>> {
+    let zones = zones::report(file)?;
+    let attribute = |name: &str| host.queue_attribute(rdev, name)?.parse::<u64>().ok();
+    let most_active = attribute("max_active_zones").filter(|most| *most > 0);
+    let granularity = attribute("zone_write_granularity").unwrap_or(0) / SECTOR_BYTES;
+    Ok((!zones.is_empty()).then(|| Zones::new(zones, most_active, granularity)))
 }
 
 /// Why the target at `path` cannot be opened to be `purpose`: a refusal where that is a matter of permission.

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use iosonar_replay::verify::{Verification, Verify};
 use iosonar_replay::{
     Conflicts, Data, Durability, EngineKind, Fit, Intent, Options, Pacing, Priority, RingOptions,
-    Strong, Style, TaskWork, Writes,
+    Strong, Style, TaskWork, Writes, ZoneOptions,
 };
 use iosonar_units::{Bytes, Nanos};
 
@@ -99,6 +99,12 @@ pub(crate) struct TargetArgs {
     /// Widen requests to whole blocks of the target
     #[arg(long)]
     pub(crate) align: bool,
+    /// Write to the write pointer of each sequential zone, wherever in the zone the load writes
+    #[arg(long, requires = "write")]
+    pub(crate) zone_append: bool,
+    /// Reset the sequential zones that the load writes to before the replay: what they hold is lost
+    #[arg(long, requires = "write")]
+    pub(crate) reset_zones: bool,
     /// What is written: random, random:PERCENT of which so much compresses, or zero
     #[arg(long, value_name = "WHAT", default_value = "random", value_parser = data)]
     pub(crate) data: Data,
@@ -316,6 +322,10 @@ impl Replay {
                 "dsync" => Durability::Data,
                 "sync" => Durability::Full,
                 _ => Durability::None,
+            },
+            zones: ZoneOptions {
+                append: targets.zone_append,
+                reset: targets.reset_zones,
             },
             verification: Verification {
                 level: verify.verify,

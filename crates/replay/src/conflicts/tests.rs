@@ -4,6 +4,7 @@ use iosonar_units::{Sector, Sectors};
 use proptest::prelude::*;
 
 use super::*;
+use crate::zones::{Writable, Zone};
 
 fn request(op: Op, sector: u64, sectors: u32) -> Request {
     Request {
@@ -191,6 +192,48 @@ fn a_thousand_writes_to_one_sector_wait_in_a_chain() {
         assert_eq!(ready.pop_front(), Some(slot + 1));
         assert!(ready.is_empty());
     }
+}
+
+#[test]
+fn writes_to_a_sequential_zone_keep_their_order_and_nothing_else_waits_for_them() {
+    let zone = |start: u64, writable| Zone {
+        start,
+        next: start + 100,
+        end: start + 100,
+        writable,
+        is_active: false,
+    };
+    let zones = vec![
+        zone(0, Writable::Anywhere),
+        zone(100, Writable::At(100)),
+        zone(200, Writable::At(200)),
+    ];
+    let mut gate = Gate::new(Conflicts::Partial, Strong::ButReads, 8)
+        .with_zones(Some(Zones::new(zones, None, 1)));
+    let write = |sector| request(Op::Write, sector, 8);
+    let load = [write(100), write(108), write(116)];
+    gate.start(0, &load[0]);
+    assert_eq!(gate.arrives(&load[1], true), Admission::PushBack(0));
+    gate.push_back(1, &load[1], 0);
+    assert_eq!(gate.arrives(&load[2], true), Admission::PushBack(1));
+    gate.push_back(2, &load[2], 1);
+    for other in [request(Op::Read, 160, 8), write(200), write(0), write(8)] {
+        assert_eq!(gate.arrives(&other, true), Admission::Start);
+    }
+    let mut ready = VecDeque::new();
+    for slot in 0..2 {
+        gate.completed(slot, &load[slot as usize], &mut ready, |slot| {
+            load[slot as usize]
+        });
+        assert_eq!(ready.pop_front(), Some(slot + 1));
+        assert!(ready.is_empty());
+        assert!(matches!(
+            gate.arrives(&write(140), true),
+            Admission::PushBack(_)
+        ));
+    }
+    gate.completed(2, &load[2], &mut ready, |_| load[2]);
+    assert_eq!(gate.arrives(&write(140), true), Admission::Start);
 }
 
 #[test]

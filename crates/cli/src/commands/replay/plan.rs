@@ -80,7 +80,7 @@ impl Plan {
                 // What we made ourselves may be written to.
                 intent.destroy.push(path.clone());
             }
-            let target = target::open(path, &intent, host, args.quiet)?;
+            let mut target = target::open(path, &intent, host, args.quiet)?;
             if let (Some(out), Some(number)) = (&args.out, target.device_number())
                 && host.holds(number, out)
             {
@@ -91,6 +91,7 @@ impl Plan {
                 )));
             }
             load.scan.fits(&target, options.fit)?;
+            target.plan_zones(load, &options)?;
             targets.push(target);
         }
         Ok(Self {
@@ -117,8 +118,9 @@ impl Plan {
         // What it holds by now, earlier tries wrote: before the first it was examined.
         let mut intent = args.targets.intent();
         intent.destroy.push(target.clone());
-        let target = target::open(target, &intent, host, args.quiet)?;
+        let mut target = target::open(target, &intent, host, args.quiet)?;
         load.scan.fits(&target, options.fit)?;
+        target.plan_zones(&load, options)?;
         Ok(Self::new(vec![load], vec![target], options.clone()))
     }
 

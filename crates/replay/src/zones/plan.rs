@@ -1,0 +1,211 @@
+//! What a load does to the zones of its target, found out before anything is written.
+
+use iosonar_trace::fit::Fitter;
+use iosonar_trace::{Batch, Place, Request, TraceReader, input};
+
+use super::{Zones, is_write, reset};
+use crate::{Conflicts, Load, Options, ReplayError, Target};
+
+/// The zones of a target, and what is done to them before a replay.
+#[derive(Clone, Debug)]
+pub(crate) struct ZonePlan {
+    /// As they are when the replay begins.
+    pub(crate) zones: Zones,
+    /// Those that are reset before it: first sectors, and lengths.
+    reset: Vec<(u64, u64)>,
+    /// Whether writes go to the write pointers.
+    pub(crate) append: bool,
+}
+
+impl ZonePlan {
+    /// Reads the load once more, as it will be replayed.
+    ///
+    /// # Errors
+    /// [`ReplayError::Refused`] if a write would not be at the write pointer of its zone.
+    pub(crate) fn of(
+        zones: &Zones,
+        load: &Load,
+        target: &Target,
+        fitter: Fitter,
+        options: &Options,
+    ) -> Result<Self, ReplayError> {
+        let shown = target.path().display();
+        let refused = |reason: String| ReplayError::Refused(reason);
+        if !load.scan.is_known {
+            return Err(refused(format!(
+                "{shown} has zones that must be written in order, which is checked before the replay: give the load as a \
+                 file, or say --skip-writes"
+            )));
+        }
+        if !matches!(options.conflicts, Conflicts::Partial | Conflicts::Order) {
+            return Err(refused(format!(
+                "{shown} has zones that must be written in order, which --conflicts {} does not keep: say --conflicts \
+                 partial or order",
+                options.conflicts.name()
+            )));
+        }
+        let mut plan = Self {
+            zones: zones.clone(),
+            reset: Vec::new(),
+            append: options.zones.append,
+        };
+        if options.zones.reset {
+            for_each_write(load, fitter, |_, request| {
+                plan.reset.extend(plan.zones.reset(request));
+                Ok(())
+            })?;
+            plan.reset.sort_unstable();
+        }
+        let mut model = plan.zones.clone();
+        for_each_write(load, fitter, |place, request| {
+            let written = model.write(request, plan.append).map(|_| ());
+            written.map_err(|misplaced| {
+                refused(format!(
+                    "{place}: the write of {} sectors at sector {} cannot be done on {shown}: {misplaced}",
+                    request.sectors, request.sector
+                ))
+            })
+        })?;
+        Ok(plan)
+    }
+
+    /// Resets what is to be reset.
+    ///
+    /// # Errors
+    /// If the device does not.
+    pub(crate) fn begin(&self, target: &Target) -> Result<(), ReplayError> {
+        let Some(file) = target.file() else {
+            return Ok(());
+        };
+        for &(start, sectors) in &self.reset {
+            reset(file, start, sectors).map_err(|source| ReplayError::Io {
+                path: target.path().to_owned(),
+                action: "reset a zone",
+                source,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Calls `see` with every write of a load, as the target gets it.
+fn for_each_write(
+    load: &Load,
+    mut fitter: Fitter,
+    mut see: impl FnMut(Place, &Request) -> Result<(), ReplayError>,
+) -> Result<(), ReplayError> {
+    let mut reader = input::open_load(&load.path, &load.reading)?;
+    let mut batch = Batch::default();
+    while reader.next_batch(&mut batch)? > 0 {
+        for row in 0..batch.len() {
+            let mut request = batch.request(row);
+            if is_write(&request) && fitter.apply(&mut request) {
+                see(Place::of(&load.path, batch.place(row)), &request)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Writes;
+    use crate::zones::{Writable, Zone, ZoneOptions};
+    use iosonar_trace::Reading;
+    use iosonar_units::Bytes;
+
+    /// What is planned for a load, in blkreplay's format, on two zones of 100 sectors. The write pointer of the second one
+    /// is at sector 108.
+    fn plan(load: &str, options: &Options) -> Result<ZonePlan, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.load");
+        std::fs::write(&path, load).unwrap();
+        let zone = |start, pointer| Zone {
+            start,
+            next: start + 100,
+            end: start + 100,
+            writable: Writable::At(pointer),
+            is_active: pointer > start,
+        };
+        let zones = Zones::new(vec![zone(0, 0), zone(100, 108)], None, 1);
+        let load = Load::scanned(&path, &Reading::default(), options.writes).unwrap();
+        let target = Target::imaginary(Bytes::new(200 * 512), Bytes::new(512));
+        let fitter = crate::replay::fitter(&load, &target, options);
+        let plan = ZonePlan::of(&zones, &load, &target, fitter, options);
+        plan.map_err(|e| {
+            e.to_string()
+                .replace(&format!("{}/", folder.path().display()), "")
+        })
+    }
+
+    fn options(append: bool, reset: bool) -> Options {
+        Options {
+            writes: Writes::Do,
+            zones: ZoneOptions { append, reset },
+            ..Options::default()
+        }
+    }
+
+    #[test]
+    fn a_load_in_order_needs_nothing() {
+        let load = "0 ; 0 ; 8 ; W\n1 ; 50 ; 8 ; R\n2 ; 108 ; 8 ; W\n3 ; 8 ; 8 ; W\n";
+        assert_eq!(plan(load, &options(false, false)).unwrap().reset, []);
+    }
+
+    #[test]
+    fn the_first_write_out_of_order_is_named_with_its_line() {
+        let load = "0 ; 0 ; 8 ; W\n1 ; 50 ; 8 ; R\n2 ; 16 ; 8 ; W\n3 ; 40 ; 8 ; W\n";
+        let refused = plan(load, &options(false, false)).unwrap_err();
+        for part in [
+            "refused: x.load:3: the write of 8 sectors at sector 16 cannot be done on (none)",
+            "the zone at sector 0 must be written in order",
+            "write pointer is at sector 8 by then",
+            "--zone-append",
+        ] {
+            assert!(refused.contains(part), "{part}: {refused}");
+        }
+    }
+
+    #[test]
+    fn only_zones_that_are_written_to_and_hold_something_are_reset() {
+        let load = "0 ; 0 ; 8 ; W\n1 ; 100 ; 8 ; W\n2 ; 108 ; 8 ; W\n";
+        assert!(plan(load, &options(false, false)).is_err());
+        let planned = plan(load, &options(false, true)).unwrap();
+        assert_eq!(planned.reset, [(100, 100)]);
+        assert_eq!(
+            plan("0 ; 0 ; 8 ; W\n", &options(false, true))
+                .unwrap()
+                .reset,
+            []
+        );
+    }
+
+    #[test]
+    fn what_is_appended_may_be_in_any_order_until_the_zone_is_full() {
+        let load = "0 ; 60 ; 40 ; W\n1 ; 0 ; 40 ; W\n2 ; 30 ; 20 ; W\n3 ; 90 ; 1 ; W\n";
+        let refused = plan(load, &options(true, false)).unwrap_err();
+        assert!(refused.contains("x.load:4: "), "{refused}");
+        assert!(refused.contains("has no room for it"), "{refused}");
+        let all_but_the_last = load.rsplit_once("3 ;").unwrap().0;
+        assert!(plan(all_but_the_last, &options(true, false)).is_ok());
+    }
+
+    #[test]
+    fn conflicts_that_keep_no_order_are_refused() {
+        for (conflicts, keeps_order) in [
+            (Conflicts::Allow, false),
+            (Conflicts::Drop, false),
+            (Conflicts::PartialLoose, false),
+            (Conflicts::Partial, true),
+            (Conflicts::Order, true),
+        ] {
+            let options = Options {
+                conflicts,
+                ..options(false, false)
+            };
+            let planned = plan("0 ; 0 ; 8 ; W\n", &options);
+            assert_eq!(planned.is_ok(), keeps_order, "{conflicts:?}");
+        }
+    }
+}
