@@ -1,5 +1,5 @@
 # Zoned devices: sequential zones take a load that writes in order, and a random one is refused before anything is written.
-# Runs on a zoned null_blk, and with ZNS=1 on an NVMe zoned namespace (/dev/nvme0n1) that has the same zones after the first.
+# Runs on a zoned null_blk, and with ZNS=1 on an NVMe zoned namespace (/dev/nvme0n1, /dev/ng0n1).
 
 modprobe null_blk nr_devices=1 zoned=1 zone_size=4 zone_nr_conv=1 zone_capacity=3 zone_max_active=4 zone_max_open=4 gb=1 memory_backed=1
 
@@ -57,6 +57,9 @@ zoned() {
   equal "$target: the records say where" "$(awk -F, 'NR > 1 && !/^#/ { print $2 }' /tmp/records.csv | grep -x '[0-9]*' | sort -n | tr '\n' ' ')" \
     "$(seq $((first + 512)) 16 $((first + 1520)) | tr '\n' ' ')"
 
+  iosonar replay /tmp/random.load --target "$target" --engine dry --write --destroy "$target" --zone-append --reset-zones -q >/dev/null 2>&1
+  equal "$target: a dry replay resets nothing" "$(write_pointers "$device" "$first")" "1536 512 "
+
   # More than the zone holds.
   awk -v a="$first" -v n=$((capacity / 64)) 'BEGIN { for (j = 0; j <= n; j++) printf "%.6f ; %d ; 64 ; W\n", j * 50e-6, a }' >/tmp/long.load
   replay /tmp/long.load --target "$target" --write --destroy "$target" --zone-append --reset-zones
@@ -89,4 +92,22 @@ replay /tmp/active.load --target /dev/nullb0 --write --destroy /dev/nullb0
 equal "more active zones than the device has are refused" $? 2
 claim "with their number" grep -q "more than 4 zones would be partly written" /tmp/said
 
-if [ "${ZNS-}" ]; then zoned /dev/nvme0n1 /dev/nvme0n1 0 8192 6144; fi
+if [ "${ZNS-}" ]; then
+  zoned /dev/nvme0n1 /dev/nvme0n1 0 8192 6144
+  trace=/sys/kernel/tracing/events/nvme/nvme_setup_cmd/enable
+  echo 1 >$trace
+  zoned /dev/nvme0n1 /dev/ng0n1 0 8192 6144
+  claim "NVMe appends to zones" grep -q nvme_cmd_zone_append /sys/kernel/tracing/trace
+  blkzone reset /dev/nvme0n1
+  replay /tmp/random.load --target /dev/ng0n1 --write --destroy /dev/ng0n1 --zone-append --verify final
+  equal "what was appended is there" "$(metric /tmp/replayed completed value) $(metric /tmp/replayed verify_failed value)" "64 0"
+  echo 0 >$trace
+
+  # The kernel splits what crosses zones; a command that does fails.
+  printf '0 ; 8184 ; 16 ; R\n' >/tmp/crossing.load
+  replay /tmp/crossing.load --target /dev/nvme0n1
+  equal "a read across zones is split by the kernel" "$(metric /tmp/replayed completed value)" 1
+  iosonar replay /tmp/crossing.load --target /dev/ng0n1 >/tmp/replayed 2>&1
+  equal "as a command it fails" $? 1
+  claim "with the device's reason" grep -q "1 NVMe commands failed with status 0x1b8 (zone boundary error)" /tmp/replayed
+fi

@@ -5,11 +5,16 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::ptr::NonNull;
 
 use iosonar_units::Nanos;
 
+use crate::zones::Zones;
+
+mod calls;
 mod dry;
+mod passthrough;
 mod perform;
 mod simulate;
 mod sync;
@@ -17,6 +22,7 @@ mod threads;
 mod uring;
 
 pub(crate) use dry::Dry;
+use passthrough::Passthrough;
 pub(crate) use simulate::Simulated;
 pub use simulate::{ConstantLatency, SimulatedDevice};
 pub(crate) use sync::Synchronous;
@@ -28,7 +34,7 @@ pub use uring::{RingOptions, TaskWork};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineKind {
     /// Synchronous calls where the device answers within microseconds and the ring would need kernel
-    /// workers; else `io_uring` where the kernel permits it, else the thread pool.
+    /// workers; NVMe commands for the character device of a namespace; else `io_uring` where the kernel permits it, else the thread pool.
     #[default]
     Auto,
     /// `io_uring`.
@@ -37,6 +43,8 @@ pub enum EngineKind {
     Sync,
     /// A pool of threads with pread and pwrite.
     Threads,
+    /// NVMe commands through `io_uring`, past the block layer.
+    Passthrough,
     /// Nothing is submitted; everything is complete at once.
     Dry,
     /// A model of a device completes requests, in real time.
@@ -45,11 +53,12 @@ pub enum EngineKind {
 
 impl EngineKind {
     /// All of them, with their names.
-    pub const ALL: [(Self, &'static str); 6] = [
+    pub const ALL: [(Self, &'static str); 7] = [
         (Self::Auto, "auto"),
         (Self::IoUring, "io_uring"),
         (Self::Sync, "sync"),
         (Self::Threads, "threads"),
+        (Self::Passthrough, "passthrough"),
         (Self::Dry, "dry"),
         (Self::Simulate, "simulate"),
     ];
@@ -115,6 +124,19 @@ pub(crate) struct Done {
     pub(crate) result: i32,
     /// When, on the monotonic clock.
     pub(crate) at: Nanos,
+    /// The logical block that a write went to, where the device chose it.
+    pub(crate) place: Option<u64>,
+}
+
+impl Done {
+    pub(crate) fn of(slot: u32, result: i32, at: Nanos) -> Self {
+        Self {
+            slot,
+            result,
+            at,
+            place: None,
+        }
+    }
 }
 
 pub(crate) trait Engine {
@@ -156,6 +178,7 @@ pub(crate) trait Engine {
 /// The engine that was chosen.
 pub(crate) enum Chosen {
     Uring(Box<Uring>),
+    Passthrough(Box<Uring<Passthrough>>),
     Sync(Synchronous),
     Threads(ThreadPool),
     Dry(Dry),
@@ -174,6 +197,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) regions: Vec<Region>,
     /// Whether there are discards, which a ring leaves to threads.
     pub(crate) discards: bool,
+    /// Of each file: the zones that are appended to.
+    pub(crate) zones: Vec<Option<Zones>>,
 }
 
 /// Whether writes wait until the data are on the medium.
@@ -193,6 +218,9 @@ pub(crate) fn resolve(kind: EngineKind, files: &[&File]) -> (EngineKind, Option<
     if kind != EngineKind::Auto {
         return (kind, None);
     }
+    if files.iter().any(|file| is_character_device(file)) {
+        return (EngineKind::Passthrough, None);
+    }
     if let Some(reason) = sync::is_better(files) {
         return (EngineKind::Sync, Some(reason));
     }
@@ -208,6 +236,12 @@ pub(crate) fn resolve(kind: EngineKind, files: &[&File]) -> (EngineKind, Option<
     }
 }
 
+/// Of those, only the ones of NVMe namespaces are targets.
+fn is_character_device(file: &File) -> bool {
+    file.metadata()
+        .is_ok_and(|m| m.file_type().is_char_device())
+}
+
 /// Sets an engine up.
 pub(crate) fn set_up(
     kind: EngineKind,
@@ -217,6 +251,7 @@ pub(crate) fn set_up(
     Ok(match kind {
         EngineKind::Threads => Chosen::Threads(ThreadPool::new(setup)?),
         EngineKind::Auto | EngineKind::IoUring => Chosen::Uring(Box::new(Uring::new(setup)?)),
+        EngineKind::Passthrough => Chosen::Passthrough(Box::new(Uring::new(setup)?)),
         EngineKind::Sync => Chosen::Sync(Synchronous::new(setup)?),
         EngineKind::Dry => Chosen::Dry(Dry::default()),
         EngineKind::Simulate => Chosen::Simulated(Simulated::new(devices)),

@@ -11,12 +11,12 @@ use std::mem::ManuallyDrop;
 
 use crossbeam_channel::{RecvTimeoutError, TryRecvError};
 use iosonar_trace::{Batch, Flags, Op, Outcome, Record, Request, Status, TraceError};
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, Sector};
 
 use crate::accepted::{Accepted, Entry, NO_BUFFER};
 use crate::buffers::Buffers;
 use crate::conflicts::{Admission, Gate};
-use crate::engine::{Access, AccessKind, Engine, Region};
+use crate::engine::{Access, AccessKind, Done, Engine, Region};
 use crate::error::Failure;
 use crate::feeder::Feed;
 use crate::ideal::Ideal;
@@ -99,6 +99,8 @@ pub(crate) struct Lane<'a> {
     stamp: u64,
     verifier: Option<Verifier>,
     is_stream: bool,
+    /// Of the target's blocks.
+    block_sectors: u64,
     ideal: Ideal,
     pub(crate) watch: Watch,
 }
@@ -122,6 +124,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) zones: Option<Zones>,
     /// Whether the load comes from a pipe, which may never end.
     pub(crate) is_stream: bool,
+    /// Of the target's blocks.
+    pub(crate) block_sectors: u64,
     /// Whether the engine waits for each request, so that there is one at a time.
     pub(crate) one_by_one: bool,
 }
@@ -141,6 +145,7 @@ impl<'a> Lane<'a> {
             verifier,
             zones,
             is_stream,
+            block_sectors,
             one_by_one,
         } = parts;
         let buffers =
@@ -180,6 +185,7 @@ impl<'a> Lane<'a> {
             stamp: u64::from(target) << 40,
             verifier,
             is_stream,
+            block_sectors,
             ideal: Ideal::new(if one_by_one { 1 } else { bounds.in_flight }),
             watch: Watch::default(),
         })
@@ -474,17 +480,21 @@ impl<'a> Lane<'a> {
         lateness
     }
 
-    /// The access of `slot` is done. Returns whether it went wrong, and what is to be read back.
+    /// The access of a slot is done. Returns whether it went wrong, and what is to be read back.
     #[inline]
     pub(crate) fn complete<E: Engine>(
         &mut self,
         engine: &mut E,
-        slot: u32,
-        result: i32,
-        at: Nanos,
+        done: Done,
         records: &mut Records,
         clock: Clock,
     ) -> Result<Completed, Failure> {
+        let Done {
+            slot,
+            result,
+            at,
+            place,
+        } = done;
         let at = clock.at(at);
         let entry = *self.table.get(slot);
         let latency = at.saturating_sub(entry.handed);
@@ -523,6 +533,9 @@ impl<'a> Lane<'a> {
                     return Ok(Completed::ReadsBack);
                 }
             }
+        }
+        if let Some(block) = place {
+            record.request.sector = Sector::new(block * self.block_sectors);
         }
         self.watch.completed(at, latency);
         self.ideal.ended(entry.ideal, latency, at);
@@ -680,7 +693,7 @@ fn failed(result: i32) -> Status {
 mod tests {
     use super::*;
     use crate::feeder::feeder;
-    use iosonar_units::{Sector, Sectors};
+    use iosonar_units::Sectors;
 
     #[test]
     #[should_panic(expected = "as many buffers as requests may be in flight")]
@@ -703,6 +716,7 @@ mod tests {
             verifier: None,
             zones: None,
             is_stream: false,
+            block_sectors: 1,
             one_by_one: false,
         };
         let mut lane = Lane::new(parts).unwrap();

@@ -31,6 +31,7 @@ mod error;
 mod feeder;
 mod ideal;
 mod lane;
+mod nvme;
 mod options;
 mod pacing;
 mod prepare;

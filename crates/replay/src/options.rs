@@ -9,7 +9,7 @@ use crate::conflicts::{Conflicts, Strong};
 use crate::engine::{Durability, RingOptions};
 use crate::verify::Verification;
 use crate::zones::ZoneOptions;
-use crate::{EngineKind, Fit, Pacing};
+use crate::{EngineKind, Fit, Pacing, ReplayError, Target};
 
 /// What happens to the requests of a load that would change the target's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,6 +104,64 @@ pub struct Options {
     pub verification: Verification,
     /// How many failed requests are borne; one more ends the run.
     pub max_errors: u64,
+}
+
+impl Options {
+    /// Refuses targets that the engine cannot access, or not in the way that is wanted.
+    ///
+    /// # Errors
+    /// [`ReplayError::Refused`], with the target and what to do.
+    pub fn suit(&self, targets: &[Target]) -> Result<(), ReplayError> {
+        use EngineKind::{Auto, IoUring, Passthrough};
+        let refuse = |reason: String| Err(ReplayError::Refused(reason));
+        if !self.engine.is_real() {
+            return Ok(());
+        }
+        if matches!(self.engine, Auto | IoUring | Passthrough) {
+            self.ring.check()?;
+        }
+        let first = |is_passthrough: bool| {
+            let mut targets = targets.iter();
+            targets.find(|target| target.is_passthrough() == is_passthrough)
+        };
+        match (self.engine, first(true), first(false)) {
+            (Passthrough, _, Some(other)) => {
+                return refuse(format!(
+                    "--engine passthrough needs the character device of an NVMe namespace, such as /dev/ng0n1 (got {})",
+                    other.path().display()
+                ));
+            }
+            (Auto, Some(one), Some(other)) => {
+                return refuse(format!(
+                    "{} takes NVMe commands, and {} does not: replay on each of them separately",
+                    one.path().display(),
+                    other.path().display()
+                ));
+            }
+            (Auto | Passthrough, ..) | (_, None, _) => {}
+            (_, Some(one), _) => {
+                return refuse(format!(
+                    "{} takes NVMe commands only: --engine passthrough (or auto), or its block device (/dev/nvme...)",
+                    one.path().display()
+                ));
+            }
+        }
+        if !self.ring.poll_completions {
+            return Ok(());
+        }
+        if !matches!(self.engine, Auto | IoUring | Passthrough) {
+            return refuse("--iopoll needs --engine io_uring, passthrough or auto".to_owned());
+        }
+        match targets.iter().find(|t| t.has_poll_queues() == Some(false)) {
+            None => Ok(()),
+            Some(target) => refuse(format!(
+                "--iopoll needs poll queues, which {} does not have (queue/io_poll is 0): leave it out, or for NVMe load \
+                 the driver with nvme.poll_queues=2 (kernel command line, or options nvme poll_queues=2 in \
+                 /etc/modprobe.d)",
+                target.path().display()
+            )),
+        }
+    }
 }
 
 impl Default for Options {

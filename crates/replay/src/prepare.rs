@@ -52,7 +52,7 @@ pub fn fill(
         file.write_all_at(buffers.bytes_mut(0, bytes), offset)
     })
     .map_err(failed)?;
-    if let Some(file) = target.file() {
+    if let Some(file) = target.data() {
         file.sync_all().map_err(failed)?;
     }
     Ok(prepared)
@@ -79,7 +79,7 @@ fn each_piece(
     mut progress: impl FnMut(u64) -> bool,
     mut work: impl FnMut(&std::fs::File, &mut Buffers, u64, usize) -> std::io::Result<()>,
 ) -> std::io::Result<Prepared> {
-    let Some(file) = target.file() else {
+    let Some(file) = target.data() else {
         return Err(std::io::Error::other("it is not open"));
     };
     let mut buffers = Buffers::new(1, PIECE as usize)?;

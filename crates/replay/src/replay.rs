@@ -20,6 +20,7 @@ use crate::session::{Ended, Session, together};
 use crate::shared::{Shared, Stop};
 use crate::summary::TargetSummary;
 use crate::verify::{Findings, TableLog, Verifier, new_run};
+use crate::zones::Zones;
 use crate::{EngineKind, Options, Progress, ReplayError, Scan, Summary, Target, Verdict, Writes};
 
 /// Of two, four and sixteen threads that take turns, four are the fewest that are seldom late together.
@@ -114,13 +115,15 @@ pub fn replay(
         .any(|load| load.scan.discards > 0 || !load.scan.is_known);
     let shared = Shared::new(options, stop, progress, threads);
     let helpers = helpers(options, engine);
-    let dealt = deal(lanes, devices, &files, threads).into_iter();
+    let appends = targets.iter().map(Target::appends).collect();
+    let dealt = deal(lanes, devices, &files, appends, threads).into_iter();
     let sessions = dealt
         .zip(senders)
         .enumerate()
         .map(|(number, (share, records))| {
             let setup = Setup {
                 files: share.files,
+                zones: share.appends,
                 discards,
                 in_flight: share.lanes.iter().map(|(_, bounds)| bounds.total).sum(),
                 ring: options.ring,
@@ -223,6 +226,7 @@ fn run<'a>(
             running.push(thread("replay").spawn_scoped(scope, move || {
                 let (outcome, mut ended) = match engine::set_up(engine, &setup, devices)? {
                     Chosen::Uring(engine) => session.run(*engine, arrival),
+                    Chosen::Passthrough(engine) => session.run(*engine, arrival),
                     Chosen::Sync(engine) => session.run(engine, arrival),
                     Chosen::Threads(engine) => session.run(engine, arrival),
                     Chosen::Dry(engine) => session.run(engine, arrival),
@@ -317,8 +321,9 @@ fn laid_out<'a>(
             writes: options.writes == Writes::Do && load.scan.harmless < load.scan.requests
                 || !load.scan.is_known,
             verifier,
-            zones: target.zone_plan().map(|plan| plan.zones.clone()),
+            zones: ordered_zones(target, options),
             is_stream: !load.scan.is_known,
+            block_sectors: block_sectors(target),
             one_by_one: engine == EngineKind::Sync,
         };
         let lane = Lane::new(parts).map_err(|source| ReplayError::Io {
@@ -330,6 +335,14 @@ fn laid_out<'a>(
         feeders.push((feeder, preparation));
     }
     Ok((lanes, feeders))
+}
+
+/// The zones of a target whose writes must be submitted one after the other. A device that is sent zone appends chooses the
+/// places itself; but what is tagged carries its place, which must be known before.
+fn ordered_zones(target: &Target, options: &Options) -> Option<Zones> {
+    let plan = target.zone_plan()?;
+    let chosen_by_the_device = plan.append && target.is_passthrough();
+    (!chosen_by_the_device || options.verification.is_tagging()).then(|| plan.zones.clone())
 }
 
 /// How many threads submit: as many as there are targets, and a processor is left for what else there is to do.
@@ -357,6 +370,7 @@ struct Share<'f, 'a> {
     lanes: Lanes<'a>,
     devices: Vec<Box<dyn SimulatedDevice>>,
     files: Vec<&'f File>,
+    appends: Vec<Option<Zones>>,
 }
 
 /// Deals the targets to the threads in turn.
@@ -364,11 +378,15 @@ fn deal<'f, 'a>(
     lanes: Lanes<'a>,
     devices: Vec<Box<dyn SimulatedDevice>>,
     files: &[&'f File],
+    appends: Vec<Option<Zones>>,
     threads: usize,
 ) -> Vec<Share<'f, 'a>> {
     let mut shares: Vec<Share<'f, 'a>> = (0..threads).map(|_| Share::default()).collect();
     for (number, file) in files.iter().enumerate() {
         shares[number % threads].files.push(file);
+    }
+    for (number, zones) in appends.into_iter().enumerate() {
+        shares[number % threads].appends.push(zones);
     }
     for (number, lane) in lanes.into_iter().enumerate() {
         shares[number % threads].lanes.push(lane);
@@ -403,9 +421,7 @@ fn check_counts(
     if options.engine == EngineKind::Simulate && devices != targets.len() {
         return refuse("a simulated replay needs a device for each target");
     }
-    if matches!(options.engine, EngineKind::Auto | EngineKind::IoUring) {
-        options.ring.check()?;
-    }
+    options.suit(targets)?;
     for (load, target) in loads.iter().zip(targets) {
         target.check_zone_plan(load, options)?;
     }

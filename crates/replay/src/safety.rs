@@ -7,6 +7,8 @@
 //! - backs a loop device,
 //! - is opened exclusively by somebody (checked by opening it exclusively ourselves).
 //!
+//! The character device of an NVMe namespace is used as its block device may be, which is claimed meanwhile.
+//!
 //! That holds for reads too: they would disturb whoever uses it, and measure both. To be written
 //! to, a target must besides
 //!
@@ -185,7 +187,7 @@ pub fn free_space(path: &Path) -> Option<Bytes> {
 }
 
 /// Whether the user named the very target (by whatever path) as one to be destroyed.
-fn destroyable(target: &Metadata, intent: &Intent) -> bool {
+pub(crate) fn destroyable(target: &Metadata, intent: &Intent) -> bool {
     intent.destroy.iter().any(|path| {
         std::fs::metadata(path)
             .is_ok_and(|named| named.dev() == target.dev() && named.ino() == target.ino())

@@ -190,6 +190,23 @@ impl Scan {
             ));
         }
         self.fits_size(target.size(), target.path(), fit)?;
+        // Each end may be widened by a part of a block.
+        let widened = match fit.align {
+            true => 2 * (target.block().get() / SECTOR_BYTES - 1),
+            false => 0,
+        };
+        let longest = u64::from(self.longest.get()) + widened;
+        if let Some(most) = target
+            .longest()
+            .filter(|most| longest > u64::from(most.get()))
+        {
+            return Err(ReplayError::Refused(format!(
+                "the load has requests of up to {} sectors, and an NVMe command to {} moves at most {most} \
+                 (passthrough splits none): replay on the block device (/dev/nvme...), or change the load",
+                longest,
+                target.path().display()
+            )));
+        }
         let block_sectors = target.block().get() / SECTOR_BYTES;
         let power = block_sectors.next_power_of_two().trailing_zeros() as usize;
         match self.misaligned.get(power) {

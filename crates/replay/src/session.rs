@@ -374,10 +374,10 @@ impl<'s, 'a> Session<'s, 'a> {
         }
         let (mut completed, mut errors, mut is_gone) = (0, 0, false);
         let mut outcome = Ok(());
-        for Done { slot, result, at } in self.done.drain(..) {
-            let (lane, slot) = lane_and_slot(slot);
+        for done in self.done.drain(..) {
+            let (lane, slot) = lane_and_slot(done.slot);
             let lane = &mut self.lanes[lane];
-            match lane.complete(engine, slot, result, at, &mut self.records, self.clock) {
+            match lane.complete(engine, Done { slot, ..done }, &mut self.records, self.clock) {
                 Ok(Completed::ReadsBack) => continue,
                 Ok(Completed::Done) => {}
                 Ok(Completed::Failed { gone }) => {

@@ -1,20 +1,21 @@
 //! Targets: what a load is replayed on.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use iosonar_units::{Bytes, SECTOR_BYTES};
+use iosonar_units::{Bytes, SECTOR_BYTES, Sectors};
 use rustix::fs::{AtFlags, OFlags, StatxFlags};
 
+use crate::nvme::Namespace;
 use crate::replay::fitter;
 use crate::safety::{self, Host, Lease};
 use crate::zones::{self, ZonePlan, Zones};
 use crate::{Intent, Load, Options, ReplayError, Writes, ZoneOptions};
 
-/// A block device or regular file that has been examined and opened.
+/// A block device, character device of an NVMe namespace, or regular file that has been examined and opened.
 #[derive(Debug)]
 pub struct Target {
     path: PathBuf,
@@ -29,6 +30,12 @@ pub struct Target {
     /// What the user should know of who else uses it.
     notes: Vec<String>,
     lease: Lease,
+    /// Of the character device of an NVMe namespace: the block device of the namespace, claimed exclusively.
+    block_device: Option<File>,
+    /// The longest request that a command can be; `None` if the kernel splits longer ones.
+    longest: Option<Sectors>,
+    /// Whether completions can be polled for; `None` if the kernel does not say.
+    polls: Option<bool>,
     /// Of a zoned block device that is written to.
     zones: Option<Zones>,
     zone_plan: Option<ZonePlan>,
@@ -52,6 +59,9 @@ impl Target {
         // Asked before it is opened: opening a pipe would wait for a writer, and a used device is
         // not touched at all.
         match std::fs::metadata(path) {
+            Ok(metadata) if metadata.file_type().is_char_device() => {
+                return Self::open_namespace(path, &metadata, intent, host);
+            }
             Ok(metadata) => safety::refuse_used(host, path, &metadata)?,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 return Err(ReplayError::Refused(format!(
@@ -116,6 +126,13 @@ impl Target {
             file: None,
             notes: Vec::new(),
             lease: Lease::Unknown,
+            block_device: None,
+            longest: None,
+            polls: host.has_poll_queues(if is_device {
+                metadata.rdev()
+            } else {
+                metadata.dev()
+            }),
             zones: None,
             zone_plan: None,
         };
@@ -127,6 +144,88 @@ impl Target {
         target.find_fakes(&file, &metadata, is_device, intent, host);
         target.find_others(&file, &metadata, intent, host);
         target.file = Some(file);
+        Ok(target)
+    }
+
+    /// Opens the character device of an NVMe namespace. Its block device is examined by the same rules, and claimed
+    /// exclusively until the replay is over.
+    fn open_namespace(
+        path: &Path,
+        metadata: &Metadata,
+        intent: &Intent,
+        host: &Host,
+    ) -> Result<Self, ReplayError> {
+        let shown = path.display();
+        let refuse = |reason: String| Err(ReplayError::Refused(reason));
+        let io_error = |action| {
+            move |source| ReplayError::Io {
+                path: path.to_owned(),
+                action,
+                source,
+            }
+        };
+        let Some(block_path) = host.block_device_of(metadata.rdev()) else {
+            return refuse(format!(
+                "{shown} is a character device, and none of an NVMe namespace with a block device (such as /dev/ng0n1)"
+            ));
+        };
+        if intent.buffered {
+            return refuse(format!(
+                "{shown} takes NVMe commands, which go past the page cache: leave out --no-direct"
+            ));
+        }
+        let mut of_block = intent.clone();
+        if safety::destroyable(metadata, intent) {
+            of_block.destroy.push(block_path.clone());
+        }
+        let mut target = match Self::open(&block_path, &of_block, host) {
+            Err(ReplayError::Refused(reason)) => {
+                return refuse(format!(
+                    "{shown} is the same namespace as {}: {reason}",
+                    block_path.display()
+                ));
+            }
+            opened => opened?,
+        };
+        let file = OpenOptions::new()
+            .read(true)
+            .write(intent.write)
+            .open(path)
+            .map_err(|e| not_opened(path, "opened", e))?;
+        let opened = file.metadata().map_err(io_error("examine it"))?;
+        let ask = |file| Namespace::id_of(file).map_err(io_error("ask for its namespace"));
+        let id = target.file().map(ask).transpose()?;
+        if opened.rdev() != metadata.rdev() || id != Some(ask(&file)?) {
+            return refuse(format!(
+                "{shown} is another namespace than {} by now: try again",
+                block_path.display()
+            ));
+        }
+        let format = Namespace::of(&file)
+            .map_err(io_error("identify its namespace"))?
+            .format;
+        if format.metadata > 0 {
+            return refuse(format!(
+                "{shown} is formatted with {} bytes of metadata for each block, which NVMe commands would have to                  carry: format it without (nvme format), or replay on {}",
+                format.metadata,
+                block_path.display()
+            ));
+        }
+        if (format.size(), format.block()) != (target.size, target.block) {
+            return refuse(format!(
+                "{shown} has {} in blocks of {} by its own account, and the kernel knows {} in blocks of {}                  ({}): rescan it (nvme ns-rescan)",
+                format.size(),
+                format.block(),
+                target.size,
+                target.block,
+                block_path.display()
+            ));
+        }
+        target.longest = target
+            .number
+            .and_then(|number| host.longest_command(number));
+        target.block_device = target.file.replace(file);
+        path.clone_into(&mut target.path);
         Ok(target)
     }
 
@@ -284,6 +383,9 @@ impl Target {
             number: None,
             notes: Vec::new(),
             lease: Lease::Unknown,
+            block_device: None,
+            longest: None,
+            polls: None,
             zones: None,
             zone_plan: None,
         }
@@ -299,8 +401,29 @@ impl Target {
         self.write_through
     }
 
+    /// Whether it takes NVMe commands past the block layer.
+    pub fn is_passthrough(&self) -> bool {
+        self.block_device.is_some()
+    }
+
+    /// The longest request that a command can be; `None` if the kernel splits longer ones.
+    pub(crate) fn longest(&self) -> Option<Sectors> {
+        self.longest
+    }
+
+    /// Whether completions can be polled for; `None` if the kernel does not say.
+    pub(crate) fn has_poll_queues(&self) -> Option<bool> {
+        self.polls
+    }
+
+    /// What engines access.
     pub(crate) fn file(&self) -> Option<&File> {
         self.file.as_ref()
+    }
+
+    /// What is read and written with system calls.
+    pub(crate) fn data(&self) -> Option<&File> {
+        self.block_device.as_ref().or(self.file.as_ref())
     }
 
     /// Whether there are zones that must be written in order. Only of a target that is written to is that known.
@@ -346,6 +469,12 @@ impl Target {
 
     pub(crate) fn zone_plan(&self) -> Option<&ZonePlan> {
         self.zone_plan.as_ref()
+    }
+
+    /// The zones that an engine appends to.
+    pub(crate) fn appends(&self) -> Option<Zones> {
+        let plan = self.zone_plan.as_ref().filter(|plan| plan.append)?;
+        self.is_passthrough().then(|| plan.zones.clone())
     }
 
     /// Does to the zones what is to be done before a replay.

@@ -20,6 +20,7 @@ mod report;
 use std::fmt;
 
 use iosonar_trace::{Op, Request};
+use iosonar_units::SECTOR_BYTES;
 
 pub(crate) use plan::ZonePlan;
 pub(crate) use report::{report, reset};
@@ -136,6 +137,13 @@ impl Zones {
         }
         let zone = self.all[self.index(request.sector.get())?];
         (zone.writable != Writable::Anywhere).then_some((zone.start, zone.next))
+    }
+
+    /// The byte at which the sequential zone that holds this byte starts.
+    #[inline]
+    pub(crate) fn start_of_sequential(&self, byte: u64) -> Option<u64> {
+        let zone = self.all[self.index(byte / SECTOR_BYTES)?];
+        (zone.writable != Writable::Anywhere).then_some(zone.start * SECTOR_BYTES)
     }
 
     /// The zone that a write is to is as after a reset. Returns where it starts and its length if it was not before.

@@ -213,8 +213,8 @@ pub(crate) struct VerifyArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Engine")]
 pub(crate) struct EngineArgs {
-    /// How requests are handed over: auto, io_uring, sync (one at a time), threads, dry (not at all),
-    /// simulate (a model answers)
+    /// How requests are submitted: auto, io_uring, sync (one at a time), threads, passthrough (NVMe commands
+    /// to a character device such as /dev/ng0n1), dry (not at all), simulate (a model answers)
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = engine)]
     pub(crate) engine: EngineKind,
     /// With --engine simulate: how long every request takes
@@ -230,7 +230,7 @@ pub(crate) struct EngineArgs {
     /// io_uring: a kernel thread submits (SQPOLL)
     #[arg(long)]
     pub(crate) sqpoll: bool,
-    /// io_uring: poll the device for completions (IOPOLL)
+    /// Poll the device for completions (IOPOLL), which needs poll queues: io_uring, passthrough
     #[arg(long)]
     pub(crate) iopoll: bool,
     /// io_uring: when the kernel does its part of a completion: interrupt, coop, defer

@@ -44,7 +44,7 @@ impl Engine for Dry {
         done.extend(
             self.done
                 .drain(..)
-                .map(|(slot, result)| Done { slot, result, at }),
+                .map(|(slot, result)| Done::of(slot, result, at)),
         );
     }
 

@@ -136,7 +136,7 @@ impl Engine for Simulated {
                 // SAFETY: the session keeps this memory untouched until the access is reaped.
                 let data = unsafe { std::slice::from_raw_parts_mut(access.buffer, bytes) };
                 let result = device.data(slot, access.kind, place(&access).0, data);
-                done.push(Done { slot, result, at });
+                done.push(Done::of(slot, result, at));
             }
         }
     }

@@ -54,7 +54,7 @@ impl Engine for Synchronous {
         if let Some((slot, access)) = self.prepared.take() {
             let result = perform(&self.files[access.target as usize], &access, self.sync);
             let at = pacing::monotonic();
-            self.done.push(Done { slot, result, at });
+            self.done.push(Done::of(slot, result, at));
         }
         Ok(())
     }

@@ -77,7 +77,7 @@ fn work(files: &[File], sync: Durability, tasks: &Receiver<Task>, completions: &
     for Task { slot, access } in tasks {
         let result = perform(&files[access.target as usize], &access, sync);
         let at = pacing::monotonic();
-        if completions.send(Done { slot, result, at }).is_err() {
+        if completions.send(Done::of(slot, result, at)).is_err() {
             return;
         }
     }

@@ -1,4 +1,4 @@
-//! `io_uring`: one ring, one thread.
+//! `io_uring`: one ring, one thread. What its entries say is up to the [`Dialect`].
 //!
 //! The targets are registered files, and the buffers registered memory where the kernel lets us
 //! lock so much. Which set-up is best was measured; the table is in the manual (replay).
@@ -7,14 +7,13 @@ use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileTypeExt;
 
-use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
-use io_uring::{IoUring, SubmissionQueue, Submitter, opcode, squeue};
+use io_uring::types::{CancelBuilder, SubmitArgs, Timespec};
+use io_uring::{IoUring, SubmissionQueue, Submitter, cqueue, squeue};
 use iosonar_units::Nanos;
 
-use super::perform::{write_flags, zero_range};
-use super::{Access, AccessKind, Done, Durability, Engine, Region, Setup, ThreadPool};
+use super::calls::Calls;
+use super::{Access, Done, Engine, Region, Setup, ThreadPool};
 use crate::{ReplayError, pacing};
 
 /// How a ring is set up.
@@ -80,31 +79,68 @@ const MOST_UNSEEN: usize = 64;
 /// How often it is looked whether the kernel's thread has taken what it was shown, before the kernel is called.
 const LOOKS_PER_CALL: u32 = 1 << 10;
 
-pub(crate) struct Uring {
-    ring: IoUring,
+/// What a completion says.
+pub(crate) struct Answer {
+    pub(crate) slot: u32,
+    /// Bytes moved, or a negative `errno`.
+    pub(crate) result: i32,
+    /// The logical block that a zone append went to.
+    pub(crate) place: Option<u64>,
+}
+
+/// What is put into a ring, and what comes back.
+pub(crate) trait Dialect: Sized {
+    /// What the engine is called.
+    const NAME: &'static str;
+    /// Whether entries can name registered memory.
+    const REGISTERS: bool;
+    type Sqe: squeue::EntryMarker;
+    type Cqe: cqueue::EntryMarker;
+
+    fn new(setup: &Setup<'_>) -> io::Result<Self>;
+
+    /// Whether the ring, which may poll for its completions, has to leave this to threads.
+    fn is_for_the_side(&self, access: &Access, polled: bool) -> bool;
+
+    /// The entry of an access, whose buffer may lie in registered memory; or the `errno` that it fails with.
+    fn entry(&mut self, slot: u32, access: &Access, registered: bool) -> Result<Self::Sqe, i32>;
+
+    fn completed(&mut self, completion: &Self::Cqe) -> Answer;
+
+    /// What the user should know about how it went.
+    fn remarks(&self) -> Vec<String>;
+}
+
+pub(crate) struct Uring<D: Dialect = Calls> {
+    dialect: D,
+    ring: IoUring<D::Sqe, D::Cqe>,
     prepared: bool,
     registered: bool,
     /// Completions wait until we ask for them.
     must_ask: bool,
     polled: bool,
     /// With a kernel thread that submits: what it has not been shown.
-    unseen: Option<Vec<squeue::Entry>>,
+    unseen: Option<Vec<D::Sqe>>,
     taken_after: Nanos,
-    sync: Durability,
-    files: Vec<File>,
+    /// How many requests are in the ring or at the device.
+    in_ring: usize,
+    /// Requests that failed before they were submitted.
+    failed: Vec<Done>,
+    /// The targets, as long as the ring lives.
+    _files: Vec<File>,
     /// The ring knows no discard of block devices.
     side: Option<ThreadPool>,
     at_the_side: usize,
     remarks: Vec<String>,
 }
 
-impl Uring {
+impl<D: Dialect> Uring<D> {
     pub(crate) fn new(setup: &Setup<'_>) -> io::Result<Self> {
         let entries = setup.in_flight.clamp(2, MOST_ENTRIES).next_power_of_two();
         // No completion is ever lost: there is a place for each request in flight.
         let completions = setup.in_flight.next_power_of_two().max(2 * entries);
         let build = |single_issuer: bool, task_work| {
-            let mut builder = IoUring::builder();
+            let mut builder = IoUring::<D::Sqe, D::Cqe>::builder();
             builder.setup_cqsize(completions).setup_clamp();
             if single_issuer {
                 builder.setup_single_issuer();
@@ -146,13 +182,15 @@ impl Uring {
         ring.submitter().register_files(&descriptors)?;
         let files = super::clones(&setup.files)?;
         let mut remarks = Vec::new();
-        let registered = !setup.ring.plain_buffers && register(&ring, &setup.regions, &mut remarks);
+        let registered = D::REGISTERS
+            && !setup.ring.plain_buffers
+            && register(&ring, &setup.regions, &mut remarks);
         // Made here, before the thread is pinned or scheduled ahead of others: threads inherit that.
-        let side = setup
-            .discards
+        let side = (setup.discards || setup.ring.poll_completions)
             .then(|| ThreadPool::with(&files, setup.sync, SIDE_THREADS))
             .transpose()?;
         Ok(Self {
+            dialect: D::new(setup)?,
             ring,
             prepared: false,
             registered,
@@ -160,32 +198,13 @@ impl Uring {
             polled: setup.ring.poll_completions,
             unseen: (setup.ring.submission_thread).then(|| Vec::with_capacity(MOST_UNSEEN)),
             taken_after: Nanos::ZERO,
-            sync: setup.sync,
-            files,
+            in_ring: 0,
+            failed: Vec::new(),
+            _files: files,
             side,
             at_the_side: 0,
             remarks,
         })
-    }
-
-    /// Whether the kernel lets us have a ring, and a recent enough one.
-    pub(crate) fn is_permitted() -> io::Result<()> {
-        let ring = IoUring::new(2)?;
-        if ring.params().is_feature_ext_arg() {
-            return Ok(());
-        }
-        Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "the kernel is older than 5.11",
-        ))
-    }
-
-    /// Whether the ring has to leave this to others.
-    fn is_for_the_side(&self, access: &Access) -> bool {
-        access.kind == AccessKind::Discard
-            && self.files[access.target as usize]
-                .metadata()
-                .is_ok_and(|m| m.file_type().is_block_device())
     }
 
     /// Puts everything prepared into the ring and waits until the kernel's thread has taken it, so that the time of
@@ -231,60 +250,45 @@ impl Uring {
         Ok(())
     }
 
-    fn entry(&self, slot: u32, access: &Access) -> squeue::Entry {
-        let Access {
-            kind,
-            target,
-            offset,
-            buffer,
-            region,
-            length: bytes,
-        } = *access;
-        // Reads and writes are never longer than the kernel does at once.
-        let length = bytes as u32;
-        let target = Fixed(target);
-        let registered = self.registered && length > 0;
-        let entry = match kind {
-            AccessKind::Read if registered => {
-                opcode::ReadFixed::new(target, buffer, length, region)
-                    .offset(offset)
-                    .build()
+    /// Polls until something is done, at most `timeout`: a ring that polls cannot wait with a time limit.
+    fn poll(&mut self, timeout: Nanos) -> io::Result<()> {
+        if self.in_ring == 0 {
+            std::thread::sleep(timeout.into());
+            return Ok(());
+        }
+        let end = pacing::monotonic() + timeout;
+        loop {
+            match self.ring.submit() {
+                Err(e) if !is_passing(&e) => return Err(e),
+                _ => {}
             }
-            AccessKind::Read => opcode::Read::new(target, buffer, length)
-                .offset(offset)
-                .build(),
-            AccessKind::Write { durable } => {
-                let flags = write_flags(durable, self.sync).bits() as i32;
-                if registered {
-                    opcode::WriteFixed::new(target, buffer, length, region)
-                        .offset(offset)
-                        .rw_flags(flags)
-                        .build()
-                } else {
-                    opcode::Write::new(target, buffer, length)
-                        .offset(offset)
-                        .rw_flags(flags)
-                        .build()
-                }
+            self.prepared = self.unseen.is_none() && !self.ring.submission().is_empty();
+            if !self.ring.completion().is_empty() || pacing::monotonic() >= end {
+                return Ok(());
             }
-            AccessKind::Flush => opcode::Fsync::new(target).build(),
-            AccessKind::Discard | AccessKind::WriteZeroes => {
-                let mode = match kind {
-                    AccessKind::Discard => PUNCH_HOLE_KEEP_SIZE,
-                    _ => zero_range().bits() as i32,
-                };
-                opcode::Fallocate::new(target, bytes)
-                    .offset(offset)
-                    .mode(mode)
-                    .build()
-            }
-        };
-        entry.user_data(u64::from(slot))
+        }
+    }
+}
+
+impl Uring {
+    /// Whether the kernel lets us have a ring, and a recent enough one.
+    pub(crate) fn is_permitted() -> io::Result<()> {
+        let ring = IoUring::new(2)?;
+        if ring.params().is_feature_ext_arg() {
+            return Ok(());
+        }
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "the kernel is older than 5.11",
+        ))
     }
 }
 
 /// Wakes the kernel's thread if it sleeps, as it does when it had nothing to do for a second.
-fn awake(submitter: &Submitter<'_>, ring: &SubmissionQueue<'_>) -> io::Result<()> {
+fn awake<S: squeue::EntryMarker>(
+    submitter: &Submitter<'_>,
+    ring: &SubmissionQueue<'_, S>,
+) -> io::Result<()> {
     match ring.need_wakeup() {
         true => match submitter.submit() {
             Err(e) if !is_passing(&e) => Err(e),
@@ -294,11 +298,12 @@ fn awake(submitter: &Submitter<'_>, ring: &SubmissionQueue<'_>) -> io::Result<()
     }
 }
 
-/// `FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE` of `linux/falloc.h`.
-const PUNCH_HOLE_KEEP_SIZE: i32 = 3;
-
 /// Registers the memory of the buffers, if it may be locked.
-fn register(ring: &IoUring, regions: &[Region], remarks: &mut Vec<String>) -> bool {
+fn register<S, C>(ring: &IoUring<S, C>, regions: &[Region], remarks: &mut Vec<String>) -> bool
+where
+    S: squeue::EntryMarker,
+    C: cqueue::EntryMarker,
+{
     let all: usize = regions.iter().map(|region| region.bytes).sum();
     if all > MOST_REGISTERED || regions.iter().any(|r| r.bytes > LARGEST_REGION) {
         return false;
@@ -323,7 +328,7 @@ fn register(ring: &IoUring, regions: &[Region], remarks: &mut Vec<String>) -> bo
     }
 }
 
-impl Drop for Uring {
+impl<D: Dialect> Drop for Uring<D> {
     /// The kernel takes rings apart at its leisure; until then a target that is still registered
     /// would stay open, and claimed, after the replay.
     fn drop(&mut self) {
@@ -331,9 +336,9 @@ impl Drop for Uring {
     }
 }
 
-impl Engine for Uring {
+impl<D: Dialect> Engine for Uring<D> {
     fn name(&self) -> &'static str {
-        "io_uring"
+        D::NAME
     }
 
     #[inline]
@@ -346,14 +351,23 @@ impl Engine for Uring {
 
     #[inline]
     fn prepare(&mut self, slot: u32, access: Access) -> io::Result<()> {
-        if self.is_for_the_side(&access) {
+        if self.dialect.is_for_the_side(&access, self.polled) {
             self.at_the_side += 1;
             return match &mut self.side {
                 Some(side) => side.prepare(slot, access),
                 None => Err(io::Error::other("there was to be no discard")),
             };
         }
-        let entry = self.entry(slot, &access);
+        let registered = self.registered && access.length > 0;
+        let entry = match self.dialect.entry(slot, &access, registered) {
+            Ok(entry) => entry,
+            Err(errno) => {
+                self.failed
+                    .push(Done::of(slot, -errno, pacing::monotonic()));
+                return Ok(());
+            }
+        };
+        self.in_ring += 1;
         if let Some(unseen) = &mut self.unseen {
             // What is in the ring begins at once.
             unseen.push(entry);
@@ -410,16 +424,26 @@ impl Engine for Uring {
             // A failure shows at the next submission.
             let _ = self.ring.submit();
         }
+        done.append(&mut self.failed);
         let completions = self.ring.completion();
         if completions.is_empty() {
             return;
         }
         let at = pacing::monotonic();
-        done.extend(completions.map(|c| Done {
-            slot: c.user_data() as u32,
-            result: c.result(),
-            at,
-        }));
+        for completion in completions {
+            let Answer {
+                slot,
+                result,
+                place,
+            } = self.dialect.completed(&completion);
+            self.in_ring -= 1;
+            done.push(Done {
+                slot,
+                result,
+                at,
+                place,
+            });
+        }
     }
 
     fn wait(&mut self, timeout: Nanos) -> io::Result<()> {
@@ -428,6 +452,12 @@ impl Engine for Uring {
         } else {
             timeout
         };
+        if !self.failed.is_empty() {
+            return Ok(());
+        }
+        if self.polled {
+            return self.poll(timeout);
+        }
         let time = Timespec::new()
             .sec(timeout.get() / 1_000_000_000)
             .nsec((timeout.get() % 1_000_000_000) as u32);
@@ -453,6 +483,7 @@ impl Engine for Uring {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.remarks.clone();
+        remarks.extend(self.dialect.remarks());
         if has_kernel_workers() {
             remarks.push(
                 "the device's driver would have had to wait when it was asked, so requests went through \
@@ -489,7 +520,7 @@ fn is_passing(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Region;
+    use crate::engine::{AccessKind, Durability, Region};
 
     /// Reads of 4 KiB of a file, through a small ring that a kernel thread empties.
     fn polled(file: &File) -> io::Result<Uring> {
@@ -504,6 +535,7 @@ mod tests {
             sync: Durability::None,
             regions: Vec::<Region>::new(),
             discards: false,
+            zones: Vec::new(),
         })
     }
 

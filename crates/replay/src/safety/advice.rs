@@ -35,6 +35,8 @@ pub fn advice(scan: &Scan, target: &Target, options: &Options, host: &Host) -> V
         return with_warmup(advice, scan, options);
     };
     match host.queue_attribute(device, "scheduler") {
+        // Commands go past it.
+        _ if target.is_passthrough() => {}
         Some(text) => {
             let active = text.split('[').nth(1).and_then(|t| t.split(']').next());
             if let Some(active) = active.filter(|name| !["none", "mq-deadline"].contains(name)) {

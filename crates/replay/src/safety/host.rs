@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use iosonar_units::Sectors;
 use rustix::fs::{major, makedev, minor};
 
 use super::ioctls::{Storage, loop_storage};
@@ -237,6 +238,50 @@ impl Host {
     /// Where the kernel lists block devices by name.
     pub(super) fn class_block(&self) -> PathBuf {
         self.sys.join("class/block")
+    }
+
+    /// The block device of the NVMe namespace whose character device is at `path`.
+    pub fn namespace_of(&self, path: &Path) -> Option<PathBuf> {
+        let metadata = fs::metadata(path).ok()?;
+        let is_character = metadata.file_type().is_char_device();
+        is_character.then(|| self.block_device_of(metadata.rdev()))?
+    }
+
+    /// The block device of the NVMe namespace whose character device has this number.
+    pub(crate) fn block_device_of(&self, rdev: u64) -> Option<PathBuf> {
+        let link = self.sys.join("dev/char").join(number(rdev));
+        let directory = fs::canonicalize(link).ok()?;
+        let name = directory.file_name()?.to_str()?;
+        // Of one controller, or of a subsystem with several paths.
+        let name = format!("nvme{}", name.strip_prefix("ng")?);
+        let block = directory.parent()?.join(&name);
+        block
+            .join("dev")
+            .exists()
+            .then(|| Path::new("/dev").join(name))
+    }
+
+    /// The number of the character device of the NVMe namespace whose block device has this number.
+    pub(super) fn character_device_of(&self, rdev: u64) -> Option<u64> {
+        let directory = fs::canonicalize(self.device_directory(&number(rdev))).ok()?;
+        let name = directory.file_name()?.to_str()?.strip_prefix("nvme")?;
+        let text = fs::read_to_string(directory.parent()?.join(format!("ng{name}/dev"))).ok()?;
+        let (major, minor) = text.trim().split_once(':')?;
+        Some(makedev(major.parse().ok()?, minor.parse().ok()?))
+    }
+
+    /// The longest NVMe command that the kernel passes on to the block device with this number. Buffers begin at pages, each
+    /// of which may be a segment of its own.
+    pub(crate) fn longest_command(&self, rdev: u64) -> Option<Sectors> {
+        const PAGE_KIB: u64 = 4;
+        let limit = |name: &str| self.queue_attribute(rdev, name)?.parse::<u64>().ok();
+        let most = limit("max_hw_sectors_kb")?.min(limit("max_segments")? * PAGE_KIB);
+        Some(Sectors::new(u32::try_from(most * 2).ok()?))
+    }
+
+    /// Whether completions of the device with this number can be polled for; `None` if the kernel does not say.
+    pub(crate) fn has_poll_queues(&self, rdev: u64) -> Option<bool> {
+        Some(self.queue_attribute(rdev, "io_poll")? == "1")
     }
 
     /// The size of the device with this number.
@@ -591,6 +636,28 @@ mod tests {
                 .contains("it is the storage of /dev/loop2"),
             "{usage}"
         );
+    }
+
+    #[test]
+    fn a_namespace_has_a_block_device_and_a_character_device() {
+        let machine = Machine::new();
+        let controller = machine.path("sys/devices/pci/nvme0");
+        for (name, kind, dev) in [("nvme0n1", "block", "259:4"), ("ng0n1", "char", "245:0")] {
+            fs::create_dir_all(controller.join(name)).unwrap();
+            fs::write(controller.join(name).join("dev"), format!("{dev}\n")).unwrap();
+            let links = machine.path("sys/dev").join(kind);
+            fs::create_dir_all(&links).unwrap();
+            symlink(controller.join(name), links.join(dev)).unwrap();
+        }
+        let (block, character) = (makedev(259, 4), makedev(245, 0));
+        let host = machine.host();
+        let path = PathBuf::from("/dev/nvme0n1");
+        assert_eq!(host.block_device_of(character), Some(path));
+        assert_eq!(host.character_device_of(block), Some(character));
+        assert_eq!(host.block_device_of(makedev(1, 5)), None);
+        assert_eq!(host.character_device_of(SDA), None);
+        fs::remove_dir_all(controller.join("nvme0n1")).unwrap();
+        assert_eq!(host.block_device_of(character), None, "hidden");
     }
 
     #[test]

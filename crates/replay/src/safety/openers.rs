@@ -32,13 +32,16 @@ impl fmt::Display for Opener {
 struct Wanted {
     /// Numbers of block devices.
     devices: Vec<u64>,
+    /// Numbers of character devices of the same NVMe namespaces.
+    namespaces: Vec<u64>,
     /// Device and inode of a regular file.
     file: Option<(u64, u64)>,
 }
 
 impl Host {
     /// The processes other than this one that have the target with this `metadata` open; of a block device also a
-    /// partition of it, the disk that it is a partition of, or the file behind it. Of other users' processes only root
+    /// partition of it, the disk that it is a partition of, the file behind it, or the character device of its NVMe
+    /// namespace. Of other users' processes only root
     /// can know.
     pub fn openers(&self, metadata: &fs::Metadata) -> Vec<Opener> {
         let mut wanted = Wanted::default();
@@ -51,6 +54,10 @@ impl Host {
                 Some(device) => wanted.devices.extend(self.family_numbers(device.rdev())),
                 None => wanted.file = self.loop_storage(metadata.rdev()),
             }
+            let devices = wanted.devices.iter();
+            wanted.namespaces = devices
+                .filter_map(|&device| self.character_device_of(device))
+                .collect();
         } else {
             wanted.file = Some((metadata.dev(), metadata.ino()));
         }
@@ -94,6 +101,10 @@ impl Wanted {
             FileType::BlockDevice => {
                 let number = makedev(stat.stx_rdev_major, stat.stx_rdev_minor);
                 self.devices.contains(&number)
+            }
+            FileType::CharacterDevice => {
+                let number = makedev(stat.stx_rdev_major, stat.stx_rdev_minor);
+                self.namespaces.contains(&number)
             }
             FileType::RegularFile => {
                 let device = makedev(stat.stx_dev_major, stat.stx_dev_minor);

@@ -150,6 +150,6 @@ fn is_right(data: &[u8], run: u64, sector: u64, bounds: &RangeInclusive<u32>) ->
 fn read<'a>(target: &Target, buffer: &'a mut Buffers, first: u64, last: u64) -> Option<&'a [u8]> {
     use std::os::unix::fs::FileExt;
     let data = buffer.bytes_mut(0, ((last - first) * 512) as usize);
-    target.file()?.read_exact_at(data, first * 512).ok()?;
+    target.data()?.read_exact_at(data, first * 512).ok()?;
     Some(data)
 }

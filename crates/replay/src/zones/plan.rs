@@ -74,7 +74,7 @@ impl ZonePlan {
     /// # Errors
     /// If the device does not.
     pub(crate) fn begin(&self, target: &Target) -> Result<(), ReplayError> {
-        let Some(file) = target.file() else {
+        let Some(file) = target.data() else {
             return Ok(());
         };
         for &(start, sectors) in &self.reset {

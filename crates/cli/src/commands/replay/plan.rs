@@ -54,7 +54,7 @@ impl Plan {
                 crate::files::refuse_same(&pair.trace, target)?;
             }
         }
-        refuse_stray_destroy(args, &pairs)?;
+        refuse_stray_destroy(args, host, &pairs)?;
         let mut loads = Vec::new();
         for pair in &pairs {
             let load = scanned(&pair.trace, &pair.reading, &options)?;
@@ -94,6 +94,7 @@ impl Plan {
             target.plan_zones(load, &options)?;
             targets.push(target);
         }
+        options.suit(&targets)?;
         Ok(Self {
             loads,
             targets,
@@ -121,6 +122,7 @@ impl Plan {
         let mut target = target::open(target, &intent, host, args.quiet)?;
         load.scan.fits(&target, options.fit)?;
         target.plan_zones(&load, options)?;
+        options.suit(std::slice::from_ref(&target))?;
         Ok(Self::new(vec![load], vec![target], options.clone()))
     }
 
@@ -302,12 +304,17 @@ fn refuse_impossible(args: &Replay) -> anyhow::Result<()> {
 }
 
 /// Whoever may lose its content is a target; anything else is a slip of the hand.
-fn refuse_stray_destroy(args: &Replay, pairs: &[Pair]) -> anyhow::Result<()> {
+fn refuse_stray_destroy(args: &Replay, host: &Host, pairs: &[Pair]) -> anyhow::Result<()> {
     for named in &args.targets.destroy {
         let is_target = pairs
             .iter()
             .filter_map(|pair| pair.target.as_ref())
-            .any(|target| target == named || is_same(named, target));
+            .any(|target| {
+                let namespace = host.namespace_of(target);
+                target == named
+                    || is_same(named, target)
+                    || namespace.is_some_and(|block| is_same(named, &block))
+            });
         if !is_target {
             return Err(usage(&format!(
                 "--destroy {} names no target of this replay",

@@ -48,7 +48,8 @@ impl Settings {
             host: host.clone(),
         };
         for target in &plan.targets {
-            let Some(device) = target.device_number() else {
+            let queue = target.device_number().filter(|_| !target.is_passthrough());
+            let Some(device) = queue else {
                 if args.scheduler.is_some() || args.merges == "forbid" {
                     return Err(usage(&format!(
                         "{} is no block device: it has no scheduler and merges nothing itself",

@@ -1,0 +1,113 @@
+//! What a ring is given for the character devices of NVMe namespaces: NVMe commands (`IORING_OP_URING_CMD`, Linux 5.19), in
+//! entries of 128 bytes. Completions are of 32 bytes and carry the status of the command, and where a zone append went.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use io_uring::types::Fixed;
+use io_uring::{cqueue, opcode, squeue};
+
+use super::uring::{Answer, Dialect};
+use super::{Access, AccessKind, Durability, Setup};
+use crate::nvme::{self, NVME_URING_CMD_IO, Namespace};
+use crate::zones::Zones;
+
+pub(crate) struct Passthrough {
+    namespaces: Vec<Namespace>,
+    /// Of each target: the zones that are appended to.
+    zones: Vec<Option<Zones>>,
+    sync: Durability,
+    /// How many commands failed with which status.
+    failures: BTreeMap<u16, u64>,
+}
+
+const EINVAL: i32 = 22;
+/// Where the length of an access, in sectors, stands in the number of its entry, and the mark of an append. The lower
+/// half is the slot.
+const SECTORS_AT: u32 = 32;
+const APPEND: u64 = 1 << 63;
+
+impl Dialect for Passthrough {
+    const NAME: &'static str = "passthrough";
+    /// The kernel maps a registered region as a whole for each command (`blk_rq_map_user_bvec`, seen in Linux 6.1), which
+    /// fails where it has more pages than the device takes segments.
+    const REGISTERS: bool = false;
+    type Sqe = squeue::Entry128;
+    type Cqe = cqueue::Entry32;
+
+    fn new(setup: &Setup<'_>) -> io::Result<Self> {
+        let namespaces = setup.files.iter().map(|file| Namespace::of(file));
+        let mut zones = setup.zones.clone();
+        zones.resize_with(setup.files.len(), || None);
+        Ok(Self {
+            namespaces: namespaces.collect::<io::Result<_>>()?,
+            zones,
+            sync: setup.sync,
+            failures: BTreeMap::new(),
+        })
+    }
+
+    fn is_for_the_side(&self, _: &Access, _: bool) -> bool {
+        false
+    }
+
+    #[inline]
+    fn entry(&mut self, slot: u32, access: &Access, _: bool) -> Result<squeue::Entry128, i32> {
+        let namespace = &self.namespaces[access.target as usize];
+        let zone = match (&self.zones[access.target as usize], access.kind) {
+            (Some(zones), AccessKind::Write { .. }) => zones.start_of_sequential(access.offset),
+            _ => None,
+        };
+        let command = nvme::command(namespace, access, self.sync, zone).ok_or(EINVAL)?;
+        if access.kind == AccessKind::Discard {
+            let range = nvme::range(namespace, access);
+            // SAFETY: every access has a buffer of at least a page of its own, which stays untouched until it is reaped.
+            unsafe {
+                access
+                    .buffer
+                    .copy_from_nonoverlapping(range.as_ptr(), range.len());
+            }
+        }
+        let moves_data = matches!(access.kind, AccessKind::Read | AccessKind::Write { .. });
+        let sectors = match moves_data {
+            true => access.length / 512,
+            false => 0,
+        };
+        let mark = if zone.is_some() { APPEND } else { 0 };
+        let entry = opcode::UringCmd80::new(Fixed(access.target), NVME_URING_CMD_IO)
+            .cmd(command)
+            .build();
+        Ok(entry.user_data(u64::from(slot) | sectors << SECTORS_AT | mark))
+    }
+
+    #[inline]
+    fn completed(&mut self, completion: &cqueue::Entry32) -> Answer {
+        let number = completion.user_data();
+        let slot = number as u32;
+        let result = match completion.result() {
+            0 => ((number & !APPEND) >> SECTORS_AT) as i32 * 512,
+            errno if errno < 0 => errno,
+            status => {
+                let status = status as u16;
+                *self.failures.entry(nvme::code(status)).or_default() += 1;
+                -nvme::errno(status)
+            }
+        };
+        let place = (number & APPEND != 0 && result >= 0).then(|| completion.big_cqe()[0]);
+        Answer {
+            slot,
+            result,
+            place,
+        }
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let of_status = |(code, count): (&u16, &u64)| {
+            format!(
+                "{count} NVMe commands failed with status {code:#05x} ({})",
+                nvme::meaning(*code)
+            )
+        };
+        self.failures.iter().map(of_status).collect()
+    }
+}
