@@ -49,6 +49,44 @@ fn failures_delays_lost_writes_and_corruption_are_reported_as_they_are() {
 }
 
 #[test]
+fn sequential_zones_are_written_in_order_or_not_at_all() {
+    let scratch = Scratch::new();
+    let Some(machine) = Machine::new() else {
+        return;
+    };
+    let zones = image(&scratch, "zones", 64);
+    let options = ",logical_block_size=4096,physical_block_size=4096,zoned=true,zoned.zone_size=4M,\
+                   zoned.zone_capacity=3M,zoned.max_active=4,zoned.max_open=4";
+    machine
+        .controller(&[(&zones, options)])
+        .set("ZNS", 1)
+        .run(&["zoned"]);
+}
+
+#[test]
+fn nvme_commands_and_polled_completions_do_what_the_block_layer_does() {
+    let scratch = Scratch::new();
+    let Some(machine) = Machine::new() else {
+        return;
+    };
+    let (small, large) = (image(&scratch, "512", 16), image(&scratch, "4096", 16));
+    let blocks = ",logical_block_size=4096,physical_block_size=4096";
+    machine
+        .controller(&[(&small, ""), (&large, blocks)])
+        .disk(&scratch.path("vda"), 16)
+        .kernel("nvme.poll_queues=2")
+        .run(&["passthrough"]);
+}
+
+/// An image that is nothing but a hole.
+fn image(scratch: &Scratch, name: &str, mib: u64) -> std::path::PathBuf {
+    let path = scratch.path(name);
+    let file = fs::File::create(&path).unwrap();
+    file.set_len(mib << 20).unwrap();
+    path
+}
+
+#[test]
 fn what_was_durable_survives_a_loss_of_power_and_of_a_volatile_cache() {
     cut_the_power(2, 1);
 }

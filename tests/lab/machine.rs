@@ -58,6 +58,29 @@ impl Machine {
         self.option("--logged", value)
     }
 
+    /// With further arguments for QEMU, separated by blanks.
+    pub(crate) fn qemu(self, arguments: impl Into<String>) -> Self {
+        self.option("--qemu", arguments.into())
+    }
+
+    /// With a further NVMe controller, and a namespace for each of these images with these options of QEMU's `nvme-ns`.
+    pub(crate) fn controller(self, namespaces: &[(&Path, &str)]) -> Self {
+        let machine = self.qemu("-device nvme,id=controller,serial=controller");
+        let numbered = namespaces.iter().zip(1..);
+        numbered.fold(machine, |machine, ((image, options), number)| {
+            let image = image.display();
+            machine.qemu(format!(
+                "-drive file={image},if=none,id=namespace{number},format=raw -device \
+                 nvme-ns,drive=namespace{number},bus=controller,nsid={number}{options}"
+            ))
+        })
+    }
+
+    /// With a further parameter for the kernel.
+    pub(crate) fn kernel(self, parameter: &str) -> Self {
+        self.option("--kernel", parameter.to_owned())
+    }
+
     /// With a variable for the scenarios.
     pub(crate) fn set(self, name: &str, value: impl std::fmt::Display) -> Self {
         self.option("--set", format!("{name}={value}"))
