@@ -238,3 +238,25 @@ fn a_kernel_thread_that_submits_needs_three_processors() {
         Err(e) => eprintln!("skipped: no taskset: {e}"),
     }
 }
+
+#[test]
+fn a_priority_that_is_not_permitted_is_refused_and_auto_takes_what_is() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let load = folder.path().join("reads.load");
+    fs::write(&load, READS).unwrap();
+    let load = load.to_str().unwrap();
+    let replay = ["replay", load, "--engine", "dry", "--json", "--priority"];
+    let Some(refused) = unprivileged(&[&replay[..], &["fifo"]].concat()) else {
+        return;
+    };
+    if refused.status.success() {
+        eprintln!("skipped: real-time priorities are permitted to all users here");
+        return;
+    }
+    assert_refused(&refused, "--priority fifo is not permitted here");
+    // Whether it kept up does not matter.
+    let taken = unprivileged(&[&replay[..], &["auto"]].concat()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&out(&taken)).unwrap();
+    assert_eq!(json["priority"], "slice");
+}

@@ -342,3 +342,48 @@ fn what_other_threads_cost_a_replay_is_reported() {
     // Some kernels do not count it.
     assert_eq!(has("run_delay"), Path::new("/proc/self/schedstat").exists());
 }
+
+#[test]
+fn a_target_that_did_nothing_has_not_kept_up() {
+    let scratch = Scratch::new();
+    let load = scratch.file("x.load", rows(100));
+    let (large, small) = (scratch.path("large"), scratch.path("small"));
+    fs::write(&large, vec![1; 1 << 20]).unwrap();
+    // Every request lies behind its end.
+    let far = scratch.file("far.load", "0.001 ; 4096 ; 8 ; R\n");
+    fs::write(&small, vec![1; 4096]).unwrap();
+    let output = run(&[
+        "replay",
+        text(&load),
+        text(&far),
+        "--target",
+        text(&large),
+        "--target",
+        text(&small),
+        "--clip",
+        "--no-direct",
+        "--json",
+    ]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let targets = json["targets"].as_array().unwrap();
+    let of = |name: &str| targets.iter().map(|t| t[name].clone()).collect::<Vec<_>>();
+    assert_eq!(of("done"), [100, 0]);
+    assert_eq!(of("verdict")[1], "not judged");
+}
+
+#[test]
+fn a_search_for_the_highest_rate_ends_its_tries_itself() {
+    let scratch = Scratch::new();
+    let load = scratch.file("x.load", rows(100));
+    let target = scratch.path("target");
+    fs::write(&target, vec![1; 1 << 20]).unwrap();
+    let search = ["--find-rate", "latency p99<1s", "--max-runtime", "1"];
+    let output = run(&[
+        &["replay", text(&load), "--target", text(&target)][..],
+        &search,
+    ]
+    .concat());
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(err(&output).contains("--find-time"), "{}", err(&output));
+}

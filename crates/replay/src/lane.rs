@@ -537,7 +537,8 @@ impl<'a> Lane<'a> {
         if let Some(block) = place {
             record.request.sector = Sector::new(block * self.block_sectors);
         }
-        self.watch.completed(at, latency);
+        let is_done = matches!(record.outcome.status, Status::Done | Status::VerifyFailed);
+        self.watch.completed(at, latency, !is_done);
         self.ideal.ended(entry.ideal, latency, at);
         self.leave(slot);
         records.push(&record);
@@ -545,10 +546,10 @@ impl<'a> Lane<'a> {
             record.outcome.status,
             Status::Error(ENODEV | ENXIO | ENOMEDIUM)
         );
-        match record.outcome.status {
-            Status::Done | Status::VerifyFailed => Ok(Completed::Done),
-            _ => Ok(Completed::Failed { gone }),
-        }
+        Ok(match is_done {
+            true => Completed::Done,
+            false => Completed::Failed { gone },
+        })
     }
 
     fn read_back<E: Engine>(

@@ -14,7 +14,7 @@ mod wait;
 pub use interference::Interference;
 pub(crate) use interference::ThreadTimes;
 pub use priority::Priority;
-pub(crate) use priority::{granted, prepare_thread};
+pub(crate) use priority::{check, granted, prepare_thread};
 pub(crate) use wait::Waiter;
 
 /// How the time of a start is waited for.

@@ -13,13 +13,14 @@ use crate::engine::{self, Chosen, Setup, SimulatedDevice, ThreadPool};
 use crate::error::Failure;
 use crate::feeder::{Fed, Feeder, Preparation, feeder};
 use crate::lane::{Bounds, Lane, MOST_LANES, MOST_PLACES, Parts};
-use crate::pacing::{Priority, Style, granted};
+use crate::pacing::{self, Priority, Style, granted};
 use crate::results::{Counts, results};
 use crate::scan::LONGEST_REQUEST;
 use crate::session::{Ended, Session, together};
 use crate::shared::{Shared, Stop};
 use crate::summary::TargetSummary;
 use crate::verify::{Findings, TableLog, Verifier, new_run};
+use crate::watch::Watch;
 use crate::zones::Zones;
 use crate::{EngineKind, Options, Progress, ReplayError, Scan, Summary, Target, Verdict, Writes};
 
@@ -421,6 +422,7 @@ fn check_counts(
     if options.engine == EngineKind::Simulate && devices != targets.len() {
         return refuse("a simulated replay needs a device for each target");
     }
+    pacing::check(&options.pacing).map_err(ReplayError::Refused)?;
     options.suit(targets)?;
     for (load, target) in loads.iter().zip(targets) {
         target.check_zone_plan(load, options)?;
@@ -551,6 +553,26 @@ fn verifier(
     Ok(Some(Verifier::new(verification, run, log, write_through)))
 }
 
+/// What there is to say about a target, but for its contents.
+fn target_summary(target: &Target, verdict: Verdict, watch: &Watch, fed: Fed) -> TargetSummary {
+    let [done, failed] = watch.done_and_failed();
+    TargetSummary {
+        path: target.path().to_owned(),
+        verdict,
+        done,
+        failed,
+        most_in_flight: watch.most_in_flight,
+        most_pushed_back: watch.most_pushed_back,
+        episodes: watch.episodes.clone(),
+        overload_rate: watch.overload_rate(),
+        fitted: fed.fitted,
+        remarks: fed.remarks,
+        findings: Findings::default(),
+        tables: None,
+        run: 0,
+    }
+}
+
 fn summarise(
     loads: &[Load],
     targets: &[Target],
@@ -568,6 +590,7 @@ fn summarise(
         abandoned,
         record_stalls,
         processor_time,
+        priority,
         interference,
         self_check,
     } = ended;
@@ -601,6 +624,7 @@ fn summarise(
         abandoned,
         record_stalls,
         processor_time,
+        priority,
         interference,
         on_time: counts.on_time,
         intended: loads
@@ -623,7 +647,10 @@ fn summarise(
     for ((i, mut lane), fed) in lanes.into_iter().enumerate().zip(fed) {
         let verdict = lane.watch.verdict(at, places[i] as usize);
         let watch = &lane.watch;
-        summary.verdict = summary.verdict.or(verdict);
+        summary.verdict = match i {
+            0 => verdict,
+            _ => summary.verdict.or(verdict),
+        };
         summary.pushed_back += watch.pushed_back;
         summary.ordered_waits += watch.ordered_waits;
         summary.elapsed = summary.elapsed.max(watch.last_completion);
@@ -631,19 +658,7 @@ fn summarise(
         summary
             .fakes
             .extend(target_fakes(&targets[i], targets.len()));
-        let mut target = TargetSummary {
-            path: targets[i].path().to_owned(),
-            verdict,
-            most_in_flight: watch.most_in_flight,
-            most_pushed_back: watch.most_pushed_back,
-            episodes: watch.episodes.clone(),
-            overload_rate: watch.overload_rate(),
-            fitted: fed.fitted,
-            remarks: fed.remarks,
-            findings: Findings::default(),
-            tables: None,
-            run: 0,
-        };
+        let mut target = target_summary(&targets[i], verdict, watch, fed);
         if let Some(verifier) = lane.take_verifier() {
             let final_pass = verifier.has_final_pass();
             let (tables, findings, run, log_error) = verifier.into_parts();

@@ -11,7 +11,7 @@ use self::relay::{Help, relay};
 use crate::engine::{Done, Engine};
 use crate::error::Failure;
 use crate::lane::{Completed, Lane, Next, lane_and_slot};
-use crate::pacing::{self, Clock, Interference, Pacing, Waiter};
+use crate::pacing::{self, Clock, Interference, Pacing, Priority, Waiter};
 use crate::results::Records;
 use crate::self_check::{self, Round, SelfCheck, SelfCheckPoint};
 use crate::shared::{Arrival, EndedEarly, Shared};
@@ -37,6 +37,7 @@ pub(crate) struct Ended<'a> {
     pub(crate) abandoned: bool,
     pub(crate) record_stalls: u64,
     pub(crate) processor_time: Nanos,
+    pub(crate) priority: Priority,
     pub(crate) interference: Interference,
     pub(crate) self_check: Vec<SelfCheckPoint>,
 }
@@ -175,6 +176,7 @@ impl<'s, 'a> Session<'s, 'a> {
                 .end(started || outcome.is_ok() && !self.shared.is_broken()),
             lanes: self.lanes,
             processor_time,
+            priority: waiter.priority(),
             interference,
             self_check: self.check.into_points(),
         };

@@ -10,7 +10,7 @@ pub use crate::results::Times;
 use crate::shared::EndedEarly;
 use crate::verify::{Expect, Findings, Kind, PassProgress, Survival, Tables, check_again};
 use crate::watch::Episode;
-use crate::{Fitted, Interference, LATENESS_LIMITS, SelfCheckPoint, Target, Verdict};
+use crate::{Fitted, Interference, LATENESS_LIMITS, Priority, SelfCheckPoint, Target, Verdict};
 
 /// The outcome of a replay.
 #[derive(Debug, Default)]
@@ -61,7 +61,9 @@ pub struct Summary {
     pub record_stalls: u64,
     /// Processor time of the threads that submit.
     pub processor_time: Nanos,
-    /// What other threads of the machine cost these.
+    /// How these were scheduled.
+    pub priority: Priority,
+    /// What other threads of the machine cost them.
     pub interference: Interference,
     /// The times of the reads.
     pub reads: Times,
@@ -104,6 +106,10 @@ pub struct TargetSummary {
     pub path: PathBuf,
     /// Whether its load was followed.
     pub verdict: Verdict,
+    /// Requests that were done.
+    pub done: u64,
+    /// Requests that failed, moved too few bytes or were given up.
+    pub failed: u64,
     /// The most requests at the device at once.
     pub most_in_flight: usize,
     /// The most requests that were pushed back at once.
@@ -125,6 +131,11 @@ pub struct TargetSummary {
 }
 
 impl TargetSummary {
+    /// Whether none of its requests was done.
+    fn has_done_nothing(&self) -> bool {
+        self.verdict == Verdict::NotJudged
+    }
+
     /// Reads again what was written to `target`, and adds to the findings. `progress` ends it with
     /// `false`.
     ///
@@ -157,7 +168,7 @@ impl Summary {
     pub fn is_flagged(&self) -> bool {
         self.errors + self.short + self.record_stalls + self.faults() + self.cancelled > 0
             || self.abandoned
-            || self.completed == 0 && self.early.is_none()
+            || self.early.is_none() && self.targets.iter().any(TargetSummary::has_done_nothing)
             || self.is_unverified
             || self.early == Some(EndedEarly::Runtime)
             || self.missed > 0 && self.early != Some(EndedEarly::Interrupted)

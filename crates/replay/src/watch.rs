@@ -141,6 +141,8 @@ pub(crate) struct Watch {
     /// How late the last was, and how long it had to wait.
     last: (Nanos, Nanos),
     completed: u64,
+    /// How many of these failed.
+    failed: u64,
     /// What was at the device after 1, 2, 4, 8, ... requests: the last time, and the time before.
     marks: [Mark; 2],
     at_end: Option<Mark>,
@@ -264,9 +266,15 @@ impl Watch {
         self.most_pushed_back = self.most_pushed_back.max(waiting);
     }
 
-    /// One is complete, so long after it was submitted.
+    /// How many requests were done, and how many failed.
+    pub(crate) fn done_and_failed(&self) -> [u64; 2] {
+        [self.completed - self.failed, self.failed]
+    }
+
+    /// One is complete, so long after it was submitted; whether it failed.
     #[inline]
-    pub(crate) fn completed(&mut self, at: Nanos, latency: Nanos) {
+    pub(crate) fn completed(&mut self, at: Nanos, latency: Nanos, has_failed: bool) {
+        self.failed += u64::from(has_failed);
         self.last_completion = self.last_completion.max(at);
         self.completed += 1;
         self.latencies.push(latency);
@@ -300,6 +308,9 @@ impl Watch {
     /// The verdict of a replay that ended `now`, with so many places in flight.
     pub(crate) fn verdict(&mut self, now: Nanos, places: usize) -> Verdict {
         self.unblock(now);
+        if self.completed == self.failed {
+            return Verdict::NotJudged;
+        }
         let full_for_long = self.most_in_flight >= places
             && self.blocked_time.get().saturating_mul(100) > now.get();
         let n = self.handed;
@@ -402,7 +413,7 @@ mod tests {
         for i in 0..n {
             let (ideal, started) = at(i);
             watch.handed_over(us(100 * i), Some(us(ideal)), us(started));
-            watch.completed(us(started + latency), us(latency));
+            watch.completed(us(started + latency), us(latency), false);
         }
         watch.verdict(us(at(n - 1).1 + latency), 1000)
     }
@@ -456,7 +467,7 @@ mod tests {
                 let now = 100 * i;
                 while ends.first().is_some_and(|end| *end <= now) {
                     let end = ends.remove(0);
-                    watch.completed(us(end), us(latency(0)));
+                    watch.completed(us(end), us(latency(0)), false);
                 }
                 watch.handed_over(us(now), Some(us(now)), us(now));
                 ends.push(now + latency(i));

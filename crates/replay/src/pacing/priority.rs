@@ -34,6 +34,14 @@ impl Priority {
         (Self::Normal, "normal"),
     ];
 
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        let named = Self::ALL
+            .into_iter()
+            .find(|(priority, _)| *priority == self);
+        named.map_or("", |(_, name)| name)
+    }
+
     /// Whether it is ahead of threads without a priority.
     pub(crate) const fn is_ahead(self) -> bool {
         matches!(self, Self::Fifo | Self::Nice)
@@ -89,6 +97,22 @@ pub(crate) fn prepare_thread(pacing: &Pacing) -> (Priority, Vec<String>) {
         },
     };
     (priority, refused)
+}
+
+/// Whether a thread may have the priority that is wanted.
+///
+/// # Errors
+/// If the system refuses it.
+pub(crate) fn check(pacing: &Pacing) -> Result<(), String> {
+    let wanted = pacing.priority;
+    if wanted == Priority::Auto || granted(pacing) == wanted {
+        return Ok(());
+    }
+    Err(format!(
+        "--priority {} is not permitted here: it needs root, CAP_SYS_NICE, or a higher limit (ulimit -r or -e); \
+         --priority auto takes what is permitted",
+        wanted.name()
+    ))
 }
 
 /// The priority that a thread would get.

@@ -80,6 +80,11 @@ impl Waiter {
         })
     }
 
+    /// How the thread is scheduled.
+    pub(crate) fn priority(&self) -> Priority {
+        self.priority
+    }
+
     /// What the kernel counts of the thread.
     pub(crate) fn times(&self) -> &ThreadTimes {
         &self.times

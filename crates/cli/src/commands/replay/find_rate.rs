@@ -59,7 +59,7 @@ impl FromStr for Limit {
         let percent = words.next().and_then(|word| word.strip_prefix('p'));
         let quantile = percent
             .and_then(|p| p.parse::<f64>().ok())
-            .filter(|p| (0.0..100.0).contains(p))
+            .filter(|p| *p > 0.0 && *p < 100.0)
             .ok_or_else(expected)?;
         if words.next().is_some() {
             return Err(expected());
@@ -122,6 +122,11 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
     };
     if !load.scan.is_known {
         return Err(usage("--find-rate repeats the load: give it as a file"));
+    }
+    if args.pace.max_runtime.is_some() {
+        return Err(usage(
+            "--find-rate ends each try itself, after --find-time: leave --max-runtime out",
+        ));
     }
     if args.out.is_some() || plan.options.verification.is_tagging() {
         return Err(usage(
@@ -402,6 +407,7 @@ mod tests {
             "latency p99",
             "speed p99<1ms",
             "latency p100<1ms",
+            "latency p0<1ms",
             "delay p9 9<1s",
             "latency p99<0ms",
         ] {

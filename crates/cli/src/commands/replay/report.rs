@@ -2,7 +2,7 @@
 
 use iosonar_replay::verify::{Findings, Kind};
 use iosonar_replay::{
-    EndedEarly, Episode, Interference, LATENESS_LIMITS, Summary, TargetSummary, Times, Verdict,
+    EndedEarly, Episode, LATENESS_LIMITS, Summary, TargetSummary, Times, Verdict,
 };
 use iosonar_report::grouped;
 use iosonar_units::{Nanos, SECTOR_BYTES};
@@ -60,10 +60,7 @@ pub(super) fn text(summary: &Summary) -> String {
         engine += &format!(", {per_request:.2} µs of processor time per request for submission");
     }
     text += &line("engine", &engine);
-    let interference = interference(&summary.interference);
-    if !interference.is_empty() {
-        text += &line("scheduling", &interference);
-    }
+    text += &line("scheduling", &scheduling(summary));
     for note in &summary.notes {
         text += &line("", note);
     }
@@ -113,8 +110,9 @@ pub(super) fn text(summary: &Summary) -> String {
     text
 }
 
-/// What other threads of the machine cost the pacing threads; empty if nothing.
-fn interference(interference: &Interference) -> String {
+/// How the pacing threads were scheduled, and what other threads of the machine cost them.
+fn scheduling(summary: &Summary) -> String {
+    let interference = &summary.interference;
     let preempted = match interference.preemptions {
         0 => None,
         1 => Some("preempted once".to_owned()),
@@ -124,7 +122,8 @@ fn interference(interference: &Interference) -> String {
         Nanos::ZERO => None,
         waited => Some(format!("waited {waited} for a processor")),
     };
-    let parts = preempted.into_iter().chain(waited);
+    let priority = format!("priority {}", summary.priority.name());
+    let parts = std::iter::once(priority).chain(preempted).chain(waited);
     parts.collect::<Vec<_>>().join(", ")
 }
 
@@ -180,9 +179,11 @@ fn of_target(target: &TargetSummary, targets: usize) -> String {
         text += &line(
             "target",
             &format!(
-                "{}: {}, at most {} in flight",
+                "{}: {}, {} done, {} failed, at most {} in flight",
                 target.path.display(),
                 target.verdict,
+                grouped(target.done),
+                grouped(target.failed),
                 grouped(target.most_in_flight as u64)
             ),
         );
@@ -313,6 +314,7 @@ pub(super) fn json(summary: &Summary) -> Output {
         json.set("target", json!(target.path.display().to_string()));
     }
     json.set("engine", json!(summary.engine));
+    json.set("priority", json!(summary.priority.name()));
     json.set("notes", json!(summary.notes));
     json.set("fakes", json!(summary.fakes));
     json.set("verified", json!(summary.is_verified));
@@ -400,6 +402,8 @@ fn target_json(target: &TargetSummary) -> Value {
     json!({
         "target": target.path.display().to_string(),
         "verdict": target.verdict.name(),
+        "done": target.done,
+        "failed": target.failed,
         "limited_from_s": limited_from,
         "most_in_flight": target.most_in_flight,
         "most_pushed_back": target.most_pushed_back,
