@@ -1,4 +1,4 @@
-//! `iosonar verify`: what a replay wrote, read again from the tables that it kept.
+//! `iosonar verify`: what a replay wrote is read again, and compared with the log that it kept.
 
 use iosonar_replay::Intent;
 use iosonar_replay::safety::Host;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
         .into());
     }
     if !args.quiet {
-        tell(&kept);
+        announce(&kept);
     }
     signals::watch()?;
     let mut findings = Findings::default();
@@ -57,36 +57,52 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
     if args.json {
         print(&to_json(&kept, &findings, &survival, args).text())?;
     } else {
-        print(&describe(&findings, &survival, args.after_crash, whole))?;
+        let text = describe(&kept, &findings, &survival, args.after_crash, whole);
+        print(&text)?;
     }
-    Ok(match (whole, findings.faults()) {
-        (false, _) => Ending::Interrupted {
+    Ok(match (whole, findings.checked, findings.faults()) {
+        (false, ..) => Ending::Interrupted {
             signal: signals::last(),
         },
-        (true, 0) => Ending::Done,
-        (true, _) => Ending::Flagged,
+        // What checked nothing found nothing: that is no success.
+        (true, 0, _) => Ending::Flagged,
+        (true, _, 0) => Ending::Done,
+        (true, ..) => Ending::Flagged,
     })
 }
 
-fn tell(kept: &KeptTables) {
+fn announce(kept: &KeptTables) {
     note(&format!(
-        "the tables tell of {} writes and {} flushes",
+        "the log holds {} writes and {} flushes",
         grouped(kept.writes),
         grouped(kept.flushes)
     ));
     if kept.cut_off > 0 {
         note(&format!(
-            "their last {} bytes are no whole record: the log was cut off there, and what it does not tell \
-             is not asked for",
+            "its last {} bytes are no whole record: it was cut off there",
             grouped(kept.cut_off)
         ));
     }
 }
 
-fn describe(findings: &Findings, survival: &Survival, after_crash: bool, whole: bool) -> String {
+fn describe(
+    kept: &KeptTables,
+    findings: &Findings,
+    survival: &Survival,
+    after_crash: bool,
+    whole: bool,
+) -> String {
     let mut text = findings_text(findings);
-    if findings.checked == 0 {
-        text += "  contents      nothing is known that could be checked\n";
+    let none_checked = findings.checked == 0 && whole;
+    if none_checked {
+        text += &format!(
+            "  contents      NOT CHECKED: the log holds {} writes, and of no sector the contents that it must have\n",
+            grouped(kept.writes)
+        );
+    }
+    if !kept.is_complete {
+        text += "  log           not closed: the replay was killed, failed or lost its power; writes after the log's \
+                 end are not checked\n";
     }
     text += &format!("  newest        {} sectors\n", grouped(survival.newest));
     if after_crash {
@@ -101,7 +117,11 @@ fn describe(findings: &Findings, survival: &Survival, after_crash: bool, whole: 
                 sectors(survival.never_arrived)
             );
         }
-        text += &format!("  verdict       {}\n", verdict(findings, survival, whole));
+        let verdict = match none_checked {
+            true => "none: no sector was checked".to_owned(),
+            false => verdict(findings, survival, whole),
+        };
+        text += &format!("  verdict       {verdict}\n");
     }
     text
 }
@@ -155,6 +175,7 @@ fn to_json(kept: &KeptTables, findings: &Findings, survival: &Survival, args: &V
     let mut json = Output::new("verify");
     json.set("target", json!(args.target.display().to_string()));
     json.set("after_crash", json!(args.after_crash));
+    json.set("log_closed", json!(kept.is_complete));
     json.set("contents", findings_json(findings));
     let none = json!({});
     for (name, value) in [

@@ -1,4 +1,4 @@
-//! A file that tells which writes began and ended, for a check after a crash.
+//! A file of which writes began and ended, for a check after a crash.
 //!
 //! A header of 64 bytes, then records of 32 bytes, each with a checksum: a log that a crash cut off
 //! reads up to its last whole record. What it claims is true however much of its end is missing: it
@@ -25,9 +25,10 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Sender, bounded};
 use iosonar_trace::output::sync_folder_of;
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Sector, Sectors};
@@ -43,29 +44,111 @@ const ENDED: u8 = 2;
 const CLOSED: u8 = 3;
 const DONE: u8 = 1;
 const DURABLE: u8 = 2;
-/// So many bytes go to the thread that writes at once.
+/// The thread that writes the log is woken when this many bytes wait for it.
 const PIECE: usize = 64 << 10;
-/// So many pieces may wait for it.
-const PIECES_BEHIND: usize = 64;
+/// The replay waits while this many bytes do.
+const MOST_WAITING: usize = 4 << 20;
+/// Records wait no longer than this, however few they are: a replay that is killed leaves a log of what it did until
+/// then, less this time.
+const LONGEST_WAIT: Duration = Duration::from_millis(500);
 
 /// The log that is being written.
+///
+/// The replay appends records to a buffer in memory, and a thread of its own swaps that for an empty one and writes it:
+/// when much has gathered, when a flush or discard asks for it, and otherwise by the clock.
 pub(crate) struct TableLog {
-    buffer: Vec<u8>,
-    pieces: Option<Sender<Piece>>,
+    shared: Arc<Shared>,
     thread: Option<JoinHandle<io::Result<()>>>,
-    /// What a flush covered is on the log's medium before the replay goes on counting.
-    durable: bool,
 }
 
-struct Piece {
+struct Shared {
+    waiting: Mutex<Waiting>,
+    for_writer: Condvar,
+    for_replay: Condvar,
+}
+
+/// What waits to be written.
+#[derive(Default)]
+struct Waiting {
     bytes: Vec<u8>,
-    sync: bool,
-    /// Whom to tell when it is written.
-    then: Option<Sender<()>>,
+    /// It is to be written at once.
+    is_urgent: bool,
+    /// Some of it was taken and is being written.
+    is_being_written: bool,
+    /// There will be no more.
+    is_closed: bool,
+    /// The thread that writes has ended.
+    has_ended: bool,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting
+            .lock()
+            .expect("no thread panics while it holds the buffer")
+    }
+
+    fn wait<'a>(
+        &'a self,
+        waiting: MutexGuard<'a, Waiting>,
+        condition: impl FnMut(&mut Waiting) -> bool,
+    ) -> MutexGuard<'a, Waiting> {
+        self.for_replay
+            .wait_while(waiting, condition)
+            .expect("no thread panics while it holds the buffer")
+    }
+}
+
+/// Marks the end of the thread that writes, whatever ends it: nothing waits for it any more.
+struct Ending<'a>(&'a Shared);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if let Ok(mut waiting) = self.0.waiting.lock() {
+            waiting.has_ended = true;
+        }
+        self.0.for_replay.notify_all();
+    }
+}
+
+/// Writes what waits until the log is closed. If it is `durable`, what is urgent is synced at once, the rest by the clock.
+fn write_out(mut file: File, shared: &Shared, durable: bool) -> io::Result<()> {
+    let _ending = Ending(shared);
+    let mut bytes = Vec::with_capacity(PIECE);
+    let mut synced = Instant::now();
+    let mut is_dirty = false;
+    loop {
+        let idle = |waiting: &mut Waiting| {
+            waiting.bytes.len() < PIECE && !waiting.is_urgent && !waiting.is_closed
+        };
+        let waiting = shared
+            .for_writer
+            .wait_timeout_while(shared.lock(), LONGEST_WAIT, idle);
+        let (mut waiting, _) = waiting.expect("no thread panics while it holds the buffer");
+        std::mem::swap(&mut bytes, &mut waiting.bytes);
+        waiting.is_being_written = true;
+        let is_urgent = std::mem::take(&mut waiting.is_urgent);
+        let is_closed = waiting.is_closed;
+        drop(waiting);
+        if !bytes.is_empty() {
+            file.write_all(&bytes)?;
+            bytes.clear();
+            is_dirty = true;
+        }
+        if is_closed {
+            return file.sync_all();
+        }
+        if durable && is_dirty && (is_urgent || synced.elapsed() >= LONGEST_WAIT) {
+            file.sync_data()?;
+            (synced, is_dirty) = (Instant::now(), false);
+        }
+        shared.lock().is_being_written = false;
+        shared.for_replay.notify_all();
+    }
 }
 
 impl TableLog {
-    /// Begins a log in a new file.
+    /// Begins a log in a new file. If it is `durable`, what a flush covered is on the log's medium soon after.
     ///
     /// # Errors
     /// If the file exists or cannot be written.
@@ -80,50 +163,44 @@ impl TableLog {
         file.write_all(&header)?;
         file.sync_all()?;
         sync_folder_of(path)?;
-        let (pieces, waiting) = bounded::<Piece>(PIECES_BEHIND);
+        let waiting = Waiting {
+            bytes: Vec::with_capacity(PIECE),
+            ..Waiting::default()
+        };
+        let shared = Arc::new(Shared {
+            waiting: Mutex::new(waiting),
+            for_writer: Condvar::new(),
+            for_replay: Condvar::new(),
+        });
+        let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("table-log".to_owned())
-            .spawn(move || {
-                for Piece { bytes, sync, then } in waiting {
-                    file.write_all(&bytes)?;
-                    if sync {
-                        file.sync_data()?;
-                    }
-                    if let Some(then) = then {
-                        // Whoever asked may have given up.
-                        let _ = then.send(());
-                    }
-                }
-                file.sync_all()
-            })?;
+            .spawn(move || write_out(file, &of_thread, durable))?;
         Ok(Self {
-            buffer: Vec::with_capacity(PIECE),
-            pieces: Some(pieces),
+            shared,
             thread: Some(thread),
-            durable,
         })
     }
 
     pub(crate) fn started(&mut self, number: u32, request: &Request) {
-        self.push(BEGAN, 0, number, request);
-        if !matches!(request.op, Op::Write | Op::Flush) {
-            // A discard ends what was sure, so the log must know of it before the device does.
-            let (told, written) = bounded(1);
-            self.send(self.durable, Some(told));
-            // A thread that has ended has failed; that is told at the end.
-            let _ = written.recv();
+        // A discard ends what was sure, so the log must know of it before the device does.
+        let is_discard = !matches!(request.op, Op::Write | Op::Flush);
+        self.push(BEGAN, 0, number, request, is_discard);
+        if is_discard {
+            let waiting = self.shared.lock();
+            drop(self.shared.wait(waiting, |waiting| {
+                (!waiting.bytes.is_empty() || waiting.is_being_written) && !waiting.has_ended
+            }));
         }
     }
 
     pub(crate) fn ended(&mut self, number: u32, request: &Request, done: bool, durable: bool) {
         let bits = (u8::from(done) * DONE) | (u8::from(durable) * DURABLE);
-        self.push(ENDED, bits, number, request);
-        if request.op == Op::Flush || durable {
-            self.send(self.durable, None);
-        }
+        let is_urgent = request.op == Op::Flush || durable;
+        self.push(ENDED, bits, number, request, is_urgent);
     }
 
-    fn push(&mut self, what: u8, bits: u8, number: u32, request: &Request) {
+    fn push(&mut self, what: u8, bits: u8, number: u32, request: &Request, is_urgent: bool) {
         let mut record = [0; RECORD];
         record[0] = what;
         record[1] = request.op as u8;
@@ -132,30 +209,38 @@ impl TableLog {
         record[8..12].copy_from_slice(&number.to_le_bytes());
         record[16..24].copy_from_slice(&request.sector.get().to_le_bytes());
         seal(&mut record);
-        self.buffer.extend_from_slice(&record);
-        if self.buffer.len() >= PIECE {
-            self.send(false, None);
+        let shared = &self.shared;
+        let mut waiting = shared.lock();
+        if waiting.bytes.len() >= MOST_WAITING {
+            waiting = shared.wait(waiting, |waiting| {
+                waiting.bytes.len() >= MOST_WAITING && !waiting.has_ended
+            });
         }
-    }
-
-    fn send(&mut self, sync: bool, then: Option<Sender<()>>) {
-        let bytes = std::mem::replace(&mut self.buffer, Vec::with_capacity(PIECE));
-        if let Some(pieces) = &self.pieces {
-            // A thread that has ended has failed; that is told at the end.
-            let _ = pieces.send(Piece { bytes, sync, then });
+        if waiting.has_ended {
+            // It has failed; that is reported at the end.
+            return;
+        }
+        let before = waiting.bytes.len();
+        waiting.bytes.extend_from_slice(&record);
+        waiting.is_urgent |= is_urgent;
+        let wakes = is_urgent || before < PIECE && before + RECORD >= PIECE;
+        drop(waiting);
+        if wakes {
+            shared.for_writer.notify_one();
         }
     }
 
     /// Writes what is left. Returns why not all could be written.
     pub(crate) fn finish(mut self) -> Option<io::Error> {
-        self.push(CLOSED, 0, 0, &Request::default());
+        self.push(CLOSED, 0, 0, &Request::default(), false);
         self.close()
     }
 
     fn close(&mut self) -> Option<io::Error> {
-        self.send(false, None);
-        self.pieces = None;
-        match self.thread.take()?.join() {
+        let thread = self.thread.take()?;
+        self.shared.lock().is_closed = true;
+        self.shared.for_writer.notify_one();
+        match thread.join() {
             Ok(outcome) => outcome.err(),
             Err(panic) => std::panic::resume_unwind(panic),
         }
