@@ -125,3 +125,38 @@ fn a_check_of_no_sector_is_no_success() {
     );
     assert!(fs::metadata(&log).unwrap().len() == HEADER);
 }
+
+/// A replay of `load` on two targets, which keeps its logs as `log` and `log.1`.
+fn replay_on_two(targets: [&Path; 2], load: &Path, log: &Path) -> Output {
+    iosonar()
+        .args(["replay", "--no-direct", "--engine", "sync", "--write"])
+        .args(["--verify", "reads", "--target"])
+        .arg(targets[0])
+        .arg("--target")
+        .arg(targets[1])
+        .arg("--keep-tables")
+        .args([log, load])
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_replay_that_is_refused_leaves_no_log() {
+    let scratch = Scratch::new();
+    let load = writes(&scratch, 10, 1000);
+    let (first, second) = (target(&scratch, "first"), target(&scratch, "second"));
+    let (log, other) = (scratch.path("log"), scratch.file("log.1", "a letter"));
+    let replay = || replay_on_two([&first, &second], &load, &log);
+    let refused = replay();
+    assert_code(&refused, 2);
+    assert!(
+        err(&refused).contains("log.1 is there already"),
+        "{}",
+        err(&refused)
+    );
+    assert!(!log.exists());
+    assert_eq!(fs::read(&other).unwrap(), b"a letter");
+    fs::remove_file(&other).unwrap();
+    assert!(matches!(replay().status.code(), Some(0 | 3)));
+    assert!(log.exists() && other.exists());
+}

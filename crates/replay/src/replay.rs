@@ -98,6 +98,7 @@ pub fn replay(
     progress: &Progress,
 ) -> Result<Summary, ReplayError> {
     check_counts(loads, targets, devices.len(), options)?;
+    refuse_existing_logs(targets.len(), options)?;
     let engine_error = |action| move |source| of_all(targets, action, source);
     if options.engine.is_real() {
         targets.iter().try_for_each(Target::begin_zones)?;
@@ -516,6 +517,33 @@ fn bounds(
     }
 }
 
+/// Where the log of tables of the target with this number is kept: several targets have one each.
+fn log_path(path: &Path, number: usize) -> PathBuf {
+    match number {
+        0 => path.to_owned(),
+        n => PathBuf::from(format!("{}.{n}", path.display())),
+    }
+}
+
+fn log_exists(path: &Path) -> ReplayError {
+    ReplayError::Refused(format!(
+        "{} is there already, and a log of tables is a new file: take another name for it",
+        path.display()
+    ))
+}
+
+/// Refuses a replay one of whose logs of tables cannot be a new file, before any of them is created.
+fn refuse_existing_logs(targets: usize, options: &Options) -> Result<(), ReplayError> {
+    let Some(path) = &options.verification.keep_tables else {
+        return Ok(());
+    };
+    let mut paths = (0..targets).map(|number| log_path(path, number));
+    match paths.find(|path| path.symlink_metadata().is_ok()) {
+        Some(path) => Err(log_exists(&path)),
+        None => Ok(()),
+    }
+}
+
 fn verifier(
     target: &Target,
     options: &Options,
@@ -529,18 +557,11 @@ fn verifier(
     let log = match &verification.keep_tables {
         None => None,
         Some(path) => {
-            // Several targets have a log each.
-            let path = match number {
-                0 => path.clone(),
-                n => PathBuf::from(format!("{}.{n}", path.display())),
-            };
+            let path = log_path(path, number);
             let sectors = target.size().get() / SECTOR_BYTES;
             let log = TableLog::create(&path, run, sectors, verification.durable_tables);
             Some(log.map_err(|source| match source.kind() {
-                std::io::ErrorKind::AlreadyExists => ReplayError::Refused(format!(
-                    "{} is there already, and a log of tables is a new file: take another name for it",
-                    path.display()
-                )),
+                std::io::ErrorKind::AlreadyExists => log_exists(&path),
                 _ => ReplayError::Io {
                     path,
                     action: "begin a log of tables",

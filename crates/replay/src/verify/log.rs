@@ -24,7 +24,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -57,6 +57,9 @@ const LONGEST_WAIT: Duration = Duration::from_millis(500);
 /// The replay appends records to a buffer in memory, and a thread of its own swaps that for an empty one and writes it:
 /// when much has gathered, when a flush or discard asks for it, and otherwise by the clock.
 pub(crate) struct TableLog {
+    path: PathBuf,
+    /// Whether it holds a record.
+    has_begun: bool,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<io::Result<()>>>,
 }
@@ -148,21 +151,13 @@ fn write_out(mut file: File, shared: &Shared, durable: bool) -> io::Result<()> {
 }
 
 impl TableLog {
-    /// Begins a log in a new file. If it is `durable`, what a flush covered is on the log's medium soon after.
+    /// Begins a log in a new file, which is removed if no record ever comes. If it is `durable`, what a flush covered is
+    /// on the log's medium soon after.
     ///
     /// # Errors
     /// If the file exists or cannot be written.
     pub(crate) fn create(path: &Path, run: u64, sectors: u64, durable: bool) -> io::Result<Self> {
-        let mut file = File::options().write(true).create_new(true).open(path)?;
-        let mut header = [0; HEADER];
-        header[..8].copy_from_slice(&MAGIC);
-        header[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        header[16..24].copy_from_slice(&run.to_le_bytes());
-        header[24..32].copy_from_slice(&sectors.to_le_bytes());
-        seal(&mut header);
-        file.write_all(&header)?;
-        file.sync_all()?;
-        sync_folder_of(path)?;
+        let file = File::options().write(true).create_new(true).open(path)?;
         let waiting = Waiting {
             bytes: Vec::with_capacity(PIECE),
             ..Waiting::default()
@@ -172,14 +167,32 @@ impl TableLog {
             for_writer: Condvar::new(),
             for_replay: Condvar::new(),
         });
-        let of_thread = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("table-log".to_owned())
-            .spawn(move || write_out(file, &of_thread, durable))?;
-        Ok(Self {
+        // From here on it removes the file if it fails.
+        let mut log = Self {
+            path: path.to_owned(),
+            has_begun: false,
             shared,
-            thread: Some(thread),
-        })
+            thread: None,
+        };
+        log.begin(file, run, sectors, durable)?;
+        Ok(log)
+    }
+
+    /// Writes the header, and starts the thread that writes the rest.
+    fn begin(&mut self, mut file: File, run: u64, sectors: u64, durable: bool) -> io::Result<()> {
+        let mut header = [0; HEADER];
+        header[..8].copy_from_slice(&MAGIC);
+        header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        header[16..24].copy_from_slice(&run.to_le_bytes());
+        header[24..32].copy_from_slice(&sectors.to_le_bytes());
+        seal(&mut header);
+        file.write_all(&header)?;
+        file.sync_all()?;
+        sync_folder_of(&self.path)?;
+        let shared = Arc::clone(&self.shared);
+        let thread = std::thread::Builder::new().name("table-log".to_owned());
+        self.thread = Some(thread.spawn(move || write_out(file, &shared, durable))?);
+        Ok(())
     }
 
     pub(crate) fn started(&mut self, number: u32, request: &Request) {
@@ -209,6 +222,7 @@ impl TableLog {
         record[8..12].copy_from_slice(&number.to_le_bytes());
         record[16..24].copy_from_slice(&request.sector.get().to_le_bytes());
         seal(&mut record);
+        self.has_begun = true;
         let shared = &self.shared;
         let mut waiting = shared.lock();
         if waiting.bytes.len() >= MOST_WAITING {
@@ -248,10 +262,14 @@ impl TableLog {
 }
 
 impl Drop for TableLog {
-    /// A replay that broke off keeps what it knows.
+    /// A replay that broke off keeps what it knows; one that never began leaves no log.
     fn drop(&mut self) {
         if self.thread.is_some() && !std::thread::panicking() {
             let _ = self.close();
+        }
+        if !self.has_begun {
+            // It is ours; nothing else can be done about a failure to remove it.
+            let _ = std::fs::remove_file(&self.path);
         }
     }
 }

@@ -182,6 +182,20 @@ fn a_log_tells_what_the_tables_knew_and_survives_being_cut_off() {
 }
 
 #[test]
+fn a_log_without_a_record_is_not_left_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.tables");
+    let create = || TableLog::create(&path, RUN, 1000, false);
+    drop(create().unwrap());
+    assert!(!path.exists());
+    // One that came to its end is kept although nothing was written.
+    assert!(create().unwrap().finish().is_none());
+    assert!(path.exists());
+    // That of another is not removed.
+    assert!(create().is_err() && path.exists());
+}
+
+#[test]
 fn tables_spill_and_stay_what_they_were() {
     let spilled = Tables::new(Bytes::new(0), std::env::temp_dir());
     let mut tables = spilled;
