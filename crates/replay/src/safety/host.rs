@@ -127,7 +127,7 @@ impl Host {
                 return Some(Use::Unknown { missing });
             }
         }
-        self.claim_on(rdev, &directory.join("loop"))
+        self.claim_on(rdev, &self.loop_directory(rdev))
     }
 
     /// Who has a claim on the device with this number or on what it stores its data in, down to the
@@ -147,7 +147,7 @@ impl Host {
                         || is_device_of(backing, &family)
                 })
             })
-            .or_else(|| self.shared_backing(&self.device_directory(&number(rdev)).join("loop")))
+            .or_else(|| self.shared_backing(&self.loop_directory(rdev)))
     }
 
     /// Who else uses the storage of the loop device whose sysfs directory is `me`: another loop
@@ -188,21 +188,22 @@ impl Host {
             })
     }
 
-    /// Where the loop device with this number stores its data, and whether it bypasses the page
-    /// cache; `None` if it is no loop device.
+    /// Where the loop device with this number, or that it is a partition of, stores its data, and whether it bypasses the
+    /// page cache; `None` if it is no loop device.
     pub fn loop_backing(&self, rdev: u64) -> Option<(PathBuf, bool)> {
-        let directory = self.device_directory(&number(rdev)).join("loop");
+        let directory = self.loop_directory(rdev);
         let backing = backing_of(&directory)?;
         let direct = fs::read_to_string(directory.join("dio")).is_ok_and(|dio| dio.trim() == "1");
         Some((backing, direct))
     }
 
-    /// Device and inode of what the loop device with this number stores its data in; `None` if it is no loop device.
+    /// Device and inode of what the loop device with this number, or that it is a partition of, stores its data in;
+    /// `None` if it is no loop device.
     pub(super) fn loop_storage(&self, rdev: u64) -> Option<(u64, u64)> {
-        let directory = self.device_directory(&number(rdev));
-        let backing = backing_of(&directory.join("loop"))?;
-        let name = fs::canonicalize(directory).ok()?;
-        let storage = self.storage_of(&name.file_name()?.to_string_lossy());
+        let directory = self.loop_directory(rdev);
+        let backing = backing_of(&directory)?;
+        let disk = fs::canonicalize(directory.parent()?).ok()?;
+        let storage = self.storage_of(&disk.file_name()?.to_string_lossy());
         storage
             .map(|storage| storage.identity)
             .or_else(|| identity(&backing))
@@ -366,6 +367,18 @@ impl Host {
 
     fn device_directory(&self, number: &str) -> PathBuf {
         self.sys.join("dev/block").join(number)
+    }
+
+    /// Where the kernel describes the loop device with this number, or that it is a partition of: a partition has no such
+    /// directory of its own. It is there only if it is a loop device.
+    fn loop_directory(&self, rdev: u64) -> PathBuf {
+        let directory = self.device_directory(&number(rdev));
+        let is_partition = directory.join("partition").exists();
+        let real = is_partition.then(|| fs::canonicalize(&directory).ok());
+        let disk = real
+            .flatten()
+            .and_then(|real| real.parent().map(Path::to_owned));
+        disk.unwrap_or(directory).join("loop")
     }
 
     /// The device itself, its partitions, and the disk that it is a partition of.

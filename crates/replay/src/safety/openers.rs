@@ -46,13 +46,16 @@ impl Host {
     pub fn openers(&self, metadata: &fs::Metadata) -> Vec<Opener> {
         let mut wanted = Wanted::default();
         if metadata.file_type().is_block_device() {
-            wanted.devices = self.family_numbers(metadata.rdev());
-            // Of a loop device, the file behind it.
-            let backing = self.loop_backing(metadata.rdev());
-            let backing = backing.and_then(|(path, _)| fs::metadata(path).ok());
-            match backing.filter(|m| m.file_type().is_block_device()) {
-                Some(device) => wanted.devices.extend(self.family_numbers(device.rdev())),
-                None => wanted.file = self.loop_storage(metadata.rdev()),
+            // Of a loop device, what is behind it, down to the last.
+            let mut device = metadata.rdev();
+            while !wanted.devices.contains(&device) {
+                wanted.devices.extend(self.family_numbers(device));
+                let backing = self.loop_backing(device);
+                let backing = backing.and_then(|(path, _)| fs::metadata(path).ok());
+                match backing.filter(|m| m.file_type().is_block_device()) {
+                    Some(behind) => device = behind.rdev(),
+                    None => wanted.file = self.loop_storage(device),
+                }
             }
             let devices = wanted.devices.iter();
             wanted.namespaces = devices

@@ -1,0 +1,126 @@
+//! Partitions as targets: what concerns the disk, or the file behind it, concerns them too. Where there is no root, no
+//! loop device or no partition can be made, a test says so and skips.
+
+mod scratch;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use scratch::{Loop, Scratch, err, out};
+
+const WRITES: &str = "0 ; 0 ; 8 ; W\n0.001 ; 8 ; 8 ; W\n";
+
+/// A loop device with two partitions of 4 MiB, which go away with it.
+struct Disk {
+    device: Loop,
+    backing: PathBuf,
+}
+
+impl Disk {
+    fn new(scratch: &Scratch) -> Option<Self> {
+        let backing = scratch.file("disk.img", vec![0; 16 << 20]);
+        let disk = Self {
+            device: Loop::over(&backing)?,
+            backing,
+        };
+        let added = [("1", "2048"), ("2", "12288")]
+            .iter()
+            .all(|(number, first)| {
+                let added = Command::new("addpart")
+                    .arg(&disk.device.0)
+                    .args([number, first, "8192"])
+                    .status();
+                added.is_ok_and(|status| status.success())
+            });
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while !(disk.partition(1).exists() && disk.partition(2).exists()) {
+            if !added || Instant::now() > deadline {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Some(disk)
+    }
+
+    fn partition(&self, number: u32) -> PathBuf {
+        format!("{}p{number}", self.device.0.display()).into()
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        for number in ["1", "2"] {
+            let _ = Command::new("delpart")
+                .arg(&self.device.0)
+                .arg(number)
+                .stderr(Stdio::null())
+                .status();
+        }
+    }
+}
+
+fn disk(scratch: &Scratch) -> Option<Disk> {
+    let disk = Disk::new(scratch);
+    if disk.is_none() {
+        eprintln!("skipped: no partition of a loop device can be made here");
+    }
+    disk
+}
+
+fn replay(load: &Path, targets: &[&Path], options: &[&str]) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("iosonar"));
+    command
+        .args(["replay", "--engine", "sync", "--pacing", "sleep"])
+        .args(options)
+        .arg(load);
+    for target in targets {
+        command.arg("--target").arg(target);
+    }
+    command
+}
+
+fn assert_refused(output: &Output, why: &str) {
+    let text = format!("{}{}", out(output), err(output));
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains(why), "{text}");
+}
+
+fn assert_done(output: &Output) {
+    let text = format!("{}{}", out(output), err(output));
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{text}");
+}
+
+#[test]
+fn a_partition_is_not_written_to_while_the_file_behind_its_disk_is_open_for_writing() {
+    let scratch = Scratch::new();
+    let Some(disk) = disk(&scratch) else {
+        return;
+    };
+    let load = scratch.file("w.load", WRITES);
+    let write = |target: &Path| {
+        let destroy = target.to_str().unwrap();
+        replay(&load, &[target], &["--write", "--destroy", destroy])
+            .output()
+            .unwrap()
+    };
+    let mut other = Command::new("sh")
+        .args(["-c", "exec 3<>\"$0\"; read nothing"])
+        .arg(&disk.backing)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let who = format!("sh (process {})", other.id());
+    std::thread::sleep(Duration::from_millis(300));
+    let refused = [disk.partition(1), disk.device.0.clone()].map(|target| write(&target));
+    other.kill().unwrap();
+    other.wait().unwrap();
+    for refused in refused {
+        assert_refused(&refused, &who);
+    }
+    assert_done(&write(&disk.partition(1)));
+    // Another loop device over the same file has the partition's data, too.
+    let another = Loop::over(&disk.backing).unwrap();
+    let in_use = format!("the storage of {}", another.0.display());
+    assert_refused(&write(&disk.partition(1)), &in_use);
+}
