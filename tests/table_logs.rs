@@ -160,3 +160,21 @@ fn a_replay_that_is_refused_leaves_no_log() {
     assert!(matches!(replay().status.code(), Some(0 | 3)));
     assert!(log.exists() && other.exists());
 }
+
+#[test]
+fn what_belongs_on_another_target_is_found() {
+    let scratch = Scratch::new();
+    let load = writes(&scratch, 200, 500);
+    let (first, second) = (target(&scratch, "first"), target(&scratch, "second"));
+    let log = scratch.path("log");
+    let replayed = replay_on_two([&first, &second], &load, &log);
+    assert!(matches!(replayed.status.code(), Some(0 | 3)));
+    assert_code(&verify(&log, &first, &[]), 0);
+    assert_code(&verify(&scratch.path("log.1"), &second, &[]), 0);
+    for options in [&[][..], &["--after-crash"]] {
+        let verified = verify(&log, &second, options);
+        assert_code(&verified, 3);
+        let text = out(&verified);
+        assert!(text.contains("1 600 sectors: other target's tag"), "{text}");
+    }
+}

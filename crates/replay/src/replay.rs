@@ -19,7 +19,7 @@ use crate::scan::LONGEST_REQUEST;
 use crate::session::{Ended, Session, together};
 use crate::shared::{Shared, Stop};
 use crate::summary::TargetSummary;
-use crate::verify::{Findings, TableLog, Verifier, new_run};
+use crate::verify::{Findings, TableLog, Verifier, new_run, run_on_target};
 use crate::watch::Watch;
 use crate::zones::Zones;
 use crate::{EngineKind, Options, Progress, ReplayError, Scan, Summary, Target, Verdict, Writes};
@@ -311,6 +311,7 @@ fn laid_out<'a>(
         let preparation = preparation(load, target, options, zero);
         let longest = preparation.longest.bytes().get() as usize;
         let bounds = bounds(options, engine, longest, loads.len(), notes);
+        let run = run_on_target(run, number as u32);
         let verifier = verifier(target, options, run, number)?;
         let parts = Parts {
             target: number as u32,

@@ -250,7 +250,21 @@ pub(crate) fn found(data: &[u8]) -> Found {
     tag::read(data)
 }
 
-/// A number for a run that no other has: tags of other runs are told by it.
+/// The lowest bits of a run's number are that of the target, so that its tags show which target they were written for.
+const TARGET_BITS: u32 = 16;
+
+/// The number of the replay `run` on its target with this number.
+pub(crate) fn run_on_target(run: u64, target: u32) -> u64 {
+    debug_assert!(target < 1 << TARGET_BITS, "a replay has fewer targets");
+    run << TARGET_BITS | u64::from(target)
+}
+
+/// Whether both are of one replay, if perhaps of different targets.
+fn is_of_same_replay(a: u64, b: u64) -> bool {
+    a >> TARGET_BITS == b >> TARGET_BITS
+}
+
+/// A number for a replay that no other has: tags of other replays are recognised by it.
 pub(crate) fn new_run() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use super::{Found, Tag, found};
+use super::{Found, Tag, found, is_of_same_replay};
 
 /// What a sector holds instead of what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,6 +18,8 @@ pub enum Kind {
     Torn,
     /// The tag of another sector: data went to the wrong place, or come from it.
     Misplaced,
+    /// The tag of another target of this replay: data went to the wrong device.
+    OtherTarget,
     /// The tag of another run.
     Foreign,
     /// Our tag, and a checksum that does not match.
@@ -32,11 +34,12 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Zeros,
         Self::Older,
         Self::Torn,
         Self::Misplaced,
+        Self::OtherTarget,
         Self::Foreign,
         Self::Damaged,
         Self::Future,
@@ -51,6 +54,7 @@ impl Kind {
             Self::Older => "older version",
             Self::Torn => "torn",
             Self::Misplaced => "other sector's tag",
+            Self::OtherTarget => "other target's tag",
             Self::Foreign => "foreign run",
             Self::Damaged => "damaged",
             Self::Future => "never written",
@@ -218,8 +222,10 @@ pub(super) fn kind_of(
         Found::Damaged(_) => return Some((Kind::Damaged, None)),
         Found::Tagged(tag) => tag,
     };
-    if whose != run {
+    if !is_of_same_replay(whose, run) {
         Some((Kind::Foreign, None))
+    } else if whose != run {
+        Some((Kind::OtherTarget, None))
     } else if place != sector {
         Some((Kind::Misplaced, Some(number)))
     } else if number < u64::from(*bounds.start()) {

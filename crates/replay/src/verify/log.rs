@@ -8,7 +8,7 @@
 //! |---|---|
 //! | 0..8 | `iosonarV` |
 //! | 8..12 | version, 1 |
-//! | 16..24 | the run |
+//! | 16..24 | the run on this target, as in its tags |
 //! | 24..32 | sectors of the target |
 //! | 60..64 | CRC-32 of all before |
 //!

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::findings::kind_of;
 use super::tag::{Found, Tag};
-use super::{Findings, Kind, Tables, found};
+use super::{Findings, Kind, Tables, found, is_of_same_replay};
 use crate::Target;
 use crate::buffers::Buffers;
 
@@ -138,7 +138,11 @@ pub fn check_again(
 
 /// Whether the tag is that of a write to this sector that may have come before those of the tables.
 fn is_older(tag: Tag, run: u64, sector: u64, newest: u32) -> bool {
-    tag.sector == sector && (tag.run != run || (1..=u64::from(newest)).contains(&tag.number))
+    let may_precede = match tag.run == run {
+        true => (1..=u64::from(newest)).contains(&tag.number),
+        false => !is_of_same_replay(tag.run, run),
+    };
+    tag.sector == sector && may_precede
 }
 
 fn is_right(data: &[u8], run: u64, sector: u64, bounds: &RangeInclusive<u32>) -> bool {

@@ -3,7 +3,7 @@
 //! | bytes | meaning (little-endian) |
 //! |---|---|
 //! | 0..8 | `iosonarT` |
-//! | 8..16 | the run |
+//! | 8..16 | the run, of which the lowest 16 bits are the number of the target |
 //! | 16..24 | the number of the write, from 1 |
 //! | 24..32 | the sector |
 //! | 32..36 | CRC-32 of the whole sector, these four bytes taken as zero |

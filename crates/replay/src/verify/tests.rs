@@ -4,7 +4,10 @@ use iosonar_units::{Sector, Sectors};
 
 use super::*;
 
-const RUN: u64 = 77;
+/// Of a replay's first target, of its second, and of another replay.
+const RUN: u64 = 77 << TARGET_BITS;
+const ON_OTHER_TARGET: u64 = RUN + 1;
+const OTHER_RUN: u64 = 78 << TARGET_BITS;
 
 fn request(op: Op, sector: u64, sectors: u32) -> Request {
     Request {
@@ -64,8 +67,10 @@ fn what_was_written_last_is_right_and_everything_else_is_told_apart() {
     damaged[512 + 300] ^= 4;
     assert_eq!(kinds(&mut v, 8, &damaged), [(Kind::Damaged, 9, 1)]);
     let mut foreign = new.clone();
-    tag::write(&mut foreign, RUN + 1, 3, 8);
+    tag::write(&mut foreign, OTHER_RUN, 3, 8);
     assert_eq!(kinds(&mut v, 8, &foreign), [(Kind::Foreign, 8, 8)]);
+    tag::write(&mut foreign, ON_OTHER_TARGET, 3, 8);
+    assert_eq!(kinds(&mut v, 8, &foreign), [(Kind::OtherTarget, 8, 8)]);
     let mut future = new.clone();
     tag::write(&mut future, RUN, 9, 8);
     assert_eq!(kinds(&mut v, 8, &future), [(Kind::Future, 8, 8)]);
@@ -266,14 +271,15 @@ fn what_no_write_put_there_is_damage_whatever_was_guaranteed() {
     use std::os::unix::fs::FileExt;
     // What the second write, which nothing made durable, left behind: what stands there, and what it counts as.
     type Damage = fn(&mut [u8]);
-    let cases: [(Damage, [u64; 4]); 7] = [
+    let cases: [(Damage, [u64; 4]); 8] = [
         (|_| {}, [1, 0, 0, 0]),
         (|data| data.fill(0), [0, 0, 1, 0]),
         (|data| data.fill(0xa5), [0, 0, 0, 1]),
         (|data| data[100] ^= 4, [0, 0, 0, 1]),
         (|data| tag::write(data, RUN, 1, 3), [0, 0, 0, 1]),
         (|data| tag::write(data, RUN, 99, 8), [0, 0, 0, 1]),
-        (|data| tag::write(data, RUN + 1, 5, 8), [0, 1, 0, 0]),
+        (|data| tag::write(data, OTHER_RUN, 5, 8), [0, 1, 0, 0]),
+        (|data| tag::write(data, ON_OTHER_TARGET, 1, 8), [0, 0, 0, 1]),
     ];
     for (number, (damage, [newest, not_guaranteed, never_arrived, damaged])) in
         cases.into_iter().enumerate()
