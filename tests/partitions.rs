@@ -3,6 +3,7 @@
 
 mod scratch;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -45,6 +46,10 @@ impl Disk {
 
     fn partition(&self, number: u32) -> PathBuf {
         format!("{}p{number}", self.device.0.display()).into()
+    }
+
+    fn name(&self) -> &str {
+        self.device.0.file_name().unwrap().to_str().unwrap()
     }
 }
 
@@ -123,4 +128,33 @@ fn a_partition_is_not_written_to_while_the_file_behind_its_disk_is_open_for_writ
     let another = Loop::over(&disk.backing).unwrap();
     let in_use = format!("the storage of {}", another.0.display());
     assert_refused(&write(&disk.partition(1)), &in_use);
+}
+
+#[test]
+fn targets_that_overlap_are_refused_before_they_are_opened() {
+    let scratch = Scratch::new();
+    let Some(disk) = disk(&scratch) else {
+        return;
+    };
+    let load = scratch.file("r.load", "0 ; 0 ; 8 ; R\n0.001 ; 8 ; 8 ; R\n");
+    let alias = scratch.path("alias");
+    let number = fs::read_to_string(format!("/sys/block/{}/dev", disk.name())).unwrap();
+    let (major, minor) = number.trim().split_once(':').unwrap();
+    let made = Command::new("mknod")
+        .arg(&alias)
+        .args(["b", major, minor])
+        .status();
+    assert!(made.unwrap().success());
+    let (whole, first, second) = (&disk.device.0, disk.partition(1), disk.partition(2));
+    let replay = |[a, b]: [&PathBuf; 2]| replay(&load, &[a, b], &[]).output().unwrap();
+    assert_refused(&replay([whole, &alias]), "are the same target");
+    for targets in [[whole, &first], [&second, whole], [&alias, &second]] {
+        let overlap = format!(
+            "{} and {} overlap",
+            targets[0].display(),
+            targets[1].display()
+        );
+        assert_refused(&replay(targets), &overlap);
+    }
+    assert_done(&replay([&first, &second]));
 }

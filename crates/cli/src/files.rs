@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::exit::Usage;
@@ -41,10 +41,20 @@ fn is_open_as(path: &Path, stream: BorrowedFd<'_>) -> bool {
     open.is_file() && (open.dev(), open.ino()) == (named.dev(), named.ino())
 }
 
-/// Whether both are there and one file, by whatever paths.
+/// Whether both are there and one file or block device, by whatever paths.
 pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
     let identity = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
-    identity(a).is_some_and(|a| identity(b) == Some(a))
+    let is_same_device = || device_number(a).is_some_and(|a| device_number(b) == Some(a));
+    identity(a).is_some_and(|a| identity(b) == Some(a)) || is_same_device()
+}
+
+/// The number of the block device at `path`, which may have several nodes; `None` for anything else.
+pub(crate) fn device_number(path: &Path) -> Option<u64> {
+    let metadata = std::fs::metadata(path).ok()?;
+    metadata
+        .file_type()
+        .is_block_device()
+        .then(|| metadata.rdev())
 }
 
 /// Whether two outputs, which need not be there, name the same file.

@@ -308,6 +308,21 @@ impl Host {
         })
     }
 
+    /// Whether the block devices with these numbers have a sector in common: they are the same, or parts of one disk that
+    /// meet.
+    pub fn overlap(&self, a: u64, b: u64) -> bool {
+        let place = |rdev| match self.partition(rdev) {
+            None => (rdev, 0..u64::MAX),
+            Some(Partition {
+                disk,
+                first_sector,
+                sectors,
+            }) => (disk, first_sector..first_sector.saturating_add(sectors)),
+        };
+        let ((disk_a, a), (disk_b, b)) = (place(a), place(b));
+        disk_a == disk_b && a.start < b.end && b.start < a.end
+    }
+
     /// Whether the driver of the disk with this number takes requests, and not bios.
     pub fn is_request_based(&self, rdev: u64) -> bool {
         self.device_directory(&number(rdev)).join("mq").is_dir()
@@ -592,6 +607,29 @@ mod tests {
         fs::write(machine.path("sys/devices/pci/sda/sda1/holders/md127"), "").unwrap();
         let usage = machine.host().usage_of_device(SDA).unwrap();
         assert_eq!(usage.to_string(), "it is held by md127");
+    }
+
+    #[test]
+    fn a_disk_overlaps_with_its_partitions_and_those_with_each_other_where_they_meet() {
+        let machine = Machine::new();
+        let partition = |name: &str, start: u64, sectors: u64| {
+            let directory = machine.path("sys/devices/pci/sda").join(name);
+            fs::write(directory.join("start"), format!("{start}\n")).unwrap();
+            fs::write(directory.join("size"), format!("{sectors}\n")).unwrap();
+        };
+        let overlap = |a: u64, b: u64| {
+            let host = machine.host();
+            assert_eq!(host.overlap(a, b), host.overlap(b, a));
+            host.overlap(a, b)
+        };
+        let (sda1, sda2, sdb) = (makedev(8, 1), makedev(8, 2), makedev(8, 16));
+        partition("sda1", 2048, 1000);
+        partition("sda2", 3048, 1000);
+        assert!(overlap(SDA, SDA) && overlap(SDA, sda1) && overlap(SDA, sda2));
+        assert!(overlap(sda1, sda1) && !overlap(sda1, sda2));
+        assert!(!overlap(SDA, sdb) && !overlap(sda1, sdb));
+        partition("sda2", 3047, 1000);
+        assert!(overlap(sda1, sda2));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 use super::{model, usage, warn};
 use crate::args::{EngineArgs, Replay};
 use crate::exit::note;
-use crate::files::is_same;
+use crate::files::{device_number, is_same};
 use crate::progress::bar;
 use crate::{signals, target};
 
@@ -47,7 +47,7 @@ impl Plan {
             ));
         }
         refuse_impossible(args)?;
-        let pairs = pairs(args)?;
+        let pairs = pairs(args, host)?;
         refuse_shared_streams(&pairs)?;
         for pair in &pairs {
             if let Some(target) = &pair.target {
@@ -209,7 +209,7 @@ fn speed_is_changed(reading: &Reading) -> bool {
 }
 
 /// Deals the loads to the targets.
-fn pairs(args: &Replay) -> anyhow::Result<Vec<Pair>> {
+fn pairs(args: &Replay, host: &Host) -> anyhow::Result<Vec<Pair>> {
     let reading = args.reading.reading()?;
     let pair = |trace: &PathBuf, reading: &Reading, target: Option<&Path>| Pair {
         trace: trace.clone(),
@@ -223,7 +223,7 @@ fn pairs(args: &Replay) -> anyhow::Result<Vec<Pair>> {
             ));
         };
         let targets: Vec<PathBuf> = args.targets.map.iter().map(|(_, t)| t.into()).collect();
-        refuse_twice(&targets)?;
+        refuse_twice(&targets, host)?;
         tell_unmapped(args, trace, &reading);
         return Ok(args
             .targets
@@ -258,7 +258,7 @@ fn pairs(args: &Replay) -> anyhow::Result<Vec<Pair>> {
             args.traces.len()
         )));
     }
-    refuse_twice(&targets[..used])?;
+    refuse_twice(&targets[..used], host)?;
     let delta = args.targets.delta;
     if used > args.traces.len() && delta.is_none_or(|delta| delta == Nanos::ZERO) {
         warn(
@@ -356,15 +356,23 @@ fn tell_unmapped(args: &Replay, trace: &Path, reading: &Reading) {
     }
 }
 
-fn refuse_twice(targets: &[PathBuf]) -> anyhow::Result<()> {
+/// Each target must be storage of its own. Asked before any is opened, which excludes even ourselves.
+fn refuse_twice(targets: &[PathBuf], host: &Host) -> anyhow::Result<()> {
     for (i, target) in targets.iter().enumerate() {
-        let same = |other: &&PathBuf| *other == target || is_same(other, target);
-        if let Some(other) = targets[..i].iter().find(same) {
-            return Err(usage(&format!(
-                "{} and {} are the same target",
-                other.display(),
-                target.display()
-            )));
+        let number = device_number(target);
+        for other in &targets[..i] {
+            let (one, another) = (other.display(), target.display());
+            if other == target || is_same(other, target) {
+                return Err(usage(&format!("{one} and {another} are the same target")));
+            }
+            if let (Some(a), Some(b)) = (device_number(other), number)
+                && host.overlap(a, b)
+            {
+                return Err(usage(&format!(
+                    "{one} and {another} overlap: they have sectors of one disk in common, and a replay needs \
+                     targets of its own; choose partitions that do not overlap, or the disk alone"
+                )));
+            }
         }
     }
     Ok(())
