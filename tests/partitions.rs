@@ -5,7 +5,7 @@ mod scratch;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use scratch::{Loop, Scratch, err, out};
@@ -157,4 +157,48 @@ fn targets_that_overlap_are_refused_before_they_are_opened() {
         assert_refused(&replay(targets), &overlap);
     }
     assert_done(&replay([&first, &second]));
+}
+
+#[test]
+fn a_setting_that_another_replay_on_the_disk_resets_is_missed() {
+    let scratch = Scratch::new();
+    let Some(disk) = disk(&scratch) else {
+        return;
+    };
+    let reads = |name: &str, n: u64| {
+        let row = |i: u64| format!("{:.3} ; {} ; 8 ; R\n", i as f64 / 20.0, i * 8);
+        scratch.file(name, (0..n).map(row).collect::<String>())
+    };
+    let setting = format!("/sys/block/{}/queue/nomerges", disk.name());
+    let value = || fs::read_to_string(&setting).unwrap().trim().to_owned();
+    fs::write(&setting, "0").unwrap();
+    let start = |load: &Path, number: u32| -> Child {
+        replay(load, &[&disk.partition(number)], &["--merges", "forbid"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let first = start(&reads("short.load", 30), 1);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while value() != "2" {
+        assert!(Instant::now() < deadline, "nomerges is not set");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let second = start(&reads("long.load", 80), 2);
+    let first = first.wait_with_output().unwrap();
+    let second = second.wait_with_output().unwrap();
+    fs::write(&setting, "0").unwrap();
+    assert_done(&first);
+    assert_eq!(second.status.code(), Some(3), "{}", err(&second));
+    let text = out(&second);
+    assert!(
+        text.contains("was '2' for a part of the replay only, and is '0' now"),
+        "{text}"
+    );
+    assert!(
+        !out(&first).contains("a part of the replay"),
+        "{}",
+        out(&first)
+    );
 }

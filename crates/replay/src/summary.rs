@@ -95,6 +95,8 @@ pub struct Summary {
     pub is_unverified: bool,
     /// Whether the log of tables could not be written in full.
     pub tables_lost: bool,
+    /// Whether another process changed a setting of a queue that was to hold during the replay.
+    pub setting_lost: bool,
     /// The share of requests that may be dropped.
     pub max_dropped: f64,
 }
@@ -173,6 +175,7 @@ impl Summary {
             || self.early == Some(EndedEarly::Runtime)
             || self.missed > 0 && self.early != Some(EndedEarly::Interrupted)
             || self.tables_lost
+            || self.setting_lost
             || self.has_dropped_too_many()
             || matches!(self.verdict, Verdict::ReplayerLimited { .. })
     }

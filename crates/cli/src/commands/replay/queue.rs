@@ -22,9 +22,40 @@ struct Changed {
     kept: Option<Kept>,
 }
 
+/// A setting that is to hold during the replay, whoever has made it.
+struct Wanted {
+    attribute: &'static str,
+    path: PathBuf,
+    value: String,
+    /// The target.
+    shown: String,
+}
+
+impl Wanted {
+    /// What to say if it holds no longer; which requests ran without it is unknown.
+    fn lost(&self) -> Option<String> {
+        let now = fs::read_to_string(&self.path);
+        let now = now.map_or_else(|e| e.to_string(), |text| active(text.trim()));
+        (now != self.value).then(|| {
+            format!(
+                "{} of {} was '{}' for a part of the replay only, and is '{now}' now: another process changed it, such \
+                 as a replay on the same disk that ended{}",
+                self.attribute,
+                self.shown,
+                self.value,
+                match self.attribute {
+                    "nomerges" => "; since then the kernel could merge requests",
+                    _ => "",
+                }
+            )
+        })
+    }
+}
+
 /// What was changed, and how it was before.
 pub(super) struct Settings {
     before: Vec<Changed>,
+    wanted: Vec<Wanted>,
     originals: Originals,
     counters: Vec<(u64, QueueCounters)>,
     /// Whether iosonar reads what was written again, with requests that are none of the load's.
@@ -42,6 +73,7 @@ impl Settings {
     ) -> anyhow::Result<Self> {
         let mut settings = Self {
             before: Vec::new(),
+            wanted: Vec::new(),
             originals: Originals::of_system(),
             counters: Vec::new(),
             reads_again: plan.options.verification.level >= Verify::Final,
@@ -86,7 +118,7 @@ impl Settings {
         &mut self,
         target: &Target,
         device: u64,
-        attribute: &str,
+        attribute: &'static str,
         value: &str,
     ) -> anyhow::Result<()> {
         let shown = target.path().display();
@@ -97,6 +129,14 @@ impl Settings {
         let before =
             fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let active = active(before.trim());
+        if self.wanted.iter().all(|wanted| wanted.path != path) {
+            self.wanted.push(Wanted {
+                attribute,
+                path: path.clone(),
+                value: value.to_owned(),
+                shown: shown.to_string(),
+            });
+        }
         if active == value {
             return Ok(());
         }
@@ -125,8 +165,12 @@ impl Settings {
         Ok(())
     }
 
-    /// Says whether the kernel merged or split requests, as far as its counters tell.
+    /// Reports what does not hold any more, and whether the kernel merged or split requests, as far as its counters show.
     pub(super) fn tell(&self, summary: &mut Summary) {
+        let lost = self.wanted.iter().filter_map(Wanted::lost);
+        let notes = summary.notes.len();
+        summary.notes.extend(lost);
+        summary.setting_lost |= summary.notes.len() > notes;
         for (device, before) in &self.counters {
             let Some(after) = self.host.queue_counters(*device) else {
                 continue;

@@ -301,6 +301,9 @@ pub(super) fn why_not_done(summary: &Summary) -> String {
     if summary.faults() > 0 {
         reasons.push(format!("{} sectors are wrong", grouped(summary.faults())));
     }
+    if summary.setting_lost {
+        reasons.push("a setting of the queue was changed during the replay".to_owned());
+    }
     reasons.push(format!("verdict: {}", summary.verdict));
     reasons.join("; ")
 }
