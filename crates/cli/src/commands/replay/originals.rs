@@ -35,6 +35,8 @@ pub(super) enum Left {
     OfAnother { value: String, before: String },
     /// Its change could not be undone.
     Stuck { before: String, why: String },
+    /// The file that should hold the original does not: it stays for the user to look at.
+    Damaged { file: PathBuf, value: String },
 }
 
 /// What a file holds.
@@ -102,7 +104,7 @@ impl Originals {
 
     /// Restores the setting at `path` if a replay that is gone has left it changed.
     pub(super) fn restore(&self, path: &Path) -> Option<Left> {
-        let mut kept = self.kept(path);
+        let (mut kept, damaged) = self.kept(path);
         let is_running = |content: &Content| {
             content.boot == boot() && began(content.process) == Some(content.began)
         };
@@ -139,25 +141,32 @@ impl Originals {
         }
         // The setting has been changed since, or the machine restarted.
         kept.into_iter().for_each(|(file, _)| file.remove());
-        left
+        match (left, damaged) {
+            (None, Some(file)) => Some(Left::Damaged { file, value }),
+            (left, damaged) => {
+                // What it would say is known from another.
+                damaged.map(Kept).into_iter().for_each(Kept::remove);
+                left
+            }
+        }
     }
 
-    /// The files on the setting at `path` in all folders. One without content is removed: its process was killed while it
-    /// wrote it, before the change.
-    fn kept(&self, path: &Path) -> Vec<(Kept, Content)> {
+    /// The files on the setting at `path` in all folders, and one that cannot be read.
+    fn kept(&self, path: &Path) -> (Vec<(Kept, Content)>, Option<PathBuf>) {
+        let (mut kept, mut damaged) = (Vec::new(), None);
         let files = self.0.iter().map(|folder| folder.join(name_of(path)));
-        files
-            .filter(|file| is_ours(file))
-            .filter_map(|file| {
-                let text = fs::read_to_string(&file).ok()?;
-                let kept = Kept(file);
-                let Some(content) = Content::of(&text) else {
-                    kept.remove();
-                    return None;
-                };
-                Some((kept, content))
-            })
-            .collect()
+        for file in files.filter(|file| is_trusted(file)) {
+            let content = match fs::read(&file) {
+                // Its replay has ended meanwhile.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+                read => read.unwrap_or_default(),
+            };
+            match Content::of(&String::from_utf8_lossy(&content)) {
+                Some(content) => kept.push((Kept(file), content)),
+                None => damaged = Some(file),
+            }
+        }
+        (kept, damaged)
     }
 }
 
@@ -226,10 +235,10 @@ fn began(process: u32) -> Option<u64> {
     fields.get(19)?.parse().ok().filter(|_| !is_gone)
 }
 
-/// Whether it is a regular file of this user: the folder for temporary files is open to everybody.
-fn is_ours(file: &Path) -> bool {
-    let me = fs::metadata("/proc/self").map(|m| m.uid());
-    fs::symlink_metadata(file).is_ok_and(|m| m.is_file() && me.is_ok_and(|user| user == m.uid()))
+/// Whether it is a regular file of this user, or of root: the folder for temporary files is open to all users.
+fn is_trusted(file: &Path) -> bool {
+    let me = fs::metadata("/proc/self").map_or(0, |m| m.uid());
+    fs::symlink_metadata(file).is_ok_and(|m| m.is_file() && [0, me].contains(&m.uid()))
 }
 
 #[cfg(test)]
@@ -298,6 +307,22 @@ mod tests {
         let left = originals.restore(&setting);
         assert!(matches!(left, Some(Left::OfAnother { .. })), "{left:?}");
         assert_eq!((value(&setting).as_str(), is_kept(&folder)), ("2", false));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_understood_is_kept_and_reported() {
+        for content in [&b""[..], b"before=0\nset=", b"\xff\xfe"] {
+            let (folder, setting, originals) = left_by(|_| ());
+            let file = folder.path().join("run/nomerges-zram7");
+            fs::write(&file, content).unwrap();
+            let damaged = Left::Damaged {
+                file: file.clone(),
+                value: "2".to_owned(),
+            };
+            assert_eq!(originals.restore(&setting), Some(damaged));
+            assert_eq!(value(&setting), "2");
+            assert_eq!(fs::read(&file).unwrap(), content);
+        }
     }
 
     #[test]

@@ -219,7 +219,14 @@ fn describe(left: &Left, attribute: &str, target: &Target, path: &Path) -> Strin
             path.display()
         ),
         Left::Stuck { before, why } => format!(
-            "{attribute} of {shown} cannot be restored to '{before}', as before an earlier replay that was killed: {why}"
+            "{attribute} of {shown} cannot be restored to '{before}', as before an earlier replay that was killed: {why}. \
+             To restore it, as root: echo {before} > {}",
+            path.display()
+        ),
+        Left::Damaged { file, value } => format!(
+            "{attribute} of {shown} is '{value}', perhaps because an earlier replay was killed: {}, which should hold \
+             what it was before, is empty, damaged or unreadable. Set it as it should be, then remove that file",
+            file.display()
         ),
     }
 }
