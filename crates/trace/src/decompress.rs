@@ -2,6 +2,8 @@
 
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
 use crossbeam_channel::{Receiver, bounded};
@@ -15,31 +17,59 @@ const CHUNKS_AHEAD: usize = 4;
 /// where the damage lies.
 pub(crate) fn read_error(path: &Path, error: io::Error) -> TraceError {
     let path = path.to_owned();
-    match error.downcast::<DamagedStream>() {
-        Ok(damaged) => TraceError::Compression {
+    let io_error = |source| TraceError::Io {
+        path: path.clone(),
+        action: "read",
+        source,
+    };
+    let BrokenStream {
+        method,
+        compressed,
+        decompressed,
+        source,
+    } = match error.downcast() {
+        Ok(broken) => broken,
+        Err(source) => return io_error(source),
+    };
+    // The file could not be read: the stream in it may be sound.
+    if source.raw_os_error().is_some() {
+        return io_error(source);
+    }
+    if is_end(&source) {
+        return TraceError::CutOffStream {
             path,
-            method: damaged.method,
-            decompressed: damaged.decompressed,
-            source: damaged.source,
-        },
-        Err(source) => TraceError::Io {
-            path,
-            action: "read",
-            source,
-        },
+            method,
+            decompressed,
+        };
+    }
+    TraceError::DamagedStream {
+        path,
+        method,
+        compressed,
+        source,
     }
 }
 
-/// What is wrong with a compressed stream, and where, if that is why a read failed.
-pub(crate) fn damage_in_stream(error: &io::Error) -> Option<String> {
-    let DamagedStream {
+/// Where a compressed stream is cut off, if that is why a read failed. Of one that is damaged, what came out before
+/// may be wrong as well: checksums stand behind what they cover.
+pub(crate) fn end_of_stream(error: &io::Error) -> Option<String> {
+    let BrokenStream {
         method,
         decompressed,
         source,
+        ..
     } = error.get_ref()?.downcast_ref()?;
-    Some(format!(
-        "the {method} data are damaged or cut off after {decompressed} decompressed bytes: {source}"
-    ))
+    is_end(source).then(|| {
+        format!(
+            "the {method} data are cut off after {decompressed} decompressed bytes; those behind the last \
+             checksum could not be verified"
+        )
+    })
+}
+
+/// Whether a decompressor found all well, but wanted more.
+fn is_end(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::UnexpectedEof
 }
 
 /// Reads up to `most` bytes ahead, and gives them again in front of the rest.
@@ -56,38 +86,61 @@ pub(crate) fn peek(
 /// The plain bytes behind `raw`, whose first bytes tell whether and how it is compressed.
 pub(crate) fn decompressed(raw: Box<dyn Read + Send>) -> io::Result<(bool, Box<dyn Read + Send>)> {
     let (magic, raw) = peek(raw, 6)?;
+    let taken = Arc::new(AtomicU64::new(0));
+    let raw = Taken {
+        inner: raw,
+        taken: Arc::clone(&taken),
+    };
     let unpacking: OnAThread = match magic.as_slice() {
-        [0x1f, 0x8b, ..] => OnAThread::new("gzip", || Ok(flate2::read::MultiGzDecoder::new(raw)))?,
+        [0x1f, 0x8b, ..] => {
+            OnAThread::new("gzip", taken, || Ok(flate2::read::MultiGzDecoder::new(raw)))?
+        }
         // A frame, or a skippable frame in front of one.
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-            OnAThread::new("zstd", || zstd::stream::read::Decoder::new(raw))?
+            OnAThread::new("zstd", taken, || zstd::stream::read::Decoder::new(raw))?
         }
-        [0xfd, b'7', b'z', b'X', b'Z', 0] => OnAThread::new("xz", || {
+        [0xfd, b'7', b'z', b'X', b'Z', 0] => OnAThread::new("xz", taken, || {
             Ok(liblzma::read::XzDecoder::new_multi_decoder(raw))
         })?,
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => {
-            OnAThread::new("bzip2", || Ok(bzip2::read::MultiBzDecoder::new(raw)))?
+            OnAThread::new("bzip2", taken, || Ok(bzip2::read::MultiBzDecoder::new(raw)))?
         }
-        _ => return Ok((false, raw)),
+        _ => return Ok((false, raw.inner)),
     };
     Ok((true, Box::new(unpacking)))
 }
 
-/// Damage inside a compressed stream, carried through `io::Error` by the formats' readers.
+/// Counts what a decompressor has taken.
+struct Taken<R> {
+    inner: R,
+    taken: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Taken<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.taken.fetch_add(n as u64, Relaxed);
+        Ok(n)
+    }
+}
+
+/// A compressed stream that is damaged or cut off, carried through `io::Error` by the formats' readers.
 #[derive(Debug)]
-struct DamagedStream {
+struct BrokenStream {
     method: &'static str,
+    /// How much the decompressor had taken: the damage is before.
+    compressed: u64,
     decompressed: u64,
     source: io::Error,
 }
 
-impl std::fmt::Display for DamagedStream {
+impl std::fmt::Display for BrokenStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.source.fmt(f)
     }
 }
 
-impl std::error::Error for DamagedStream {}
+impl std::error::Error for BrokenStream {}
 
 /// A decompressor that runs on a thread of its own, some chunks ahead of its reader.
 struct OnAThread {
@@ -99,22 +152,24 @@ struct OnAThread {
 impl OnAThread {
     fn new<D: Read>(
         method: &'static str,
+        taken: Arc<AtomicU64>,
         decoder: impl FnOnce() -> io::Result<D> + Send + 'static,
     ) -> io::Result<Self> {
         let (sender, chunks) = bounded(CHUNKS_AHEAD);
         thread::Builder::new().spawn(move || {
             let mut decompressed = 0;
-            let damaged = |source, decompressed| {
-                let damage = DamagedStream {
+            let broken = |source, decompressed| {
+                let broken = BrokenStream {
                     method,
+                    compressed: taken.load(Relaxed),
                     decompressed,
                     source,
                 };
-                io::Error::other(damage)
+                io::Error::other(broken)
             };
             let mut decoder = match decoder() {
                 Ok(decoder) => decoder,
-                Err(e) => return drop(sender.send(Err(damaged(e, 0)))),
+                Err(e) => return drop(sender.send(Err(broken(e, 0)))),
             };
             loop {
                 let mut chunk = Vec::with_capacity(CHUNK);
@@ -127,7 +182,7 @@ impl OnAThread {
                 match outcome {
                     Ok(0) => return,
                     Ok(_) => {}
-                    Err(e) => return drop(sender.send(Err(damaged(e, decompressed)))),
+                    Err(e) => return drop(sender.send(Err(broken(e, decompressed)))),
                 }
             }
         })?;

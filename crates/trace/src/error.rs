@@ -75,16 +75,28 @@ pub enum TraceError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// The compressed stream is broken.
-    #[error("{}: the {method} data are damaged or cut off after {decompressed} decompressed bytes: {source}. \
-             Fetch the file again, or read what stands before the damage with --lenient", path.display())]
-    Compression {
+    /// The compressed stream stops before its end.
+    #[error("{}: the {method} data are cut off after {decompressed} decompressed bytes. Fetch the file again, or read \
+             what is there with --lenient", path.display())]
+    CutOffStream {
         /// The file.
         path: PathBuf,
-        /// `gzip` or `zstd`.
+        /// `gzip`, `zstd`, `bzip2` or `xz`.
         method: &'static str,
-        /// How many bytes came out before the damage.
+        /// How many bytes came out before.
         decompressed: u64,
+    },
+    /// The compressed stream is not what was written.
+    #[error("{}: the {method} data are damaged within the first {compressed} bytes of the file: {source}. What was \
+             decompressed so far may be wrong, so --lenient does not read it either: fetch the file again",
+            path.display())]
+    DamagedStream {
+        /// The file.
+        path: PathBuf,
+        /// `gzip`, `zstd`, `bzip2` or `xz`.
+        method: &'static str,
+        /// How many bytes of the file had been taken when the damage was found.
+        compressed: u64,
         /// What the decompressor said.
         source: std::io::Error,
     },

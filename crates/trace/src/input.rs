@@ -10,7 +10,7 @@ use crate::decompress::{decompressed, peek, read_error};
 use crate::devices::OnlyDevices;
 use crate::formats::kernel::{open_set, set_of};
 use crate::formats::{by_format_name, format_of};
-use crate::salvage::{Salvaged, UpToDamage, check_complete};
+use crate::salvage::{Salvaged, UpToCut, check_complete};
 use crate::submitted::OnlySubmitted;
 use crate::transform::{Change, Merged, OnBackstep, Pasted, Spill, apply_all, extent_of};
 use crate::{CutOff, ReadOptions, ReadProgress, SortedByStart, Source, TraceError, TraceReader};
@@ -180,7 +180,7 @@ fn unpacked(
     check_complete(path, options.lenient, &cut)?;
     let (packed, mut plain) = decompressed(raw).map_err(|e| read_error(path, e))?;
     if packed && options.lenient {
-        plain = Box::new(UpToDamage {
+        plain = Box::new(UpToCut {
             input: plain,
             path: path.to_owned(),
             cut: cut.clone(),

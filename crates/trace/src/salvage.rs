@@ -1,4 +1,5 @@
-//! Reading what is left of a trace: a file that was cut off, or whose compressed stream is damaged.
+//! Reading what is left of a trace: a file that was cut off, compressed or not. A compressed stream that is damaged
+//! stays an error: what came out of it before the damage was found may be wrong, and would look like records.
 //!
 //! A replay that is killed leaves its records in a `.part` file, which may even be complete; a copy that ran out of room, or a loss of power, leaves
 //! files that end anywhere. With [`lenient`](crate::ReadOptions::lenient), everything before that place is read, and a
@@ -14,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 
 use iosonar_units::Nanos;
 
-use crate::decompress::damage_in_stream;
+use crate::decompress::end_of_stream;
 use crate::error::Place;
 use crate::{Batch, Metadata, Remark, TraceError, TraceReader, whole_file};
 
@@ -65,21 +66,20 @@ pub(crate) fn check_complete(path: &Path, lenient: bool, cut: &CutOff) -> Result
     })
 }
 
-/// Bytes that end where the compressed stream is damaged or cut off.
-pub(crate) struct UpToDamage {
+/// Bytes that end where the compressed stream is cut off.
+pub(crate) struct UpToCut {
     pub(crate) input: Box<dyn Read + Send>,
     pub(crate) path: PathBuf,
     pub(crate) cut: CutOff,
 }
 
-impl Read for UpToDamage {
+impl Read for UpToCut {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let outcome = self.input.read(buffer);
-        let Some(damage) = outcome.as_ref().err().and_then(damage_in_stream) else {
+        let Some(end) = outcome.as_ref().err().and_then(end_of_stream) else {
             return outcome;
         };
-        self.cut
-            .note(|| format!("{}: {damage}", self.path.display()));
+        self.cut.note(|| format!("{}: {end}", self.path.display()));
         Ok(0)
     }
 }

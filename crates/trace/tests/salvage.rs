@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use common::{Row, all_of};
@@ -190,7 +191,7 @@ fn a_file_that_is_cut_off_anywhere_gives_the_rows_before_and_no_others() {
 }
 
 #[test]
-fn a_damaged_stream_is_refused_with_the_way_out_and_read_up_to_the_damage() {
+fn a_stream_that_is_cut_off_is_refused_with_the_way_out_and_read_up_to_there() {
     let rows = rows(50_000);
     for form in ["load.gz", "load.zst", "ios.gz"] {
         let folder = tempfile::tempdir().unwrap();
@@ -213,5 +214,75 @@ fn a_damaged_stream_is_refused_with_the_way_out_and_read_up_to_the_damage() {
             remarks.contains("cut off after") && !remarks.contains("Fetch"),
             "{remarks}"
         );
+    }
+}
+
+/// A load, compressed in each way that can be read.
+fn compressed_loads(n: u64) -> Vec<(&'static str, Vec<u8>)> {
+    let folder = tempfile::tempdir().unwrap();
+    let written = |form: &str| {
+        let name = folder.path().join(format!("x.{form}"));
+        let mut writer = output::create(&name, &Metadata::default()).unwrap();
+        for piece in rows(n).chunks(Batch::ROWS) {
+            writer.write(&batch(piece)).unwrap();
+        }
+        writer.finish().unwrap();
+        fs::read(&name).unwrap()
+    };
+    let plain = written("load");
+    let mut bz2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
+    bz2.write_all(&plain).unwrap();
+    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 6);
+    xz.write_all(&plain).unwrap();
+    vec![
+        ("load.gz", written("load.gz")),
+        ("load.zst", written("load.zst")),
+        ("load.bz2", bz2.finish().unwrap()),
+        ("load.xz", xz.finish().unwrap()),
+        ("ios.gz", written("ios.gz")),
+    ]
+}
+
+#[test]
+fn a_compressed_stream_with_a_flipped_bit_gives_no_records_that_were_not_written() {
+    let wanted = records(&rows(3_000));
+    for (form, whole) in compressed_loads(3_000) {
+        let folder = tempfile::tempdir().unwrap();
+        let name = folder.path().join(format!("x.{form}"));
+        for i in 0..40 {
+            // Behind the magic number and the header.
+            let at = 20 + (i * 7_919_113) % (whole.len() - 20);
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << (i % 8);
+            fs::write(&name, &bytes).unwrap();
+            match salvaged(&name) {
+                Ok((read, remarks)) => {
+                    assert!(wanted.starts_with(&read), "{form}, byte {at}: {remarks}");
+                    assert_ne!(remarks, "", "{form}, byte {at}");
+                }
+                Err(e) => {
+                    let says = "data are damaged within the first";
+                    assert!(e.to_string().contains(says), "{form}, byte {at}: {e}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_with_a_wrong_checksum_at_its_end_is_refused_with_its_length() {
+    for (form, mut bytes) in compressed_loads(3_000) {
+        if !form.ends_with("gz") {
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let name = folder.path().join(format!("x.{form}"));
+        let length = bytes.len();
+        bytes[length - 8] ^= 1;
+        fs::write(&name, &bytes).unwrap();
+        for message in [refusal(&name), salvaged(&name).unwrap_err().to_string()] {
+            let says = format!("the gzip data are damaged within the first {length} bytes");
+            assert!(message.contains(&says), "{form}: {message}");
+        }
     }
 }

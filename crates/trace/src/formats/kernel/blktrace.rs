@@ -300,6 +300,8 @@ impl FileEvents {
                 Ok(Next::Event(event)) => return Ok(Some(event)),
                 Ok(Next::Other) => {}
                 Ok(Next::End) => return Ok(None),
+                // Without checksums, what is in a damaged stream may be wrong from anywhere on.
+                Err(error @ TraceError::DamagedStream { .. }) => return Err(error),
                 Err(error) if lenient => {
                     skipped(metadata, &error);
                     if !matches!(error, TraceError::Damaged { .. }) {
