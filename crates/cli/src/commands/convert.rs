@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
         let mut reader = input::open_several(&args.inputs, combine, reading)?;
         match args.split {
             Some(by) => split(&mut *reader, by, args, &options),
-            None => one(&mut *reader, args, &options),
+            None => one(&mut *reader, args, reading, &options),
         }
     })?;
     remarks::print(&done.metadata, args.quiet);
@@ -102,6 +102,7 @@ struct Done {
 fn one(
     reader: &mut dyn TraceReader,
     args: &Convert,
+    reading: &Reading,
     options: &WriteOptions,
 ) -> anyhow::Result<Done> {
     let mut writer = output::create_with(&args.out, reader.metadata(), options)?;
@@ -113,6 +114,9 @@ fn one(
         records += batch.len() as u64;
     }
     writer.update(reader.metadata());
+    if records == 0 && reading.options.lenient {
+        refuse_nothing_salvaged(reader.metadata())?;
+    }
     let left_out = writer.left_out();
     writer.finish()?;
     Ok(Done {
@@ -121,6 +125,18 @@ fn one(
         outputs: vec![args.out.display().to_string()],
         metadata: reader.metadata().clone(),
     })
+}
+
+/// An empty trace in place of a damaged one would look like a complete copy of it.
+fn refuse_nothing_salvaged(metadata: &Metadata) -> anyhow::Result<()> {
+    if metadata.remarks.is_empty() {
+        return Ok(());
+    }
+    let remarks: Vec<String> = metadata.remarks.iter().map(remarks::of).collect();
+    Err(anyhow::anyhow!(
+        "there is no request in what could be read, so no output was written: {}",
+        remarks.join("; ")
+    ))
 }
 
 /// No more outputs are open at once than files may be.
