@@ -43,6 +43,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
     if let Err(error) = stdout::refuse_if_closed() {
         return exit::code(Err(error.into()));
     }
+    if let Err(error) = signals::fail_beyond_file_size_limit() {
+        return exit::code(Err(error));
+    }
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => {

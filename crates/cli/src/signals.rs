@@ -38,6 +38,14 @@ impl PassedOn {
     }
 }
 
+/// Has a write beyond the limit on the size of files (`ulimit -f`) fail, as on a full disk, instead of ending the
+/// program. Programs that are started keep the default.
+pub(crate) fn fail_beyond_file_size_limit() -> anyhow::Result<()> {
+    signal_hook::flag::register(libc::SIGXFSZ, Arc::default())
+        .map(|_| ())
+        .context("cannot catch the signal SIGXFSZ")
+}
+
 /// Counts signals from now on. The first asks to stop, the second to give up what is in flight, the
 /// third ends the program.
 pub(crate) fn watch() -> anyhow::Result<()> {

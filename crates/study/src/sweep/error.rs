@@ -108,8 +108,8 @@ impl SweepError {
     }
 }
 
-/// Whether a disk is full, or a quota.
+/// Whether a disk is full, or a quota or the limit on the size of files is reached.
 pub fn is_full(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
-    matches!(error.kind(), StorageFull | QuotaExceeded)
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
