@@ -33,6 +33,8 @@ const CROWDED_LOOKS: u32 = 3;
 const CONTENDED_SHARE: f64 = 0.1;
 /// The share of a processor that a thread ahead of others may use where these want it...
 const MOST_USED_CONTENDED: f64 = 0.5;
+/// ...below which it is of no matter...
+const LITTLE_USED: f64 = 0.1;
 /// ...and that a real-time thread may use in any case.
 const MOST_USED_REAL_TIME: f64 = 0.9;
 /// How much of the share used is that of the last look.
@@ -117,8 +119,8 @@ impl Waiter {
         if self.has_rivals() {
             return Nanos::ZERO;
         }
-        // A busy processor need not be started to wake a thread on it.
-        let margin = match self.contention.is_there {
+        // A busy processor need not be started to wake a thread on it. One that is seldom used may be idle by then.
+        let margin = match self.contention.is_there && self.contention.used > LITTLE_USED {
             true => self.margin.least,
             false => margin,
         };
