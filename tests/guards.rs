@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use scratch::{Loop, Scratch, err, iosonar, out};
+use scratch::{Loop, Scratch, assert_refused, err, iosonar, out};
 
 const MIB: u64 = 1 << 20;
 /// Of `open(2)`.
@@ -53,17 +53,6 @@ fn write(scratch: &Scratch, target: &Path) -> Output {
 fn assert_done(output: &Output) {
     let done = matches!(output.status.code(), Some(0 | 3));
     assert!(done, "{}", err(output));
-}
-
-fn assert_refused(output: &Output, why: &str) {
-    assert_eq!(
-        output.status.code(),
-        Some(2),
-        "{}{}",
-        out(output),
-        err(output)
-    );
-    assert!(err(output).contains(why), "{}", err(output));
 }
 
 fn loop_over(file: &Path) -> Option<Loop> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use scratch::{Loop, Scratch, err, out};
+use scratch::{Loop, Scratch, assert_refused, err, out};
 
 const WRITES: &str = "0 ; 0 ; 8 ; W\n0.001 ; 8 ; 8 ; W\n";
 
@@ -83,12 +83,6 @@ fn replay(load: &Path, targets: &[&Path], options: &[&str]) -> Command {
         command.arg("--target").arg(target);
     }
     command
-}
-
-fn assert_refused(output: &Output, why: &str) {
-    let text = format!("{}{}", out(output), err(output));
-    assert_eq!(output.status.code(), Some(2), "{text}");
-    assert!(text.contains(why), "{text}");
 }
 
 fn assert_done(output: &Output) {

@@ -5,21 +5,10 @@ mod scratch;
 
 use std::process::Output;
 
-use scratch::{Loop, Scratch, err, iosonar, out};
+use scratch::{Loop, Scratch, assert_refused, iosonar};
 
 const WRITES: &str = "0 ; 0 ; 8 ; R\n0.001 ; 8 ; 8 ; W\n";
 const READS: &str = "0 ; 0 ; 8 ; R\n0.001 ; 8 ; 8 ; R\n";
-
-fn assert_refused(output: &Output, why: &str) {
-    assert_eq!(
-        output.status.code(),
-        Some(2),
-        "{}{}",
-        out(output),
-        err(output)
-    );
-    assert!(err(output).contains(why), "{}", err(output));
-}
 
 fn replay(scratch: &Scratch, load: &str, target: &std::path::Path, options: &[&str]) -> Output {
     let load = scratch.file("x.load", load);

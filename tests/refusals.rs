@@ -9,21 +9,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use scratch::{Loop, Scratch, err, iosonar, out};
+use scratch::{Loop, Scratch, assert_refused, err, iosonar, out};
 
 const WRITES: &str = "0 ; 0 ; 8 ; R\n0.001 ; 8 ; 8 ; W\n";
 const READS: &str = "0 ; 0 ; 8 ; R\n0.001 ; 8 ; 8 ; R\n";
-
-fn assert_refused(output: &Output, why: &str) {
-    assert_eq!(
-        output.status.code(),
-        Some(2),
-        "{}{}",
-        out(output),
-        err(output)
-    );
-    assert!(err(output).contains(why), "{}", err(output));
-}
 
 /// Runs the command as a user without privileges, from a copy that such a user can reach.
 fn unprivileged(arguments: &[&str]) -> Option<Output> {

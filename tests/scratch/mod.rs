@@ -125,3 +125,15 @@ impl Drop for Mounted {
         let _ = Command::new("umount").arg(&self.0).status();
     }
 }
+
+/// It refused (exit code 2), for this reason.
+pub fn assert_refused(output: &Output, why: &str) {
+    assert_eq!(
+        output.status.code(),
+        Some(2),
+        "{}{}",
+        out(output),
+        err(output)
+    );
+    assert!(err(output).contains(why), "{}", err(output));
+}
