@@ -50,7 +50,7 @@ pub(crate) fn of_all(threads: &[Vec<SelfCheckPoint>]) -> Vec<SelfCheckPoint> {
     let Some(longest) = threads.iter().max_by_key(|points| points.len()) else {
         return Vec::new();
     };
-    // Whoever ran for longer may have joined more of them.
+    // A thread that ran for longer may have joined more of them.
     let fewest = threads.iter().filter(|points| !points.is_empty());
     let steps = fewest.min_by_key(|points| points.len()).unwrap_or(longest);
     let mut all: Vec<SelfCheckPoint> = Vec::new();

@@ -1,6 +1,6 @@
 //! The session: each request in its time.
 //!
-//! Its thread goes round: hand over what is due, take what is done, and if there is neither, wait.
+//! Its thread goes round: submit what is due, take what is done, and if there is neither, wait.
 //! Requests that are due together are handed over together. Waiting is sleeping until shortly
 //! before the next deadline (a completion wakes it), then spinning.
 

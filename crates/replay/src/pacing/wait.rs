@@ -127,7 +127,7 @@ impl Waiter {
         if self.contention.uses_too_much {
             return margin.min(half);
         }
-        // Whoever spins on and on would never learn that it need not.
+        // A thread that never sleeps would never learn that it could.
         let must_learn = now.saturating_sub(self.learnt) >= LEARN_INTERVAL;
         if must_learn { margin.min(half) } else { margin }
     }

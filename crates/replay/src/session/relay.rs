@@ -1,7 +1,7 @@
 //! Several threads that take turns in one session.
 //!
 //! A thread without a priority that wakes up on a busy machine sometimes waits for milliseconds until a processor is
-//! its, however seldom it asks: whoever runs keeps it until the end of a slice, which ends with a tick of the clock.
+//! its, however seldom it asks: the one that runs keeps it until the end of its slice, which ends with a tick of the clock.
 //! It is unlikely that several threads have to wait at once. So, while others want the processors, some threads sleep:
 //! one until the next deadline, another until a little later, and so on. Whichever is given a processor does what is
 //! due by then. They do not wake up together, because they would preempt whose turn it is.

@@ -259,7 +259,7 @@ impl Tries<'_> {
 }
 
 /// How much of a load, from its beginning, holds a tenth more than the fewest requests of a try: repeated as often as
-/// is needed, if it has not so many.
+/// is needed, if it has fewer.
 fn shortest(load: &Load) -> anyhow::Result<Nanos> {
     let beginning = beginning(&load.reading.changes);
     let wanted = FEWEST_REQUESTS + FEWEST_REQUESTS / 10;

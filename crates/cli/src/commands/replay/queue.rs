@@ -22,7 +22,7 @@ struct Changed {
     kept: Option<Kept>,
 }
 
-/// A setting that is to hold during the replay, whoever has made it.
+/// A setting that is to hold during the replay, also if it was made before.
 struct Wanted {
     attribute: &'static str,
     path: PathBuf,
