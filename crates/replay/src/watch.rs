@@ -308,7 +308,8 @@ impl Watch {
     /// The verdict of a replay that ended `now`, with so many places in flight.
     pub(crate) fn verdict(&mut self, now: Nanos, places: usize) -> Verdict {
         self.unblock(now);
-        if self.completed == self.failed {
+        // A device that does not answer is to be judged.
+        if self.handed == self.failed {
             return Verdict::NotJudged;
         }
         let full_for_long = self.most_in_flight >= places
