@@ -13,7 +13,7 @@
 //! to, a target must besides
 //!
 //! - not be open for writing in another process, and take writes,
-//! - hold no data: a device neither signatures nor anything else ([`contents`] says where it is looked at), a
+//! - hold no data: a device neither signatures nor anything else (`contents` says where it is looked at), a
 //!   regular file nothing but zeros; unless the user names the very target as one to be destroyed.
 //!
 //! What the kernel knows is read from `/proc` and `/sys`; [`Host`] can be given other roots, so
