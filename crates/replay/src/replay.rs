@@ -575,7 +575,7 @@ fn verifier(
     Ok(Some(Verifier::new(verification, run, log, write_through)))
 }
 
-/// What there is to say about a target, but for its contents.
+/// The summary of a target without its contents.
 fn target_summary(target: &Target, verdict: Verdict, watch: &Watch, fed: Fed) -> TargetSummary {
     let [done, failed] = watch.done_and_failed();
     TargetSummary {

@@ -121,7 +121,7 @@ impl Records {
         self.send(Nanos::ZERO);
     }
 
-    /// Sends what there is to the collector, and that there is no more `until` then. If the collector is so far behind
+    /// Sends the records that wait to the collector, and that no others come `until` then. If the collector is so far behind
     /// that the queue is full, waits, and counts that: completions are seen late meanwhile.
     fn send(&mut self, until: Nanos) {
         let empty = self.empty.try_recv().unwrap_or_default();
@@ -426,10 +426,11 @@ impl Collector {
         let mut passed = Instant::now();
         let mut drain = |merge: &mut Merge, sink: &mut Sink<'_>| {
             let everything = merge.waiting() > MOST_HELD_BACK || passed.elapsed() >= PATIENCE;
+            let mut any = false;
             merge.drain(
                 everything,
                 |record| {
-                    passed = Instant::now();
+                    any = true;
                     merged.push(record);
                     if merged.len() == Batch::ROWS {
                         sink.take(&mut merged);
@@ -438,7 +439,7 @@ impl Collector {
                 reuse,
             );
             sink.take(&mut merged);
-            if !merge.is_waiting() {
+            if any || !merge.is_waiting() {
                 passed = Instant::now();
             }
         };

@@ -421,7 +421,7 @@ fn sleep_and_learn<E: Engine>(
 /// What all threads of a replay leave behind together.
 ///
 /// # Panics
-/// If there are none.
+/// Without threads.
 pub(crate) fn together(threads: Vec<Ended<'_>>) -> Ended<'_> {
     let several = threads.len() > 1;
     let mut threads = threads.into_iter();

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
         }
         if args.durable && out.as_os_str() == "-" {
             return Err(usage(
-                "--durable: syncs the file of the records, and standard output is none: name a file with -o",
+                "--durable syncs the file of records, and standard output is not a file: name one with -o",
             ));
         }
         if !args.self_check && !args.quiet && account.exists() {

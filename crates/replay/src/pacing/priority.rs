@@ -50,7 +50,7 @@ impl Priority {
 
 /// The shortest slice that the kernel grants.
 const SLICE: Nanos = Nanos::from_micros(100);
-/// The lowest of the real-time priorities is above everything that is none.
+/// The lowest real-time priority is above all other threads.
 const FIFO_PRIORITY: u32 = 1;
 const LEAST_NICE: i32 = -20;
 

@@ -31,11 +31,11 @@ const RIVAL_SHARE: f64 = 0.1;
 const CROWDED_LOOKS: u32 = 3;
 /// From this share of the time on, it is worth a remark.
 const CONTENDED_SHARE: f64 = 0.1;
-/// The share of a processor that a thread ahead of others may use where these want it...
+/// The share of a processor that a thread ahead of others may use where these want it.
 const MOST_USED_CONTENDED: f64 = 0.5;
-/// ...below which it is of no matter...
+/// The share that takes nothing from them that matters.
 const LITTLE_USED: f64 = 0.1;
-/// ...and that a real-time thread may use in any case.
+/// The share that a real-time thread may use in any case.
 const MOST_USED_REAL_TIME: f64 = 0.9;
 /// How much of the share used is that of the last look.
 const USED_WEIGHT: f64 = 0.2;

@@ -20,7 +20,7 @@ pub(super) struct Merge {
 struct Source {
     batches: VecDeque<Batch>,
     row: usize,
-    /// When the next row's request was complete; if there is none, a time that the next one's is not before.
+    /// When the next row's request was complete; without a row, the earliest time for the next one.
     at: Nanos,
     /// It had no others than these until then.
     until: Nanos,

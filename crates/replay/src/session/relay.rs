@@ -18,7 +18,7 @@ use crate::engine::Engine;
 use crate::error::Failure;
 use crate::pacing::{self, Interference, ThreadTimes, Waiter, prepare_thread};
 
-/// So much later than one thread the next one wakes up: several times as long as a round takes.
+/// The least time between two threads that wake up: several times as long as a round takes.
 const STAGGER: Nanos = Nanos::from_micros(50);
 
 /// What the helpers used.

@@ -58,7 +58,7 @@ pub(super) struct Settings {
     wanted: Vec<Wanted>,
     originals: Originals,
     counters: Vec<(u64, QueueCounters)>,
-    /// Whether iosonar reads what was written again, with requests that are none of the load's.
+    /// Whether iosonar reads what was written again, with requests of its own.
     reads_again: bool,
     host: Host,
 }
@@ -231,8 +231,7 @@ fn describe(left: &Left, attribute: &str, target: &Target, path: &Path) -> Strin
     }
 }
 
-/// What there is to say if the device did this many requests: nothing unless they are clearly more than were submitted,
-/// whatever became of those.
+/// A note if the device did clearly more requests than were submitted, whether or not those succeeded.
 fn surplus(done: u64, summary: &Summary) -> Option<String> {
     let failed = summary.errors + summary.short + summary.cancelled;
     let submitted = summary.completed + failed;
