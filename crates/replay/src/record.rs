@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use iosonar_trace::{
-    Batch, LiveEvent, LiveEvents, Metadata, StartEvent, TraceReader, TraceWriter, live_reader,
+    Batch, LiveBegin, LiveEvent, LiveEvents, Metadata, TraceReader, TraceWriter, live_reader,
 };
 use iosonar_units::{Bytes, Nanos};
 
@@ -58,6 +58,8 @@ pub struct Recorded {
     pub elapsed: Nanos,
     /// The share of one processor that recording took.
     pub processor_share: f64,
+    /// The devices with requests of which not one has a completion, each with the number of its requests.
+    pub without_completions: Vec<(PathBuf, u64)>,
     /// What else is to be told.
     pub remarks: Vec<String>,
 }
@@ -108,10 +110,14 @@ pub fn record(
     let mut instance = Instance::create(&filters, options.buffer)?;
     let wall = wall_clock();
     let (sender, events) = bounded::<Vec<LiveEvent>>(64);
-    let begins = if filters.iter().all(|f| f.request_based) {
-        StartEvent::Issue
-    } else {
-        StartEvent::Queue
+    let by_bios: Vec<_> = filters
+        .iter()
+        .filter(|f| !f.request_based)
+        .map(|f| f.number)
+        .collect();
+    let begins = move |device| match by_bios.contains(&device) {
+        true => LiveBegin::Queue,
+        false => LiveBegin::Issue,
     };
     let events = Events {
         batches: events,
@@ -136,7 +142,7 @@ pub fn record(
     let begin = monotonic();
     let cpu = process_time();
     let over = AtomicBool::new(false);
-    let (lost, written, requests, remarks) = std::thread::scope(|scope| {
+    let (lost, written, (requests, by_device), remarks) = std::thread::scope(|scope| {
         let (over, instance, filters) = (&over, &mut instance, &filters);
         let emptying = std::thread::Builder::new()
             .name("recorder".to_owned())
@@ -156,6 +162,7 @@ pub fn record(
             });
         drop_if_failed(&emptying, over);
         let (mut batch, mut requests) = (Batch::default(), 0);
+        let mut by_device = vec![Seen::default(); filters.len()];
         let mut outcome = Ok(());
         while outcome.is_ok() {
             match reader.next_batch(&mut batch) {
@@ -172,6 +179,7 @@ pub fn record(
                 }
             }
             requests += batch.len() as u64;
+            count(&batch, &mut by_device);
             progress.requests.store(requests, Relaxed);
             outcome = outcome.and_then(|()| writer.write(&batch));
         }
@@ -192,7 +200,7 @@ pub fn record(
         (
             lost,
             outcome.and_then(|()| writer.finish()),
-            requests,
+            (requests, by_device),
             remarks,
         )
     });
@@ -209,6 +217,12 @@ pub fn record(
         lost,
         elapsed,
         processor_share: (process_time() - cpu).as_secs_f64() / elapsed.as_secs_f64().max(1e-9),
+        without_completions: filters
+            .iter()
+            .zip(by_device)
+            .filter(|(_, seen)| seen.is_without_completions())
+            .map(|(filter, seen)| (filter.path.clone(), seen.requests))
+            .collect(),
         remarks: remarks
             .iter()
             .map(|r| format!("{} {} (first: {})", r.count, r.what, r.example))
@@ -279,6 +293,30 @@ fn place(batch: &mut Batch, filters: &[Filter], metadata: &Metadata) {
             request.device = if filters.len() > 1 { i as u16 } else { 0 };
             request.sector = iosonar_units::Sector::new(sector.saturating_sub(filter.first_sector));
             batch.set(row, &record);
+        }
+    }
+}
+
+/// What was recorded of a device.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    requests: u64,
+    completed: u64,
+}
+
+impl Seen {
+    fn is_without_completions(self) -> bool {
+        self.requests > 0 && self.completed == 0
+    }
+}
+
+/// Counts requests that were placed, by device.
+fn count(batch: &Batch, by_device: &mut [Seen]) {
+    for row in 0..batch.len() {
+        let record = batch.record(row);
+        if let Some(seen) = by_device.get_mut(usize::from(record.request.device)) {
+            seen.requests += 1;
+            seen.completed += u64::from(record.outcome.latency.is_some());
         }
     }
 }
@@ -375,5 +413,28 @@ fn empty(
             return Ok(lost + instance.overruns());
         }
         std::thread::sleep(ROUND);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_trace::{Outcome, Record, Request};
+
+    #[test]
+    fn a_device_with_requests_and_no_completion_is_noticed() {
+        let mut batch = Batch::default();
+        let done = Outcome::done(Nanos::ZERO, Nanos::from_micros(80));
+        for (device, outcome) in [(0, done), (1, Outcome::default()), (0, Outcome::default())] {
+            let request = Request {
+                device,
+                ..Request::default()
+            };
+            batch.push(&Record { request, outcome });
+        }
+        let mut by_device = [Seen::default(); 3];
+        count(&batch, &mut by_device);
+        let noticed = by_device.map(Seen::is_without_completions);
+        assert_eq!(noticed, [false, true, false], "the third had no requests");
     }
 }

@@ -51,7 +51,7 @@ pub use format::{
     Format, ReadOptions, ReadProgress, Sink, Source, StartEvent, TraceReader, TraceWriter,
     WriteOptions,
 };
-pub use formats::kernel::{LiveAction, LiveEvent, LiveEvents, live_reader};
+pub use formats::kernel::{LiveAction, LiveBegin, LiveEvent, LiveEvents, live_reader};
 pub use input::Reading;
 pub use metadata::{Metadata, Remark};
 pub use record::{Flags, Op, Outcome, Record, Request, Status};

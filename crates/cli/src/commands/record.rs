@@ -74,6 +74,11 @@ pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
         let mut json = Output::new("record");
         json.set("out", json!(args.out.display().to_string()));
         json.set("remarks", json!(recorded.remarks));
+        let without = recorded.without_completions.iter();
+        let without: Vec<_> = without
+            .map(|(device, _)| device.display().to_string())
+            .collect();
+        json.set("without_completions", json!(without));
         let none = json!({});
         json.figure("requests", &none, "1", recorded.requests as f64);
         json.figure("events", &none, "1", recorded.events as f64);
@@ -96,10 +101,20 @@ pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
             recorded.remarks.iter().for_each(|remark| note(remark));
         }
     }
+    for (device, requests) in &recorded.without_completions {
+        note(&format!(
+            "warning: {}: {} requests were recorded and not one completion, so they have no latencies: the device hangs, \
+             the recording was too short, or its driver has no trace point for completions",
+            device.display(),
+            grouped(*requests)
+        ));
+    }
     // Ctrl-C is how a recording without a limit is meant to end.
-    Ok(if recorded.lost > 0 {
-        Ending::Flagged
-    } else {
-        Ending::Done
-    })
+    Ok(
+        if recorded.lost > 0 || !recorded.without_completions.is_empty() {
+            Ending::Flagged
+        } else {
+            Ending::Done
+        },
+    )
 }

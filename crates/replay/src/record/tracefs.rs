@@ -143,11 +143,10 @@ impl Instance {
         // A completion must not be enabled before what it completes could have been seen, so all
         // begin together: the tracer is switched on last.
         self.write("tracing_on", "0")?;
-        let by_requests = filters.iter().all(|f| f.request_based);
         for (name, action, of_requests) in events {
             let wanted: Vec<String> = filters
                 .iter()
-                .filter(|_| by_requests == of_requests)
+                .filter(|f| f.request_based == of_requests)
                 .map(|f| format!("dev == {}", f.number.0 << 20 | f.number.1))
                 .collect();
             if wanted.is_empty() {

@@ -15,5 +15,5 @@ mod tracepoints;
 
 pub(crate) use blkparse::Blkparse;
 pub(crate) use blktrace::{Blktrace, open_set, set_of};
-pub use live::{LiveAction, LiveEvent, LiveEvents, live_reader};
+pub use live::{LiveAction, LiveBegin, LiveEvent, LiveEvents, live_reader};
 pub(crate) use tracepoints::Tracepoints;

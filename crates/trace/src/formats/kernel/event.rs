@@ -38,6 +38,12 @@ pub(super) struct Event {
 pub(super) trait Events: Send {
     fn next_event(&mut self) -> Result<Option<Event>, TraceError>;
 
+    /// What begins the requests of a device, where that is known and differs from device to device.
+    fn begins(&self, device: (u32, u32)) -> Option<Action> {
+        let _ = device;
+        None
+    }
+
     /// Whether the next event has not happened yet.
     fn would_wait(&self) -> bool {
         false

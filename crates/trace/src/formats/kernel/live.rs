@@ -45,14 +45,26 @@ pub trait LiveEvents: Send {
     fn would_wait(&self) -> bool;
 }
 
-struct Live<I> {
+struct Live<I, B> {
     events: I,
+    begins: B,
     seen: u64,
     metadata: Metadata,
     clock: (u64, u64),
 }
 
-impl<I: LiveEvents> Events for Live<I> {
+impl<I, B> Events for Live<I, B>
+where
+    I: LiveEvents,
+    B: Fn((u32, u32)) -> LiveBegin + Send,
+{
+    fn begins(&self, device: (u32, u32)) -> Option<Action> {
+        Some(match (self.begins)(device) {
+            LiveBegin::Queue => Action::Queue,
+            LiveBegin::Issue => Action::Issue,
+        })
+    }
+
     fn would_wait(&self) -> bool {
         self.events.would_wait()
     }
@@ -94,22 +106,37 @@ impl<I: LiveEvents> Events for Live<I> {
     }
 }
 
-/// Requests out of events that come in the order of their times. A request begins with a queue event
-/// where `begins` is [`StartEvent::Queue`], else with its issue. `clock` is a time of the events' clock, and
-/// the nanoseconds since 1970 at that moment.
+/// What begins a request of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LiveBegin {
+    /// The queueing of a bio, where the driver takes bios.
+    Queue,
+    /// The issue of a request, where the driver takes requests.
+    Issue,
+}
+
+/// Requests out of events that come in the order of their times. `begins` says what begins the requests of a device,
+/// by its major and minor number. `clock` is a time of the events' clock, and the nanoseconds since 1970 at that
+/// moment.
 pub fn live_reader(
     events: impl LiveEvents + 'static,
-    begins: StartEvent,
+    begins: impl Fn((u32, u32)) -> LiveBegin + Send + 'static,
     clock: (u64, u64),
 ) -> Box<dyn TraceReader> {
     let options = ReadOptions {
-        start_event: begins,
+        start_event: StartEvent::Issue,
         ..ReadOptions::default()
     };
+    let mut metadata = Metadata::default();
+    metadata.about.insert(
+        "start event".to_owned(),
+        "issue (D), or queue (Q) where the driver takes bios".to_owned(),
+    );
     let live = Live {
         events,
+        begins,
         seen: 0,
-        metadata: Metadata::default(),
+        metadata,
         clock,
     };
     Box::new(Paired::without_look_ahead(live, &options))

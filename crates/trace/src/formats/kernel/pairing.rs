@@ -109,7 +109,9 @@ impl<E: Events> Paired<E> {
             Action::Issue => "issue (D)",
             _ => "complete (C): there are no latencies",
         };
-        about.insert("start event".to_owned(), name.to_owned());
+        about
+            .entry("start event".to_owned())
+            .or_insert_with(|| name.to_owned());
         if let Some((clock, wall)) = self.events.wall_clock() {
             self.metadata.origin_ns = wall.checked_add_signed(self.zero as i64 - clock as i64);
         }
@@ -128,6 +130,7 @@ impl<E: Events> Paired<E> {
     }
 
     fn take(&mut self, event: &Event, begins: Action, batch: &mut Batch) {
+        let begins = self.events.begins(event.device).unwrap_or(begins);
         let device = self.device(event.device);
         let Some(time) = event.time.checked_sub(self.zero).map(Nanos::new) else {
             self.metadata.remark(

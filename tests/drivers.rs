@@ -1,0 +1,129 @@
+//! Devices whose drivers take bios (zram) beside those whose drivers take requests (loop). They are made, which takes
+//! root; elsewhere a test says so and skips.
+
+mod scratch;
+
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use scratch::{Loop, Scratch, err, out};
+
+const MIB: u64 = 1 << 20;
+
+/// A disk in memory, whose driver takes bios; it goes away at the end.
+struct Zram(u32);
+
+impl Zram {
+    fn new(bytes: u64) -> Option<Self> {
+        let number = fs::read_to_string("/sys/class/zram-control/hot_add").ok()?;
+        let zram = Self(number.trim().parse().ok()?);
+        let size = format!("/sys/block/zram{}/disksize", zram.0);
+        fs::write(size, bytes.to_string()).ok()?;
+        Some(zram)
+    }
+
+    fn path(&self) -> PathBuf {
+        format!("/dev/zram{}", self.0).into()
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        let _ = fs::write(format!("/sys/block/zram{}/reset", self.0), "1");
+        let _ = fs::write("/sys/class/zram-control/hot_remove", self.0.to_string());
+    }
+}
+
+fn has_trace_points() -> bool {
+    let instances = Path::new("/sys/kernel/tracing/instances");
+    let mounted = || {
+        let mount = ["-t", "tracefs", "nodev", "/sys/kernel/tracing"];
+        let _ = Command::new("mount").args(mount).status();
+        instances.is_dir()
+    };
+    instances.is_dir() || mounted()
+}
+
+/// Whether a recorder has begun: its trace instance takes events.
+fn is_recording(process: u32) -> bool {
+    let switch = format!("/sys/kernel/tracing/instances/iosonar-{process}/tracing_on");
+    let events = format!("/sys/kernel/tracing/instances/iosonar-{process}/events/enable");
+    let begins_with = |file: &str, what: char| {
+        fs::read_to_string(file).is_ok_and(|text| text.trim().starts_with(what))
+    };
+    // "X": some events are enabled.
+    begins_with(&switch, '1') && begins_with(&events, 'X')
+}
+
+/// Reads blocks of 4 KiB from the beginning of a device, past the page cache.
+fn read_blocks(device: &Path, blocks: usize) {
+    let output = Command::new("dd")
+        .arg(format!("if={}", device.display()))
+        .args(["of=/dev/null", "bs=4k", "iflag=direct"])
+        .arg(format!("count={blocks}"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", err(&output));
+}
+
+#[test]
+fn devices_of_both_kinds_are_recorded_together() {
+    let scratch = Scratch::new();
+    let image = scratch.file("disk.img", vec![7; 4 * MIB as usize]);
+    let (Some(by_requests), Some(by_bios), true) =
+        (Loop::over(&image), Zram::new(4 * MIB), has_trace_points())
+    else {
+        return eprintln!("skipped: no loop device, no zram or no tracefs here");
+    };
+    let zram = by_bios.path();
+    // Blocks that were never written are answered without I/O of any kind on some kernels.
+    let written = fs::File::options()
+        .write(true)
+        .custom_flags(libc::O_SYNC)
+        .open(&zram)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, &vec![9; MIB as usize]));
+    written.unwrap();
+    let records = scratch.path("both.csv");
+    let recorder = Command::new(assert_cmd::cargo::cargo_bin("iosonar"))
+        .args(["record", "--requests", "500", "--duration", "60s", "--json"])
+        .arg("-o")
+        .arg(&records)
+        .args([&by_requests.0, &zram])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while !is_recording(recorder.id()) {
+        assert!(start.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    read_blocks(&by_requests.0, 200);
+    read_blocks(&zram, 300);
+    let output = recorder.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let json: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
+    assert_eq!(json["without_completions"], serde_json::json!([]));
+    let text = fs::read_to_string(&records).unwrap();
+    let header = text.lines().find(|line| line.starts_with("time_ns"));
+    let columns: Vec<&str> = header.unwrap().split(',').collect();
+    let column = |name: &str| columns.iter().position(|column| *column == name).unwrap();
+    let (device, latency) = (column("device"), column("latency_ns"));
+    let rows = text
+        .lines()
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+    let rows: Vec<Vec<&str>> = rows.map(|row| row.split(',').collect()).collect();
+    for (path, requests) in [(&by_requests.0, 200), (&zram, 300)] {
+        let of_device = || rows.iter().filter(|row| Path::new(row[device]) == path);
+        let with_latency = of_device().filter(|row| !row[latency].is_empty()).count();
+        assert_eq!(
+            (of_device().count(), with_latency),
+            (requests, requests),
+            "{}",
+            path.display()
+        );
+    }
+}
