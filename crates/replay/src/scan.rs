@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use iosonar_trace::output::Largest;
 use iosonar_trace::{Batch, Op, Place, Reading, Request, TraceError, TraceReader, input};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES, Sector, Sectors};
 
@@ -34,6 +35,8 @@ pub struct Scan {
     pub discards: u64,
     /// The longest read or write.
     pub longest: Sectors,
+    /// The largest values of all requests, also of those that are left out.
+    pub largest: Largest,
     /// The intended start of the last request.
     pub last_start: Nanos,
     /// Whether the load goes on after the time up to which it was read.
@@ -98,6 +101,7 @@ impl Scan {
     ) -> Result<(), ReplayError> {
         let request = batch.request(row);
         self.requests += 1;
+        self.largest.add(&request);
         self.last_start = request.start;
         if self.last_device != Some(request.device) {
             self.last_device = Some(request.device);

@@ -2,9 +2,15 @@
 
 use std::path::Path;
 
+use iosonar_units::{Nanos, Sector, Sectors};
+
 use crate::formats::by_format_name;
+use crate::whole_file::{self, Counter};
 pub use crate::whole_file::{NoRegularFile, Output, WholeFile, sync_folder_of};
-use crate::{Format, Metadata, Sink, TraceError, TraceWriter, WriteOptions, formats, whole_file};
+use crate::{
+    Batch, Flags, Format, Metadata, Op, Outcome, Record, Request, Sink, TraceError, TraceWriter,
+    WriteOptions, formats,
+};
 
 /// The format that a trace called `path` will have: what its name says; blkreplay text for `-`, which people
 /// read; the binary format for a name without an ending.
@@ -76,9 +82,182 @@ pub fn create_with(
     format.writer(sink, metadata, options)
 }
 
+/// The largest values of the requests of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Largest {
+    /// Intended start.
+    pub start: Nanos,
+    /// First sector.
+    pub sector: Sector,
+    /// Length.
+    pub sectors: Sectors,
+    /// Device.
+    pub device: u16,
+    /// Class.
+    pub class: u16,
+    /// Group.
+    pub group: u32,
+}
+
+impl Largest {
+    /// Takes a request into account.
+    pub fn add(&mut self, request: &Request) {
+        self.start = self.start.max(request.start);
+        self.sector = self.sector.max(request.sector);
+        self.sectors = self.sectors.max(request.sectors);
+        self.device = self.device.max(request.device);
+        self.class = self.class.max(request.class);
+        self.group = self.group.max(request.group);
+    }
+
+    /// The larger of both in everything.
+    #[must_use]
+    pub fn max(mut self, other: &Self) -> Self {
+        self.add(&Request {
+            start: other.start,
+            sector: other.sector,
+            sectors: other.sectors,
+            device: other.device,
+            class: other.class,
+            group: other.group,
+            ..Request::default()
+        });
+        self
+    }
+}
+
+/// Bytes for each record of a trace called `path`, on the safe side: what a sample takes whose values are as random as
+/// values up to `largest` can be, written by the format's own writer. `None` if that cannot write it.
+pub fn bytes_per_record(path: &Path, metadata: &Metadata, largest: &Largest) -> Option<f64> {
+    /// Nearly all requests are started and completed sooner.
+    const LONGEST_NS: u64 = 100_000_000_000;
+    const SAMPLE: u64 = 1 << 14;
+    let counter = Counter::default();
+    let written = |rows: u64| {
+        let sink = Sink {
+            output: counter.of(path).ok()?,
+            path: path.to_owned(),
+        };
+        let options = WriteOptions {
+            lossy: true,
+            ..WriteOptions::default()
+        };
+        let before = counter.bytes();
+        let mut writer = format_for(path)
+            .ok()?
+            .writer(sink, metadata, &options)
+            .ok()?;
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut below = |end: u64| {
+            // xorshift (Marsaglia 2003).
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random % end.saturating_add(1).max(1)
+        };
+        let mut batch = Batch::default();
+        for row in 0..rows {
+            // In order, as records are but for requests in flight at once.
+            let start = u128::from(largest.start.get()) * u128::from(row) / u128::from(SAMPLE);
+            let request = Request {
+                start: Nanos::new(start as u64),
+                sector: Sector::new(below(largest.sector.get())),
+                sectors: Sectors::new(below(u64::from(largest.sectors.get())) as u32),
+                op: if below(1) == 0 { Op::Read } else { Op::Write },
+                flags: Flags::from_bits(below(15) as u8),
+                device: below(u64::from(largest.device)) as u16,
+                class: below(u64::from(largest.class)) as u16,
+                group: below(u64::from(largest.group)) as u32,
+            };
+            let (delay, latency) = (Nanos::new(below(LONGEST_NS)), Nanos::new(below(LONGEST_NS)));
+            let outcome = Outcome {
+                pushed_back: true,
+                ..Outcome::done(delay, latency)
+            };
+            batch.push(&Record { request, outcome });
+            if batch.len() == Batch::ROWS {
+                writer.write(&batch).ok()?;
+                batch.clear();
+            }
+        }
+        writer.write(&batch).ok()?;
+        writer.finish().ok()?;
+        Some(counter.bytes() - before)
+    };
+    // Without what is written once.
+    let (none, all) = (written(0)?, written(SAMPLE)?);
+    Some(all.saturating_sub(none) as f64 / SAMPLE as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_format_takes_more_than_its_estimate() {
+        let folder = tempfile::tempdir().unwrap();
+        // Ten minutes of a large device, and a second of a small one.
+        for (seconds, sectors, class) in [(600, 1 << 35, 3), (1, 1 << 13, 0)] {
+            const RECORDS: u64 = 20_000;
+            let mut random = 7_u64;
+            let mut below = |end: u64| {
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                (random >> 20) % end
+            };
+            let mut all = Batch::default();
+            let mut largest = Largest::default();
+            for i in 0..RECORDS {
+                let request = Request {
+                    start: Nanos::new(i * seconds * 1_000_000_000 / RECORDS + below(9000)),
+                    sector: Sector::new(below(sectors)),
+                    sectors: Sectors::new(8 + below(1016) as u32),
+                    op: if i % 3 == 0 { Op::Write } else { Op::Read },
+                    flags: Flags::from_bits(below(16) as u8),
+                    class: below(class + 1) as u16,
+                    device: (i % 2) as u16,
+                    ..Request::default()
+                };
+                largest.add(&request);
+                let outcome = Outcome::done(
+                    Nanos::new(below(9_000_000_000)),
+                    Nanos::new(below(50_000_000)),
+                );
+                all.push(&Record { request, outcome });
+            }
+            let metadata = Metadata {
+                devices: vec!["/dev/nvme0n1".to_owned(), "/dev/nvme1n1".to_owned()],
+                ..Metadata::default()
+            };
+            let formats = formats::ALL
+                .iter()
+                .filter(|format| format.loses().is_some());
+            for ending in formats.flat_map(|format| format.extensions()) {
+                for packed in ["", ".gz", ".zst"] {
+                    let path = folder.path().join(format!("x.{ending}{packed}"));
+                    let lossy = WriteOptions {
+                        lossy: true,
+                        ..WriteOptions::default()
+                    };
+                    let mut writer = create_with(&path, &metadata, &lossy).unwrap();
+                    writer.write(&all).unwrap();
+                    writer.finish().unwrap();
+                    let real = path.metadata().unwrap().len() as f64 / RECORDS as f64;
+                    let estimate = bytes_per_record(&path, &metadata, &largest).unwrap();
+                    // A tenth of a byte for what is written once.
+                    assert!(
+                        real <= estimate + 0.1,
+                        "{ending}{packed}: {real:.1} of {estimate:.1}"
+                    );
+                    assert!(
+                        estimate < 3.0 * real,
+                        "{ending}{packed}: {real:.1} of {estimate:.1}"
+                    );
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_name_of_no_format_is_refused() {

@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Something that bytes are written to and that must be closed to count.
 pub trait Output: Write + Send {
@@ -24,6 +26,14 @@ pub(crate) fn open(path: &Path, durable: bool) -> io::Result<Box<dyn Output>> {
         return Ok(Box::new(BufWriter::with_capacity(1 << 16, itself)));
     }
     let file = BufWriter::with_capacity(1 << 18, WholeFile::new(path, durable)?);
+    packed(file, path)
+}
+
+/// An output before which the compression is done that the name of `path` says.
+fn packed<W>(file: W, path: &Path) -> io::Result<Box<dyn Output>>
+where
+    W: Output + 'static,
+{
     match path.extension().and_then(|e| e.to_str()) {
         Some("gz") => Ok(Box::new(flate2::write::GzEncoder::new(
             file,
@@ -53,15 +63,47 @@ impl Output for BufWriter<WholeFile> {
     }
 }
 
-impl Output for flate2::write::GzEncoder<BufWriter<WholeFile>> {
+impl<W: Output> Output for flate2::write::GzEncoder<W> {
     fn close(self: Box<Self>) -> io::Result<()> {
         Box::new(self.finish()?).close()
     }
 }
 
-impl Output for zstd::stream::write::Encoder<'static, BufWriter<WholeFile>> {
+impl<W: Output> Output for zstd::stream::write::Encoder<'static, W> {
     fn close(self: Box<Self>) -> io::Result<()> {
         Box::new(self.finish()?).close()
+    }
+}
+
+/// Takes bytes to count them.
+#[derive(Clone, Default)]
+pub(crate) struct Counter(Arc<AtomicU64>);
+
+impl Counter {
+    /// An output that counts what the file `path` would hold, compressed as its name says.
+    pub(crate) fn of(&self, path: &Path) -> io::Result<Box<dyn Output>> {
+        packed(self.clone(), path)
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.fetch_add(bytes.len() as u64, Relaxed);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Output for Counter {
+    fn close(self: Box<Self>) -> io::Result<()> {
+        Ok(())
     }
 }
 

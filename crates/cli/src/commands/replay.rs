@@ -13,7 +13,7 @@ use anyhow::Context;
 use iosonar_replay::safety::{Host, free_space};
 use iosonar_replay::{EndedEarly, Summary};
 use iosonar_report::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, grouped};
-use iosonar_trace::output::{self, WholeFile};
+use iosonar_trace::output::{self, Largest, WholeFile};
 use iosonar_trace::transform::beginning;
 use iosonar_units::Bytes;
 
@@ -143,16 +143,18 @@ pub(crate) fn ending(summary: &Summary) -> Ending {
 
 /// Records that do not fit their disk would be lost at the end.
 fn refuse_without_room(args: &Replay, plan: &Plan) -> anyhow::Result<()> {
-    /// Of packed records, and of rows of text: on the safe side.
-    const BYTES: [u64; 2] = [16, 80];
     let Some(out) = args.out.as_ref().filter(|out| files::takes_room(out)) else {
         return Ok(());
     };
-    let requests: u64 = plan.loads.iter().map(|load| load.scan.requests).sum();
-    let is_packed = out
-        .extension()
-        .is_none_or(|e| ["ios", "gz", "zst"].iter().any(|p| e == *p));
-    let needed = requests.saturating_mul(BYTES[usize::from(!is_packed)]);
+    let scans = || plan.loads.iter().map(|load| &load.scan);
+    let requests: u64 = scans().map(|scan| scan.requests).sum();
+    let mut largest = scans().fold(Largest::default(), |all, scan| all.max(&scan.largest));
+    // Records name the target where there are several.
+    largest.device = largest.device.max(plan.targets.len() as u16 - 1);
+    let Some(of_each) = output::bytes_per_record(out, &run::provenance(plan)?, &largest) else {
+        return Ok(());
+    };
+    let needed = (requests as f64 * of_each).ceil() as u64;
     match free_space(out) {
         Some(free) if free.get() < needed => Err(usage(&format!(
             "the records of {} requests may take {}, and there is room for {free} at {}: write elsewhere",

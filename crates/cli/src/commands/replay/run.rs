@@ -221,7 +221,7 @@ fn load_names(plan: &Plan) -> String {
 
 /// What is written above the records: the load's own notices, where the records come from, and why
 /// they may not be of the storage.
-fn provenance(plan: &Plan) -> Result<Metadata, TraceError> {
+pub(super) fn provenance(plan: &Plan) -> Result<Metadata, TraceError> {
     let Some(load) = plan.loads.first() else {
         return Ok(Metadata::default());
     };
