@@ -9,7 +9,7 @@ use iosonar_scenario::ScenarioError;
 use iosonar_study::calibrate::CalibrateError;
 use iosonar_study::sweep::SweepError;
 use iosonar_trace::TraceError;
-use iosonar_trace::output::NoRegularFile;
+use iosonar_trace::output::{NoRegularFile, WrittenByAnother};
 
 use crate::stdout;
 
@@ -78,8 +78,11 @@ fn is_usage(error: &anyhow::Error) -> bool {
     if error.downcast_ref::<Usage>().is_some() {
         return true;
     }
-    // An output to a device is refused, whatever it would have been.
-    if error.chain().any(NoRegularFile::is_cause_of) {
+    // An output to a device, or that another process writes, is refused, whatever it would have been.
+    let is_refused = |cause: &(dyn std::error::Error + 'static)| {
+        NoRegularFile::is_cause_of(cause) || WrittenByAnother::is_cause_of(cause)
+    };
+    if error.chain().any(is_refused) {
         return true;
     }
     if let Some(

@@ -6,7 +6,7 @@ use iosonar_units::{Nanos, Sector, Sectors};
 
 use crate::formats::by_format_name;
 use crate::whole_file::{self, Counter};
-pub use crate::whole_file::{NoRegularFile, Output, WholeFile, sync_folder_of};
+pub use crate::whole_file::{NoRegularFile, Output, WholeFile, WrittenByAnother, sync_folder_of};
 use crate::{
     Batch, Flags, Format, Metadata, Op, Outcome, Record, Request, Sink, TraceError, TraceWriter,
     WriteOptions, formats,

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use rustix::fs::{FlockOperation, flock};
+
 /// Something that bytes are written to and that must be closed to count.
 pub trait Output: Write + Send {
     /// Writes what is pending and gives the file its name.
@@ -25,7 +27,9 @@ pub(crate) fn open(path: &Path, durable: bool) -> io::Result<Box<dyn Output>> {
         let itself = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         return Ok(Box::new(BufWriter::with_capacity(1 << 16, itself)));
     }
-    let file = BufWriter::with_capacity(1 << 18, WholeFile::new(path, durable)?);
+    let whole = WholeFile::new(path, durable)?;
+    whole.refuse_second()?;
+    let file = BufWriter::with_capacity(1 << 18, whole);
     packed(file, path)
 }
 
@@ -121,6 +125,28 @@ impl NoRegularFile {
     }
 }
 
+/// Another process writes an output of this name: whichever ended last would replace what the other measured.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "process {process} is writing it ({}): wait for the end of that process, or take another name for the output",
+    part.display()
+)]
+pub struct WrittenByAnother {
+    /// Its number, as the name of its file says.
+    pub process: u32,
+    /// What it has written so far.
+    pub part: PathBuf,
+}
+
+impl WrittenByAnother {
+    /// Whether this is why an output could not be created.
+    pub fn is_cause_of(error: &(dyn std::error::Error + 'static)) -> bool {
+        let error = error.downcast_ref::<io::Error>();
+        let cause = error.and_then(io::Error::get_ref);
+        matches!(cause, Some(cause) if cause.is::<Self>())
+    }
+}
+
 /// A file under a temporary name (`NAME.PID-0.part`) that gets its name when it is whole.
 ///
 /// Dropped before [`keep`](Self::keep), it disappears. Left behind by a kill, or by a disk that is full
@@ -156,6 +182,8 @@ impl WholeFile {
             part.push(format!(".{}-{attempt}.part", std::process::id()));
             match File::create_new(&part) {
                 Ok(file) => {
+                    // As long as it is open, it is seen to have a writer. Some file systems know no locks.
+                    let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
                     let whole = Self {
                         file,
                         part: part.into(),
@@ -174,6 +202,37 @@ impl WholeFile {
             }
         }
         Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// Refuses a name that another process writes a file of. What a killed process left behind has no lock and is of
+    /// no matter.
+    ///
+    /// Each has locked its own file before it looks for others, so of two at once at most one goes on; if they begin at
+    /// the very same moment, perhaps none.
+    fn refuse_second(&self) -> io::Result<()> {
+        let folder = self.part.parent().filter(|p| !p.as_os_str().is_empty());
+        let entries = fs::read_dir(folder.unwrap_or(Path::new(".")))?;
+        for entry in entries.flatten() {
+            let part = entry.path();
+            let Some((name, process)) = temporary(&part) else {
+                continue;
+            };
+            let is_of_same = name.file_name() == self.name.file_name();
+            if !is_of_same || part.file_name() == self.part.file_name() {
+                continue;
+            }
+            // It may just have got its name.
+            let Ok(file) = File::open(&part) else {
+                continue;
+            };
+            if flock(&file, FlockOperation::NonBlockingLockShared)
+                == Err(rustix::io::Errno::WOULDBLOCK)
+            {
+                let another = WrittenByAnother { process, part };
+                return Err(io::Error::new(io::ErrorKind::ResourceBusy, another));
+            }
+        }
+        Ok(())
     }
 
     /// Writes `content` as the whole of the file `name`.
@@ -234,11 +293,20 @@ pub fn sync_folder_of(file: &Path) -> io::Result<()> {
 
 /// The name that the file called `path` would have got when it was whole; `None` if that is no temporary name.
 pub(crate) fn final_name(path: &Path) -> Option<PathBuf> {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    temporary(path).map(|(name, _)| name)
+}
+
+/// The name that a file with the temporary name `path` is to get, and the process that made it.
+fn temporary(path: &Path) -> Option<(PathBuf, u32)> {
+    let number = |text: &str| {
+        let digits = text.bytes().all(|b| b.is_ascii_digit());
+        text.parse::<u32>().ok().filter(|_| digits)
+    };
     let name = path.file_name()?.to_str()?;
     let (name, of) = name.strip_suffix(".part")?.rsplit_once('.')?;
     let (process, attempt) = of.split_once('-')?;
-    (number(process) && number(attempt) && !name.is_empty()).then(|| path.with_file_name(name))
+    let (process, _) = (number(process)?, number(attempt)?);
+    (!name.is_empty()).then(|| (path.with_file_name(name), process))
 }
 
 impl Drop for WholeFile {
@@ -268,6 +336,27 @@ mod tests {
         assert_eq!(fs::read(dir.path().join("x.txt")).unwrap(), b"new");
         assert!(WholeFile::create(Path::new("/dev/null")).is_err());
         assert!(WholeFile::create(dir.path()).is_err());
+    }
+
+    #[test]
+    fn of_two_writers_of_one_output_the_second_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = dir.path().join("x.load");
+        // What a killed process left behind is in nobody's way.
+        let left = dir.path().join("x.load.4194305-0.part");
+        fs::write(&left, "left").unwrap();
+        let first = open(&name, false).unwrap();
+        let Err(error) = open(&name, false) else {
+            panic!("two write {}", name.display());
+        };
+        assert!(WrittenByAnother::is_cause_of(&error), "{error}");
+        let process = std::process::id().to_string();
+        assert!(error.to_string().contains(&process), "{error}");
+        assert!(open(&dir.path().join("y.load"), false).is_ok());
+        first.close().unwrap();
+        open(&name, false).unwrap().close().unwrap();
+        assert_eq!(fs::read(&left).unwrap(), b"left");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
     }
 
     #[test]
