@@ -4,6 +4,7 @@ use std::io;
 use std::num::NonZeroU64;
 
 use iosonar_units::Nanos;
+use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 
 use super::{Pacing, Style};
@@ -75,12 +76,21 @@ pub(crate) fn prepare_thread(pacing: &Pacing) -> (Priority, Vec<String>) {
         }
     }
     let priority = match pacing.priority {
-        Priority::Auto => [Priority::Fifo, Priority::Nice, Priority::Slice]
-            .into_iter()
-            // Real-time threads that never sleep are stopped for a part of each second.
-            .filter(|priority| *priority != Priority::Fifo || pacing.style != Style::Spin)
-            .find(|&priority| set(priority).is_ok())
-            .unwrap_or(Priority::Normal),
+        Priority::Auto => {
+            // Tried only to know whether it is this that costs the priority: what is set next replaces it.
+            let limit = real_time_limit().filter(|_| pacing.style != Style::Spin);
+            if let Some(limit) = limit.filter(|_| set(Priority::Fifo).is_ok()) {
+                refused.push(format!(
+                    "SCHED_FIFO was not taken: the kernel kills a real-time thread that computes for {limit} without \
+                     sleeping (RLIMIT_RTTIME), as one that is behind does; 'ulimit -R unlimited' permits it"
+                ));
+            }
+            [Priority::Fifo, Priority::Nice, Priority::Slice]
+                .into_iter()
+                .filter(|priority| *priority != Priority::Fifo || suits_real_time(pacing))
+                .find(|&priority| set(priority).is_ok())
+                .unwrap_or(Priority::Normal)
+        }
         wanted => match set(wanted) {
             Ok(()) => wanted,
             Err(e) => {
@@ -105,6 +115,12 @@ pub(crate) fn prepare_thread(pacing: &Pacing) -> (Priority, Vec<String>) {
 /// If the system refuses it.
 pub(crate) fn check(pacing: &Pacing) -> Result<(), String> {
     let wanted = pacing.priority;
+    if let (Priority::Fifo, Some(limit)) = (wanted, real_time_limit()) {
+        return Err(format!(
+            "--priority fifo needs a process without a limit on real-time computing: after {limit} without sleep the \
+             kernel would kill this one (RLIMIT_RTTIME); 'ulimit -R unlimited' before, or --priority auto"
+        ));
+    }
     if wanted == Priority::Auto || granted(pacing) == wanted {
         return Ok(());
     }
@@ -122,6 +138,19 @@ pub(crate) fn granted(pacing: &Pacing) -> Priority {
     let tried = std::thread::Builder::new().spawn(move || prepare_thread(&pacing).0);
     let granted = tried.ok().and_then(|thread| thread.join().ok());
     granted.unwrap_or(Priority::Normal)
+}
+
+/// Whether the thread may be ahead of all that are not real-time: one that never sleeps is stopped for a part of each
+/// second, and killed where that is limited.
+fn suits_real_time(pacing: &Pacing) -> bool {
+    pacing.style != Style::Spin && real_time_limit().is_none()
+}
+
+/// How long a real-time thread may compute without sleeping before the kernel signals SIGXCPU, which ends the process.
+/// One that is far behind, or calls a device that answers at once, does not sleep for minutes.
+fn real_time_limit() -> Option<Nanos> {
+    let microseconds = getrlimit(Resource::Rttime).current?;
+    Some(Nanos::new(microseconds.saturating_mul(1000)))
 }
 
 /// Schedules the calling thread so.
