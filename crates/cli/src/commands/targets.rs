@@ -62,11 +62,15 @@ fn describe(all: &[Listed]) -> String {
             (Some(_), _) => "no".to_owned(),
             (None, reason) => allowed(reason),
         };
+        let medium = match &listed.zoned {
+            Some(model) => format!("{medium}, zoned ({model})"),
+            None => medium.to_owned(),
+        };
         table.row(vec![
             listed.path.display().to_string(),
             listed.size.to_string(),
             listed.block.to_string(),
-            medium.to_owned(),
+            medium,
             listed.scheduler.clone().unwrap_or_else(unknown),
             listed.write_cache.clone().unwrap_or_else(unknown),
             allowed(&listed.no_reads),
@@ -85,6 +89,13 @@ fn describe(all: &[Listed]) -> String {
         };
         if let Some(reason) = reasons {
             text += &format!("  {}: {reason}\n", listed.path.display());
+        }
+        if let Some(character) = &listed.character_device {
+            text += &format!(
+                "  {}: NVMe commands past the block layer go to {} (--engine passthrough)\n",
+                listed.path.display(),
+                character.display()
+            );
         }
         for fake in &listed.fakes {
             text += &format!("  {}: FAKE: {fake}\n", listed.path.display());
@@ -105,6 +116,8 @@ fn to_json(listed: &Listed) -> Value {
         "rotational": listed.rotational,
         "scheduler": listed.scheduler,
         "write_cache": listed.write_cache,
+        "zoned": listed.zoned,
+        "character_device": listed.character_device.as_ref().map(|path| path.display().to_string()),
         "no_reads": listed.no_reads,
         "no_writes": listed.no_writes,
         "fakes": listed.fakes,

@@ -26,6 +26,10 @@ pub struct Listed {
     pub scheduler: Option<String>,
     /// `write back` or `write through`.
     pub write_cache: Option<String>,
+    /// The model of its zones (`host-managed`, `host-aware`); `None` if it has none.
+    pub zoned: Option<String>,
+    /// The character device of the same NVMe namespace, which takes commands past the block layer.
+    pub character_device: Option<PathBuf>,
     /// Why it cannot even be read.
     pub no_reads: Option<String>,
     /// Why it cannot be written to.
@@ -84,6 +88,8 @@ impl Host {
                 active.unwrap_or(&text).to_owned()
             }),
             write_cache: attribute("write_cache"),
+            zoned: attribute("zoned").filter(|model| model != "none"),
+            character_device: self.character_device_at(rdev),
             no_reads: None,
             no_writes: None,
             consent_helps: false,

@@ -264,11 +264,22 @@ impl Host {
 
     /// The number of the character device of the NVMe namespace whose block device has this number.
     pub(super) fn character_device_of(&self, rdev: u64) -> Option<u64> {
+        self.character_device(rdev).map(|(_, number)| number)
+    }
+
+    /// Where that device is.
+    pub(super) fn character_device_at(&self, rdev: u64) -> Option<PathBuf> {
+        let (name, _) = self.character_device(rdev)?;
+        Some(Path::new("/dev").join(name))
+    }
+
+    fn character_device(&self, rdev: u64) -> Option<(String, u64)> {
         let directory = fs::canonicalize(self.device_directory(&number(rdev))).ok()?;
         let name = directory.file_name()?.to_str()?.strip_prefix("nvme")?;
-        let text = fs::read_to_string(directory.parent()?.join(format!("ng{name}/dev"))).ok()?;
+        let name = format!("ng{name}");
+        let text = fs::read_to_string(directory.parent()?.join(&name).join("dev")).ok()?;
         let (major, minor) = text.trim().split_once(':')?;
-        Some(makedev(major.parse().ok()?, minor.parse().ok()?))
+        Some((name, makedev(major.parse().ok()?, minor.parse().ok()?)))
     }
 
     /// The longest NVMe command that the kernel passes on to the block device with this number. Buffers begin at pages, each
@@ -705,6 +716,8 @@ mod tests {
         let path = PathBuf::from("/dev/nvme0n1");
         assert_eq!(host.block_device_of(character), Some(path));
         assert_eq!(host.character_device_of(block), Some(character));
+        let path = PathBuf::from("/dev/ng0n1");
+        assert_eq!(host.character_device_at(block), Some(path));
         assert_eq!(host.block_device_of(makedev(1, 5)), None);
         assert_eq!(host.character_device_of(SDA), None);
         fs::remove_dir_all(controller.join("nvme0n1")).unwrap();
