@@ -45,7 +45,7 @@ pub(crate) struct Check {
     /// What was done: the records of a replay, or a recording
     #[arg(value_name = "DONE")]
     pub(crate) done: PathBuf,
-    /// Read and change DONE like WANTED, such as with --from
+    /// Read and change DONE like WANTED, such as with --from (--lenient is for both in any case)
     #[arg(long)]
     pub(crate) both: bool,
     /// Print results for programs, as one JSON object
@@ -54,7 +54,7 @@ pub(crate) struct Check {
     /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// How WANTED is read and changed: as in the replay
+    /// How WANTED is read and changed: as in the replay (--lenient is for DONE as well)
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
 }

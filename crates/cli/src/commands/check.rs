@@ -2,12 +2,13 @@
 
 use iosonar_replay::check::{Check as Found, check};
 use iosonar_report::grouped;
-use iosonar_trace::{Request, input};
+use iosonar_trace::{ReadOptions, Request, input};
 use serde_json::{Value, json};
 
 use crate::args::Check;
 use crate::exit::{Ending, note, print};
 use crate::json::Output;
+use crate::remarks;
 use crate::table::Table;
 
 const QUANTILES: [(&str, f64); 7] = [
@@ -21,10 +22,17 @@ const QUANTILES: [(&str, f64); 7] = [
 ];
 
 pub(crate) fn run(args: &Check) -> anyhow::Result<Ending> {
-    let mut wanted = input::open_changed(&args.wanted, &args.reading.reading()?)?;
-    let mut done = match args.both {
-        true => input::open_changed(&args.done, &args.reading.reading()?)?,
-        false => input::open(&args.done)?,
+    let reading = args.reading.reading()?;
+    let mut wanted = input::open_changed(&args.wanted, &reading)?;
+    let mut done = if args.both {
+        input::open_changed(&args.done, &reading)?
+    } else {
+        // What is whole of a cut-off file is read of either; every other option is about WANTED.
+        let options = ReadOptions {
+            lenient: reading.options.lenient,
+            ..ReadOptions::default()
+        };
+        input::open_with(&args.done, &options)?
     };
     let found = check(wanted.as_mut(), done.as_mut())?;
     if found.expected + found.seen == 0 {
@@ -40,7 +48,19 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<Ending> {
         print(&describe(&found))?;
     }
     if !args.quiet {
-        hints(args, &found)?.into_iter().for_each(note);
+        for (path, reader) in [(&args.wanted, &wanted), (&args.done, &done)] {
+            for remark in &reader.metadata().remarks {
+                note(&format!(
+                    "note: {}: {}",
+                    path.display(),
+                    remarks::of(remark)
+                ));
+            }
+        }
+        let devices = &done.metadata().devices;
+        hints(args, &found, devices)?
+            .iter()
+            .for_each(|hint| note(hint));
     }
     Ok(if found.is_same() {
         Ending::Done
@@ -50,20 +70,31 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<Ending> {
 }
 
 /// What may be behind a difference that no device made.
-fn hints(args: &Check, found: &Found) -> anyhow::Result<Vec<&'static str>> {
+fn hints(args: &Check, found: &Found, devices: &[String]) -> anyhow::Result<Vec<String>> {
     let mut hints = Vec::new();
     let is_changed = !args.reading.reading()?.changes.is_empty();
     if found.extra > 0 && is_changed && !args.both {
         hints.push(
             "note: --from, --until and the other changes of a load were made to WANTED only, as DONE is taken to be the \
-             records of a replay with them; --both makes them to DONE as well",
+             records of a replay with them; --both makes them to DONE as well"
+                .to_owned(),
         );
     }
     if found.missing > 0 && found.extra > 0 {
         hints.push(
             "note: a replay or simulation with --wrap, --fit or --clip moves or shortens requests, which are missing and \
-             extra here: compare its records with those of another run with the same option",
+             extra here: compare its records with those of another run with the same option"
+                .to_owned(),
         );
+    }
+    if found.extra > 0 && devices.len() > 1 {
+        hints.push(format!(
+            "note: DONE holds the requests of {} devices ({}), and all are compared: if each had the whole of WANTED to do, \
+             take one of them with 'iosonar convert DONE --device {} -o ONE', and compare that",
+            devices.len(),
+            devices.join(", "),
+            devices[0]
+        ));
     }
     Ok(hints)
 }
