@@ -8,7 +8,7 @@ mod search;
 use std::str::FromStr;
 
 use iosonar_replay::safety::Host;
-use iosonar_replay::{Load, Options, Summary, Verdict};
+use iosonar_replay::{EndedEarly, Load, Options, Summary, Verdict};
 use iosonar_stats::Distribution;
 use iosonar_trace::transform::{Change, Ratio, Repeat, Rounds, beginning};
 use iosonar_trace::{Batch, Reading, input};
@@ -24,6 +24,9 @@ use crate::exit::{Ending, note, print};
 use crate::json::Output;
 use crate::signals;
 use crate::table::Table;
+
+/// How much longer than `--find-time` a try at a lower rate than the load's own may take.
+const LONGEST_TRY: f64 = 10.0;
 
 /// What must hold for a rate to be sustained, such as `latency p99 < 2ms`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,7 +133,8 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
     }
     if args.out.is_some() || plan.options.verification.is_tagging() {
         return Err(usage(
-            "--find-rate keeps no records and verifies nothing: replay once more at the rate that it finds",
+            "--find-rate keeps no records and no log of the writes, and verifies nothing: leave -o, --verify, --tag and \
+             --keep-tables out, and replay once more with them at the rate that it finds",
         ));
     }
     if !args.quiet {
@@ -154,6 +158,7 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
     let queues = super::queue::Settings::apply(&plan, &args.targets, host, args.quiet)?;
     drop(plan);
     let mut search = Search {
+        slowest: tries.slowest(),
         attempt: |factor| tries.attempt(factor),
         is_over: || signals::count() > 0,
         tries: Vec::new(),
@@ -190,6 +195,12 @@ impl Tries<'_> {
     fn rate(&self) -> f64 {
         let span = self.base.scan.last_start - beginning(&self.base.reading.changes);
         self.base.scan.requests as f64 / span.as_secs_f64().max(1e-9)
+    }
+
+    /// The slowest speed at which a try has requests enough without taking far longer than the user wants.
+    fn slowest(&self) -> f64 {
+        let longest = LONGEST_TRY * self.args.find.find_time.as_secs_f64();
+        self.shortest.as_secs_f64() / longest.max(1e-9)
     }
 
     /// The load at `factor` times its speed, for the time of a try, or longer if it would have too few requests then.
@@ -293,6 +304,9 @@ fn reached(summary: &Summary) -> f64 {
 
 /// What a try says that reached this share of its rate.
 fn outcome(summary: &Summary, is_within: bool, share: f64) -> Outcome {
+    if summary.early == Some(EndedEarly::Interrupted) {
+        return Outcome::Interrupted;
+    }
     if summary.missed + summary.errors + summary.cancelled + summary.short > 0 {
         return Outcome::Failed;
     }
@@ -340,11 +354,17 @@ fn text(limit: Limit, answer: &Answer, tries: &[Try]) -> String {
                 spread(of)
             ),
             Answer::AtAnySpeed => format!("  {limit} holds at the highest speed that is tried\n"),
-            Answer::AtNoSpeed => format!("  no rate was found at which {limit} holds\n"),
+            Answer::AtNoSpeed(last) => format!(
+                "  no rate was found: {limit} does not hold even at {:.1} requests/s, the lowest that is tried ({}, {}); a \
+                 longer --find-time allows lower rates\n",
+                last.wanted,
+                last.value,
+                last.outcome.name()
+            ),
             Answer::TooNoisy => "  this machine is too noisy for an answer: rates that held did not hold again, nor did \
                                  half of them; try again when it is idle, or with a longer --find-time\n"
                 .to_owned(),
-            Answer::Interrupted => "  interrupted before there was an answer\n".to_owned(),
+            Answer::Interrupted => "  stopped by the user before there was an answer\n".to_owned(),
         }
 }
 
@@ -354,7 +374,7 @@ fn json(limit: Limit, answer: &Answer, tries: &[Try]) -> Output {
         Answer::Highest(of) => ("highest", Some(of)),
         Answer::ReplayerLimited(of) => ("replayer-limited", Some(of)),
         Answer::AtAnySpeed => ("at any speed", None),
-        Answer::AtNoSpeed => ("at no speed", None),
+        Answer::AtNoSpeed(_) => ("at no speed", None),
         Answer::TooNoisy => ("too noisy", None),
         Answer::Interrupted => ("interrupted", None),
     };

@@ -30,6 +30,8 @@ pub(super) enum Outcome {
     ReplayerLimited,
     /// Requests failed or were never started.
     Failed,
+    /// The user ended it.
+    Interrupted,
     /// Fewer requests were completed than an answer can rest on.
     TooFew,
 }
@@ -42,6 +44,7 @@ impl Outcome {
             Self::DeviceLimited => "device-limited",
             Self::ReplayerLimited => "replayer-limited",
             Self::Failed => "requests failed",
+            Self::Interrupted => "stopped by the user",
             Self::TooFew => "too few requests",
         }
     }
@@ -56,8 +59,8 @@ pub(super) enum Answer {
     ReplayerLimited(Confirmed),
     /// The load holds at the highest speed that is tried.
     AtAnySpeed,
-    /// Not even the slowest held.
-    AtNoSpeed,
+    /// Not even this one held, the slowest that is tried.
+    AtNoSpeed(Try),
     /// What held once did not hold again, nor did much lower rates.
     TooNoisy,
     Interrupted,
@@ -85,10 +88,17 @@ pub(super) const PRECISION: f64 = 0.05;
 /// How often the answer is repeated, and how many of these may fail.
 const REPETITIONS: usize = 8;
 const MAY_FAIL: usize = 1;
-/// No load is sped up or slowed down further.
-const FACTORS: std::ops::RangeInclusive<f64> = 1e-4..=1e5;
+/// No load is sped up further, nor slowed down.
+const FASTEST: f64 = 1e5;
+const SLOWEST: f64 = 1e-4;
+/// What a speed that holds is multiplied by, and one that does not is divided by, until both are known: further down,
+/// tries take longer.
+const FASTER: f64 = 2.0;
+const SLOWER: f64 = 4.0;
 
 pub(super) struct Search<A, O> {
+    /// No slower speed is tried, but for that of the load itself.
+    pub(super) slowest: f64,
     /// Carries out a try.
     pub(super) attempt: A,
     /// Whether the user wants an end.
@@ -97,7 +107,7 @@ pub(super) struct Search<A, O> {
 }
 
 impl<A: FnMut(f64) -> anyhow::Result<Try>, O: Fn() -> bool> Search<A, O> {
-    /// Doubles or halves the speed until one holds and one does not, and halves what lies between; then repeats the
+    /// Raises or lowers the speed until one holds and one does not, and halves what lies between; then repeats the
     /// highest that held, and goes down from it while that fails.
     pub(super) fn search(&mut self) -> anyhow::Result<Answer> {
         let (mut low, mut high) = (None, None);
@@ -106,19 +116,21 @@ impl<A: FnMut(f64) -> anyhow::Result<Try>, O: Fn() -> bool> Search<A, O> {
             if (self.is_over)() {
                 return Ok(Answer::Interrupted);
             }
-            if !FACTORS.contains(&factor) {
-                return Ok(if low.is_some() {
-                    Answer::AtAnySpeed
-                } else {
-                    Answer::AtNoSpeed
-                });
+            if factor > FASTEST {
+                return Ok(Answer::AtAnySpeed);
             }
             if self.holds(factor)? {
                 low = Some(factor);
-                factor *= 2.0;
+                factor *= FASTER;
             } else {
                 high = Some(factor);
-                factor /= 2.0;
+                // The slowest itself is tried before this is given up.
+                let slowest = self.slowest.max(SLOWEST);
+                if factor <= slowest && !(self.is_over)() {
+                    let last = self.tries.last().copied();
+                    return Ok(last.map_or(Answer::TooNoisy, Answer::AtNoSpeed));
+                }
+                factor = (factor / SLOWER).max(slowest);
             }
             if let (Some(low), Some(high)) = (low, high) {
                 break (low, high);
@@ -246,6 +258,7 @@ mod tests {
             })
         };
         let mut search = Search {
+            slowest: 0.0,
             attempt,
             is_over: || false,
             tries: Vec::new(),
@@ -322,8 +335,35 @@ mod tests {
         assert!(found.count() <= 20, "chance alone holds now and then");
         assert!(answers.contains(&Answer::TooNoisy));
         let (nothing, _) = search(|_| Outcome::TooFew);
-        assert_eq!(nothing, Answer::AtNoSpeed);
+        assert!(matches!(nothing, Answer::AtNoSpeed(_)), "{nothing:?}");
         let (anything, _) = search(|_| Outcome::Holds);
         assert_eq!(anything, Answer::AtAnySpeed);
+    }
+
+    #[test]
+    fn a_limit_that_no_rate_meets_ends_the_search_at_the_slowest() {
+        for (slowest, tries) in [(0.3, 4), (0.01, 10), (2.0, 2)] {
+            let attempt = |factor| {
+                Ok(Try {
+                    factor,
+                    wanted: 100.0 * factor,
+                    reached: 100.0 * factor,
+                    completed: 2000,
+                    value: Nanos::from_millis(3),
+                    outcome: Outcome::TooSlow,
+                })
+            };
+            let mut search = Search {
+                slowest,
+                attempt,
+                is_over: || false,
+                tries: Vec::new(),
+            };
+            let Answer::AtNoSpeed(last) = search.search().unwrap() else {
+                panic!("{:?}", search.tries)
+            };
+            assert_eq!(last.factor, slowest.min(1.0));
+            assert_eq!(search.tries.len(), tries);
+        }
     }
 }
