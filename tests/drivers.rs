@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use scratch::{Loop, Scratch, err, out};
+use scratch::{Loop, Scratch, err, iosonar, out};
 
 const MIB: u64 = 1 << 20;
 
@@ -125,5 +125,45 @@ fn devices_of_both_kinds_are_recorded_together() {
             "{}",
             path.display()
         );
+    }
+}
+
+/// Reads of 4 KiB at 1,000 per second.
+fn reads(scratch: &Scratch) -> PathBuf {
+    let row = |i: u32| format!("{:.3} ; {} ; 8 ; R\n", f64::from(i) / 1000.0, i % 64 * 8);
+    scratch.file("x.load", (0..200).map(row).collect::<String>())
+}
+
+#[test]
+fn auto_says_which_options_it_had_no_use_for_and_that_it_is_one_engine_for_all() {
+    let scratch = Scratch::new();
+    let image = scratch.file("disk.img", vec![7; 4 * MIB as usize]);
+    let Some(by_bios) = Zram::new(4 * MIB) else {
+        return eprintln!("skipped: no zram here");
+    };
+    let load = reads(&scratch);
+    let replay = |options: &[&str]| {
+        let output = iosonar()
+            .args(["replay", "-q", "--target"])
+            .arg(by_bios.path())
+            .args(options)
+            .arg(&load)
+            .output()
+            .unwrap();
+        assert!(
+            matches!(output.status.code(), Some(0 | 3)),
+            "{}",
+            err(&output)
+        );
+        out(&output)
+    };
+    let alone = replay(&["--plain-buffers", "--task-work", "defer"]);
+    let unused = "--task-work, --plain-buffers had no effect, as engine auto is sync here";
+    assert!(alone.contains(unused), "{alone}");
+    assert!(!replay(&[]).contains("had no effect"));
+    if let Some(by_requests) = Loop::over(&image) {
+        let both = replay(&["--target", by_requests.0.to_str().unwrap()]);
+        let name = format!("although sync suits zram{} better", by_bios.0);
+        assert!(both.contains(&name), "{both}");
     }
 }

@@ -63,6 +63,12 @@ impl EngineKind {
         (Self::Simulate, "simulate"),
     ];
 
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        let named = Self::ALL.into_iter().find(|(kind, _)| *kind == self);
+        named.map_or("", |(_, name)| name)
+    }
+
     /// Whether a target is really accessed.
     pub const fn is_real(self) -> bool {
         !matches!(self, Self::Dry | Self::Simulate)
@@ -213,27 +219,58 @@ pub enum Durability {
     Full,
 }
 
-/// Which engine `auto` means for these targets, and why it is not the one that was hoped for.
-pub(crate) fn resolve(kind: EngineKind, files: &[&File]) -> (EngineKind, Option<String>) {
+/// Which engine `auto` means for these targets, and what the user should know of it: why it is not the one that was hoped
+/// for, which options it has no use for.
+pub(crate) fn resolve(
+    kind: EngineKind,
+    files: &[&File],
+    ring: RingOptions,
+) -> (EngineKind, Vec<String>) {
     if kind != EngineKind::Auto {
-        return (kind, None);
+        return (kind, Vec::new());
     }
+    let (resolved, mut notes) = best_for(files);
+    let unused = ring.unused_by(resolved);
+    if !unused.is_empty() {
+        notes.push(format!(
+            "{} had no effect, as engine auto is {} here: --engine io_uring has a use for it",
+            unused.join(", "),
+            resolved.name()
+        ));
+    }
+    (resolved, notes)
+}
+
+fn best_for(files: &[&File]) -> (EngineKind, Vec<String>) {
     if files.iter().any(|file| is_character_device(file)) {
-        return (EngineKind::Passthrough, None);
+        return (EngineKind::Passthrough, Vec::new());
     }
-    if let Some(reason) = sync::is_better(files) {
-        return (EngineKind::Sync, Some(reason));
+    let suited = sync::suited(files);
+    if !suited.is_empty() && suited.len() == files.len() {
+        let reason = "the device answers where it is asked, and its driver knows no NOWAIT, so io_uring would pass each \
+                      request to a kernel worker first: synchronous calls instead (--engine io_uring if you want it all \
+                      the same)";
+        return (EngineKind::Sync, vec![reason.to_owned()]);
     }
-    match Uring::is_permitted() {
-        Ok(()) => (EngineKind::IoUring, None),
+    let (resolved, mut notes) = match Uring::is_permitted() {
+        Ok(()) => (EngineKind::IoUring, Vec::new()),
         Err(e) => (
             EngineKind::Threads,
-            Some(format!(
+            vec![format!(
                 "io_uring is not available here ({e}); a pool of threads takes its place, which costs \
                  more CPU time per request"
-            )),
+            )],
         ),
+    };
+    if !suited.is_empty() {
+        notes.push(format!(
+            "engine {} is for all targets, although sync suits {} better, which alone it would be for: replay on each kind \
+             separately to have the better engine for both",
+            resolved.name(),
+            suited.join(", ")
+        ));
     }
+    (resolved, notes)
 }
 
 /// Of those, only the ones of NVMe namespaces are targets.
@@ -250,12 +287,35 @@ pub(crate) fn set_up(
 ) -> io::Result<Chosen> {
     Ok(match kind {
         EngineKind::Threads => Chosen::Threads(ThreadPool::new(setup)?),
-        EngineKind::Auto | EngineKind::IoUring => Chosen::Uring(Box::new(Uring::new(setup)?)),
-        EngineKind::Passthrough => Chosen::Passthrough(Box::new(Uring::new(setup)?)),
+        EngineKind::Auto | EngineKind::IoUring => {
+            let instead = "--engine threads does without io_uring";
+            Chosen::Uring(Box::new(
+                Uring::new(setup).map_err(|e| not_set_up(&e, instead))?,
+            ))
+        }
+        EngineKind::Passthrough => {
+            let instead = "the namespace's block device does without NVMe commands";
+            Chosen::Passthrough(Box::new(
+                Uring::new(setup).map_err(|e| not_set_up(&e, instead))?,
+            ))
+        }
         EngineKind::Sync => Chosen::Sync(Synchronous::new(setup)?),
         EngineKind::Dry => Chosen::Dry(Dry::default()),
         EngineKind::Simulate => Chosen::Simulated(Simulated::new(devices)),
     })
+}
+
+/// Why there is no ring, and what does without.
+fn not_set_up(error: &io::Error, instead: &str) -> io::Error {
+    let why = match error.raw_os_error() {
+        Some(libc::EPERM) => {
+            " (sysctl kernel.io_uring_disabled, or a filter of system calls, forbids it)"
+        }
+        Some(libc::ENOSYS) => " (the kernel has no io_uring)",
+        Some(libc::ENOMEM) => " (ulimit -l may be too low)",
+        _ => "",
+    };
+    io::Error::new(error.kind(), format!("{error}{why}; {instead}"))
 }
 
 /// The targets' files, open as long as the engine lives.

@@ -152,6 +152,17 @@ impl Options {
         if !matches!(self.engine, Auto | IoUring | Passthrough) {
             return refuse("--iopoll needs --engine io_uring, passthrough or auto".to_owned());
         }
+        let is_file =
+            |target: &&Target| !target.is_passthrough() && target.device_number().is_none();
+        let without_device =
+            |target: &&Target| target.has_poll_queues().is_none() && is_file(target);
+        if let Some(target) = targets.iter().find(without_device) {
+            return refuse(format!(
+                "--iopoll needs the poll queues of a block device, and the file system of {} names none that it is on: \
+                 leave it out, or give the block device itself",
+                target.path().display()
+            ));
+        }
         match targets.iter().find(|t| t.has_poll_queues() == Some(false)) {
             None => Ok(()),
             Some(target) => refuse(format!(

@@ -104,7 +104,7 @@ pub fn replay(
         targets.iter().try_for_each(Target::begin_zones)?;
     }
     let files: Vec<_> = targets.iter().filter_map(Target::file).collect();
-    let (engine, engine_note) = engine::resolve(options.engine, &files);
+    let (engine, engine_notes) = engine::resolve(options.engine, &files, options.ring);
     let zero = beginning(&loads[0].reading.changes);
     let threads = threads(options, targets.len());
     let (collector, senders) = results(threads, zero);
@@ -160,7 +160,7 @@ pub fn replay(
     }
     let ended = together(ended);
     let mut summary = summarise(loads, targets, counts, ended, &places, fed);
-    notes.extend(engine_note);
+    notes.extend(engine_notes);
     summary.notes.splice(0..0, notes);
     summary.warmup = options.warmup;
     for target in targets.iter().filter(|t| t.was_opened_by_another()) {
@@ -417,7 +417,7 @@ fn check_counts(
     }
     if loads.len() > MOST_LANES as usize {
         return Err(ReplayError::Refused(format!(
-            "{} targets are more than the {MOST_LANES} that are possible at once",
+            "a replay drives at most {MOST_LANES} targets (got {}): leave some out, as with --max-targets {MOST_LANES}",
             loads.len()
         )));
     }

@@ -217,25 +217,25 @@ pub(crate) struct EngineArgs {
     /// to a character device such as /dev/ng0n1), dry (not at all), simulate (a model answers)
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = engine)]
     pub(crate) engine: EngineKind,
-    /// With --engine simulate: how long every request takes
-    #[arg(long, value_name = "TIME", default_value = "100us")]
-    pub(crate) latency: Nanos,
+    /// With --engine simulate: how long every request takes [default: 100us]
+    #[arg(long, value_name = "TIME", conflicts_with = "model")]
+    pub(crate) latency: Option<Nanos>,
     /// With --engine simulate: a disk answers instead, by the name of its profile or a .toml file (first
     /// come, first served; places at random, as its laws say)
     #[arg(long, value_name = "PROFILE")]
     pub(crate) model: Option<String>,
-    /// With --model: where its randomness comes from
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
+    /// With --model: where its randomness comes from [default: 1]
+    #[arg(long, requires = "model")]
+    pub(crate) seed: Option<u64>,
     /// io_uring: a kernel thread submits (SQPOLL)
     #[arg(long)]
     pub(crate) sqpoll: bool,
     /// Poll the device for completions (IOPOLL), which needs poll queues: io_uring, passthrough
     #[arg(long)]
     pub(crate) iopoll: bool,
-    /// io_uring: when the kernel does its part of a completion: interrupt, coop, defer
-    #[arg(long, value_name = "WHEN", default_value = "coop", value_parser = ["interrupt", "coop", "defer"])]
-    pub(crate) task_work: String,
+    /// io_uring: when the kernel does its part of a completion: interrupt, coop, defer [default: coop]
+    #[arg(long, value_name = "WHEN", value_parser = ["interrupt", "coop", "defer"])]
+    pub(crate) task_work: Option<String>,
     /// io_uring: do not register buffers
     #[arg(long)]
     pub(crate) plain_buffers: bool,
@@ -288,9 +288,9 @@ impl Replay {
             ring: RingOptions {
                 submission_thread: engine.sqpoll,
                 poll_completions: engine.iopoll,
-                task_work: match engine.task_work.as_str() {
-                    "interrupt" => TaskWork::Interrupt,
-                    "defer" => TaskWork::Deferred,
+                task_work: match engine.task_work.as_deref() {
+                    Some("interrupt") => TaskWork::Interrupt,
+                    Some("defer") => TaskWork::Deferred,
                     _ => TaskWork::Cooperative,
                 },
                 plain_buffers: engine.plain_buffers,

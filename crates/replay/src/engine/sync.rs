@@ -75,18 +75,14 @@ impl Engine for Synchronous {
 /// Drivers that complete a request where it is submitted, by the names of their devices.
 const IN_MEMORY: [&str; 3] = ["zram", "pmem", "ram"];
 
-/// Why synchronous calls suit these targets better than a ring; `None` if they do not.
-pub(super) fn is_better(files: &[&File]) -> Option<String> {
+/// The devices, by the kernel's names, that synchronous calls suit better than a ring.
+pub(super) fn suited(files: &[&File]) -> Vec<String> {
     let suits = |file: &&File| {
-        driver(file).is_some_and(|name| IN_MEMORY.iter().any(|memory| name.starts_with(memory)))
-            && !can_say_no(file)
+        let name = driver(file)?;
+        let is_in_memory = IN_MEMORY.iter().any(|memory| name.starts_with(memory));
+        (is_in_memory && !can_say_no(file)).then_some(name)
     };
-    (!files.is_empty() && files.iter().all(suits)).then(|| {
-        "the device answers where it is asked, and its driver knows no NOWAIT, so io_uring would pass each \
-         request to a kernel worker first: synchronous calls instead (--engine io_uring if you want it all \
-         the same)"
-            .to_owned()
-    })
+    files.iter().filter_map(suits).collect()
 }
 
 /// The kernel's name of a block device.

@@ -14,7 +14,7 @@ use iosonar_units::Nanos;
 
 use super::calls::Calls;
 use super::{Access, Done, Engine, Region, Setup, ThreadPool};
-use crate::{ReplayError, pacing};
+use crate::{EngineKind, ReplayError, pacing};
 
 /// How a ring is set up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +33,23 @@ pub struct RingOptions {
 const SQPOLL_PROCESSORS: usize = 3;
 
 impl RingOptions {
+    /// The options, by their names on the command line, that are not the default and that this engine has no use for.
+    pub(crate) fn unused_by(self, engine: EngineKind) -> Vec<&'static str> {
+        let default = Self::default();
+        let has_ring = matches!(engine, EngineKind::IoUring | EngineKind::Passthrough);
+        let registers = engine == EngineKind::IoUring;
+        [
+            ("--sqpoll", self.submission_thread, has_ring),
+            ("--iopoll", self.poll_completions, has_ring),
+            ("--task-work", self.task_work != default.task_work, has_ring),
+            ("--plain-buffers", self.plain_buffers, registers),
+        ]
+        .into_iter()
+        .filter(|(_, is_given, is_used)| *is_given && !is_used)
+        .map(|(name, ..)| name)
+        .collect()
+    }
+
     /// Refuses what this machine is too small for.
     ///
     /// # Errors

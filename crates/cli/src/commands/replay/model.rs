@@ -12,15 +12,24 @@ use iosonar_units::{Nanos, Sector, Sectors};
 use crate::args::EngineArgs;
 use crate::exit::Usage;
 
+/// Of every request, without a model.
+const LATENCY: Nanos = Nanos::from_micros(100);
+
 /// The device that target `number` asks.
 pub(super) fn device(args: &EngineArgs, number: usize) -> anyhow::Result<Box<dyn SimulatedDevice>> {
     let Some(name) = &args.model else {
-        return Ok(Box::new(ConstantLatency::new(args.latency)));
+        return Ok(Box::new(ConstantLatency::new(
+            args.latency.unwrap_or(LATENCY),
+        )));
     };
     let profile =
         DiskProfile::load(name, Path::new(".")).map_err(|e| Usage(format!("--model: {e}")))?;
     let component = format!("disk/{number}");
-    let disk = SampledDisk::new(&DiskLaws::new(&profile), &Seed::new(args.seed), &component);
+    let disk = SampledDisk::new(
+        &DiskLaws::new(&profile),
+        &Seed::new(args.seed.unwrap_or(1)),
+        &component,
+    );
     Ok(Box::new(InRealTime::new(DiskStation::new(
         disk,
         Scheduler::Fcfs,

@@ -218,9 +218,10 @@ fn pairs(args: &Replay, host: &Host) -> anyhow::Result<Vec<Pair>> {
     };
     if !args.targets.map.is_empty() {
         let [trace] = &args.traces[..] else {
-            return Err(usage(
-                "--map takes the devices of one trace apart; give one",
-            ));
+            return Err(usage(&format!(
+                "--map splits one trace by its devices (got {} traces); 'iosonar convert --merge' makes one of several",
+                args.traces.len()
+            )));
         };
         let targets: Vec<PathBuf> = args.targets.map.iter().map(|(_, t)| t.into()).collect();
         refuse_twice(&targets, host)?;
@@ -279,7 +280,9 @@ fn pairs(args: &Replay, host: &Host) -> anyhow::Result<Vec<Pair>> {
 
 /// What the system would refuse later, and with fewer words.
 fn refuse_impossible(args: &Replay) -> anyhow::Result<()> {
-    if args.engine.sqpoll && args.engine.task_work == "defer" {
+    const LONGEST: Nanos = Nanos::from_secs(3600);
+    refuse_without_effect(args)?;
+    if args.engine.sqpoll && args.engine.task_work.as_deref() == Some("defer") {
         return Err(usage(
             "--sqpoll does not go with --task-work defer: where a kernel thread submits, nothing is deferred",
         ));
@@ -287,10 +290,10 @@ fn refuse_impossible(args: &Replay) -> anyhow::Result<()> {
     if matches!(args.engine.engine, EngineKind::Auto | EngineKind::IoUring) {
         args.options().ring.check()?;
     }
-    if args.engine.latency > Nanos::from_secs(3600) {
-        return Err(usage(
-            "--latency: a request that takes more than an hour is none",
-        ));
+    if let Some(latency) = args.engine.latency.filter(|latency| *latency > LONGEST) {
+        return Err(usage(&format!(
+            "--latency must be at most 1h (got {latency})"
+        )));
     }
     let processors = args.options().pacing.cpus;
     let missing = |cpu: &&usize| {
@@ -298,9 +301,68 @@ fn refuse_impossible(args: &Replay) -> anyhow::Result<()> {
             && Path::new("/sys/devices/system/cpu").exists()
     };
     match processors.iter().find(missing) {
-        Some(cpu) => Err(usage(&format!("--cpu: there is no processor {cpu} here"))),
+        Some(cpu) => {
+            let there =
+                std::fs::read_to_string("/sys/devices/system/cpu/present").unwrap_or_default();
+            Err(usage(&format!(
+                "--cpu: there is no processor {cpu} here (there are {})",
+                there.trim()
+            )))
+        }
         None => Ok(()),
     }
+}
+
+/// Options of an engine that is not the one that was chosen. What `auto` leaves unused is known later.
+fn refuse_without_effect(args: &Replay) -> anyhow::Result<()> {
+    use EngineKind::{Auto, IoUring, Passthrough, Simulate};
+    let engine = &args.engine;
+    let given = |options: &[(&'static str, bool)]| {
+        let given = options.iter().filter(|(_, is_given)| *is_given);
+        let names: Vec<&str> = given.map(|(name, _)| *name).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "{} need{}",
+                names.join(", "),
+                if names.len() == 1 { "s" } else { "" }
+            )
+        })
+    };
+    let chosen = engine.engine.name();
+    let of_ring = given(&[
+        ("--sqpoll", engine.sqpoll),
+        ("--iopoll", engine.iopoll),
+        ("--task-work", engine.task_work.is_some()),
+        ("--plain-buffers", engine.plain_buffers),
+    ]);
+    if let Some(need) = of_ring.filter(|_| !matches!(engine.engine, Auto | IoUring | Passthrough)) {
+        return Err(usage(&format!(
+            "{need} --engine io_uring, passthrough or auto (got {chosen}), and would have no effect: leave out one or the \
+             other"
+        )));
+    }
+    if engine.engine == Passthrough && engine.plain_buffers {
+        return Err(usage(
+            "--plain-buffers needs --engine io_uring (got passthrough, which registers no buffers), and would have no \
+             effect: leave it out",
+        ));
+    }
+    let of_model = given(&[
+        ("--latency", engine.latency.is_some()),
+        ("--model", engine.model.is_some()),
+        ("--seed", engine.seed.is_some()),
+    ]);
+    if let Some(need) = of_model.filter(|_| engine.engine != Simulate) {
+        return Err(usage(&format!(
+            "{need} --engine simulate (got {chosen}), and would have no effect: leave out one or the other"
+        )));
+    }
+    if engine.iopoll && args.targets.no_direct {
+        return Err(usage(
+            "--iopoll does not go with --no-direct: completions are polled for only past the page cache",
+        ));
+    }
+    Ok(())
 }
 
 /// Whoever may lose its content is a target; anything else is a slip of the hand.
@@ -317,7 +379,7 @@ fn refuse_stray_destroy(args: &Replay, host: &Host, pairs: &[Pair]) -> anyhow::R
             });
         if !is_target {
             return Err(usage(&format!(
-                "--destroy {} names no target of this replay",
+                "--destroy {} names no target of this replay: give the path of a --target, or leave it out",
                 named.display()
             )));
         }
@@ -363,7 +425,9 @@ fn refuse_twice(targets: &[PathBuf], host: &Host) -> anyhow::Result<()> {
         for other in &targets[..i] {
             let (one, another) = (other.display(), target.display());
             if other == target || is_same(other, target) {
-                return Err(usage(&format!("{one} and {another} are the same target")));
+                return Err(usage(&format!(
+                    "{one} and {another} are the same target, and a replay needs targets of its own: leave one out"
+                )));
             }
             if let (Some(a), Some(b)) = (device_number(other), number)
                 && host.overlap(a, b)
