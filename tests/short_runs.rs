@@ -5,7 +5,7 @@ mod scratch;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use scratch::{Scratch, err, iosonar, out};
+use scratch::{Scratch, assert_refused, err, iosonar, out};
 
 const ONE_DISK: &str = "[load]\nrequests = 2000\narrivals = { poisson_per_s = 6.0 }\nsize = { blocks = 1 }\n\
                         [array]\nlevel = \"raid0\"\ndisks = 1\n[disk]\nprofile = \"seagate-st3500630ns\"\n";
@@ -18,18 +18,21 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
+/// Runs a command on one disk.
+fn on_one_disk(command: &str, options: &[&str]) -> Output {
+    let scratch = Scratch::new();
+    let disk = one_disk(&scratch);
+    run(&[&[command, text(&disk)], options].concat())
+}
+
 fn one_disk(scratch: &Scratch) -> PathBuf {
     scratch.file("disk.toml", ONE_DISK)
 }
 
 #[test]
 fn a_closed_loop_needs_requests_for_all_of_its_users() {
-    let scratch = Scratch::new();
-    let disk = one_disk(&scratch);
     let sim = |users: &str, requests: &str, warmup: &str| {
-        run(&[
-            "sim",
-            text(&disk),
+        let options = [
             "--set",
             "load.arrivals=",
             "--set",
@@ -38,18 +41,17 @@ fn a_closed_loop_needs_requests_for_all_of_its_users() {
             &format!("load.requests={requests}"),
             "--set",
             &format!("warmup_requests={warmup}"),
-        ])
+        ];
+        on_one_disk("sim", &options)
     };
     let refused = sim("1000", "100", "0");
-    assert_eq!(refused.status.code(), Some(2));
-    let problem = err(&refused);
     for part in [
         "load.requests",
         "load.closed.outstanding",
         "1000 users",
         "raise",
     ] {
-        assert!(problem.contains(part), "{part}: {problem}");
+        assert_refused(&refused, part);
     }
     for (requests, warmup, is_steady) in [
         ("1000", "0", false),
@@ -71,11 +73,8 @@ fn a_closed_loop_needs_requests_for_all_of_its_users() {
 /// A service takes 15.5 ms on average, so 20 s are the wait for some 1 290 others.
 #[test]
 fn plan_gives_each_user_enough_requests() {
-    let scratch = Scratch::new();
-    let planned = run(&[
-        "plan",
+    let options = [
         "--quiet",
-        text(&one_disk(&scratch)),
         "--set",
         "load.arrivals=",
         "--set",
@@ -85,7 +84,8 @@ fn plan_gives_each_user_enough_requests() {
         "--most",
         "100000",
         "--json",
-    ]);
+    ];
+    let planned = on_one_disk("plan", &options);
     let json: serde_json::Value = serde_json::from_str(&out(&planned)).unwrap();
     let best = json["best"].as_f64().unwrap();
     assert!((1200.0..1350.0).contains(&best), "{best}");
@@ -119,17 +119,8 @@ fn plan_finds_the_fewest_disks_where_more_are_worse() {
 
 #[test]
 fn plan_says_that_too_few_requests_have_no_interval() {
-    let scratch = Scratch::new();
-    let planned = run(&[
-        "plan",
-        "--quiet",
-        text(&one_disk(&scratch)),
-        "--slo",
-        "p99 < 60ms",
-        "--set",
-        "load.requests=1",
-    ]);
-    let found = out(&planned);
+    let options = ["--quiet", "--slo", "p99 < 60ms", "--set", "load.requests=1"];
+    let found = out(&on_one_disk("plan", &options));
     assert!(!found.contains("± -"), "{found}");
     assert!(!found.contains("lies within the interval"), "{found}");
     assert!(found.contains("raise load.requests"), "{found}");
@@ -198,33 +189,20 @@ fn a_drive_in_steady_state_is_not_said_to_be_fresh_and_plan_says_it_of_a_fresh_o
 fn a_check_reads_both_traces_alike_where_asked_and_refuses_nothing_to_compare() {
     let scratch = Scratch::new();
     let trace = trace(&scratch, 100.0, 200);
-    let one_side = run(&["check", text(&trace), text(&trace), "--from", "1s"]);
+    let check = |options: &[&str]| {
+        let trace = text(&trace);
+        run(&[&["check", trace, trace], options].concat())
+    };
+    let one_side = check(&["--from", "1s"]);
     assert_eq!(one_side.status.code(), Some(3));
     assert!(err(&one_side).contains("--both"), "{}", err(&one_side));
-    let both = run(&[
-        "check",
-        text(&trace),
-        text(&trace),
-        "--from",
-        "1s",
-        "--both",
-    ]);
+    let both = check(&["--from", "1s", "--both"]);
     assert_eq!(both.status.code(), Some(0), "{}{}", out(&both), err(&both));
     assert!(out(&both).contains("the same      100"), "{}", out(&both));
-    let nothing = run(&[
-        "check",
-        text(&trace),
-        text(&trace),
-        "--from",
-        "9s",
-        "--both",
-    ]);
+    let nothing = check(&["--from", "9s", "--both"]);
     assert_eq!(nothing.status.code(), Some(1));
-    assert!(
-        err(&nothing).contains("no request to compare"),
-        "{}",
-        err(&nothing)
-    );
+    let why = err(&nothing);
+    assert!(why.contains("no request to compare"), "{why}");
     let moved = scratch.file("moved.load", "0.0 ; 8 ; 8 ; R\n");
     let there = scratch.file("there.load", "0.0 ; 16 ; 8 ; R\n");
     let hint = err(&run(&["check", text(&there), text(&moved)]));
@@ -233,34 +211,18 @@ fn a_check_reads_both_traces_alike_where_asked_and_refuses_nothing_to_compare() 
 
 #[test]
 fn a_value_that_is_varied_is_not_set_and_its_errors_name_vary() {
-    let scratch = Scratch::new();
-    let disk = one_disk(&scratch);
-    let both = run(&[
-        "sim",
-        text(&disk),
-        "--vary",
-        "array.disks=1,2",
-        "--set",
-        "array.disks=4",
-    ]);
-    assert_eq!(both.status.code(), Some(2));
-    assert!(
-        err(&both).contains("'array.disks' is varied"),
-        "{}",
-        err(&both)
-    );
-    let wrong = run(&[
-        "sim",
-        text(&disk),
-        "--vary",
-        "load.arrivals.poisson_per_s=nan,1",
-    ]);
-    assert_eq!(wrong.status.code(), Some(2));
-    assert!(
-        err(&wrong).contains("--vary: 'load.arrivals"),
-        "{}",
-        err(&wrong)
-    );
+    for (options, why) in [
+        (
+            &["--vary", "array.disks=1,2", "--set", "array.disks=4"][..],
+            "'array.disks' is varied",
+        ),
+        (
+            &["--vary", "load.arrivals.poisson_per_s=nan,1"],
+            "--vary: 'load.arrivals",
+        ),
+    ] {
+        assert_refused(&on_one_disk("sim", options), why);
+    }
 }
 
 #[test]
@@ -280,12 +242,7 @@ fn a_sweep_refuses_to_set_what_it_varies() {
         "--set",
         "array.disks=4",
     ]);
-    assert_eq!(swept.status.code(), Some(2), "{}", err(&swept));
-    assert!(
-        err(&swept).contains("is varied by the experiment"),
-        "{}",
-        err(&swept)
-    );
+    assert_refused(&swept, "is varied by the experiment");
 }
 
 #[test]
@@ -298,10 +255,8 @@ fn a_profile_is_recognised_where_a_scenario_is_expected() {
         let shown = run(&["profiles", name]);
         let profile = scratch.file("mine.toml", out(&shown));
         let refused = run(&["sim", text(&profile)]);
-        assert_eq!(refused.status.code(), Some(2));
-        let problem = err(&refused);
-        assert!(problem.contains("is the profile of a device"), "{problem}");
-        assert!(problem.contains(table), "{problem}");
+        assert_refused(&refused, "is the profile of a device");
+        assert_refused(&refused, table);
     }
 }
 
