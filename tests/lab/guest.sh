@@ -52,6 +52,24 @@ metric() {
     }' "$1"
 }
 
+# mixed_load SEED REQUESTS PLACES FLUSHES DISCARDS FUA: a load of writes and reads of 8 or 16 sectors within so many places, of
+# which the last three are the shares of flushes, of discards (of 8 sectors from sector 20,000 on, where nothing is written) and of
+# writes with FUA; a flush follows 4 s after the last.
+mixed_load() {
+  awk -v seed="$1" -v requests="$2" -v places="$3" -v flushes="$4" -v discards="$5" -v fua="$6" 'BEGIN {
+    srand(seed)
+    for (i = 0; i < requests; i++) {
+      time += 0.01 * rand()
+      kind = rand()
+      place = int(rand() * places) * 16
+      if (kind < flushes) printf "%.6f ; 0 ; 0 ; F\n", time
+      else if (kind < flushes + discards) printf "%.6f ; %d ; 8 ; D\n", time, 20000 + int(rand() * 400) * 8
+      else printf "%.6f ; %d ; %d ; %s\n", time, place, rand() < 0.5 ? 8 : 16, kind < flushes + discards + fua ? "WF" : kind < 0.85 ? "W" : "R"
+    }
+    printf "%.6f ; 0 ; 0 ; F\n", time + 4
+  }'
+}
+
 sectors() { blockdev --getsz "$1"; }
 
 # stat_field DEVICE FIELD: a field of the kernel's counters of a device (Documentation/block/stat.rst).

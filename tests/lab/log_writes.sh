@@ -18,18 +18,7 @@ sync
 dmsetup message logged 0 mark begin
 
 # As for a power cut, and discards where nothing is written again.
-awk -v seed="${SEED:-1}" 'BEGIN {
-  srand(seed)
-  for (i = 0; i < 1000; i++) {
-    time += 0.01 * rand()
-    kind = rand()
-    place = int(rand() * 1200) * 16
-    if (kind < 0.05) printf "%.6f ; 0 ; 0 ; F\n", time
-    else if (kind < 0.06) printf "%.6f ; %d ; 8 ; D\n", time, 20000 + int(rand() * 400) * 8
-    else printf "%.6f ; %d ; %d ; %s\n", time, place, rand() < 0.5 ? 8 : 16, kind < 0.20 ? "WF" : kind < 0.85 ? "W" : "R"
-  }
-  printf "%.6f ; 0 ; 0 ; F\n", time + 4
-}' >/tmp/mixed.load
+mixed_load "${SEED:-1}" 1000 1200 0.05 0.01 0.14 >/tmp/mixed.load
 iosonar replay /tmp/mixed.load --target /dev/mapper/target --write --keep-tables /mnt/tables/replay.tables --durable-tables \
   --json -q >/tmp/replayed 2>/tmp/said
 cat /tmp/said

@@ -24,18 +24,8 @@ if [ -e /mnt/tables/replay.tables ]; then
 fi
 if [ -n "$SEED" ]; then
   dd if=/dev/zero of=$target bs=1M conv=fsync 2>/dev/null
-  # 8 or 16 sectors within 2,000 places, so that many are written again; one request in 30 is a flush, one in 25 has FUA, so that
-  # several writes are in a volatile cache at most moments.
-  awk -v seed="$SEED" 'BEGIN {
-    srand(seed)
-    for (i = 0; i < 40000; i++) {
-      time += 0.01 * rand()
-      kind = rand()
-      place = int(rand() * 2000) * 16
-      if (kind < 0.03) printf "%.6f ; 0 ; 0 ; F\n", time
-      else printf "%.6f ; %d ; %d ; %s\n", time, place, rand() < 0.5 ? 8 : 16, kind < 0.07 ? "WF" : kind < 0.85 ? "W" : "R"
-    }
-  }' >/tmp/mixed.load
+  # So that many places are written again, and several writes are in a volatile cache at most moments.
+  mixed_load "$SEED" 40000 2000 0.03 0 0.04 >/tmp/mixed.load
   sync
   before=$(sectors_written $target)
   iosonar replay /tmp/mixed.load --target $target --write --keep-tables /mnt/tables/replay.tables --durable-tables -q >/tmp/said 2>&1 &
