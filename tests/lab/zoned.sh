@@ -15,6 +15,8 @@ was_done() { test "$1" = 0 -o "$1" = 3; }
 # zoned DEVICE TARGET FIRST ZONE CAPACITY: claims about a device whose sequential zones begin at sector FIRST, through the target.
 zoned() {
   device=$1 target=$2 first=$3 zone=$4 capacity=$5
+  iosonar targets "$device" >/tmp/targets
+  claim "$device: its zones are listed" grep -q 'zoned (host-managed)' /tmp/targets
   erase() { blkzone reset -o "$first" "$device" 2>/dev/null || blkzone reset "$device"; }
   erase
   second=$((first + zone))
