@@ -191,7 +191,7 @@ impl Preparation {
         }
         if !request.op.is_harmless() && self.writes == Writes::Refuse {
             return Some(
-                "this request writes, and a replay only reads unless told otherwise: say --skip-writes or \
+                "this request writes, and a replay only reads by default: say --skip-writes or \
                  --write"
                     .to_owned(),
             );

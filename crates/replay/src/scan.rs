@@ -142,15 +142,21 @@ impl Scan {
         let writes = self.requests - self.harmless;
         if self.requests == 0 && self.goes_on {
             return refuse(
-                "--max-runtime ends before the first request of the load starts".to_owned(),
+                "--max-runtime ends before the first request of the load starts: raise it, or begin later in the load \
+                 with --from"
+                    .to_owned(),
             );
         }
         if self.requests == 0 {
-            return refuse("the load has no request in the chosen window".to_owned());
+            return refuse(
+                "the load has no request in the chosen window: check --from, --until and --device ('iosonar info' shows \
+                 its times and devices)"
+                    .to_owned(),
+            );
         }
         if writes > 0 && wanted == Writes::Refuse {
             return refuse(format!(
-                "{writes} of the {} requests write, and a replay only reads unless told otherwise: \
+                "{writes} of the {} requests write, and a replay only reads by default: \
                  say --skip-writes to leave them out, or --write to do them and lose what is on the \
                  target",
                 self.requests,

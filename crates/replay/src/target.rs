@@ -547,7 +547,7 @@ pub fn create_file(
     }
     if let Some(free) = safety::free_space(path).filter(|free| *free < size) {
         return Err(ReplayError::Refused(format!(
-            "{} cannot be made: it would take {size}, and there is room for {free}",
+            "{} cannot be made: it would take {size}, and there is room for {free}; choose a smaller size, or another place",
             path.display()
         )));
     }

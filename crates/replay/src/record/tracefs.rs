@@ -40,7 +40,7 @@ impl Filter {
         let metadata = fs::metadata(path).map_err(failed("find the device"))?;
         if !metadata.file_type().is_block_device() {
             return Err(ReplayError::Refused(format!(
-                "{} is no block device: only what goes to one can be recorded",
+                "{} is no block device, and only what goes to one can be recorded; 'iosonar targets' lists them",
                 path.display()
             )));
         }

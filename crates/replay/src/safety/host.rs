@@ -103,7 +103,7 @@ impl fmt::Display for Use {
             Self::Unknown { missing } => {
                 write!(
                     f,
-                    "perhaps: {missing} cannot be read, so nobody can say that it is not"
+                    "perhaps: {missing} cannot be read, which would show it; mount it, or run as a user who may read it"
                 )
             }
         }

@@ -121,7 +121,10 @@ impl Quantity {
 pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<Ending> {
     let plan = Plan::of(args, host)?;
     let [load] = &plan.loads[..] else {
-        return Err(usage("--find-rate takes one load and one target"));
+        return Err(usage(&format!(
+            "--find-rate takes one load and one target (got {}): search on one after the other",
+            plan.targets.len()
+        )));
     };
     if !load.scan.is_known {
         return Err(usage("--find-rate repeats the load: give it as a file"));
@@ -150,9 +153,11 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
         options: plan.options.clone(),
     };
     if load.scan.requests < 2 || tries.rate() > 1e8 {
-        return Err(usage(
-            "--find-rate needs a load whose requests come at different times",
-        ));
+        return Err(usage(&format!(
+            "--find-rate needs a load whose requests come at different times (got {} in {}): give it a rate, as 'iosonar \
+             generate constant --rate' does",
+            load.scan.requests, load.scan.last_start
+        )));
     }
     // Put back however the search ends.
     let queues = super::queue::Settings::apply(&plan, &args.targets, host, args.quiet)?;
