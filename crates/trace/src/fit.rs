@@ -2,11 +2,13 @@
 //! blocks. A replay and a simulation of the same load change them in the same way.
 
 use iosonar_units::{Sector, Sectors};
+use serde::{Deserialize, Serialize};
 
 use crate::{Op, Request};
 
 /// What happens to requests beyond the target's end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "BeyondFlags", try_from = "BeyondFlags")]
 pub enum Beyond {
     /// The load is refused.
     #[default]
@@ -19,10 +21,45 @@ pub enum Beyond {
     Scale,
 }
 
+/// The same as it is written: a key for each.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct BeyondFlags {
+    wrap: bool,
+    clip: bool,
+    fit: bool,
+}
+
+impl From<Beyond> for BeyondFlags {
+    fn from(beyond: Beyond) -> Self {
+        Self {
+            wrap: beyond == Beyond::Wrap,
+            clip: beyond == Beyond::Clip,
+            fit: beyond == Beyond::Scale,
+        }
+    }
+}
+
+impl TryFrom<BeyondFlags> for Beyond {
+    type Error = &'static str;
+
+    fn try_from(flags: BeyondFlags) -> Result<Self, Self::Error> {
+        match (flags.wrap, flags.clip, flags.fit) {
+            (false, false, false) => Ok(Self::Refuse),
+            (true, false, false) => Ok(Self::Wrap),
+            (false, true, false) => Ok(Self::Clip),
+            (false, false, true) => Ok(Self::Scale),
+            _ => Err("'wrap', 'clip' and 'fit' exclude each other"),
+        }
+    }
+}
+
 /// What happens to requests that do not fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Fit {
     /// Those beyond the target's end.
+    #[serde(flatten)]
     pub beyond: Beyond,
     /// Whether requests that are not aligned to the target's blocks are widened to whole blocks;
     /// otherwise the load is refused.

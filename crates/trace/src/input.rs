@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use serde::{Deserialize, Serialize};
+
 use crate::decompress::{decompressed, peek, read_error};
 use crate::devices::OnlyDevices;
 use crate::formats::kernel::{open_set, set_of};
@@ -13,19 +15,24 @@ use crate::formats::{by_format_name, format_of};
 use crate::salvage::{Salvaged, UpToCut, check_complete};
 use crate::submitted::OnlySubmitted;
 use crate::transform::{Change, Merged, OnBackstep, Pasted, Spill, apply_all, extent_of};
+use crate::written::changes;
 use crate::{CutOff, ReadOptions, ReadProgress, SortedByStart, Source, TraceError, TraceReader};
 
 /// How much of the content is looked at to find the format: more than the longest licence notice.
 const HEAD: usize = 64 * 1024;
 
 /// How a trace is read, and what is made of it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Reading {
     /// How it is read.
+    #[serde(flatten)]
     pub options: ReadOptions,
     /// What is changed, in this order.
+    #[serde(with = "changes")]
     pub changes: Vec<Change>,
     /// Where changes that need the whole load keep it.
+    #[serde(flatten)]
     pub spill: Spill,
 }
 

@@ -44,12 +44,13 @@ mod submitted;
 mod text;
 pub mod transform;
 mod whole_file;
+mod written;
 
 pub use batch::Batch;
 pub use error::{At, Place, TraceError};
 pub use format::{
     Format, ReadOptions, ReadProgress, Sink, Source, StartEvent, TraceReader, TraceWriter,
-    WriteOptions,
+    WriteOptions, one_byte,
 };
 pub use formats::kernel::{LiveAction, LiveBegin, LiveEvent, LiveEvents, live_reader};
 pub use input::Reading;

@@ -15,10 +15,12 @@ mod select;
 mod spool;
 mod streamed;
 mod time;
+mod written;
 
 use std::path::PathBuf;
 
-use iosonar_units::Nanos;
+use iosonar_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
 
 pub use derive::{Derived, derive};
 pub use merge::{Extent, Merged, Pasted, extent_of};
@@ -27,6 +29,9 @@ pub use place::{Resize, Slip, Spread};
 pub use ratio::Ratio;
 pub use repeat::{Repeat, Rounds};
 use streamed::Streamed;
+pub use written::{
+    CHANGE_NAMES, ChangeError, Ops, Substitution, Window, changes_of, probability, ramp, written,
+};
 
 use crate::{Op, TraceError, TraceReader};
 
@@ -82,12 +87,15 @@ pub enum Change {
 }
 
 /// Where the transformations that need the whole load keep it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Spill {
     /// The folder for temporary files beyond `memory`; the system's if `None`.
+    #[serde(rename = "spill_dir")]
     pub dir: Option<PathBuf>,
-    /// Bytes of packed requests that are kept in memory.
-    pub memory: usize,
+    /// How many bytes of packed requests are kept in memory.
+    #[serde(rename = "spill_memory")]
+    pub memory: Bytes,
 }
 
 impl Default for Spill {
@@ -95,7 +103,7 @@ impl Default for Spill {
     fn default() -> Self {
         Self {
             dir: None,
-            memory: 64 << 20,
+            memory: Bytes::new(64 << 20),
         }
     }
 }

@@ -10,7 +10,7 @@ use iosonar_trace::transform::{Change, OnBackstep, Repeat, Rounds, Spill, apply_
 use iosonar_trace::{
     Batch, Metadata, Op, Outcome, Reading, TraceError, TraceReader, input, output,
 };
-use iosonar_units::{Nanos, Sector, Sectors};
+use iosonar_units::{Bytes, Nanos, Sector, Sectors};
 use proptest::prelude::*;
 
 /// Rows from memory, a few at a time.
@@ -45,7 +45,7 @@ fn changed(rows: &[Row], changes: &[Change]) -> Vec<Row> {
     // No memory at all: everything that is kept goes to a file.
     let spill = Spill {
         dir: None,
-        memory: 0,
+        memory: Bytes::new(0),
     };
     let mut changed = apply_all(changes, reader(rows), Path::new("x"), &spill, false).unwrap();
     all_of(&mut *changed).unwrap()
@@ -177,7 +177,7 @@ proptest! {
 
     #[test]
     fn pieces_are_dealt_as_defined(rows in sorted_loads(), piece in 1..1_u64 << 38, outputs in 1..4_usize) {
-        let spill = Spill { dir: None, memory: 0 };
+        let spill = Spill { dir: None, memory: Bytes::new(0) };
         let derived = derive(reader(&rows), Path::new("x"), Nanos::new(piece), outputs, &spill).unwrap();
         // By hand: pieces by number, the last one dropped, heaviest first.
         let mut pieces: Vec<Vec<Row>> = rows

@@ -20,6 +20,7 @@ mod bytes;
 mod csv;
 mod decimal;
 mod nanos;
+mod scalar;
 mod sector;
 mod text_file;
 
@@ -27,5 +28,6 @@ pub use bytes::Bytes;
 pub use csv::csv_field;
 pub use decimal::ParseUnitError;
 pub use nanos::Nanos;
+pub use scalar::{one_or_many, scalar};
 pub use sector::{SECTOR_BYTES, Sector, Sectors};
 pub use text_file::read_text_file;

@@ -141,6 +141,18 @@ impl Mul<u64> for Nanos {
     }
 }
 
+impl Nanos {
+    /// The text that is read back as exactly this: the largest unit of which it is a whole number, `20us`.
+    pub fn exact(self) -> String {
+        for (scale, unit) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {
+            if self.0.is_multiple_of(scale) {
+                return format!("{}{unit}", self.0 / scale);
+            }
+        }
+        format!("{}ns", self.0)
+    }
+}
+
 impl From<Nanos> for std::time::Duration {
     fn from(t: Nanos) -> Self {
         Self::from_nanos(t.0)
@@ -201,6 +213,24 @@ impl FromStr for Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_exact_text_is_read_back_as_the_same() {
+        for ns in [
+            0,
+            1,
+            999,
+            20_000,
+            1_500_000,
+            200_000_000,
+            60_000_000_000,
+            u64::MAX,
+        ] {
+            let t = Nanos::new(ns);
+            assert_eq!(t.exact().parse(), Ok(t), "{ns}");
+        }
+        assert_eq!(Nanos::new(1_500_000).exact(), "1500us");
+    }
 
     #[test]
     fn a_time_is_read_exactly_in_any_unit() {

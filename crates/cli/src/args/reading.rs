@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use iosonar_trace::transform::{
-    Change, OnBackstep, Ratio, Repeat, Resize, Rounds, Slip, Spill, Spread,
+    CHANGE_NAMES, Change, OnBackstep, Ops, Ratio, Resize, Rounds, Slip, Spill, Spread,
+    Substitution, Window, changes_of, probability, ramp,
 };
-use iosonar_trace::{Op, ReadOptions, Reading, StartEvent};
+use iosonar_trace::{ReadOptions, Reading, StartEvent, one_byte};
 use iosonar_units::{Bytes, Nanos};
 
 use crate::exit::Usage;
@@ -23,8 +25,9 @@ pub(crate) struct ReadArgs {
 struct Typed {
     #[command(flatten)]
     format: FormatArgs,
+    /// Looked at in the order in which they were typed.
     #[command(flatten)]
-    change: ChangeArgs,
+    _changes: ChangeArgs,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -71,6 +74,7 @@ struct FormatArgs {
 }
 
 #[derive(Args, Clone, Debug)]
+#[allow(dead_code)] // Its values are taken as they were typed: their order counts.
 #[command(next_help_heading = "Changing the load (in the order in which they are given)")]
 struct ChangeArgs {
     /// Leave out requests that start before this time of the load
@@ -83,13 +87,13 @@ struct ChangeArgs {
     #[arg(long, value_name = "TIME")]
     duration: Option<Nanos>,
     /// Keep the requests that start from A until before B
-    #[arg(long, value_name = "A..B", value_parser = window)]
+    #[arg(long, value_name = "A..B")]
     select: Vec<Window>,
     /// How many times as fast as recorded; natural loads are no longer natural then
     #[arg(long, value_name = "FACTOR")]
     speed: Vec<Ratio>,
     /// Use only requests of this kind: read, write, discard, flush, write-zeroes; or several, with commas
-    #[arg(long, value_name = "KIND", value_parser = ops)]
+    #[arg(long, value_name = "KIND")]
     ops: Vec<Ops>,
     /// Add to all times
     #[arg(long, value_name = "TIME")]
@@ -113,8 +117,8 @@ struct ChangeArgs {
     #[arg(long, value_name = "EVERY,INC", num_args = 0..=1, default_missing_value = "32768,256", require_equals = true)]
     slip: Vec<Slip>,
     /// Replace an operation by another, such as W=R
-    #[arg(long, value_name = "OP=OP", value_parser = substitution)]
-    subst: Vec<(Op, Op)>,
+    #[arg(long, value_name = "OP=OP")]
+    subst: Vec<Substitution>,
     /// Stretch positions by F, in units of ALIGN sectors, and add OFF
     #[arg(long, value_name = "F,ALIGN,OFF", num_args = 0..=1, default_missing_value = "2.0,8,0", require_equals = true)]
     spread: Vec<Spread>,
@@ -125,79 +129,14 @@ struct ChangeArgs {
     #[arg(long)]
     reverse: bool,
     /// Replace the times by those of a load that grows by so many requests per second each second
-    #[arg(long, value_name = "R", num_args = 0..=1, default_missing_value = "10", require_equals = true, value_parser = rate)]
+    #[arg(long, value_name = "R", num_args = 0..=1, default_missing_value = "10", require_equals = true, value_parser = ramp)]
     ramp_load: Option<f64>,
     /// Pipe the text of the load through a shell command
     #[arg(long, value_name = "COMMAND")]
     cmd: Vec<String>,
     /// Keep each request with this probability
-    #[arg(long, value_name = "P", value_parser = share)]
+    #[arg(long, value_name = "P", value_parser = probability)]
     sample: Option<f64>,
-}
-
-/// From and until.
-pub(super) type Window = (Nanos, Nanos);
-
-/// Some operations.
-#[derive(Clone, Debug)]
-struct Ops(Vec<Op>);
-
-pub(super) fn window(text: &str) -> Result<Window, String> {
-    let expected = || "expected A..B, such as 10s..2min; either may be missing".to_owned();
-    let (from, until) = text.split_once("..").ok_or_else(expected)?;
-    let time = |text: &str, missing| match text.trim() {
-        "" => Ok(missing),
-        text => text.parse::<Nanos>().map_err(|e| e.to_string()),
-    };
-    let (from, until) = (time(from, Nanos::ZERO)?, time(until, Nanos::MAX)?);
-    if from < until {
-        Ok((from, until))
-    } else {
-        Err("expected a window that is not empty".to_owned())
-    }
-}
-
-fn op(text: &str) -> Result<Op, String> {
-    let known = Op::ALL.into_iter().find(|op| {
-        let name = op.name();
-        text.eq_ignore_ascii_case(name)
-            || text.len() == 1 && text.eq_ignore_ascii_case(&name[..1]) && *op != Op::WriteZeroes
-    });
-    known.ok_or_else(|| "expected read, write, discard, flush or write-zeroes".to_owned())
-}
-
-fn ops(text: &str) -> Result<Ops, String> {
-    text.split(',')
-        .map(|word| op(word.trim()))
-        .collect::<Result<_, _>>()
-        .map(Ops)
-}
-
-fn substitution(text: &str) -> Result<(Op, Op), String> {
-    let (from, to) = text.split_once('=').ok_or("expected OP=OP, such as W=R")?;
-    Ok((op(from.trim())?, op(to.trim())?))
-}
-
-fn one_byte(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        b"\\t" | b"tab" => Ok(b'\t'),
-        [byte] if byte.is_ascii() => Ok(*byte),
-        _ => Err("expected one character, or tab".to_owned()),
-    }
-}
-
-fn rate(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(r) if (1e-6..=1e9).contains(&r) => Ok(r),
-        _ => Err("expected a number above 0".to_owned()),
-    }
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(p) if p > 0.0 && p <= 1.0 => Ok(p),
-        _ => Err("expected a probability above 0, at most 1".to_owned()),
-    }
 }
 
 impl ReadArgs {
@@ -237,141 +176,35 @@ impl ReadArgs {
             changes: self.changes.clone(),
             spill: Spill {
                 dir: spill_dir.clone(),
-                memory: spill_memory.get() as usize,
+                memory: *spill_memory,
             },
         })
     }
 }
 
-/// From, until and duration are one window.
-fn cut_by(typed: &ChangeArgs) -> Result<Change, clap::Error> {
-    let from = typed.from.unwrap_or_default();
-    let until = match (typed.until, typed.duration) {
-        (Some(until), _) => until,
-        (None, Some(duration)) => from.saturating_add(duration),
-        (None, None) => Nanos::MAX,
-    };
-    if until <= from {
-        return Err(clap::Error::raw(
-            ErrorKind::ValueValidation,
-            format!("the window from {from} until {until} is empty\n"),
-        ));
-    }
-    Ok(Change::Select { from, until })
-}
-
-/// The changes that were typed, each with its place on the command line.
-#[allow(clippy::too_many_lines)] // An option a line.
-fn ordered(typed: &ChangeArgs, matches: &ArgMatches) -> Result<Vec<Change>, clap::Error> {
-    let mut changes: Vec<(usize, Change)> = Vec::new();
-    let places = |id: &str| -> Vec<usize> {
-        let given = matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine);
-        let indices = matches.indices_of(id).filter(|_| given);
-        indices.map_or_else(Vec::new, Iterator::collect)
-    };
-    let cut = ["from", "until", "duration"]
-        .iter()
-        .filter_map(|id| places(id).first().copied());
-    if let Some(place) = cut.min() {
-        changes.push((place, cut_by(typed)?));
-    }
-    let mut add = |id: &str, all: Vec<Change>| changes.extend(places(id).into_iter().zip(all));
-    let select = |&(from, until): &Window| Change::Select { from, until };
-    add("select", typed.select.iter().map(select).collect());
-    add(
-        "speed",
-        typed.speed.iter().map(|r| Change::Speed(*r)).collect(),
-    );
-    add(
-        "ops",
-        typed
-            .ops
-            .iter()
-            .map(|ops| Change::Ops(ops.0.clone()))
-            .collect(),
-    );
-    add(
-        "shift",
-        typed.shift.iter().map(|t| Change::Shift(*t)).collect(),
-    );
-    let repeat = |rounds: &Rounds| {
-        Change::Repeat(Repeat {
-            rounds: *rounds,
-            offset: typed.repeat_offset,
-        })
-    };
-    add("repeat", typed.repeat.iter().map(repeat).collect());
-    add(
-        "on_backstep",
-        typed
-            .on_backstep
-            .iter()
-            .map(|how| Change::OnBackstep(*how))
-            .collect(),
-    );
-    add(
-        "slip",
-        typed.slip.iter().map(|slip| Change::Slip(*slip)).collect(),
-    );
-    let subst = |&(from, to): &(Op, Op)| Change::Substitute { from, to };
-    add("subst", typed.subst.iter().map(subst).collect());
-    add(
-        "spread",
-        typed
-            .spread
-            .iter()
-            .map(|spread| Change::Spread(*spread))
-            .collect(),
-    );
-    add(
-        "resize",
-        typed
-            .resize
-            .iter()
-            .map(|resize| Change::Resize(*resize))
-            .collect(),
-    );
-    add(
-        "ramp_load",
-        typed
-            .ramp_load
-            .iter()
-            .map(|&per_s2| Change::RampLoad { per_s2 })
-            .collect(),
-    );
-    add(
-        "cmd",
-        typed
-            .cmd
-            .iter()
-            .map(|cmd| Change::Command(cmd.clone()))
-            .collect(),
-    );
-    add(
-        "sample",
-        typed
-            .sample
-            .iter()
-            .map(|&share| Change::Sample { share })
-            .collect(),
-    );
-    for (given, id, change) in [
-        (typed.sort, "sort", Change::OnBackstep(OnBackstep::Sort)),
-        (typed.zero.is_some(), "zero", Change::ZeroFirst),
-        (typed.reverse, "reverse", Change::Reverse),
-    ] {
-        if given {
-            add(id, vec![change]);
+/// The changes that were typed, in their order on the command line.
+fn ordered(matches: &ArgMatches) -> Result<Vec<Change>, clap::Error> {
+    let mut typed: Vec<(usize, String, String)> = Vec::new();
+    for name in CHANGE_NAMES {
+        if matches.value_source(name) != Some(ValueSource::CommandLine) {
+            continue;
         }
+        let places = matches.indices_of(name).into_iter().flatten();
+        let texts = matches.get_raw(name).into_iter().flatten();
+        typed.extend(places.zip(texts).map(|(place, text)| {
+            let text = text.to_string_lossy().into_owned();
+            (place, name.to_owned(), text)
+        }));
     }
-    changes.sort_by_key(|(place, _)| *place);
-    Ok(changes.into_iter().map(|(_, change)| change).collect())
+    typed.sort();
+    let typed: Vec<(String, String)> = typed.into_iter().map(|(_, k, v)| (k, v)).collect();
+    changes_of(&typed).map_err(|e| clap::Error::raw(ErrorKind::ValueValidation, format!("{e}\n")))
 }
 
 impl FromArgMatches for ReadArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let typed = Typed::from_arg_matches(matches)?;
-        let changes = ordered(&typed.change, matches)?;
+        let changes = ordered(matches)?;
         Ok(Self { typed, changes })
     }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use iosonar_trace::WriteOptions;
+use iosonar_trace::transform::Window;
 use iosonar_units::{Bytes, Nanos};
 
 use super::ReadArgs;
@@ -132,8 +133,8 @@ pub(crate) struct Analyze {
     #[arg(long, value_name = "SIZE", default_value = "8KiB", value_parser = whole_sectors)]
     pub(crate) block: Bytes,
     /// Disk activity: the peak hours [default: the four busiest groups in a row]
-    #[arg(long, value_name = "A..B", value_parser = super::reading::window)]
-    pub(crate) peak: Option<(Nanos, Nanos)>,
+    #[arg(long, value_name = "A..B")]
+    pub(crate) peak: Option<Window>,
     /// A table by device, operation or size as well
     #[arg(long, value_name = "BY", value_parser = ["device", "op", "size"])]
     pub(crate) by: Option<String>,

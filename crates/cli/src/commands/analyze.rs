@@ -102,7 +102,7 @@ fn measure(
             interval: args.interval,
             group: args.group,
             block: args.block,
-            peak: args.peak,
+            peak: args.peak.map(|peak| (peak.from, peak.until)),
         },
     )
     .include_skipped(include_unsubmitted);

@@ -50,12 +50,14 @@ impl FromStr for Ratio {
     fn from_str(text: &str) -> Result<Self, String> {
         let expected =
             || "expected a number from 0.000001 to 1000000 with at most 9 decimals".to_owned();
-        let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
+        let (whole, decimals) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
+        // 2.0 and 2 are the same factor.
+        let fraction = decimals.trim_end_matches('0');
         let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
         if !digits(whole)
             || !digits(fraction)
-            || fraction.len() > 9
-            || whole.len() + fraction.len() == 0
+            || decimals.len() > 9
+            || whole.len() + decimals.len() == 0
         {
             return Err(expected());
         }

@@ -82,7 +82,7 @@ impl Spool {
         self.block.encode(&mut bytes);
         let count = self.block.len() as u32;
         self.block.clear();
-        if self.in_memory + bytes.len() <= self.spill.memory {
+        if (self.in_memory + bytes.len()) as u64 <= self.spill.memory.get() {
             self.in_memory += bytes.len();
             self.blocks.push((Home::Memory(self.memory.len()), count));
             self.memory.push(bytes);

@@ -1,0 +1,396 @@
+//! Changes as they are written on a command line and in files: a name and a value for each.
+
+use std::fmt;
+use std::str::FromStr;
+
+use iosonar_units::Nanos;
+
+use super::{Change, OnBackstep, Repeat, Rounds};
+use crate::Op;
+
+/// The names of all changes, as options of a command line and as keys of a file.
+pub const CHANGE_NAMES: [&str; 20] = [
+    "from",
+    "until",
+    "duration",
+    "select",
+    "speed",
+    "ops",
+    "shift",
+    "zero",
+    "repeat",
+    "repeat_offset",
+    "on_backstep",
+    "sort",
+    "slip",
+    "subst",
+    "spread",
+    "resize",
+    "reverse",
+    "ramp_load",
+    "cmd",
+    "sample",
+];
+
+/// What is wrong with a change.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeError {
+    /// The value is none of this change.
+    #[error("'{name}' is '{value}', {expected}")]
+    Value {
+        /// The change.
+        name: String,
+        /// What was written.
+        value: String,
+        /// What is expected.
+        expected: String,
+    },
+    /// 'from' and 'until' leave nothing.
+    #[error("the window from {from} until {until} is empty")]
+    Empty {
+        /// The first start that is kept.
+        from: Nanos,
+        /// The first start that is not.
+        until: Nanos,
+    },
+}
+
+/// From and until, written `A..B`; either may be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The first start that is kept.
+    pub from: Nanos,
+    /// The first start that is not.
+    pub until: Nanos,
+}
+
+impl FromStr for Window {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || "expected A..B, such as 10s..2min; either may be missing".to_owned();
+        let (from, until) = text.split_once("..").ok_or_else(expected)?;
+        let time = |text: &str, missing| match text.trim() {
+            "" => Ok(missing),
+            text => text.parse::<Nanos>().map_err(|e| e.to_string()),
+        };
+        let (from, until) = (time(from, Nanos::ZERO)?, time(until, Nanos::MAX)?);
+        if from < until {
+            Ok(Self { from, until })
+        } else {
+            Err("expected a window that is not empty".to_owned())
+        }
+    }
+}
+
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = if self.until == Nanos::MAX {
+            String::new()
+        } else {
+            self.until.exact()
+        };
+        write!(f, "{}..{end}", self.from.exact())
+    }
+}
+
+/// Operations, written with commas between their names or first letters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ops(pub Vec<Op>);
+
+impl FromStr for Ops {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ops = text.split(',').map(|word| op(word.trim()));
+        ops.collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// An operation and what replaces it, written `W=R`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Substitution {
+    /// What is replaced.
+    pub from: Op,
+    /// By what.
+    pub to: Op,
+}
+
+impl FromStr for Substitution {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (from, to) = text.split_once('=').ok_or("expected OP=OP, such as W=R")?;
+        let (from, to) = (op(from.trim())?, op(to.trim())?);
+        Ok(Self { from, to })
+    }
+}
+
+fn op(text: &str) -> Result<Op, String> {
+    let known = Op::ALL.into_iter().find(|op| {
+        let name = op.name();
+        text.eq_ignore_ascii_case(name)
+            || text.len() == 1 && text.eq_ignore_ascii_case(&name[..1]) && *op != Op::WriteZeroes
+    });
+    known.ok_or_else(|| "expected read, write, discard, flush or write-zeroes".to_owned())
+}
+
+/// By how many requests per second a load grows each second.
+///
+/// # Errors
+/// If it is no number above 0.
+pub fn ramp(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(r) if (1e-6..=1e9).contains(&r) => Ok(r),
+        _ => Err("expected a number above 0".to_owned()),
+    }
+}
+
+/// The probability that a request is kept.
+///
+/// # Errors
+/// If it is none, or 0.
+pub fn probability(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(p) if p > 0.0 && p <= 1.0 => Ok(p),
+        _ => Err("expected a probability above 0, at most 1".to_owned()),
+    }
+}
+
+/// The changes that names and values say, in their order. `from`, `until` and `duration` are one window, at the place
+/// of the first of them; a value `true` is the usual one.
+///
+/// # Errors
+/// What is wrong with which.
+///
+/// # Panics
+/// If a name is none of [`CHANGE_NAMES`].
+pub fn changes_of(written: &[(String, String)]) -> Result<Vec<Change>, ChangeError> {
+    let last = |name: &str| {
+        let found = written.iter().rev().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    };
+    let offset = match last("repeat_offset") {
+        Some(value) => offset_of("repeat_offset", value)?,
+        None => 0,
+    };
+    let mut changes = Vec::new();
+    let mut has_window = false;
+    for (name, value) in written {
+        match name.as_str() {
+            "repeat_offset" => {}
+            "from" | "until" | "duration" if has_window => {}
+            "from" | "until" | "duration" => {
+                has_window = true;
+                changes.push(window(last("from"), last("until"), last("duration"))?);
+            }
+            "sort" | "reverse" if value == "false" => {}
+            _ => changes.push(change(name, value, offset)?),
+        }
+    }
+    Ok(changes)
+}
+
+/// A value of its type.
+fn parsed<T: FromStr<Err: fmt::Display>>(name: &str, value: &str) -> Result<T, ChangeError> {
+    value
+        .parse()
+        .map_err(|error: T::Err| wrong(name, value, &error))
+}
+
+fn wrong(name: &str, value: &str, expected: &dyn fmt::Display) -> ChangeError {
+    ChangeError::Value {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        expected: expected.to_string(),
+    }
+}
+
+/// So many sectors further each round.
+fn offset_of(name: &str, value: &str) -> Result<u64, ChangeError> {
+    match parsed(name, value)? {
+        offset @ ..=0x3fff_ffff_ffff_ffff => Ok(offset),
+        _ => Err(wrong(name, value, &"expected less than 2^62 sectors")),
+    }
+}
+
+fn window(
+    from: Option<&str>,
+    until: Option<&str>,
+    duration: Option<&str>,
+) -> Result<Change, ChangeError> {
+    let from: Nanos = from.map_or(Ok(Nanos::ZERO), |from| parsed("from", from))?;
+    let until = match (until, duration) {
+        (Some(until), _) => parsed("until", until)?,
+        (None, Some(duration)) => from.saturating_add(parsed("duration", duration)?),
+        (None, None) => Nanos::MAX,
+    };
+    if until <= from {
+        return Err(ChangeError::Empty { from, until });
+    }
+    Ok(Change::Select { from, until })
+}
+
+/// A change of a single name and value.
+fn change(name: &str, value: &str, offset: u64) -> Result<Change, ChangeError> {
+    let usual = |text: &'static str| if value == "true" { text } else { value };
+    Ok(match name {
+        "select" => {
+            let Window { from, until } = parsed(name, value)?;
+            Change::Select { from, until }
+        }
+        "speed" => Change::Speed(parsed(name, value)?),
+        "ops" => Change::Ops(parsed::<Ops>(name, value)?.0),
+        "shift" => Change::Shift(parsed(name, value)?),
+        "zero" if value == "first" => Change::ZeroFirst,
+        "zero" => return Err(wrong(name, value, &"expected first")),
+        // As [`written`] writes it: with an offset of its own.
+        "repeat" => Change::Repeat(match value.split_once(',') {
+            Some((rounds, offset)) => Repeat {
+                rounds: parsed(name, rounds)?,
+                offset: offset_of(name, offset)?,
+            },
+            None => Repeat {
+                rounds: parsed(name, value)?,
+                offset,
+            },
+        }),
+        "on_backstep" => Change::OnBackstep(parsed(name, value)?),
+        "sort" if value == "true" => Change::OnBackstep(OnBackstep::Sort),
+        "reverse" if value == "true" => Change::Reverse,
+        "sort" | "reverse" => return Err(wrong(name, value, &"expected true or false")),
+        "slip" => Change::Slip(parsed(name, usual("32768,256"))?),
+        "subst" => {
+            let Substitution { from, to } = parsed(name, value)?;
+            Change::Substitute { from, to }
+        }
+        "spread" => Change::Spread(parsed(name, usual("2.0,8,0"))?),
+        "resize" => Change::Resize(parsed(name, usual("2.0,0,65536"))?),
+        "ramp_load" => {
+            let per_s2 = ramp(usual("10")).map_err(|e| wrong(name, value, &e))?;
+            Change::RampLoad { per_s2 }
+        }
+        "cmd" => Change::Command(value.to_owned()),
+        "sample" => {
+            let share = probability(value).map_err(|e| wrong(name, value, &e))?;
+            Change::Sample { share }
+        }
+        _ => unreachable!("'{name}' is the name of no change"),
+    })
+}
+
+/// The name and the value of a change, from which [`changes_of`] makes the same again.
+pub fn written(change: &Change) -> (&'static str, String) {
+    match change {
+        &Change::Select { from, until } => ("select", Window { from, until }.to_string()),
+        Change::Ops(ops) => {
+            let names: Vec<&str> = ops.iter().map(|op| op.name()).collect();
+            ("ops", names.join(","))
+        }
+        Change::Repeat(Repeat { rounds, offset }) => {
+            let rounds = match rounds {
+                Rounds::Times(n) => n.to_string(),
+                Rounds::Until(t) => t.exact(),
+            };
+            ("repeat", format!("{rounds},{offset}"))
+        }
+        Change::OnBackstep(OnBackstep::Error) => ("on_backstep", "error".to_owned()),
+        Change::OnBackstep(OnBackstep::Shift) => ("on_backstep", "shift".to_owned()),
+        Change::OnBackstep(OnBackstep::Sort) => ("sort", "true".to_owned()),
+        Change::Slip(slip) => ("slip", format!("{},{}", slip.every, slip.increment)),
+        Change::Substitute { from, to } => ("subst", format!("{}={}", from.name(), to.name())),
+        Change::Spread(spread) => {
+            let (factor, align) = (spread.factor, spread.align);
+            ("spread", format!("{factor},{align},{}", spread.offset))
+        }
+        Change::Resize(resize) => {
+            let (factor, min) = (resize.factor, resize.min);
+            ("resize", format!("{factor},{min},{}", resize.max))
+        }
+        Change::Reverse => ("reverse", "true".to_owned()),
+        Change::Speed(ratio) => ("speed", ratio.to_string()),
+        Change::Shift(t) => ("shift", t.exact()),
+        Change::ZeroFirst => ("zero", "first".to_owned()),
+        Change::RampLoad { per_s2 } => ("ramp_load", per_s2.to_string()),
+        Change::Command(command) => ("cmd", command.clone()),
+        Change::Sample { share } => ("sample", share.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(written: &[(&str, &str)]) -> Vec<(String, String)> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        written.iter().map(owned).collect()
+    }
+
+    #[test]
+    fn what_is_written_of_a_change_is_read_as_the_same() {
+        let all = pairs(&[
+            ("from", "1500us"),
+            ("speed", "1.25"),
+            ("select", "..3s"),
+            ("ops", "r,write-zeroes"),
+            ("duration", "2min"),
+            ("shift", "1ns"),
+            ("zero", "first"),
+            ("repeat", "3"),
+            ("repeat", "2h"),
+            ("repeat_offset", "8"),
+            ("on_backstep", "shift"),
+            ("on_backstep", "error"),
+            ("sort", "true"),
+            ("slip", "true"),
+            ("subst", "W=R"),
+            ("spread", "1.5,8,16"),
+            ("resize", "0.5,1,9"),
+            ("reverse", "true"),
+            ("reverse", "false"),
+            ("ramp_load", "true"),
+            ("cmd", "sort -n"),
+            ("sample", "0.1"),
+        ]);
+        let changes = changes_of(&all).unwrap();
+        // One window of 'from' and 'duration'; no change for 'repeat_offset' and what is false.
+        assert_eq!(changes.len(), all.len() - 3);
+        assert_eq!(
+            changes[0],
+            Change::Select {
+                from: Nanos::from_micros(1500),
+                until: Nanos::from_micros(120_001_500),
+            }
+        );
+        let again: Vec<(String, String)> = changes
+            .iter()
+            .map(|change| {
+                let (name, value) = written(change);
+                (name.to_owned(), value)
+            })
+            .collect();
+        assert_eq!(changes_of(&again).unwrap(), changes);
+    }
+
+    #[test]
+    fn a_value_that_is_none_is_refused_with_its_name() {
+        for (name, value, problem) in [
+            ("speed", "fast", "'speed' is 'fast', expected a number"),
+            ("select", "3s..1s", "a window that is not empty"),
+            ("zero", "last", "expected first"),
+            ("sort", "yes", "expected true or false"),
+            ("sample", "0", "a probability above 0"),
+            ("slip", "0,1", "EVERY,INCREMENT"),
+        ] {
+            let error = changes_of(&pairs(&[(name, value)]))
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(problem), "{error}");
+        }
+        let empty = changes_of(&pairs(&[("from", "2s"), ("until", "1s")]));
+        assert_eq!(
+            empty.unwrap_err().to_string(),
+            "the window from 2 s until 1 s is empty"
+        );
+    }
+}
