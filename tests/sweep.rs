@@ -341,6 +341,25 @@ fn a_replay_is_swept_over_its_options() {
             .path("study/in_flight=16/rep=02/records.ios")
             .is_file()
     );
+    // What is kept of a run does the same again.
+    let spec = scratch.path("study/in_flight=16/rep=02/spec.json");
+    let again = |more: &[&str]| {
+        iosonar()
+            .args(["replay", "--json", "--spec"])
+            .arg(&spec)
+            .args(more)
+            .output()
+            .unwrap()
+    };
+    let run = again(&[]);
+    assert!(run.status.success(), "{}", err(&run));
+    let result: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let mut metrics = result["metrics"].as_array().unwrap().iter();
+    let reads = metrics.find(|m| m["name"] == "latency" && m["labels"]["op"] == "read");
+    assert_eq!(reads.unwrap()["n"], 50, "{result}");
+    let run = again(&["--in-flight", "3"]);
+    assert_eq!(run.status.code(), Some(2));
+    assert!(err(&run).contains("cannot be used with"), "{}", err(&run));
 }
 
 #[test]
@@ -388,11 +407,11 @@ fn what_cannot_be_swept_is_refused_with_its_place() {
         ),
         (
             "[replay]\nload = \"x.load\"\nin_flite = 3\n",
-            "unexpected argument '--in-flite'",
+            "no key 'in_flite' (did you mean 'in_flight'?)",
         ),
         (
             "[replay]\nload = \"x.load\"\nout = \"y\"\n",
-            "'out' is not for a sweep",
+            "there is no key 'out'",
         ),
     ] {
         let scratch = place(&experiment.replace("NOTS", &"not ".repeat(100_000)));

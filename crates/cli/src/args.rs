@@ -20,7 +20,7 @@ pub(crate) use devices::{Check, Prepare, Record, Targets, Verify};
 pub(crate) use generate::Generate;
 pub(crate) use pictures::{LookArgs, Plot, Report};
 pub(crate) use reading::ReadArgs;
-pub(crate) use replay::{EngineArgs, Replay, TargetArgs};
+pub(crate) use replay::Replay;
 pub(crate) use study::{Calibrate, Compare, Sweep, Where};
 pub(crate) use theory::{Find, Model, Plan, ServicesName, StructureName};
 pub(crate) use traces::{Analyze, Convert, Formats, Info, Split};

@@ -20,13 +20,16 @@ use std::collections::VecDeque;
 use std::str::FromStr;
 
 use iosonar_trace::{Op, Request};
+use iosonar_units::scalar;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use intervals::Intervals;
 
 use crate::zones::Zones;
 
 /// What becomes of a request that conflicts with one in flight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Conflicts {
     /// It is started all the same.
     Allow,
@@ -72,7 +75,8 @@ impl FromStr for Conflicts {
 }
 
 /// Which overlaps are conflicts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "u8", try_from = "u8")]
 pub enum Strong {
     /// Write against write only (0).
     Writes,
@@ -81,6 +85,29 @@ pub enum Strong {
     ButReads,
     /// Every overlap (2).
     Every,
+}
+
+impl From<Strong> for u8 {
+    fn from(strong: Strong) -> Self {
+        strong as Self
+    }
+}
+
+impl TryFrom<u8> for Strong {
+    type Error = String;
+
+    fn try_from(number: u8) -> Result<Self, String> {
+        [Self::Writes, Self::ButReads, Self::Every]
+            .get(usize::from(number))
+            .copied()
+            .ok_or_else(|| format!("{number}, expected 0, 1 or 2"))
+    }
+}
+
+impl<'de> Deserialize<'de> for Conflicts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        scalar(deserializer)
+    }
 }
 
 /// What a new request does.

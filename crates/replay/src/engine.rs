@@ -9,6 +9,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::ptr::NonNull;
 
 use iosonar_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 use crate::zones::Zones;
 
@@ -31,13 +32,15 @@ pub(crate) use uring::Uring;
 pub use uring::{RingOptions, TaskWork};
 
 /// Which engine a replay uses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum EngineKind {
     /// Synchronous calls where the device answers within microseconds and the ring would need kernel
     /// workers; NVMe commands for the character device of a namespace; else `io_uring` where the kernel permits it, else the thread pool.
     #[default]
     Auto,
     /// `io_uring`.
+    #[serde(alias = "io-uring")]
     IoUring,
     /// One thread with pread and pwrite, one request at a time.
     Sync,
@@ -208,14 +211,17 @@ pub(crate) struct Setup<'a> {
 }
 
 /// Whether writes wait until the data are on the medium.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Durability {
     /// Only those that ask for it (FUA).
     #[default]
     None,
     /// The data of every write (`O_DSYNC`).
+    #[serde(rename = "dsync")]
     Data,
     /// Data and metadata of every write (`O_SYNC`).
+    #[serde(rename = "sync")]
     Full,
 }
 

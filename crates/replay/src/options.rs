@@ -2,8 +2,10 @@
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use iosonar_units::{Bytes, Nanos};
+use iosonar_units::{Bytes, Nanos, scalar};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::conflicts::{Conflicts, Strong};
 use crate::engine::{Durability, RingOptions};
@@ -12,7 +14,8 @@ use crate::zones::ZoneOptions;
 use crate::{EngineKind, Fit, Pacing, ReplayError, Target};
 
 /// What happens to the requests of a load that would change the target's contents.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "WriteFlags", try_from = "WriteFlags")]
 pub enum Writes {
     /// A load that has any is refused.
     #[default]
@@ -21,6 +24,36 @@ pub enum Writes {
     Skip,
     /// They are done.
     Do,
+}
+
+/// The same as it is written: a key for each.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct WriteFlags {
+    write: bool,
+    skip_writes: bool,
+}
+
+impl From<Writes> for WriteFlags {
+    fn from(writes: Writes) -> Self {
+        Self {
+            write: writes == Writes::Do,
+            skip_writes: writes == Writes::Skip,
+        }
+    }
+}
+
+impl TryFrom<WriteFlags> for Writes {
+    type Error = &'static str;
+
+    fn try_from(flags: WriteFlags) -> Result<Self, Self::Error> {
+        match (flags.write, flags.skip_writes) {
+            (false, false) => Ok(Self::Refuse),
+            (false, true) => Ok(Self::Skip),
+            (true, false) => Ok(Self::Do),
+            (true, true) => Err("'write' and 'skip_writes' exclude each other"),
+        }
+    }
 }
 
 /// What may be done to a target.
@@ -34,7 +67,7 @@ pub struct Intent {
     pub buffered: bool,
 }
 
-/// What is written.
+/// What is written: `random`, `random:50` or `zero`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
     /// Random data, no two pages the same, of which so many percent compress to nothing.
@@ -54,12 +87,51 @@ impl Default for Data {
     }
 }
 
-/// How a load is replayed.
-#[derive(Clone, Debug)]
+impl FromStr for Data {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let percent = match text.split_once(':') {
+            None if text == "zero" => return Ok(Self::Zero),
+            None if text == "random" => Some(0),
+            Some(("random", percent)) => percent.parse().ok().filter(|p| *p <= 100),
+            _ => None,
+        };
+        match percent {
+            Some(compressible_percent) => Ok(Self::Random {
+                compressible_percent,
+            }),
+            None => Err("expected random, random:PERCENT (0 to 100) or zero".to_owned()),
+        }
+    }
+}
+
+impl Serialize for Data {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Random {
+                compressible_percent: percent,
+            } => serializer.collect_str(&format_args!("random:{percent}")),
+            Self::Zero => serializer.serialize_str("zero"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Data {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        scalar(deserializer)
+    }
+}
+
+/// How a load is replayed. In files its keys are named as the options of the command line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Options {
     /// What happens to writes.
+    #[serde(flatten)]
     pub writes: Writes,
     /// What happens to requests that do not fit the target.
+    #[serde(flatten)]
     pub fit: Fit,
     /// The most ordinary requests at a device at once; as many that were pushed back may be there too.
     pub in_flight: u32,
@@ -73,16 +145,19 @@ pub struct Options {
     /// How requests are handed over.
     pub engine: EngineKind,
     /// How a ring is set up.
+    #[serde(flatten)]
     pub ring: RingOptions,
     /// How many threads submit, each for its share of the targets [default: one for each target, and a processor is
     /// left free].
     pub threads: Option<NonZeroU32>,
     /// How the time of a start is waited for.
+    #[serde(flatten)]
     pub pacing: Pacing,
     /// Time between the first requests' arrival from the file and time zero, to fill the queues.
     pub start_grace: Nanos,
     /// Time zero, in nanoseconds since 1970 by this machine's clock, instead of `start_grace` from now; one that is
     /// past is now.
+    #[serde(rename = "at")]
     pub begin_at: Option<Nanos>,
     /// A replay that lasts longer is ended; what is left is missed.
     pub max_runtime: Option<Nanos>,
@@ -93,14 +168,17 @@ pub struct Options {
     /// Which overlaps count.
     pub strong: Strong,
     /// The share of requests that may be dropped before the replay is flagged.
+    #[serde(with = "percent")]
     pub max_dropped: f64,
     /// What is written.
     pub data: Data,
     /// Whether writes wait for the medium.
     pub sync: Durability,
     /// How zones that must be written in order are written.
+    #[serde(flatten)]
     pub zones: ZoneOptions,
     /// What is checked of the target's contents.
+    #[serde(flatten)]
     pub verification: Verification,
     /// How many failed requests are borne; one more ends the run.
     pub max_errors: u64,
@@ -200,6 +278,26 @@ impl Default for Options {
             zones: ZoneOptions::default(),
             verification: Verification::default(),
             max_errors: 0,
+        }
+    }
+}
+
+/// A share, written in percent.
+mod percent {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[allow(clippy::trivially_copy_pass_by_ref)] // As serde calls it.
+    pub(super) fn serialize<S: Serializer>(share: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(share * 100.0)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        match f64::deserialize(deserializer)? {
+            percent @ 0.0..=100.0 => Ok(percent / 100.0),
+            other => Err(D::Error::custom(format!(
+                "{other}, expected 0 to 100 percent"
+            ))),
         }
     }
 }

@@ -4,8 +4,11 @@
 //! and then spinning ([`wait`]), ahead of other threads as far as it is permitted ([`priority`]); what the
 //! scheduler did to it all the same is counted ([`interference`]).
 
-use iosonar_units::Nanos;
+use std::str::FromStr;
+
+use iosonar_units::{Nanos, scalar};
 use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 mod interference;
 mod priority;
@@ -18,14 +21,17 @@ pub(crate) use priority::{check, granted, prepare_thread};
 pub(crate) use wait::Waiter;
 
 /// How the time of a start is waited for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Pacing {
     /// Sleep until shortly before, then spin; or only one of both.
+    #[serde(rename = "pacing")]
     pub style: Style,
     /// How long before a start sleeping ends at the latest; it is learnt how much more is needed.
     pub spin: Nanos,
     /// The processors that the pacing threads may run on; all if empty.
-    pub cpus: Vec<usize>,
+    #[serde(rename = "cpu")]
+    pub cpus: Processors,
     /// How the pacing threads are scheduled among others.
     pub priority: Priority,
 }
@@ -35,7 +41,7 @@ impl Default for Pacing {
         Self {
             style: Style::SleepThenSpin,
             spin: Nanos::from_micros(20),
-            cpus: Vec::new(),
+            cpus: Processors::default(),
             priority: Priority::Auto,
         }
     }
@@ -45,21 +51,53 @@ impl Pacing {
     /// That of one of `threads` threads: where there are processors enough, each has some for itself.
     pub(crate) fn of_thread(&self, number: usize, threads: usize) -> Self {
         let mut pacing = self.clone();
-        if self.cpus.len() >= threads {
-            pacing.cpus = self
-                .cpus
-                .iter()
-                .copied()
-                .skip(number)
-                .step_by(threads)
-                .collect();
+        let cpus = &self.cpus.0;
+        if cpus.len() >= threads {
+            pacing.cpus = Processors(cpus.iter().copied().skip(number).step_by(threads).collect());
         }
         pacing
     }
 }
 
+/// Numbers of processors, written `1` or `0,2-3`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Processors(pub Vec<usize>);
+
+impl FromStr for Processors {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let problem = || "expected numbers of processors, such as 1 or 0,2-3".to_owned();
+        let mut all = Vec::new();
+        for part in text.split(',').filter(|_| !text.is_empty()) {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let number = |text: &str| text.trim().parse::<usize>().map_err(|_| problem());
+            let (first, last) = (number(first)?, number(last)?);
+            if first > last || last > 1023 {
+                return Err(problem());
+            }
+            all.extend(first..=last);
+        }
+        Ok(Self(all))
+    }
+}
+
+impl Serialize for Processors {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let numbers: Vec<String> = self.0.iter().map(usize::to_string).collect();
+        serializer.serialize_str(&numbers.join(","))
+    }
+}
+
+impl<'de> Deserialize<'de> for Processors {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        scalar(deserializer)
+    }
+}
+
 /// Ways of waiting.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Style {
     /// Sleep until shortly before the time, then spin.
     #[default]

@@ -5,9 +5,11 @@ use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use iosonar_units::{Bytes, SECTOR_BYTES, Sectors};
+use iosonar_units::{Bytes, ParseUnitError, SECTOR_BYTES, Sectors, scalar};
 use rustix::fs::{AtFlags, OFlags, StatxFlags};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::nvme::Namespace;
 use crate::replay::fitter;
@@ -515,6 +517,37 @@ fn not_opened(path: &Path, purpose: &str, source: std::io::Error) -> ReplayError
             action: "open the target",
             source,
         },
+    }
+}
+
+/// The size of a file that is to be a target: whole blocks of 4096 bytes, as many as hold the size that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FileSize(Bytes);
+
+impl FileSize {
+    /// In bytes.
+    pub const fn bytes(self) -> Bytes {
+        self.0
+    }
+}
+
+impl FromStr for FileSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const BLOCK: u64 = 4096;
+        let size: Bytes = text.parse().map_err(|e: ParseUnitError| e.to_string())?;
+        match size.get() {
+            0 => Err("a file of no bytes is no target".to_owned()),
+            n if n > 1 << 50 => Err("that is more than any file holds".to_owned()),
+            n => Ok(Self(Bytes::new(n.next_multiple_of(BLOCK)))),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FileSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        scalar(deserializer)
     }
 }
 

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 
 use iosonar_trace::{Op, Request};
 use iosonar_units::Bytes;
+use serde::{Deserialize, Serialize};
 
 pub use findings::{Finding, Findings, Kind};
 pub(crate) use log::TableLog;
@@ -40,7 +41,8 @@ pub(crate) fn is_tagged_at(data: &[u8], sector: u64) -> bool {
 }
 
 /// How much is verified.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Verify {
     /// Nothing.
     #[default]
@@ -64,9 +66,11 @@ impl Verify {
 }
 
 /// What is checked, and with which means.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Verification {
     /// How much.
+    #[serde(rename = "verify")]
     pub level: Verify,
     /// Writes carry tags although nothing is checked.
     pub tag: bool,

@@ -21,16 +21,20 @@ use std::fmt;
 
 use iosonar_trace::{Op, Request};
 use iosonar_units::SECTOR_BYTES;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use plan::ZonePlan;
 pub(crate) use report::{report, reset};
 
 /// How writes to the sequential zones of a zoned block device are done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ZoneOptions {
     /// They go to the write pointer of their zone, wherever in the zone the load has them.
+    #[serde(rename = "zone_append")]
     pub append: bool,
     /// The zones that the load writes to are reset before the replay.
+    #[serde(rename = "reset_zones")]
     pub reset: bool,
 }
 

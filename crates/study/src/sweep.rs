@@ -22,7 +22,7 @@ pub use error::{SweepError, is_full};
 pub use file::{Base, ChartFile, ExperimentFile, SlurmFile};
 pub(crate) use folder::wait_for_lock;
 pub use folder::{
-    FAILED, LOG, PENDING, RECORDS, RESULT, RUN, SCENARIO, STOP, State, TREE_LOCK, Tree,
+    FAILED, LOG, PENDING, RECORDS, RESULT, RUN, SCENARIO, SPEC, STOP, State, TREE_LOCK, Tree,
     rename_repadded, result, state, stop,
 };
 pub use run::{Changes, Common, Precision, Run, runs_of, words};

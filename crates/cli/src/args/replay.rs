@@ -5,26 +5,43 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 use iosonar_replay::verify::{Verification, Verify};
 use iosonar_replay::{
-    Conflicts, Data, Durability, EngineKind, Fit, Intent, Options, Pacing, Priority, RingOptions,
-    Strong, Style, TaskWork, Writes, ZoneOptions,
+    Answer, Conflicts, Data, Durability, EngineKind, FileSize, Fit, Merges, Options, Pacing,
+    Priority, Processors, RecordKeeping, ReplaySpec, RingOptions, Strong, Style, TaskWork, Writes,
+    ZoneOptions,
 };
 use iosonar_units::{Bytes, Nanos};
 
 use super::{BeyondArgs, ReadArgs};
 use crate::commands::replay::Limit;
+use crate::exit::Usage;
 
 #[derive(Args, Debug)]
 pub(crate) struct Replay {
     /// The load; several are dealt to the targets in turn ('-' is standard input)
-    #[arg(required = true, value_name = "TRACE")]
+    #[arg(required_unless_present = "spec", value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
+    /// Take the load, the targets and all else from this JSON file, such as the spec.json of a run of a sweep
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "traces", "TargetArgs", "PaceArgs", "LimitArgs", "ConflictArgs", "VerifyArgs", "EngineArgs", "FindArgs",
+        "FormatArgs", "ChangeArgs", "durable", "out_from", "warmup", "self_check",
+    ])]
+    pub(crate) spec: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) targets: TargetArgs,
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
+    /// Time zero by this machine's clock, in nanoseconds since 1970, to begin together with others
+    #[arg(
+        long,
+        value_name = "NS",
+        conflicts_with = "start_grace",
+        help_heading = "Pacing"
+    )]
+    pub(crate) at: Option<u64>,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
@@ -89,8 +106,8 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "DEV")]
     pub(crate) destroy: Vec<PathBuf>,
     /// Make a new file of this size as the target, filled with random data
-    #[arg(long, value_name = "SIZE", value_parser = file_size)]
-    pub(crate) create: Option<Bytes>,
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) create: Option<FileSize>,
     /// Go through the page cache: results are fake, and marked so
     #[arg(long)]
     pub(crate) no_direct: bool,
@@ -106,7 +123,7 @@ pub(crate) struct TargetArgs {
     #[arg(long, requires = "write")]
     pub(crate) reset_zones: bool,
     /// What is written: random, random:PERCENT of which so much compresses, or zero
-    #[arg(long, value_name = "WHAT", default_value = "random", value_parser = data)]
+    #[arg(long, value_name = "WHAT", default_value = "random")]
     pub(crate) data: Data,
     /// Whether writes wait for the medium: none (only those with FUA), dsync, sync
     #[arg(long, value_name = "HOW", default_value = "none", value_parser = ["none", "dsync", "sync"])]
@@ -129,7 +146,7 @@ pub(crate) struct PaceArgs {
     #[arg(long, value_name = "TIME", default_value = "20us")]
     pub(crate) spin: Nanos,
     /// Run the pacing thread on these processors only, such as 1 or 0,2-3
-    #[arg(long, value_name = "LIST", value_parser = processors)]
+    #[arg(long, value_name = "LIST")]
     pub(crate) cpu: Option<Processors>,
     /// How the pacing thread is scheduled: fifo ahead of everything that is not real-time, nice with the largest
     /// share of a processor, slice with a short slice, normal; auto is the first of these that is permitted
@@ -142,9 +159,6 @@ pub(crate) struct PaceArgs {
     /// Time to read ahead and fill the queues before time zero
     #[arg(long, value_name = "TIME", default_value = "200ms")]
     pub(crate) start_grace: Nanos,
-    /// Time zero by this machine's clock, in nanoseconds since 1970, to begin together with others
-    #[arg(long, value_name = "NS", conflicts_with = "start_grace")]
-    pub(crate) at: Option<u64>,
     /// End the replay after this time; what is left of the load is missed
     #[arg(long, value_name = "TIME")]
     pub(crate) max_runtime: Option<Nanos>,
@@ -263,22 +277,62 @@ pub(crate) enum PacingName {
     Sleep,
 }
 
-/// Some processors.
-#[derive(Clone, Debug)]
-pub(crate) struct Processors(Vec<usize>);
-
 impl Replay {
-    /// Whether the records are to survive a loss of power.
-    pub(crate) fn is_durable(&self) -> bool {
-        self.durable || self.verify.durable_tables
+    /// What is to be replayed, and how.
+    pub(crate) fn to_spec(&self) -> anyhow::Result<ReplaySpec> {
+        if let Some(path) = &self.spec {
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("{}: cannot read the spec", path.display()))?;
+            let mut spec = ReplaySpec::from_json(&text)
+                .map_err(|e| Usage(format!("{}: {e}", path.display())))?;
+            spec.options.begin_at = self.at.map(Nanos::new).or(spec.options.begin_at);
+            return Ok(spec);
+        }
+        let targets = &self.targets;
+        let map = targets.map.iter();
+        Ok(ReplaySpec {
+            load: self.traces.clone(),
+            reading: self.reading.reading()?,
+            target: targets.target.clone(),
+            map: map
+                .map(|(name, path)| (name.clone(), path.into()))
+                .collect(),
+            max_targets: targets.max_targets,
+            delta: targets.delta,
+            destroy: targets.destroy.clone(),
+            create: targets.create,
+            no_direct: targets.no_direct,
+            scheduler: targets.scheduler.clone(),
+            merges: match targets.merges.as_str() {
+                "forbid" => Merges::Forbid,
+                _ => Merges::Allow,
+            },
+            options: self.options(),
+            answer: Answer {
+                latency: self.engine.latency,
+                model: self.engine.model.clone(),
+                seed: self.engine.seed,
+            },
+            records: RecordKeeping {
+                durable: self.durable,
+                out_from: self.out_from,
+                self_check: self.self_check,
+            },
+        })
     }
 
-    /// What the replay crate is told.
-    pub(crate) fn options(&self) -> Options {
+    fn options(&self) -> Options {
         let (targets, verify, engine) = (&self.targets, &self.verify, &self.engine);
         Options {
-            writes: targets.writes(),
-            fit: targets.fit(),
+            writes: match (targets.write, targets.skip_writes) {
+                (true, _) => Writes::Do,
+                (false, true) => Writes::Skip,
+                (false, false) => Writes::Refuse,
+            },
+            fit: Fit {
+                beyond: targets.beyond.beyond(),
+                align: targets.align,
+            },
             in_flight: self.limits.in_flight,
             in_flight_total: self.limits.in_flight_total,
             bottleneck: self.limits.bottleneck,
@@ -303,11 +357,11 @@ impl Replay {
                     PacingName::Sleep => Style::Sleep,
                 },
                 spin: self.pace.spin,
-                cpus: self.pace.cpu.clone().map_or_else(Vec::new, |cpu| cpu.0),
+                cpus: self.pace.cpu.clone().unwrap_or_default(),
                 priority: self.pace.priority,
             },
             start_grace: self.pace.start_grace,
-            begin_at: self.pace.at.map(Nanos::new),
+            begin_at: self.at.map(Nanos::new),
             max_runtime: self.pace.max_runtime,
             warmup: self.warmup,
             conflicts: self.conflicts.conflicts,
@@ -339,32 +393,6 @@ impl Replay {
     }
 }
 
-impl TargetArgs {
-    pub(crate) fn writes(&self) -> Writes {
-        match (self.write, self.skip_writes) {
-            (true, _) => Writes::Do,
-            (false, true) => Writes::Skip,
-            (false, false) => Writes::Refuse,
-        }
-    }
-
-    /// What may be done to the targets.
-    pub(crate) fn intent(&self) -> Intent {
-        Intent {
-            write: self.write,
-            destroy: self.destroy.clone(),
-            buffered: self.no_direct,
-        }
-    }
-
-    pub(crate) fn fit(&self) -> Fit {
-        Fit {
-            beyond: self.beyond.beyond(),
-            align: self.align,
-        }
-    }
-}
-
 fn named<T: Copy>(all: &[(T, &str)], text: &str) -> Result<T, String> {
     let known = all.iter().find(|(_, name)| *name == text);
     known.map(|(value, _)| *value).ok_or_else(|| {
@@ -391,50 +419,63 @@ fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-fn data(text: &str) -> Result<Data, String> {
-    let percent = match text.split_once(':') {
-        None if text == "zero" => return Ok(Data::Zero),
-        None if text == "random" => Some(0),
-        Some(("random", percent)) => percent.parse().ok().filter(|p| *p <= 100),
-        _ => None,
-    };
-    match percent {
-        Some(compressible_percent) => Ok(Data::Random {
-            compressible_percent,
-        }),
-        None => Err("expected random, random:PERCENT (0 to 100) or zero".to_owned()),
-    }
-}
-
 fn priority(text: &str) -> Result<Priority, String> {
     named(&Priority::ALL, text)
 }
 
-/// Such as 1 or 0,2-3.
-fn processors(text: &str) -> Result<Processors, String> {
-    let problem = || "expected numbers of processors, such as 1 or 0,2-3".to_owned();
-    let mut all = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.trim().parse::<usize>().map_err(|_| problem());
-        let (first, last) = (number(first)?, number(last)?);
-        if first > last || last > 1023 {
-            return Err(problem());
-        }
-        all.extend(first..=last);
-    }
-    Ok(Processors(all))
-}
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
 
-/// A size of a file, rounded up to whole blocks of 4096 bytes.
-pub(super) fn file_size(text: &str) -> Result<Bytes, String> {
-    const BLOCK: u64 = 4096;
-    let size: Bytes = text
-        .parse()
-        .map_err(|e: iosonar_units::ParseUnitError| e.to_string())?;
-    match size.get() {
-        0 => Err("a file of no bytes is no target".to_owned()),
-        n if n > 1 << 50 => Err("that is more than any file holds".to_owned()),
-        n => Ok(Bytes::new(n.next_multiple_of(BLOCK))),
+    use super::*;
+    use crate::args::{Arguments, Command};
+
+    fn replay(words: &str) -> Replay {
+        let words = ["iosonar", "replay"].into_iter().chain(words.split(' '));
+        match Arguments::try_parse_from(words).unwrap().command {
+            Command::Replay(replay) => *replay,
+            _ => unreachable!("it is a replay"),
+        }
+    }
+
+    #[test]
+    fn without_options_all_is_as_by_default() {
+        let default = ReplaySpec {
+            load: vec!["x".into()],
+            ..ReplaySpec::default()
+        };
+        let text = |spec: &ReplaySpec| serde_json::to_string_pretty(spec).unwrap();
+        assert_eq!(text(&replay("x").to_spec().unwrap()), text(&default));
+    }
+
+    #[test]
+    fn a_spec_is_the_same_from_options_and_from_keys_with_their_names() {
+        let typed = "x --target a --write --destroy a --from 2s --speed 3 --until 9s --ops read,flush --slip \
+                     --in-flight 7 --max-dropped 2.5 --spin 5us --cpu 0,2-3 --priority slice --conflicts with-drop \
+                     --strong 0 --sync dsync --zone-append --data random:50 --verify reads --task-work defer \
+                     --engine io-uring --latency 2ms --merges forbid --align --clip --warmup 1s --round out \
+                     --start-at issue --columns time_s=T,op=O --spill-memory 1MiB --create 5000";
+        let typed = replay(typed).to_spec().unwrap();
+        let written = serde_json::json!({
+            "load": "x", "target": "a", "write": true, "destroy": "a", "from": "2s", "speed": 3, "until": "9s",
+            "ops": "read,flush", "slip": true, "in_flight": 7, "max_dropped": 2.5, "spin": "5us", "cpu": "0,2-3",
+            "priority": "slice", "conflicts": "with-drop", "strong": 0, "sync": "dsync", "zone_append": true,
+            "data": "random:50", "verify": "reads", "task_work": "defer", "engine": "io-uring", "latency": "2ms",
+            "merges": "forbid", "align": true, "clip": true, "warmup": "1s", "round": "out", "start_at": "issue",
+            "columns": ["time_s=T", "op=O"], "spill_memory": "1MiB", "create": 5000,
+        });
+        let serde_json::Value::Object(written) = written else {
+            unreachable!("it is an object")
+        };
+        // Changes are done in their order, which the object above does not keep.
+        let mut keys: Vec<(&str, serde_json::Value)> = written
+            .iter()
+            .map(|(k, v)| (k.as_str(), v.clone()))
+            .collect();
+        let order = ["from", "speed", "until", "ops", "slip"];
+        keys.sort_by_key(|(key, _)| order.iter().position(|name| name == key));
+        let written = ReplaySpec::from_keys(keys).unwrap();
+        let text = |spec: &ReplaySpec| serde_json::to_string_pretty(spec).unwrap();
+        assert_eq!(text(&typed), text(&written));
     }
 }

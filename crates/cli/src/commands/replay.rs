@@ -9,13 +9,15 @@ mod report;
 mod run;
 mod screen;
 
+use std::path::Path;
+
 use anyhow::Context;
 use iosonar_replay::safety::{Host, free_space};
-use iosonar_replay::{EndedEarly, Summary};
+use iosonar_replay::{EndedEarly, ReplaySpec, Summary};
 use iosonar_report::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, grouped};
 use iosonar_trace::output::{self, Largest, WholeFile};
 use iosonar_trace::transform::beginning;
-use iosonar_units::Bytes;
+use iosonar_units::{Bytes, Nanos};
 
 use crate::args::Replay;
 use crate::exit::{Ending, Usage, note, print_beside};
@@ -28,71 +30,43 @@ pub(crate) use report::{findings_json, findings_text};
 pub(crate) use run::{Results, carry_out};
 
 pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
+    let spec = args.to_spec()?;
     if let Some(out) = &args.out {
-        output::format_for(out)?;
-        let account = files::with_ending(out, SELF_CHECK_ENDING);
-        if args.self_check && out.as_os_str() == "-" {
-            return Err(usage(
-                "--self-check: writes beside the records, which go to no file",
-            ));
-        }
-        if args.durable && out.as_os_str() == "-" {
-            return Err(usage(
-                "--durable syncs the file of records, and standard output is not a file: name one with -o",
-            ));
-        }
-        if !args.self_check && !args.quiet && account.exists() {
-            warn(&format!(
-                "{} is of an earlier replay, and pictures of these records would show it: remove it",
-                account.display()
-            ));
-        }
-        let mapped: Vec<_> = args
-            .targets
-            .map
-            .iter()
-            .map(|(_, target)| target.into())
-            .collect();
-        for input in args
-            .traces
-            .iter()
-            .chain(&args.targets.target)
-            .chain(&mapped)
-        {
-            files::refuse_same(input, out)?;
-            files::refuse_same(input, &account)?;
-        }
+        check_out(args, &spec, out)?;
     }
     let host = Host::default();
     if let Some(limit) = args.find.find_rate {
         signals::watch()?;
         return find_rate::run(args, limit, &host);
     }
-    let plan = Plan::of(args, &host)?;
-    refuse_without_room(args, &plan)?;
+    let out = args.out.as_deref();
+    let plan = Plan::of(&spec, out, &host, args.quiet)?;
+    if let Some(out) = out {
+        refuse_without_room(out, &plan)?;
+    }
     if !args.quiet {
         plan.announce();
     }
     let results = Results {
-        out: args.out.as_deref(),
-        out_from: args.out_from,
+        out,
+        out_from: spec.records.out_from,
         quiet: args.quiet,
         watch: args.watch,
-        durable: args.is_durable(),
+        durable: spec.is_durable(),
     };
     signals::watch()?;
     // Put back however the replay ends.
-    let queues = queue::Settings::apply(&plan, &args.targets, &host, args.quiet)?;
+    let queues = queue::Settings::apply(&plan, &spec, &host, args.quiet)?;
     let mut summary = carry_out(&plan, &results)?;
     queues.tell(&mut summary);
     drop(queues);
-    if args.self_check {
-        write_self_check(args, &plan, &summary)?;
+    if let Some(out) = out.filter(|_| spec.records.self_check) {
+        write_self_check(out, spec.records.out_from, &plan, &summary)?;
     }
     if args.json {
-        print_beside(args.out.as_deref(), &report::json(&summary).text())?;
+        print_beside(out, &report::json(&summary).text())?;
     } else {
-        print_beside(args.out.as_deref(), &report::text(&summary))?;
+        print_beside(out, &report::text(&summary))?;
     }
     let ending = ending(&summary);
     if args.quiet && ending != Ending::Done {
@@ -101,16 +75,47 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
     Ok(ending)
 }
 
+/// Refuses a place for the records where they cannot be kept as they should be, or would destroy something.
+fn check_out(args: &Replay, spec: &ReplaySpec, out: &Path) -> anyhow::Result<()> {
+    output::format_for(out)?;
+    let account = files::with_ending(out, SELF_CHECK_ENDING);
+    let is_stream = out.as_os_str() == "-";
+    if spec.records.self_check && is_stream {
+        return Err(usage(
+            "--self-check: writes beside the records, which go to no file",
+        ));
+    }
+    if spec.records.durable && is_stream {
+        return Err(usage(
+            "--durable syncs the file of records, and standard output is not a file: name one with -o",
+        ));
+    }
+    if !spec.records.self_check && !args.quiet && account.exists() {
+        warn(&format!(
+            "{} is of an earlier replay, and pictures of these records would show it: remove it",
+            account.display()
+        ));
+    }
+    let mapped = spec.map.iter().map(|(_, target)| target);
+    for input in spec.load.iter().chain(&spec.target).chain(mapped) {
+        files::refuse_same(input, out)?;
+        files::refuse_same(input, &account)?;
+    }
+    Ok(())
+}
+
 /// Writes the replay's account of itself beside the records, on their axis of time.
-fn write_self_check(args: &Replay, plan: &Plan, summary: &Summary) -> anyhow::Result<()> {
-    let Some(out) = &args.out else {
-        return Ok(());
-    };
+fn write_self_check(
+    out: &Path,
+    out_from: Option<Nanos>,
+    plan: &Plan,
+    summary: &Summary,
+) -> anyhow::Result<()> {
     let beginning = plan
         .loads
         .first()
         .map(|load| beginning(&load.reading.changes));
-    let zero = args.out_from.or(beginning).unwrap_or_default();
+    let zero = out_from.or(beginning).unwrap_or_default();
     let mut text = format!("{SELF_CHECK_HEADER}\n");
     for point in &summary.self_check {
         let row = SelfCheckRow {
@@ -142,10 +147,10 @@ pub(crate) fn ending(summary: &Summary) -> Ending {
 }
 
 /// Records that do not fit their disk would be lost at the end.
-fn refuse_without_room(args: &Replay, plan: &Plan) -> anyhow::Result<()> {
-    let Some(out) = args.out.as_ref().filter(|out| files::takes_room(out)) else {
+fn refuse_without_room(out: &Path, plan: &Plan) -> anyhow::Result<()> {
+    if !files::takes_room(out) {
         return Ok(());
-    };
+    }
     let scans = || plan.loads.iter().map(|load| &load.scan);
     let requests: u64 = scans().map(|scan| scan.requests).sum();
     let mut largest = scans().fold(Largest::default(), |all, scan| all.max(&scan.largest));

@@ -11,17 +11,21 @@ use std::os::fd::AsRawFd;
 use io_uring::types::{CancelBuilder, SubmitArgs, Timespec};
 use io_uring::{IoUring, SubmissionQueue, Submitter, cqueue, squeue};
 use iosonar_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 use super::calls::Calls;
 use super::{Access, Done, Engine, Region, Setup, ThreadPool};
 use crate::{EngineKind, ReplayError, pacing};
 
 /// How a ring is set up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RingOptions {
     /// A kernel thread submits (SQPOLL): it needs a processor of its own.
+    #[serde(rename = "sqpoll")]
     pub submission_thread: bool,
     /// Completions are polled for at the device (IOPOLL), which needs poll queues there.
+    #[serde(rename = "iopoll")]
     pub poll_completions: bool,
     /// When the kernel does its part of a completion.
     pub task_work: TaskWork,
@@ -67,15 +71,18 @@ impl RingOptions {
 }
 
 /// When the kernel does its part of a completion.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum TaskWork {
     /// At once, interrupting the thread.
     Interrupt,
     /// When the thread enters the kernel, which it does as soon as a flag says that there is
     /// something (`COOP_TASKRUN`).
     #[default]
+    #[serde(rename = "coop")]
     Cooperative,
     /// When the thread asks for completions (`DEFER_TASKRUN`).
+    #[serde(rename = "defer")]
     Deferred,
 }
 

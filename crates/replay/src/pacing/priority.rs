@@ -6,11 +6,13 @@ use std::num::NonZeroU64;
 use iosonar_units::Nanos;
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
+use serde::{Deserialize, Serialize};
 
 use super::{Pacing, Style};
 
 /// How a pacing thread is scheduled among the other threads of the machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Priority {
     /// The first of `Fifo` (unless it only spins), `Nice` and `Slice` that the system permits.
     #[default]
@@ -61,9 +63,9 @@ pub(crate) fn prepare_thread(pacing: &Pacing) -> (Priority, Vec<String>) {
     let mut refused = Vec::new();
     // By default a thread may be woken 50 us later than it asked for.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
-    if !pacing.cpus.is_empty() {
+    if !pacing.cpus.0.is_empty() {
         let mut set = CpuSet::new();
-        for &cpu in &pacing.cpus {
+        for &cpu in &pacing.cpus.0 {
             if cpu < CpuSet::MAX_CPU {
                 set.set(cpu);
             }
@@ -71,7 +73,7 @@ pub(crate) fn prepare_thread(pacing: &Pacing) -> (Priority, Vec<String>) {
         if let Err(e) = sched_setaffinity(None, &set) {
             refused.push(format!(
                 "the thread cannot be pinned to processors {:?}: {e}",
-                pacing.cpus
+                pacing.cpus.0
             ));
         }
     }

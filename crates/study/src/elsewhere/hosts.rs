@@ -294,6 +294,24 @@ impl Ssh {
         Ok(there)
     }
 
+    /// Writes a file on a host: its path there.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn put(
+        &self,
+        ready: &Ready,
+        name: &str,
+        text: &str,
+        stop: &Stop,
+    ) -> Result<String, String> {
+        let there = format!("{}/{name}", ready.folder);
+        let host = &ready.participant.host;
+        let mut command = self.command(host, &format!("cat > {}", quoted(&there)));
+        whole(host, run_child(&mut command, text.as_bytes(), Some(stop)))?;
+        Ok(there)
+    }
+
     /// Fetches a file of a host, and removes it there.
     ///
     /// # Errors

@@ -20,6 +20,8 @@ pub const PENDING: &str = "result.pending.json";
 pub const RUN: &str = "run.json";
 /// The scenario that was simulated.
 pub const SCENARIO: &str = "scenario.toml";
+/// What was replayed, and how.
+pub const SPEC: &str = "spec.json";
 /// What the run and its hooks said.
 pub const LOG: &str = "log.txt";
 /// Why there is no result.
@@ -178,8 +180,17 @@ fn empty(folder: &Path) -> Result<(), SweepError> {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let is_ours = [RUN, RESULT, PENDING, SCENARIO, LOG, FAILED, "report.html"]
-            .contains(&name.as_ref())
+        let is_ours = [
+            RUN,
+            RESULT,
+            PENDING,
+            SCENARIO,
+            SPEC,
+            LOG,
+            FAILED,
+            "report.html",
+        ]
+        .contains(&name.as_ref())
             || name.starts_with("records.")
             || (name.starts_with("smart-") && name.ends_with(".json"))
             || name.ends_with(".part");

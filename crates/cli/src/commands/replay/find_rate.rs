@@ -8,7 +8,7 @@ mod search;
 use std::str::FromStr;
 
 use iosonar_replay::safety::Host;
-use iosonar_replay::{EndedEarly, Load, Options, Summary, Verdict};
+use iosonar_replay::{EndedEarly, Load, ReplaySpec, Summary, Verdict};
 use iosonar_stats::Distribution;
 use iosonar_trace::transform::{Change, Ratio, Repeat, Rounds, beginning};
 use iosonar_trace::{Batch, Reading, input};
@@ -119,7 +119,8 @@ impl Quantity {
 }
 
 pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<Ending> {
-    let plan = Plan::of(args, host)?;
+    let spec = args.to_spec()?;
+    let plan = Plan::of(&spec, None, host, args.quiet)?;
     let [load] = &plan.loads[..] else {
         return Err(usage(&format!(
             "--find-rate takes one load and one target (got {}): search on one after the other",
@@ -129,7 +130,7 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
     if !load.scan.is_known {
         return Err(usage("--find-rate repeats the load: give it as a file"));
     }
-    if args.pace.max_runtime.is_some() {
+    if spec.options.max_runtime.is_some() {
         return Err(usage(
             "--find-rate ends each try itself, after --find-time: leave --max-runtime out",
         ));
@@ -150,7 +151,7 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
         host,
         shortest: shortest(load)?,
         base: load.clone(),
-        options: plan.options.clone(),
+        spec: spec.clone(),
     };
     if load.scan.requests < 2 || tries.rate() > 1e8 {
         return Err(usage(&format!(
@@ -160,7 +161,7 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
         )));
     }
     // Put back however the search ends.
-    let queues = super::queue::Settings::apply(&plan, &args.targets, host, args.quiet)?;
+    let queues = super::queue::Settings::apply(&plan, &spec, host, args.quiet)?;
     drop(plan);
     let mut search = Search {
         slowest: tries.slowest(),
@@ -192,7 +193,7 @@ struct Tries<'a> {
     base: Load,
     /// How much of the load, from its beginning, holds requests enough for a try.
     shortest: Nanos,
-    options: Options,
+    spec: ReplaySpec,
 }
 
 impl Tries<'_> {
@@ -238,11 +239,11 @@ impl Tries<'_> {
             ))
         })?;
         let plan = Plan::again(
-            self.args,
+            &self.spec,
             self.host,
             &self.base.path,
             &reading,
-            &self.options,
+            self.args.quiet,
         )?;
         let results = Results {
             out: None,

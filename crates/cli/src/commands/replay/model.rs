@@ -5,21 +5,20 @@ use std::path::Path;
 
 use iosonar_device::{Access, Device, Job, PaceOf, Positioning, Priority, RequestId};
 use iosonar_disk_model::{DiskLaws, DiskProfile, DiskStation, SampledDisk, Scheduler};
-use iosonar_replay::{AccessKind, ConstantLatency, SimulatedDevice};
+use iosonar_replay::{AccessKind, Answer, ConstantLatency, SimulatedDevice};
 use iosonar_sim_core::Seed;
 use iosonar_units::{Nanos, Sector, Sectors};
 
-use crate::args::EngineArgs;
 use crate::exit::Usage;
 
 /// Of every request, without a model.
 const LATENCY: Nanos = Nanos::from_micros(100);
 
 /// The device that target `number` asks.
-pub(super) fn device(args: &EngineArgs, number: usize) -> anyhow::Result<Box<dyn SimulatedDevice>> {
-    let Some(name) = &args.model else {
+pub(super) fn device(answer: &Answer, number: usize) -> anyhow::Result<Box<dyn SimulatedDevice>> {
+    let Some(name) = &answer.model else {
         return Ok(Box::new(ConstantLatency::new(
-            args.latency.unwrap_or(LATENCY),
+            answer.latency.unwrap_or(LATENCY),
         )));
     };
     let profile =
@@ -27,7 +26,7 @@ pub(super) fn device(args: &EngineArgs, number: usize) -> anyhow::Result<Box<dyn
     let component = format!("disk/{number}");
     let disk = SampledDisk::new(
         &DiskLaws::new(&profile),
-        &Seed::new(args.seed.unwrap_or(1)),
+        &Seed::new(answer.seed.unwrap_or(1)),
         &component,
     );
     Ok(Box::new(InRealTime::new(DiskStation::new(

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use iosonar_replay::safety::{Host, advice};
 use iosonar_replay::{
-    EngineKind, Load, Options, Priority, ReplayError, SimulatedDevice, Style, Target, create_file,
+    Answer, EngineKind, FileSize, Load, Options, Priority, ReplayError, ReplaySpec,
+    SimulatedDevice, Style, Target, TaskWork, Writes, create_file,
 };
 use iosonar_report::grouped;
 use iosonar_trace::transform::Change;
@@ -12,7 +13,6 @@ use iosonar_trace::{Reading, input};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
 use super::{model, usage, warn};
-use crate::args::{EngineArgs, Replay};
 use crate::exit::note;
 use crate::files::{device_number, is_same};
 use crate::progress::bar;
@@ -24,7 +24,7 @@ pub(crate) struct Plan {
     pub(crate) targets: Vec<Target>,
     pub(crate) options: Options,
     /// What a simulated replay asks.
-    engine: Option<EngineArgs>,
+    answer: Answer,
     /// Whether the user destroys what is on the targets.
     write: bool,
 }
@@ -37,31 +37,36 @@ struct Pair {
 }
 
 impl Plan {
-    /// Reads the loads, and examines and opens the targets.
-    pub(crate) fn of(args: &Replay, host: &Host) -> anyhow::Result<Self> {
-        let options = args.options();
+    /// Reads the loads, and examines and opens the targets; records go to `out`.
+    pub(crate) fn of(
+        spec: &ReplaySpec,
+        out: Option<&Path>,
+        host: &Host,
+        quiet: bool,
+    ) -> anyhow::Result<Self> {
+        let options = spec.options.clone();
         if !options.engine.is_real() && options.verification.is_tagging() {
             return Err(usage(
                 "--verify, --tag and --keep-tables need a target that really holds data: not with --engine dry \
                  or simulate",
             ));
         }
-        refuse_impossible(args)?;
-        let pairs = pairs(args, host)?;
+        refuse_impossible(spec)?;
+        let pairs = pairs(spec, host)?;
         refuse_shared_streams(&pairs)?;
         for pair in &pairs {
             if let Some(target) = &pair.target {
                 crate::files::refuse_same(&pair.trace, target)?;
             }
         }
-        refuse_stray_destroy(args, host, &pairs)?;
+        refuse_stray_destroy(spec, host, &pairs)?;
         let mut loads = Vec::new();
         for pair in &pairs {
             let load = scanned(&pair.trace, &pair.reading, &options)?;
             refuse_several_devices(&load)?;
             loads.push(load);
         }
-        let mut intent = args.targets.intent();
+        let mut intent = spec.intent();
         let mut targets: Vec<Target> = Vec::new();
         for (pair, load) in pairs.iter().zip(&loads) {
             let Some(path) = &pair.target else {
@@ -74,14 +79,14 @@ impl Plan {
                 targets.push(Target::imaginary(size, Bytes::new(SECTOR_BYTES)));
                 continue;
             };
-            if let Some(size) = args.targets.create {
+            if let Some(size) = spec.create.map(FileSize::bytes) {
                 load.scan.fits_size(size, path, options.fit)?;
-                create(path, size, args.quiet)?;
+                create(path, size, quiet)?;
                 // What we made ourselves may be written to.
                 intent.destroy.push(path.clone());
             }
-            let mut target = target::open(path, &intent, host, args.quiet)?;
-            if let (Some(out), Some(number)) = (&args.out, target.device_number())
+            let mut target = target::open(path, &intent, host, quiet)?;
+            if let (Some(out), Some(number)) = (out, target.device_number())
                 && host.holds(number, out)
             {
                 return Err(usage(&format!(
@@ -99,42 +104,46 @@ impl Plan {
             loads,
             targets,
             options,
-            engine: Some(args.engine.clone()),
-            write: args.targets.write,
+            answer: spec.answer.clone(),
+            write: spec.options.writes == Writes::Do,
         })
     }
 
     /// The same target with another part of the load, or another speed.
     pub(crate) fn again(
-        args: &Replay,
+        spec: &ReplaySpec,
         host: &Host,
         path: &Path,
         reading: &Reading,
-        options: &Options,
+        quiet: bool,
     ) -> anyhow::Result<Self> {
+        let options = &spec.options;
         let load = scanned(path, reading, options)?;
-        let Some(target) = args.targets.target.first() else {
+        let Some(target) = spec.target.first() else {
             return Err(usage("--find-rate needs a --target"));
         };
         // What it holds by now, earlier tries wrote: before the first it was examined.
-        let mut intent = args.targets.intent();
+        let mut intent = spec.intent();
         intent.destroy.push(target.clone());
-        let mut target = target::open(target, &intent, host, args.quiet)?;
+        let mut target = target::open(target, &intent, host, quiet)?;
         load.scan.fits(&target, options.fit)?;
         target.plan_zones(&load, options)?;
         options.suit(std::slice::from_ref(&target))?;
-        Ok(Self::new(vec![load], vec![target], options.clone()))
+        Ok(Self {
+            answer: spec.answer.clone(),
+            ..Self::new(vec![load], vec![target], options.clone())
+        })
     }
 
     /// The devices that a simulated replay asks.
     pub(crate) fn devices(&self) -> anyhow::Result<Vec<Box<dyn SimulatedDevice>>> {
-        match &self.engine {
-            Some(args) if self.options.engine == EngineKind::Simulate => {
-                let targets = 0..self.targets.len();
-                targets.map(|number| model::device(args, number)).collect()
-            }
-            _ => Ok(Vec::new()),
+        if self.options.engine != EngineKind::Simulate {
+            return Ok(Vec::new());
         }
+        let targets = 0..self.targets.len();
+        targets
+            .map(|number| model::device(&self.answer, number))
+            .collect()
     }
 
     /// Says what is about to be done, and what to think of it.
@@ -209,59 +218,57 @@ fn speed_is_changed(reading: &Reading) -> bool {
 }
 
 /// Deals the loads to the targets.
-fn pairs(args: &Replay, host: &Host) -> anyhow::Result<Vec<Pair>> {
-    let reading = args.reading.reading()?;
+fn pairs(spec: &ReplaySpec, host: &Host) -> anyhow::Result<Vec<Pair>> {
+    let reading = spec.reading.clone();
     let pair = |trace: &PathBuf, reading: &Reading, target: Option<&Path>| Pair {
         trace: trace.clone(),
         reading: reading.clone(),
         target: target.map(Path::to_owned),
     };
-    if !args.targets.map.is_empty() {
-        let [trace] = &args.traces[..] else {
+    if !spec.map.is_empty() {
+        let [trace] = &spec.load[..] else {
             return Err(usage(&format!(
                 "--map splits one trace by its devices (got {} traces); 'iosonar convert --merge' makes one of several",
-                args.traces.len()
+                spec.load.len()
             )));
         };
-        let targets: Vec<PathBuf> = args.targets.map.iter().map(|(_, t)| t.into()).collect();
+        let targets: Vec<PathBuf> = spec.map.iter().map(|(_, t)| t.clone()).collect();
         refuse_twice(&targets, host)?;
-        tell_unmapped(args, trace, &reading);
-        return Ok(args
-            .targets
+        tell_unmapped(spec, trace, &reading);
+        return Ok(spec
             .map
             .iter()
             .map(|(name, target)| {
                 let mut of_device = reading.clone();
                 of_device.options.devices = vec![name.clone()];
-                pair(trace, &of_device, Some(Path::new(target)))
+                pair(trace, &of_device, Some(target))
             })
             .collect());
     }
-    let targets = &args.targets.target;
+    let targets = &spec.target;
     if targets.is_empty() {
-        if args.engine.engine.is_real() {
+        if spec.options.engine.is_real() {
             return Err(usage(
                 "--target DEV is missing: which block device or file shall it be? 'iosonar targets' lists \
                  them; --engine dry or simulate does without",
             ));
         }
-        let all = args.traces.iter().map(|trace| pair(trace, &reading, None));
+        let all = spec.load.iter().map(|trace| pair(trace, &reading, None));
         return Ok(all.collect());
     }
-    let used = args
-        .targets
+    let used = spec
         .max_targets
         .map_or(targets.len(), |most| targets.len().min(most as usize));
-    if args.traces.len() > used {
+    if spec.load.len() > used {
         return Err(usage(&format!(
             "{} traces for {used} targets: each target replays one at a time; 'iosonar convert --merge' \
              makes one of several",
-            args.traces.len()
+            spec.load.len()
         )));
     }
     refuse_twice(&targets[..used], host)?;
-    let delta = args.targets.delta;
-    if used > args.traces.len() && delta.is_none_or(|delta| delta == Nanos::ZERO) {
+    let delta = spec.delta;
+    if used > spec.load.len() && delta.is_none_or(|delta| delta == Nanos::ZERO) {
         warn(
             "the targets replay the same load at the same time: their peaks coincide (common mode); \
              --delta TIME sets them apart",
@@ -271,7 +278,7 @@ fn pairs(args: &Replay, host: &Host) -> anyhow::Result<Vec<Pair>> {
         .iter()
         .enumerate()
         .map(|(i, target)| {
-            let trace = &args.traces[i % args.traces.len()];
+            let trace = &spec.load[i % spec.load.len()];
             let later = Nanos::new(delta.unwrap_or_default().get().saturating_mul(i as u64));
             pair(trace, &set_apart(&reading, later), Some(target))
         })
@@ -279,28 +286,28 @@ fn pairs(args: &Replay, host: &Host) -> anyhow::Result<Vec<Pair>> {
 }
 
 /// What the system would refuse later, and with fewer words.
-fn refuse_impossible(args: &Replay) -> anyhow::Result<()> {
+fn refuse_impossible(spec: &ReplaySpec) -> anyhow::Result<()> {
     const LONGEST: Nanos = Nanos::from_secs(3600);
-    refuse_without_effect(args)?;
-    if args.engine.sqpoll && args.engine.task_work.as_deref() == Some("defer") {
+    refuse_without_effect(spec)?;
+    let options = &spec.options;
+    if options.ring.submission_thread && options.ring.task_work == TaskWork::Deferred {
         return Err(usage(
             "--sqpoll does not go with --task-work defer: where a kernel thread submits, nothing is deferred",
         ));
     }
-    if matches!(args.engine.engine, EngineKind::Auto | EngineKind::IoUring) {
-        args.options().ring.check()?;
+    if matches!(options.engine, EngineKind::Auto | EngineKind::IoUring) {
+        options.ring.check()?;
     }
-    if let Some(latency) = args.engine.latency.filter(|latency| *latency > LONGEST) {
+    if let Some(latency) = spec.answer.latency.filter(|latency| *latency > LONGEST) {
         return Err(usage(&format!(
             "--latency must be at most 1h (got {latency})"
         )));
     }
-    let processors = args.options().pacing.cpus;
     let missing = |cpu: &&usize| {
         !Path::new(&format!("/sys/devices/system/cpu/cpu{cpu}")).exists()
             && Path::new("/sys/devices/system/cpu").exists()
     };
-    match processors.iter().find(missing) {
+    match options.pacing.cpus.0.iter().find(missing) {
         Some(cpu) => {
             let there =
                 std::fs::read_to_string("/sys/devices/system/cpu/present").unwrap_or_default();
@@ -314,9 +321,9 @@ fn refuse_impossible(args: &Replay) -> anyhow::Result<()> {
 }
 
 /// Options of an engine that is not the one that was chosen. What `auto` leaves unused is known later.
-fn refuse_without_effect(args: &Replay) -> anyhow::Result<()> {
+fn refuse_without_effect(spec: &ReplaySpec) -> anyhow::Result<()> {
     use EngineKind::{Auto, IoUring, Passthrough, Simulate};
-    let engine = &args.engine;
+    let (kind, ring, answer) = (spec.options.engine, &spec.options.ring, &spec.answer);
     let given = |options: &[(&'static str, bool)]| {
         let given = options.iter().filter(|(_, is_given)| *is_given);
         let names: Vec<&str> = given.map(|(name, _)| *name).collect();
@@ -328,36 +335,36 @@ fn refuse_without_effect(args: &Replay) -> anyhow::Result<()> {
             )
         })
     };
-    let chosen = engine.engine.name();
+    let chosen = kind.name();
     let of_ring = given(&[
-        ("--sqpoll", engine.sqpoll),
-        ("--iopoll", engine.iopoll),
-        ("--task-work", engine.task_work.is_some()),
-        ("--plain-buffers", engine.plain_buffers),
+        ("--sqpoll", ring.submission_thread),
+        ("--iopoll", ring.poll_completions),
+        ("--task-work", ring.task_work != TaskWork::default()),
+        ("--plain-buffers", ring.plain_buffers),
     ]);
-    if let Some(need) = of_ring.filter(|_| !matches!(engine.engine, Auto | IoUring | Passthrough)) {
+    if let Some(need) = of_ring.filter(|_| !matches!(kind, Auto | IoUring | Passthrough)) {
         return Err(usage(&format!(
             "{need} --engine io_uring, passthrough or auto (got {chosen}), and would have no effect: leave out one or the \
              other"
         )));
     }
-    if engine.engine == Passthrough && engine.plain_buffers {
+    if kind == Passthrough && ring.plain_buffers {
         return Err(usage(
             "--plain-buffers needs --engine io_uring (got passthrough, which registers no buffers), and would have no \
              effect: leave it out",
         ));
     }
     let of_model = given(&[
-        ("--latency", engine.latency.is_some()),
-        ("--model", engine.model.is_some()),
-        ("--seed", engine.seed.is_some()),
+        ("--latency", answer.latency.is_some()),
+        ("--model", answer.model.is_some()),
+        ("--seed", answer.seed.is_some()),
     ]);
-    if let Some(need) = of_model.filter(|_| engine.engine != Simulate) {
+    if let Some(need) = of_model.filter(|_| kind != Simulate) {
         return Err(usage(&format!(
             "{need} --engine simulate (got {chosen}), and would have no effect: leave out one or the other"
         )));
     }
-    if engine.iopoll && args.targets.no_direct {
+    if ring.poll_completions && spec.no_direct {
         return Err(usage(
             "--iopoll does not go with --no-direct: completions are polled for only past the page cache",
         ));
@@ -366,8 +373,8 @@ fn refuse_without_effect(args: &Replay) -> anyhow::Result<()> {
 }
 
 /// Whoever may lose its content is a target; anything else is a slip of the hand.
-fn refuse_stray_destroy(args: &Replay, host: &Host, pairs: &[Pair]) -> anyhow::Result<()> {
-    for named in &args.targets.destroy {
+fn refuse_stray_destroy(spec: &ReplaySpec, host: &Host, pairs: &[Pair]) -> anyhow::Result<()> {
+    for named in &spec.destroy {
         let is_target = pairs
             .iter()
             .filter_map(|pair| pair.target.as_ref())
@@ -402,11 +409,11 @@ fn refuse_shared_streams(pairs: &[Pair]) -> anyhow::Result<()> {
 }
 
 /// Requests to devices that nobody named are left out.
-fn tell_unmapped(args: &Replay, trace: &Path, reading: &Reading) {
+fn tell_unmapped(spec: &ReplaySpec, trace: &Path, reading: &Reading) {
     let Ok(reader) = input::open_with(trace, &reading.options) else {
         return;
     };
-    let named = |name: &String| args.targets.map.iter().any(|(mapped, _)| mapped == name);
+    let named = |name: &String| spec.map.iter().any(|(mapped, _)| mapped == name);
     let devices = &reader.metadata().devices;
     let others: Vec<&String> = devices.iter().filter(|name| !named(name)).collect();
     if !others.is_empty() && others.len() < devices.len() {
@@ -519,7 +526,7 @@ impl Plan {
             loads,
             targets,
             options,
-            engine: None,
+            answer: Answer::default(),
             write: true,
         }
     }

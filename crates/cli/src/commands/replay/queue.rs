@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use iosonar_replay::safety::{Host, QueueCounters};
 use iosonar_replay::verify::Verify;
-use iosonar_replay::{Summary, Target};
+use iosonar_replay::{Merges, ReplaySpec, Summary, Target};
 use iosonar_report::grouped;
 
 use super::originals::{Kept, Left, Originals, active};
 use super::{Plan, usage};
-use crate::args::TargetArgs;
 use crate::exit::note;
 
 /// A setting that was changed.
@@ -67,7 +66,7 @@ impl Settings {
     /// Restores what a replay that was killed has left changed, then makes the settings that the user wants.
     pub(super) fn apply(
         plan: &Plan,
-        args: &TargetArgs,
+        spec: &ReplaySpec,
         host: &Host,
         quiet: bool,
     ) -> anyhow::Result<Self> {
@@ -82,7 +81,7 @@ impl Settings {
         for target in &plan.targets {
             let queue = target.device_number().filter(|_| !target.is_passthrough());
             let Some(device) = queue else {
-                if args.scheduler.is_some() || args.merges == "forbid" {
+                if spec.scheduler.is_some() || spec.merges == Merges::Forbid {
                     return Err(usage(&format!(
                         "{} is no block device: it has no scheduler and merges nothing itself",
                         target.path().display()
@@ -101,10 +100,10 @@ impl Settings {
                     ));
                 }
             }
-            if let Some(name) = &args.scheduler {
+            if let Some(name) = &spec.scheduler {
                 settings.set(target, device, "scheduler", name)?;
             }
-            if args.merges == "forbid" {
+            if spec.merges == Merges::Forbid {
                 settings.set(target, device, "nomerges", "2")?;
             }
             if let Some(counters) = host.queue_counters(device) {

@@ -1,27 +1,24 @@
 //! What a run does: a simulation within this process, a replay in one of its own.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use clap::Parser;
-use iosonar_replay::{Options, Writes};
+use iosonar_replay::{Options, ReplaySpec, Writes};
 use iosonar_scenario::{
     Load, Overrides, ScenarioError, Simulation, Stability, Warmup, moved, read_text, with_values,
 };
 use iosonar_study::hooks::{Log, Stop, may_be_destroyed, run_child};
 use iosonar_study::sweep::{
-    Base, Carrier, Done, Failure, RECORDS, RESULT, Run, SCENARIO, Settings, SweepError, Task,
+    Base, Carrier, Done, Failure, RECORDS, RESULT, Run, SCENARIO, SPEC, Settings, SweepError, Task,
     is_full,
 };
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::transform::beginning;
 
-use crate::args::{Arguments, Command as Subcommand};
 use crate::commands::{replay::scanned, sim};
 
 /// Carries runs out on this machine.
@@ -103,26 +100,11 @@ impl Here {
                 }
             }
             Base::Replay => {
-                let words = replay_words(run, &run.settings, &self.targets(run), &[], None);
-                let wrong = |problem: String| SweepError::Syntax {
+                let spec = replay_spec(run, &run.settings, &self.targets(run), &[]);
+                spec.map(drop).map_err(|problem| SweepError::Syntax {
                     path: run.common.origin.clone(),
-                    message: format!("[replay]: {problem}"),
-                };
-                let words = words.map_err(wrong)?;
-                let arguments = ["iosonar", "replay"].into_iter().map(OsString::from);
-                let arguments = arguments.chain(words.into_iter().map(OsString::from));
-                match Arguments::try_parse_from(arguments) {
-                    Ok(arguments) => match arguments.command {
-                        Subcommand::Replay(_) => Ok(()),
-                        _ => Err(wrong("is no replay".to_owned())),
-                    },
-                    Err(error) => {
-                        let text = error.to_string();
-                        let first = text.lines().next().unwrap_or_default();
-                        let first = first.trim_start_matches("error: ");
-                        Err(wrong(format!("{first} (run {})", run.path.display())))
-                    }
-                }
+                    message: format!("[replay]: {problem} (run {})", run.path.display()),
+                })
             }
         }
     }
@@ -174,34 +156,39 @@ impl Here {
     fn replay(&self, task: &mut Task<'_, '_>) -> Result<Done, Failure> {
         let (run, around) = (task.run, &mut *task.around);
         let records = around.folder.join(RECORDS);
-        let words = replay_words(
-            run,
-            &around.settings,
-            &around.targets,
-            &self.destroy,
-            Some(&records),
-        )
-        .map_err(Failure::Failed)?;
+        let spec = replay_spec(run, &around.settings, &around.targets, &self.destroy)
+            .map_err(Failure::Failed)?;
+        let path = around.folder.join(SPEC);
+        write_spec(&path, &spec)?;
         let mut command = Command::new(&self.program);
-        command.arg("replay").args(&words);
+        command.args(["replay", "--json", "--spec"]).arg(&path);
+        command.arg("--out").arg(&records);
         command.envs(around.env.iter().map(|(name, value)| (name, value)));
         let output = replayed(&mut command, &mut around.log, around.stop)?;
-        let mut line = vec!["iosonar".to_owned(), "replay".to_owned()];
-        // The same with a place in this folder.
-        let own = records.display().to_string();
-        let word = |word: String| {
-            if word == own {
-                RECORDS.to_owned()
-            } else {
-                word
-            }
-        };
-        line.extend(words.into_iter().map(word));
         Ok(Done {
             result: output,
-            command: line,
+            command: [
+                "iosonar", "replay", "--json", "--spec", SPEC, "--out", RECORDS,
+            ]
+            .map(str::to_owned)
+            .to_vec(),
         })
     }
+}
+
+/// Keeps what a replay does beside its records.
+pub(super) fn write_spec(path: &Path, spec: &ReplaySpec) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(spec).map_err(std::io::Error::from);
+    let written = text.and_then(|text| WholeFile::write_all(path, format!("{text}\n").as_bytes()));
+    written.map_err(|error| {
+        let is_full = is_full(&error);
+        let error = SweepError::io(path, "write")(error);
+        if is_full {
+            Failure::Full(Box::new(error))
+        } else {
+            Failure::Failed(error.to_string())
+        }
+    })
 }
 
 /// How long a run will take; `None` where nobody knows.
@@ -209,21 +196,13 @@ pub(super) fn estimate(run: &Run) -> Option<Duration> {
     /// As many take no time worth mentioning.
     const PILOT: u64 = 2_000;
     let Base::Simulation(scenario) = &run.base else {
-        let words = replay_words(run, &run.settings, &[], &[], None).ok()?;
-        let words = ["iosonar", "replay"]
-            .map(str::to_owned)
-            .into_iter()
-            .chain(words);
-        let Subcommand::Replay(args) = Arguments::try_parse_from(words).ok()?.command else {
-            return None;
-        };
-        let reading = args.reading.reading().ok()?;
-        let load = args.traces.first()?;
+        let spec = replay_spec(run, &run.settings, &[], &[]).ok()?;
+        let reading = &spec.reading;
         let options = Options {
             writes: Writes::Skip,
-            ..args.options()
+            ..spec.options
         };
-        let scan = scanned(load, &reading, &options).ok()?.scan;
+        let scan = scanned(spec.load.first()?, reading, &options).ok()?.scan;
         let lasts = scan.last_start.saturating_sub(beginning(&reading.changes));
         let lasts = options.max_runtime.map_or(lasts, |most| lasts.min(most));
         return Some(Duration::from_nanos(lasts.get()));
@@ -284,7 +263,7 @@ pub(super) fn replayed(
 }
 
 /// The last value of an option.
-pub(super) fn option(settings: &Settings, key: &str) -> Option<toml::Value> {
+fn option(settings: &Settings, key: &str) -> Option<toml::Value> {
     let (_, value) = settings.iter().rev().find(|(k, _)| k == key)?;
     Some(meaning(value))
 }
@@ -297,80 +276,53 @@ fn meaning(text: &str) -> toml::Value {
     value.unwrap_or_else(|| toml::Value::String(text.to_owned()))
 }
 
-/// The path of a load or target, relative to the file that names it.
-pub(super) fn load_path(run: &Run, load: &str) -> PathBuf {
+/// The path of a load or target, which is relative to the file that names it.
+fn beside_origin(run: &Run, path: &Path) -> PathBuf {
     let folder = run.common.origin.parent().unwrap_or(Path::new(""));
-    let path = folder.join(load);
+    let path = folder.join(path);
     std::path::absolute(&path).unwrap_or(path)
 }
 
-/// The options of a replay as words of its command line.
-pub(super) fn replay_words(
+/// What a replay of a run does on these targets, with these settings.
+pub(super) fn replay_spec(
     run: &Run,
     settings: &Settings,
     targets: &[String],
     destroy: &[PathBuf],
-    records: Option<&Path>,
-) -> Result<Vec<String>, String> {
-    let mut last: Vec<(&String, toml::Value)> = Vec::new();
+) -> Result<ReplaySpec, String> {
+    let mut keys: Vec<(&str, serde_json::Value)> = Vec::new();
     for (key, value) in settings {
-        last.retain(|(known, _)| *known != key);
-        last.push((key, meaning(value)));
-    }
-    let mut words = Vec::new();
-    let mut writes = false;
-    for (key, value) in &last {
-        let name = key.replace('_', "-");
-        match (name.as_str(), value) {
-            ("target", _) => {}
-            ("load", value) => {
-                let loads = strings(value).ok_or("'load' is no path, or list of paths")?;
-                words.extend(
-                    loads
-                        .iter()
-                        .map(|load| load_path(run, load).display().to_string()),
-                );
-            }
-            ("out" | "json" | "quiet" | "watch" | "find-rate" | "find-time", _) => {
-                return Err(format!(
-                    "'{key}' is not for a sweep, which sees to results itself"
-                ));
-            }
-            // What may be lost is said by whoever starts the sweep; a sweep sees to targets itself.
-            ("destroy" | "map" | "at", _) => {
-                let instead = match name.as_str() {
-                    "destroy" => "say --destroy when the sweep is started",
-                    "map" => "say 'target'",
-                    _ => "say --hosts when the sweep is started",
-                };
-                return Err(format!("'{key}' is not for a sweep: {instead}"));
-            }
-            (_, toml::Value::Boolean(given)) => {
-                writes |= name == "write" && *given;
-                words.extend(given.then(|| format!("--{name}")));
-            }
-            (_, toml::Value::Array(values)) => {
-                for value in values {
-                    words.extend([format!("--{name}"), plain(value)]);
-                }
-            }
-            (_, value) => words.extend([format!("--{name}"), plain(value)]),
+        // What may be lost is said by whoever starts the sweep; a sweep sees to targets itself.
+        let instead = match key.replace('-', "_").as_str() {
+            "target" => continue,
+            "destroy" => "say --destroy when the sweep is started",
+            "map" => "say 'target'",
+            "at" => "say --hosts when the sweep is started",
+            _ => "",
+        };
+        if !instead.is_empty() {
+            return Err(format!("'{key}' is not for a sweep: {instead}"));
         }
+        keys.retain(|(known, _)| known != key);
+        let value = serde_json::to_value(meaning(value)).map_err(|e| format!("'{key}': {e}"))?;
+        keys.push((key, value));
     }
-    for target in targets {
-        words.extend(["--target".to_owned(), target.clone()]);
-        if writes && may_be_destroyed(destroy, Path::new(target)) {
-            words.extend(["--destroy".to_owned(), target.clone()]);
-        }
+    let mut spec = ReplaySpec::from_keys(keys).map_err(|e| e.to_string())?;
+    for load in &mut spec.load {
+        *load = beside_origin(run, load);
     }
-    words.push("--json".to_owned());
-    if let Some(records) = records {
-        words.extend(["--out".to_owned(), records.display().to_string()]);
+    spec.target = targets.iter().map(PathBuf::from).collect();
+    if spec.options.writes == Writes::Do {
+        let may_be = spec
+            .target
+            .iter()
+            .filter(|target| may_be_destroyed(destroy, target));
+        spec.destroy = may_be.cloned().collect();
     }
-    Ok(words)
+    Ok(spec)
 }
 
-pub(super) fn strings(value: &toml::Value) -> Option<Vec<String>> {
+fn strings(value: &toml::Value) -> Option<Vec<String>> {
     match value {
         toml::Value::String(text) => Some(vec![text.clone()]),
         toml::Value::Array(values) => values
@@ -378,13 +330,6 @@ pub(super) fn strings(value: &toml::Value) -> Option<Vec<String>> {
             .map(|v| v.as_str().map(str::to_owned))
             .collect(),
         _ => None,
-    }
-}
-
-fn plain(value: &toml::Value) -> String {
-    match value {
-        toml::Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }
 
@@ -404,7 +349,7 @@ impl Carrier for Here {
         // As loads are: relative to the file that names them.
         let target = option(&run.settings, "target");
         let targets = target.as_ref().and_then(strings).unwrap_or_default();
-        let path = |target: String| load_path(run, &target).display().to_string();
+        let path = |target: String| beside_origin(run, Path::new(&target)).display().to_string();
         targets.into_iter().map(path).collect()
     }
 }

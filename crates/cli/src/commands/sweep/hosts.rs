@@ -10,11 +10,11 @@ use iosonar_report::Quantity;
 use iosonar_stats::Distribution;
 use iosonar_study::elsewhere::hosts::{Ready, Ssh, agreed_start, now_ns, participants};
 use iosonar_study::shell::quoted;
-use iosonar_study::sweep::{Base, Carrier, Done, Failure, RECORDS, Run, SweepError, Task};
+use iosonar_study::sweep::{Base, Carrier, Done, Failure, RECORDS, Run, SPEC, SweepError, Task};
 use iosonar_trace::{Batch, Metadata, Op, Reading, output};
 use serde_json::{Value, json};
 
-use super::carrier::{Here, load_path, option, replay_words, strings};
+use super::carrier::{Here, replay_spec};
 use crate::args::Sweep;
 use crate::exit::{Ending, Usage, note, print};
 use crate::in_order::in_order;
@@ -116,27 +116,33 @@ impl<'a> Hosts<'a> {
         }
     }
 
+    /// What a host does: the same on its own targets, with the loads that were brought to it.
+    fn spec_on(&self, ready: &Ready, task: &Job<'_>) -> Result<String, String> {
+        let targets = Self::targets_on(ready, task.targets);
+        let destroy = self.destroyable_on(&ready.participant.host);
+        let mut spec = replay_spec(task.run, task.run_settings, &targets, &destroy)?;
+        for load in &mut spec.load {
+            *load = self.ssh.bring(ready, load, task.stop)?.into();
+        }
+        serde_json::to_string(&spec).map_err(|e| e.to_string())
+    }
+
     fn replay_on(&self, ready: &Ready, task: &Job<'_>) -> Result<(String, PathBuf), String> {
         let host = &ready.participant.host;
         let there = format!("{}/{RECORDS}", ready.folder);
-        let mut words = vec![ready.program.clone(), "replay".to_owned()];
-        for load in &task.loads {
-            words.push(self.ssh.bring(ready, load, task.stop)?);
-        }
-        let targets = Self::targets_on(ready, task.targets);
-        let settings: Vec<_> = task
-            .run_settings
-            .iter()
-            .filter(|(key, _)| key != "load")
-            .cloned()
-            .collect();
-        words.extend(replay_words(
-            task.run,
-            &settings,
-            &targets,
-            &self.destroyable_on(host),
-            Some(Path::new(&there)),
-        )?);
+        let spec = self.spec_on(ready, task)?;
+        let spec = self.ssh.put(ready, SPEC, &spec, task.stop)?;
+        let mut words = [
+            &ready.program,
+            "replay",
+            "--json",
+            "--spec",
+            &spec,
+            "--out",
+            &there,
+        ]
+        .map(str::to_owned)
+        .to_vec();
         let begin = task.begin.get_or_init(|| agreed_start(LEAD));
         words.extend(["--at".to_owned(), ready.theirs(*begin).to_string()]);
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
@@ -208,15 +214,13 @@ impl Job<'_> {
 impl Carrier for Hosts<'_> {
     fn carry_out(&self, task: &mut Task<'_, '_>) -> Result<Done, Failure> {
         let around = &mut *task.around;
-        let loads = option(&around.settings, "load")
-            .as_ref()
-            .and_then(strings)
-            .unwrap_or_default();
+        let spec = replay_spec(task.run, &around.settings, &around.targets, &[])
+            .map_err(Failure::Failed)?;
         let job = Job {
             run: task.run,
             run_settings: &around.settings,
             targets: &around.targets,
-            loads: loads.iter().map(|load| load_path(task.run, load)).collect(),
+            loads: spec.load,
             folder: around.folder,
             stop: around.stop,
             begin: std::sync::OnceLock::new(),
