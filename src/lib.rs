@@ -23,8 +23,10 @@
 //! | [`workload`] | synthetic loads |
 //! | [`analytic`] | queueing theory: closed forms, bounds, mean value analysis |
 //! | [`scenario`] | scenario files: the simulations that they mean, and what theory says of them |
-//! | [`study`] | many runs: capacity planning |
+//! | [`study`] | many runs: sweeps, comparisons, calibration, plans |
+//! | [`guard`] | what a target is, who uses it, whether it may be written to |
 //! | [`replay`] | replays on real devices |
+//! | [`recorder`] | recordings from the kernel's trace points |
 //! | [`plot`] | charts from numbers |
 //! | [`report`] | which charts and numbers a set of records gets |
 
@@ -33,8 +35,10 @@ pub use iosonar_analytic as analytic;
 pub use iosonar_cli as cli;
 pub use iosonar_device as device;
 pub use iosonar_disk_model as disk_model;
+pub use iosonar_guard as guard;
 pub use iosonar_plot as plot;
 pub use iosonar_raid as raid;
+pub use iosonar_recorder as recorder;
 pub use iosonar_replay as replay;
 pub use iosonar_report as report;
 pub use iosonar_scenario as scenario;

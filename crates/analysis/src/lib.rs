@@ -11,6 +11,7 @@
 
 mod activity;
 mod burstiness;
+pub mod check;
 mod load;
 mod outcome;
 mod overlap;

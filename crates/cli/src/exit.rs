@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use iosonar_recorder::RecordError;
 use iosonar_replay::ReplayError;
 use iosonar_scenario::ScenarioError;
 use iosonar_study::calibrate::CalibrateError;
@@ -99,6 +100,9 @@ fn is_usage(error: &anyhow::Error) -> bool {
     }
     if let Some(error) = error.downcast_ref::<SweepError>() {
         return error.is_refusal();
+    }
+    if let Some(error) = error.downcast_ref::<RecordError>() {
+        return matches!(error, RecordError::Refused(_));
     }
     error
         .downcast_ref::<ReplayError>()

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use iosonar_replay::safety::Host;
+use iosonar_guard::Host;
 use iosonar_replay::{Intent, ReplayError, Target};
 
 use crate::exit::note;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use iosonar_guard::GuardError;
 use iosonar_trace::TraceError;
 
 /// Why a replay failed or was refused.
@@ -42,6 +43,23 @@ pub enum ReplayError {
         /// What the system said.
         source: std::io::Error,
     },
+}
+
+impl From<GuardError> for ReplayError {
+    fn from(error: GuardError) -> Self {
+        match error {
+            GuardError::Refused(reason) => Self::Refused(reason),
+            GuardError::Io {
+                path,
+                action,
+                source,
+            } => Self::Io {
+                path,
+                action,
+                source,
+            },
+        }
+    }
 }
 
 fn listed(targets: &[PathBuf]) -> String {

@@ -18,27 +18,26 @@
 //! - `delay`: handing over to the kernel - intended start, never negative;
 //! - `latency`: completion - handing over.
 //!
-//! Before anything is started the target is examined ([`safety`]) and the load is scanned
+//! Before anything is started the target is examined ([`iosonar_guard`]) and the load is scanned
 //! ([`Scan`]). A replay never touches a device that is mounted or otherwise in use, and only reads
 //! unless it is told to write.
 
 mod accepted;
+mod advice;
 mod buffers;
-pub mod check;
 mod conflicts;
 mod engine;
 mod error;
 mod feeder;
 mod ideal;
 mod lane;
+mod listed;
 mod nvme;
 mod options;
 mod pacing;
 mod prepare;
-pub mod record;
 mod replay;
 mod results;
-pub mod safety;
 mod scan;
 mod self_check;
 mod session;
@@ -50,13 +49,16 @@ pub mod verify;
 mod watch;
 mod zones;
 
+pub use advice::advice;
 pub use conflicts::{Conflicts, Strong};
 pub use engine::{
     AccessKind, ConstantLatency, Durability, EngineKind, RingOptions, SimulatedDevice, TaskWork,
 };
 pub use error::ReplayError;
+pub use iosonar_guard::Intent;
 pub use iosonar_trace::fit::{Beyond, Fit, Fitted};
-pub use options::{Data, Intent, Options, Writes};
+pub use listed::{Listed, look_at};
+pub use options::{Data, Options, Writes};
 pub use pacing::{Interference, Pacing, Priority, Processors, Style};
 pub use prepare::{Prepared, fill, slurp};
 pub use replay::{Load, replay};

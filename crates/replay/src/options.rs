@@ -1,7 +1,6 @@
 //! What a user can say about a replay.
 
 use std::num::NonZeroU32;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use iosonar_units::{Bytes, Nanos, scalar};
@@ -54,17 +53,6 @@ impl TryFrom<WriteFlags> for Writes {
             (true, true) => Err("'write' and 'skip_writes' exclude each other"),
         }
     }
-}
-
-/// What may be done to a target.
-#[derive(Clone, Debug, Default)]
-pub struct Intent {
-    /// Whether it is written to.
-    pub write: bool,
-    /// The targets whose contents may be lost.
-    pub destroy: Vec<PathBuf>,
-    /// Whether the page cache may be used (results are fake then).
-    pub buffered: bool,
 }
 
 /// What is written: `random`, `random:50` or `zero`.

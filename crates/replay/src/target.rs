@@ -7,13 +7,13 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use iosonar_guard::{self as guard, Host, Lease};
 use iosonar_units::{Bytes, ParseUnitError, SECTOR_BYTES, Sectors, scalar};
 use rustix::fs::{AtFlags, OFlags, StatxFlags};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::nvme::Namespace;
 use crate::replay::fitter;
-use crate::safety::{self, Host, Lease};
 use crate::zones::{self, ZonePlan, Zones};
 use crate::{Intent, Load, Options, ReplayError, Writes, ZoneOptions};
 
@@ -64,7 +64,7 @@ impl Target {
             Ok(metadata) if metadata.file_type().is_char_device() => {
                 return Self::open_namespace(path, &metadata, intent, host);
             }
-            Ok(metadata) => safety::refuse_used(host, path, &metadata)?,
+            Ok(metadata) => guard::refuse_used(host, path, &metadata)?,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 return Err(ReplayError::Refused(format!(
                     "there is no target {}; --create SIZE makes a file",
@@ -75,7 +75,7 @@ impl Target {
         }
         // Opened for reading first: nothing is at stake until it has been examined.
         let probe = File::open(path).map_err(|e| not_opened(path, "read", e))?;
-        safety::examine(host, path, &probe, intent)?;
+        guard::examine(host, path, &probe, intent)?;
         let metadata = probe.metadata().map_err(io_error("examine it"))?;
         let is_device = metadata.file_type().is_block_device();
         let mut flags = OFlags::empty();
@@ -177,7 +177,7 @@ impl Target {
             ));
         }
         let mut of_block = intent.clone();
-        if safety::destroyable(metadata, intent) {
+        if guard::destroyable(metadata, intent) {
             of_block.destroy.push(block_path.clone());
         }
         let mut target = match Self::open(&block_path, &of_block, host) {
@@ -314,11 +314,11 @@ impl Target {
     ) {
         let shown = self.path.display();
         if !intent.write {
-            let writers = safety::writers(host, metadata);
+            let writers = guard::writers(host, metadata);
             if !writers.is_empty() {
                 self.notes.push(format!(
                     "{shown} is open for writing in another process, and what that does is measured too: {}",
-                    safety::named(&writers)
+                    guard::named(&writers)
                 ));
             }
             return;
@@ -331,7 +331,7 @@ impl Target {
         if !openers.is_empty() {
             self.notes.push(format!(
                 "{shown} is open in another process, which will see what is written: {}",
-                safety::named(&openers)
+                guard::named(&openers)
             ));
         } else if self.lease == Lease::OpenElsewhere {
             self.notes.push(format!(
@@ -578,7 +578,7 @@ pub fn create_file(
     if std::fs::symlink_metadata(path).is_ok() {
         return Err(exists());
     }
-    if let Some(free) = safety::free_space(path).filter(|free| *free < size) {
+    if let Some(free) = guard::free_space(path).filter(|free| *free < size) {
         return Err(ReplayError::Refused(format!(
             "{} cannot be made: it would take {size}, and there is room for {free}; choose a smaller size, or another place",
             path.display()

@@ -15,11 +15,11 @@ mod findings;
 mod log;
 mod pass;
 mod tables;
-mod tag;
 
 use std::io;
 use std::path::PathBuf;
 
+use iosonar_guard::tag::{self, Found, Tag};
 use iosonar_trace::{Op, Request};
 use iosonar_units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -29,16 +29,6 @@ pub(crate) use log::TableLog;
 pub use log::{KeptTables, read_log};
 pub use pass::{Expect, PassProgress, Survival, check_again};
 pub use tables::Tables;
-
-#[cfg(test)]
-pub(crate) use tag::write as tag_for_tests;
-use tag::{Found, Tag};
-
-/// Whether `data` are a sector that a verified replay wrote, undamaged and at its place.
-pub(crate) fn is_tagged_at(data: &[u8], sector: u64) -> bool {
-    data.len() == tag::SECTOR
-        && matches!(tag::read(data), Found::Tagged(tag) if tag.sector == sector)
-}
 
 /// How much is verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use iosonar_replay::safety::Host;
+use iosonar_guard::Host;
 use iosonar_replay::{
     EndedEarly, EngineKind, Intent, Load, Options, Pacing, Priority, Progress, ReplayError, Stop,
     Summary, Target, Verdict, Writes, create_file, replay,

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use iosonar_replay::safety::Host;
+use iosonar_guard::Host;
 use iosonar_replay::verify::{Verification, Verify};
 use iosonar_replay::{
     AccessKind, ConstantLatency, EndedEarly, EngineKind, Intent, Load, Options, Progress,

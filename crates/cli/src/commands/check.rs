@@ -1,6 +1,6 @@
 //! `iosonar check`: one trace against another, request by request.
 
-use iosonar_replay::check::{Check as Found, check};
+use iosonar_analysis::check::{Check as Found, check};
 use iosonar_report::grouped;
 use iosonar_trace::{ReadOptions, Request, input};
 use serde_json::{Value, json};

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::thread::available_parallelism;
 
 use anyhow::Context;
+use iosonar_guard::Host;
 use iosonar_plot::{Chart, Size, Theme};
-use iosonar_replay::safety::Host;
 use iosonar_replay::{Intent, Load, Options, ReplayError, Summary, Target, Verdict, Writes};
 use iosonar_report::{
     Arrange, Entry, Look, LookOptions, Measured, Quantity, find, grouped, needs_of,

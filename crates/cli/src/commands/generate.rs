@@ -5,7 +5,7 @@ mod like;
 use std::path::Path;
 use std::time::Instant;
 
-use iosonar_replay::safety::free_space;
+use iosonar_guard::free_space;
 use iosonar_report::grouped;
 use iosonar_sim_core::Seed;
 use iosonar_trace::{Request, WriteOptions};

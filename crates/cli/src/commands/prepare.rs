@@ -1,6 +1,6 @@
 //! `iosonar prepare`: fill a target with data, or read it once.
 
-use iosonar_replay::safety::Host;
+use iosonar_guard::Host;
 use iosonar_replay::{Intent, fill, slurp};
 use iosonar_units::Bytes;
 use serde_json::json;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use iosonar_replay::record::{RecordOptions, RecordProgress, record};
-use iosonar_replay::safety::Host;
+use iosonar_guard::Host;
+use iosonar_recorder::{RecordOptions, RecordProgress, record};
 use iosonar_report::grouped;
 use iosonar_trace::output;
 use serde_json::json;

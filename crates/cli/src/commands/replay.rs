@@ -12,7 +12,7 @@ mod screen;
 use std::path::Path;
 
 use anyhow::Context;
-use iosonar_replay::safety::{Host, free_space};
+use iosonar_guard::{Host, free_space};
 use iosonar_replay::{EndedEarly, ReplaySpec, Summary};
 use iosonar_report::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, grouped};
 use iosonar_trace::output::{self, Largest, WholeFile};

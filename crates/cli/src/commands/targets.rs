@@ -1,6 +1,7 @@
 //! `iosonar targets`: block devices, and what iosonar would do with each.
 
-use iosonar_replay::safety::{Host, Listed};
+use iosonar_guard::Host;
+use iosonar_replay::{Listed, look_at};
 use serde_json::{Value, json};
 
 use crate::args::Targets;
@@ -18,7 +19,7 @@ pub(crate) fn run(args: &Targets) -> anyhow::Result<Ending> {
     };
     let mut all = Vec::new();
     for path in paths {
-        match host.look_at(&path) {
+        match look_at(&host, &path) {
             Ok(listed) => all.push(listed),
             // A device may go while we look; one that was named must be there.
             Err(_) if !named => {}

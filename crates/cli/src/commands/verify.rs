@@ -1,7 +1,7 @@
 //! `iosonar verify`: what a replay wrote is read again, and compared with the log that it kept.
 
+use iosonar_guard::Host;
 use iosonar_replay::Intent;
-use iosonar_replay::safety::Host;
 use iosonar_replay::verify::{
     Expect, Findings, KeptTables, Survival, Tables, check_again, read_log,
 };

@@ -3,10 +3,10 @@
 use std::ops::RangeInclusive;
 
 use super::findings::kind_of;
-use super::tag::{Found, Tag};
 use super::{Findings, Kind, Tables, found, is_of_same_replay};
 use crate::Target;
 use crate::buffers::Buffers;
+use iosonar_guard::tag::{Found, Tag};
 
 /// The longest read, in sectors.
 const LARGE: u64 = 2048;

@@ -228,7 +228,7 @@ fn cut_target(v: &mut Verifier, cut: u64) -> (tempfile::TempDir, crate::Target) 
         buffered: true,
         ..crate::Intent::default()
     };
-    let target = crate::Target::open(&path, &intent, &crate::safety::Host::default()).unwrap();
+    let target = crate::Target::open(&path, &intent, &iosonar_guard::Host::default()).unwrap();
     for sector in [0, 8] {
         let data = write(v, sector, 8);
         file.write_all_at(&data, sector * 512).unwrap();

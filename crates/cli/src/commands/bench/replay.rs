@@ -8,7 +8,7 @@ mod peers;
 
 use std::path::Path;
 
-use iosonar_replay::safety::Host;
+use iosonar_guard::Host;
 use iosonar_replay::{
     EngineKind, Intent, Load, Options, Progress, Stop, Summary, Target, Verdict, Writes, replay,
 };

@@ -7,7 +7,7 @@ mod search;
 
 use std::str::FromStr;
 
-use iosonar_replay::safety::Host;
+use iosonar_guard::Host;
 use iosonar_replay::{EndedEarly, Load, ReplaySpec, Summary, Verdict};
 use iosonar_stats::Distribution;
 use iosonar_trace::transform::{Change, Ratio, Repeat, Rounds, beginning};

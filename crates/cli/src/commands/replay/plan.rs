@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use iosonar_replay::safety::{Host, advice};
+use iosonar_guard::Host;
+use iosonar_replay::advice;
 use iosonar_replay::{
     Answer, EngineKind, FileSize, Load, Options, Priority, ReplayError, ReplaySpec,
     SimulatedDevice, Style, Target, TaskWork, Writes, create_file,

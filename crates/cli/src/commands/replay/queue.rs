@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use iosonar_replay::safety::{Host, QueueCounters};
+use iosonar_guard::{Host, QueueCounters};
 use iosonar_replay::verify::Verify;
 use iosonar_replay::{Merges, ReplaySpec, Summary, Target};
 use iosonar_report::grouped;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use iosonar_replay::safety::Host;
+use iosonar_guard::Host;
 use iosonar_replay::{Intent, Target};
 use iosonar_stats::Distribution;
 use iosonar_trace::{Batch, input};

@@ -17,7 +17,7 @@ const F_WRLCK: libc::c_int = 1;
 
 /// The outcome of a request for a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lease {
+pub enum Lease {
     /// No other process has the file open.
     Held,
     /// Another open file of it exists.
@@ -28,7 +28,7 @@ pub(crate) enum Lease {
 
 impl Lease {
     /// Takes a lease on `file`, which is open for writing.
-    pub(crate) fn of(file: &File) -> Self {
+    pub fn of(file: &File) -> Self {
         // By default the kernel ends this process when another opens the file.
         if fcntl(file, F_SETSIG, libc::SIGURG).is_err() {
             return Self::Unknown;
@@ -41,7 +41,7 @@ impl Lease {
     }
 
     /// Whether another process has opened `file`, or waits to, since the lease was taken.
-    pub(crate) fn is_broken(self, file: &File) -> bool {
+    pub fn is_broken(self, file: &File) -> bool {
         self == Self::Held && fcntl(file, F_GETLEASE, 0).is_ok_and(|held| held != F_WRLCK)
     }
 }

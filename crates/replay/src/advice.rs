@@ -2,8 +2,8 @@
 
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
-use super::Host;
 use crate::{Beyond, Options, Scan, Target};
+use iosonar_guard::Host;
 
 /// A load that covers less of the target than this share, or wraps around it so often, is told.
 const WRAPAROUND: std::ops::Range<f64> = 0.5..2.0;

@@ -1,4 +1,4 @@
-//! The mark on every sector that was written.
+//! The mark on every sector that a verified replay has written.
 //!
 //! | bytes | meaning (little-endian) |
 //! |---|---|
@@ -11,32 +11,37 @@
 //! | 504..512 | the run and the number again, combined by XOR: the end of one write never passes for that of another |
 
 const MAGIC: [u8; 8] = *b"iosonarT";
-pub(super) const SECTOR: usize = 512;
+/// In bytes: each has a tag of its own.
+pub const SECTOR: usize = 512;
 const CHECKSUM: std::ops::Range<usize> = 32..36;
 const TAIL: std::ops::Range<usize> = 504..512;
 
 /// What a tag says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tag {
-    pub(crate) run: u64,
-    pub(crate) number: u64,
-    pub(crate) sector: u64,
+pub struct Tag {
+    /// The run, of which the lowest 16 bits are the number of the target.
+    pub run: u64,
+    /// The number of the write in its run, from 1.
+    pub number: u64,
+    /// Where it was written.
+    pub sector: u64,
 }
 
 /// What a sector holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub enum Found {
     /// A whole sector with its tag.
     Tagged(Tag),
     /// A tag on a sector whose checksum is wrong.
     Damaged(Tag),
+    /// Nothing but zeros.
     Zeros,
     /// Data without a tag.
     Other,
 }
 
 /// Tags all sectors of `data`, the first of which is `sector`.
-pub(crate) fn write(data: &mut [u8], run: u64, number: u32, sector: u64) {
+pub fn write(data: &mut [u8], run: u64, number: u32, sector: u64) {
     for (data, sector) in data.chunks_exact_mut(SECTOR).zip(sector..) {
         data[..8].copy_from_slice(&MAGIC);
         data[8..16].copy_from_slice(&run.to_le_bytes());
@@ -50,7 +55,7 @@ pub(crate) fn write(data: &mut [u8], run: u64, number: u32, sector: u64) {
 }
 
 /// What a sector holds.
-pub(super) fn read(data: &[u8]) -> Found {
+pub fn read(data: &[u8]) -> Found {
     if data[..8] != MAGIC {
         return match data.iter().all(|&byte| byte == 0) {
             true => Found::Zeros,
@@ -76,6 +81,11 @@ pub(super) fn read(data: &[u8]) -> Found {
         true => Found::Tagged(tag),
         false => Found::Damaged(tag),
     }
+}
+
+/// Whether `data` are a sector that a verified replay wrote, undamaged and at its place.
+pub fn is_at(data: &[u8], sector: u64) -> bool {
+    data.len() == SECTOR && matches!(read(data), Found::Tagged(tag) if tag.sector == sector)
 }
 
 #[cfg(test)]

@@ -5,14 +5,14 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use iosonar_guard::Host;
 use iosonar_trace::{LiveAction, LiveEvent};
 use iosonar_units::Bytes;
 use rustix::fs::{OFlags, major, minor};
 
 use super::layout::{Layout, id_of};
 use super::pages::PageLayout;
-use crate::ReplayError;
-use crate::safety::Host;
+use crate::RecordError;
 
 /// The events of a device, or of a part of it.
 #[derive(Clone, Debug)]
@@ -29,9 +29,9 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    pub(super) fn of(path: &Path, host: &Host) -> Result<Self, ReplayError> {
+    pub(super) fn of(path: &Path, host: &Host) -> Result<Self, RecordError> {
         let failed = |action| {
-            move |source| ReplayError::Io {
+            move |source| RecordError::Io {
                 path: path.to_owned(),
                 action,
                 source,
@@ -39,7 +39,7 @@ impl Filter {
         };
         let metadata = fs::metadata(path).map_err(failed("find the device"))?;
         if !metadata.file_type().is_block_device() {
-            return Err(ReplayError::Refused(format!(
+            return Err(RecordError::Refused(format!(
                 "{} is no block device, and only what goes to one can be recorded; 'iosonar targets' lists them",
                 path.display()
             )));
@@ -82,7 +82,7 @@ const LARGEST_PAGE: usize = 1 << 20;
 
 impl Instance {
     /// Makes an instance that traces these devices.
-    pub(super) fn create(filters: &[Filter], buffer: Bytes) -> Result<Self, ReplayError> {
+    pub(super) fn create(filters: &[Filter], buffer: Bytes) -> Result<Self, RecordError> {
         let root = root()?;
         remove_stale(&root);
         let page = page_layout(&root)?;
@@ -90,14 +90,14 @@ impl Instance {
             .join("instances")
             .join(format!("{NAME}{}", std::process::id()));
         let failed = |path: PathBuf, action: &'static str| {
-            move |source| ReplayError::Io {
+            move |source| RecordError::Io {
                 path,
                 action,
                 source,
             }
         };
         fs::create_dir(&path).map_err(|e| match e.kind() {
-            io::ErrorKind::PermissionDenied => ReplayError::Refused(not_permitted(&path)),
+            io::ErrorKind::PermissionDenied => RecordError::Refused(not_permitted(&path)),
             _ => failed(
                 path.clone(),
                 "make a trace instance (it needs a kernel with tracing)",
@@ -219,7 +219,7 @@ impl Drop for Instance {
 }
 
 /// Where tracefs is mounted.
-fn root() -> Result<PathBuf, ReplayError> {
+fn root() -> Result<PathBuf, RecordError> {
     const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
     let mut barred = None;
     for place in PLACES.map(PathBuf::from) {
@@ -231,7 +231,7 @@ fn root() -> Result<PathBuf, ReplayError> {
             _ => {}
         }
     }
-    Err(ReplayError::Refused(match barred {
+    Err(RecordError::Refused(match barred {
         Some(place) => not_permitted(&place),
         None => "the kernel's tracing files are not there: mount -t tracefs nodev \
              /sys/kernel/tracing (as root, with a kernel that has CONFIG_FTRACE and CONFIG_BLK_DEV_IO_TRACE)"
@@ -247,7 +247,7 @@ fn not_permitted(place: &Path) -> String {
     )
 }
 
-fn page_layout(root: &Path) -> Result<PageLayout, ReplayError> {
+fn page_layout(root: &Path) -> Result<PageLayout, RecordError> {
     let path = root.join("events/header_page");
     // The kernel gives this file in one piece only: what a first read leaves is gone.
     let mut text = [0; 4096];
@@ -258,7 +258,7 @@ fn page_layout(root: &Path) -> Result<PageLayout, ReplayError> {
             PageLayout::parse(&text)
                 .ok_or_else(|| io::Error::other("it does not tell where the data are"))
         })
-        .map_err(|source| ReplayError::Io {
+        .map_err(|source| RecordError::Io {
             path,
             action: "find out how trace buffers are laid out",
             source,

@@ -19,32 +19,41 @@
 //! What the kernel knows is read from `/proc` and `/sys`; [`Host`] can be given other roots, so
 //! that tests can describe devices that a machine does not have.
 
-mod advice;
 mod contents;
-mod devices;
+mod error;
 mod host;
 mod ioctls;
 mod lease;
 mod openers;
 mod signature;
+pub mod tag;
 
-pub use advice::advice;
-pub use devices::Listed;
+pub use error::GuardError;
 pub use host::{Host, Partition, QueueCounters, Use};
-pub(crate) use lease::Lease;
+pub use lease::Lease;
 pub use openers::Opener;
 pub use signature::signature;
 
 use std::fs::{File, Metadata};
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use iosonar_units::Bytes;
 
-use crate::{Intent, ReplayError};
 use contents::{Content, Looked};
+
+/// What may be done to a target.
+#[derive(Clone, Debug, Default)]
+pub struct Intent {
+    /// Whether it is written to.
+    pub write: bool,
+    /// The targets whose contents may be lost.
+    pub destroy: Vec<PathBuf>,
+    /// Whether the page cache may be used (results are fake then).
+    pub buffered: bool,
+}
 
 /// How long a process that has a target open may take to close it: one that merely asks a device what it is soon does.
 const OPENER_TRIES: u32 = 10;
@@ -53,8 +62,8 @@ const OPENER_INTERVAL: Duration = Duration::from_millis(50);
 /// Refuses what somebody uses, and what is no target at all. Nothing is opened for it.
 ///
 /// # Errors
-/// [`ReplayError::Refused`], with the reason and the way out.
-pub fn refuse_used(host: &Host, path: &Path, metadata: &Metadata) -> Result<(), ReplayError> {
+/// [`GuardError::Refused`], with the reason and the way out.
+pub fn refuse_used(host: &Host, path: &Path, metadata: &Metadata) -> Result<(), GuardError> {
     let shown = path.display();
     let kind = metadata.file_type();
     let reason = if kind.is_block_device() {
@@ -75,16 +84,16 @@ pub fn refuse_used(host: &Host, path: &Path, metadata: &Metadata) -> Result<(), 
             "{shown} is neither a block device nor a regular file"
         ))
     };
-    reason.map_or(Ok(()), |reason| Err(ReplayError::Refused(reason)))
+    reason.map_or(Ok(()), |reason| Err(GuardError::Refused(reason)))
 }
 
 /// Refuses what must not be used as `intent` says. `file` is the target, opened for reading.
 ///
 /// # Errors
-/// [`ReplayError::Refused`], with the reason and the way out.
-pub fn examine(host: &Host, path: &Path, file: &File, intent: &Intent) -> Result<(), ReplayError> {
-    let refuse = |reason: String| Err(ReplayError::Refused(reason));
-    let metadata = file.metadata().map_err(|source| ReplayError::Io {
+/// [`GuardError::Refused`], with the reason and the way out.
+pub fn examine(host: &Host, path: &Path, file: &File, intent: &Intent) -> Result<(), GuardError> {
+    let refuse = |reason: String| Err(GuardError::Refused(reason));
+    let metadata = file.metadata().map_err(|source| GuardError::Io {
         path: path.to_owned(),
         action: "examine it",
         source,
@@ -117,14 +126,14 @@ pub fn examine(host: &Host, path: &Path, file: &File, intent: &Intent) -> Result
 }
 
 /// The processes other than this one that have the target open for writing.
-pub(crate) fn writers(host: &Host, metadata: &Metadata) -> Vec<Opener> {
+pub fn writers(host: &Host, metadata: &Metadata) -> Vec<Opener> {
     let mut writers = host.openers(metadata);
     writers.retain(|opener| opener.writes);
     writers
 }
 
 /// These processes, as words.
-pub(crate) fn named(openers: &[Opener]) -> String {
+pub fn named(openers: &[Opener]) -> String {
     const MOST: usize = 4;
     let shown = openers.iter().take(MOST).map(Opener::to_string);
     let mut text = shown.collect::<Vec<_>>().join(", ");
@@ -135,7 +144,7 @@ pub(crate) fn named(openers: &[Opener]) -> String {
 }
 
 /// Refuses to write to what another process may write to.
-fn refuse_written(host: &Host, path: &Path, metadata: &Metadata) -> Result<(), ReplayError> {
+fn refuse_written(host: &Host, path: &Path, metadata: &Metadata) -> Result<(), GuardError> {
     let mut writers = writers(host, metadata);
     for _ in 1..OPENER_TRIES {
         if writers.is_empty() {
@@ -147,7 +156,7 @@ fn refuse_written(host: &Host, path: &Path, metadata: &Metadata) -> Result<(), R
     if writers.is_empty() {
         return Ok(());
     }
-    Err(ReplayError::Refused(format!(
+    Err(GuardError::Refused(format!(
         "{} is open for writing in another process: {}. Each would destroy what the other writes, so --destroy \
          does not help: end it first",
         path.display(),
@@ -187,7 +196,7 @@ pub fn free_space(path: &Path) -> Option<Bytes> {
 }
 
 /// Whether the user named the very target (by whatever path) as one to be destroyed.
-pub(crate) fn destroyable(target: &Metadata, intent: &Intent) -> bool {
+pub fn destroyable(target: &Metadata, intent: &Intent) -> bool {
     intent.destroy.iter().any(|path| {
         std::fs::metadata(path)
             .is_ok_and(|named| named.dev() == target.dev() && named.ino() == target.ino())

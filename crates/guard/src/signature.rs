@@ -107,7 +107,7 @@ const UNREADABLE: &str = "something that cannot be read";
 ///
 /// # Errors
 /// Words for what cannot be read, and the byte where it begins: it may be data.
-pub(super) fn read_fully(
+pub(crate) fn read_fully(
     read_at: impl Fn(&mut [u8], u64) -> io::Result<usize>,
     buffer: &mut [u8],
     offset: u64,
@@ -168,7 +168,7 @@ fn zfs(
 }
 
 /// What begins with this sector, where it is a superblock or a copy of one.
-pub(super) fn backup(sector: &[u8]) -> Option<&'static str> {
+pub(crate) fn backup(sector: &[u8]) -> Option<&'static str> {
     const COPIES: &[(&str, usize, &[u8])] = &[
         ("a copy of an XFS file system's superblock", 0, b"XFSB"),
         (

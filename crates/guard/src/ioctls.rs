@@ -13,7 +13,7 @@ const LOOP_GET_STATUS64: Opcode = 0x4c05;
 type LoopInfo = [u64; 29];
 
 /// Whether the block device `file` takes no writes.
-pub(super) fn is_read_only(file: &File) -> bool {
+pub(crate) fn is_read_only(file: &File) -> bool {
     // SAFETY: the call fills an int.
     let read_only = unsafe { ioctl(file, Getter::<BLKROGET, i32>::new()) };
     read_only.is_ok_and(|flag| flag != 0)
@@ -21,15 +21,15 @@ pub(super) fn is_read_only(file: &File) -> bool {
 
 /// What a loop device stores its data in, whatever its path is by now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Storage {
+pub(crate) struct Storage {
     /// Device and inode, as `stat` gives them.
-    pub(super) identity: (u64, u64),
+    pub(crate) identity: (u64, u64),
     /// If it is a block device, its number.
-    pub(super) rdev: Option<u64>,
+    pub(crate) rdev: Option<u64>,
 }
 
 /// What the loop device `file` stores its data in.
-pub(super) fn loop_storage(file: &File) -> Option<Storage> {
+pub(crate) fn loop_storage(file: &File) -> Option<Storage> {
     // SAFETY: the call fills a loop_info64, which has this size and no padding.
     let info: LoopInfo =
         unsafe { ioctl(file, Getter::<LOOP_GET_STATUS64, LoopInfo>::new()) }.ok()?;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, makedev};
 
-use super::Host;
+use crate::Host;
 
 /// A process that has the target open.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What a target holds that a write would destroy.
 //!
 //! Zeros, and the ones that erased flash shows, are no data; nor are sectors that carry a tag of iosonar's
-//! ([`verify`](crate::verify)) at their own place. Of a regular file only what is allocated is looked at (`SEEK_DATA`).
+//! ([`tag`](crate::tag)) at their own place. Of a regular file only what is allocated is looked at (`SEEK_DATA`).
 //!
 //! ```text
 //!  signatures ─► both ends (1 MiB each) ─► up to 256 MiB (of a file 1 GiB): all of it
@@ -21,8 +21,8 @@ use std::os::unix::fs::FileExt;
 
 use rustix::fs::{Advice, SeekFrom};
 
-use super::signature::{backup, read_fully, signature};
-use crate::verify::is_tagged_at;
+use crate::signature::{backup, read_fully, signature};
+use crate::tag;
 
 /// How many places are looked at, besides both ends.
 const PLACES: usize = 256;
@@ -31,20 +31,20 @@ const PIECE: u64 = 64 << 10;
 /// How much is read at both ends, and at once where all is.
 const END: u64 = 1 << 20;
 /// Up to this much of a device is looked at whole, which takes as long as the places of a larger one on a disk.
-pub(super) const WHOLE_DEVICE: u64 = 256 << 20;
+pub(crate) const WHOLE_DEVICE: u64 = 256 << 20;
 /// Up to this much of a file is looked at whole, the price of one that needs no consent.
-pub(super) const WHOLE_FILE: u64 = 1 << 30;
+pub(crate) const WHOLE_FILE: u64 = 1 << 30;
 /// A file of more separate parts than this counts as one from there to its end.
 const MOST_EXTENTS: usize = 1 << 16;
 const SECTOR: u64 = 512;
 
 /// Data that may be needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Content {
+pub(crate) struct Content {
     /// What it is, as words.
-    pub(super) what: &'static str,
+    pub(crate) what: &'static str,
     /// The byte where it was found.
-    pub(super) at: u64,
+    pub(crate) at: u64,
 }
 
 impl fmt::Display for Content {
@@ -55,7 +55,7 @@ impl fmt::Display for Content {
 
 /// How much of a target was looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Looked {
+pub(crate) enum Looked {
     /// All that is allocated: no data anywhere.
     Everywhere,
     /// Some places: no data there.
@@ -63,7 +63,7 @@ pub(super) enum Looked {
 }
 
 /// What is in a target of `size` bytes, all of which is looked at if its data are at most `whole`.
-pub(super) fn contents(
+pub(crate) fn contents(
     file: &File,
     size: u64,
     extents: &[Range<u64>],
@@ -80,7 +80,7 @@ pub(super) fn contents(
 }
 
 /// The parts of a regular file that are allocated and were written to.
-pub(super) fn allocated(file: &File, size: u64) -> Vec<Range<u64>> {
+pub(crate) fn allocated(file: &File, size: u64) -> Vec<Range<u64>> {
     let mut extents = Vec::new();
     let mut from = 0;
     while from < size && extents.len() < MOST_EXTENTS {
@@ -101,7 +101,7 @@ pub(super) fn allocated(file: &File, size: u64) -> Vec<Range<u64>> {
 }
 
 /// How many bytes these are.
-pub(super) fn length(extents: &[Range<u64>]) -> u64 {
+pub(crate) fn length(extents: &[Range<u64>]) -> u64 {
     extents.iter().map(|extent| extent.end - extent.start).sum()
 }
 
@@ -151,7 +151,7 @@ fn first_data(data: &[u8], offset: u64) -> Option<Content> {
     sectors
         .map(|(i, sector)| (offset + i as u64 * SECTOR, sector))
         .find(|(at, sector)| {
-            !(filled(sector, 0) || filled(sector, 0xff) || is_tagged_at(sector, at / SECTOR))
+            !(filled(sector, 0) || filled(sector, 0xff) || tag::is_at(sector, at / SECTOR))
         })
         .map(|(at, sector)| Content {
             what: backup(sector).unwrap_or("data of a kind that is not known here"),
@@ -348,7 +348,7 @@ mod tests {
     fn sectors_with_a_tag_of_ours_are_no_data_at_their_own_place_only() {
         let size = 4 << 20;
         let mut data = vec![7; 4096];
-        crate::verify::tag_for_tests(&mut data, 9, 3, 2048);
+        crate::tag::write(&mut data, 9, 3, 2048);
         let at = 2048 * 512;
         let found = look_at_all(size, device(size, 0, &data, at));
         assert_eq!(found, Ok(Looked::Everywhere));
@@ -365,7 +365,7 @@ mod tests {
         // Two writes: around the first byte of the last MiB, and the last whole sector.
         for (first, sectors) in [(2040, 16), (4095, 1)] {
             let mut data = vec![7; sectors * 512];
-            crate::verify::tag_for_tests(&mut data, 9, 3, first);
+            crate::tag::write(&mut data, 9, 3, first);
             let device = device(size, 0, &data, first * 512);
             for extent in [0..size, 100..size - 50] {
                 let found = look(size, &[extent], WHOLE_FILE, &device);

@@ -9,6 +9,7 @@
 //! other users of tracing are not disturbed; it is removed at the end, and those that a killed
 //! recorder left behind are found and removed before.
 
+mod error;
 mod layout;
 mod pages;
 mod tracefs;
@@ -20,14 +21,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use iosonar_guard::Host;
 use iosonar_trace::{
     Batch, LiveBegin, LiveEvent, LiveEvents, Metadata, TraceReader, TraceWriter, live_reader,
 };
 use iosonar_units::{Bytes, Nanos};
+use rustix::time::{ClockId, clock_gettime};
 
-use crate::ReplayError;
-use crate::pacing::monotonic;
-use crate::safety::Host;
+pub use error::RecordError;
 use tracefs::{Filter, Instance};
 
 /// What is recorded.
@@ -101,7 +102,7 @@ pub fn record(
     make_writer: impl FnOnce(&Metadata) -> Result<Box<dyn TraceWriter>, iosonar_trace::TraceError>,
     stop: &AtomicBool,
     progress: &Arc<RecordProgress>,
-) -> Result<Recorded, ReplayError> {
+) -> Result<Recorded, RecordError> {
     let filters: Vec<Filter> = options
         .devices
         .iter()
@@ -205,7 +206,7 @@ pub fn record(
         )
     });
     written?;
-    let lost = lost.map_err(|source| ReplayError::Io {
+    let lost = lost.map_err(|source| RecordError::Io {
         path: PathBuf::from("tracefs"),
         action: "read the kernel's trace buffers",
         source,
@@ -262,6 +263,12 @@ fn size_of(path: &Path) -> u64 {
         .filter_map(|entry| entry.metadata().ok())
         .map(|metadata| metadata.len())
         .sum()
+}
+
+/// The kernel's events have this clock, too.
+fn monotonic() -> Nanos {
+    let t = clock_gettime(ClockId::Monotonic);
+    Nanos::new(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
 }
 
 /// A time of the monotonic clock, and the nanoseconds since 1970 then.

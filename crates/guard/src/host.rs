@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use iosonar_units::Sectors;
 use rustix::fs::{major, makedev, minor};
 
-use super::ioctls::{Storage, loop_storage};
+use crate::ioctls::{Storage, loop_storage};
 
 /// The kernel's own account of the machine.
 #[derive(Clone, Debug)]
@@ -199,7 +199,7 @@ impl Host {
 
     /// Device and inode of what the loop device with this number, or that it is a partition of, stores its data in;
     /// `None` if it is no loop device.
-    pub(super) fn loop_storage(&self, rdev: u64) -> Option<(u64, u64)> {
+    pub(crate) fn loop_storage(&self, rdev: u64) -> Option<(u64, u64)> {
         let directory = self.loop_directory(rdev);
         let backing = backing_of(&directory)?;
         let disk = fs::canonicalize(directory.parent()?).ok()?;
@@ -236,8 +236,28 @@ impl Host {
         Some(text.trim().to_owned())
     }
 
+    /// All block devices and their partitions, by name.
+    pub fn block_devices(&self) -> Vec<PathBuf> {
+        let mut names: Vec<String> = fs::read_dir(self.class_block())
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort_by_key(|name| {
+            // sda2 before sda10.
+            let digits = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+            let number: u64 = name[digits..].parse().unwrap_or(0);
+            (name[..digits].to_owned(), number)
+        });
+        names
+            .iter()
+            .map(|name| Path::new("/dev").join(name.replace('!', "/")))
+            .collect()
+    }
+
     /// Where the kernel lists block devices by name.
-    pub(super) fn class_block(&self) -> PathBuf {
+    pub fn class_block(&self) -> PathBuf {
         self.sys.join("class/block")
     }
 
@@ -249,7 +269,7 @@ impl Host {
     }
 
     /// The block device of the NVMe namespace whose character device has this number.
-    pub(crate) fn block_device_of(&self, rdev: u64) -> Option<PathBuf> {
+    pub fn block_device_of(&self, rdev: u64) -> Option<PathBuf> {
         let link = self.sys.join("dev/char").join(number(rdev));
         let directory = fs::canonicalize(link).ok()?;
         let name = directory.file_name()?.to_str()?;
@@ -263,12 +283,12 @@ impl Host {
     }
 
     /// The number of the character device of the NVMe namespace whose block device has this number.
-    pub(super) fn character_device_of(&self, rdev: u64) -> Option<u64> {
+    pub(crate) fn character_device_of(&self, rdev: u64) -> Option<u64> {
         self.character_device(rdev).map(|(_, number)| number)
     }
 
     /// Where that device is.
-    pub(super) fn character_device_at(&self, rdev: u64) -> Option<PathBuf> {
+    pub fn character_device_at(&self, rdev: u64) -> Option<PathBuf> {
         let (name, _) = self.character_device(rdev)?;
         Some(Path::new("/dev").join(name))
     }
@@ -284,7 +304,7 @@ impl Host {
 
     /// The longest NVMe command that the kernel passes on to the block device with this number. Buffers begin at pages, each
     /// of which may be a segment of its own.
-    pub(crate) fn longest_command(&self, rdev: u64) -> Option<Sectors> {
+    pub fn longest_command(&self, rdev: u64) -> Option<Sectors> {
         const PAGE_KIB: u64 = 4;
         let limit = |name: &str| self.queue_attribute(rdev, name)?.parse::<u64>().ok();
         let most = limit("max_hw_sectors_kb")?.min(limit("max_segments")? * PAGE_KIB);
@@ -292,12 +312,12 @@ impl Host {
     }
 
     /// Whether completions of the device with this number can be polled for; `None` if the kernel does not say.
-    pub(crate) fn has_poll_queues(&self, rdev: u64) -> Option<bool> {
+    pub fn has_poll_queues(&self, rdev: u64) -> Option<bool> {
         Some(self.queue_attribute(rdev, "io_poll")? == "1")
     }
 
     /// The size of the device with this number.
-    pub(super) fn sectors(&self, rdev: u64) -> Option<u64> {
+    pub fn sectors(&self, rdev: u64) -> Option<u64> {
         let text = fs::read_to_string(self.device_directory(&number(rdev)).join("size")).ok()?;
         text.trim().parse().ok()
     }
@@ -377,12 +397,12 @@ impl Host {
     }
 
     /// Where the kernel lists processes.
-    pub(super) fn proc(&self) -> &Path {
+    pub(crate) fn proc(&self) -> &Path {
         &self.proc
     }
 
     /// The numbers of the device itself, its partitions, and the disk that it is a partition of.
-    pub(super) fn family_numbers(&self, rdev: u64) -> Vec<u64> {
+    pub(crate) fn family_numbers(&self, rdev: u64) -> Vec<u64> {
         let family = self.family(rdev);
         let numbers = family.iter().filter_map(|text| {
             let (major, minor) = text.split_once(':')?;

@@ -1,0 +1,113 @@
+//! What block devices there are, and what may be done with each.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use iosonar_guard::{Host, Intent, examine};
+use iosonar_units::{Bytes, SECTOR_BYTES};
+
+use crate::Target;
+
+/// A block device.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size; zero if nothing is behind it.
+    pub size: Bytes,
+    /// Its blocks.
+    pub block: Bytes,
+    /// `disk` or `partition`.
+    pub kind: &'static str,
+    /// Whether it has moving parts, as far as the kernel says.
+    pub rotational: Option<bool>,
+    /// The scheduler in use.
+    pub scheduler: Option<String>,
+    /// `write back` or `write through`.
+    pub write_cache: Option<String>,
+    /// The model of its zones (`host-managed`, `host-aware`); `None` if it has none.
+    pub zoned: Option<String>,
+    /// The character device of the same NVMe namespace, which takes commands past the block layer.
+    pub character_device: Option<PathBuf>,
+    /// Why it cannot even be read.
+    pub no_reads: Option<String>,
+    /// Why it cannot be written to.
+    pub no_writes: Option<String>,
+    /// Whether it may be written to all the same with `--destroy`.
+    pub consent_helps: bool,
+    /// Why results would not be those of the storage.
+    pub fakes: Vec<String>,
+}
+
+/// What may be done with the device at `path`. Nothing is written.
+///
+/// # Errors
+/// If it is no block device.
+pub fn look_at(host: &Host, path: &Path) -> std::io::Result<Listed> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = fs::metadata(path)?;
+    if !metadata.file_type().is_block_device() {
+        return Err(std::io::Error::other("it is no block device"));
+    }
+    let rdev = metadata.rdev();
+    let attribute = |name: &str| host.queue_attribute(rdev, name);
+    let number = |name: &str| attribute(name)?.parse::<u64>().ok();
+    let mut listed = Listed {
+        path: path.to_owned(),
+        size: Bytes::new(host.sectors(rdev).unwrap_or(0) * SECTOR_BYTES),
+        block: Bytes::new(number("logical_block_size").unwrap_or(SECTOR_BYTES)),
+        kind: match host.partition(rdev) {
+            Some(_) => "partition",
+            None => "disk",
+        },
+        rotational: number("rotational").map(|n| n == 1),
+        scheduler: attribute("scheduler").map(|text| {
+            let active = text.split('[').nth(1).and_then(|t| t.split(']').next());
+            active.unwrap_or(&text).to_owned()
+        }),
+        write_cache: attribute("write_cache"),
+        zoned: attribute("zoned").filter(|model| model != "none"),
+        character_device: host.character_device_at(rdev),
+        no_reads: None,
+        no_writes: None,
+        consent_helps: false,
+        fakes: Vec::new(),
+    };
+    if listed.size.get() == 0 {
+        listed.no_reads = Some("nothing is behind it".to_owned());
+        return Ok(listed);
+    }
+    match Target::open(path, &Intent::default(), host) {
+        Ok(target) => listed.fakes = target.fakes().to_vec(),
+        Err(e) => listed.no_reads = Some(short(&e.to_string(), path)),
+    }
+    let why_not = |destroy: &[PathBuf]| {
+        let to_write = Intent {
+            write: true,
+            destroy: destroy.to_vec(),
+            ..Intent::default()
+        };
+        let file = File::open(path).ok()?;
+        let refused = examine(host, path, &file, &to_write).err()?;
+        Some(short(&refused.to_string(), path))
+    };
+    let consent = [path.to_owned()];
+    listed.no_writes = listed.no_reads.clone().or_else(|| why_not(&consent));
+    if listed.no_writes.is_none() {
+        listed.no_writes = why_not(&[]);
+        listed.consent_helps = listed.no_writes.is_some();
+    }
+    Ok(listed)
+}
+
+/// The reason without the path, and without what one does about it.
+fn short(message: &str, path: &Path) -> String {
+    let message = message.strip_prefix("refused: ").unwrap_or(message);
+    let shown = path.display().to_string();
+    let message = message.strip_prefix(&shown).unwrap_or(message).trim_start();
+    let message = message.strip_prefix("is in use: ").unwrap_or(message);
+    let ends = [". ", ", which writing", "; "];
+    let end = ends.iter().filter_map(|end| message.find(end)).min();
+    message[..end.unwrap_or(message.len())].to_owned()
+}
