@@ -1,8 +1,7 @@
 //! The flash translation layer of one plane: page mapping, cleaning, wear.
 //!
 //! Logical pages lie on planes in a fixed pattern in turn, so each plane translates for
-//! itself. It is pure bookkeeping, without time: what has to be done to the flash is told to a
-//! [`Medium`], in the order in which it has to be done.
+//! itself. It is pure bookkeeping, without time: a [`Medium`] gets the operations on the flash in their order.
 //!
 //! - A *slot* holds one logical page. Flash pages may be larger than logical ones: then a flash page
 //!   is programmed when all its slots are taken.
@@ -21,13 +20,13 @@ use crate::ftl::free::FreeBlocks;
 use crate::ftl::parts::Parts;
 use crate::ftl::victims::Victims;
 
-pub use filling::{Filling, steady_state};
+pub use filling::Filling;
 pub use victims::Cleaning;
 
 /// The shape of a plane, and how it is cleaned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlaneShape {
-    /// How many blocks.
+    /// Blocks of the plane, those of the reserve among them.
     pub blocks: u32,
     /// Slots of a block: its flash pages times the logical pages of each.
     pub slots_per_block: u32,
@@ -45,10 +44,10 @@ pub struct PlaneShape {
     pub wear_levelling: Option<u32>,
 }
 
-/// Why a plane cannot have a shape.
+/// Why a plane of a shape cannot work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
-    /// Something that must be there is not.
+    /// It has no block, page or logical page.
     #[error("a plane has at least one block, page and logical page")]
     Empty,
     /// There is no room for cleaning.
@@ -59,19 +58,19 @@ pub enum ShapeError {
     NoRoom {
         /// Blocks of the plane.
         blocks: u32,
-        /// Slots of each.
+        /// Slots of each block.
         slots_per_block: u32,
         /// Logical pages.
         logical: u32,
         /// Free blocks.
         reserve: u32,
     },
-    /// One free block is not enough.
+    /// Cleaning fills the only free block before it frees another.
     #[error(
         "a reserve of one block is none: cleaning fills it before it frees another; take 0, or 2 or more"
     )]
     OneReserved,
-    /// More than numbers of 32 bits tell apart.
+    /// More than numbers of 32 bits can name.
     #[error("a plane has at most 2^31 slots, and a block 65 535: these have {0}")]
     TooLarge(u64),
 }
@@ -80,7 +79,7 @@ impl PlaneShape {
     /// Whether a plane can have this shape.
     ///
     /// # Errors
-    /// If it cannot.
+    /// If there is no room for cleaning, or numbers of 32 bits do not suffice.
     pub fn check(&self) -> Result<(), ShapeError> {
         let slots = u64::from(self.blocks) * u64::from(self.slots_per_block);
         if slots == 0 || self.slots_per_page == 0 || self.logical_pages == 0 {
@@ -122,36 +121,22 @@ pub enum Writer {
     Cleaner,
 }
 
-/// What is done to the flash, in this order. Slots and blocks are those of the plane.
+/// Takes the operations on the flash, in this order. Slots and blocks are those of the plane.
 pub trait Medium {
     /// A logical page of the host is put into the slot (of a page that may be programmed later).
-    fn write(&mut self, slot: u32) {
-        let _ = slot;
-    }
+    fn write(&mut self, _slot: u32) {}
     /// The flash page that ends with this slot is programmed.
-    fn program(&mut self, last_slot: u32, writer: Writer) {
-        let _ = (last_slot, writer);
-    }
+    fn program(&mut self, _last_slot: u32, _writer: Writer) {}
     /// A block is going to be cleaned: what follows up to [`erase`](Self::erase) is for it.
-    fn clean(&mut self, block: u32) {
-        let _ = block;
-    }
+    fn clean(&mut self, _block: u32) {}
     /// A flash page is read, for this many of its logical pages.
-    fn read(&mut self, first_slot: u32, pages: u32) {
-        let _ = (first_slot, pages);
-    }
+    fn read(&mut self, _first_slot: u32, _pages: u32) {}
     /// A logical page is taken out of a slot that was read ...
-    fn take(&mut self, slot: u32) {
-        let _ = slot;
-    }
+    fn take(&mut self, _slot: u32) {}
     /// ... and put into another; first taken, first put.
-    fn put(&mut self, slot: u32) {
-        let _ = slot;
-    }
+    fn put(&mut self, _slot: u32) {}
     /// A block is erased.
-    fn erase(&mut self, block: u32) {
-        let _ = block;
-    }
+    fn erase(&mut self, _block: u32) {}
     /// The cleaning is over: the blocks that the pages went to are as they shall be.
     fn cleaned(&mut self) {}
 }
@@ -242,7 +227,7 @@ pub struct Plane {
     victims: Victims,
     host: Frontier,
     cleaner: Frontier,
-    /// Seals since the beginning, which ages of blocks are told by.
+    /// Seals since the beginning: the clock by which blocks age.
     seals: u32,
     cleanings_since_look: u32,
     counts: FtlCounts,
@@ -295,7 +280,7 @@ impl Plane {
         Ok(plane)
     }
 
-    /// Its shape.
+    /// The shape that it was made with.
     pub fn shape(&self) -> &PlaneShape {
         &self.shape
     }
@@ -346,13 +331,6 @@ impl Plane {
         }
     }
 
-    /// The logical page that was put into a slot, whether or not it has been written elsewhere since; of a slot
-    /// that the host or the cleaner has written.
-    #[inline]
-    pub fn written_to(&self, slot: u32) -> u32 {
-        self.page_of.get(slot) - 1
-    }
-
     /// Whether a slot is the first of a flash page that others of are open still: its data are not on
     /// flash yet.
     #[inline]
@@ -370,7 +348,7 @@ impl Plane {
         open(&self.host) || open(&self.cleaner)
     }
 
-    /// The host writes a logical page; tells the slot.
+    /// The host writes a logical page. Returns its slot.
     #[inline]
     pub fn write(&mut self, page: u32, medium: &mut impl Medium) -> u32 {
         self.make_room(medium);
@@ -452,7 +430,7 @@ impl Plane {
     fn next_victim(&mut self) -> u32 {
         if let Some(most) = self.shape.wear_levelling {
             self.cleanings_since_look += 1;
-            // To look at all blocks for every cleaning would cost more than it gives.
+            // A look goes through all blocks: so rarely, it adds 16 of them to the work of each cleaning.
             if self.cleanings_since_look * 16 >= self.shape.blocks {
                 self.cleanings_since_look = 0;
                 if let Some(block) = self.victims.least_worn(&self.erases)
@@ -485,11 +463,8 @@ impl Plane {
             let page = plane.page_in(slot);
             plane.map(page, to);
             medium.put(to);
-            if plane
-                .cleaner
-                .next
-                .is_multiple_of(plane.shape.slots_per_page)
-            {
+            let next = plane.cleaner.next;
+            if next.is_multiple_of(plane.shape.slots_per_page) {
                 medium.program(to, Writer::Cleaner);
             }
         });

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub use flash::{CellType, CleaningName, FillingName, FlashProfile, Parallelism, Scheduling};
+pub use flash::{CellType, FlashProfile, Parallelism, Scheduling};
 pub use host::{
     Arbitration, Assignment, BlockQueueProfile, Dispatch, DriverProfile, Interface, Notification,
     NvmeProfile, PcieProfile, ReturnStrategy,

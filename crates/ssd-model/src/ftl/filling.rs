@@ -10,12 +10,16 @@
 //!   1; c follows from the mean, (1 - exp(-c)) / c. The write amplification is 1 / (1 - exp(-c))
 //!   (Desnoyers, "Analytic modeling of SSD write performance", SYSTOR 2012).
 
+use serde::{Deserialize, Serialize};
+
 use super::{Cleaning, Plane, PlaneShape};
 
 /// What a plane holds at the beginning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Filling {
-    /// Nothing.
+    /// Nothing: reads of it need no flash.
+    #[serde(rename = "none")]
     Empty,
     /// Every logical page, written once in order.
     #[default]
@@ -67,7 +71,7 @@ fn set_bits(words: &mut [u64], from: usize, count: usize) {
 
 /// How many pages are valid in each full block, in the steady state of uniform random writes, from the
 /// oldest block to the newest. All blocks but the reserve are full.
-pub fn steady_state(shape: &PlaneShape) -> Vec<u16> {
+fn steady_state(shape: &PlaneShape) -> Vec<u16> {
     let blocks = (shape.blocks - shape.reserve) as usize;
     let most = f64::from(shape.slots_per_block);
     let mean = f64::from(shape.logical_pages) / blocks as f64;

@@ -2,8 +2,11 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 /// How a victim is chosen among the full blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Cleaning {
     /// The one with the fewest valid pages; of several the one that has waited for longest.
     #[default]
@@ -16,7 +19,7 @@ pub enum Cleaning {
     CostBenefit,
 }
 
-/// The full blocks.
+/// The full blocks, by what the choice of a victim looks at.
 #[derive(Clone, Debug)]
 pub(super) enum Victims {
     Greedy(Buckets),
@@ -59,7 +62,7 @@ impl Victims {
         }
     }
 
-    /// The next victim, which is taken out.
+    /// Takes out the next victim.
     pub(super) fn choose(&mut self, valid: &[u16], now: u32) -> Option<u32> {
         match self {
             Self::Greedy(buckets) => buckets.take_least(),
@@ -86,7 +89,7 @@ impl Victims {
         }
     }
 
-    /// Takes out this block.
+    /// A block is cleaned although it was not chosen.
     pub(super) fn remove(&mut self, block: u32) {
         match self {
             Self::Greedy(buckets) => buckets.unlink(block),
@@ -98,14 +101,14 @@ impl Victims {
     /// The full block with the fewest erases.
     pub(super) fn least_worn(&self, erases: &[u32]) -> Option<u32> {
         let of = |&block: &u32| (erases[block as usize], block);
+        let all = 0..erases.len() as u32;
         match self {
-            Self::Greedy(buckets) => (0..erases.len() as u32)
-                .filter(|&block| buckets.holds(block))
-                .min_by_key(of),
+            Self::Greedy(buckets) => all.filter(|&block| buckets.holds(block)).min_by_key(of),
             Self::Fifo(queue) => queue.iter().copied().min_by_key(of),
-            Self::CostBenefit { sealed_at, .. } => (0..erases.len() as u32)
-                .filter(|&block| sealed_at[block as usize] != NOT_FULL)
-                .min_by_key(of),
+            Self::CostBenefit { sealed_at, .. } => {
+                let full = all.filter(|&block| sealed_at[block as usize] != NOT_FULL);
+                full.min_by_key(of)
+            }
         }
     }
 }

@@ -114,7 +114,7 @@ impl FlashParameters {
                 },
             },
             plane,
-            filling: flash.precondition.into(),
+            filling: flash.precondition,
             read_unwritten: flash.read_unwritten,
             overwrites,
             logical_page_bytes: unit,
@@ -176,7 +176,7 @@ fn shape(
         slots_per_page: per_page as u32,
         logical_pages: logical.min(u64::from(u32::MAX)) as u32,
         reserve: flash.reserve,
-        cleaning: flash.cleaning.into(),
+        cleaning: flash.cleaning,
         wear_levelling: flash.wear_levelling,
     };
     plane.check().map_err(|e| {

@@ -9,7 +9,7 @@ use crate::ftl::{Cleaning, Filling};
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlashProfile {
-    /// How many channels.
+    /// Channels between the controller and the dies.
     pub channels: u32,
     /// Dies of each channel.
     pub dies: u32,
@@ -35,12 +35,12 @@ pub struct FlashProfile {
     pub program_us: Option<Vec<f64>>,
     /// To erase a block.
     pub erase_us: Option<f64>,
-    /// How fast a channel is.
+    /// The rate of a channel.
     pub channel_mb_per_s: f64,
     /// Command and address cycles of an operation, on the channel.
     #[serde(default)]
     pub command_us: f64,
-    /// Whether the planes of a die work for themselves.
+    /// Whether the planes of a die work independently.
     #[serde(default)]
     pub parallelism: Parallelism,
     /// Whether reads go before writes.
@@ -56,7 +56,7 @@ pub struct FlashProfile {
     pub over_provisioning: f64,
     /// Which blocks are cleaned.
     #[serde(default)]
-    pub cleaning: CleaningName,
+    pub cleaning: Cleaning,
     /// Free blocks that each plane keeps; 0: cleaning begins when no page is free.
     #[serde(default = "two")]
     pub reserve: u32,
@@ -64,11 +64,11 @@ pub struct FlashProfile {
     pub wear_levelling: Option<u32>,
     /// What it holds at the beginning.
     #[serde(default)]
-    pub precondition: FillingName,
+    pub precondition: Filling,
     /// Whether a read of what was never written reads a page all the same.
     #[serde(default)]
     pub read_unwritten: bool,
-    /// Besides: so many uniform random overwrites of all, without time.
+    /// How often all logical pages are overwritten then, at random, before the simulation begins.
     #[serde(default)]
     pub overwrites: f64,
 }
@@ -104,14 +104,14 @@ impl CellType {
     }
 }
 
-/// Whether the planes of a die work for themselves.
+/// Whether the planes of a die work independently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Parallelism {
     /// A die does one thing at a time.
     #[default]
     Die,
-    /// Every plane does.
+    /// Each plane of a die does one thing at a time.
     Plane,
 }
 
@@ -124,50 +124,4 @@ pub enum Scheduling {
     ReadsFirst,
     /// The first of the host's, then cleaning.
     Fcfs,
-}
-
-/// Which blocks are cleaned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CleaningName {
-    /// Those with the fewest valid pages.
-    #[default]
-    Greedy,
-    /// Those that were filled first.
-    Fifo,
-    /// By valid pages and age.
-    CostBenefit,
-}
-
-impl From<CleaningName> for Cleaning {
-    fn from(name: CleaningName) -> Self {
-        match name {
-            CleaningName::Greedy => Self::Greedy,
-            CleaningName::Fifo => Self::Fifo,
-            CleaningName::CostBenefit => Self::CostBenefit,
-        }
-    }
-}
-
-/// What the flash holds at the beginning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FillingName {
-    /// Nothing: reads of it need no flash.
-    None,
-    /// All logical pages, written once in order.
-    #[default]
-    Sequential,
-    /// All logical pages, as after random writes for ever.
-    SteadyState,
-}
-
-impl From<FillingName> for Filling {
-    fn from(name: FillingName) -> Self {
-        match name {
-            FillingName::None => Self::Empty,
-            FillingName::Sequential => Self::Sequential,
-            FillingName::SteadyState => Self::SteadyState,
-        }
-    }
 }
