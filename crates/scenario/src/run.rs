@@ -11,7 +11,7 @@ use iosonar_disk_model::{
 };
 use iosonar_raid::{Array, Completion, CompletionSink, Level, Planner, RequestSource, Served};
 use iosonar_sim_core::Seed;
-use iosonar_ssd_model::{Ssd, SsdReport};
+use iosonar_ssd_model::{AnySsd, SsdReport};
 use iosonar_trace::{Batch, Op, Outcome, Record, Status, TraceWriter};
 use iosonar_units::Nanos;
 use iosonar_workload::{ClosedLoad, Size, SyntheticLoad};
@@ -47,7 +47,7 @@ impl Simulation {
     pub fn stage_names(&self) -> &'static [&'static str] {
         match self.array.devices {
             Devices::Disks(_) => &["wait", "positioning", "transfer"],
-            Devices::Ssds(_) => Ssd::STAGES,
+            Devices::Ssds(_) => AnySsd::STAGES,
         }
     }
 
@@ -151,7 +151,7 @@ impl Simulation {
             (Devices::Ssds(set), DiskKinds::Ssds) => {
                 let ssd = |i| {
                     // The parameters were checked.
-                    Ssd::new(&set.parameters, &seed, &component(i)).expect("checked")
+                    AnySsd::new(&set.parameters, &seed, &component(i)).expect("checked")
                 };
                 self.drive(planner, disks.map(ssd).collect(), &seed, warmup, sink)
             }
@@ -367,9 +367,9 @@ trait Reporting: Device {
 
 impl Reporting for DiskStation {}
 impl Reporting for PositionalDisk {}
-impl Reporting for Ssd {
+impl Reporting for AnySsd {
     fn report(&self) -> Option<SsdReport> {
-        Some(Ssd::report(self))
+        Some(AnySsd::report(self))
     }
 }
 

@@ -43,7 +43,7 @@ enum State {
     Leaving { slot: u32, partial: bool },
 }
 
-/// What the cache did.
+/// How often pages were written to the cache and read from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCounts {
     /// Pages that were written into it.
@@ -57,7 +57,7 @@ pub struct CacheCounts {
 }
 
 impl CacheCounts {
-    /// Adds those of another device.
+    /// Adds the counts of another device.
     pub fn merge(&mut self, other: &Self) {
         self.writes += other.writes;
         self.write_hits += other.write_hits;
@@ -73,7 +73,7 @@ pub(crate) struct Destaged {
     pub(crate) partial: bool,
 }
 
-/// The cache.
+/// The write cache; one without pages is none.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
     pub(crate) p: CacheParameters,
@@ -106,6 +106,12 @@ impl Cache {
             memory: Servers::new(1),
             counts: CacheCounts::default(),
         }
+    }
+
+    /// Whether there is no cache: it has no pages.
+    #[inline]
+    pub(crate) fn is_absent(&self) -> bool {
+        self.p.pages == 0
     }
 
     /// Whether all of a page is there.
@@ -167,15 +173,18 @@ impl Cache {
         }
     }
 
-    /// A page is on flash.
-    #[inline]
-    pub(crate) fn has_left(&mut self, page: u64, slot: u32) {
-        self.used -= 1;
-        if let Some(State::Leaving { slot: at, .. }) = self.pages.get(&page)
-            && *at == slot
-        {
-            self.pages.remove(&page);
+    /// The pages of a flash page have been programmed.
+    pub(crate) fn group_has_left(&mut self, group: u32) {
+        self.used -= self.groups[group].len() as u64;
+        for (page, slot) in self.groups[group].drain(..) {
+            // It may have been written again, and even be on its way to another place.
+            if let Some(State::Leaving { slot: at, .. }) = self.pages.get(&page)
+                && *at == slot
+            {
+                self.pages.remove(&page);
+            }
         }
+        self.groups.release(group);
     }
 
     /// Forgets a page that the host needs no more, if its way has not begun.

@@ -1,4 +1,4 @@
-//! Channels and dies: what the translation layer wants done, in time.
+//! Channels and dies: the operations of the translation layer, in time.
 //!
 //! Logical pages lie on planes in turn, a flash page's worth at a time: channels first, then the dies
 //! of a channel, then the planes of a die. A *server* is a die, or each plane of it. It does one thing at a
@@ -46,20 +46,21 @@ pub(crate) enum FlashEvent {
     Channel { server: u32 },
 }
 
-/// What the rest of the device is told.
+/// What flash needs of the rest of the device, at an instant.
 pub(crate) trait FlashHost {
-    /// Plans an event.
+    fn now(&self) -> Nanos;
+    /// Schedules an event of flash.
     fn schedule(&mut self, at: Nanos, event: FlashEvent);
     /// The operation of this owner has come out of a queue, been in the die, or crossed the channel.
-    fn passed(&mut self, owner: Owner, what: Passed, now: Nanos);
-    /// It is done.
-    fn done(&mut self, owner: Owner, now: Nanos);
+    fn passed(&mut self, owner: Owner, what: Passed);
+    /// The operation of this owner is done.
+    fn done(&mut self, owner: Owner);
 }
 
-/// What an operation has gone through.
+/// What the time of an operation has passed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passed {
-    /// A queue.
+    /// Waiting for the die or the channel.
     Wait,
     /// The die.
     Die,
@@ -67,7 +68,7 @@ pub(crate) enum Passed {
     Channel,
 }
 
-/// All channels with their dies.
+/// Channels with their dies.
 #[derive(Clone, Debug)]
 pub(crate) struct Flash {
     p: FlashParameters,
@@ -98,7 +99,7 @@ impl Flash {
             }
             planes.push(plane);
         }
-        let servers = p.planes / p.server.planes;
+        let servers = p.planes / p.planes_per_server;
         // A copy in cleaning takes the time of no particular page.
         let mean = |times: &[Nanos]| {
             let sum: u64 = times.iter().map(|t| t.get()).sum();
@@ -145,7 +146,7 @@ impl Flash {
     /// The server of a plane. Planes are numbered channels first, then dies, then planes.
     #[inline]
     fn server_of(&self, plane: u32) -> u32 {
-        plane % (self.p.planes / self.p.server.planes)
+        plane % (self.p.planes / self.p.planes_per_server)
     }
 
     #[inline]
@@ -168,22 +169,20 @@ impl Flash {
         slot: u32,
         bytes: u32,
         owner: Owner,
-        now: Nanos,
         host: &mut impl FlashHost,
     ) {
         let shape = &self.p.plane;
         let page = slot % shape.slots_per_block / shape.slots_per_page;
-        self.read_page(plane, page, bytes, owner, now, host);
+        self.read_page(plane, page, bytes, owner, host);
     }
 
-    /// Reads a flash page that is this one of its block.
+    /// Reads a flash page; its place in its block decides how long that takes.
     pub(crate) fn read_page(
         &mut self,
         plane: u32,
         page: u32,
         bytes: u32,
         owner: Owner,
-        now: Nanos,
         host: &mut impl FlashHost,
     ) {
         let server = self.server_of(plane);
@@ -198,18 +197,17 @@ impl Flash {
         };
         state.operations += 1;
         state.reads.push_back(operation);
-        self.start(server, now, host);
+        self.start(server, host);
     }
 
-    /// Writes a logical page. The `owner` of the write that fills a flash page is told when that has been
-    /// programmed.
+    /// Writes a logical page, and returns its slot. The `owner` of the write that fills a flash page is
+    /// [done](FlashHost::done) when that has been programmed.
     pub(crate) fn write(
         &mut self,
         plane: u32,
         page: u32,
         bytes: u32,
         owner: Owner,
-        now: Nanos,
         host: &mut impl FlashHost,
     ) -> u32 {
         let server = self.server_of(plane);
@@ -222,27 +220,27 @@ impl Flash {
             bytes,
         };
         let slot = self.planes[plane as usize].write(page, &mut collector);
-        self.start(server, now, host);
+        self.start(server, host);
         slot
     }
 
     /// Takes the next thing to do, if the server is free.
-    fn start(&mut self, server: u32, now: Nanos, host: &mut impl FlashHost) {
+    fn start(&mut self, server: u32, host: &mut impl FlashHost) {
         let state = &mut self.servers[server as usize];
         if state.current.is_some() {
-            self.suspend(server, now, host);
+            self.suspend(server, host);
             return;
         }
         let Some(operation) = state.next(&self.p, self.page_time) else {
             return;
         };
-        state.busy.change(1, now);
-        self.begin(server, operation, now, host);
+        state.busy.change(1, host.now());
+        self.begin(server, operation, host);
     }
 
-    fn begin(&mut self, server: u32, operation: Operation, now: Nanos, host: &mut impl FlashHost) {
+    fn begin(&mut self, server: u32, operation: Operation, host: &mut impl FlashHost) {
         if let Some(owner) = operation.owner {
-            host.passed(owner, Passed::Wait, now);
+            host.passed(owner, Passed::Wait);
         }
         match operation.kind {
             Kind::Read => self.counts.reads += 1,
@@ -256,23 +254,23 @@ impl Flash {
         match operation.kind {
             // These come with their data.
             Kind::Program | Kind::Copy { read: false, .. } => {
-                self.ask_for_channel(server, operation, Phase::Data, now, host);
+                self.ask_for_channel(server, operation, Phase::Data, host);
             }
             _ if self.p.command > Nanos::ZERO => {
-                self.ask_for_channel(server, operation, Phase::Command, now, host);
+                self.ask_for_channel(server, operation, Phase::Command, host);
             }
-            _ => self.obey(server, operation, now, host),
+            _ => self.obey(server, operation, host),
         }
     }
 
     /// The die has its command.
-    fn obey(&mut self, server: u32, operation: Operation, now: Nanos, host: &mut impl FlashHost) {
+    fn obey(&mut self, server: u32, operation: Operation, host: &mut impl FlashHost) {
         let (phase, time) = match operation.kind {
             Kind::Erase => (Phase::Write, self.p.erase),
             Kind::Copy { .. } => (Phase::Read, self.page_time[0]),
             _ => (Phase::Read, operation.time),
         };
-        self.in_die(server, operation, phase, time, now, host);
+        self.in_die(server, operation, phase, time, host);
     }
 
     fn in_die(
@@ -281,16 +279,15 @@ impl Flash {
         operation: Operation,
         phase: Phase,
         time: Nanos,
-        now: Nanos,
         host: &mut impl FlashHost,
     ) {
         let state = &mut self.servers[server as usize];
         state.current = Some((operation, phase));
-        state.until = now + time;
+        state.until = host.now() + time;
         let generation = state.generation;
-        host.schedule(now + time, FlashEvent::Die { server, generation });
+        host.schedule(state.until, FlashEvent::Die { server, generation });
         if phase == Phase::Write {
-            self.suspend(server, now, host);
+            self.suspend(server, host);
         }
     }
 
@@ -299,28 +296,31 @@ impl Flash {
         server: u32,
         operation: Operation,
         phase: Phase,
-        now: Nanos,
         host: &mut impl FlashHost,
     ) {
         let state = &mut self.servers[server as usize];
         state.current = Some((operation, phase));
         let copies_inside = matches!(operation.kind, Kind::Copy { .. }) && self.p.copyback;
         if copies_inside && phase == Phase::Data {
-            self.leave_channel(server, now, host);
+            self.phase_over(server, operation, phase, host);
             return;
         }
         let channel = self.channel_of(server);
-        if let Some(server) = self.channels[channel as usize].arrive(server, now) {
-            self.cross_channel(server, now, host);
+        if let Some(server) = self.channels[channel as usize].arrive(server, host.now()) {
+            self.cross_channel(server, host);
         }
     }
 
-    fn cross_channel(&mut self, server: u32, now: Nanos, host: &mut impl FlashHost) {
-        let Some((operation, phase)) = self.servers[server as usize].current else {
-            unreachable!("it asked for the channel")
-        };
+    /// The operation that a server is working on.
+    fn current(&self, server: u32) -> (Operation, Phase) {
+        let current = self.servers[server as usize].current;
+        current.expect("its die or channel works for an operation")
+    }
+
+    fn cross_channel(&mut self, server: u32, host: &mut impl FlashHost) {
+        let (operation, phase) = self.current(server);
         if let Some(owner) = operation.owner {
-            host.passed(owner, Passed::Wait, now);
+            host.passed(owner, Passed::Wait);
         }
         let mut time = Nanos::ZERO;
         if phase == Phase::Data {
@@ -329,69 +329,54 @@ impl Flash {
         if phase == Phase::Command || matches!(operation.kind, Kind::Program | Kind::Copy { .. }) {
             time += self.p.command;
         }
-        host.schedule(now + time, FlashEvent::Channel { server });
+        host.schedule(host.now() + time, FlashEvent::Channel { server });
     }
 
-    pub(crate) fn handle(&mut self, event: FlashEvent, now: Nanos, host: &mut impl FlashHost) {
-        match event {
+    pub(crate) fn handle(&mut self, event: FlashEvent, host: &mut impl FlashHost) {
+        let (server, passed) = match event {
             FlashEvent::Die { server, generation } => {
-                if self.servers[server as usize].generation == generation {
-                    self.leave_die(server, now, host);
+                if self.servers[server as usize].generation != generation {
+                    return;
                 }
+                (server, Passed::Die)
             }
             FlashEvent::Channel { server } => {
                 let channel = self.channel_of(server);
-                if let Some(next) = self.channels[channel as usize].depart(now) {
-                    self.cross_channel(next, now, host);
+                if let Some(next) = self.channels[channel as usize].depart(host.now()) {
+                    self.cross_channel(next, host);
                 }
-                if let Some((operation, _)) = self.servers[server as usize].current
-                    && let Some(owner) = operation.owner
-                {
-                    host.passed(owner, Passed::Channel, now);
-                }
-                self.leave_channel(server, now, host);
+                (server, Passed::Channel)
             }
-        }
-    }
-
-    fn leave_die(&mut self, server: u32, now: Nanos, host: &mut impl FlashHost) {
-        let Some((operation, phase)) = self.servers[server as usize].current else {
-            unreachable!("the die was doing something")
         };
+        let (operation, phase) = self.current(server);
         if let Some(owner) = operation.owner {
-            host.passed(owner, Passed::Die, now);
+            host.passed(owner, passed);
         }
-        match phase {
-            Phase::Read => self.ask_for_channel(server, operation, Phase::Data, now, host),
-            Phase::Write => self.finish(server, operation, now, host),
-            Phase::Command | Phase::Data => unreachable!("the channel is no die"),
+        self.phase_over(server, operation, phase, host);
+    }
+
+    fn phase_over(
+        &mut self,
+        server: u32,
+        operation: Operation,
+        phase: Phase,
+        host: &mut impl FlashHost,
+    ) {
+        match (phase, operation.kind) {
+            (Phase::Command, _) => self.obey(server, operation, host),
+            (Phase::Read, _) => self.ask_for_channel(server, operation, Phase::Data, host),
+            (Phase::Data, Kind::Program) => {
+                self.in_die(server, operation, Phase::Write, operation.time, host);
+            }
+            (Phase::Data, Kind::Copy { program: true, .. }) => {
+                let time = self.page_time[1];
+                self.in_die(server, operation, Phase::Write, time, host);
+            }
+            (Phase::Data | Phase::Write, _) => self.finish(server, operation, host),
         }
     }
 
-    fn leave_channel(&mut self, server: u32, now: Nanos, host: &mut impl FlashHost) {
-        let Some((operation, phase)) = self.servers[server as usize].current else {
-            unreachable!("something crossed the channel")
-        };
-        match operation.kind {
-            _ if phase == Phase::Command => self.obey(server, operation, now, host),
-            Kind::Program => {
-                self.in_die(server, operation, Phase::Write, operation.time, now, host);
-            }
-            Kind::Copy { program: true, .. } => {
-                self.in_die(
-                    server,
-                    operation,
-                    Phase::Write,
-                    self.page_time[1],
-                    now,
-                    host,
-                );
-            }
-            _ => self.finish(server, operation, now, host),
-        }
-    }
-
-    fn finish(&mut self, server: u32, operation: Operation, now: Nanos, host: &mut impl FlashHost) {
+    fn finish(&mut self, server: u32, operation: Operation, host: &mut impl FlashHost) {
         let state = &mut self.servers[server as usize];
         state.current = None;
         if matches!(operation.kind, Kind::Copy { .. } | Kind::Erase) {
@@ -401,23 +386,23 @@ impl Flash {
             // What was suspended goes on when no other read waits.
             Some((resumed, left)) if state.reads.is_empty() => {
                 let phase = Phase::Write;
-                self.in_die(server, resumed, phase, left, now, host);
+                self.in_die(server, resumed, phase, left, host);
             }
             suspended => {
                 state.suspended = suspended;
                 match state.next(&self.p, self.page_time) {
-                    Some(next) => self.begin(server, next, now, host),
-                    None => state.busy.change(-1, now),
+                    Some(next) => self.begin(server, next, host),
+                    None => state.busy.change(-1, host.now()),
                 }
             }
         }
         if let Some(owner) = operation.owner {
-            host.done(owner, now);
+            host.done(owner);
         }
     }
 
     /// Reads that wait while the die programs or erases go first.
-    fn suspend(&mut self, server: u32, now: Nanos, host: &mut impl FlashHost) {
+    fn suspend(&mut self, server: u32, host: &mut impl FlashHost) {
         let Some(cost) = self.p.suspend.filter(|_| self.p.reads_first) else {
             return;
         };
@@ -425,10 +410,10 @@ impl Flash {
         let Some((operation, Phase::Write)) = state.current else {
             return;
         };
-        if state.reads.is_empty() || state.suspended.is_some() || now + cost >= state.until {
+        if state.reads.is_empty() || state.suspended.is_some() || host.now() + cost >= state.until {
             return;
         }
-        let left = state.until - now;
+        let left = state.until - host.now();
         state.generation = state.generation.wrapping_add(1);
         let Some(mut read) = state.reads.pop_front() else {
             return;
@@ -437,7 +422,7 @@ impl Flash {
         self.counts.suspensions += 1;
         // What the suspension takes, the read waits for.
         read.time += cost;
-        self.begin(server, read, now, host);
+        self.begin(server, read, host);
     }
 
     /// The counts of all planes, those of preconditioning not counted.

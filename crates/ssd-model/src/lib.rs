@@ -1,7 +1,7 @@
 //! SSDs with the driver in front of them.
 //!
 //! - [`SsdProfile`]: what a device and its driver take, as a TOML file; [`Parameters`]: the same, checked.
-//! - [`Ssd`]: the simulation, a [`Device`](iosonar_device::Device) for an array: the adaptive block queue or NVMe
+//! - [`AnySsd`]: the simulation, a [`Device`](iosonar_device::Device) for an array: the adaptive block queue or NVMe
 //!   queue pairs, a controller, PCIe transfers, and behind them memory, or flash with a write cache.
 //! - [`ftl`]: the translation layer of flash, without time.
 //!
@@ -22,11 +22,7 @@ mod stages;
 pub use cache::CacheCounts;
 pub use flash::{FlashCounts, Wear};
 pub use mapping_cache::MappingCacheParameters;
-pub use parameters::{
-    BIO_SECTORS, BlockQueueParameters, CacheParameters, ControllerParameters, DriverParameters,
-    FlashParameters, HostParameters, NvmeParameters, Parameters, PcieParameters, ServerOf,
-    StorageParameters, Transfer,
-};
+pub use parameters::*;
 pub use profile::*;
-pub use ssd::{Conservation, Ssd, SsdReport, Station};
+pub use ssd::{AnySsd, Conservation, SsdReport, Station};
 pub use stages::Stage;

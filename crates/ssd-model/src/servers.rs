@@ -34,21 +34,30 @@ impl BusyTime {
 /// Servers with one queue of tasks.
 #[derive(Clone, Debug)]
 pub(crate) struct Servers<T> {
+    pub(crate) count: u32,
     free: u32,
     waiting: VecDeque<T>,
     pub(crate) busy: BusyTime,
 }
 
+/// One server.
+impl<T> Default for Servers<T> {
+    fn default() -> Self {
+        Self::new(1)
+    }
+}
+
 impl<T> Servers<T> {
-    pub(crate) fn new(servers: u32) -> Self {
+    pub(crate) fn new(count: u32) -> Self {
         Self {
-            free: servers,
+            count,
+            free: count,
             waiting: VecDeque::new(),
             busy: BusyTime::default(),
         }
     }
 
-    /// A task comes. If a server is free it is handed back to be started; else it waits.
+    /// A task comes. Returns it to be started if a server is free; else it waits.
     #[inline]
     pub(crate) fn arrive(&mut self, task: T, now: Nanos) -> Option<T> {
         if self.free > 0 {
@@ -65,7 +74,7 @@ impl<T> Servers<T> {
         self.busy.busy > 0
     }
 
-    /// A task is done. Hands out the next one to be started.
+    /// A task is done. Returns the next one to be started.
     #[inline]
     pub(crate) fn depart(&mut self, now: Nanos) -> Option<T> {
         let next = self.waiting.pop_front();

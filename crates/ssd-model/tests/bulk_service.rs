@@ -5,7 +5,7 @@ mod bench;
 use bench::{Load, job, parameters};
 use iosonar_device::Access;
 use iosonar_sim_core::Seed;
-use iosonar_ssd_model::{Ssd, Stage};
+use iosonar_ssd_model::{AnySsd, Stage};
 use iosonar_stats::Estimate;
 use iosonar_units::Nanos;
 
@@ -72,7 +72,7 @@ fn dynamic_and_static_blocks_are_the_bulk_service_queue() {
                 job: &mut |n| job(n, Access::Read, n * 8 % 4096, 8),
                 arrivals: Some(&mut || gaps.exponential(Nanos::nearest(1.0 / rate_per_ns))),
             }
-            .run_on(Ssd::new(&p, &seed, "ssd/0").unwrap());
+            .run_on(AnySsd::new(&p, &seed, "ssd/0").unwrap());
             means.push(out.mean_response_ns(requests as usize / 4) / SERVICE_NS);
             // Every block that was sent was one service.
             let blocks: u64 = out.report.block_sizes.iter().sum();

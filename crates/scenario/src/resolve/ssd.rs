@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use iosonar_ssd_model::{Parameters, SsdProfile, SsdProfileError, StorageParameters};
+use iosonar_ssd_model::{Parameters, SsdProfile, SsdProfileError};
 use iosonar_units::{Bytes, Sectors};
 use toml::{Table, Value};
 
@@ -26,7 +26,7 @@ fn check_cost(
     profile: &SsdProfile,
     disks: usize,
 ) -> Result<(), ScenarioError> {
-    let StorageParameters::Flash(flash) = &parameters.storage else {
+    let Some(flash) = parameters.flash() else {
         return Ok(());
     };
     // More make no array, which is found later.
@@ -116,7 +116,7 @@ pub(super) fn ssds(
     })?;
     // The description is that of the profile's own storage.
     if changes.contains_key("storage") && !changes.contains_key("description") {
-        profile.description = format!("{name} with {}", parameters.storage);
+        profile.description = format!("{name} with {}", parameters.storage());
     }
     check_cost(check, &parameters, &profile, *file.array.disks.get_ref())?;
     Ok(SsdSet {

@@ -6,7 +6,7 @@ use iosonar_analytic::fork_join::{
 };
 use iosonar_analytic::open::BulkService;
 use iosonar_sim_core::Seed;
-use iosonar_ssd_model::{BIO_SECTORS, Dispatch, HostParameters, StorageParameters};
+use iosonar_ssd_model::{BIO_SECTORS, Dispatch, Ends};
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, Workload};
 
 use super::patterns::{Pattern, Patterns, Visit};
@@ -21,9 +21,7 @@ const KNOWN: &str = "no theory for this load of SSDs with exponential services: 
 /// The array's SSDs under their load.
 pub(super) fn answer(simulation: &Simulation, ssds: &SsdSet, theory: &mut Theory) {
     let parameters = &ssds.parameters;
-    let (HostParameters::BlockQueue(queue), StorageParameters::Exponential { mean }) =
-        (&parameters.host, &parameters.storage)
-    else {
+    let Ends::Bulk(queue, mean) = &parameters.ends else {
         theory.remark(
             "no theory for this SSD: its stages overlap, and flash depends on what it holds; the profile \
              \"abstract\" has theory (bulk service)",
@@ -63,6 +61,7 @@ pub(super) fn answer(simulation: &Simulation, ssds: &SsdSet, theory: &mut Theory
         theory.remark("no theory for the join of SSDs with bulk service");
         return;
     };
+    // The bulk-service queue has no bound and cuts no block; a ring with room for 16 blocks is close to that.
     let as_assumed =
         parameters.has_only_storage() && queue.wrap && queue.ring >= queue.block.saturating_mul(16);
     if !as_assumed {

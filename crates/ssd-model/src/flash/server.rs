@@ -20,17 +20,18 @@ pub(super) enum Kind {
     Erase,
 }
 
-/// A step of cleaning, in the measure of what is due.
+/// A step of cleaning in the unit of what is due. Cleaning is spread evenly over the pages of a block, which have some
+/// tens to thousands: so a page's share of a step must be a number of these.
 pub(super) const STEP: u64 = 1024;
 
-/// An operation.
+/// An operation of a server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operation {
     pub(super) kind: Kind,
     pub(super) owner: Option<Owner>,
-    /// In the die.
+    /// Its time in the die.
     pub(super) time: Nanos,
-    /// On the channel.
+    /// Its data on the channel.
     pub(super) bytes: u32,
     /// How many cleanings must be done before.
     pub(super) needs: u32,
@@ -82,14 +83,14 @@ pub(super) struct Server {
 }
 
 impl Cleaning {
-    /// How many steps are left.
+    /// The steps that are left.
     fn steps(&self) -> u64 {
         u64::from(self.reads.max(self.programs)) + u64::from(self.erase)
     }
 }
 
 impl Server {
-    /// Cleaning was added: until the host has filled its next block of so many pages all of it should be done.
+    /// Cleaning was added: all of it should be done when the host has filled its next block, of `pages`.
     pub(super) fn pace(&mut self, pages: u32) {
         let steps: u64 = self.cleanings.iter().map(Cleaning::steps).sum();
         self.pace = (steps * STEP).div_ceil(u64::from(pages));
@@ -165,9 +166,7 @@ impl Server {
     }
 
     pub(super) fn end_of_step(&mut self, kind: Kind) {
-        let Some(cleaning) = self.cleanings.front_mut() else {
-            unreachable!("it was being cleaned")
-        };
+        let cleaning = self.cleanings.front_mut().expect("a step of it was taken");
         if kind == Kind::Erase {
             cleaning.erase = false;
         }

@@ -59,13 +59,8 @@ impl Checker<'_> {
     }
 
     pub(super) fn bytes(&self, key: &str, text: &str) -> Result<u64, SsdProfileError> {
-        let bytes = Bytes::from_str(text).map_err(|_| {
-            self.wrong(
-                key,
-                format!("\"{text}\""),
-                "a size such as \"4KiB\" or \"8GiB\"",
-            )
-        })?;
-        Ok(bytes.get())
+        let expected = "a size such as \"4KiB\" or \"8GiB\"";
+        let bytes = Bytes::from_str(text).map(Bytes::get);
+        bytes.map_err(|_| self.wrong(key, format!("\"{text}\""), expected))
     }
 }

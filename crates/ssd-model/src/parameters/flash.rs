@@ -2,48 +2,44 @@
 
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
-use super::Checker;
+use super::{CacheParameters, Checker};
 use crate::ftl::{Filling, PlaneShape};
-use crate::profile::{FlashProfile, Parallelism, Scheduling, SsdProfileError};
+use crate::mapping_cache::MappingCacheParameters;
+use crate::profile::{CellType, FlashProfile, Parallelism, Scheduling, SsdProfileError};
 
-/// More page writes without time would take minutes.
+/// More page writes before the simulation begins would take minutes.
 const MOST_OVERWRITES: f64 = 2e8;
+/// Logical pages of a flash page. Pages of 16 KiB in sectors, the most of today's drives, are 32.
+const MOST_UNITS: u64 = 64;
 
-/// What works for itself: a die, or each of its planes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ServerOf {
-    /// How many planes share one.
-    pub planes: u32,
-}
-
-/// Flash.
+/// Channels of flash dies under a page-mapped translation layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlashParameters {
-    /// How many channels.
+    /// Channels between the controller and the dies.
     pub channels: u32,
-    /// All planes.
+    /// The planes of all channels and dies.
     pub planes: u32,
-    /// What works for itself.
-    pub server: ServerOf,
-    /// Each plane.
+    /// How many planes share a server, which executes one operation at a time: those of a die, or 1.
+    pub planes_per_server: u32,
+    /// The shape of each plane.
     pub plane: PlaneShape,
     /// What each plane holds at the beginning.
     pub filling: Filling,
     /// Whether a read of what was never written reads a page all the same.
     pub read_unwritten: bool,
-    /// How often all is overwritten then, without time.
+    /// How often all logical pages are overwritten then, at random, before the simulation begins.
     pub overwrites: f64,
     /// The size of a logical page.
     pub logical_page_bytes: u64,
     /// To read a page, by its place in the block, in turn.
     pub read: Vec<Nanos>,
-    /// To program a page, as above.
+    /// To program a page, by its place in the block, in turn.
     pub program: Vec<Nanos>,
     /// To erase a block.
     pub erase: Nanos,
-    /// What a byte takes on the channel.
+    /// The time of a byte on the channel.
     pub channel_ns_per_byte: f64,
-    /// Command and address cycles.
+    /// Command and address cycles of an operation, on the channel.
     pub command: Nanos,
     /// Whether reads go before writes.
     pub reads_first: bool,
@@ -51,93 +47,66 @@ pub struct FlashParameters {
     pub suspend: Option<Nanos>,
     /// Whether cleaning copies within the die.
     pub copyback: bool,
+    /// A write cache; `None`: writes go through to flash.
+    pub cache: Option<CacheParameters>,
+    /// The part of the page map that is in the device's memory; `None`: all of it.
+    pub mapping_cache: Option<MappingCacheParameters>,
 }
 
 impl FlashParameters {
+    /// Checks the flash of a profile; its caches are tables of their own.
     pub(super) fn new(check: &Checker<'_>, flash: &FlashProfile) -> Result<Self, SsdProfileError> {
         let channels = check.count("flash.channels", flash.channels, 1 << 10)?;
         let dies = check.count("flash.dies", flash.dies, 1 << 10)?;
         let planes_of_die = check.count("flash.planes", flash.planes, 1 << 6)?;
-        let page = check.bytes("flash.page", &flash.page)?;
-        if !(SECTOR_BYTES..=1 << 24).contains(&page) || !page.is_multiple_of(SECTOR_BYTES) {
-            let expected = "a multiple of 512 bytes up to 16MiB, such as \"16KiB\"";
-            return Err(check.wrong("flash.page", &flash.page, expected));
-        }
-        let unit = match &flash.mapping_unit {
-            Some(unit) => check.bytes("flash.mapping_unit", unit)?,
-            None => page,
-        };
-        let sectors = unit.is_multiple_of(SECTOR_BYTES) && unit > 0 && unit <= 1 << 20;
-        if !sectors || !page.is_multiple_of(unit) || page / unit.max(1) > 64 {
-            return Err(check.wrong(
-                "flash.mapping_unit",
-                format!("{unit} bytes of a page of {page}"),
-                "a multiple of 512 bytes up to 1MiB, of which 1 to 64 make a page",
-            ));
-        }
+        let planes = channels * dies * planes_of_die;
+        let (page, unit) = page_sizes(check, flash)?;
         let plane = shape(check, flash, page / unit)?;
         let overwrites = flash.overwrites;
-        let all = f64::from(plane.logical_pages) * f64::from(channels * dies * planes_of_die);
-        if !(0.0..=MOST_OVERWRITES / all).contains(&overwrites) {
+        let most = MOST_OVERWRITES / (f64::from(plane.logical_pages) * f64::from(planes));
+        if !(0.0..=most).contains(&overwrites) {
             let expected = format!(
-                "0 to {:.3}, that is 2 x 10^8 page writes, or precondition = \"steady-state\", which is there at once",
-                MOST_OVERWRITES / all
+                "0 to {most:.3}, that is 2 x 10^8 page writes, or precondition = \"steady-state\", which is there at once"
             );
             return Err(check.wrong("flash.overwrites", overwrites, expected));
         }
-        let preset = flash.cell.map(super::super::profile::CellType::times);
-        let times = |key: &str, given: Option<&Vec<f64>>, preset: Option<&[f64]>| {
-            let all = given.map(Vec::as_slice).or(preset).unwrap_or_default();
-            if all.is_empty() {
-                return Err(check.wrong(
-                    key,
-                    "not given",
-                    "times, or flash.cell to take them from",
-                ));
-            }
-            all.iter()
-                .map(|&us| check.micros(key, us))
-                .collect::<Result<Vec<_>, _>>()
-        };
+        let preset = flash.cell.map(CellType::times);
         let erase = flash.erase_us.or(preset.map(|p| p.2));
         let Some(erase) = erase else {
             let expected = "a time, or flash.cell to take it from";
             return Err(check.wrong("flash.erase_us", "not given", expected));
         };
+        let (read, program) = (flash.read_us.as_deref(), flash.program_us.as_deref());
+        let suspend = flash.suspend_us;
         Ok(Self {
             channels,
-            planes: channels * dies * planes_of_die,
-            server: ServerOf {
-                planes: match flash.parallelism {
-                    Parallelism::Die => planes_of_die,
-                    Parallelism::Plane => 1,
-                },
+            planes,
+            planes_per_server: match flash.parallelism {
+                Parallelism::Die => planes_of_die,
+                Parallelism::Plane => 1,
             },
             plane,
             filling: flash.precondition,
             read_unwritten: flash.read_unwritten,
             overwrites,
             logical_page_bytes: unit,
-            read: times("flash.read_us", flash.read_us.as_ref(), preset.map(|p| p.0))?,
-            program: times(
-                "flash.program_us",
-                flash.program_us.as_ref(),
-                preset.map(|p| p.1),
-            )?,
+            read: page_times(check, "flash.read_us", read.or(preset.map(|p| p.0)))?,
+            program: page_times(check, "flash.program_us", program.or(preset.map(|p| p.1)))?,
             erase: check.micros("flash.erase_us", erase)?,
             channel_ns_per_byte: check
                 .ns_per_byte("flash.channel_mb_per_s", flash.channel_mb_per_s)?,
             command: check.micros("flash.command_us", flash.command_us)?,
             reads_first: flash.scheduling == Scheduling::ReadsFirst,
-            suspend: flash
-                .suspend_us
+            suspend: suspend
                 .map(|us| check.micros("flash.suspend_us", us))
                 .transpose()?,
             copyback: flash.copyback,
+            cache: None,
+            mapping_cache: None,
         })
     }
 
-    /// What the translation takes in memory before the first request, at most, in bytes.
+    /// The most memory that the translation takes before the first request, in bytes.
     pub fn bytes_at_start(&self) -> u64 {
         let preset = match self.filling {
             // On average half a block, at random places.
@@ -148,10 +117,48 @@ impl FlashParameters {
         u64::from(self.planes) * self.plane.bytes_after(preset + overwritten)
     }
 
-    /// All logical pages.
+    /// The logical pages of all planes.
     pub fn logical_pages(&self) -> u64 {
         u64::from(self.planes) * u64::from(self.plane.logical_pages)
     }
+
+    pub(crate) fn logical_page_sectors(&self) -> u64 {
+        self.logical_page_bytes / SECTOR_BYTES
+    }
+}
+
+/// The sizes of a flash page and of a logical page, in bytes.
+fn page_sizes(check: &Checker<'_>, flash: &FlashProfile) -> Result<(u64, u64), SsdProfileError> {
+    let page = check.bytes("flash.page", &flash.page)?;
+    if !(SECTOR_BYTES..=1 << 24).contains(&page) || !page.is_multiple_of(SECTOR_BYTES) {
+        let expected = "a multiple of 512 bytes up to 16MiB, such as \"16KiB\"";
+        return Err(check.wrong("flash.page", &flash.page, expected));
+    }
+    let unit = match &flash.mapping_unit {
+        Some(unit) => check.bytes("flash.mapping_unit", unit)?,
+        None => page,
+    };
+    let sectors = unit.is_multiple_of(SECTOR_BYTES) && unit > 0 && unit <= 1 << 20;
+    if !sectors || !page.is_multiple_of(unit) || page / unit > MOST_UNITS {
+        let seen = format!("{unit} bytes of a page of {page}");
+        let expected = "a multiple of 512 bytes up to 1MiB, of which 1 to 64 make a page";
+        return Err(check.wrong("flash.mapping_unit", seen, expected));
+    }
+    Ok((page, unit))
+}
+
+/// The times of an operation by the page's place in its block.
+fn page_times(
+    check: &Checker<'_>,
+    key: &str,
+    times: Option<&[f64]>,
+) -> Result<Vec<Nanos>, SsdProfileError> {
+    let times = times.unwrap_or_default();
+    if times.is_empty() {
+        let expected = "times, or flash.cell to take them from";
+        return Err(check.wrong(key, "not given", expected));
+    }
+    times.iter().map(|&us| check.micros(key, us)).collect()
 }
 
 /// The shape of each plane; a flash page has `per_page` logical ones.

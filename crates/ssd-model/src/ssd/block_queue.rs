@@ -9,17 +9,64 @@
 //! Driver for PCIe-based SSDs" (2014).
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use iosonar_device::Access;
 use iosonar_sim_core::Slab;
 use iosonar_units::Nanos;
 
-use super::data::DataTask;
-use super::{Command, ControllerTask, DriverTask, Event, Host, Ssd, StorageState};
-use crate::parameters::{BIO_SECTORS, BlockQueueParameters, HostParameters, StorageParameters};
+use super::data::CommandStorage;
+use super::{Host, Ssd, SsdReport, Storage};
+use crate::parameters::{BIO_SECTORS, BlockQueueParameters, DriverParameters, Transfer};
 use crate::profile::Dispatch;
 use crate::servers::Servers;
-use crate::stages::{Stage, StageTimes};
+use crate::stages::Stage;
+
+/// Storage that a block queue can have: it serves descriptors one by one, or whole blocks.
+pub(super) trait BlockStorage: Storage {
+    /// A block of `size` descriptors is at the device. Returns its service time if it is served as a whole.
+    fn begin_block(&mut self, _size: u64, _now: Nanos) -> Option<Nanos> {
+        None
+    }
+    /// The service of a whole block is over.
+    fn end_block(&mut self, _size: u64, _now: Nanos) {}
+    /// The descriptor of a command has been fetched.
+    fn take(ssd: &mut Ssd<BlockQueue, Self>, command: u32, now: Nanos);
+}
+
+impl<S: CommandStorage> BlockStorage for S {
+    fn take(ssd: &mut Ssd<BlockQueue, Self>, command: u32, now: Nanos) {
+        ssd.take_command(command, now);
+    }
+}
+
+/// A task of the driver's CPU.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum DriverTask {
+    /// Makes the descriptor of a bio.
+    Submit(u32),
+    /// Completes a bio.
+    Complete(u32),
+}
+
+/// What happens next in the driver or to descriptors.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum BlockQueueEvent {
+    /// The driver is done with a task.
+    Driver(DriverTask),
+    /// Descriptors of the block have been fetched.
+    Fetched { from: u64, count: u32 },
+    /// Descriptors of the block after this one have been fetched.
+    Prefetched { from: u64, count: u32 },
+    /// The service of a whole block is over.
+    BlockServed,
+    /// Descriptors that the descriptor engine has set up have crossed the link.
+    Linked { returned: u32 },
+    /// The interrupt handler is free for returned descriptors.
+    Interrupt { returned: u32 },
+    /// The interrupt handler is done with them.
+    Handled { returned: u32 },
+}
 
 /// A place in the ring.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,7 +80,8 @@ struct Descriptor {
 #[derive(Clone, Debug)]
 pub(super) struct BlockQueue {
     p: BlockQueueParameters,
-    pub(super) driver: Servers<DriverTask>,
+    times: DriverParameters,
+    driver: Servers<DriverTask>,
     ring: Vec<Descriptor>,
     /// Bios without a place in the ring.
     waiting: VecDeque<u32>,
@@ -41,8 +89,8 @@ pub(super) struct BlockQueue {
     made: u64,
     given: u64,
     chosen: u64,
-    pub(super) freed: u64,
-    /// All before were handed to the driver to be completed.
+    freed: u64,
+    /// All before are with the driver to be completed.
     handed_back: u64,
     /// The first descriptor of the block at the device.
     first: u64,
@@ -59,14 +107,15 @@ pub(super) struct BlockQueue {
     returns: Slab<Vec<u64>>,
     handler_free: Nanos,
     /// The number of blocks by their size.
-    pub(super) sizes: Vec<u64>,
+    sizes: Vec<u64>,
     draining: bool,
 }
 
 impl BlockQueue {
-    pub(super) fn new(p: &BlockQueueParameters) -> Self {
+    pub(super) fn new(p: BlockQueueParameters, times: DriverParameters) -> Self {
         Self {
-            p: *p,
+            p,
+            times,
             driver: Servers::new(1),
             ring: vec![Descriptor::default(); p.ring as usize],
             waiting: VecDeque::new(),
@@ -92,6 +141,7 @@ impl BlockQueue {
 
     #[inline]
     fn place(&mut self, number: u64) -> &mut Descriptor {
+        // The ring's size is a power of two.
         let place = number as usize & (self.ring.len() - 1);
         &mut self.ring[place]
     }
@@ -130,7 +180,114 @@ impl BlockQueue {
         }
     }
 
-    pub(super) fn why_stuck(&self) -> Option<String> {
+    /// What this many descriptors are in bytes.
+    fn bytes(&self, descriptors: u64) -> u64 {
+        descriptors * u64::from(self.p.descriptor_bytes)
+    }
+
+    /// The size of the block at the device.
+    fn block_size(&self) -> u64 {
+        self.chosen - self.first
+    }
+}
+
+impl<S: BlockStorage> Host<S> for BlockQueue {
+    type Event = BlockQueueEvent;
+    /// The number of the descriptor, counted from the beginning.
+    type Place = u64;
+
+    /// A request becomes bios: the 4 KiB units that it touches.
+    fn submit(ssd: &mut Ssd<Self, S>, slot: u32, now: Nanos) {
+        let job = ssd.jobs.present[slot].job;
+        let first = job.sector.get() / BIO_SECTORS;
+        let end = (job.sector.get() + u64::from(job.sectors.get().max(1))).div_ceil(BIO_SECTORS);
+        // A discard has no data: whatever its size, it is one bio.
+        let discards = job.access == Access::Discard;
+        let step = if discards { end - first } else { 1 };
+        ssd.jobs.present[slot].left = ((end - first) / step) as u32;
+        for bio in (first..end).step_by(step as usize) {
+            let (sector, sectors) = match job.access {
+                Access::Discard => (job.sector.get(), u64::from(job.sectors.get())),
+                _ => (bio * BIO_SECTORS, BIO_SECTORS),
+            };
+            // It has no descriptor yet.
+            let command = ssd.add_command(slot, 0, sector..sector + sectors, now);
+            ssd.host.waiting.push_back(command);
+        }
+        ssd.fill_ring(now);
+    }
+
+    fn handle(ssd: &mut Ssd<Self, S>, event: BlockQueueEvent, now: Nanos) {
+        match event {
+            BlockQueueEvent::Driver(task) => ssd.driver_done(task, now),
+            BlockQueueEvent::Fetched { from, count } => ssd.block_fetched(from, count, now),
+            BlockQueueEvent::Prefetched { from, count } => ssd.prefetched(from, count, now),
+            BlockQueueEvent::BlockServed => ssd.block_served(now),
+            BlockQueueEvent::Linked { returned } => Self::posted(ssd, returned, now),
+            BlockQueueEvent::Interrupt { returned } => ssd.interrupt(returned, now),
+            BlockQueueEvent::Handled { returned } => ssd.handled(returned, now),
+        }
+    }
+
+    /// With the last command of a block the controller has time for the next block.
+    fn command_taken(ssd: &mut Ssd<Self, S>, command: u32, now: Nanos) {
+        let number = ssd.commands[command].place;
+        if ssd.host.p.prefetch > 0 && number + 1 == ssd.host.chosen {
+            ssd.prefetch(now);
+        }
+    }
+
+    fn command_served(ssd: &mut Ssd<Self, S>, command: u32, now: Nanos) {
+        let number = ssd.commands[command].place;
+        let ring = &mut ssd.host;
+        ring.place(number).served = true;
+        if number < ring.chosen && ring.begun {
+            ssd.descriptor_of_block_served(number, now);
+        }
+    }
+
+    fn has_descriptor_engine(&self) -> bool {
+        self.p.descriptor_engine
+    }
+
+    fn return_bytes(&self, returned: u32) -> u64 {
+        self.bytes(self.returns[returned].len() as u64)
+    }
+
+    fn engine_time(&self, post: &Transfer, _: u32) -> Nanos {
+        post.setup()
+    }
+
+    /// Set up, the descriptors cross the link. Their packets go between those of the data, which takes so much longer.
+    fn engine_done(ssd: &mut Ssd<Self, S>, returned: u32, now: Nanos) {
+        let post = &ssd.pcie.post;
+        let time = post.time(Host::<S>::return_bytes(&ssd.host, returned));
+        let time = time.saturating_sub(post.setup());
+        if ssd.data_engines.is_busy() {
+            ssd.link_debt += time;
+        }
+        ssd.schedule_host(now + time, BlockQueueEvent::Linked { returned });
+    }
+
+    /// An interrupt follows, when the handler is free.
+    fn posted(ssd: &mut Ssd<Self, S>, returned: u32, now: Nanos) {
+        let ring = &mut ssd.host;
+        let at = now.max(ring.handler_free);
+        ring.handler_free = at + ring.times.interrupt;
+        if at == now {
+            ssd.interrupt(returned, now);
+        } else {
+            ssd.schedule_host(at, BlockQueueEvent::Interrupt { returned });
+        }
+    }
+
+    /// What waits for a full block will wait for ever.
+    fn drain(ssd: &mut Ssd<Self, S>, now: Nanos) {
+        ssd.host.draining = true;
+        ssd.dispatch_if_free(now);
+    }
+
+    fn why_stuck(&self) -> Option<String> {
         let pending = self.made - self.chosen;
         (self.p.dispatch == Dispatch::Static && !self.busy && pending > 0).then(|| {
             format!(
@@ -140,97 +297,44 @@ impl BlockQueue {
             )
         })
     }
+
+    fn measure_from(&mut self, now: Nanos) {
+        self.driver.busy.measure_from(now);
+        self.sizes.fill(0);
+    }
+
+    fn report_until(&self, now: Nanos, report: &mut SsdReport) {
+        report.add_servers("driver".to_owned(), &self.driver, now);
+        report.block_sizes.clone_from(&self.sizes);
+    }
 }
 
-impl Ssd {
-    fn ring(&mut self) -> &mut BlockQueue {
-        match &mut self.host {
-            Host::BlockQueue(host) => host,
-            Host::Nvme(_) => unreachable!("this device has a ring"),
-        }
-    }
-
-    /// A request becomes bios: the 4 KiB units that it touches.
-    pub(super) fn cut_into_bios(&mut self, slot: u32, now: Nanos) {
-        let job = self.jobs[slot].job;
-        let first = job.sector.get() / BIO_SECTORS;
-        let end = (job.sector.get() + u64::from(job.sectors.get().max(1))).div_ceil(BIO_SECTORS);
-        // A discard has no data: however much it is, it is one.
-        let discards = job.access == Access::Discard;
-        let step = if discards { end - first } else { 1 };
-        self.jobs[slot].left = ((end - first) / step) as u32;
-        for bio in (first..end).step_by(step as usize) {
-            let new = Command {
-                job: slot,
-                number: 0,
-                queue: 0,
-                access: job.access,
-                sector: if discards {
-                    job.sector.get()
-                } else {
-                    bio * BIO_SECTORS
-                },
-                sectors: if discards {
-                    u64::from(job.sectors.get())
-                } else {
-                    BIO_SECTORS
-                },
-                units_left: 0,
-                failed: false,
-                stages: StageTimes::from(now),
-            };
-            let number = self.commands.insert(new);
-            self.ring().waiting.push_back(number);
-        }
-        self.fill_ring(now);
-    }
-
+impl<S: BlockStorage> Ssd<BlockQueue, S> {
     /// Bios get places in the ring as long as there are some.
-    pub(super) fn fill_ring(&mut self, now: Nanos) {
-        loop {
-            let ring = self.ring();
-            if ring.reserved - ring.freed >= u64::from(ring.p.ring) {
-                break;
-            }
-            let Some(command) = ring.waiting.pop_front() else {
-                break;
-            };
-            let number = ring.reserved;
-            ring.reserved += 1;
-            *ring.place(number) = Descriptor {
+    fn fill_ring(&mut self, now: Nanos) {
+        while self.host.reserved - self.host.freed < u64::from(self.host.p.ring)
+            && let Some(command) = self.host.waiting.pop_front()
+        {
+            let number = self.host.reserved;
+            self.host.reserved += 1;
+            *self.host.place(number) = Descriptor {
                 command,
                 ..Descriptor::default()
             };
-            self.commands[command].number = number;
-            self.ask_driver(0, DriverTask::Submit(command), now);
+            self.commands[command].place = number;
+            self.ask_driver(DriverTask::Submit(command), now);
         }
     }
 
-    pub(super) fn descriptor_made(&mut self, command: u32, now: Nanos) {
-        let number = self.commands[command].number;
-        let ring = self.ring();
-        debug_assert_eq!(number, ring.made, "descriptors are made in order");
-        ring.made += 1;
-        ring.check();
-        if !ring.busy {
-            self.dispatch(Nanos::ZERO, now);
-        }
-    }
-
-    /// The load has ended: what waits for a full block will wait for ever.
-    pub(super) fn drain_ring(&mut self, now: Nanos) {
-        let ring = self.ring();
-        ring.draining = true;
-        if !ring.busy {
+    fn dispatch_if_free(&mut self, now: Nanos) {
+        if !self.host.busy {
             self.dispatch(Nanos::ZERO, now);
         }
     }
 
     /// Sends the next block if there is one; `handler` is the interrupt's share of what that takes.
     fn dispatch(&mut self, handler: Nanos, now: Nanos) {
-        let (select, doorbell) = (self.p.driver.select, self.p.driver.doorbell);
-        let fetch = self.p.pcie.fetch;
-        let ring = self.ring();
+        let ring = &mut self.host;
         let size = ring.next_size();
         ring.busy = size > 0;
         if size == 0 {
@@ -241,49 +345,34 @@ impl Ssd {
         ring.chosen += size;
         (ring.served, ring.returned, ring.begun) = (0, 0, false);
         debug_assert!(ring.group.is_empty(), "the last block was returned");
-        // Some of it may have been given in advance.
-        let from = ring.given.min(ring.chosen);
+        // Some of it may have been fetched ahead.
+        let (from, end) = (ring.given.min(ring.chosen), ring.chosen);
         ring.given = ring.given.max(ring.chosen);
         ring.check();
-        let (count, bytes) = (
-            (ring.chosen - from) as u32,
-            u64::from(ring.p.descriptor_bytes),
-        );
-        for number in from..from + u64::from(count) {
-            let command = self.ring().place(number).command;
-            self.commands[command].stages.pass(Stage::Queue, now);
+        let driver = &ring.times;
+        let mut at = now + handler + driver.select + driver.doorbell;
+        if from < end {
+            at += self.pcie.fetch.time(ring.bytes(end - from));
         }
-        let mut at = now + handler + select + doorbell;
-        if count > 0 {
-            at += fetch.time(u64::from(count) * bytes);
-        }
-        self.calendar.schedule(at, Event::Fetched { from, count });
+        self.pass_stage(from..end, Stage::Queue, now);
+        let count = (end - from) as u32;
+        self.schedule_host(at, BlockQueueEvent::Fetched { from, count });
     }
 
-    pub(super) fn block_fetched(&mut self, from: u64, count: u32, now: Nanos) {
-        if let StorageParameters::Exponential { mean } = self.p.storage {
-            let ring = self.ring();
-            ring.begun = true;
-            let size = (ring.chosen - ring.first) as i64;
-            self.fill_places(size, now);
-            for number in from..from + u64::from(count) {
-                let command = self.ring().place(number).command;
-                self.commands[command].stages.pass(Stage::Fetch, now);
-            }
-            let time = self.services.exponential(mean);
-            self.calendar.schedule(now + time, Event::BlockServed);
-            return;
-        }
-        // Of those that were fetched ahead some may be done.
-        let ring = self.ring();
+    fn block_fetched(&mut self, from: u64, count: u32, now: Nanos) {
+        let ring = &mut self.host;
         ring.begun = true;
         let (first, chosen) = (ring.first, ring.chosen);
+        if let Some(time) = self.storage.begin_block(chosen - first, now) {
+            self.schedule_host(now + time, BlockQueueEvent::BlockServed);
+        }
+        // Of those that were fetched ahead some may be done.
         for number in first..from.min(chosen) {
-            if self.ring().place(number).served {
+            if self.host.place(number).served {
                 self.descriptor_of_block_served(number, now);
             }
         }
-        self.give_to_controller(from, count, now);
+        self.give_to_storage(from, count, now);
         if count == 0 {
             self.prefetch(now);
         }
@@ -291,35 +380,34 @@ impl Ssd {
 
     /// Descriptors of the next block are there. They begin when this one goes back, and not before: the data of
     /// this one go first.
-    pub(super) fn prefetched(&mut self, from: u64, count: u32, now: Nanos) {
-        let ring = self.ring();
-        if ring.begun && u64::from(ring.served) < ring.chosen - ring.first {
+    fn prefetched(&mut self, from: u64, count: u32, now: Nanos) {
+        let ring = &mut self.host;
+        if ring.begun && u64::from(ring.served) < ring.block_size() {
             ring.ahead = Some((from, count));
         } else {
-            self.give_to_controller(from, count, now);
+            self.give_to_storage(from, count, now);
         }
     }
 
-    pub(super) fn give_to_controller(&mut self, from: u64, count: u32, now: Nanos) {
-        for number in from..from + u64::from(count) {
-            let command = self.ring().place(number).command;
-            self.commands[command].stages.pass(Stage::Fetch, now);
-            self.ask_controller(ControllerTask::Command(command), now);
+    /// The time of these descriptors until now belongs to `stage`.
+    fn pass_stage(&mut self, descriptors: Range<u64>, stage: Stage, now: Nanos) {
+        for number in descriptors {
+            let command = self.host.place(number).command;
+            self.commands[command].stages.pass(stage, now);
         }
     }
 
-    /// The controller takes a command: with the last one of a block it has time for the next.
-    pub(super) fn command_taken(&mut self, command: u32, now: Nanos) {
-        let number = self.commands[command].number;
-        let ring = self.ring();
-        if ring.p.prefetch > 0 && number + 1 == ring.chosen {
-            self.prefetch(now);
+    fn give_to_storage(&mut self, from: u64, count: u32, now: Nanos) {
+        let descriptors = from..from + u64::from(count);
+        self.pass_stage(descriptors.clone(), Stage::Fetch, now);
+        for number in descriptors {
+            let command = self.host.place(number).command;
+            S::take(self, command, now);
         }
     }
 
     fn prefetch(&mut self, now: Nanos) {
-        let fetch = self.p.pcie.fetch;
-        let ring = self.ring();
+        let ring = &mut self.host;
         if ring.given > ring.chosen {
             return;
         }
@@ -331,49 +419,27 @@ impl Ssd {
         let from = ring.given;
         ring.given += count;
         ring.check();
-        let bytes = count * u64::from(ring.p.descriptor_bytes);
-        for number in from..from + count {
-            let command = self.ring().place(number).command;
-            self.commands[command].stages.pass(Stage::Queue, now);
-        }
+        let at = now + self.pcie.fetch.time(ring.bytes(count));
+        self.pass_stage(from..from + count, Stage::Queue, now);
         let count = count as u32;
-        let at = now + fetch.time(bytes);
-        self.calendar
-            .schedule(at, Event::Prefetched { from, count });
-    }
-
-    /// The exponential server starts or completes a block of `by` descriptors.
-    fn fill_places(&mut self, by: i64, now: Nanos) {
-        if let StorageState::Exponential(places) = &mut self.storage {
-            places.change(by, now);
-        }
+        self.schedule_host(at, BlockQueueEvent::Prefetched { from, count });
     }
 
     /// All of a block is served at once.
-    pub(super) fn block_served(&mut self, now: Nanos) {
-        let ring = self.ring();
-        let (first, chosen) = (ring.first, ring.chosen);
-        self.fill_places(-((chosen - first) as i64), now);
+    fn block_served(&mut self, now: Nanos) {
+        let (first, chosen) = (self.host.first, self.host.chosen);
+        self.storage.end_block(chosen - first, now);
+        self.pass_stage(first..chosen, Stage::Die, now);
         for number in first..chosen {
-            let command = self.ring().place(number).command;
-            self.commands[command].stages.pass(Stage::Die, now);
-            self.descriptor_served(command, now);
-        }
-    }
-
-    pub(super) fn descriptor_served(&mut self, command: u32, now: Nanos) {
-        let number = self.commands[command].number;
-        let ring = self.ring();
-        ring.place(number).served = true;
-        if number < ring.chosen && ring.begun {
-            self.descriptor_of_block_served(number, now);
+            let command = self.host.place(number).command;
+            BlockQueue::command_served(self, command, now);
         }
     }
 
     fn descriptor_of_block_served(&mut self, number: u64, now: Nanos) {
-        let ring = self.ring();
+        let ring = &mut self.host;
         ring.served += 1;
-        let whole = u64::from(ring.served) == ring.chosen - ring.first;
+        let whole = u64::from(ring.served) == ring.block_size();
         match ring.p.subset {
             None if whole => {
                 let (first, chosen) = (ring.first, ring.chosen);
@@ -391,90 +457,77 @@ impl Ssd {
         let BlockQueue { returns, group, .. } = ring;
         returns[returned].clear();
         returns[returned].append(group);
-        if self.p.controller.post > Nanos::ZERO {
-            self.ask_controller(ControllerTask::Return(returned), now);
-        } else {
-            self.begin_descriptor_return(returned, now);
-        }
-        if whole && let Some((from, count)) = self.ring().ahead.take() {
-            self.give_to_controller(from, count, now);
+        self.begin_return(returned, now);
+        if whole && let Some((from, count)) = self.host.ahead.take() {
+            self.give_to_storage(from, count, now);
         }
     }
 
-    pub(super) fn begin_descriptor_return(&mut self, returned: u32, now: Nanos) {
-        if self.ring().p.descriptor_engine {
-            self.ask_descriptor_engine(returned, now);
-        } else {
-            self.ask_data_engine(DataTask::Return(returned), now);
-        }
-    }
-
-    /// How long the descriptors of a return take; with an engine of their own, what is left when that has set the
-    /// transfer up.
-    pub(super) fn return_time(&self, returned: u32, on_link: bool) -> Nanos {
-        let (Host::BlockQueue(ring), HostParameters::BlockQueue(p)) = (&self.host, &self.p.host)
-        else {
-            unreachable!("this device has a ring")
-        };
-        let bytes = ring.returns[returned].len() as u64 * u64::from(p.descriptor_bytes);
-        let post = &self.p.pcie.post;
-        if on_link {
-            post.time(bytes).saturating_sub(post.setup())
-        } else {
-            post.time(bytes)
-        }
-    }
-
-    /// Descriptors are in the host's memory; an interrupt follows, when the handler is free.
-    pub(super) fn descriptors_returned(&mut self, returned: u32, now: Nanos) {
-        let handler = self.p.driver.interrupt;
-        let ring = self.ring();
-        let at = now.max(ring.handler_free);
-        ring.handler_free = at + handler;
-        if at == now {
-            self.interrupt(returned, now);
-        } else {
-            self.calendar.schedule(at, Event::Interrupt { returned });
-        }
-    }
-
-    pub(super) fn interrupt(&mut self, returned: u32, now: Nanos) {
-        let handler = self.p.driver.interrupt;
-        let ring = self.ring();
+    fn interrupt(&mut self, returned: u32, now: Nanos) {
+        let ring = &mut self.host;
+        let handler = ring.times.interrupt;
         ring.returned += ring.returns[returned].len() as u32;
-        if u64::from(ring.returned) == ring.chosen - ring.first {
+        if u64::from(ring.returned) == ring.block_size() {
             self.dispatch(handler, now);
         }
         if handler == Nanos::ZERO {
             self.handled(returned, now);
         } else {
-            self.calendar
-                .schedule(now + handler, Event::Handled { returned });
+            self.schedule_host(now + handler, BlockQueueEvent::Handled { returned });
         }
     }
 
-    pub(super) fn handled(&mut self, returned: u32, now: Nanos) {
-        let numbers = std::mem::take(&mut self.ring().returns[returned]);
-        for &number in &numbers {
-            let descriptor = self.ring().place(number);
-            descriptor.returned = true;
+    fn handled(&mut self, returned: u32, now: Nanos) {
+        let ring = &mut self.host;
+        for i in 0..ring.returns[returned].len() {
+            let number = ring.returns[returned][i];
+            ring.place(number).returned = true;
         }
-        let ring = self.ring();
-        ring.returns[returned] = numbers;
         ring.returns.release(returned);
         // In the order of the ring, whatever the order of their return.
-        loop {
-            let ring = self.ring();
-            let number = ring.handed_back;
-            if number == ring.chosen || !ring.place(number).returned {
+        while self.host.handed_back < self.host.chosen {
+            let place = self.host.place(self.host.handed_back);
+            if !std::mem::take(&mut place.returned) {
                 break;
             }
-            ring.handed_back += 1;
-            let place = ring.place(number);
-            place.returned = false;
             let command = place.command;
+            self.host.handed_back += 1;
             self.commands[command].stages.pass(Stage::Return, now);
-            self.ask_driver(0, DriverTask::Complete(command), now);
+            self.ask_driver(DriverTask::Complete(command), now);
+        }
+    }
+
+    fn ask_driver(&mut self, task: DriverTask, now: Nanos) {
+        if let Some(task) = self.host.driver.arrive(task, now) {
+            self.start_driver(task, now);
+        }
+    }
+
+    fn start_driver(&mut self, task: DriverTask, now: Nanos) {
+        let time = match task {
+            DriverTask::Submit(_) => self.host.times.submit,
+            DriverTask::Complete(_) => self.host.times.complete,
+        };
+        self.schedule_host(now + time, BlockQueueEvent::Driver(task));
+    }
+
+    fn driver_done(&mut self, task: DriverTask, now: Nanos) {
+        if let Some(next) = self.host.driver.depart(now) {
+            self.start_driver(next, now);
+        }
+        match task {
+            DriverTask::Submit(command) => {
+                let number = self.commands[command].place;
+                debug_assert_eq!(number, self.host.made, "descriptors are made in order");
+                self.host.made += 1;
+                self.host.check();
+                self.dispatch_if_free(now);
+            }
+            DriverTask::Complete(command) => {
+                self.host.freed += 1;
+                self.fill_ring(now);
+                self.command_complete(command, now);
+            }
         }
     }
 }

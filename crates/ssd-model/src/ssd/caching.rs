@@ -2,17 +2,17 @@
 
 use iosonar_units::Nanos;
 
-use super::data::{NeedsMap, Step, View, flash};
-use super::{Event, Ssd, StorageState};
-use crate::cache::{Cache, Destaged};
+use super::data::Step;
+use super::flash_storage::{FlashStorage, FlashStorageEvent};
+use super::mapping::NeedsMap;
+use super::{Host, Ssd};
+use crate::cache::Destaged;
 use crate::flash::Owner;
 use crate::stages::Stage;
 
-impl Ssd {
+impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
     pub(super) fn ask_cache(&mut self, unit: u32, now: Nanos) {
-        let Some(cache) = &mut self.cache else {
-            unreachable!("this device has a cache")
-        };
+        let cache = &mut self.storage.cache;
         if cache.p.access == Nanos::ZERO {
             self.in_cache(unit, now);
         } else if let Some(unit) = cache.memory.arrive(unit, now) {
@@ -20,72 +20,57 @@ impl Ssd {
         }
     }
 
-    pub(super) fn start_cache(&mut self, unit: u32, now: Nanos) {
+    fn start_cache(&mut self, unit: u32, now: Nanos) {
         self.units[unit].stages.pass(Stage::ChannelWait, now);
-        if let Some(cache) = &self.cache {
-            self.calendar
-                .schedule(now + cache.p.access, Event::Cache { unit });
-        }
+        let at = now + self.storage.cache.p.access;
+        self.schedule_storage(at, FlashStorageEvent::Cache { unit });
     }
 
     pub(super) fn cache_accessed(&mut self, unit: u32, now: Nanos) {
-        let next = self
-            .cache
-            .as_mut()
-            .and_then(|cache| cache.memory.depart(now));
-        if let Some(next) = next {
+        if let Some(next) = self.storage.cache.memory.depart(now) {
             self.start_cache(next, now);
         }
         self.units[unit].stages.pass(Stage::Die, now);
         self.in_cache(unit, now);
-        self.flash_is_done(now);
     }
 
     /// A unit has been read from the cache, or comes to be written into it.
-    pub(super) fn in_cache(&mut self, unit: u32, now: Nanos) {
+    fn in_cache(&mut self, unit: u32, now: Nanos) {
         if self.units[unit].step == Step::Reading {
-            self.part_is_done(unit, now);
+            self.part_done(unit, now);
             return;
         }
-        let Some(cache) = &mut self.cache else {
-            unreachable!("this device has a cache")
-        };
-        if !cache.waiting.is_empty() {
-            cache.counts.waits += 1;
-            cache.waiting.push_back(unit);
-            return;
-        }
-        if !self.put_into_cache(unit, now)
-            && let Some(cache) = &mut self.cache
-        {
+        // Units that wait for room go first.
+        let others_wait = !self.storage.cache.waiting.is_empty();
+        if others_wait || !self.put_into_cache(unit, now) {
+            let cache = &mut self.storage.cache;
             cache.counts.waits += 1;
             cache.waiting.push_back(unit);
         }
-        self.destage(now);
+        if !others_wait {
+            self.destage(now);
+        }
     }
 
-    /// Puts what fits of a unit into the cache; tells whether it was all.
-    pub(super) fn put_into_cache(&mut self, unit: u32, now: Nanos) -> bool {
-        let (first, count) = self.pages(unit);
-        while u64::from(self.units[unit].cached) < count {
-            let page = first + u64::from(self.units[unit].cached);
-            let partial = self.is_partial(unit, page);
-            let Some(cache) = &mut self.cache else {
-                unreachable!("this device has a cache")
-            };
-            if !cache.put(page, partial) {
+    /// Puts what fits of a unit into the cache. Returns whether it was all.
+    fn put_into_cache(&mut self, unit: u32, now: Nanos) -> bool {
+        let pages = self.pages(unit);
+        let (state, storage) = (&mut self.units[unit], &mut self.storage);
+        for page in pages.skip(state.cached as usize) {
+            let partial = storage.is_partial(state, page);
+            if !storage.cache.put(page, partial) {
                 return false;
             }
-            self.units[unit].cached += 1;
+            state.cached += 1;
         }
-        self.units[unit].stages.pass(Stage::ChannelWait, now);
+        state.stages.pass(Stage::ChannelWait, now);
         self.unit_done(unit, now);
         true
     }
 
     /// Sends pages from the cache to flash.
-    pub(super) fn destage(&mut self, now: Nanos) {
-        while let Some(leaving) = self.cache.as_mut().and_then(Cache::next_to_leave) {
+    fn destage(&mut self, now: Nanos) {
+        while let Some(leaving) = self.storage.cache.next_to_leave() {
             if !self.misses(leaving.page, NeedsMap::Leaving(leaving), now) {
                 self.leave_cache(leaving, now);
             }
@@ -94,29 +79,26 @@ impl Ssd {
 
     /// The place of a page is known: it goes to flash, after the rest of it if only a part was written.
     pub(super) fn leave_cache(&mut self, leaving: Destaged, now: Nanos) {
-        let (flash, mut view) = flash!(self);
+        let (flash, _, mut view) = self.flash(now);
         let (plane, page) = flash.place(leaving.page);
         let bytes = flash.logical_page_bytes() as u32;
         match flash.plane(plane).locate(page) {
             Some(slot) if leaving.partial => {
                 let owner = Owner::Destage { page: leaving.page };
-                flash.read(plane, slot, bytes, owner, now, &mut view);
+                flash.read(plane, slot, bytes, owner, &mut view);
             }
             _ => self.send_to_flash(leaving.page, now),
         }
     }
 
     pub(super) fn send_to_flash(&mut self, page: u64, now: Nanos) {
-        let Some(cache) = &mut self.cache else {
-            unreachable!("this device has a cache")
-        };
-        let (flash, mut view) = flash!(self);
+        let (flash, cache, mut view) = self.flash(now);
         let (plane, local) = flash.place(page);
         let group = *cache.open[plane as usize].get_or_insert_with(|| cache.groups.claim(Vec::new));
         let slots = flash.slots_per_page() as u32;
         let bytes = flash.logical_page_bytes() as u32 * slots;
         let owner = Owner::Programmed { group };
-        let slot = flash.write(plane, local, bytes, owner, now, &mut view);
+        let slot = flash.write(plane, local, bytes, owner, &mut view);
         cache.leaves(page, slot);
         cache.groups[group].push((page, slot));
         if (slot + 1).is_multiple_of(slots) {
@@ -124,23 +106,14 @@ impl Ssd {
         }
     }
 
-    /// The pages of a flash page have left the cache.
+    /// The pages of a flash page have left the cache: there is room for others.
     pub(super) fn pages_programmed(&mut self, group: u32, now: Nanos) {
-        if let Some(cache) = &mut self.cache {
-            let mut pages = std::mem::take(&mut cache.groups[group]);
-            for (page, slot) in pages.drain(..) {
-                cache.has_left(page, slot);
-            }
-            cache.groups[group] = pages;
-            cache.groups.release(group);
-        }
-        while let Some(&unit) = self.cache.as_ref().and_then(|cache| cache.waiting.front()) {
+        self.storage.cache.group_has_left(group);
+        while let Some(&unit) = self.storage.cache.waiting.front() {
             if !self.put_into_cache(unit, now) {
                 break;
             }
-            if let Some(cache) = &mut self.cache {
-                cache.waiting.pop_front();
-            }
+            self.storage.cache.waiting.pop_front();
         }
         self.destage(now);
     }

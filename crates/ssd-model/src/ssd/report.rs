@@ -1,12 +1,13 @@
-//! What a device was like, besides the times of its requests.
+//! What is measured of a device besides the times of its requests.
 
+use iosonar_device::Usage;
 use iosonar_units::Nanos;
 
-use super::{Host, Ssd, StorageState};
+use super::{Host, Ssd, Storage};
 use crate::cache::CacheCounts;
 use crate::flash::{FlashCounts, Wear};
 use crate::ftl::FtlCounts;
-use crate::parameters::{HostParameters, StorageParameters};
+use crate::servers::Servers;
 
 /// A queue with its servers.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +16,7 @@ pub struct Station {
     pub name: String,
     /// How many servers it has; of one that serves blocks, how many descriptors a block may have.
     pub servers: u32,
-    /// How long they were busy, all together.
+    /// The sum of the times that they were busy, in nanoseconds.
     pub busy: u128,
 }
 
@@ -27,16 +28,16 @@ pub struct Conservation {
     pub job_time: u128,
     /// Over those that are still there.
     pub unfinished_time: u128,
-    /// The integral.
+    /// The integral over time of the number of jobs.
     pub integral: u128,
 }
 
-/// A device, over the measurement.
+/// The figures of a device over the measurement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SsdReport {
     /// How long it was measured.
     pub measured: Nanos,
-    /// All stations.
+    /// The host's, the controller and the DMA engines, the storage's.
     pub stations: Vec<Station>,
     /// Block queue: how many blocks there were of each size.
     pub block_sizes: Vec<u64>,
@@ -56,7 +57,7 @@ pub struct SsdReport {
     pub cache: Option<CacheCounts>,
     /// Hits and misses of the mapping cache.
     pub mapping: Option<(u64, u64)>,
-    /// What must be equal.
+    /// The check of the measurement.
     pub conservation: Conservation,
 }
 
@@ -79,7 +80,7 @@ impl SsdReport {
         used.fold(0.0, f64::max)
     }
 
-    /// Adds that of another run, or of another device of the same kind in the same run (`same_time`).
+    /// Adds the report of another run, or of another device of the same kind in the same run (`same_time`).
     pub fn merge(&mut self, other: &Self, same_time: bool) {
         if self.stations.is_empty() {
             self.clone_from(other);
@@ -114,134 +115,63 @@ impl SsdReport {
             *mine = (mine.0 + other.0, mine.1 + other.1);
         }
     }
+
+    pub(super) fn add_station(&mut self, name: String, servers: u32, busy: u128) {
+        self.stations.push(Station {
+            name,
+            servers,
+            busy,
+        });
+    }
+
+    pub(super) fn add_servers<T>(&mut self, name: String, servers: &Servers<T>, now: Nanos) {
+        self.add_station(name, servers.count, servers.busy.until(now));
+    }
 }
 
-impl Ssd {
-    pub(super) fn measure_stations_from(&mut self, now: Nanos) {
-        match &mut self.host {
-            Host::BlockQueue(host) => {
-                host.driver.busy.measure_from(now);
-                host.sizes.fill(0);
-            }
-            Host::Nvme(host) => {
-                (host.interrupts, host.fetches) = (0, 0);
-                for pair in &mut host.pairs {
-                    pair.cpu.busy.measure_from(now);
-                }
-            }
-        }
+impl<H: Host<S>, S: Storage> Ssd<H, S> {
+    pub(super) fn measure_from(&mut self, now: Nanos) {
+        self.jobs.measure_from(now);
+        self.host.measure_from(now);
         self.controller.busy.measure_from(now);
         self.data_engines.busy.measure_from(now);
         self.descriptor_engine.busy.measure_from(now);
-        match &mut self.storage {
-            StorageState::Dram(channels) => {
-                for channel in channels {
-                    channel.busy.measure_from(now);
-                }
-            }
-            StorageState::Flash(flash) => flash.measure_from(now),
-            StorageState::Measured(servers) => servers.busy.measure_from(now),
-            StorageState::Exponential(places) => places.measure_from(now),
-        }
-        if let Some(cache) = &mut self.cache {
-            cache.measure_from(now);
-        }
-        if let Some(mapping) = &mut self.mapping {
-            (mapping.hits, mapping.misses) = (0, 0);
-        }
+        self.storage.measure_from(now);
         self.failed_commands = 0;
-        self.conservation = Conservation::default();
     }
 
-    pub(super) fn report_until(&self, now: Nanos) -> SsdReport {
-        let mut stations = Vec::new();
-        let mut add = |name: &str, servers, busy| {
-            stations.push(Station {
-                name: name.to_owned(),
-                servers,
-                busy,
-            });
-        };
+    pub(super) fn end_measurement(&mut self, now: Nanos) {
+        // It may have gone ahead with events that no job waits for.
+        let now = now.max(self.calendar.now());
+        self.measured = Some((self.jobs.usage_until(now), self.report_until(now)));
+    }
+
+    pub(super) fn usage(&self) -> Usage {
+        match &self.measured {
+            Some((usage, _)) => *usage,
+            None => self.jobs.usage_until(self.calendar.now()),
+        }
+    }
+
+    pub(super) fn report(&self) -> SsdReport {
+        match &self.measured {
+            Some((_, report)) => report.clone(),
+            None => self.report_until(self.calendar.now()),
+        }
+    }
+
+    fn report_until(&self, now: Nanos) -> SsdReport {
         let mut report = SsdReport {
-            measured: now - self.measured_from,
+            measured: now - self.jobs.measured_from,
             failed_commands: self.failed_commands,
+            conservation: self.jobs.conservation_until(now),
             ..SsdReport::default()
         };
-        let p = &self.p;
-        match &self.host {
-            Host::BlockQueue(host) => {
-                add("driver", 1, host.driver.busy.until(now));
-                report.block_sizes.clone_from(&host.sizes);
-            }
-            Host::Nvme(host) => {
-                for (i, pair) in host.pairs.iter().enumerate() {
-                    add(&format!("cpu/{i}"), 1, pair.cpu.busy.until(now));
-                }
-                (report.interrupts, report.fetches) = (host.interrupts, host.fetches);
-            }
-        }
-        add(
-            "controller",
-            p.controller.commands,
-            self.controller.busy.until(now),
-        );
-        add(
-            "data engine",
-            p.pcie.data_engines,
-            self.data_engines.busy.until(now),
-        );
-        add(
-            "descriptor engine",
-            1,
-            self.descriptor_engine.busy.until(now),
-        );
-        match &self.storage {
-            StorageState::Dram(channels) => {
-                for (i, channel) in channels.iter().enumerate() {
-                    add(&format!("channel/{i}"), 1, channel.busy.until(now));
-                }
-            }
-            StorageState::Flash(flash) => {
-                let (channels, dies) = flash.busy(now);
-                for (i, busy) in channels.into_iter().enumerate() {
-                    add(&format!("channel/{i}"), 1, busy);
-                }
-                for (i, busy) in dies.into_iter().enumerate() {
-                    add(&format!("die/{i}"), 1, busy);
-                }
-                report.ftl = Some(flash.ftl_counts());
-                report.flash = flash.counts();
-                report.wear = flash.wear();
-            }
-            StorageState::Measured(servers) => {
-                if let StorageParameters::Measured { channels, .. } = &p.storage {
-                    add("channels", *channels, servers.busy.until(now));
-                }
-            }
-            StorageState::Exponential(places) => {
-                if let HostParameters::BlockQueue(queue) = &p.host {
-                    add("storage", queue.block, places.until(now));
-                }
-            }
-        }
-        if let Some(cache) = &self.cache {
-            add("cache", 1, cache.memory.busy.until(now));
-            report.cache = Some(cache.counts);
-        }
-        report.mapping = self.mapping.as_ref().map(|m| (m.hits, m.misses));
-        report.stations = stations;
-        report.conservation = Conservation {
-            unfinished_time: self.unfinished_time(now),
-            integral: self.in_system.until(now),
-            ..self.conservation
-        };
+        self.host.report_until(now, &mut report);
+        report.add_servers("controller".to_owned(), &self.controller, now);
+        report.add_servers("data engine".to_owned(), &self.data_engines, now);
+        report.add_servers("descriptor engine".to_owned(), &self.descriptor_engine, now);
+        self.storage.report_until(now, &mut report);
         report
-    }
-
-    /// The sum of the times that the jobs that are there have spent inside the measurement.
-    pub(super) fn unfinished_time(&self, now: Nanos) -> u128 {
-        let inside = |arrived: Nanos| now.saturating_sub(arrived.max(self.measured_from));
-        let times = self.jobs.iter().map(|job| inside(job.arrived).get());
-        times.map(u128::from).sum()
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use iosonar_device::{Access, Device, Job, PaceOf, Positioning, Priority, RequestId, Service};
 use iosonar_sim_core::Seed;
-use iosonar_ssd_model::{Parameters, Ssd, SsdProfile, SsdReport, Stage};
+use iosonar_ssd_model::{AnySsd, Parameters, SsdProfile, SsdReport, Stage};
 use iosonar_units::{Nanos, Sector, Sectors};
 
 /// A built-in profile with changes, as TOML.
@@ -42,7 +42,7 @@ pub(crate) struct Outcome {
     pub(crate) report: SsdReport,
     pub(crate) submitted: u64,
     pub(crate) stuck: Option<String>,
-    pub(crate) ssd: Ssd,
+    pub(crate) ssd: AnySsd,
 }
 
 impl Outcome {
@@ -81,11 +81,11 @@ pub(crate) struct Load<'a> {
 
 impl Load<'_> {
     pub(crate) fn run(self, p: &Arc<Parameters>) -> Outcome {
-        let ssd = Ssd::new(p, &Seed::new(1), "ssd/0").unwrap();
+        let ssd = AnySsd::new(p, &Seed::new(1), "ssd/0").unwrap();
         self.run_on(ssd)
     }
 
-    pub(crate) fn run_on(self, mut ssd: Ssd) -> Outcome {
+    pub(crate) fn run_on(self, mut ssd: AnySsd) -> Outcome {
         let Load {
             threads,
             requests,
@@ -97,7 +97,7 @@ impl Load<'_> {
         let mut services = Vec::new();
         let (mut sent, mut now) = (0, Nanos::ZERO);
         let mut next_arrival = arrivals.as_mut().map(|next| next());
-        let mut send = |ssd: &mut Ssd, told: &mut Vec<Nanos>, at: Nanos| {
+        let mut send = |ssd: &mut AnySsd, told: &mut Vec<Nanos>, at: Nanos| {
             if sent == warmup {
                 ssd.measure_from(at);
             }
