@@ -1,4 +1,4 @@
-//! Service times as they were measured: quantiles, and what each sector costs besides.
+//! Service times as they were measured: quantiles, and the time that each sector adds.
 
 use iosonar_sim_core::Stream;
 use iosonar_units::Nanos;
@@ -6,7 +6,7 @@ use iosonar_units::Nanos;
 /// A law of service times given by its quantiles, with straight lines between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredService {
-    /// Probabilities from 0 to 1, ascending, and the time in nanoseconds that so many do not exceed.
+    /// Probabilities from 0 to 1, ascending, and the quantiles of the time in nanoseconds.
     quantiles: Box<[(f64, f64)]>,
     ns_per_sector: f64,
 }
@@ -20,7 +20,7 @@ impl MeasuredService {
         }
     }
 
-    /// Draws the time of an access to so many sectors (inversion).
+    /// Draws the time of an access (inversion), and adds that of its sectors.
     #[inline]
     pub(crate) fn draw(&self, stream: &mut Stream, sectors: u32) -> Nanos {
         let u = stream.uniform();

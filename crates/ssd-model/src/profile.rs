@@ -31,13 +31,13 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("abstract", include_str!("../profiles/abstract.toml")),
 ];
 
-/// Why there is no such SSD.
+/// Why a profile is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum SsdProfileError {
-    /// The name is of no built-in profile, and of no file.
+    /// No built-in profile has this name, and it is not that of a file.
     #[error("there is no SSD profile '{name}'; built in are {known}; a profile file ends in .toml")]
     Unknown {
-        /// The name.
+        /// The name that was given.
         name: String,
         /// The names that are known.
         known: String,
@@ -45,9 +45,9 @@ pub enum SsdProfileError {
     /// The file cannot be read.
     #[error("{}: cannot read the SSD profile: {source}", path.display())]
     Io {
-        /// The file.
+        /// The file's path.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The text is no profile.
@@ -61,21 +61,21 @@ pub enum SsdProfileError {
     /// What the scenario changes of the profile is none of its values.
     #[error("[ssd] over the profile '{origin}': {message}")]
     Changes {
-        /// The profile.
+        /// The name of the profile.
         origin: String,
         /// What is wrong.
         message: String,
     },
-    /// A value makes no SSD.
+    /// A value is out of its range, or contradicts another.
     #[error("{origin}: 'ssd.{key}' is {seen}, expected {expected}")]
     Value {
         /// The file, or the built-in name.
         origin: String,
         /// The key, with its tables.
         key: String,
-        /// Its value.
+        /// The value that was given.
         seen: String,
-        /// What would do.
+        /// Values that are accepted.
         expected: String,
     },
 }
@@ -88,11 +88,11 @@ pub struct SsdProfile {
     /// Under which name it was found.
     #[serde(skip)]
     pub name: String,
-    /// What it is.
+    /// The device in a few words.
     pub description: String,
-    /// How the host hands requests over.
+    /// How the host submits requests.
     pub interface: Interface,
-    /// What the driver does.
+    /// The CPU time of the driver.
     pub driver: DriverProfile,
     /// The ring of descriptors; of the interface `"block-queue"`.
     #[serde(default)]
@@ -167,7 +167,7 @@ pub struct ControllerProfile {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DramProfile {
-    /// How much there is.
+    /// The capacity of all channels.
     #[serde(deserialize_with = "size")]
     pub capacity: String,
     /// How many work in parallel; 4 KiB units lie on them in turn.
@@ -182,7 +182,7 @@ pub struct DramProfile {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExponentialProfile {
-    /// How much it holds.
+    /// The capacity.
     #[serde(deserialize_with = "size")]
     pub capacity: String,
     /// The mean service time of a block.
@@ -193,19 +193,19 @@ pub struct ExponentialProfile {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredProfile {
-    /// How much it holds.
+    /// The capacity.
     #[serde(deserialize_with = "size")]
     pub capacity: String,
     /// How many commands it serves in parallel; the others wait, first come, first served.
     pub channels: u32,
-    /// Of reads: probabilities from 0 to 1, ascending, and microseconds that so many do not exceed.
+    /// Quantiles of the time of reads: probabilities from 0 to 1, ascending, and microseconds.
     pub read_quantiles: Vec<(f64, f64)>,
-    /// The same of writes.
+    /// Quantiles of the time of writes, in the same form.
     pub write_quantiles: Vec<(f64, f64)>,
-    /// What each KiB that is read costs besides.
+    /// The time that each KiB adds to a read.
     #[serde(default)]
     pub read_us_per_kib: f64,
-    /// What each KiB that is written costs besides.
+    /// The time that each KiB adds to a write.
     #[serde(default)]
     pub write_us_per_kib: f64,
 }
@@ -223,7 +223,7 @@ pub struct CacheProfile {
     /// The share down to which it goes on then.
     #[serde(default)]
     pub destage_below: f64,
-    /// An access to it.
+    /// The time of an access, one at a time.
     #[serde(default)]
     pub access_us: f64,
 }
@@ -246,7 +246,7 @@ fn size<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     })
 }
 
-/// The same where it need not be given.
+/// A size in a key that may be left out.
 fn optional_size<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     size(from).map(Some)
 }

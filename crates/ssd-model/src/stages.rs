@@ -1,4 +1,4 @@
-//! What the time of a request is made of.
+//! The parts of a request's time.
 
 use iosonar_units::Nanos;
 
@@ -17,7 +17,7 @@ pub enum Stage {
     ChannelWait,
     /// The memory's access: read, program.
     Die,
-    /// On the channel.
+    /// Its data on the channel.
     Channel,
     /// From the end of its data until the host knows of it.
     Return,
@@ -26,7 +26,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The names of all, in their order.
+    /// The names of all stages, in their order.
     pub const NAMES: &'static [&'static str] = &[
         "queue",
         "fetch",
@@ -62,7 +62,7 @@ impl StageTimes {
         self.since = now;
     }
 
-    /// All of it.
+    /// The sum over all stages.
     pub(crate) fn total(&self) -> Nanos {
         self.times.iter().fold(Nanos::ZERO, |sum, &t| sum + t)
     }

@@ -1,11 +1,11 @@
-//! From the translation layer to operations.
+//! From the translation layer to the queues of a server.
 
 use super::Owner;
 use super::server::{Cleaning, Kind, Operation, Server};
 use crate::FlashParameters;
 use crate::ftl::{Medium, Writer};
 
-/// Collects what a translation layer wants done.
+/// Makes operations of a server of what the translation layer of one of its planes does.
 pub(super) struct Collector<'a> {
     pub(super) p: &'a FlashParameters,
     pub(super) server: &'a mut Server,
@@ -13,7 +13,7 @@ pub(super) struct Collector<'a> {
     pub(super) cleaning: Cleaning,
     /// Who waits for the page that is programmed.
     pub(super) owner: Owner,
-    /// What of the data crosses the channel.
+    /// How much of the data crosses the channel.
     pub(super) bytes: u32,
 }
 

@@ -1,6 +1,6 @@
-//! What was done to flash.
+//! The operations that flash has done, and its wear.
 
-/// What was done to the flash.
+/// The operations that flash has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlashCounts {
     /// Pages read for the host.
@@ -18,7 +18,7 @@ pub struct FlashCounts {
 }
 
 impl FlashCounts {
-    /// All of them.
+    /// The sum over all kinds of operations.
     pub fn operations(&self) -> u64 {
         self.reads + self.programs + self.cleaning_reads + self.cleaning_programs + self.erases
     }
@@ -28,7 +28,7 @@ impl FlashCounts {
         (self.programs + self.cleaning_programs) as f64 / self.programs as f64
     }
 
-    /// Adds those of another device.
+    /// Adds the counts of another device.
     pub fn merge(&mut self, other: &Self) {
         self.reads += other.reads;
         self.programs += other.programs;
@@ -44,7 +44,7 @@ impl FlashCounts {
 pub struct Wear {
     /// The block with the fewest erases.
     pub least: u32,
-    /// That with the most.
+    /// The block with the most erases.
     pub most: u32,
     /// All erases.
     pub erases: u64,
@@ -58,7 +58,7 @@ impl Wear {
         self.erases as f64 / self.blocks as f64
     }
 
-    /// Adds that of another device or run.
+    /// Adds the wear of another device or run.
     pub fn merge(&mut self, other: &Self) {
         self.least = self.least.min(other.least);
         self.most = self.most.max(other.most);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How the host hands requests over.
+/// How the host submits requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interface {
@@ -12,7 +12,7 @@ pub enum Interface {
     Nvme,
 }
 
-/// What the driver does, in microseconds of a CPU.
+/// The CPU time of the driver, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DriverProfile {
@@ -74,7 +74,7 @@ impl Default for BlockQueueProfile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dispatch {
-    /// When so many descriptors wait.
+    /// When `block` descriptors wait.
     Static,
     /// When the device is free, with as many as wait.
     Dynamic,
@@ -88,7 +88,7 @@ pub enum ReturnStrategy {
     CompleteBlock,
     /// Each when it is done, with an interrupt of its own.
     OneByOne,
-    /// So many at a time.
+    /// `subset` at a time, with one interrupt.
     Subsets,
 }
 
@@ -98,7 +98,7 @@ pub enum ReturnStrategy {
 pub struct NvmeProfile {
     /// How many pairs, each with a CPU of its own.
     pub queues: u32,
-    /// How many commands each takes.
+    /// How many commands each pair takes.
     pub depth: u32,
     /// Which pair a request goes to.
     pub assign: Assignment,
@@ -106,7 +106,7 @@ pub struct NvmeProfile {
     pub arbitration: Arbitration,
     /// How many commands are fetched from one queue at a time.
     pub burst: u32,
-    /// The same for each queue, with `"weighted"`.
+    /// The burst of each queue, with `"weighted"`.
     pub weights: Vec<u32>,
     /// How many commands the device has at most.
     pub most_commands: u32,
@@ -115,11 +115,11 @@ pub struct NvmeProfile {
     pub most_transfer: String,
     /// How the host learns of completions.
     pub notification: Notification,
-    /// An interrupt waits for so many completions ...
+    /// Interrupt coalescing: how many completions one interrupt waits for ...
     pub coalesce: u32,
     /// ... but no longer than this.
     pub coalesce_us: f64,
-    /// How often the host looks, with `"polling"`; 0: all the time.
+    /// The polling interval, with `"polling"`; 0: all the time.
     pub poll_us: f64,
     /// The size of a command.
     pub command_bytes: u32,
@@ -152,7 +152,7 @@ impl Default for NvmeProfile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assignment {
-    /// The next one.
+    /// The pairs in turn.
     Turns,
     /// That of its class, modulo the number of pairs.
     Class,
@@ -172,9 +172,9 @@ pub enum Arbitration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Notification {
-    /// By interrupts.
+    /// The device interrupts it.
     Interrupt,
-    /// It looks.
+    /// It polls the completion queues.
     Polling,
 }
 
