@@ -20,6 +20,7 @@ use iosonar_units::Nanos;
 use crate::FlashParameters;
 use crate::ftl::{Filling, FtlCounts, Nowhere, Plane, ShapeError};
 use crate::servers::Servers;
+use crate::stages::Stage;
 use collector::Collector;
 pub use counts::{FlashCounts, Wear};
 use server::{Cleaning, Kind, Operation, Phase, Server};
@@ -51,34 +52,23 @@ pub(crate) trait FlashHost {
     fn now(&self) -> Nanos;
     /// Schedules an event of flash.
     fn schedule(&mut self, at: Nanos, event: FlashEvent);
-    /// The operation of this owner has come out of a queue, been in the die, or crossed the channel.
-    fn passed(&mut self, owner: Owner, what: Passed);
+    /// The operation of this owner has passed a stage: it waited, was in the die, or crossed the channel.
+    fn passed(&mut self, owner: Owner, stage: Stage);
     /// The operation of this owner is done.
     fn done(&mut self, owner: Owner);
-}
-
-/// What the time of an operation has passed in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Passed {
-    /// Waiting for the die or the channel.
-    Wait,
-    /// The die.
-    Die,
-    /// The channel.
-    Channel,
 }
 
 /// Channels with their dies.
 #[derive(Clone, Debug)]
 pub(crate) struct Flash {
-    p: FlashParameters,
+    pub(crate) p: FlashParameters,
     planes: Vec<Plane>,
     servers: Vec<Server>,
     channels: Vec<Servers<u32>>,
     /// By plane and block: how many cleanings of its server must be done before it can be programmed.
     ready: Vec<Vec<u32>>,
     page_time: [Nanos; 2],
-    counts: FlashCounts,
+    pub(crate) counts: FlashCounts,
     counts_before: FtlCounts,
 }
 
@@ -131,16 +121,8 @@ impl Flash {
         )
     }
 
-    pub(crate) fn reads_unwritten(&self) -> bool {
-        self.p.read_unwritten
-    }
-
     pub(crate) fn slots_per_page(&self) -> u64 {
         u64::from(self.p.plane.slots_per_page)
-    }
-
-    pub(crate) fn logical_page_bytes(&self) -> u64 {
-        self.p.logical_page_bytes
     }
 
     /// The server of a plane. Planes are numbered channels first, then dies, then planes.
@@ -240,7 +222,7 @@ impl Flash {
 
     fn begin(&mut self, server: u32, operation: Operation, host: &mut impl FlashHost) {
         if let Some(owner) = operation.owner {
-            host.passed(owner, Passed::Wait);
+            host.passed(owner, Stage::ChannelWait);
         }
         match operation.kind {
             Kind::Read => self.counts.reads += 1,
@@ -320,7 +302,7 @@ impl Flash {
     fn cross_channel(&mut self, server: u32, host: &mut impl FlashHost) {
         let (operation, phase) = self.current(server);
         if let Some(owner) = operation.owner {
-            host.passed(owner, Passed::Wait);
+            host.passed(owner, Stage::ChannelWait);
         }
         let mut time = Nanos::ZERO;
         if phase == Phase::Data {
@@ -333,24 +315,24 @@ impl Flash {
     }
 
     pub(crate) fn handle(&mut self, event: FlashEvent, host: &mut impl FlashHost) {
-        let (server, passed) = match event {
+        let (server, stage) = match event {
             FlashEvent::Die { server, generation } => {
                 if self.servers[server as usize].generation != generation {
                     return;
                 }
-                (server, Passed::Die)
+                (server, Stage::Die)
             }
             FlashEvent::Channel { server } => {
                 let channel = self.channel_of(server);
                 if let Some(next) = self.channels[channel as usize].depart(host.now()) {
                     self.cross_channel(next, host);
                 }
-                (server, Passed::Channel)
+                (server, Stage::Channel)
             }
         };
         let (operation, phase) = self.current(server);
         if let Some(owner) = operation.owner {
-            host.passed(owner, passed);
+            host.passed(owner, stage);
         }
         self.phase_over(server, operation, phase, host);
     }
@@ -436,10 +418,6 @@ impl Flash {
             all.merge(&plane.counts());
         }
         all
-    }
-
-    pub(crate) fn counts(&self) -> FlashCounts {
-        self.counts
     }
 
     pub(crate) fn wear(&self) -> Wear {

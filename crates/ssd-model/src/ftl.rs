@@ -110,6 +110,17 @@ impl PlaneShape {
     fn slots(&self) -> u32 {
         self.blocks * self.slots_per_block
     }
+
+    /// The most memory that the translation of such a plane takes after this number of page writes, in bytes.
+    pub fn bytes_after(&self, writes: u64) -> u64 {
+        let slots = u64::from(self.slots());
+        let blocks = u64::from(self.blocks);
+        // Pages are written at any place, slots one behind the other.
+        parts::bytes(u64::from(self.logical_pages), writes)
+            + parts::bytes(slots, writes.div_ceil(256) + 2)
+            + slots / 8
+            + 24 * blocks
+    }
 }
 
 /// Who writes a flash page.
@@ -231,19 +242,6 @@ pub struct Plane {
     seals: u32,
     cleanings_since_look: u32,
     counts: FtlCounts,
-}
-
-impl PlaneShape {
-    /// What the translation of such a plane takes in memory at most after this number of page writes, in bytes.
-    pub fn bytes_after(&self, writes: u64) -> u64 {
-        let slots = u64::from(self.slots());
-        let blocks = u64::from(self.blocks);
-        // Pages are written at any place, slots one behind the other.
-        parts::bytes(u64::from(self.logical_pages), writes)
-            + parts::bytes(slots, writes.div_ceil(256) + 2)
-            + slots / 8
-            + 24 * blocks
-    }
 }
 
 impl Plane {

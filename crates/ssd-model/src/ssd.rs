@@ -41,7 +41,7 @@ use crate::servers::Servers;
 use crate::stages::{Stage, StageTimes};
 use block_queue::BlockQueue;
 use bulk::BulkServer;
-use data::{DataTask, Unit};
+use data::Unit;
 use flash_storage::FlashStorage;
 use jobs::Jobs;
 use memory::Memory;
@@ -119,9 +119,9 @@ impl From<Never> for u32 {
 #[derive(Clone, Copy, Debug)]
 enum Event<H, S, N> {
     /// The controller is done with a task.
-    Controller(ControllerTask<N>),
+    Controller(Task<N>),
     /// A data engine has moved something.
-    Data(DataTask<N>),
+    Data(Task<N>),
     /// The descriptor engine is done with a return.
     Descriptors(u32),
     Host(H),
@@ -130,11 +130,12 @@ enum Event<H, S, N> {
 
 type EventOf<H, S> = Event<<H as Host<S>>::Event, <S as Storage>::Event, <S as Storage>::Number>;
 
+/// What the controller and the data engines work on, in both directions.
 #[derive(Clone, Copy, Debug)]
-enum ControllerTask<N> {
-    /// Decodes a command.
-    Command(N),
-    /// Starts a return of descriptors, or a completion.
+enum Task<N> {
+    /// Decodes a command, or moves the data of a unit.
+    Forward(N),
+    /// Starts a return of descriptors or a completion, or moves it.
     Return(u32),
 }
 
@@ -164,8 +165,8 @@ struct Ssd<H: Host<S>, S: Storage> {
     commands: Slab<Command<H::Place>>,
     units: Slab<Unit>,
     host: H,
-    controller: Servers<ControllerTask<S::Number>>,
-    data_engines: Servers<DataTask<S::Number>>,
+    controller: Servers<Task<S::Number>>,
+    data_engines: Servers<Task<S::Number>>,
     descriptor_engine: Servers<u32>,
     /// How much longer the next data transfer takes for descriptors that crossed the link meanwhile.
     link_debt: Nanos,
@@ -260,29 +261,29 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
         self.calendar.schedule(at, Event::Storage(event));
     }
 
-    fn ask_controller(&mut self, task: ControllerTask<S::Number>, now: Nanos) {
+    fn ask_controller(&mut self, task: Task<S::Number>, now: Nanos) {
         if let Some(task) = self.controller.arrive(task, now) {
             self.start_controller(task, now);
         }
     }
 
-    fn start_controller(&mut self, task: ControllerTask<S::Number>, now: Nanos) {
+    fn start_controller(&mut self, task: Task<S::Number>, now: Nanos) {
         let time = match task {
-            ControllerTask::Command(_) => self.times.command,
-            ControllerTask::Return(_) => self.times.post,
+            Task::Forward(_) => self.times.command,
+            Task::Return(_) => self.times.post,
         };
         self.calendar.schedule(now + time, Event::Controller(task));
-        if let ControllerTask::Command(command) = task {
+        if let Task::Forward(command) = task {
             H::command_taken(self, command.into(), now);
         }
     }
 
-    fn controller_done(&mut self, task: ControllerTask<S::Number>, now: Nanos) {
+    fn controller_done(&mut self, task: Task<S::Number>, now: Nanos) {
         if let Some(next) = self.controller.depart(now) {
             self.start_controller(next, now);
         }
         match task {
-            ControllerTask::Command(command) => {
+            Task::Forward(command) => {
                 let p = self.times.error_probability;
                 let failed = p > 0.0 && self.errors.chance(p);
                 let state = &mut self.commands[command.into()];
@@ -294,14 +295,14 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
                     S::serve(self, command, now);
                 }
             }
-            ControllerTask::Return(returned) => self.post(returned, now),
+            Task::Return(returned) => self.post(returned, now),
         }
     }
 
     /// Sends something back to the host: descriptors, or the completion of a command.
     fn begin_return(&mut self, returned: u32, now: Nanos) {
         if self.times.post > Nanos::ZERO {
-            self.ask_controller(ControllerTask::Return(returned), now);
+            self.ask_controller(Task::Return(returned), now);
         } else {
             self.post(returned, now);
         }
@@ -309,7 +310,7 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
 
     fn post(&mut self, returned: u32, now: Nanos) {
         if !self.host.has_descriptor_engine() {
-            self.ask_data_engine(DataTask::Return(returned), now);
+            self.ask_data_engine(Task::Return(returned), now);
         } else if let Some(returned) = self.descriptor_engine.arrive(returned, now) {
             self.start_descriptor_engine(returned, now);
         }

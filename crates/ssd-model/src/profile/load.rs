@@ -28,11 +28,9 @@ impl SsdProfile {
             path: path.clone(),
             source,
         })?;
-        let profile = Self::parse(&text, &path.display().to_string(), changes)?;
-        Ok(Self {
-            name: name.to_owned(),
-            ..profile
-        })
+        let mut profile = Self::parse(&text, &path.display().to_string(), changes)?;
+        name.clone_into(&mut profile.name);
+        Ok(profile)
     }
 
     /// From the text of a profile; `origin` is its name, for messages.
@@ -48,17 +46,15 @@ impl SsdProfile {
         // First without the changes: so that an error is told where it is.
         toml::from_str::<Self>(text).map_err(|e| wrong(e.to_string()))?;
         merge(&mut table, changes);
-        let profile: Self =
+        let mut profile: Self =
             table
                 .try_into()
                 .map_err(|e: toml::de::Error| SsdProfileError::Changes {
                     origin: origin.to_owned(),
                     message: e.to_string().trim_end().replace('\n', " "),
                 })?;
-        Ok(Self {
-            name: origin.to_owned(),
-            ..profile
-        })
+        origin.clone_into(&mut profile.name);
+        Ok(profile)
     }
 }
 

@@ -81,7 +81,7 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
     pub(super) fn leave_cache(&mut self, leaving: Destaged, now: Nanos) {
         let (flash, _, mut view) = self.flash(now);
         let (plane, page) = flash.place(leaving.page);
-        let bytes = flash.logical_page_bytes() as u32;
+        let bytes = flash.p.logical_page_bytes as u32;
         match flash.plane(plane).locate(page) {
             Some(slot) if leaving.partial => {
                 let owner = Owner::Destage { page: leaving.page };
@@ -96,7 +96,7 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
         let (plane, local) = flash.place(page);
         let group = *cache.open[plane as usize].get_or_insert_with(|| cache.groups.claim(Vec::new));
         let slots = flash.slots_per_page() as u32;
-        let bytes = flash.logical_page_bytes() as u32 * slots;
+        let bytes = flash.p.logical_page_bytes as u32 * slots;
         let owner = Owner::Programmed { group };
         let slot = flash.write(plane, local, bytes, owner, &mut view);
         cache.leaves(page, slot);

@@ -3,17 +3,8 @@
 use iosonar_device::Access;
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
-use super::{ControllerTask, Event, Host, Ssd, Storage};
+use super::{Event, Host, Ssd, Storage, Task};
 use crate::stages::{Stage, StageTimes};
-
-/// What is moved over PCIe.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum DataTask<N> {
-    /// The data of a unit.
-    Unit(N),
-    /// Descriptors or completions.
-    Return(u32),
-}
 
 /// What is being done with a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,13 +91,13 @@ impl<H: Host<S>, S: CommandStorage> Ssd<H, S> {
             state.step = Step::Reading;
             S::read(self, unit, now);
         } else {
-            self.ask_data_engine(DataTask::Unit(unit), now);
+            self.ask_data_engine(Task::Forward(unit), now);
         }
     }
 
     /// Gives a command that has been fetched to the controller.
     pub(super) fn take_command(&mut self, command: u32, now: Nanos) {
-        self.ask_controller(ControllerTask::Command(command), now);
+        self.ask_controller(Task::Forward(command), now);
     }
 }
 
@@ -115,15 +106,15 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
         self.commands[self.units[unit].command].access
     }
 
-    pub(super) fn ask_data_engine(&mut self, task: DataTask<S::Number>, now: Nanos) {
+    pub(super) fn ask_data_engine(&mut self, task: Task<S::Number>, now: Nanos) {
         if let Some(task) = self.data_engines.arrive(task, now) {
             self.start_data_engine(task, now);
         }
     }
 
-    fn start_data_engine(&mut self, task: DataTask<S::Number>, now: Nanos) {
+    fn start_data_engine(&mut self, task: Task<S::Number>, now: Nanos) {
         let time = match task {
-            DataTask::Unit(unit) => {
+            Task::Forward(unit) => {
                 let unit = unit.into();
                 let direction = match self.access(unit) {
                     Access::Read => self.pcie.to_host,
@@ -131,17 +122,17 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
                 };
                 direction.time(self.units[unit].bytes())
             }
-            DataTask::Return(returned) => self.pcie.post.time(self.host.return_bytes(returned)),
+            Task::Return(returned) => self.pcie.post.time(self.host.return_bytes(returned)),
         } + std::mem::take(&mut self.link_debt);
         self.calendar.schedule(now + time, Event::Data(task));
     }
 
-    pub(super) fn data_moved(&mut self, task: DataTask<S::Number>, now: Nanos) {
+    pub(super) fn data_moved(&mut self, task: Task<S::Number>, now: Nanos) {
         if let Some(next) = self.data_engines.depart(now) {
             self.start_data_engine(next, now);
         }
         match task {
-            DataTask::Unit(number) => {
+            Task::Forward(number) => {
                 let unit = number.into();
                 let access = self.access(unit);
                 let state = &mut self.units[unit];
@@ -153,7 +144,7 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
                     S::write(self, number, now);
                 }
             }
-            DataTask::Return(returned) => H::posted(self, returned, now),
+            Task::Return(returned) => H::posted(self, returned, now),
         }
     }
 

@@ -6,12 +6,12 @@ use iosonar_device::Access;
 use iosonar_sim_core::{Calendar, Slab, Stream};
 use iosonar_units::Nanos;
 
-use super::data::{CommandStorage, DataTask, Step, Unit};
+use super::data::{CommandStorage, Step, Unit};
 use super::mapping::NeedsMap;
-use super::{Event, EventOf, Host, Ssd, SsdReport, Storage};
+use super::{Event, EventOf, Host, Ssd, SsdReport, Storage, Task};
 use crate::FlashParameters;
 use crate::cache::{Cache, PageMap};
-use crate::flash::{Flash, FlashEvent, FlashHost, Owner, Passed};
+use crate::flash::{Flash, FlashEvent, FlashHost, Owner};
 use crate::ftl::ShapeError;
 use crate::mapping_cache::MappingCache;
 use crate::stages::Stage;
@@ -83,16 +83,10 @@ impl<H: Host<FlashStorage>> FlashHost for View<'_, H> {
     }
 
     #[inline]
-    fn passed(&mut self, owner: Owner, what: Passed) {
-        let Owner::Unit(unit) = owner else {
-            return;
-        };
-        let stage = match what {
-            Passed::Wait => Stage::ChannelWait,
-            Passed::Die => Stage::Die,
-            Passed::Channel => Stage::Channel,
-        };
-        self.units[unit].stages.pass(stage, self.now);
+    fn passed(&mut self, owner: Owner, stage: Stage) {
+        if let Owner::Unit(unit) = owner {
+            self.units[unit].stages.pass(stage, self.now);
+        }
     }
 
     #[inline]
@@ -145,7 +139,7 @@ impl Storage for FlashStorage {
             report.add_station(format!("die/{i}"), 1, busy);
         }
         report.ftl = Some(self.flash.ftl_counts());
-        report.flash = self.flash.counts();
+        report.flash = self.flash.counts;
         report.wear = self.flash.wear();
         if !self.cache.is_absent() {
             report.add_servers("cache".to_owned(), &self.cache.memory, now);
@@ -172,7 +166,7 @@ impl CommandStorage for FlashStorage {
         ssd.units[unit].waits = 0;
         ssd.read_flash(unit, now);
         if ssd.units[unit].waits == 0 {
-            ssd.ask_data_engine(DataTask::Unit(unit), now);
+            ssd.ask_data_engine(Task::Forward(unit), now);
         }
     }
 
@@ -212,7 +206,7 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
         // and how many they are.
         let mut reads = std::mem::take(&mut self.storage.page_reads);
         let (flash, cache, mut view) = self.flash(now);
-        let (size, all) = (flash.logical_page_bytes(), view.units[unit].bytes());
+        let (size, all) = (flash.p.logical_page_bytes, view.units[unit].bytes());
         let slots = flash.slots_per_page() as u32;
         for page in pages.clone() {
             if cache.holds(page) {
@@ -222,7 +216,7 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
             }
             let (plane, local) = flash.place(page);
             let Some(slot) = flash.plane(plane).locate(local) else {
-                if flash.reads_unwritten() {
+                if flash.p.read_unwritten {
                     view.units[unit].waits += 1;
                     let bytes = size.min(all) as u32;
                     flash.read_page(plane, local, bytes, Owner::Unit(unit), &mut view);
@@ -260,7 +254,7 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
             if let Some(slot) = flash.plane(plane).locate(local) {
                 view.units[unit].step = Step::Reading;
                 view.units[unit].waits = 1;
-                let bytes = flash.logical_page_bytes() as u32;
+                let bytes = flash.p.logical_page_bytes as u32;
                 flash.read(plane, slot, bytes, Owner::Unit(unit), &mut view);
                 return;
             }
@@ -298,7 +292,7 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
             return;
         }
         match (state.step, self.access(unit)) {
-            (Step::Reading, Access::Read) => self.ask_data_engine(DataTask::Unit(unit), now),
+            (Step::Reading, Access::Read) => self.ask_data_engine(Task::Forward(unit), now),
             (Step::Reading, _) => self.program(unit, now),
             _ => self.unit_done(unit, now),
         }

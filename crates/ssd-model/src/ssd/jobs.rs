@@ -22,7 +22,6 @@ pub(super) struct JobState {
 /// A job that is complete.
 #[derive(Clone, Copy, Debug)]
 struct Finished {
-    at: Nanos,
     service: Service,
     /// The stages of the bio or command that was complete last.
     stages: StageTimes,
@@ -91,16 +90,12 @@ impl Jobs {
         if self.present.is_empty() {
             self.working.change(-1, now);
         }
-        self.finished.push_back(Finished {
-            at: now,
-            service,
-            stages,
-        });
+        self.finished.push_back(Finished { service, stages });
     }
 
-    /// When the first of the complete jobs was so.
+    /// When the first of the complete jobs ended.
     pub(super) fn next_finished(&self) -> Option<Nanos> {
-        self.finished.front().map(|finished| finished.at)
+        Some(self.finished.front()?.service.ended())
     }
 
     /// The first of the jobs that were complete by `now`.

@@ -4,8 +4,8 @@ use iosonar_device::Access;
 use iosonar_sim_core::Stream;
 use iosonar_units::Nanos;
 
-use super::data::{CommandStorage, DataTask, Step};
-use super::{Host, Ssd, SsdReport, Storage};
+use super::data::{CommandStorage, Step};
+use super::{Host, Ssd, SsdReport, Storage, Task};
 use crate::parameters::{AccessTimes, BIO_SECTORS, MemoryParameters};
 use crate::servers::Servers;
 use crate::stages::Stage;
@@ -75,7 +75,7 @@ impl Storage for Memory {
         let state = &mut ssd.units[unit];
         state.stages.pass(Stage::Die, now);
         match state.step {
-            Step::Reading => ssd.ask_data_engine(DataTask::Unit(unit), now),
+            Step::Reading => ssd.ask_data_engine(Task::Forward(unit), now),
             _ => ssd.unit_done(unit, now),
         }
     }
