@@ -9,7 +9,7 @@ use iosonar_units::{Nanos, one_or_many};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{FileSize, Intent, Options, Writes};
+use crate::{FileSize, Intent, Options, Writes, ZoneOptions};
 
 /// The loads, the targets, and how the loads are replayed on them. Its keys, all on one level, are named as the options
 /// of `iosonar replay`; a key that is missing has its default.
@@ -237,7 +237,7 @@ impl ReplaySpec {
                 "'map' and 'device' exclude each other",
             ),
             (
-                options.zones == Default::default() || options.writes == Writes::Do,
+                options.zones == ZoneOptions::default() || options.writes == Writes::Do,
                 "'zone_append' and 'reset_zones' need 'write'",
             ),
             (

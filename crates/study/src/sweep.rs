@@ -2,7 +2,7 @@
 //!
 //! An [`ExperimentFile`] or a tree of folders says which [`Run`]s there are; each has a folder of its own whose
 //! path tells its parameters. [`carry_out`] does those that are not done yet, several at a time, with the
-//! [hooks](crate::hooks) around each; a [`Carrier`] does the run itself. What is whole is never repeated, what
+//! [hooks](crate::hooks) around each; a [`Runner`] does the run itself. What is whole is never repeated, what
 //! was cut off starts afresh. The [`table`](Study) is made from the folders.
 
 mod carry_out;
@@ -16,7 +16,7 @@ mod table;
 mod tree;
 mod values;
 
-pub use carry_out::{Carrier, Done, Event, Failure, How, Tally, Task, carry_out, needed};
+pub use carry_out::{Done, Event, Failure, How, Runner, Tally, Task, carry_out, needed};
 pub use condition::Condition;
 pub use error::{SweepError, is_full};
 pub use file::{Base, ChartFile, ExperimentFile, SlurmFile};

@@ -1,7 +1,8 @@
 //! `iosonar sweep`: an experiment or a tree in, a folder for each run, tables and charts out.
 
-mod carrier;
+mod here;
 mod hosts;
+mod operator;
 mod progress;
 mod results;
 mod slurm;
@@ -17,7 +18,7 @@ use anyhow::Context;
 use iosonar_report::grouped;
 use iosonar_study::hooks::Stop;
 use iosonar_study::sweep::{
-    Base, Carrier, Event, How, Run, RunRow, SCENARIO, State, Study, Tally, Tree, carry_out,
+    Base, Event, How, Run, RunRow, Runner, SCENARIO, State, Study, Tally, Tree, carry_out,
     rename_repadded, state,
 };
 
@@ -25,7 +26,7 @@ use crate::args::{Sweep, Where};
 use crate::beside::{Working, beside};
 use crate::exit::{Ending, Usage, note, print};
 use crate::signals;
-use carrier::Here;
+use here::Here;
 use hosts::Hosts;
 pub(crate) use hosts::tell_the_time;
 use progress::{View, rough};
@@ -194,13 +195,13 @@ fn once(
     } else {
         Some(Hosts::new(args, here)?)
     };
-    let carrier: &dyn Carrier = match &hosts {
+    let runner: &dyn Runner = match &hosts {
         Some(hosts) => hosts,
         None => here,
     };
     let tally = stopping_at_signals(&stop, || match args.on {
         Where::Slurm => slurm::carry_out_there(args, source, runs, &how, here, &seen),
-        Where::Here => Ok(carry_out(runs, &how, carrier, &seen)?),
+        Where::Here => Ok(carry_out(runs, &how, runner, &seen)?),
     });
     view.end();
     tally
@@ -389,7 +390,7 @@ fn list(args: &Sweep, source: &Source, runs: &[Run]) -> anyhow::Result<Ending> {
     let elapsed: Vec<f64> = elapsed.filter(|s| s.is_finite()).collect();
     let (each, by) = if elapsed.is_empty() {
         let step = open.len().div_ceil(TRIED).max(1);
-        let tried = open.iter().step_by(step).map(|run| carrier::estimate(run));
+        let tried = open.iter().step_by(step).map(|run| here::estimate(run));
         let tried: Option<Vec<Duration>> = tried.collect();
         let each = tried.filter(|t| !t.is_empty()).map(|t| {
             let sum: Duration = t.iter().sum();

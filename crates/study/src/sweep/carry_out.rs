@@ -38,8 +38,8 @@ pub struct Task<'a, 'b> {
     pub around: &'a mut Around<'b>,
 }
 
-/// Does runs.
-pub trait Carrier: Sync {
+/// Does runs: on this machine, on others.
+pub trait Runner: Sync {
     /// Does a run, in its folder.
     ///
     /// # Errors
@@ -48,6 +48,12 @@ pub trait Carrier: Sync {
 
     /// The targets of a replay, as they are set.
     fn targets(&self, run: &Run) -> Vec<String>;
+
+    /// Tells the operator what to do before a run, and waits until it is done.
+    ///
+    /// # Errors
+    /// If nobody says so, or `stop` is asked for.
+    fn ask_operator(&self, run: &Run, what: &str, stop: &Stop) -> Result<(), HookError>;
 
     /// Whether replays must not overlap, whatever their targets.
     fn is_one_at_a_time(&self) -> bool {
@@ -124,18 +130,18 @@ pub struct How<'a> {
 pub fn carry_out(
     runs: &[Run],
     how: &How<'_>,
-    carrier: &dyn Carrier,
+    runner: &dyn Runner,
     seen: &(dyn Fn(&Run, Event<'_>) + Sync),
 ) -> Result<Tally, SweepError> {
-    let queue = Queue::new(runs, how, carrier, seen);
+    let queue = Queue::new(runs, how, runner, seen);
     let jobs = how.jobs.clamp(1, runs.len().max(1));
     std::thread::scope(|scope| {
         for _ in 1..jobs {
             // Fewer at once where there is no thread to be had.
-            let _ = std::thread::Builder::new()
-                .spawn_scoped(scope, || work(&queue, how, carrier, seen));
+            let _ =
+                std::thread::Builder::new().spawn_scoped(scope, || work(&queue, how, runner, seen));
         }
-        work(&queue, how, carrier, seen);
+        work(&queue, how, runner, seen);
     });
     let state = queue
         .state
@@ -153,8 +159,8 @@ pub fn carry_out(
 
 /// The runs that are needed now, by their numbers in `runs`: what is not done, and of the repetitions of a point
 /// with a precision no more than the next.
-pub fn needed(runs: &[Run], how: &How<'_>, carrier: &dyn Carrier) -> Vec<usize> {
-    let queue = Queue::new(runs, how, carrier, &|_, _| {});
+pub fn needed(runs: &[Run], how: &How<'_>, runner: &dyn Runner) -> Vec<usize> {
+    let queue = Queue::new(runs, how, runner, &|_, _| {});
     let state = queue.state.into_inner();
     state.unwrap_or_else(PoisonError::into_inner).open.into()
 }
@@ -162,13 +168,13 @@ pub fn needed(runs: &[Run], how: &How<'_>, carrier: &dyn Carrier) -> Vec<usize> 
 fn work(
     queue: &Queue<'_>,
     how: &How<'_>,
-    carrier: &dyn Carrier,
+    runner: &dyn Runner,
     seen: &(dyn Fn(&Run, Event<'_>) + Sync),
 ) {
     while let Some(number) = queue.next(how) {
         let run = &queue.runs[number];
         // Whatever is wrong with one run, the others go on.
-        let attempt = AssertUnwindSafe(|| one(run, how, carrier, seen));
+        let attempt = AssertUnwindSafe(|| one(run, how, runner, seen));
         let outcome = catch_unwind(attempt).unwrap_or_else(|_| {
             Outcome::Failed("a defect of this program: it panicked".to_owned())
         });
@@ -188,7 +194,7 @@ enum Outcome {
 fn one(
     run: &Run,
     how: &How<'_>,
-    carrier: &dyn Carrier,
+    runner: &dyn Runner,
     seen: &(dyn Fn(&Run, Event<'_>) + Sync),
 ) -> Outcome {
     let folder = how.root.join(&run.path);
@@ -202,7 +208,7 @@ fn one(
         Err(error) => return broken_or_failed(error),
     };
     seen(run, Event::Begun);
-    let outcome = in_folder(run, &folder, how, carrier);
+    let outcome = in_folder(run, &folder, how, runner);
     if let Outcome::Failed(why) = &outcome {
         // Its parameters as they are called, for the table.
         let about = json!({
@@ -235,7 +241,7 @@ fn broken_or_failed(error: SweepError) -> Outcome {
     }
 }
 
-fn in_folder(run: &Run, folder: &Path, how: &How<'_>, carrier: &dyn Carrier) -> Outcome {
+fn in_folder(run: &Run, folder: &Path, how: &How<'_>, runner: &dyn Runner) -> Outcome {
     let common = &run.common;
     let mut around = Around {
         hooks: &common.hooks,
@@ -245,7 +251,7 @@ fn in_folder(run: &Run, folder: &Path, how: &How<'_>, carrier: &dyn Carrier) -> 
         folder,
         parameters: &run.parameters,
         settings: run.settings.clone(),
-        targets: carrier.targets(run),
+        targets: runner.targets(run),
         destroy: how.destroy,
         env: Vec::new(),
         program: how.program,
@@ -258,12 +264,12 @@ fn in_folder(run: &Run, folder: &Path, how: &How<'_>, carrier: &dyn Carrier) -> 
     let done = around.all_phases(
         |around| {
             if let Some(text) = &common.manual {
-                wait_for_operator(text, run, around)?;
+                runner.ask_operator(run, text, around.stop)?;
             }
             around.wait(common.settle_s)
         },
         |around| {
-            let done = carrier.carry_out(&mut Task { run, around });
+            let done = runner.carry_out(&mut Task { run, around });
             done.map_err(|failure| match failure {
                 Failure::Failed(why) => HookError::Failed(why),
                 Failure::Interrupted => HookError::Interrupted,
@@ -341,46 +347,19 @@ fn about(
     format!("{about}\n")
 }
 
-/// Tells the operator, and waits for a line of him.
-fn wait_for_operator(text: &str, run: &Run, around: &Around<'_>) -> Result<(), HookError> {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use std::io::Write;
-    static OPERATOR: Mutex<()> = Mutex::new(());
-    const LOOK: Timespec = Timespec {
-        tv_sec: 0,
-        tv_nsec: 100_000_000,
-    };
-    let _alone = OPERATOR.lock().unwrap_or_else(PoisonError::into_inner);
-    // Where standard error is closed there is nobody to tell.
-    let _ = writeln!(
-        std::io::stderr(),
-        "{}: {text}\nPress Enter when it is done.",
-        run.path.display()
-    );
-    let stdin = std::io::stdin();
-    loop {
-        if around.stop.is_asked() {
-            return Err(HookError::Interrupted);
-        }
-        let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
-        if !matches!(poll(&mut ready, Some(&LOOK)), Ok(1..)) {
-            continue;
-        }
-        let mut line = String::new();
-        return match stdin.read_line(&mut line) {
-            Ok(1..) => Ok(()),
-            _ => Err(HookError::Failed(
-                "manual: nobody is there to say that it is done (standard input has ended)"
-                    .to_owned(),
-            )),
-        };
-    }
+/// What a run needs for itself: no other that needs the same goes on meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Claim {
+    /// A target of a replay.
+    Target(PathBuf),
+    /// To be the only replay of its kind, whatever its targets.
+    Alone,
 }
 
 /// The runs that are still to be done.
 struct Queue<'a> {
     runs: &'a [Run],
-    targets: Vec<Vec<String>>,
+    claims: Vec<Vec<Claim>>,
     state: Mutex<QueueState>,
     changed: Condvar,
 }
@@ -393,7 +372,7 @@ struct QueueState {
     /// What repetitions of points with a precision gave, in their order.
     values: BTreeMap<usize, BTreeMap<u32, f64>>,
     running: usize,
-    busy: HashSet<String>,
+    busy: HashSet<Claim>,
     broken: Option<SweepError>,
     tally: Tally,
 }
@@ -402,7 +381,7 @@ impl<'a> Queue<'a> {
     fn new(
         runs: &'a [Run],
         how: &How<'_>,
-        carrier: &dyn Carrier,
+        runner: &dyn Runner,
         seen: &(dyn Fn(&Run, Event<'_>) + Sync),
     ) -> Self {
         let mut state = QueueState {
@@ -441,26 +420,27 @@ impl<'a> Queue<'a> {
         for point in points {
             state.go_on_with(point, runs, seen);
         }
-        let targets = |run: &Run| match run.base {
+        let claims = |run: &Run| match run.base {
             Base::Replay => {
                 let real = |target: String| match std::fs::canonicalize(&target) {
-                    Ok(path) => path.display().to_string(),
-                    Err(_) => target,
+                    Ok(path) => path,
+                    Err(_) => target.into(),
                 };
-                let mut targets: Vec<String> = carrier.targets(run).into_iter().map(real).collect();
-                // What a hook will make of the target nobody knows before.
+                let targets = runner.targets(run).into_iter();
+                let mut claims: Vec<Claim> = targets.map(|t| Claim::Target(real(t))).collect();
+                // What a hook will make of the target is not known before.
                 if run.common.hooks.iter().any(HookFile::may_change_target)
-                    || carrier.is_one_at_a_time()
+                    || runner.is_one_at_a_time()
                 {
-                    targets.push("(whatever)".to_owned());
+                    claims.push(Claim::Alone);
                 }
-                targets
+                claims
             }
             Base::Simulation(_) => Vec::new(),
         };
         Self {
             runs,
-            targets: runs.iter().map(targets).collect(),
+            claims: runs.iter().map(claims).collect(),
             state: Mutex::new(state),
             changed: Condvar::new(),
         }
@@ -477,14 +457,18 @@ impl<'a> Queue<'a> {
             if how.stop.is_asked() || state.broken.is_some() || state.tally.stopped_by.is_some() {
                 return None;
             }
-            let is_free = |&n: &usize| !self.targets[n].iter().any(|t| state.busy.contains(t));
+            let is_free = |&n: &usize| {
+                !self.claims[n]
+                    .iter()
+                    .any(|claim| state.busy.contains(claim))
+            };
             let at = state.open.iter().position(is_free);
             if let Some(number) = at.and_then(|at| state.open.remove(at)) {
                 if let Some(stop) = folder::stop(how.root, &self.runs[number].path) {
                     state.tally.stopped_by = Some(stop);
                     return None;
                 }
-                state.busy.extend(self.targets[number].iter().cloned());
+                state.busy.extend(self.claims[number].iter().cloned());
                 state.running += 1;
                 return Some(number);
             }
@@ -503,8 +487,8 @@ impl<'a> Queue<'a> {
         let run = &self.runs[number];
         let mut state = self.lock();
         state.running -= 1;
-        for target in &self.targets[number] {
-            state.busy.remove(target);
+        for claim in &self.claims[number] {
+            state.busy.remove(claim);
         }
         match outcome {
             Outcome::Done(result, elapsed) => {

@@ -9,12 +9,13 @@ use anyhow::Context;
 use iosonar_report::Quantity;
 use iosonar_stats::Distribution;
 use iosonar_study::elsewhere::hosts::{Ready, Ssh, agreed_start, now_ns, participants};
+use iosonar_study::hooks::{HookError, Stop};
 use iosonar_study::shell::quoted;
-use iosonar_study::sweep::{Base, Carrier, Done, Failure, RECORDS, Run, SPEC, SweepError, Task};
+use iosonar_study::sweep::{Base, Done, Failure, RECORDS, Run, Runner, SPEC, SweepError, Task};
 use iosonar_trace::{Batch, Metadata, Op, Reading, output};
 use serde_json::{Value, json};
 
-use super::carrier::{Here, replay_spec};
+use super::here::{Here, replay_spec};
 use crate::args::Sweep;
 use crate::exit::{Ending, Usage, note, print};
 use crate::in_order::in_order;
@@ -194,7 +195,7 @@ struct Job<'a> {
     targets: &'a [String],
     loads: Vec<PathBuf>,
     folder: &'a Path,
-    stop: &'a iosonar_study::hooks::Stop,
+    stop: &'a Stop,
     begin: std::sync::OnceLock<i64>,
     said: std::sync::Mutex<String>,
 }
@@ -211,7 +212,11 @@ impl Job<'_> {
     }
 }
 
-impl Carrier for Hosts<'_> {
+impl Runner for Hosts<'_> {
+    fn ask_operator(&self, run: &Run, what: &str, stop: &Stop) -> Result<(), HookError> {
+        self.here.ask_operator(run, what, stop)
+    }
+
     fn carry_out(&self, task: &mut Task<'_, '_>) -> Result<Done, Failure> {
         let around = &mut *task.around;
         let spec = replay_spec(task.run, &around.settings, &around.targets, &[])

@@ -12,7 +12,7 @@ use iosonar_study::sweep::{
     stop,
 };
 
-use super::carrier::{Here, estimate};
+use super::here::{Here, estimate};
 use super::source::Source;
 use crate::args::Sweep;
 use crate::exit::{Ending, Usage, note};

@@ -11,14 +11,15 @@ use iosonar_replay::{Options, ReplaySpec, Writes};
 use iosonar_scenario::{
     Load, Overrides, ScenarioError, Simulation, Stability, Warmup, moved, read_text, with_values,
 };
-use iosonar_study::hooks::{Log, Stop, may_be_destroyed, run_child};
+use iosonar_study::hooks::{HookError, Log, Stop, may_be_destroyed, run_child};
 use iosonar_study::sweep::{
-    Base, Carrier, Done, Failure, RECORDS, RESULT, Run, SCENARIO, SPEC, Settings, SweepError, Task,
+    Base, Done, Failure, RECORDS, RESULT, Run, Runner, SCENARIO, SPEC, Settings, SweepError, Task,
     is_full,
 };
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::transform::beginning;
 
+use super::operator;
 use crate::commands::{replay::scanned, sim};
 
 /// Carries runs out on this machine.
@@ -333,7 +334,11 @@ fn strings(value: &toml::Value) -> Option<Vec<String>> {
     }
 }
 
-impl Carrier for Here {
+impl Runner for Here {
+    fn ask_operator(&self, run: &Run, what: &str, stop: &Stop) -> Result<(), HookError> {
+        operator::ask(run, what, stop)
+    }
+
     fn carry_out(&self, task: &mut Task<'_, '_>) -> Result<Done, Failure> {
         match &task.run.base {
             Base::Replay => self.replay(task),
