@@ -3,7 +3,8 @@
 //! - [`calibrate`]: the parameters of a device from records of it.
 //! - [`compare`]: how far distributions of records are apart.
 //! - [`elsewhere`]: runs on other machines.
-//! - [`plan`]: the highest load, or the fewest devices, that meets a target.
+//! - [`objective`]: what a system must keep to, as it is written.
+//! - [`plan`]: the highest load, or the fewest devices, that meets an objective.
 //! - [`shell`]: words for a shell.
 //! - [`sweep`]: runs over the values of parameters, in a tree of folders.
 //! - [`hooks`]: what happens around each run.
@@ -12,6 +13,7 @@ pub mod calibrate;
 pub mod compare;
 pub mod elsewhere;
 pub mod hooks;
+pub mod objective;
 pub mod plan;
 pub mod shell;
 pub mod sweep;

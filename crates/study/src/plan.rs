@@ -7,11 +7,9 @@
 
 mod search;
 mod subject;
-mod target;
 
 pub use search::{fewest, highest, most};
 pub use subject::{ArraySubject, NetworkSubject, Simulated, Subject};
-pub use target::{Metric, Target};
 
 use iosonar_scenario::ScenarioError;
 use iosonar_stats::Estimate;
@@ -86,16 +84,6 @@ impl Found {
 /// Why nothing was found.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// A target that is none.
-    #[error(
-        "--slo '{seen}': {problem}; expected something like \"p99 < 20ms\", \"mean < 5ms\" or \"throughput > 200\""
-    )]
-    Target {
-        /// What was written.
-        seen: String,
-        /// What is wrong.
-        problem: String,
-    },
     /// A search that does not fit the scenario.
     #[error("{0}")]
     DoesNotFit(String),

@@ -259,7 +259,7 @@ pub(crate) struct EngineArgs {
 #[command(next_help_heading = "Searching")]
 pub(crate) struct FindArgs {
     /// Find the highest rate that the target sustains: the load is sped up until this does not hold any
-    /// more, such as 'latency p99<2ms' (also delay, response_time)
+    /// more, such as 'latency p99 < 2ms' or 'read delay mean < 1ms' (of latency, delay, response_time)
     #[arg(long, value_name = "LIMIT")]
     pub(crate) find_rate: Option<Limit>,
     /// With --find-rate: how long each try lasts

@@ -8,9 +8,9 @@ use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::theory::Standing;
 use iosonar_scenario::{Load, Overrides, ScenarioError, Simulation, read_text};
 use iosonar_stats::Estimate;
+use iosonar_study::objective::{Metric, Objective, Quantity, Requests};
 use iosonar_study::plan::{
-    ArraySubject, Found, Metric, NetworkSubject, PlanError, Point, Subject, Target, Verdict,
-    fewest, highest, most,
+    ArraySubject, Found, NetworkSubject, PlanError, Point, Subject, Verdict, fewest, highest, most,
 };
 use iosonar_units::Nanos;
 use serde_json::json;
@@ -48,7 +48,7 @@ struct Answer {
 }
 
 pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
-    let target: Target = args.slo.parse().map_err(usage)?;
+    let objective = objective(&args.slo)?;
     if let Some(path) = &args.curve {
         picture::kind_of(path)?;
         files::refuse_same(&args.file, path)?;
@@ -63,17 +63,17 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     };
     let answer = if NetworkedRaid::is_meant(&text) {
         let system = NetworkedRaid::from_toml(&text, &args.file, &overrides)?;
-        with_threads(args.common.threads, || networked(args, system, &target))??
+        with_threads(args.common.threads, || networked(args, system, &objective))??
     } else {
-        scenario(args, &text, &overrides, &target)?
+        scenario(args, &text, &overrides, &objective)?
     };
     if args.common.json {
-        print(&as_json(&target, &answer).text())?;
+        print(&as_json(&objective, &answer).text())?;
     } else {
-        print(&describe(&target, &answer))?;
+        print(&describe(&objective, &answer))?;
     }
     if let Some(path) = &args.curve {
-        let chart = chart(&target, &answer);
+        let chart = chart(&objective, &answer);
         picture::save(&[&chart], path, Size::default(), Theme::Light)?;
         if !args.common.quiet {
             note(&format!("the curves are in {}", path.display()));
@@ -86,21 +86,32 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     })
 }
 
+/// The objective of `--slo`. Simulations answer for the response times of all requests together.
+fn objective(text: &str) -> Result<Objective, Usage> {
+    let wrong = |problem: String| Usage(format!("--slo '{text}': {problem}"));
+    let objective: Objective = text.parse().map_err(|e| wrong(format!("{e}")))?;
+    if (objective.requests, objective.quantity) != (Requests::All, Quantity::ResponseTime) {
+        let problem = "plan answers for the response time of all requests: leave out read, write, latency and delay";
+        return Err(wrong(problem.to_owned()));
+    }
+    Ok(objective)
+}
+
 fn usage(error: PlanError) -> anyhow::Error {
     match error {
         PlanError::Scenario(error) => error.into(),
-        other => Usage(other.to_string()).into(),
+        PlanError::DoesNotFit(problem) => Usage(problem).into(),
     }
 }
 
 /// Tells of each simulation while the search goes on.
-fn progress(quiet: bool, target: &Target, unit: &'static str) -> impl FnMut(&Point) + use<> {
-    let target = *target;
+fn progress(quiet: bool, objective: &Objective, unit: &'static str) -> impl FnMut(&Point) + use<> {
+    let objective = *objective;
     move |point: &Point| {
         if !quiet {
-            let value = point
-                .simulated
-                .map_or("no steady state".to_owned(), |e| value_of(&target, e.mean));
+            let value = point.simulated.map_or("no steady state".to_owned(), |e| {
+                value_of(&objective, e.mean)
+            });
             note(&format!(
                 "{} {unit}: {value}, {}",
                 short(point.load),
@@ -114,14 +125,14 @@ fn scenario(
     args: &Plan,
     text: &str,
     overrides: &Overrides,
-    target: &Target,
+    objective: &Objective,
 ) -> anyhow::Result<Answer> {
     let base = Simulation::from_toml(text, &args.file, overrides)?;
     let closed = matches!(base.load, Load::Closed { .. });
     let find = args
         .find
         .unwrap_or(if closed { Find::Jobs } else { Find::Rate });
-    let throughput = target.metric == Metric::Throughput;
+    let throughput = objective.metric == Metric::Throughput;
     let (key, unit) = match find {
         Find::Rate if throughput => {
             let problem = "--slo: of open arrivals the throughput is the rate, as long as it is stable; a throughput is \
@@ -138,7 +149,7 @@ fn scenario(
     };
     let threads = threads(args.common.threads);
     let subject = ArraySubject::new(text, &args.file, overrides, key, threads).map_err(usage)?;
-    let mut watch = progress(args.common.quiet || args.common.json, target, unit);
+    let mut watch = progress(args.common.quiet || args.common.json, objective, unit);
     let mut answer = Answer {
         headline: headline(subject.base()),
         found: Found::default(),
@@ -155,11 +166,11 @@ fn scenario(
             answer.best = "highest rate that meets it";
             let now = subject.base().load.requests_per_s().unwrap_or(1.0);
             answer.capacity = subject.full_theory(now)?.capacity_per_s;
-            if let Some(alone) = alone(&subject, now, target)?
-                && !target.is_kept_by(alone)
+            if let Some(alone) = alone(&subject, now, objective)?
+                && !objective.is_kept_by(alone)
             {
                 return Err(Usage(format!(
-                    "{}: {target} cannot be met at any rate: a request that meets nobody takes {} already",
+                    "{}: {objective} cannot be met at any rate: a request that meets nobody takes {} already",
                     args.file.display(),
                     Nanos::from_millis_f64(alone)
                 ))
@@ -167,10 +178,10 @@ fn scenario(
             }
             let range = (now, answer.capacity);
             answer.found =
-                highest(&subject, target, range, args.within, &mut watch).map_err(usage)?;
-            curves(&subject, target, &mut answer)?;
+                highest(&subject, objective, range, args.within, &mut watch).map_err(usage)?;
+            curves(&subject, objective, &mut answer)?;
             if args.curve.is_some() {
-                answer.around = around(&subject, target, &answer)?;
+                answer.around = around(&subject, objective, &answer)?;
             }
         }
         Find::Disks => {
@@ -181,11 +192,11 @@ fn scenario(
                 // The error of the largest says what is wrong.
                 subject.at(f64::from(args.most.unwrap_or(MOST)))?;
             }
-            answer.found = fewest(&subject, target, &candidates, &mut watch).map_err(usage)?;
+            answer.found = fewest(&subject, objective, &candidates, &mut watch).map_err(usage)?;
         }
         Find::Jobs => {
             let most = args.most.unwrap_or(MOST);
-            jobs(most, &subject, target, &mut answer, &mut watch)?;
+            jobs(most, &subject, objective, &mut answer, &mut watch)?;
         }
     }
     Ok(answer)
@@ -195,40 +206,40 @@ fn scenario(
 fn alone(
     subject: &ArraySubject<'_>,
     load: f64,
-    target: &Target,
+    objective: &Objective,
 ) -> Result<Option<f64>, ScenarioError> {
     let alone = subject.full_theory(load)?.alone;
     let alone = alone.filter(|alone| alone.standing == Standing::Exact);
-    Ok(alone.and_then(|alone| target.of_response(&alone)))
+    Ok(alone.and_then(|alone| objective.of_response(&alone)))
 }
 
 fn jobs(
     at_most: u32,
     subject: &impl Subject,
-    target: &Target,
+    objective: &Objective,
     answer: &mut Answer,
     watch: &mut dyn FnMut(&Point),
 ) -> anyhow::Result<()> {
-    answer.found = if target.metric == Metric::Throughput {
+    answer.found = if objective.metric == Metric::Throughput {
         answer.best = "fewest jobs that reach it";
         let candidates: Vec<u32> = (1..=at_most).collect();
-        fewest(subject, target, &candidates, watch).map_err(usage)?
+        fewest(subject, objective, &candidates, watch).map_err(usage)?
     } else {
         answer.best = "most jobs that meet it";
-        most(subject, target, at_most, watch).map_err(usage)?
+        most(subject, objective, at_most, watch).map_err(usage)?
     };
     let is_most = |best: &Point| best.load == f64::from(at_most);
     answer.is_most =
-        target.metric != Metric::Throughput && answer.found.best.as_ref().is_some_and(is_most);
+        objective.metric != Metric::Throughput && answer.found.best.as_ref().is_some_and(is_most);
     Ok(())
 }
 
-fn networked(args: &Plan, system: NetworkedRaid, target: &Target) -> anyhow::Result<Answer> {
+fn networked(args: &Plan, system: NetworkedRaid, objective: &Objective) -> anyhow::Result<Answer> {
     if args.find.is_some_and(|find| find != Find::Jobs) {
         let problem = "--find: of a networked system jobs can be looked for";
         return Err(Usage(problem.to_owned()).into());
     }
-    if matches!(target.metric, Metric::Quantile(_)) {
+    if matches!(objective.metric, Metric::Quantile(_)) {
         let problem =
             "--slo: of a networked system the mean and the throughput are known, not quantiles";
         return Err(Usage(problem.to_owned()).into());
@@ -236,14 +247,14 @@ fn networked(args: &Plan, system: NetworkedRaid, target: &Target) -> anyhow::Res
     let headline = system.headline();
     let analysis = system.analyse().map_err(|e| Usage(e.to_string()))?;
     let (knee, alone) = (analysis.knee, analysis.sum_s);
-    let possible = match target.metric {
+    let possible = match objective.metric {
         Metric::Throughput => 1.0 / analysis.bottleneck.seconds,
         Metric::Mean | Metric::Quantile(_) => alone * 1e3,
     };
-    if !target.is_kept_by(possible) {
-        let best = value_of(target, possible);
+    if !objective.is_kept_by(possible) {
+        let best = value_of(objective, possible);
         return Err(Usage(format!(
-            "{}: {target} cannot be met by any number of jobs: the best possible is {best}",
+            "{}: {objective} cannot be met by any number of jobs: the best possible is {best}",
             args.file.display()
         ))
         .into());
@@ -262,14 +273,14 @@ fn networked(args: &Plan, system: NetworkedRaid, target: &Target) -> anyhow::Res
         knee: Some(knee),
         capacity: None,
     };
-    let mut watch = progress(args.common.quiet || args.common.json, target, unit);
-    jobs(at_most, &subject, target, &mut answer, &mut watch)?;
+    let mut watch = progress(args.common.quiet || args.common.json, objective, unit);
+    jobs(at_most, &subject, objective, &mut answer, &mut watch)?;
     if args.curve.is_some() || args.common.json {
         let last = answer.found.points.last().map_or(1.0, |p| p.load);
         let most = ((1.3 * last).ceil() as u32).clamp(2, at_most.max(2));
         for n in 1..=most {
             let n = f64::from(n);
-            if let Some(value) = subject.theory(n, target).map_err(usage)? {
+            if let Some(value) = subject.theory(n, objective).map_err(usage)? {
                 answer.theory.push((n, value));
             }
         }
@@ -279,7 +290,11 @@ fn networked(args: &Plan, system: NetworkedRaid, target: &Target) -> anyhow::Res
 
 /// Theory from little load to nearly all that is possible, and the load at which it is largest by its mean response
 /// time (Kleinrock's power): beyond it waiting grows faster than throughput.
-fn curves(subject: &ArraySubject<'_>, target: &Target, answer: &mut Answer) -> anyhow::Result<()> {
+fn curves(
+    subject: &ArraySubject<'_>,
+    objective: &Objective,
+    answer: &mut Answer,
+) -> anyhow::Result<()> {
     const POINTS: u32 = 32;
     let Some(capacity) = answer.capacity else {
         return Ok(());
@@ -290,7 +305,7 @@ fn curves(subject: &ArraySubject<'_>, target: &Target, answer: &mut Answer) -> a
         let Some(response) = subject.full_theory(load)?.response else {
             continue;
         };
-        let value = target.of_response(&response);
+        let value = objective.of_response(&response);
         if let Some(value) = value.filter(|value| value.is_finite()) {
             answer.theory.push((load, value));
         }
@@ -306,7 +321,7 @@ fn curves(subject: &ArraySubject<'_>, target: &Target, answer: &mut Answer) -> a
 /// Simulations on both sides of the answer, for the picture.
 fn around(
     subject: &ArraySubject<'_>,
-    target: &Target,
+    objective: &Objective,
     answer: &Answer,
 ) -> anyhow::Result<Vec<Point>> {
     let middle = answer.found.best.as_ref().or(answer.found.next.as_ref());
@@ -322,7 +337,7 @@ fn around(
         .into_iter()
         .filter(|load| *load < most);
     loads
-        .map(|load| subject.point(load, target).map_err(usage))
+        .map(|load| subject.point(load, objective).map_err(usage))
         .collect()
 }
 
@@ -333,8 +348,8 @@ fn short(load: f64) -> String {
     significant(load, 4)
 }
 
-fn value_of(target: &Target, value: f64) -> String {
-    match target.metric {
+fn value_of(objective: &Objective, value: f64) -> String {
+    match objective.metric {
         Metric::Throughput => format!("{}/s", significant(value, 4)),
         Metric::Mean | Metric::Quantile(_) if value.is_finite() => {
             Nanos::from_millis_f64(value).to_string()
@@ -343,9 +358,9 @@ fn value_of(target: &Target, value: f64) -> String {
     }
 }
 
-fn describe(target: &Target, answer: &Answer) -> String {
+fn describe(objective: &Objective, answer: &Answer) -> String {
     let found = &answer.found;
-    let mut text = format!("{}\n  target: {target}\n", answer.headline);
+    let mut text = format!("{}\n  target: {objective}\n", answer.headline);
     let mut table = Table::new(&[
         answer.unit,
         "theory",
@@ -356,17 +371,19 @@ fn describe(target: &Target, answer: &Answer) -> String {
     for point in &found.points {
         let interval = match point.simulated {
             Some(e) if e.half_width_95().is_finite() => {
-                format!("± {}", value_of(target, e.half_width_95()))
+                format!("± {}", value_of(objective, e.half_width_95()))
             }
             Some(_) => "too few requests".to_owned(),
             None => "-".to_owned(),
         };
         table.row(vec![
             short(point.load),
-            point.theory.map_or("-".to_owned(), |v| value_of(target, v)),
             point
-                .simulated
-                .map_or("no steady state".to_owned(), |e| value_of(target, e.mean)),
+                .theory
+                .map_or("-".to_owned(), |v| value_of(objective, v)),
+            point.simulated.map_or("no steady state".to_owned(), |e| {
+                value_of(objective, e.mean)
+            }),
             interval,
             point.verdict.name().to_owned(),
         ]);
@@ -386,12 +403,12 @@ fn describe(target: &Target, answer: &Answer) -> String {
             .points
             .iter()
             .filter_map(|p| Some((p.load, p.simulated?.mean)));
-        let nearest = simulated.min_by(|a, b| match target.metric {
+        let nearest = simulated.min_by(|a, b| match objective.metric {
             Metric::Throughput => b.1.total_cmp(&a.1),
             Metric::Mean | Metric::Quantile(_) => a.1.total_cmp(&b.1),
         });
         if let Some((load, value)) = nearest {
-            let (value, load) = (value_of(target, value), short(load));
+            let (value, load) = (value_of(objective, value), short(load));
             let _ = writeln!(text, "  nearest: {value} at {load} {}", answer.unit);
         }
     }
@@ -429,9 +446,9 @@ fn describe(target: &Target, answer: &Answer) -> String {
     text
 }
 
-fn chart(target: &Target, answer: &Answer) -> Chart {
+fn chart(objective: &Objective, answer: &Answer) -> Chart {
     let found = &answer.found;
-    let (name, unit, scale) = match target.metric {
+    let (name, unit, scale) = match objective.metric {
         Metric::Mean => ("mean response time".to_owned(), Unit::Seconds, 1e-3),
         Metric::Quantile(p) => {
             let name = format!("p{} of the response time", (p * 1e8).round() / 1e6);
@@ -445,9 +462,9 @@ fn chart(target: &Target, answer: &Answer) -> Chart {
         .collect();
     simulated.sort_by(|a, b| a.0.total_cmp(&b.0));
     // What lies far above the target makes the rest unreadable.
-    let top = match target.metric {
+    let top = match objective.metric {
         Metric::Throughput => f64::INFINITY,
-        _ => 4.0 * target.limit,
+        _ => 4.0 * objective.limit,
     };
     let theory = answer.theory.iter().filter(|(_, value)| *value <= top);
     let theory: Vec<(f64, f64)> = theory.map(|(load, v)| (*load, v * scale)).collect();
@@ -494,7 +511,7 @@ fn chart(target: &Target, answer: &Answer) -> Chart {
             Mark::Line(line) => line.points.iter().map(|p| p.1).collect(),
             _ => Vec::new(),
         });
-        let top = top.fold(target.limit * scale, f64::max);
+        let top = top.fold(objective.limit * scale, f64::max);
         let points = vec![(knee, 0.0), (knee, top)];
         marks.push(Mark::Line(
             Line::new("knee", Colour::Muted, points).dashed(),
@@ -504,8 +521,8 @@ fn chart(target: &Target, answer: &Answer) -> Chart {
         notes.push(format!("stable below {} {}", short(capacity), answer.unit));
     }
     let limit = Limit {
-        at: target.limit * scale,
-        text: format!("target: {target}"),
+        at: objective.limit * scale,
+        text: format!("target: {objective}"),
         is_kept: found.best.is_some(),
     };
     Chart {
@@ -521,10 +538,10 @@ fn chart(target: &Target, answer: &Answer) -> Chart {
     }
 }
 
-fn as_json(target: &Target, answer: &Answer) -> Output {
+fn as_json(objective: &Objective, answer: &Answer) -> Output {
     let mut json = Output::new("plan");
     json.set("system", json!(answer.headline));
-    json.set("target", json!(target.to_string()));
+    json.set("target", json!(objective.to_string()));
     json.set("load_unit", json!(answer.unit));
     let load = |point: &Option<Point>| point.as_ref().map(|p| p.load);
     json.set("best", json!(load(&answer.found.best)));
@@ -535,7 +552,7 @@ fn as_json(target: &Target, answer: &Answer) -> Output {
     json.set("by_theory", json!(answer.found.by_theory));
     json.set("knee", json!(answer.knee));
     json.set("capacity", json!(answer.capacity));
-    let unit = match target.metric {
+    let unit = match objective.metric {
         Metric::Throughput => "1/s",
         Metric::Mean | Metric::Quantile(_) => "ms",
     };

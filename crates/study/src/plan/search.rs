@@ -1,6 +1,7 @@
 //! The searches.
 
-use super::{Found, PlanError, Point, Subject, Target, Verdict};
+use super::{Found, PlanError, Point, Subject, Verdict};
+use crate::objective::Objective;
 
 /// The most simulations of a search.
 const MOST_POINTS: usize = 40;
@@ -8,14 +9,14 @@ const MOST_POINTS: usize = 40;
 fn look(
     found: &mut Found,
     subject: &impl Subject,
-    target: &Target,
+    objective: &Objective,
     load: f64,
     watch: &mut dyn FnMut(&Point),
 ) -> Result<Verdict, PlanError> {
     if let Some(known) = found.of(load) {
         return Ok(known.verdict);
     }
-    let point = subject.point(load, target)?;
+    let point = subject.point(load, objective)?;
     watch(&point);
     let verdict = point.verdict;
     found.add(point);
@@ -30,13 +31,13 @@ fn look(
 /// If a simulation fails.
 pub fn highest(
     subject: &impl Subject,
-    target: &Target,
+    objective: &Objective,
     (start, capacity): (f64, Option<f64>),
     within: f64,
     watch: &mut dyn FnMut(&Point),
 ) -> Result<Found, PlanError> {
     let mut found = Found {
-        by_theory: by_theory(subject, target, capacity)?,
+        by_theory: by_theory(subject, objective, capacity)?,
         ..Found::default()
     };
     let most = capacity.unwrap_or(f64::INFINITY);
@@ -45,7 +46,7 @@ pub fn highest(
     let (mut low, mut high) = (None, None);
     let (mut load, mut step) = (begin, 2.0 * within.max(0.005));
     while found.points.len() < MOST_POINTS {
-        if look(&mut found, subject, target, load, watch)? == Verdict::Meets {
+        if look(&mut found, subject, objective, load, watch)? == Verdict::Meets {
             low = Some(load);
         } else {
             high = Some(load);
@@ -68,7 +69,7 @@ pub fn highest(
             break;
         }
         let middle = f64::midpoint(l, h);
-        if look(&mut found, subject, target, middle, watch)? == Verdict::Meets {
+        if look(&mut found, subject, objective, middle, watch)? == Verdict::Meets {
             low = Some(middle);
         } else {
             high = Some(middle);
@@ -82,7 +83,7 @@ pub fn highest(
 /// The highest load that theory says meets the target.
 fn by_theory(
     subject: &impl Subject,
-    target: &Target,
+    objective: &Objective,
     capacity: Option<f64>,
 ) -> Result<Option<f64>, PlanError> {
     let Some(capacity) = capacity else {
@@ -91,9 +92,9 @@ fn by_theory(
     let (mut low, mut high) = (0.0, capacity);
     for _ in 0..30 {
         let middle = f64::midpoint(low, high);
-        match subject.theory(middle, target)? {
+        match subject.theory(middle, objective)? {
             None => return Ok(None),
-            Some(value) if target.is_kept_by(value) => low = middle,
+            Some(value) if objective.is_kept_by(value) => low = middle,
             Some(_) => high = middle,
         }
         if high - low < 1e-3 * capacity {
@@ -110,7 +111,7 @@ fn by_theory(
 /// If there are no candidates, or a simulation fails.
 pub fn fewest(
     subject: &impl Subject,
-    target: &Target,
+    objective: &Objective,
     candidates: &[u32],
     watch: &mut dyn FnMut(&Point),
 ) -> Result<Found, PlanError> {
@@ -122,8 +123,8 @@ pub fn fewest(
     let at = |i: usize| f64::from(candidates[i]);
     let mut found = Found::default();
     let begin = first(candidates.len(), |i| {
-        let value = subject.theory(at(i), target)?;
-        Ok(value.map(|value| target.is_kept_by(value)))
+        let value = subject.theory(at(i), objective)?;
+        Ok(value.map(|value| objective.is_kept_by(value)))
     })?;
     found.by_theory = begin.filter(|&i| i < candidates.len()).map(at);
     let begin = begin.unwrap_or(0).min(candidates.len() - 1);
@@ -132,7 +133,7 @@ pub fn fewest(
     let (mut next, mut best) = (None, None);
     let (mut i, mut step) = (begin, 1);
     while found.points.len() < MOST_POINTS {
-        if look(&mut found, subject, target, at(i), watch)? == Verdict::Meets {
+        if look(&mut found, subject, objective, at(i), watch)? == Verdict::Meets {
             best = Some(i);
         } else {
             next = Some(i);
@@ -149,15 +150,15 @@ pub fn fewest(
         step *= 2;
     }
     for i in 0..best.unwrap_or(candidates.len()) {
-        if subject.may_meet(at(i), target)?
-            && look(&mut found, subject, target, at(i), watch)? == Verdict::Meets
+        if subject.may_meet(at(i), objective)?
+            && look(&mut found, subject, objective, at(i), watch)? == Verdict::Meets
         {
             best = Some(i);
             break;
         }
     }
     if let Some(below) = best.and_then(|i| i.checked_sub(1)) {
-        look(&mut found, subject, target, at(below), watch)?;
+        look(&mut found, subject, objective, at(below), watch)?;
         next = Some(below);
     } else if best.is_some() {
         next = None;
@@ -191,14 +192,14 @@ fn first(
 /// If a simulation fails.
 pub fn most(
     subject: &impl Subject,
-    target: &Target,
+    objective: &Objective,
     most: u32,
     watch: &mut dyn FnMut(&Point),
 ) -> Result<Found, PlanError> {
     let mut found = Found::default();
     let breaks = first(most as usize, |i| {
-        let value = subject.theory((i + 1) as f64, target)?;
-        Ok(value.map(|value| !target.is_kept_by(value)))
+        let value = subject.theory((i + 1) as f64, objective)?;
+        Ok(value.map(|value| !objective.is_kept_by(value)))
     })?;
     found.by_theory = breaks.filter(|&n| n > 0).map(|n| n as f64);
     // The last that meets and the first that does not, as far as they are known.
@@ -206,7 +207,7 @@ pub fn most(
     let mut n = breaks.map_or(1, |n| (n as u32).clamp(1, most));
     let mut step = 1;
     while high - low > 1 && found.points.len() < MOST_POINTS {
-        if look(&mut found, subject, target, f64::from(n), watch)? == Verdict::Meets {
+        if look(&mut found, subject, objective, f64::from(n), watch)? == Verdict::Meets {
             low = n;
         } else {
             high = n;
@@ -238,12 +239,12 @@ mod tests {
     }
 
     impl Subject for Known {
-        fn theory(&self, load: f64, _: &Target) -> Result<Option<f64>, PlanError> {
+        fn theory(&self, load: f64, _: &Objective) -> Result<Option<f64>, PlanError> {
             let value = |factor| factor / (10.0 - load).max(0.0);
             Ok(self.theory.map(value))
         }
 
-        fn simulate(&self, load: f64, _: &Target) -> Result<Option<Simulated>, PlanError> {
+        fn simulate(&self, load: f64, _: &Objective) -> Result<Option<Simulated>, PlanError> {
             let mean = 1.0 / (10.0 - load);
             let estimate = Estimate {
                 mean,
@@ -254,7 +255,7 @@ mod tests {
         }
     }
 
-    fn target() -> Target {
+    fn objective() -> Objective {
         "mean < 1ms".parse().unwrap()
     }
 
@@ -263,7 +264,7 @@ mod tests {
         for theory in [None, Some(1.0), Some(0.3), Some(5.0)] {
             let subject = Known { theory };
             let mut seen = 0;
-            let found = highest(&subject, &target(), (4.0, Some(10.0)), 0.01, &mut |_| {
+            let found = highest(&subject, &objective(), (4.0, Some(10.0)), 0.01, &mut |_| {
                 seen += 1;
             });
             let found = found.unwrap();
@@ -275,18 +276,18 @@ mod tests {
         }
         // Without a capacity, from the start upwards.
         let subject = Known { theory: None };
-        let found = highest(&subject, &target(), (0.5, None), 0.01, &mut |_| ()).unwrap();
+        let found = highest(&subject, &objective(), (0.5, None), 0.01, &mut |_| ()).unwrap();
         assert!(found.best.unwrap().load > 8.85);
     }
 
     #[test]
     fn the_most_jobs_are_found_whatever_theory_says() {
         for theory in [None, Some(1.0), Some(0.3), Some(9.5)] {
-            let found = most(&Known { theory }, &target(), 64, &mut |_| ()).unwrap();
+            let found = most(&Known { theory }, &objective(), 64, &mut |_| ()).unwrap();
             assert_eq!(found.best.map(|p| p.load), Some(8.0), "{theory:?}");
             assert_eq!(found.next.map(|p| p.load), Some(9.0), "{theory:?}");
         }
-        let few = most(&Known { theory: None }, &target(), 5, &mut |_| ()).unwrap();
+        let few = most(&Known { theory: None }, &objective(), 5, &mut |_| ()).unwrap();
         assert_eq!((few.best.map(|p| p.load), few.next), (Some(5.0), None));
     }
 
@@ -294,11 +295,11 @@ mod tests {
     struct Shrinking(bool);
 
     impl Subject for Shrinking {
-        fn theory(&self, load: f64, _: &Target) -> Result<Option<f64>, PlanError> {
+        fn theory(&self, load: f64, _: &Objective) -> Result<Option<f64>, PlanError> {
             Ok(self.0.then_some(1.2 / load))
         }
 
-        fn simulate(&self, load: f64, _: &Target) -> Result<Option<Simulated>, PlanError> {
+        fn simulate(&self, load: f64, _: &Objective) -> Result<Option<Simulated>, PlanError> {
             let estimate = Estimate {
                 mean: 1.0 / load,
                 stderr: 1e-6,
@@ -310,7 +311,7 @@ mod tests {
 
     #[test]
     fn the_fewest_are_found_whatever_theory_says() {
-        let tenth: Target = "mean < 0.1ms".parse().unwrap();
+        let tenth: Objective = "mean < 0.1ms".parse().unwrap();
         let candidates: Vec<u32> = (3..60).collect();
         for known in [true, false] {
             let found = fewest(&Shrinking(known), &tenth, &candidates, &mut |_| ()).unwrap();
@@ -325,11 +326,11 @@ mod tests {
     struct WithAGap;
 
     impl Subject for WithAGap {
-        fn theory(&self, load: f64, _: &Target) -> Result<Option<f64>, PlanError> {
+        fn theory(&self, load: f64, _: &Objective) -> Result<Option<f64>, PlanError> {
             Ok(Some(if load >= 19.0 { 0.5 } else { 2.0 }))
         }
 
-        fn simulate(&self, load: f64, _: &Target) -> Result<Option<Simulated>, PlanError> {
+        fn simulate(&self, load: f64, _: &Objective) -> Result<Option<Simulated>, PlanError> {
             let estimate = Estimate {
                 mean: if load == 6.0 || load >= 20.0 {
                     0.5
@@ -342,7 +343,7 @@ mod tests {
             Ok(Some(estimate.into()))
         }
 
-        fn may_meet(&self, _: f64, _: &Target) -> Result<bool, PlanError> {
+        fn may_meet(&self, _: f64, _: &Objective) -> Result<bool, PlanError> {
             Ok(true)
         }
     }
@@ -350,11 +351,11 @@ mod tests {
     #[test]
     fn the_fewest_are_found_where_more_are_worse() {
         let candidates: Vec<u32> = (1..60).collect();
-        let found = fewest(&WithAGap, &target(), &candidates, &mut |_| ()).unwrap();
+        let found = fewest(&WithAGap, &objective(), &candidates, &mut |_| ()).unwrap();
         assert_eq!(found.best.map(|p| p.load), Some(6.0));
         assert_eq!(found.next.map(|p| p.load), Some(5.0));
         // All of these fail, from the fewest up.
-        let found = fewest(&WithAGap, &target(), &candidates[6..19], &mut |_| ()).unwrap();
+        let found = fewest(&WithAGap, &objective(), &candidates[6..19], &mut |_| ()).unwrap();
         assert!(found.best.is_none());
         assert_eq!(found.points.len(), 13);
     }

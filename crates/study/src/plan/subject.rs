@@ -10,7 +10,8 @@ use iosonar_scenario::{
 };
 use iosonar_stats::Estimate;
 
-use super::{Metric, PlanError, Point, Target, Verdict};
+use super::{PlanError, Point, Verdict};
+use crate::objective::{Metric, Objective};
 
 /// What simulations of a load found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,13 +37,13 @@ pub trait Subject {
     ///
     /// # Errors
     /// If there is no such system.
-    fn theory(&self, load: f64, target: &Target) -> Result<Option<f64>, PlanError>;
+    fn theory(&self, load: f64, objective: &Objective) -> Result<Option<f64>, PlanError>;
 
     /// The same simulated; the estimate is missing where there is no steady state.
     ///
     /// # Errors
     /// If there is no such system, or it cannot be simulated.
-    fn simulate(&self, load: f64, target: &Target) -> Result<Option<Simulated>, PlanError>;
+    fn simulate(&self, load: f64, objective: &Objective) -> Result<Option<Simulated>, PlanError>;
 
     /// Whether runs at a load are long enough to confirm anything.
     ///
@@ -56,7 +57,7 @@ pub trait Subject {
     ///
     /// # Errors
     /// If there is no such system.
-    fn may_meet(&self, _load: f64, _target: &Target) -> Result<bool, PlanError> {
+    fn may_meet(&self, _load: f64, _target: &Objective) -> Result<bool, PlanError> {
         Ok(false)
     }
 
@@ -64,17 +65,17 @@ pub trait Subject {
     ///
     /// # Errors
     /// As the others.
-    fn point(&self, load: f64, target: &Target) -> Result<Point, PlanError> {
-        let simulated = self.simulate(load, target)?;
+    fn point(&self, load: f64, objective: &Objective) -> Result<Point, PlanError> {
+        let simulated = self.simulate(load, objective)?;
         let mut verdict = simulated
             .as_ref()
-            .map_or(Verdict::Unstable, |s| target.verdict(&s.estimate));
+            .map_or(Verdict::Unstable, |s| objective.verdict(&s.estimate));
         if verdict == Verdict::Meets && !self.is_long_enough(load)? {
             verdict = Verdict::TooShort;
         }
         Ok(Point {
             load,
-            theory: self.theory(load, target)?,
+            theory: self.theory(load, objective)?,
             simulated: simulated.map(|s| s.estimate),
             verdict,
             not_cleaned: simulated.is_some_and(|s| s.not_cleaned),
@@ -203,7 +204,7 @@ impl Subject for ArraySubject<'_> {
 
     /// More users are never better, but more disks may be: a request that fills a stripe of few disks is a partial
     /// write on many. Only an approximation whose error is known rules a number of disks out.
-    fn may_meet(&self, load: f64, target: &Target) -> Result<bool, PlanError> {
+    fn may_meet(&self, load: f64, objective: &Objective) -> Result<bool, PlanError> {
         if self.key != Some(DISKS) {
             return Ok(false);
         }
@@ -214,31 +215,31 @@ impl Subject for ArraySubject<'_> {
         let Some(response) = theory.response else {
             return Ok(true);
         };
-        let error = match (response.standing, response.accuracy, target.metric) {
+        let error = match (response.standing, response.accuracy, objective.metric) {
             (Standing::Exact, ..) => Some(0.0),
             (_, Some(of), Metric::Mean) => Some(of.mean),
             (_, Some(of), Metric::Quantile(0.99)) => of.p99,
             _ => None,
         };
-        let (Some(error), Some(value)) = (error, target.of_response(&response)) else {
+        let (Some(error), Some(value)) = (error, objective.of_response(&response)) else {
             return Ok(true);
         };
         // What was simulated is `value / (1 + error)` at least, and known to its own error.
-        Ok(value.is_nan() || target.is_kept_by(value / (1.0 + error) * 0.95))
+        Ok(value.is_nan() || objective.is_kept_by(value / (1.0 + error) * 0.95))
     }
 
-    fn theory(&self, load: f64, target: &Target) -> Result<Option<f64>, PlanError> {
+    fn theory(&self, load: f64, objective: &Objective) -> Result<Option<f64>, PlanError> {
         let simulation = self.at(load)?;
         let theory = simulation.theory();
         if theory.unstable.is_some() {
-            return Ok(match target.metric {
+            return Ok(match objective.metric {
                 Metric::Throughput => theory.capacity_per_s,
                 Metric::Mean | Metric::Quantile(_) => Some(f64::INFINITY),
             });
         }
-        let value = match target.metric {
+        let value = match objective.metric {
             Metric::Mean | Metric::Quantile(_) => {
-                theory.response.and_then(|r| target.of_response(&r))
+                theory.response.and_then(|r| objective.of_response(&r))
             }
             Metric::Throughput => match &simulation.load {
                 Load::Closed {
@@ -252,7 +253,7 @@ impl Subject for ArraySubject<'_> {
         Ok(value.filter(|value| !value.is_nan()))
     }
 
-    fn simulate(&self, load: f64, target: &Target) -> Result<Option<Simulated>, PlanError> {
+    fn simulate(&self, load: f64, objective: &Objective) -> Result<Option<Simulated>, PlanError> {
         let simulation = self.at(load)?;
         if matches!(simulation.busiest(), Some((_, Stability::Unstable))) {
             return Ok(None);
@@ -261,7 +262,7 @@ impl Subject for ArraySubject<'_> {
         if result.unserved.is_some() {
             return Ok(None);
         }
-        let estimate = match target.metric {
+        let estimate = match objective.metric {
             Metric::Mean => result.mean_ms,
             Metric::Quantile(p) => result.quantile_ms(p),
             Metric::Throughput if result.throughput_per_s.stderr.is_finite() => {
@@ -316,16 +317,16 @@ impl NetworkSubject {
 }
 
 impl Subject for NetworkSubject {
-    fn theory(&self, load: f64, target: &Target) -> Result<Option<f64>, PlanError> {
+    fn theory(&self, load: f64, objective: &Objective) -> Result<Option<f64>, PlanError> {
         let point = &self.points[(load as usize).clamp(1, self.points.len()) - 1];
-        Ok(match target.metric {
+        Ok(match objective.metric {
             Metric::Mean => Some(point.response_s * 1e3),
             Metric::Throughput => Some(point.throughput_per_s),
             Metric::Quantile(_) => None,
         })
     }
 
-    fn simulate(&self, load: f64, target: &Target) -> Result<Option<Simulated>, PlanError> {
+    fn simulate(&self, load: f64, objective: &Objective) -> Result<Option<Simulated>, PlanError> {
         let (services, structure) = (Services::Exponential, Structure::Serial);
         let result = self
             .system
@@ -336,7 +337,7 @@ impl Subject for NetworkSubject {
                 self.system.usual_departures(),
             )
             .map_err(|e| PlanError::DoesNotFit(e.to_string()))?;
-        match target.metric {
+        match objective.metric {
             Metric::Mean => {
                 let e = result.response_s[0];
                 let in_ms = Estimate {

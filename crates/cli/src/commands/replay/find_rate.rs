@@ -8,8 +8,9 @@ mod search;
 use std::str::FromStr;
 
 use iosonar_guard::Host;
-use iosonar_replay::{EndedEarly, Load, ReplaySpec, Summary, Verdict};
+use iosonar_replay::{EndedEarly, Load, ReplaySpec, Summary, Times, Verdict};
 use iosonar_stats::Distribution;
+use iosonar_study::objective::{Metric, Objective, ObjectiveError, Quantity, Requests};
 use iosonar_trace::transform::{Change, Ratio, Repeat, Rounds, beginning};
 use iosonar_trace::{Batch, Reading, input};
 use iosonar_units::Nanos;
@@ -28,94 +29,79 @@ use crate::table::Table;
 /// How much longer than `--find-time` a try at a lower rate than the load's own may take.
 const LONGEST_TRY: f64 = 10.0;
 
-/// What must hold for a rate to be sustained, such as `latency p99 < 2ms`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Limit {
-    quantity: Quantity,
-    quantile: f64,
-    below: Nanos,
-}
+/// A limit of reads or writes alone is nothing without some of them.
+const FEWEST_OF_A_KIND: u64 = 100;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Quantity {
-    Latency,
-    Delay,
-    ResponseTime,
-}
+/// What must hold for a rate to be sustained, such as `read latency p99 < 2ms`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Limit(Objective);
 
 impl FromStr for Limit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || {
-            "expected latency, delay or response_time, a quantile and a time, such as 'latency p99<2ms'"
-                .to_owned()
-        };
-        let (what, below) = text.split_once('<').ok_or_else(expected)?;
-        let mut words = what.split_whitespace();
-        let quantity = match words.next() {
-            Some("latency") => Quantity::Latency,
-            Some("delay") => Quantity::Delay,
-            Some("response_time") => Quantity::ResponseTime,
-            _ => return Err(expected()),
-        };
-        let percent = words.next().and_then(|word| word.strip_prefix('p'));
-        let quantile = percent
-            .and_then(|p| p.parse::<f64>().ok())
-            .filter(|p| *p > 0.0 && *p < 100.0)
-            .ok_or_else(expected)?;
-        if words.next().is_some() {
-            return Err(expected());
+        let objective: Objective = text.parse().map_err(|e: ObjectiveError| e.to_string())?;
+        match objective.metric {
+            Metric::Throughput => Err(
+                "the rate is what is looked for: give the limit of a time, such as 'latency p99 < 2ms'"
+                    .to_owned(),
+            ),
+            Metric::Mean | Metric::Quantile(_) => Ok(Self(objective)),
         }
-        let below = below.trim().parse().map_err(|_| expected())?;
-        if below == Nanos::ZERO {
-            return Err("no time is below 0: give a limit such as 'latency p99<2ms'".to_owned());
-        }
-        Ok(Self {
-            quantity,
-            quantile: quantile / 100.0,
-            below,
-        })
     }
 }
 
 impl std::fmt::Display for Limit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let quantity = match self.quantity {
-            Quantity::Latency => "latency",
-            Quantity::Delay => "delay",
-            Quantity::ResponseTime => "response time",
-        };
-        write!(f, "{quantity} p{} < {}", self.quantile * 100.0, self.below)
+        self.0.fmt(f)
     }
 }
 
 impl Limit {
-    /// The quantile of all requests of a replay.
-    fn value(&self, summary: &Summary) -> Nanos {
-        let all = self.quantity.of(summary);
-        all.histogram.quantile(self.quantile).unwrap_or_default()
+    /// The times of a replay that it is about.
+    fn times(&self, summary: &Summary) -> Distribution {
+        match self.0.requests {
+            Requests::All => all(self.0.quantity, summary),
+            Requests::Reads => of(self.0.quantity, &summary.reads).clone(),
+            Requests::Writes => of(self.0.quantity, &summary.writes).clone(),
+        }
+    }
+
+    /// The metric of these times.
+    fn value(&self, times: &Distribution) -> Nanos {
+        match self.0.metric {
+            Metric::Quantile(p) => times.histogram.quantile(p).unwrap_or_default(),
+            _ => Nanos::new(times.moments.mean().round() as u64),
+        }
+    }
+
+    /// Whether a value keeps to it.
+    fn is_kept_by(&self, value: Nanos) -> bool {
+        value.as_millis_f64() < self.0.limit
     }
 }
 
-impl Quantity {
-    /// Of all requests of a replay.
-    fn of(self, summary: &Summary) -> Distribution {
-        let mut all = Distribution::default();
-        for times in [
-            &summary.reads,
-            &summary.writes,
-            &summary.flushes,
-            &summary.others,
-        ] {
-            all.merge(match self {
-                Self::Latency => &times.latency,
-                Self::Delay => &times.delay,
-                Self::ResponseTime => &times.response_time,
-            });
-        }
-        all
+/// These times of requests of a kind.
+fn of(quantity: Quantity, times: &Times) -> &Distribution {
+    match quantity {
+        Quantity::Latency => &times.latency,
+        Quantity::Delay => &times.delay,
+        Quantity::ResponseTime => &times.response_time,
     }
+}
+
+/// These times of all requests of a replay.
+fn all(quantity: Quantity, summary: &Summary) -> Distribution {
+    let mut all = Distribution::default();
+    for times in [
+        &summary.reads,
+        &summary.writes,
+        &summary.flushes,
+        &summary.others,
+    ] {
+        all.merge(of(quantity, times));
+    }
+    all
 }
 
 pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<Ending> {
@@ -256,14 +242,20 @@ impl Tries<'_> {
         let wanted =
             (summary.requests - summary.skipped) as f64 / summary.intended.as_secs_f64().max(1e-9);
         let reached = reached(&summary);
-        let value = self.limit.value(&summary);
+        let times = self.limit.times(&summary);
+        let value = self.limit.value(&times);
         let attempt = Try {
             factor,
             wanted,
             reached,
             completed: summary.completed,
             value,
-            outcome: outcome(&summary, value < self.limit.below, reached / wanted),
+            outcome: match outcome(&summary, self.limit.is_kept_by(value), reached / wanted) {
+                Outcome::Holds | Outcome::TooSlow if times.count() < FEWEST_OF_A_KIND => {
+                    Outcome::TooFew
+                }
+                outcome => outcome,
+            },
         };
         if !self.args.quiet {
             note(&format!(
@@ -302,7 +294,7 @@ fn shortest(load: &Load) -> anyhow::Result<Nanos> {
 
 /// Completed requests per second. The last needs its latency after the load has ended, which is no lack of rate.
 fn reached(summary: &Summary) -> f64 {
-    let latency = Quantity::Latency.of(summary);
+    let latency = all(Quantity::Latency, summary);
     let usual = latency.histogram.quantile(0.5).unwrap_or_default();
     let taken = summary.elapsed.saturating_sub(usual).max(summary.intended);
     summary.completed as f64 / taken.as_secs_f64().max(1e-9)
@@ -422,22 +414,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_read_as_people_write_them() {
+    fn a_limit_is_an_objective_of_a_time() {
         let limit: Limit = "latency p99<2ms".parse().unwrap();
-        assert_eq!(limit.quantile, 0.99);
-        assert_eq!(limit.below, Nanos::from_millis(2));
         assert_eq!(limit.to_string(), "latency p99 < 2 ms");
-        for wrong in [
-            "",
-            "latency",
-            "latency p99",
-            "speed p99<1ms",
-            "latency p100<1ms",
-            "latency p0<1ms",
-            "delay p9 9<1s",
-            "latency p99<0ms",
-        ] {
-            assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
+        assert!(limit.is_kept_by(Nanos::from_micros(1999)));
+        assert!(!limit.is_kept_by(Nanos::from_millis(2)));
+        assert!("throughput > 200".parse::<Limit>().is_err());
+    }
+
+    #[test]
+    fn reads_and_writes_have_limits_of_their_own() {
+        let mut summary = Summary::default();
+        summary.reads.latency.push(Nanos::from_millis(1));
+        summary.writes.latency.push(Nanos::from_millis(3));
+        for (limit, ms) in [("read", 1), ("write", 3), ("", 2)] {
+            let limit: Limit = format!("{limit} latency mean < 9ms").parse().unwrap();
+            assert_eq!(
+                limit.value(&limit.times(&summary)),
+                Nanos::from_millis(ms),
+                "{limit}"
+            );
         }
     }
 

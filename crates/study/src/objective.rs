@@ -1,0 +1,278 @@
+//! Objectives: what a storage system must keep to, as it is written.
+//!
+//! ```text
+//!   [read|write] [latency|delay|response_time] mean|pN < TIME
+//!   throughput > N[/s]
+//! ```
+//!
+//! Without `read` or `write` it is about all requests, without a quantity about the response time.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use iosonar_scenario::theory::ResponseTheory;
+use iosonar_stats::Estimate;
+use iosonar_units::Nanos;
+
+use crate::plan::Verdict;
+
+/// Which requests an objective is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Requests {
+    /// All of them.
+    #[default]
+    All,
+    /// Reads.
+    Reads,
+    /// Writes.
+    Writes,
+}
+
+/// Which of a request's times an objective is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Quantity {
+    /// From handing over to completion.
+    Latency,
+    /// From the intended start to handing over.
+    Delay,
+    /// Both together.
+    #[default]
+    ResponseTime,
+}
+
+/// What must hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Metric {
+    /// The mean of the times, in milliseconds.
+    Mean,
+    /// A quantile of the times, in milliseconds.
+    Quantile(f64),
+    /// Requests per second.
+    Throughput,
+}
+
+/// A metric and its limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Objective {
+    /// Of which requests.
+    pub requests: Requests,
+    /// Of which of their times.
+    pub quantity: Quantity,
+    /// Of what.
+    pub metric: Metric,
+    /// At most this of a time (milliseconds), at least this of a throughput (1/s).
+    pub limit: f64,
+}
+
+/// Why a text is no objective.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}; expected something like \"p99 < 20ms\", \"mean < 5ms\" or \"throughput > 200\"")]
+pub struct ObjectiveError(String);
+
+impl FromStr for Objective {
+    type Err = ObjectiveError;
+
+    fn from_str(text: &str) -> Result<Self, ObjectiveError> {
+        let Some(at) = text.find(['<', '>']) else {
+            return Err(ObjectiveError("there is neither < nor >".to_owned()));
+        };
+        let (names, rest) = text.split_at(at);
+        let is_below = rest.starts_with('<');
+        let limit = rest[1..].trim_start_matches('=').trim();
+        let mut names: Vec<&str> = names.split_whitespace().collect();
+        let mut first = |known: &str| names.first() == Some(&known) && !names.remove(0).is_empty();
+        let requests = match () {
+            () if first("read") => Requests::Reads,
+            () if first("write") => Requests::Writes,
+            () => Requests::All,
+        };
+        let quantity = match () {
+            () if first("latency") => Some(Quantity::Latency),
+            () if first("delay") => Some(Quantity::Delay),
+            () if first("response_time") => Some(Quantity::ResponseTime),
+            () => None,
+        };
+        let metric = metric(&names.join(" "))?;
+        if metric == Metric::Throughput && (requests != Requests::All || quantity.is_some()) {
+            return Err(ObjectiveError(
+                "a throughput is that of all requests, and no time".to_owned(),
+            ));
+        }
+        Ok(Self {
+            requests,
+            quantity: quantity.unwrap_or_default(),
+            metric,
+            limit: value(metric, is_below, limit)?,
+        })
+    }
+}
+
+/// The metric of this name.
+fn metric(name: &str) -> Result<Metric, ObjectiveError> {
+    match name {
+        "mean" => return Ok(Metric::Mean),
+        "throughput" => return Ok(Metric::Throughput),
+        _ => {}
+    }
+    let percent = name.strip_prefix('p').and_then(|p| p.parse::<f64>().ok());
+    match percent {
+        Some(p) if (0.0001..=99.9999).contains(&p) => Ok(Metric::Quantile((p * 1e6).round() / 1e8)),
+        _ => Err(ObjectiveError(format!(
+            "'{name}' is no metric: mean, p50, p99, p99.9, throughput are"
+        ))),
+    }
+}
+
+/// The limit of a metric, in its unit.
+fn value(metric: Metric, is_below: bool, text: &str) -> Result<f64, ObjectiveError> {
+    let wrong = |problem: String| Err(ObjectiveError(problem));
+    let limit = match metric {
+        Metric::Throughput if is_below => {
+            return wrong("a throughput is to be above its limit".to_owned());
+        }
+        Metric::Throughput => match text.trim_end_matches("/s").trim().parse::<f64>() {
+            Ok(limit) => limit,
+            Err(_) => return wrong(format!("'{text}' is no number of requests per second")),
+        },
+        _ if !is_below => return wrong("a response time is to be below its limit".to_owned()),
+        _ if text.parse::<f64>().is_ok() => return wrong(format!("'{text}' has no unit")),
+        _ => match text.parse::<Nanos>() {
+            Ok(time) => time.as_millis_f64(),
+            Err(_) => {
+                return wrong(format!(
+                    "'{text}' is no time; with a unit: 20ms, 1.5s, 100us"
+                ));
+            }
+        },
+    };
+    if limit > 0.0 && limit.is_finite() {
+        Ok(limit)
+    } else {
+        wrong("the limit must be above 0".to_owned())
+    }
+}
+
+impl Display for Objective {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let time = Nanos::from_millis_f64(self.limit);
+        match self.requests {
+            Requests::All => {}
+            Requests::Reads => f.write_str("read ")?,
+            Requests::Writes => f.write_str("write ")?,
+        }
+        match self.quantity {
+            Quantity::Latency => f.write_str("latency ")?,
+            Quantity::Delay => f.write_str("delay ")?,
+            Quantity::ResponseTime => {}
+        }
+        match self.metric {
+            Metric::Mean => write!(f, "mean < {time}"),
+            Metric::Quantile(p) => write!(f, "p{} < {time}", (p * 1e8).round() / 1e6),
+            Metric::Throughput => write!(f, "throughput > {}/s", self.limit),
+        }
+    }
+}
+
+impl Objective {
+    /// What theory says of its metric in milliseconds, NaN where it does not know; `None` of a throughput.
+    pub fn of_response(&self, response: &ResponseTheory) -> Option<f64> {
+        match self.metric {
+            Metric::Mean => Some(response.mean_ms),
+            Metric::Quantile(p) => Some(response.quantile_ms(p)),
+            Metric::Throughput => None,
+        }
+    }
+
+    /// Whether a value keeps it.
+    pub fn is_kept_by(&self, value: f64) -> bool {
+        match self.metric {
+            Metric::Throughput => value >= self.limit,
+            Metric::Mean | Metric::Quantile(_) => value <= self.limit,
+        }
+    }
+
+    /// What an estimate says, by its 95 % confidence interval. Without one nothing is sure.
+    pub fn verdict(&self, estimate: &Estimate) -> Verdict {
+        let half = estimate.half_width_95();
+        if !half.is_finite() {
+            return Verdict::Unsure;
+        }
+        let (low, high) = (estimate.mean - half, estimate.mean + half);
+        match (self.is_kept_by(low), self.is_kept_by(high)) {
+            (true, true) => Verdict::Meets,
+            (false, false) => Verdict::Fails,
+            _ => Verdict::Unsure,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn objective(text: &str) -> Objective {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn objectives_are_read_and_written() {
+        assert_eq!(objective("p99 < 20ms").limit, 20.0);
+        assert_eq!(objective("p99.9<=1.5s").metric, Metric::Quantile(0.999));
+        assert_eq!(objective("mean < 100us").limit, 0.1);
+        assert_eq!(objective("throughput > 200/s").limit, 200.0);
+        assert_eq!(objective("p99.9 < 20ms").to_string(), "p99.9 < 20 ms");
+        let reads = objective("read latency p99<2ms");
+        assert_eq!(
+            (reads.requests, reads.quantity),
+            (Requests::Reads, Quantity::Latency)
+        );
+        for text in [
+            "read latency p99 < 2 ms",
+            "write p50 < 1 s",
+            "delay mean < 3 ms",
+            "throughput > 5/s",
+        ] {
+            assert_eq!(objective(text).to_string(), text);
+        }
+        assert_eq!(objective("response_time p99<2ms"), objective("p99 < 2ms"));
+        for wrong in [
+            "p99",
+            "p99 20ms",
+            "p100 < 1ms",
+            "p0 < 1ms",
+            "median < 1ms",
+            "p99 < -1ms",
+            "p99 < 0ms",
+            "p99 < 80",
+            "p99 > 20ms",
+            "throughput < 5",
+            "throughput > x",
+            "p99 < much",
+            "read throughput > 5",
+            "latency throughput > 5",
+            "speed p99 < 1ms",
+            "delay p9 9 < 1s",
+            "latency read p99 < 1ms",
+            "",
+        ] {
+            assert!(wrong.parse::<Objective>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn verdicts_follow_the_interval() {
+        let at = |mean, stderr| Estimate {
+            mean,
+            stderr,
+            values: 10,
+        };
+        let below = objective("mean < 10ms");
+        assert_eq!(below.verdict(&at(9.0, 0.1)), Verdict::Meets);
+        assert_eq!(below.verdict(&at(9.9, 0.1)), Verdict::Unsure);
+        assert_eq!(below.verdict(&at(11.0, 0.1)), Verdict::Fails);
+        assert_eq!(below.verdict(&at(9.0, f64::NAN)), Verdict::Unsure);
+        let above = objective("throughput > 10");
+        assert_eq!(above.verdict(&at(11.0, 0.1)), Verdict::Meets);
+        assert_eq!(above.verdict(&at(9.0, 0.1)), Verdict::Fails);
+    }
+}
