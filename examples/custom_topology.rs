@@ -9,7 +9,7 @@ use std::path::Path;
 use iosonar::device::{Access, Device};
 use iosonar::disk_model::{DiskLaws, DiskProfile, DiskStation, SampledDisk, Scheduler};
 use iosonar::raid::rules::Rules;
-use iosonar::raid::{Array, Completion, CompletionSink, Plan, Planner, RequestSource};
+use iosonar::raid::{Array, Completion, CompletionSink, Planner, RequestPlan, RequestSource};
 use iosonar::sim_core::Seed;
 use iosonar::stats::Distribution;
 use iosonar::trace::{Op, Request};
@@ -26,7 +26,7 @@ struct Chained {
 }
 
 impl Planner for Chained {
-    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut Plan) {
+    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
         let access = match request.op {
             Op::Read => Access::Read,
             _ => Access::Write,

@@ -13,6 +13,7 @@
 mod controller;
 mod events;
 mod in_flight;
+mod measurement;
 mod rebuild;
 mod recursion;
 mod release;
@@ -28,6 +29,7 @@ use crate::Planner;
 use crate::positioning::PositioningCounts;
 use crate::rules::Rules;
 pub use controller::{Controller, WriteBack};
+use events::EventSimulation;
 pub use rebuild::{Rebuild, RebuildProgress};
 pub use split::ResponseSplit;
 pub use window::MeasuredWindow;
@@ -300,7 +302,8 @@ impl<P: Planner, D: Device> Array<P, D> {
         source: &mut impl RequestSource<Error = E>,
         sink: &mut impl CompletionSink<Error = E>,
     ) -> Result<(RunSummary, Vec<D>), E> {
-        events::Run::new(self).run(source, sink)
+        let simulation = EventSimulation::new(self, source.is_closed(), sink.takes_services());
+        simulation.run(source, sink)
     }
 
     /// The same, with the same result, several times as fast.

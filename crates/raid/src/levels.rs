@@ -18,7 +18,7 @@ pub use mirrored::{Arrangement, MirrorRead, Mirrored};
 pub use parity::{Parity, ParityLayout, RandomLayout, ReadLayout, WriteStart};
 pub use striped::Striped;
 
-use crate::{Plan, Planner};
+use crate::{Planner, RequestPlan};
 
 /// Any of the built-in levels.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl Level {
 
 impl Planner for Level {
     #[inline]
-    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut Plan) {
+    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
         match self {
             Self::Striped(level) => level.plan(request, devices, plan),
             Self::Mirrored(level) => level.plan(request, devices, plan),
@@ -110,7 +110,7 @@ impl Planner for Level {
         }
     }
 
-    fn plan_rebuild(&mut self, stripe: u64, plan: &mut Plan) {
+    fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan) {
         match self {
             Self::Mirrored(level) => level.plan_rebuild(stripe, plan),
             Self::Parity(level) => level.plan_rebuild(stripe, plan),
@@ -134,14 +134,19 @@ pub(crate) mod tests {
     use iosonar_units::Sector;
 
     /// The plan of a request to an array without anything to look at.
-    pub(crate) fn plan_of(planner: &mut impl Planner, op: Op, sector: u64, sectors: u32) -> Plan {
+    pub(crate) fn plan_of(
+        planner: &mut impl Planner,
+        op: Op,
+        sector: u64,
+        sectors: u32,
+    ) -> RequestPlan {
         let request = Request {
             op,
             sector: Sector::new(sector),
             sectors: Sectors::new(sectors),
             ..Request::default()
         };
-        let mut plan = Plan::default();
+        let mut plan = RequestPlan::default();
         planner.plan(&request, &[] as &[Answers], &mut plan);
         plan
     }

@@ -4,8 +4,8 @@
 //! and the request is complete when the last has been served.
 //!
 //! ```text
-//!  RequestSource ──► Planner ──► Plan ──► Device, Device, ... ──► join ──► CompletionSink
-//!  (a load)          (RAID level,         (a queue each)
+//!  RequestSource ──► Planner ──► RequestPlan ──► Device, Device, ... ──► join ──► CompletionSink
+//!  (a load)          (RAID level,                (a queue each)
 //!                     layout)
 //! ```
 //!
@@ -40,5 +40,5 @@ pub use levels::{
     Arrangement, Grouped, Level, Linear, Lost, MirrorRead, Mirrored, Parity, ParityLayout,
     RandomLayout, ReadLayout, Striped, WriteStart,
 };
-pub use plan::{Plan, Planner, Stage, StageKind, SubRequest};
+pub use plan::{Planner, RequestPlan, Stage, StageKind, SubRequest};
 pub use striping::{Geometry, GeometryError, Placement};

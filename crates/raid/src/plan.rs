@@ -45,14 +45,26 @@ pub struct Stage {
     pub xor: u64,
 }
 
+impl Stage {
+    /// The sub-requests with which it ends: the writes of a partial write, or all.
+    #[inline]
+    pub fn last(&self) -> Range<usize> {
+        if self.then.is_empty() {
+            self.first.clone()
+        } else {
+            self.then.clone()
+        }
+    }
+}
+
 /// What a request becomes: sub-requests in stages. Stages do not wait for each other.
 #[derive(Clone, Debug, Default)]
-pub struct Plan {
+pub struct RequestPlan {
     sub_requests: Vec<SubRequest>,
     stages: Vec<Stage>,
 }
 
-impl Plan {
+impl RequestPlan {
     /// Empties the plan, keeps its memory.
     pub fn clear(&mut self) {
         self.sub_requests.clear();
@@ -187,7 +199,7 @@ pub trait Planner {
     /// Fills the (empty) `plan` for `request`, which lies within
     /// [`data_sectors`](Self::data_sectors). The devices may be looked at, for instance to read from
     /// the mirror with the shorter queue; spare devices follow those of the array.
-    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut Plan);
+    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan);
 
     /// How many devices the plans speak of.
     fn disks(&self) -> usize;
@@ -208,7 +220,7 @@ pub trait Planner {
     }
 
     /// Fills the (empty) plan with the [`StageKind::Copy`] that rebuilds a stripe.
-    fn plan_rebuild(&mut self, stripe: u64, plan: &mut Plan) {
+    fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan) {
         let _ = (stripe, plan);
     }
 

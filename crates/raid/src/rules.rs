@@ -1,6 +1,10 @@
 //! Where the papers leave a choice, one option each. The defaults are what the reference numbers of
 //! the project call the base; what each choice moves is told in the manual.
 
+use iosonar_device::{Access, Positioning};
+
+use crate::positioning::Case;
+
 /// How requests are carried out where the papers leave it open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
@@ -15,6 +19,24 @@ pub struct Rules {
     /// Whether blocks of a request that follow on each other on one disk are one access. Not so in the
     /// papers' model.
     pub coalesce: bool,
+}
+
+impl Rules {
+    /// What decides the seek curve of a pre-read.
+    pub(crate) fn preread_access(self) -> Access {
+        match self.preread_seek {
+            PrereadSeek::Read => Access::Read,
+            PrereadSeek::Write => Access::Write,
+        }
+    }
+
+    /// How the disk of a partial-stripe write comes to the place.
+    pub(crate) fn positioning(self, case: Case) -> Positioning {
+        match (case.positioning(), self.full_turn) {
+            (Positioning::FullTurn, FullTurn::LessTransfer) => Positioning::TurnLessTransfer,
+            (positioning, _) => positioning,
+        }
+    }
 }
 
 /// How fast the data of a write request pass, where it comes to a disk several times.

@@ -3,7 +3,7 @@
 use iosonar_device::{Access, Device, Job, RequestId, Service, Usage};
 use iosonar_disk_model::{DiskLaws, DiskProfile, Geometry, Scheduler};
 use iosonar_raid::rules::{FullTurn, PrereadSeek};
-use iosonar_raid::{Level, MirrorRead, Plan, Planner, StageKind};
+use iosonar_raid::{Level, MirrorRead, Planner, RequestPlan, StageKind};
 use iosonar_sim_core::Seed;
 use iosonar_trace::Request;
 use iosonar_units::Nanos;
@@ -290,7 +290,7 @@ impl Simulation {
         let command_ms = self.array.controller.command.as_millis_f64();
         let mut all: Stations<PerRequest> = Stations::new(disks);
         let (mut count, mut planned) = (0, 0);
-        let mut plan = Plan::default();
+        let mut plan = RequestPlan::default();
         let mut of_request = vec![(0.0, 0.0); disks];
         for request in requests {
             plan.clear();

@@ -1,31 +1,53 @@
-//! Requests in flight.
+//! Sub-requests in flight, and whose they are.
 
-use iosonar_device::Pace;
+use iosonar_device::{Pace, RequestId};
 use iosonar_trace::Request;
 use iosonar_units::Nanos;
 
-use crate::Plan;
+use crate::RequestPlan;
 
-/// A request in flight, or a step of the rebuild.
-#[derive(Clone, Debug, Default)]
+/// Whose sub-requests they are, and so what follows when all of them are done.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Owner {
+    /// A request: its completion.
+    Request(RequestId),
+    /// A write that was complete when it was in the cache: there is room for the next.
+    CachedWrite(RequestId),
+    /// A stripe that is rebuilt, and when that began: the next stripe.
+    Rebuild { stripe: u64, began: Nanos },
+}
+
+impl Owner {
+    /// The identity of its jobs.
+    #[inline]
+    pub(super) fn id(self) -> RequestId {
+        match self {
+            Self::Request(id) | Self::CachedWrite(id) => id,
+            // Out of the way of the requests, which count up from zero. Completion hashes contain these numbers.
+            Self::Rebuild { stripe, .. } => RequestId(u64::MAX - stripe),
+        }
+    }
+}
+
+/// A plan that is being carried out.
+#[derive(Clone, Debug)]
 pub(super) struct InFlight {
-    pub(super) id: u64,
+    pub(super) owner: Owner,
+    /// The request; without meaning in a rebuild.
     pub(super) request: Request,
-    pub(super) plan: Plan,
+    pub(super) plan: RequestPlan,
     /// Sub-requests of the whole plan that are not done.
     pub(super) left: usize,
     /// Pre-reads that are not done, by stage.
     pub(super) prereads_left: Vec<usize>,
+    /// The disk that ended the last pre-read, by stage.
+    pub(super) freed: Vec<Option<u32>>,
     /// The pace of the last access, by disk; empty where nothing is written to a place that was read.
     pub(super) pace: Vec<Option<Pace>>,
     /// When each sub-request ended, by its number; kept if response times are split.
     pub(super) ends: Vec<Nanos>,
-    /// Whether its requester has been told that it is complete.
-    pub(super) told: bool,
     /// Whether a device answered with an error.
     pub(super) failed: bool,
-    /// The disk that ended the last pre-read, by stage.
-    pub(super) freed: Vec<Option<u32>>,
 }
 
 /// The array's word for a job: the request's place in the slab and the number of the sub-request.
@@ -58,19 +80,29 @@ pub(super) struct Part {
 }
 
 impl InFlight {
+    /// Without a plan.
+    pub(super) fn new(owner: Owner, request: Request) -> Self {
+        Self {
+            owner,
+            request,
+            plan: RequestPlan::default(),
+            left: 0,
+            prereads_left: Vec::new(),
+            freed: Vec::new(),
+            pace: Vec::new(),
+            ends: Vec::new(),
+            failed: false,
+        }
+    }
+
     /// The stage of a sub-request. Plans have a stage or two, seldom more.
     #[inline]
     pub(super) fn part(&self, sub: usize) -> Part {
         for (stage, s) in self.plan.stages().iter().enumerate() {
-            if s.first.contains(&sub) {
-                let preread = !s.then.is_empty();
+            let first = s.first.contains(&sub);
+            if first || s.then.contains(&sub) {
+                let preread = first && !s.then.is_empty();
                 return Part { stage, preread };
-            }
-            if s.then.contains(&sub) {
-                return Part {
-                    stage,
-                    preread: false,
-                };
             }
         }
         unreachable!("every sub-request is part of a stage")

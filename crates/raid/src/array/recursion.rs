@@ -1,20 +1,20 @@
 //! The simulation without events: start = max(arrival, end of the job before).
 //!
 //! Requests come in the order of their arrival, and each is issued as a whole, so the jobs of a disk
-//! come in order too; a disk that serves in order tells each one's end at once. A request is complete
+//! come in order too, and the end of each is known when it comes (Lindley's recursion). A request is complete
 //! when the last of its jobs ends. Only the completions have to be put in order: those that lie before
-//! the next arrival can be told.
+//! the next arrival can be released.
 
 use iosonar_device::{Device, Job, PaceOf, Positioning, Priority, RequestId, Service};
 use iosonar_sim_core::{Calendar, Slab};
 use iosonar_trace::{Op, Request};
 use iosonar_units::Nanos;
 
-use super::release::Release;
+use super::measurement::Measurement;
 use super::window::Window;
 use super::{Array, Completion, CompletionSink, RequestSource, RunSummary, Served};
 use crate::rules::TransferMemory;
-use crate::{Plan, Planner, StageKind};
+use crate::{Planner, RequestPlan, StageKind};
 
 /// Services that have not ended.
 #[derive(Default)]
@@ -23,9 +23,10 @@ struct Services {
     open: Slab<(Request, Service, usize)>,
 }
 
-struct Run<P, D> {
+/// Each device's jobs by Lindley's recursion.
+struct LindleyRecursion<P, D> {
     array: Array<P, D>,
-    plan: Plan,
+    plan: RequestPlan,
     /// The ends of a request's jobs, if response times are split.
     ends: Vec<Nanos>,
     /// Completions to come.
@@ -33,9 +34,7 @@ struct Run<P, D> {
     open: Slab<Completion>,
     /// Ends of services to come, if the sink takes them.
     ends_to_come: Option<Services>,
-    release: Release,
-    summary: RunSummary,
-    window: Window,
+    measurement: Measurement,
     services: u64,
     last: Nanos,
     /// Where there is one request at a time: the end of the last.
@@ -47,47 +46,38 @@ pub(super) fn run<P: Planner, D: Device, E>(
     source: &mut impl RequestSource<Error = E>,
     sink: &mut impl CompletionSink<Error = E>,
 ) -> Result<RunSummary, E> {
-    let mut run = Run {
-        summary: RunSummary {
-            split: array.split.then(Box::default),
-            ..RunSummary::default()
-        },
-        window: Window::new(array.warmup, false),
+    let (window, takes_services) = (Window::new(array.warmup, false), sink.takes_services());
+    let mut run = LindleyRecursion {
+        measurement: Measurement::new(window, array.split, takes_services),
         array,
-        plan: Plan::default(),
+        plan: RequestPlan::default(),
         ends: Vec::new(),
         calendar: Calendar::default(),
         open: Slab::default(),
-        ends_to_come: sink.takes_services().then(Services::default),
-        release: Release::default(),
+        ends_to_come: takes_services.then(Services::default),
         services: 0,
         last: Nanos::ZERO,
         joined: Nanos::ZERO,
     };
     let mut last_arrival = Nanos::ZERO;
     while let Some(request) = source.next_request()? {
-        run.tell_until(request.start, sink)?;
+        run.release_until(request.start, sink)?;
         last_arrival = request.start;
         run.arrive(request);
     }
-    if run.window.end_of_load(true, last_arrival) {
-        run.end_measurement(last_arrival);
-    }
-    run.tell_until(Nanos::MAX, sink)?;
-    run.release.flush(sink)?;
-    if !run.window.is_over() {
-        run.end_measurement(run.last);
-    }
-    run.summary.window = run.window.counted();
-    run.summary.events = run.summary.requests + run.services;
-    run.summary.assert_conservation();
-    Ok(run.summary)
+    let devices = &mut run.array.devices;
+    run.measurement.end_of_load(devices, true, last_arrival);
+    run.release_until(Nanos::MAX, sink)?;
+    run.measurement.release.flush(sink)?;
+    run.measurement.end(&mut run.array.devices, run.last);
+    let events = run.measurement.summary.requests + run.services;
+    Ok(run.measurement.finish(events))
 }
 
-impl<P: Planner, D: Device> Run<P, D> {
-    /// Tells all completions up to an instant.
+impl<P: Planner, D: Device> LindleyRecursion<P, D> {
+    /// Releases all completions up to an instant.
     #[inline]
-    fn tell_until<S: CompletionSink>(
+    fn release_until<S: CompletionSink>(
         &mut self,
         until: Nanos,
         sink: &mut S,
@@ -96,17 +86,16 @@ impl<P: Planner, D: Device> Run<P, D> {
             let Some((now, slot)) = self.calendar.pop() else {
                 break;
             };
-            self.tell_services_until(now, sink)?;
+            self.release_services_until(now, sink)?;
             let completion = self.open[slot];
             self.open.release(slot);
-            self.window.complete(&completion, now);
-            self.release.push(completion, now, sink)?;
+            self.measurement.complete(completion, now, sink)?;
         }
-        self.tell_services_until(until, sink)
+        self.release_services_until(until, sink)
     }
 
     #[inline]
-    fn tell_services_until<S: CompletionSink>(
+    fn release_services_until<S: CompletionSink>(
         &mut self,
         until: Nanos,
         sink: &mut S,
@@ -126,36 +115,17 @@ impl<P: Planner, D: Device> Run<P, D> {
                 device,
                 stages: &[],
             };
-            self.release.push_service(&served, now, sink)?;
+            self.measurement.release.push_service(&served, now, sink)?;
         }
         Ok(())
     }
 
-    fn measure_from(&mut self, now: Nanos) {
-        self.window.begin(now);
-        for device in &mut self.array.devices {
-            device.measure_from(now);
-        }
-    }
-
-    fn end_measurement(&mut self, now: Nanos) {
-        self.window.end(now);
-        for device in &mut self.array.devices {
-            device.end_measurement(now);
-        }
-        self.summary.usage = self.array.devices.iter().map(Device::usage).collect();
-    }
-
     #[inline]
     fn arrive(&mut self, request: Request) {
-        let (id, arrived) = (self.summary.requests, request.start);
-        if self.window.begins_with(id) {
-            self.measure_from(arrived);
-        }
-        let measured = self.window.measures(id);
-        self.window.arrive(arrived);
-        self.summary.requests += 1;
-        self.summary.most_in_flight = self.summary.most_in_flight.max(self.open.len() + 1);
+        let (arrived, present) = (request.start, self.open.len() + 1);
+        let devices = &mut self.array.devices;
+        let id = self.measurement.arrive(devices, present, arrived);
+        let measured = self.measurement.window.measures(id.0);
         let issued = if self.array.controller.one_at_a_time {
             arrived.max(self.joined)
         } else {
@@ -165,7 +135,7 @@ impl<P: Planner, D: Device> Run<P, D> {
         self.joined = end;
         self.last = self.last.max(end);
         let completion = Completion {
-            id: RequestId(id),
+            id,
             request,
             response_time: end - arrived,
             measured,
@@ -177,11 +147,11 @@ impl<P: Planner, D: Device> Run<P, D> {
 
     /// Issues all of a request; gives the end of the last sub-request.
     #[inline]
-    fn serve(&mut self, request: &Request, id: u64, now: Nanos, measured: bool) -> Nanos {
+    fn serve(&mut self, request: &Request, id: RequestId, now: Nanos, measured: bool) -> Nanos {
         let Self {
             array,
             plan,
-            summary,
+            measurement,
             ends_to_come,
             ..
         } = self;
@@ -192,6 +162,7 @@ impl<P: Planner, D: Device> Run<P, D> {
         }
         let one_place =
             array.rules.transfer == TransferMemory::OnePerRequest && request.op != Op::Read;
+        let summary = &mut measurement.summary;
         let mut last = now;
         self.ends.clear();
         for stage in plan.stages() {
@@ -200,7 +171,7 @@ impl<P: Planner, D: Device> Run<P, D> {
             };
             for sub in &plan.sub_requests()[stage.first.clone()] {
                 let job = Job {
-                    request: RequestId(id),
+                    request: id,
                     tag: 0,
                     access,
                     priority: Priority::Normal,
@@ -218,7 +189,9 @@ impl<P: Planner, D: Device> Run<P, D> {
                 device.has_come_to(request.start);
                 let service = device.serve(job, now);
                 let end = service.ended();
-                summary.hash.add(id, sub.disk as u32, service.started, end);
+                summary
+                    .hash
+                    .add(id.0, sub.disk as u32, service.started, end);
                 last = last.max(end);
                 self.services += 1;
                 if let (true, Some(split)) = (measured, &mut summary.split) {

@@ -6,7 +6,7 @@ use iosonar_trace::{Op, Request};
 use iosonar_units::{Sector, Sectors};
 
 use super::Parity;
-use crate::{GeometryError, Placement, Plan, Planner};
+use crate::{GeometryError, Placement, Planner, RequestPlan};
 
 /// An array of arrays: a whole stripe of one group, then one of the next. The groups have disks of
 /// their own, numbered group by group.
@@ -16,7 +16,7 @@ pub struct Grouped {
     placement: Placement,
     first_group: Stream,
     /// The plan of one group; its memory is kept.
-    part: Plan,
+    part: RequestPlan,
 }
 
 impl Grouped {
@@ -36,13 +36,13 @@ impl Grouped {
             groups,
             placement,
             first_group: seed.stream("array", "first group"),
-            part: Plan::default(),
+            part: RequestPlan::default(),
         })
     }
 }
 
 impl Planner for Grouped {
-    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut Plan) {
+    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
         let count = self.groups.len() as u64;
         let stripe = self.groups[0].stripe_sectors();
         let per_group = self.groups[0].disks();

@@ -7,7 +7,7 @@ use iosonar_units::{Sector, Sectors};
 
 use super::striped::access_of;
 use crate::choice::Choice;
-use crate::{Geometry, GeometryError, Placement, Plan, Planner};
+use crate::{Geometry, GeometryError, Placement, Planner, RequestPlan};
 
 /// Each request lies on one disk, or on two neighbours where it crosses their border; with random
 /// placement on a random one, whole.
@@ -52,7 +52,7 @@ impl Linear {
 }
 
 impl Planner for Linear {
-    fn plan<D: Device>(&mut self, request: &Request, _: &[D], plan: &mut Plan) {
+    fn plan<D: Device>(&mut self, request: &Request, _: &[D], plan: &mut RequestPlan) {
         let Some(access) = access_of(request.op) else {
             return;
         };

@@ -13,7 +13,7 @@ use iosonar_units::{Sector, Sectors};
 use super::Lost;
 use super::striped::access_of;
 use crate::choice::Choice;
-use crate::{Geometry, GeometryError, Placement, Plan, Planner};
+use crate::{Geometry, GeometryError, Placement, Planner, RequestPlan};
 
 /// Which copy a block of a read comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -240,7 +240,7 @@ impl Mirrored {
 
 impl Planner for Mirrored {
     #[inline]
-    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut Plan) {
+    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
         let Some(access) = access_of(request.op) else {
             return;
         };
@@ -331,7 +331,7 @@ impl Planner for Mirrored {
         }
     }
 
-    fn plan_rebuild(&mut self, stripe: u64, plan: &mut Plan) {
+    fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan) {
         let (sector, unit) = (
             self.geometry.disk_sector(stripe, 0),
             self.geometry.stripe_unit(),
@@ -450,7 +450,7 @@ mod tests {
     fn a_rebuild_reads_the_other_copy_and_writes_the_spare() {
         let (kind, placement) = (Arrangement::Neighbours, Placement::Addressed);
         let mut raid = with_lost(kind, 2, 4, placement, MirrorRead::Random, &[2]).unwrap();
-        let mut plan = Plan::default();
+        let mut plan = RequestPlan::default();
         raid.plan_rebuild(5, &mut plan);
         let disks: Vec<_> = plan
             .sub_requests()

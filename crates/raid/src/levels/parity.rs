@@ -24,7 +24,7 @@ use iosonar_units::Sectors;
 
 use super::Lost;
 use crate::choice::Choice;
-use crate::{Geometry, GeometryError, Placement, Plan, Planner};
+use crate::{Geometry, GeometryError, Placement, Planner, RequestPlan};
 pub use addressed::ParityLayout;
 pub use random::{RandomLayout, ReadLayout, WriteStart};
 use stripe::Touched;
@@ -116,7 +116,7 @@ impl Parity {
 }
 
 impl Planner for Parity {
-    fn plan<D: Device>(&mut self, request: &Request, _: &[D], plan: &mut Plan) {
+    fn plan<D: Device>(&mut self, request: &Request, _: &[D], plan: &mut RequestPlan) {
         let blocks = self.geometry.units(request.sectors);
         match (request.op, self.placement) {
             (Op::Read, Placement::Random) => self.read_at_random(blocks, plan),
@@ -159,7 +159,7 @@ impl Planner for Parity {
         }
     }
 
-    fn plan_rebuild(&mut self, stripe: u64, plan: &mut Plan) {
+    fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan) {
         let (sector, unit) = (
             self.geometry.disk_sector(stripe, 0),
             self.geometry.stripe_unit(),
@@ -223,7 +223,7 @@ mod tests {
         raid
     }
 
-    fn plan(raid: &mut Parity, op: Op, sector: u64, sectors: u32) -> Plan {
+    fn plan(raid: &mut Parity, op: Op, sector: u64, sectors: u32) -> RequestPlan {
         plan_of(raid, op, sector, sectors)
     }
 
@@ -236,7 +236,7 @@ mod tests {
         )
     }
 
-    fn disks(plan: &Plan, range: std::ops::Range<usize>) -> Vec<usize> {
+    fn disks(plan: &RequestPlan, range: std::ops::Range<usize>) -> Vec<usize> {
         plan.sub_requests()[range].iter().map(|s| s.disk).collect()
     }
 
@@ -413,7 +413,7 @@ mod tests {
             let disks = 2 + usize::from(parities) + more;
             let mut raid = array(parities, disks, Placement::Addressed, layout, lost).unwrap();
             let d = raid.data_disks();
-            let cells = |plan: &Plan, range: std::ops::Range<usize>| -> Vec<(u64, u64)> {
+            let cells = |plan: &RequestPlan, range: std::ops::Range<usize>| -> Vec<(u64, u64)> {
                 plan.sub_requests()[range].iter()
                     .flat_map(|s| (0..u64::from(s.sectors.get())).map(|i| (s.disk as u64, s.sector.get() + i)))
                     .collect()
@@ -520,7 +520,7 @@ mod tests {
         }
     }
 
-    fn disks_of(plan: &Plan) -> Vec<usize> {
+    fn disks_of(plan: &RequestPlan) -> Vec<usize> {
         disks(plan, 0..plan.len())
     }
 
@@ -563,7 +563,7 @@ mod tests {
     #[test]
     fn a_rebuild_reads_the_rest_of_each_stripe_and_then_uses_the_spare() {
         let mut raid = array(1, 4, Placement::Addressed, ParityLayout::default(), &[1]).unwrap();
-        let mut rebuild = Plan::default();
+        let mut rebuild = RequestPlan::default();
         raid.plan_rebuild(7, &mut rebuild);
         assert_eq!(rebuild.stages()[0].kind, StageKind::Copy);
         let mut used = disks_of(&rebuild);

@@ -6,7 +6,7 @@ use iosonar_trace::{Op, Request};
 use iosonar_units::Sectors;
 
 use crate::choice::Choice;
-use crate::{Geometry, GeometryError, Placement, Plan, Planner};
+use crate::{Geometry, GeometryError, Placement, Planner, RequestPlan};
 
 /// Blocks go round-robin over the disks: from a random first disk, or by their addresses.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl Striped {
 
 impl Planner for Striped {
     #[inline]
-    fn plan<D: Device>(&mut self, request: &Request, _: &[D], plan: &mut Plan) {
+    fn plan<D: Device>(&mut self, request: &Request, _: &[D], plan: &mut RequestPlan) {
         let Some(access) = access_of(request.op) else {
             return;
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use iosonar_analytic::open::BatchLaw;
 use iosonar_device::Access;
 use iosonar_raid::rules::{PrereadSeek, TransferMemory};
-use iosonar_raid::{Level, Placement, Plan, Planner, StageKind};
+use iosonar_raid::{Level, Placement, Planner, RequestPlan, StageKind};
 use iosonar_sim_core::Seed;
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Sector, Sectors};
@@ -112,7 +112,7 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    fn of(array: &ArrayModel, plan: &Plan, op: Op) -> Option<Self> {
+    fn of(array: &ArrayModel, plan: &RequestPlan, op: Op) -> Option<Self> {
         let mut pattern = Self {
             writes: op != Op::Read,
             direct: BTreeMap::new(),
@@ -392,7 +392,7 @@ impl Patterns {
 
 fn plan(array: &ArrayModel, planner: &mut Level, request: &Request) -> Option<Pattern> {
     let idle: Vec<Idle> = (0..array.disks + array.spares()).map(|_| Idle).collect();
-    let mut plan = Plan::default();
+    let mut plan = RequestPlan::default();
     planner.plan(request, &idle, &mut plan);
     if array.rules.coalesce {
         plan.coalesce();

@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 
 use iosonar_device::Device;
 use iosonar_trace::{Op, Request};
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, Sectors};
 
-use super::Run;
+use super::EventSimulation;
 use crate::Planner;
+use crate::array::in_flight::Owner;
 use crate::array::{CompletionSink, WriteBack};
 
 /// What the cache holds, in sectors.
@@ -30,7 +31,7 @@ impl CacheState {
     }
 }
 
-impl<P: Planner, D: Device> Run<P, D> {
+impl<P: Planner, D: Device> EventSimulation<P, D> {
     pub(super) fn issue<E>(
         &mut self,
         slot: u32,
@@ -64,8 +65,9 @@ impl<P: Planner, D: Device> Run<P, D> {
             self.cache.waiting.pop_front();
             self.cache.dirty += sectors;
             self.cache.kept.push_back(slot);
-            self.in_flight[slot].told = true;
-            self.tell(slot, now, sink)?;
+            self.respond(slot, now, sink)?;
+            let owner = &mut self.in_flight[slot].owner;
+            *owner = Owner::CachedWrite(owner.id());
         }
         if self.cache.dirty >= u64::from(cache.high.get()) || !self.cache.waiting.is_empty() {
             self.cache.emptying = true;
@@ -94,12 +96,12 @@ impl<P: Planner, D: Device> Run<P, D> {
     /// A write that was in the cache is on the disks.
     pub(super) fn destaged<E>(
         &mut self,
-        sectors: u64,
+        sectors: Sectors,
         now: Nanos,
         sink: &mut impl CompletionSink<Error = E>,
     ) -> Result<(), E> {
-        self.cache.dirty -= sectors;
-        self.cache.issued -= sectors;
+        self.cache.dirty -= u64::from(sectors.get());
+        self.cache.issued -= u64::from(sectors.get());
         self.fill_cache(now, sink)
     }
 }

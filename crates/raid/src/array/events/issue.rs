@@ -1,22 +1,26 @@
 //! From requests to jobs: plans, the bus, the queues of the devices.
 
-use iosonar_device::{Access, Device, Job, PaceOf, Positioning, Priority, RequestId};
+use iosonar_device::{Access, Device, Job, PaceOf, Positioning, Priority};
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Nanos, Sectors};
 
-use super::{Event, Run};
+use super::{Event, EventSimulation};
 use crate::array::CompletionSink;
-use crate::array::in_flight::Tag;
+use crate::array::in_flight::{Owner, Tag};
 use crate::positioning::{self, Case};
-use crate::rules::{FullTurn, PrereadSeek, TransferMemory};
+use crate::rules::TransferMemory;
 use crate::{Planner, StageKind};
 
-impl<P: Planner, D: Device> Run<P, D> {
+impl<P: Planner, D: Device> EventSimulation<P, D> {
     pub(super) fn plan(&mut self, slot: u32) {
         let state = &mut self.in_flight[slot];
         state.plan.clear();
         let (planner, devices) = (&mut self.array.planner, &self.array.devices);
-        if self.discards && state.request.op == Op::Discard {
+        // They cost nothing elsewhere. Where writes read first, a discard would leave the parity wrong.
+        let discards = state.request.op == Op::Discard
+            && planner.issues_at_once(Op::Write, None)
+            && devices.iter().all(Device::takes_discards);
+        if discards {
             let write = Request {
                 op: Op::Write,
                 ..state.request
@@ -109,12 +113,7 @@ impl<P: Planner, D: Device> Run<P, D> {
         now: Nanos,
         freed: Option<usize>,
     ) {
-        let stage = &self.in_flight[slot].plan.stages()[stage];
-        let subs = match stage.kind {
-            StageKind::Direct(_) => stage.first.clone(),
-            _ => stage.then.clone(),
-        };
-        for sub in subs {
+        for sub in self.in_flight[slot].plan.stages()[stage].last() {
             self.submit(slot, sub as u32, now, freed);
         }
     }
@@ -156,10 +155,9 @@ impl<P: Planner, D: Device> Run<P, D> {
         let part = state.part(sub as usize);
         let kind = state.plan.stages()[part.stage].kind;
         let piece = state.plan.sub_requests()[sub as usize];
-        let request = RequestId(state.id);
         let device = &mut self.array.devices[piece.disk];
         let mut job = Job {
-            request,
+            request: state.owner.id(),
             tag: Tag { slot, sub }.pack(),
             access: Access::Read,
             priority: Priority::Normal,
@@ -169,47 +167,34 @@ impl<P: Planner, D: Device> Run<P, D> {
             sectors: piece.sectors,
             class: state.request.class,
         };
-        match kind {
-            StageKind::Direct(access) => job.access = access,
-            StageKind::Copy => {
+        match (kind, part.preread) {
+            (StageKind::Direct(access), _) => job.access = access,
+            (StageKind::Copy, preread) => {
                 job.priority = Priority::Low;
-                if !part.preread {
-                    job.access = Access::Write;
-                }
+                job.access = if preread { Access::Read } else { Access::Write };
             }
-            StageKind::ReadModifyWrite | StageKind::ReconstructWrite if part.preread => {
-                if rules.preread_seek == PrereadSeek::Write {
-                    job.access = Access::Write;
+            (_, true) => job.access = rules.preread_access(),
+            (_, false) => {
+                let last = state.freed[part.stage] == Some(piece.disk as u32);
+                let case = positioning::of_write(kind, job.request, device, last);
+                if !self.measurement.window.is_over() {
+                    self.measurement.summary.positioning.count(case);
                 }
-            }
-            StageKind::ReadModifyWrite | StageKind::ReconstructWrite => {
                 job.access = Access::Write;
                 job.priority = Priority::High;
-                let last = state.freed[part.stage] == Some(piece.disk as u32);
-                let case = positioning::of_write(kind, request, device, last);
-                if !self.window.is_over() {
-                    self.summary.positioning.count(case);
-                }
-                job.positioning = case.positioning();
-                if job.positioning == Positioning::FullTurn
-                    && rules.full_turn == FullTurn::LessTransfer
-                {
-                    job.positioning = Positioning::TurnLessTransfer;
-                }
+                job.positioning = rules.positioning(case);
                 // The last access of the request to the disk may be in service still.
                 let last = match case {
                     Case::ReconstructFollows => device.pace_in_service(),
                     _ => state.pace[piece.disk],
                 };
-                if let Some(pace) = last {
-                    job.pace = PaceOf::Track(pace);
-                }
+                job.pace = last.map_or(PaceOf::NewPlace, PaceOf::Track);
             }
         }
         if rules.transfer == TransferMemory::OnePerRequest && state.request.op != Op::Read {
             job.pace = PaceOf::Request;
         }
-        if state.told {
+        if let Owner::CachedWrite(_) = state.owner {
             job.priority = Priority::Low;
             if device.busy_with().is_some() || device.queue_length() > 0 {
                 // Others will go first, so the arm will be elsewhere.

@@ -11,7 +11,7 @@ use iosonar_trace::Request;
 
 use super::Parity;
 use super::stripe::{Stripe, Touched};
-use crate::Plan;
+use crate::RequestPlan;
 
 /// Where parity and data lie in the stripes of an array with addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Parity {
         self.touched = touched;
     }
 
-    pub(super) fn read_addressed(&mut self, request: &Request, plan: &mut Plan) {
+    pub(super) fn read_addressed(&mut self, request: &Request, plan: &mut RequestPlan) {
         let mut xor = 0;
         self.for_each_stripe(request, |this, stripe, touched| {
             xor += this.read_units(stripe, touched, plan);
@@ -97,7 +97,7 @@ impl Parity {
         plan.with_xor(xor);
     }
 
-    pub(super) fn write_addressed(&mut self, request: &Request, plan: &mut Plan) {
+    pub(super) fn write_addressed(&mut self, request: &Request, plan: &mut RequestPlan) {
         let mut xor = 0;
         self.for_each_stripe(request, |this, stripe, touched| {
             if this.is_full(touched) {

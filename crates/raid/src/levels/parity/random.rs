@@ -9,7 +9,7 @@ use iosonar_units::Sector;
 
 use super::Parity;
 use super::stripe::{Stripe, Touched};
-use crate::Plan;
+use crate::RequestPlan;
 
 /// Where a write to a random stripe begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct RandomLayout {
 }
 
 impl Parity {
-    pub(super) fn read_at_random(&mut self, blocks: u64, plan: &mut Plan) {
+    pub(super) fn read_at_random(&mut self, blocks: u64, plan: &mut RequestPlan) {
         let n = self.disk_count();
         let mut disk = self.first_disk.below(n);
         let first = disk;
@@ -104,7 +104,7 @@ impl Parity {
         plan.with_xor(xor);
     }
 
-    pub(super) fn write_at_random(&mut self, blocks: u64, plan: &mut Plan) {
+    pub(super) fn write_at_random(&mut self, blocks: u64, plan: &mut RequestPlan) {
         let n = self.disk_count();
         let first_parity = self.rotation.below(n);
         let random_start = match self.random.write_start {

@@ -15,7 +15,7 @@ use iosonar_device::Access;
 use iosonar_units::{Sector, Sectors};
 
 use super::Parity;
-use crate::{Plan, StageKind};
+use crate::{RequestPlan, StageKind};
 
 /// Where a stripe lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Parity {
 
     /// Adds an access to a disk that is well.
     #[inline]
-    fn access(&self, disk: u64, stripe: Stripe, range: &Range<u32>, plan: &mut Plan) {
+    fn access(&self, disk: u64, stripe: Stripe, range: &Range<u32>, plan: &mut RequestPlan) {
         let sector = match stripe.number {
             Some(number) => self.geometry.disk_sector(number, range.start),
             None => Sector::new(u64::from(range.start)),
@@ -89,7 +89,12 @@ impl Parity {
 
     /// Adds the reads of some units of a stripe; gives how many sectors the lost ones are made of.
     #[inline]
-    pub(super) fn read_units(&self, stripe: Stripe, touched: &[Touched], plan: &mut Plan) -> u64 {
+    pub(super) fn read_units(
+        &self,
+        stripe: Stripe,
+        touched: &[Touched],
+        plan: &mut RequestPlan,
+    ) -> u64 {
         if !self.lost.any() {
             for unit in touched {
                 self.access(unit.disk, stripe, &unit.range, plan);
@@ -125,7 +130,7 @@ impl Parity {
     }
 
     /// Adds the writes of a full stripe; gives how many sectors its parity is made of.
-    pub(super) fn write_full(&self, stripe: Stripe, plan: &mut Plan) -> u64 {
+    pub(super) fn write_full(&self, stripe: Stripe, plan: &mut RequestPlan) -> u64 {
         let unit = 0..self.geometry.stripe_unit().get();
         for disk in self.data_of(stripe).chain(self.parity_of(stripe)) {
             if !self.is_lost(disk, stripe) {
@@ -141,7 +146,7 @@ impl Parity {
     }
 
     /// Adds the stage that writes some units of a stripe.
-    pub(super) fn write_units(&self, stripe: Stripe, touched: &[Touched], plan: &mut Plan) {
+    pub(super) fn write_units(&self, stripe: Stripe, touched: &[Touched], plan: &mut RequestPlan) {
         let Some(range) = touched
             .iter()
             .map(|u| u.range.clone())
@@ -172,7 +177,13 @@ impl Parity {
     }
 
     /// The data that are well, then `range` of the parity.
-    fn add_writes(&self, stripe: Stripe, touched: &[Touched], range: &Range<u32>, plan: &mut Plan) {
+    fn add_writes(
+        &self,
+        stripe: Stripe,
+        touched: &[Touched],
+        range: &Range<u32>,
+        plan: &mut RequestPlan,
+    ) {
         for unit in touched {
             if !self.is_lost(unit.disk, stripe) {
                 self.access(unit.disk, stripe, &unit.range, plan);
@@ -190,7 +201,7 @@ impl Parity {
         stripe: Stripe,
         touched: &[Touched],
         range: &Range<u32>,
-        plan: &mut Plan,
+        plan: &mut RequestPlan,
     ) -> StageKind {
         let is_touched = |disk: u64| touched.iter().find(|u| u.disk == disk);
         let (mut lost_touched, mut lost_whole, mut lost_beside) = (false, true, false);

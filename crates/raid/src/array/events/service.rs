@@ -1,0 +1,192 @@
+//! From the end of a service to the join: pre-reads before writes, sub-requests before completions.
+
+use iosonar_device::{Access, Device, Service};
+use iosonar_trace::Op;
+use iosonar_units::Nanos;
+
+use super::{Event, EventSimulation};
+use crate::array::in_flight::{InFlight, Owner, Tag};
+use crate::array::{CompletionSink, Served};
+use crate::rules::JoinOrder;
+use crate::{Planner, Stage, StageKind};
+
+impl<P: Planner, D: Device> EventSimulation<P, D> {
+    #[inline]
+    pub(super) fn start(&mut self, disk: usize, now: Nanos) {
+        if let Some(end) = self.array.devices[disk].start_next(now) {
+            let disk = disk as u32;
+            self.calendar.schedule(end, Event::ServiceEnd { disk });
+        }
+    }
+
+    pub(super) fn end_service<E>(
+        &mut self,
+        disk: usize,
+        now: Nanos,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        // Only devices with steps of their own go on by themselves.
+        let until = if D::STAGES.is_empty() {
+            now
+        } else {
+            self.calendar
+                .next_time()
+                .unwrap_or_else(|| self.alone_until(now))
+        };
+        let Some(service) = self.array.devices[disk].complete(now, until) else {
+            self.start(disk, now);
+            return Ok(());
+        };
+        let job = &service.job;
+        let hash = &mut self.measurement.summary.hash;
+        hash.add(job.request.0, disk as u32, service.started, now);
+        let Tag { slot, sub } = Tag::unpack(job.tag);
+        let state = &mut self.in_flight[slot];
+        debug_assert_eq!(
+            state.owner.id(),
+            job.request,
+            "a job belongs to the owner of its slot"
+        );
+        if !state.pace.is_empty() {
+            state.pace[disk] = Some(service.pace);
+        }
+        state.failed |= service.failed;
+        if self.measurement.takes_services || self.array.split {
+            self.record(&service, slot, disk, now, sink)?;
+        }
+        if self.array.controller.bus_ns_per_sector > 0.0 && !self.writes(slot, sub) {
+            let at = self.cross_bus(job.sectors, now);
+            self.calendar.schedule(at, Event::Transferred { slot, sub });
+            self.start(disk, now);
+            return Ok(());
+        }
+        self.part_is_done(slot, sub, now, Some(disk), sink)
+    }
+
+    /// How far a device may go where nothing else is to happen: to the end of a job that a requester waits for.
+    /// Where none does, or the cache may be emptied, the array's clock goes with it.
+    fn alone_until(&self, now: Nanos) -> Nanos {
+        if self.present > 0 && self.array.controller.cache.is_none() {
+            Nanos::MAX
+        } else {
+            now
+        }
+    }
+
+    fn record<E>(
+        &mut self,
+        service: &Service,
+        slot: u32,
+        device: usize,
+        now: Nanos,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        let state = &self.in_flight[slot];
+        if !self.is_measured(state) || matches!(state.request.op, Op::Discard | Op::Flush) {
+            return Ok(());
+        }
+        let stages = self.array.devices[device].stage_times();
+        if let Some(split) = &mut self.measurement.summary.split {
+            split.service(service, stages);
+        }
+        if self.measurement.takes_services {
+            let served = Served {
+                request: &state.request,
+                service,
+                device,
+                stages,
+            };
+            self.measurement.release.push_service(&served, now, sink)?;
+        }
+        Ok(())
+    }
+
+    /// Whether what is done now counts: it does for requests only, while their requesters wait.
+    #[inline]
+    fn is_measured(&self, state: &InFlight) -> bool {
+        match state.owner {
+            Owner::Request(id) => self.measurement.window.measures(id.0),
+            Owner::CachedWrite(_) | Owner::Rebuild { .. } => false,
+        }
+    }
+
+    /// A sub-request is done; `disk` is the device that is free now.
+    #[inline]
+    pub(super) fn part_is_done<E>(
+        &mut self,
+        slot: u32,
+        sub: u32,
+        now: Nanos,
+        disk: Option<usize>,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        let state = &mut self.in_flight[slot];
+        state.left -= 1;
+        let complete = state.left == 0;
+        let part = state.part(sub as usize);
+        if self.array.split {
+            state.ends[sub as usize] = now;
+        }
+        let mut joined = false;
+        if part.preread {
+            state.prereads_left[part.stage] -= 1;
+            joined = state.prereads_left[part.stage] == 0;
+            if joined {
+                let disk = state.plan.sub_requests()[sub as usize].disk;
+                state.freed[part.stage] = Some(disk as u32);
+                self.record_join(slot, Some(part.stage), now);
+            }
+        }
+        if complete {
+            self.all_parts_are_done(slot, now, sink)?;
+        }
+        let writes_now = joined && !self.wait_for_parity(slot, part.stage, now);
+        if let (JoinOrder::DiskFirst, Some(disk)) = (self.array.rules.join, disk) {
+            self.start(disk, now);
+        }
+        if writes_now {
+            self.issue_writes(slot, part.stage, now, disk);
+        }
+        if let Some(disk) = disk {
+            self.start(disk, now);
+        }
+        Ok(())
+    }
+
+    fn all_parts_are_done<E>(
+        &mut self,
+        slot: u32,
+        now: Nanos,
+        sink: &mut impl CompletionSink<Error = E>,
+    ) -> Result<(), E> {
+        self.record_join(slot, None, now);
+        let stages = self.in_flight[slot].plan.stages();
+        let reads = stages
+            .iter()
+            .filter(|stage| stage.kind == StageKind::Direct(Access::Read));
+        let xor = self
+            .array
+            .controller
+            .xor(reads.map(|stage| stage.xor).sum());
+        if xor > Nanos::ZERO {
+            self.calendar.schedule(now + xor, Event::Joined { slot });
+            return Ok(());
+        }
+        self.complete(slot, now, sink)
+    }
+
+    /// The join delays of the pre-reads of a stage, or of the last accesses of all stages.
+    fn record_join(&mut self, slot: u32, prereads_of: Option<usize>, now: Nanos) {
+        let state = &self.in_flight[slot];
+        if !self.array.split || state.request.op == Op::Discard || !self.is_measured(state) {
+            return;
+        }
+        if let Some(split) = &mut self.measurement.summary.split {
+            let (stages, end) = (state.plan.stages(), |sub: usize| state.ends[sub]);
+            match prereads_of {
+                Some(stage) => split.joined(stages[stage].first.clone().map(end), now),
+                None => split.joined(stages.iter().flat_map(Stage::last).map(end), now),
+            }
+        }
+    }
+}

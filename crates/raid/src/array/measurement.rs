@@ -1,0 +1,105 @@
+//! What is recorded of a run, with or without events.
+
+use iosonar_device::{Device, RequestId};
+use iosonar_units::Nanos;
+
+use super::release::Release;
+use super::window::Window;
+use super::{Completion, CompletionSink, RunSummary};
+use crate::positioning::PositioningCounts;
+
+/// The window, the counts so far, and what waits for the end of its instant on its way to the sink.
+pub(super) struct Measurement {
+    pub(super) window: Window,
+    pub(super) summary: RunSummary,
+    pub(super) release: Release,
+    /// Whether the sink takes services.
+    pub(super) takes_services: bool,
+}
+
+impl Measurement {
+    pub(super) fn new(window: Window, splits: bool, takes_services: bool) -> Self {
+        Self {
+            window,
+            summary: RunSummary {
+                split: splits.then(Box::default),
+                ..RunSummary::default()
+            },
+            release: Release::default(),
+            takes_services,
+        }
+    }
+
+    /// A request arrives and makes `present` of them; gives its number.
+    #[inline]
+    pub(super) fn arrive(
+        &mut self,
+        devices: &mut [impl Device],
+        present: usize,
+        now: Nanos,
+    ) -> RequestId {
+        let number = self.summary.requests;
+        if self.window.begins_with(number) {
+            self.begin(devices, now);
+        }
+        self.window.arrive(now);
+        self.summary.requests += 1;
+        self.summary.most_in_flight = self.summary.most_in_flight.max(present);
+        RequestId(number)
+    }
+
+    #[inline]
+    pub(super) fn complete<S: CompletionSink>(
+        &mut self,
+        completion: Completion,
+        now: Nanos,
+        sink: &mut S,
+    ) -> Result<(), S::Error> {
+        self.window.complete(&completion, now);
+        self.release.push(completion, now, sink)
+    }
+
+    fn begin(&mut self, devices: &mut [impl Device], now: Nanos) {
+        self.window.begin(now);
+        // Services of the warm-up may have been counted already.
+        self.summary.positioning = PositioningCounts::default();
+        if let Some(split) = &mut self.summary.split {
+            **split = super::ResponseSplit::default();
+        }
+        for device in devices {
+            device.measure_from(now);
+        }
+    }
+
+    /// Ends the window, unless it is over.
+    pub(super) fn end(&mut self, devices: &mut [impl Device], now: Nanos) {
+        if self.window.is_over() {
+            return;
+        }
+        self.window.end(now);
+        for device in devices {
+            device.end_measurement(now);
+            self.summary.usage.push(device.usage());
+        }
+    }
+
+    /// All requests have arrived, after more than the first ones of a closed loop (`lasted`).
+    pub(super) fn end_of_load(&mut self, devices: &mut [impl Device], lasted: bool, now: Nanos) {
+        if self.window.end_of_load(lasted, now) {
+            self.end(devices, now);
+        }
+    }
+
+    /// The summary of a run of so many events.
+    pub(super) fn finish(self, events: u64) -> RunSummary {
+        let summary = RunSummary {
+            window: self.window.counted(),
+            events,
+            ..self.summary
+        };
+        if summary.unserved == 0 {
+            summary.assert_conservation();
+        }
+        summary
+    }
+}
