@@ -8,7 +8,9 @@ use std::convert::Infallible;
 
 use iosonar::device::{Device, Job, Pace, RequestId, Service, Usage};
 use iosonar::raid::rules::Rules;
-use iosonar::raid::{Array, Completion, CompletionSink, Placement, RequestSource, Striped};
+use iosonar::raid::{
+    Array, ArrayShape, Completion, CompletionSink, Placement, RequestSource, Striped,
+};
 use iosonar::sim_core::{Seed, Stream};
 use iosonar::stats::Distribution;
 use iosonar::trace::Request;
@@ -118,8 +120,13 @@ fn main() {
     let unit = Sectors::new(64);
     println!("requests of 128 KiB, 1 500 per second, striped over devices in units of 32 KiB");
     for disks in [1, 2, 4] {
-        let raid = Striped::new(disks, unit, 1 << 30, Placement::Addressed, &seed);
-        let raid = raid.expect("the array has a shape");
+        let shape = ArrayShape {
+            disks,
+            stripe_unit: unit,
+            disk_sectors: 1 << 30,
+            placement: Placement::Addressed,
+        };
+        let raid = Striped::new(shape, &seed).expect("the array has a shape");
         let devices = (0..disks).map(|i| Flash::new(&seed, &format!("flash/{i}")));
         let load = Workload {
             arrivals: ArrivalLaw::Poisson { per_s: 1_500.0 },

@@ -41,4 +41,4 @@ pub use levels::{
     RandomLayout, ReadLayout, Striped, WriteStart,
 };
 pub use plan::{Planner, RequestPlan, Stage, StageKind, SubRequest};
-pub use striping::{Geometry, GeometryError, Placement};
+pub use striping::{ArrayShape, GeometryError, Placement, StripeGeometry};

@@ -13,13 +13,22 @@ pub enum Placement {
     Addressed,
 }
 
-/// The shape of an array.
+/// What arrays of all levels have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Geometry {
-    disks: usize,
-    stripe_unit: Sectors,
-    disk_sectors: u64,
+pub struct ArrayShape {
+    /// How many disks, without spares.
+    pub disks: usize,
+    /// How much lies on one disk before the next one follows.
+    pub stripe_unit: Sectors,
+    /// The size of each disk in sectors.
+    pub disk_sectors: u64,
+    /// Where the pieces of a request go.
+    pub placement: Placement,
 }
+
+/// A shape that an array can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StripeGeometry(ArrayShape);
 
 /// Why an array cannot have this shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -90,7 +99,7 @@ pub enum GeometryError {
     },
 }
 
-impl Geometry {
+impl StripeGeometry {
     /// An array of at least `least` equal disks, for `level`.
     ///
     /// # Errors
@@ -98,10 +107,14 @@ impl Geometry {
     pub fn new(
         level: &'static str,
         least: usize,
-        disks: usize,
-        stripe_unit: Sectors,
-        disk_sectors: u64,
+        shape: ArrayShape,
     ) -> Result<Self, GeometryError> {
+        let ArrayShape {
+            disks,
+            stripe_unit,
+            disk_sectors,
+            ..
+        } = shape;
         if disks < least || disks > 1024 {
             return Err(GeometryError::Disks {
                 level,
@@ -115,56 +128,63 @@ impl Geometry {
                 disk_sectors,
             });
         }
-        Ok(Self {
-            disks,
-            stripe_unit,
-            disk_sectors,
-        })
+        Ok(Self(shape))
     }
 
     /// How many disks.
     pub fn disks(&self) -> usize {
-        self.disks
+        self.0.disks
     }
 
     /// How much lies on one disk before the next one follows.
     pub fn stripe_unit(&self) -> Sectors {
-        self.stripe_unit
+        self.0.stripe_unit
+    }
+
+    /// The size of each disk in sectors.
+    pub fn disk_sectors(&self) -> u64 {
+        self.0.disk_sectors
+    }
+
+    /// Where the pieces of a request go.
+    #[inline]
+    pub fn placement(&self) -> Placement {
+        self.0.placement
     }
 
     /// How many stripes there are: whole stripe units on each disk.
     pub fn stripes(&self) -> u64 {
-        self.disk_sectors / u64::from(self.stripe_unit.get())
+        self.0.disk_sectors / u64::from(self.0.stripe_unit.get())
     }
 
     /// The number of stripe units that a request of this size takes when it begins at one's start.
     #[inline]
     pub(crate) fn units(&self, sectors: Sectors) -> u64 {
-        u64::from(sectors.get().div_ceil(self.stripe_unit.get()))
+        u64::from(sectors.get().div_ceil(self.0.stripe_unit.get()))
     }
 
     /// The number of the stripe unit that holds `sector`, among all data units of the array.
     #[inline]
     pub(crate) fn unit_of(&self, sector: Sector) -> u64 {
-        sector.get() / u64::from(self.stripe_unit.get())
+        sector.get() / u64::from(self.0.stripe_unit.get())
     }
 
     /// The sector on a disk where `offset` sectors into the unit of `stripe` lie.
     #[inline]
     pub(crate) fn disk_sector(&self, stripe: u64, offset: u32) -> Sector {
-        Sector::new(stripe * u64::from(self.stripe_unit.get()) + u64::from(offset))
+        Sector::new(stripe * u64::from(self.0.stripe_unit.get()) + u64::from(offset))
     }
 
     /// How many pieces a request is cut into.
     #[inline]
     pub(crate) fn count_pieces(&self, request: &Request) -> u64 {
-        let unit = u64::from(self.stripe_unit.get());
+        let unit = u64::from(self.0.stripe_unit.get());
         request.end().get().div_ceil(unit) - request.sector.get() / unit
     }
 
     /// The pieces of a request, cut at the borders of stripe units, in order.
     pub(crate) fn pieces(&self, request: &Request) -> impl Iterator<Item = Piece> + use<> {
-        let unit = u64::from(self.stripe_unit.get());
+        let unit = u64::from(self.0.stripe_unit.get());
         let end = request.end().get();
         let mut at = request.sector.get();
         std::iter::from_fn(move || {

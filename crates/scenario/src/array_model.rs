@@ -6,8 +6,8 @@ use std::sync::Arc;
 use iosonar_disk_model::{DiskProfile, Geometry, Queueing, Scheduler};
 use iosonar_raid::rules::Rules;
 use iosonar_raid::{
-    Arrangement, Controller, GeometryError, Grouped, Level, Linear, Lost, MirrorRead, Mirrored,
-    Parity, ParityLayout, Placement, Planner, RandomLayout, Rebuild, Striped,
+    Arrangement, ArrayShape, Controller, GeometryError, Grouped, Level, Linear, Lost, MirrorRead,
+    Mirrored, Parity, ParityLayout, Placement, Planner, RandomLayout, Rebuild, Striped,
 };
 use iosonar_sim_core::Seed;
 use iosonar_ssd_model::{Parameters, SsdProfile};
@@ -187,13 +187,12 @@ impl ArrayModel {
     /// # Errors
     /// If the array cannot have this shape.
     pub fn planner(&self, seed: &Seed) -> Result<Level, GeometryError> {
-        let (disks, unit, placement) = (self.disks, self.stripe_unit, self.placement);
-        let size = self.disk_sectors();
-        let parity = |parities, disks, failed, layout, random, seed: &Seed| {
-            let lost = Lost::new(failed);
-            Parity::new(
-                parities, disks, unit, size, placement, layout, random, lost, seed,
-            )
+        let disks = self.disks;
+        let shape = ArrayShape {
+            disks,
+            stripe_unit: self.stripe_unit,
+            disk_sectors: self.disk_sectors(),
+            placement: self.placement,
         };
         if let Some(&beyond) = self.failed.iter().find(|&&disk| disk >= disks) {
             return Err(GeometryError::NoSuchDisk {
@@ -204,11 +203,11 @@ impl ArrayModel {
         Ok(match self.level {
             LevelOptions::Striped => {
                 self.bears_no_loss("RAID 0")?;
-                Level::Striped(Striped::new(disks, unit, size, placement, seed)?)
+                Level::Striped(Striped::new(shape, seed)?)
             }
             LevelOptions::Linear { .. } => {
                 self.bears_no_loss("a concatenation")?;
-                Level::Linear(Linear::new(disks, unit, size, placement, seed)?)
+                Level::Linear(Linear::new(shape, seed)?)
             }
             LevelOptions::Mirrored {
                 arrangement,
@@ -217,10 +216,7 @@ impl ArrayModel {
             } => Level::Mirrored(Mirrored::new(
                 arrangement,
                 copies,
-                disks,
-                unit,
-                size,
-                placement,
+                shape,
                 read,
                 Lost::new(self.failed.clone()),
                 seed,
@@ -231,8 +227,8 @@ impl ArrayModel {
                 layout,
                 random,
             } => {
-                let failed = self.failed.clone();
-                Level::Parity(parity(parities, disks, failed, layout, random, seed)?)
+                let lost = Lost::new(self.failed.clone());
+                Level::Parity(Parity::new(parities, shape, layout, random, lost, seed)?)
             }
             LevelOptions::Parity {
                 parities,
@@ -254,14 +250,18 @@ impl ArrayModel {
                     });
                 }
                 let each = disks / groups;
+                let shape = ArrayShape {
+                    disks: each,
+                    ..shape
+                };
                 let group = |number: usize| {
                     let mine = self.failed.iter().filter(|&&disk| disk / each == number);
-                    let failed = mine.map(|disk| disk % each).collect();
+                    let lost = Lost::new(mine.map(|disk| disk % each).collect());
                     let seed = seed.within(&format!("group/{number}"));
-                    parity(parities, each, failed, layout, random, &seed)
+                    Parity::new(parities, shape, layout, random, lost, &seed)
                 };
                 let groups: Result<Vec<_>, _> = (0..groups).map(group).collect();
-                Level::Grouped(Grouped::new(groups?, placement, seed)?)
+                Level::Grouped(Grouped::new(groups?, self.placement, seed)?)
             }
         })
     }

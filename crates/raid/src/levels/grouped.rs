@@ -89,28 +89,25 @@ impl Planner for Grouped {
 mod tests {
     use super::*;
     use crate::levels::tests::plan_of;
-    use crate::{Lost, ParityLayout, RandomLayout};
+    use crate::{ArrayShape, Lost, ParityLayout, RandomLayout};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
     const UNIT: u32 = 4;
 
     fn raid50(groups: usize, disks: usize) -> Grouped {
-        let (unit, seed) = (Sectors::new(UNIT), Seed::new(1));
+        let (shape, seed) = (
+            ArrayShape {
+                disks,
+                stripe_unit: Sectors::new(UNIT),
+                disk_sectors: 400,
+                placement: Placement::Addressed,
+            },
+            Seed::new(1),
+        );
         let group = |_| {
             let (layout, random) = (ParityLayout::default(), RandomLayout::default());
-            let lost = Lost::none();
-            Parity::new(
-                1,
-                disks,
-                unit,
-                400,
-                Placement::Addressed,
-                layout,
-                random,
-                lost,
-                &seed,
-            )
+            Parity::new(1, shape, layout, random, Lost::none(), &seed)
         };
         let groups: Result<Vec<_>, _> = (0..groups).map(group).collect();
         Grouped::new(groups.unwrap(), Placement::Addressed, &seed).unwrap()

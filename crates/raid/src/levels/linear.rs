@@ -7,35 +7,25 @@ use iosonar_units::{Sector, Sectors};
 
 use super::striped::access_of;
 use crate::choice::Choice;
-use crate::{Geometry, GeometryError, Placement, Planner, RequestPlan};
+use crate::{ArrayShape, GeometryError, Placement, Planner, RequestPlan, StripeGeometry};
 
 /// Each request lies on one disk, or on two neighbours where it crosses their border; with random
 /// placement on a random one, whole.
 #[derive(Clone, Debug)]
 pub struct Linear {
-    geometry: Geometry,
-    disk_sectors: u64,
-    placement: Placement,
+    geometry: StripeGeometry,
     disk: Choice,
 }
 
 impl Linear {
-    /// An array of at least one disk of `disk_sectors`. `stripe_unit` is the unit in which synthetic
-    /// loads are told, nothing more.
+    /// An array of at least one disk. Requests are not cut at stripe units: these are the unit of synthetic loads
+    /// only.
     ///
     /// # Errors
     /// If the array cannot have this shape.
-    pub fn new(
-        disks: usize,
-        stripe_unit: Sectors,
-        disk_sectors: u64,
-        placement: Placement,
-        seed: &Seed,
-    ) -> Result<Self, GeometryError> {
+    pub fn new(shape: ArrayShape, seed: &Seed) -> Result<Self, GeometryError> {
         Ok(Self {
-            geometry: Geometry::new("a concatenation", 1, disks, stripe_unit, disk_sectors)?,
-            disk_sectors,
-            placement,
+            geometry: StripeGeometry::new("a concatenation", 1, shape)?,
             disk: Choice::new(seed.stream("array", "first disk")),
         })
     }
@@ -56,16 +46,17 @@ impl Planner for Linear {
         let Some(access) = access_of(request.op) else {
             return;
         };
-        match self.placement {
+        match self.geometry.placement() {
             Placement::Random => {
                 let disk = self.disk.below(self.geometry.disks() as u64) as usize;
                 plan.add(disk, Sector::new(0), request.sectors);
             }
             Placement::Addressed => {
+                let disk_sectors = self.geometry.disk_sectors();
                 let mut at = request.sector.get();
                 while at < request.end().get() {
-                    let (disk, sector) = (at / self.disk_sectors, at % self.disk_sectors);
-                    let sectors = (request.end().get() - at).min(self.disk_sectors - sector);
+                    let (disk, sector) = (at / disk_sectors, at % disk_sectors);
+                    let sectors = (request.end().get() - at).min(disk_sectors - sector);
                     let sectors_here = Sectors::new(sectors as u32);
                     plan.add(disk as usize, Sector::new(sector), sectors_here);
                     at += sectors;
@@ -80,7 +71,7 @@ impl Planner for Linear {
     }
 
     fn data_sectors(&self) -> u64 {
-        self.disk_sectors * self.geometry.disks() as u64
+        self.geometry.disk_sectors() * self.geometry.disks() as u64
     }
 
     fn issues_at_once(&self, _: Op, _: Option<Sectors>) -> bool {
@@ -95,8 +86,13 @@ mod tests {
 
     #[test]
     fn a_request_across_a_border_lies_on_two_disks() {
-        let (unit, seed) = (Sectors::new(8), Seed::new(1));
-        let mut linear = Linear::new(3, unit, 100, Placement::Addressed, &seed).unwrap();
+        let shape = ArrayShape {
+            disks: 3,
+            stripe_unit: Sectors::new(8),
+            disk_sectors: 100,
+            placement: Placement::Addressed,
+        };
+        let mut linear = Linear::new(shape, &Seed::new(1)).unwrap();
         let places: Vec<_> = plan_of(&mut linear, Op::Read, 95, 10)
             .sub_requests()
             .iter()

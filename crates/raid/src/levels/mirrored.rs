@@ -5,38 +5,19 @@
 //! stripes, whose copies lie on different *sides* of the array. Where all disks are well, 10 and 01
 //! differ in the numbers of the disks only.
 
+mod read;
+
 use iosonar_device::{Access, Device};
 use iosonar_sim_core::Seed;
 use iosonar_trace::{Op, Request};
-use iosonar_units::{Sector, Sectors};
+use iosonar_units::Sectors;
 
 use super::Lost;
 use super::striped::access_of;
 use crate::choice::Choice;
-use crate::{Geometry, GeometryError, Placement, Planner, RequestPlan};
-
-/// Which copy a block of a read comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MirrorRead {
-    /// The first half of the blocks (the larger, if they are odd) from a random side, the rest from
-    /// the other; with more copies in as many parts.
-    #[default]
-    Halves,
-    /// Round-robin over all disks, from a random first side.
-    RoundRobin,
-    /// The sides alternate with each row of blocks, from a random first side.
-    AlternatingRows,
-    /// A random side for each block.
-    RandomPerBlock,
-    /// A random copy for each request and column.
-    Random,
-    /// The copies of a column take turns.
-    Turns,
-    /// The copy with the shortest queue; of equal ones the first.
-    ShorterQueue,
-    /// The copy whose arm is nearest; of equal ones the one with the shorter queue.
-    NearerArm,
-}
+use crate::{ArrayShape, GeometryError, Placement, Planner, RequestPlan, StripeGeometry};
+use read::Block;
+pub use read::MirrorRead;
 
 /// How the copies of a block lie in the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +31,9 @@ pub enum Arrangement {
 /// A mirrored array.
 #[derive(Clone, Debug)]
 pub struct Mirrored {
-    geometry: Geometry,
+    geometry: StripeGeometry,
     arrangement: Arrangement,
     copies: u64,
-    placement: Placement,
     read: MirrorRead,
     lost: Lost,
     first_column: Choice,
@@ -69,18 +49,15 @@ impl Mirrored {
     ///
     /// # Errors
     /// If the array cannot have this shape.
-    #[allow(clippy::too_many_arguments)]
     pub fn new(
         arrangement: Arrangement,
         copies: usize,
-        disks: usize,
-        stripe_unit: Sectors,
-        disk_sectors: u64,
-        placement: Placement,
+        shape: ArrayShape,
         read: MirrorRead,
         lost: Lost,
         seed: &Seed,
     ) -> Result<Self, GeometryError> {
+        let disks = shape.disks;
         let level = match arrangement {
             Arrangement::Sides => "RAID 01",
             Arrangement::Neighbours if copies == disks => "RAID 1",
@@ -94,10 +71,9 @@ impl Mirrored {
             });
         }
         let mirrored = Self {
-            geometry: Geometry::new(level, copies, disks, stripe_unit, disk_sectors)?,
+            geometry: StripeGeometry::new(level, copies, shape)?,
             arrangement,
             copies: copies as u64,
-            placement,
             read,
             first_column: Choice::new(seed.stream("array", "first disk")),
             side: Choice::new(seed.stream("array", "side")),
@@ -130,96 +106,6 @@ impl Mirrored {
             Arrangement::Neighbours => column * self.copies + side,
         }) as usize
     }
-
-    /// The side from which a block is read. `first` is the request's first side, `offset` the column
-    /// of its first block.
-    #[inline]
-    fn side<D: Device>(&mut self, block: Block, first: u64, offset: u64, devices: &[D]) -> u64 {
-        let (copies, columns) = (self.copies, self.columns());
-        let Block {
-            number,
-            of,
-            column,
-            stripe,
-            sector,
-        } = block;
-        let side = match self.read {
-            MirrorRead::Halves => (first + number / of.div_ceil(copies)) % copies,
-            MirrorRead::RoundRobin => (first + (offset + number) / columns) % copies,
-            MirrorRead::AlternatingRows => (first + number / columns) % copies,
-            MirrorRead::RandomPerBlock => self.random_living(column, stripe),
-            _ => match self.chosen[column as usize] {
-                Some(side) => side,
-                None => self.choose(column, stripe, sector, devices),
-            },
-        };
-        let alive = |&side: &u64| !self.lost.contains(self.disk(side, column), stripe);
-        let side = (0..copies).map(|i| (side + i) % copies).find(alive);
-        side.expect("each column has a disk that is well")
-    }
-
-    /// The sides of a column whose disks are well.
-    fn living(&self, column: u64, stripe: Option<u64>) -> impl Iterator<Item = u64> + '_ {
-        (0..self.copies).filter(move |&s| !self.lost.contains(self.disk(s, column), stripe))
-    }
-
-    /// A random one of them.
-    fn random_living(&mut self, column: u64, stripe: Option<u64>) -> u64 {
-        let living = self.living(column, stripe).count() as u64;
-        let chosen = self.side.below(living) as usize;
-        self.living(column, stripe).nth(chosen).unwrap_or(0)
-    }
-
-    /// The copy of a column that this request reads from.
-    fn choose<D: Device>(
-        &mut self,
-        column: u64,
-        stripe: Option<u64>,
-        sector: Sector,
-        devices: &[D],
-    ) -> u64 {
-        let device = |side: u64| {
-            let disk = self.disk(side, column);
-            &devices[self.lost.device(disk, stripe, self.geometry.disks())]
-        };
-        let living = self.living(column, stripe).count() as u64;
-        let queue = |side: u64| {
-            let device = device(side);
-            device.queue_length() + usize::from(device.busy_with().is_some())
-        };
-        let side = match self.read {
-            MirrorRead::Turns => {
-                let turn = &mut self.turns[column as usize];
-                *turn = (*turn + 1) % living as u32;
-                let turn = *turn as usize;
-                self.living(column, stripe).nth(turn).unwrap_or(0)
-            }
-            MirrorRead::ShorterQueue => self
-                .living(column, stripe)
-                .min_by_key(|&side| queue(side))
-                .unwrap_or(0),
-            MirrorRead::NearerArm => self
-                .living(column, stripe)
-                .min_by_key(|&side| (device(side).arm_distance(sector), queue(side)))
-                .unwrap_or(0),
-            _ => self.random_living(column, stripe),
-        };
-        self.chosen[column as usize] = Some(side);
-        side
-    }
-}
-
-/// A block of a request.
-#[derive(Clone, Copy)]
-struct Block {
-    /// Its number within the request.
-    number: u64,
-    /// How many blocks the request has.
-    of: u64,
-    column: u64,
-    /// `None` at a random place.
-    stripe: Option<u64>,
-    sector: Sector,
 }
 
 impl Mirrored {
@@ -260,7 +146,7 @@ impl Planner for Mirrored {
                 first_side = self.side.below(self.copies);
             }
         }
-        let (first_column, blocks) = match self.placement {
+        let (first_column, blocks) = match geometry.placement() {
             Placement::Random => (
                 self.first_column.below(columns),
                 geometry.units(request.sectors),
@@ -273,7 +159,7 @@ impl Planner for Mirrored {
         let mut pieces = geometry.pieces(request);
         let mut column = first_column;
         for number in 0..blocks {
-            let (stripe, sector, sectors) = match self.placement {
+            let (stripe, sector, sectors) = match geometry.placement() {
                 Placement::Random => (None, geometry.disk_sector(0, 0), geometry.stripe_unit()),
                 Placement::Addressed => {
                     let Some(piece) = pieces.next() else { break };
@@ -374,18 +260,14 @@ mod tests {
         read: MirrorRead,
         lost: &[usize],
     ) -> Result<Mirrored, GeometryError> {
-        let (unit, seed, lost) = (Sectors::new(UNIT), Seed::new(1), Lost::new(lost.to_vec()));
-        Mirrored::new(
-            arrangement,
-            copies,
+        let shape = ArrayShape {
             disks,
-            unit,
-            1 << 20,
+            stripe_unit: Sectors::new(UNIT),
+            disk_sectors: 1 << 20,
             placement,
-            read,
-            lost,
-            &seed,
-        )
+        };
+        let (lost, seed) = (Lost::new(lost.to_vec()), Seed::new(1));
+        Mirrored::new(arrangement, copies, shape, read, lost, &seed)
     }
 
     fn raid01(disks: usize, placement: Placement, read: MirrorRead) -> Mirrored {

@@ -24,7 +24,7 @@ use iosonar_units::Sectors;
 
 use super::Lost;
 use crate::choice::Choice;
-use crate::{Geometry, GeometryError, Placement, Planner, RequestPlan};
+use crate::{ArrayShape, GeometryError, Placement, Planner, RequestPlan, StripeGeometry};
 pub use addressed::ParityLayout;
 pub use random::{RandomLayout, ReadLayout, WriteStart};
 use stripe::Touched;
@@ -32,10 +32,9 @@ use stripe::Touched;
 /// An array with rotating parity.
 #[derive(Clone, Debug)]
 pub struct Parity {
-    geometry: Geometry,
+    geometry: StripeGeometry,
     /// Parity units of a stripe: 1 or 2.
     parities: u64,
-    placement: Placement,
     layout: ParityLayout,
     random: RandomLayout,
     lost: Lost,
@@ -46,21 +45,16 @@ pub struct Parity {
 }
 
 impl Parity {
-    /// RAID 5 (`parities` = 1) of at least three disks of `disk_sectors`, or RAID 6 (2) of at least
-    /// four. `layout` matters for placement by addresses only, `random` for random placement only.
+    /// RAID 5 (`parities` = 1) of at least three disks, or RAID 6 (2) of at least four. `layout` matters for placement by addresses only, `random` for random placement only.
     ///
     /// # Errors
     /// If the array cannot have this shape, or has lost more disks than it has parities.
     ///
     /// # Panics
     /// If `parities` is neither 1 nor 2.
-    #[allow(clippy::too_many_arguments)]
     pub fn new(
         parities: u8,
-        disks: usize,
-        stripe_unit: Sectors,
-        disk_sectors: u64,
-        placement: Placement,
+        shape: ArrayShape,
         layout: ParityLayout,
         random: RandomLayout,
         lost: Lost,
@@ -71,7 +65,7 @@ impl Parity {
             2 => ("RAID 6", 4, "two disks"),
             _ => panic!("RAID 5 has one parity, RAID 6 two"),
         };
-        let geometry = Geometry::new(level, least, disks, stripe_unit, disk_sectors)?;
+        let geometry = StripeGeometry::new(level, least, shape)?;
         if lost.disks().len() > usize::from(parities) {
             return Err(GeometryError::Lost {
                 level,
@@ -82,7 +76,6 @@ impl Parity {
         Ok(Self {
             geometry,
             parities: u64::from(parities),
-            placement,
             layout,
             random,
             lost,
@@ -118,7 +111,7 @@ impl Parity {
 impl Planner for Parity {
     fn plan<D: Device>(&mut self, request: &Request, _: &[D], plan: &mut RequestPlan) {
         let blocks = self.geometry.units(request.sectors);
-        match (request.op, self.placement) {
+        match (request.op, self.geometry.placement()) {
             (Op::Read, Placement::Random) => self.read_at_random(blocks, plan),
             (Op::Read, Placement::Addressed) => self.read_addressed(request, plan),
             (Op::Write | Op::WriteZeroes, Placement::Random) => self.write_at_random(blocks, plan),
@@ -140,7 +133,7 @@ impl Planner for Parity {
     fn issues_at_once(&self, op: Op, sectors: Option<Sectors>) -> bool {
         match op {
             Op::Write | Op::WriteZeroes => {
-                self.placement == Placement::Random
+                self.geometry.placement() == Placement::Random
                     && sectors.is_some_and(|sectors| {
                         self.geometry
                             .units(sectors)
@@ -185,7 +178,7 @@ impl Planner for Parity {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::StageKind;
     use crate::levels::tests::plan_of;
@@ -193,7 +186,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    const UNIT: u32 = 8;
+    pub(super) const UNIT: u32 = 8;
 
     fn array(
         parities: u8,
@@ -202,33 +195,28 @@ mod tests {
         layout: ParityLayout,
         lost: &[usize],
     ) -> Result<Parity, GeometryError> {
-        let (unit, seed, random) = (Sectors::new(UNIT), Seed::new(1), RandomLayout::default());
-        let lost = Lost::new(lost.to_vec());
-        Parity::new(
-            parities,
+        let shape = ArrayShape {
             disks,
-            unit,
-            1 << 20,
+            stripe_unit: Sectors::new(UNIT),
+            disk_sectors: 1 << 20,
             placement,
-            layout,
-            random,
-            lost,
-            &seed,
-        )
+        };
+        let (random, lost) = (RandomLayout::default(), Lost::new(lost.to_vec()));
+        Parity::new(parities, shape, layout, random, lost, &Seed::new(1))
     }
 
-    fn raid5(disks: usize, placement: Placement, write_start: WriteStart) -> Parity {
+    pub(super) fn raid5(disks: usize, placement: Placement, write_start: WriteStart) -> Parity {
         let mut raid = array(1, disks, placement, ParityLayout::LeftSymmetric, &[]).unwrap();
         raid.random.write_start = write_start;
         raid
     }
 
-    fn plan(raid: &mut Parity, op: Op, sector: u64, sectors: u32) -> RequestPlan {
+    pub(super) fn plan(raid: &mut Parity, op: Op, sector: u64, sectors: u32) -> RequestPlan {
         plan_of(raid, op, sector, sectors)
     }
 
     /// The disks of a data unit and of the first parity of its stripe.
-    fn place(raid: &Parity, unit: u64) -> (u64, u64) {
+    pub(super) fn place(raid: &Parity, unit: u64) -> (u64, u64) {
         let stripe = raid.stripe_at(unit / raid.data_disks());
         (
             raid.disk_of(stripe, unit % raid.data_disks()),
@@ -236,129 +224,8 @@ mod tests {
         )
     }
 
-    fn disks(plan: &RequestPlan, range: std::ops::Range<usize>) -> Vec<usize> {
+    pub(super) fn disks(plan: &RequestPlan, range: std::ops::Range<usize>) -> Vec<usize> {
         plan.sub_requests()[range].iter().map(|s| s.disk).collect()
-    }
-
-    #[test]
-    fn left_symmetric_parity_goes_left_and_data_follow_it() {
-        let raid = raid5(4, Placement::Addressed, WriteStart::AfterParity);
-        let rows: Vec<_> = (0..12).map(|unit| place(&raid, unit)).collect();
-        assert_eq!(
-            rows,
-            [
-                (0, 3),
-                (1, 3),
-                (2, 3),
-                (3, 2),
-                (0, 2),
-                (1, 2),
-                (2, 1),
-                (3, 1),
-                (0, 1),
-                (1, 0),
-                (2, 0),
-                (3, 0),
-            ]
-        );
-    }
-
-    #[test]
-    fn the_four_layouts_of_three_disks() {
-        for (layout, rows) in [
-            (
-                ParityLayout::LeftSymmetric,
-                [(0, 2), (1, 2), (2, 1), (0, 1), (1, 0), (2, 0)],
-            ),
-            (
-                ParityLayout::LeftAsymmetric,
-                [(0, 2), (1, 2), (0, 1), (2, 1), (1, 0), (2, 0)],
-            ),
-            (
-                ParityLayout::RightSymmetric,
-                [(1, 0), (2, 0), (2, 1), (0, 1), (0, 2), (1, 2)],
-            ),
-            (
-                ParityLayout::RightAsymmetric,
-                [(1, 0), (2, 0), (0, 1), (2, 1), (0, 2), (1, 2)],
-            ),
-        ] {
-            let mut raid = raid5(3, Placement::Addressed, WriteStart::AfterParity);
-            raid.layout = layout;
-            let placed: Vec<_> = (0..6).map(|unit| place(&raid, unit)).collect();
-            assert_eq!(placed, rows, "{layout:?}");
-        }
-    }
-
-    #[test]
-    fn a_full_stripe_write_needs_no_preread() {
-        let mut raid = raid5(4, Placement::Addressed, WriteStart::AfterParity);
-        let plan = plan(&mut raid, Op::Write, 0, 3 * UNIT);
-        assert_eq!(plan.stages().len(), 1);
-        assert_eq!(plan.stages()[0].kind, StageKind::Direct(Access::Write));
-        assert_eq!(disks(&plan, 0..4), [0, 1, 2, 3]);
-    }
-
-    #[test]
-    fn one_unit_of_three_is_read_modify_write_and_two_are_reconstruct_write() {
-        for placement in [Placement::Addressed, Placement::Random] {
-            let mut raid = raid5(4, placement, WriteStart::AfterParity);
-            let small = plan(&mut raid, Op::Write, 0, UNIT);
-            assert_eq!(small.stages()[0].kind, StageKind::ReadModifyWrite);
-            assert_eq!(
-                (small.stages()[0].first.len(), small.stages()[0].then.len()),
-                (2, 2)
-            );
-            let large = plan(&mut raid, Op::Write, 0, 2 * UNIT);
-            assert_eq!(large.stages()[0].kind, StageKind::ReconstructWrite);
-            assert_eq!(
-                (large.stages()[0].first.len(), large.stages()[0].then.len()),
-                (1, 3)
-            );
-        }
-    }
-
-    #[test]
-    fn half_of_the_stripe_exactly_is_reconstruct_write() {
-        let mut raid = raid5(5, Placement::Random, WriteStart::AfterParity);
-        let plan = plan(&mut raid, Op::Write, 0, 2 * UNIT);
-        assert_eq!(plan.stages()[0].kind, StageKind::ReconstructWrite);
-        assert_eq!(plan.stages()[0].first.len(), 2);
-    }
-
-    #[test]
-    fn a_partly_written_unit_is_never_full() {
-        let mut raid = raid5(4, Placement::Addressed, WriteStart::AfterParity);
-        // All three units are touched, the last one but for a sector.
-        let plan = plan(&mut raid, Op::Write, 0, 3 * UNIT - 1);
-        let stage = &plan.stages()[0];
-        assert_eq!(stage.kind, StageKind::ReconstructWrite);
-        let rest = plan.sub_requests()[stage.first.clone()].to_vec();
-        assert_eq!(
-            rest.len(),
-            1,
-            "only the last sector of the last unit is read"
-        );
-        assert_eq!(
-            (rest[0].disk, rest[0].sector.get(), rest[0].sectors.get()),
-            (2, 7, 1)
-        );
-    }
-
-    #[test]
-    fn a_small_write_touches_the_same_range_of_the_parity() {
-        let mut raid = raid5(4, Placement::Addressed, WriteStart::AfterParity);
-        let plan = plan(&mut raid, Op::Write, 3 * 8 + 2, 3);
-        let subs = plan.sub_requests();
-        assert_eq!(
-            disks(&plan, 0..4),
-            [3, 2, 3, 2],
-            "data and parity, read and written"
-        );
-        assert!(
-            subs.iter()
-                .all(|s| s.sector.get() == 8 + 2 && s.sectors.get() == 3)
-        );
     }
 
     #[test]

@@ -6,31 +6,23 @@ use iosonar_trace::{Op, Request};
 use iosonar_units::Sectors;
 
 use crate::choice::Choice;
-use crate::{Geometry, GeometryError, Placement, Planner, RequestPlan};
+use crate::{ArrayShape, GeometryError, Placement, Planner, RequestPlan, StripeGeometry};
 
 /// Blocks go round-robin over the disks: from a random first disk, or by their addresses.
 #[derive(Clone, Debug)]
 pub struct Striped {
-    geometry: Geometry,
-    placement: Placement,
+    geometry: StripeGeometry,
     first_disk: Choice,
 }
 
 impl Striped {
-    /// An array of at least one disk of `disk_sectors`.
+    /// An array of at least one disk.
     ///
     /// # Errors
     /// If the array cannot have this shape.
-    pub fn new(
-        disks: usize,
-        stripe_unit: Sectors,
-        disk_sectors: u64,
-        placement: Placement,
-        seed: &Seed,
-    ) -> Result<Self, GeometryError> {
+    pub fn new(shape: ArrayShape, seed: &Seed) -> Result<Self, GeometryError> {
         Ok(Self {
-            geometry: Geometry::new("RAID 0", 1, disks, stripe_unit, disk_sectors)?,
-            placement,
+            geometry: StripeGeometry::new("RAID 0", 1, shape)?,
             first_disk: Choice::new(seed.stream("array", "first disk")),
         })
     }
@@ -54,7 +46,7 @@ impl Planner for Striped {
             return;
         };
         let (geometry, disks) = (self.geometry, self.geometry.disks());
-        match self.placement {
+        match self.geometry.placement() {
             Placement::Random => {
                 let mut disk = self.first_disk.below(disks as u64) as usize;
                 for _ in 0..geometry.units(request.sectors) {
@@ -108,7 +100,12 @@ mod tests {
         fn every_sector_goes_to_one_place_and_no_two_share_one(
             disks in 1..8_usize, unit in 1..40_u32, sector in 0..5000_u64, sectors in 1..400_u32,
         ) {
-            let mut raid = Striped::new(disks, Sectors::new(unit), 100_000, Placement::Addressed, &Seed::new(1)).unwrap();
+            let mut raid = Striped::new(ArrayShape {
+                disks,
+                stripe_unit: Sectors::new(unit),
+                disk_sectors: 100_000,
+                placement: Placement::Addressed,
+            }, &Seed::new(1)).unwrap();
             let plan = plan_of(&mut raid, Op::Read, sector, sectors);
             let mut places: Vec<_> = plan.sub_requests().iter()
                 .flat_map(|s| (0..s.sectors.get()).map(|i| (s.disk, s.sector.get() + u64::from(i))))

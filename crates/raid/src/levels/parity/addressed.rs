@@ -113,3 +113,61 @@ impl Parity {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::WriteStart;
+    use super::super::tests::{place, raid5};
+    use super::*;
+    use crate::Placement;
+
+    #[test]
+    fn left_symmetric_parity_goes_left_and_data_follow_it() {
+        let raid = raid5(4, Placement::Addressed, WriteStart::AfterParity);
+        let rows: Vec<_> = (0..12).map(|unit| place(&raid, unit)).collect();
+        assert_eq!(
+            rows,
+            [
+                (0, 3),
+                (1, 3),
+                (2, 3),
+                (3, 2),
+                (0, 2),
+                (1, 2),
+                (2, 1),
+                (3, 1),
+                (0, 1),
+                (1, 0),
+                (2, 0),
+                (3, 0),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_four_layouts_of_three_disks() {
+        for (layout, rows) in [
+            (
+                ParityLayout::LeftSymmetric,
+                [(0, 2), (1, 2), (2, 1), (0, 1), (1, 0), (2, 0)],
+            ),
+            (
+                ParityLayout::LeftAsymmetric,
+                [(0, 2), (1, 2), (0, 1), (2, 1), (1, 0), (2, 0)],
+            ),
+            (
+                ParityLayout::RightSymmetric,
+                [(1, 0), (2, 0), (2, 1), (0, 1), (0, 2), (1, 2)],
+            ),
+            (
+                ParityLayout::RightAsymmetric,
+                [(1, 0), (2, 0), (0, 1), (2, 1), (0, 2), (1, 2)],
+            ),
+        ] {
+            let mut raid = raid5(3, Placement::Addressed, WriteStart::AfterParity);
+            raid.layout = layout;
+            let placed: Vec<_> = (0..6).map(|unit| place(&raid, unit)).collect();
+            assert_eq!(placed, rows, "{layout:?}");
+        }
+    }
+}

@@ -250,3 +250,83 @@ impl Parity {
         StageKind::ReconstructWrite
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::WriteStart;
+    use super::super::tests::{UNIT, disks, plan, raid5};
+    use super::*;
+    use crate::Placement;
+    use iosonar_trace::Op;
+
+    #[test]
+    fn a_full_stripe_write_needs_no_preread() {
+        let mut raid = raid5(4, Placement::Addressed, WriteStart::AfterParity);
+        let plan = plan(&mut raid, Op::Write, 0, 3 * UNIT);
+        assert_eq!(plan.stages().len(), 1);
+        assert_eq!(plan.stages()[0].kind, StageKind::Direct(Access::Write));
+        assert_eq!(disks(&plan, 0..4), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn one_unit_of_three_is_read_modify_write_and_two_are_reconstruct_write() {
+        for placement in [Placement::Addressed, Placement::Random] {
+            let mut raid = raid5(4, placement, WriteStart::AfterParity);
+            let small = plan(&mut raid, Op::Write, 0, UNIT);
+            assert_eq!(small.stages()[0].kind, StageKind::ReadModifyWrite);
+            assert_eq!(
+                (small.stages()[0].first.len(), small.stages()[0].then.len()),
+                (2, 2)
+            );
+            let large = plan(&mut raid, Op::Write, 0, 2 * UNIT);
+            assert_eq!(large.stages()[0].kind, StageKind::ReconstructWrite);
+            assert_eq!(
+                (large.stages()[0].first.len(), large.stages()[0].then.len()),
+                (1, 3)
+            );
+        }
+    }
+
+    #[test]
+    fn half_of_the_stripe_exactly_is_reconstruct_write() {
+        let mut raid = raid5(5, Placement::Random, WriteStart::AfterParity);
+        let plan = plan(&mut raid, Op::Write, 0, 2 * UNIT);
+        assert_eq!(plan.stages()[0].kind, StageKind::ReconstructWrite);
+        assert_eq!(plan.stages()[0].first.len(), 2);
+    }
+
+    #[test]
+    fn a_partly_written_unit_is_never_full() {
+        let mut raid = raid5(4, Placement::Addressed, WriteStart::AfterParity);
+        // All three units are touched, the last one but for a sector.
+        let plan = plan(&mut raid, Op::Write, 0, 3 * UNIT - 1);
+        let stage = &plan.stages()[0];
+        assert_eq!(stage.kind, StageKind::ReconstructWrite);
+        let rest = plan.sub_requests()[stage.first.clone()].to_vec();
+        assert_eq!(
+            rest.len(),
+            1,
+            "only the last sector of the last unit is read"
+        );
+        assert_eq!(
+            (rest[0].disk, rest[0].sector.get(), rest[0].sectors.get()),
+            (2, 7, 1)
+        );
+    }
+
+    #[test]
+    fn a_small_write_touches_the_same_range_of_the_parity() {
+        let mut raid = raid5(4, Placement::Addressed, WriteStart::AfterParity);
+        let plan = plan(&mut raid, Op::Write, 3 * 8 + 2, 3);
+        let subs = plan.sub_requests();
+        assert_eq!(
+            disks(&plan, 0..4),
+            [3, 2, 3, 2],
+            "data and parity, read and written"
+        );
+        assert!(
+            subs.iter()
+                .all(|s| s.sector.get() == 8 + 2 && s.sectors.get() == 3)
+        );
+    }
+}

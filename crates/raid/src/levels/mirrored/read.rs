@@ -1,0 +1,127 @@
+//! Which copy a read comes from.
+
+use iosonar_device::Device;
+use iosonar_units::Sector;
+
+use super::Mirrored;
+
+/// Which copy a block of a read comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MirrorRead {
+    /// The first half of the blocks (the larger, if they are odd) from a random side, the rest from
+    /// the other; with more copies in as many parts.
+    #[default]
+    Halves,
+    /// Round-robin over all disks, from a random first side.
+    RoundRobin,
+    /// The sides alternate with each row of blocks, from a random first side.
+    AlternatingRows,
+    /// A random side for each block.
+    RandomPerBlock,
+    /// A random copy for each request and column.
+    Random,
+    /// The copies of a column take turns.
+    Turns,
+    /// The copy with the shortest queue; of equal ones the first.
+    ShorterQueue,
+    /// The copy whose arm is nearest; of equal ones the one with the shorter queue.
+    NearerArm,
+}
+
+/// A block of a request.
+#[derive(Clone, Copy)]
+pub(super) struct Block {
+    /// Its number within the request.
+    pub(super) number: u64,
+    /// How many blocks the request has.
+    pub(super) of: u64,
+    pub(super) column: u64,
+    /// `None` at a random place.
+    pub(super) stripe: Option<u64>,
+    pub(super) sector: Sector,
+}
+
+impl Mirrored {
+    /// The side from which a block is read. `first` is the request's first side, `offset` the column
+    /// of its first block.
+    #[inline]
+    pub(super) fn side<D: Device>(
+        &mut self,
+        block: Block,
+        first: u64,
+        offset: u64,
+        devices: &[D],
+    ) -> u64 {
+        let (copies, columns) = (self.copies, self.columns());
+        let Block {
+            number,
+            of,
+            column,
+            stripe,
+            sector,
+        } = block;
+        let side = match self.read {
+            MirrorRead::Halves => (first + number / of.div_ceil(copies)) % copies,
+            MirrorRead::RoundRobin => (first + (offset + number) / columns) % copies,
+            MirrorRead::AlternatingRows => (first + number / columns) % copies,
+            MirrorRead::RandomPerBlock => self.random_living(column, stripe),
+            _ => match self.chosen[column as usize] {
+                Some(side) => side,
+                None => self.choose(column, stripe, sector, devices),
+            },
+        };
+        let alive = |&side: &u64| !self.lost.contains(self.disk(side, column), stripe);
+        let side = (0..copies).map(|i| (side + i) % copies).find(alive);
+        side.expect("each column has a disk that is well")
+    }
+
+    /// The sides of a column whose disks are well.
+    fn living(&self, column: u64, stripe: Option<u64>) -> impl Iterator<Item = u64> + '_ {
+        (0..self.copies).filter(move |&s| !self.lost.contains(self.disk(s, column), stripe))
+    }
+
+    /// A random one of them.
+    fn random_living(&mut self, column: u64, stripe: Option<u64>) -> u64 {
+        let living = self.living(column, stripe).count() as u64;
+        let chosen = self.side.below(living) as usize;
+        self.living(column, stripe).nth(chosen).unwrap_or(0)
+    }
+
+    /// The copy of a column that this request reads from.
+    fn choose<D: Device>(
+        &mut self,
+        column: u64,
+        stripe: Option<u64>,
+        sector: Sector,
+        devices: &[D],
+    ) -> u64 {
+        let device = |side: u64| {
+            let disk = self.disk(side, column);
+            &devices[self.lost.device(disk, stripe, self.geometry.disks())]
+        };
+        let living = self.living(column, stripe).count() as u64;
+        let queue = |side: u64| {
+            let device = device(side);
+            device.queue_length() + usize::from(device.busy_with().is_some())
+        };
+        let side = match self.read {
+            MirrorRead::Turns => {
+                let turn = &mut self.turns[column as usize];
+                *turn = (*turn + 1) % living as u32;
+                let turn = *turn as usize;
+                self.living(column, stripe).nth(turn).unwrap_or(0)
+            }
+            MirrorRead::ShorterQueue => self
+                .living(column, stripe)
+                .min_by_key(|&side| queue(side))
+                .unwrap_or(0),
+            MirrorRead::NearerArm => self
+                .living(column, stripe)
+                .min_by_key(|&side| (device(side).arm_distance(sector), queue(side)))
+                .unwrap_or(0),
+            _ => self.random_living(column, stripe),
+        };
+        self.chosen[column as usize] = Some(side);
+        side
+    }
+}
