@@ -302,8 +302,7 @@ impl<P: Planner, D: Device> Array<P, D> {
         source: &mut impl RequestSource<Error = E>,
         sink: &mut impl CompletionSink<Error = E>,
     ) -> Result<(RunSummary, Vec<D>), E> {
-        let simulation = EventSimulation::new(self, source.is_closed(), sink.takes_services());
-        simulation.run(source, sink)
+        EventSimulation::new(self, source.is_closed(), sink).run(source)
     }
 
     /// The same, with the same result, several times as fast.

@@ -68,7 +68,8 @@ enum Phase {
 }
 
 /// A run.
-pub(super) struct EventSimulation<P, D> {
+pub(super) struct EventSimulation<'a, P, D, S> {
+    sink: &'a mut S,
     array: Array<P, D>,
     calendar: Calendar<Event>,
     load: Load,
@@ -83,11 +84,12 @@ pub(super) struct EventSimulation<P, D> {
     measurement: Measurement,
 }
 
-impl<P: Planner, D: Device> EventSimulation<P, D> {
-    pub(super) fn new(array: Array<P, D>, is_closed: bool, takes_services: bool) -> Self {
+impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> {
+    pub(super) fn new(array: Array<P, D>, is_closed: bool, sink: &'a mut S) -> Self {
         let window = Window::new(array.warmup, is_closed);
         Self {
-            measurement: Measurement::new(window, array.split, takes_services),
+            measurement: Measurement::new(window, array.split, sink.takes_services()),
+            sink,
             array,
             calendar: Calendar::default(),
             load: Load::new(is_closed),
@@ -100,11 +102,10 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
         }
     }
 
-    pub(super) fn run<E>(
+    pub(super) fn run(
         mut self,
-        source: &mut impl RequestSource<Error = E>,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(RunSummary, Vec<D>), E> {
+        source: &mut impl RequestSource<Error = S::Error>,
+    ) -> Result<(RunSummary, Vec<D>), S::Error> {
         self.begin_rebuild();
         self.begin_load(source)?;
         loop {
@@ -115,7 +116,7 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
                 self.end_with_unserved();
                 break;
             };
-            self.carry_out(event, now, source, sink)?;
+            self.carry_out(event, now, source)?;
             self.follow_on(source, now)?;
             // Not when the request before completes: a row of requests that cost nothing would follow on each
             // other ever deeper.
@@ -123,7 +124,7 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
                 && self.held.len() == self.present
                 && let Some(next) = self.held.pop_front()
             {
-                self.admit(next, now, sink)?;
+                self.admit(next, now)?;
             }
             if !self.load.has_more(source) {
                 self.drain(now);
@@ -136,40 +137,34 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
                 }
             }
         }
-        self.measurement.release.flush(sink)?;
+        self.measurement.release.flush(self.sink)?;
         Ok(self.finish())
     }
 
-    fn carry_out<E>(
+    fn carry_out(
         &mut self,
         event: Event,
         now: Nanos,
-        source: &mut impl RequestSource<Error = E>,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(), E> {
+        source: &mut impl RequestSource<Error = S::Error>,
+    ) -> Result<(), S::Error> {
         match event {
             Event::Arrival { coming } => {
                 let request = self.load.take(coming);
-                self.arrive(request, now, sink)?;
+                self.arrive(request, now)?;
                 self.plan_next(source, now)?;
             }
-            Event::ServiceEnd { disk } => self.end_service(disk as usize, now, sink)?,
-            Event::Issue { slot } => self.issue(slot, now, sink)?,
+            Event::ServiceEnd { disk } => self.end_service(disk as usize, now)?,
+            Event::Issue { slot } => self.issue(slot, now)?,
             Event::Writes { slot, stage } => self.issue_writes(slot, stage as usize, now, None),
             Event::Deliver { slot, sub } => self.deliver(slot, sub, now, None),
-            Event::Transferred { slot, sub } => self.part_is_done(slot, sub, now, None, sink)?,
-            Event::Joined { slot } => self.complete(slot, now, sink)?,
+            Event::Transferred { slot, sub } => self.part_is_done(slot, sub, now, None)?,
+            Event::Joined { slot } => self.complete(slot, now)?,
             Event::Rebuild => self.rebuild_next(now),
         }
         Ok(())
     }
 
-    fn arrive<E>(
-        &mut self,
-        request: Request,
-        now: Nanos,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(), E> {
+    fn arrive(&mut self, request: Request, now: Nanos) -> Result<(), S::Error> {
         self.present += 1;
         let devices = &mut self.array.devices;
         let id = self.measurement.arrive(devices, self.present, now);
@@ -178,7 +173,7 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
             self.held.push_back(slot);
             return Ok(());
         }
-        self.admit(slot, now, sink)
+        self.admit(slot, now)
     }
 
     fn claim(&mut self, owner: Owner, request: Request) -> u32 {
@@ -188,33 +183,23 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
         slot
     }
 
-    fn admit<E>(
-        &mut self,
-        slot: u32,
-        now: Nanos,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(), E> {
+    fn admit(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
         let command = self.array.controller.command;
         if command > Nanos::ZERO {
             let issued = now.saturating_add(command);
             self.calendar.schedule(issued, Event::Issue { slot });
             return Ok(());
         }
-        self.issue(slot, now, sink)
+        self.issue(slot, now)
     }
 
     /// All is done that there was to do for the owner of a plan.
-    fn complete<E>(
-        &mut self,
-        slot: u32,
-        now: Nanos,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(), E> {
+    fn complete(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
         self.in_flight.release(slot);
         let InFlight { owner, request, .. } = self.in_flight[slot];
         match owner {
-            Owner::Request(_) => self.respond(slot, now, sink),
-            Owner::CachedWrite(_) => self.destaged(request.sectors, now, sink),
+            Owner::Request(_) => self.respond(slot, now),
+            Owner::CachedWrite(_) => self.destaged(request.sectors, now),
             Owner::Rebuild { stripe, began } => {
                 self.end_rebuild_step(stripe, began, now);
                 Ok(())
@@ -223,12 +208,7 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
     }
 
     /// A request is complete for its requester.
-    fn respond<E>(
-        &mut self,
-        slot: u32,
-        now: Nanos,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(), E> {
+    fn respond(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
         let state = &self.in_flight[slot];
         let id = state.owner.id();
         let completion = Completion {
@@ -240,14 +220,14 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
         };
         self.present -= 1;
         self.load.completed(&completion);
-        self.measurement.complete(completion, now, sink)
+        self.measurement.complete(completion, now, self.sink)
     }
 
     /// Whether anything happens after all: the cache is emptied, or a request comes because all is idle.
-    fn goes_on_when_idle<E>(
+    fn goes_on_when_idle(
         &mut self,
-        source: &mut impl RequestSource<Error = E>,
-    ) -> Result<bool, E> {
+        source: &mut impl RequestSource<Error = S::Error>,
+    ) -> Result<bool, S::Error> {
         let now = self.calendar.now();
         if !self.cache.is_empty() {
             self.empty_cache(true, now);

@@ -31,29 +31,20 @@ impl CacheState {
     }
 }
 
-impl<P: Planner, D: Device> EventSimulation<P, D> {
-    pub(super) fn issue<E>(
-        &mut self,
-        slot: u32,
-        now: Nanos,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(), E> {
+impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
+    pub(super) fn issue(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
         let Request { op, sectors, .. } = self.in_flight[slot].request;
         let writes = matches!(op, Op::Write | Op::WriteZeroes);
         let fits = |cache: &WriteBack| sectors.get() <= cache.capacity.get();
         if writes && self.array.controller.cache.as_ref().is_some_and(fits) {
             self.cache.waiting.push_back(slot);
-            return self.fill_cache(now, sink);
+            return self.fill_cache(now);
         }
-        self.issue_to_disks(slot, now, sink)
+        self.issue_to_disks(slot, now)
     }
 
     /// Lets writes into the cache as long as there is room.
-    fn fill_cache<E>(
-        &mut self,
-        now: Nanos,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(), E> {
+    fn fill_cache(&mut self, now: Nanos) -> Result<(), S::Error> {
         let Some(cache) = self.array.controller.cache else {
             return Ok(());
         };
@@ -65,7 +56,7 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
             self.cache.waiting.pop_front();
             self.cache.dirty += sectors;
             self.cache.kept.push_back(slot);
-            self.respond(slot, now, sink)?;
+            self.respond(slot, now)?;
             let owner = &mut self.in_flight[slot].owner;
             *owner = Owner::CachedWrite(owner.id());
         }
@@ -94,14 +85,9 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
     }
 
     /// A write that was in the cache is on the disks.
-    pub(super) fn destaged<E>(
-        &mut self,
-        sectors: Sectors,
-        now: Nanos,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(), E> {
+    pub(super) fn destaged(&mut self, sectors: Sectors, now: Nanos) -> Result<(), S::Error> {
         self.cache.dirty -= u64::from(sectors.get());
         self.cache.issued -= u64::from(sectors.get());
-        self.fill_cache(now, sink)
+        self.fill_cache(now)
     }
 }

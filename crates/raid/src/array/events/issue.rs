@@ -11,7 +11,7 @@ use crate::positioning::{self, Case};
 use crate::rules::TransferMemory;
 use crate::{Planner, StageKind};
 
-impl<P: Planner, D: Device> EventSimulation<P, D> {
+impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     pub(super) fn plan(&mut self, slot: u32) {
         let state = &mut self.in_flight[slot];
         state.plan.clear();
@@ -58,16 +58,11 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
         }
     }
 
-    pub(super) fn issue_to_disks<E>(
-        &mut self,
-        slot: u32,
-        now: Nanos,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(), E> {
+    pub(super) fn issue_to_disks(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
         self.plan(slot);
         if self.in_flight[slot].left == 0 {
             // A flush or a discard: the model has no cost for it.
-            return self.complete(slot, now, sink);
+            return self.complete(slot, now);
         }
         self.issue_stages(slot, now);
         Ok(())

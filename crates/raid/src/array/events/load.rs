@@ -7,7 +7,7 @@ use iosonar_units::Nanos;
 
 use super::{Event, EventSimulation};
 use crate::Planner;
-use crate::array::{Completion, RequestSource};
+use crate::array::{Completion, CompletionSink, RequestSource};
 
 /// Requests arrive after all else that happens in the same nanosecond.
 const ARRIVES_LAST: Priority = Priority(200);
@@ -71,11 +71,11 @@ impl Load {
     }
 }
 
-impl<P: Planner, D: Device> EventSimulation<P, D> {
-    pub(super) fn begin_load<E>(
+impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
+    pub(super) fn begin_load(
         &mut self,
-        source: &mut impl RequestSource<Error = E>,
-    ) -> Result<(), E> {
+        source: &mut impl RequestSource<Error = S::Error>,
+    ) -> Result<(), S::Error> {
         if !self.load.is_closed() {
             return self.plan_next(source, Nanos::ZERO);
         }
@@ -96,11 +96,11 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
     }
 
     /// The arrival after the one of `now`, unless requests follow on completions.
-    pub(super) fn plan_next<E>(
+    pub(super) fn plan_next(
         &mut self,
-        source: &mut impl RequestSource<Error = E>,
+        source: &mut impl RequestSource<Error = S::Error>,
         now: Nanos,
-    ) -> Result<(), E> {
+    ) -> Result<(), S::Error> {
         if !self.load.is_closed() {
             match source.next_request()? {
                 Some(request) => self.plan_arrival(request),
@@ -111,11 +111,11 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
     }
 
     /// The requests of a closed loop that follow on those that were completed just now.
-    pub(super) fn follow_on<E>(
+    pub(super) fn follow_on(
         &mut self,
-        source: &mut impl RequestSource<Error = E>,
+        source: &mut impl RequestSource<Error = S::Error>,
         now: Nanos,
-    ) -> Result<(), E> {
+    ) -> Result<(), S::Error> {
         let mut loses_users = false;
         while let Some(closed) = &mut self.load.closed
             && let Some(completion) = closed.completions.pop()

@@ -6,10 +6,10 @@ use iosonar_units::Nanos;
 
 use super::{Event, EventSimulation, Phase};
 use crate::Planner;
-use crate::array::RebuildProgress;
 use crate::array::in_flight::Owner;
+use crate::array::{CompletionSink, RebuildProgress};
 
-impl<P: Planner, D: Device> EventSimulation<P, D> {
+impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     pub(super) fn begin_rebuild(&mut self) {
         let Some(rebuild) = &mut self.array.rebuild else {
             return;

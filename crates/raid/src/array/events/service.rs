@@ -10,7 +10,7 @@ use crate::array::{CompletionSink, Served};
 use crate::rules::JoinOrder;
 use crate::{Planner, Stage, StageKind};
 
-impl<P: Planner, D: Device> EventSimulation<P, D> {
+impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     #[inline]
     pub(super) fn start(&mut self, disk: usize, now: Nanos) {
         if let Some(end) = self.array.devices[disk].start_next(now) {
@@ -19,12 +19,7 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
         }
     }
 
-    pub(super) fn end_service<E>(
-        &mut self,
-        disk: usize,
-        now: Nanos,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(), E> {
+    pub(super) fn end_service(&mut self, disk: usize, now: Nanos) -> Result<(), S::Error> {
         // Only devices with steps of their own go on by themselves.
         let until = if D::STAGES.is_empty() {
             now
@@ -52,7 +47,7 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
         }
         state.failed |= service.failed;
         if self.measurement.takes_services || self.array.split {
-            self.record(&service, slot, disk, now, sink)?;
+            self.record(&service, slot, disk, now)?;
         }
         if self.array.controller.bus_ns_per_sector > 0.0 && !self.writes(slot, sub) {
             let at = self.cross_bus(job.sectors, now);
@@ -60,7 +55,7 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
             self.start(disk, now);
             return Ok(());
         }
-        self.part_is_done(slot, sub, now, Some(disk), sink)
+        self.part_is_done(slot, sub, now, Some(disk))
     }
 
     /// How far a device may go where nothing else is to happen: to the end of a job that a requester waits for.
@@ -73,14 +68,13 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
         }
     }
 
-    fn record<E>(
+    fn record(
         &mut self,
         service: &Service,
         slot: u32,
         device: usize,
         now: Nanos,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(), E> {
+    ) -> Result<(), S::Error> {
         let state = &self.in_flight[slot];
         if !self.is_measured(state) || matches!(state.request.op, Op::Discard | Op::Flush) {
             return Ok(());
@@ -96,7 +90,9 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
                 device,
                 stages,
             };
-            self.measurement.release.push_service(&served, now, sink)?;
+            self.measurement
+                .release
+                .push_service(&served, now, self.sink)?;
         }
         Ok(())
     }
@@ -112,14 +108,13 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
 
     /// A sub-request is done; `disk` is the device that is free now.
     #[inline]
-    pub(super) fn part_is_done<E>(
+    pub(super) fn part_is_done(
         &mut self,
         slot: u32,
         sub: u32,
         now: Nanos,
         disk: Option<usize>,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(), E> {
+    ) -> Result<(), S::Error> {
         let state = &mut self.in_flight[slot];
         state.left -= 1;
         let complete = state.left == 0;
@@ -138,7 +133,7 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
             }
         }
         if complete {
-            self.all_parts_are_done(slot, now, sink)?;
+            self.all_parts_are_done(slot, now)?;
         }
         let writes_now = joined && !self.wait_for_parity(slot, part.stage, now);
         if let (JoinOrder::DiskFirst, Some(disk)) = (self.array.rules.join, disk) {
@@ -153,12 +148,7 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
         Ok(())
     }
 
-    fn all_parts_are_done<E>(
-        &mut self,
-        slot: u32,
-        now: Nanos,
-        sink: &mut impl CompletionSink<Error = E>,
-    ) -> Result<(), E> {
+    fn all_parts_are_done(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
         self.record_join(slot, None, now);
         let stages = self.in_flight[slot].plan.stages();
         let reads = stages
@@ -172,7 +162,7 @@ impl<P: Planner, D: Device> EventSimulation<P, D> {
             self.calendar.schedule(now + xor, Event::Joined { slot });
             return Ok(());
         }
-        self.complete(slot, now, sink)
+        self.complete(slot, now)
     }
 
     /// The join delays of the pre-reads of a stage, or of the last accesses of all stages.
