@@ -3,10 +3,9 @@
 //!
 //! `cargo run --release --example custom_device`
 
-use std::collections::VecDeque;
 use std::convert::Infallible;
 
-use iosonar::device::{Device, Job, Pace, RequestId, Service, Usage};
+use iosonar::device::{Job, Mechanism, Pace, ServiceTime, Station, Waiting};
 use iosonar::raid::rules::Rules;
 use iosonar::raid::{
     Array, ArrayShape, Completion, CompletionSink, Placement, RequestSource, Striped,
@@ -19,80 +18,26 @@ use iosonar::workload::{Addresses, ArrivalLaw, Batch, Size, SyntheticLoad, Workl
 
 /// First come, first served; one access in a hundred waits for a pause.
 struct Flash {
-    waiting: VecDeque<(Job, Nanos)>,
-    current: Option<Service>,
-    last_served: Option<RequestId>,
     pauses: Stream,
-    usage: Usage,
 }
 
-impl Flash {
-    fn new(seed: &Seed, name: &str) -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            current: None,
-            last_served: None,
-            pauses: seed.stream(name, "pause"),
-            usage: Usage::default(),
-        }
-    }
-}
+impl Mechanism for Flash {
+    type Place = ();
 
-impl Device for Flash {
-    fn submit(&mut self, job: Job, now: Nanos) {
-        self.waiting.push_back((job, now));
-    }
+    fn place(&self, _: &Job) {}
 
-    fn start_next(&mut self, now: Nanos) -> Option<Nanos> {
-        if self.current.is_some() {
-            return None;
-        }
-        let (job, arrived) = self.waiting.pop_front()?;
+    fn serve(&mut self, waiting: &Waiting<()>, _: Nanos, _: usize) -> ServiceTime {
         let pause = self.pauses.chance(0.01);
         let pace = Pace(100.0);
-        let service = Service {
-            job,
-            arrived,
-            started: now,
+        ServiceTime {
             positioning: Nanos::from_micros(if pause { 3_000 } else { 80 }),
-            transfer: pace.time(job.sectors),
+            transfer: pace.time(waiting.job.sectors),
             pace,
-            failed: false,
-        };
-        self.current = Some(service);
-        Some(service.ended())
-    }
-
-    fn complete(&mut self, now: Nanos, _: Nanos) -> Option<Service> {
-        let service = self.current.take()?;
-        self.last_served = Some(service.job.request);
-        self.usage.busy += now - service.started;
-        self.usage.jobs_time += u128::from((now - service.arrived).get());
-        Some(service)
-    }
-
-    fn busy_with(&self) -> Option<RequestId> {
-        self.current.map(|service| service.job.request)
-    }
-
-    fn last_served(&self) -> Option<RequestId> {
-        self.last_served
-    }
-
-    fn queue_length(&self) -> usize {
-        self.waiting.len()
-    }
-
-    fn measure_from(&mut self, _: Nanos) {
-        self.usage = Usage::default();
-    }
-
-    fn usage(&self) -> Usage {
-        self.usage
+        }
     }
 }
 
-/// So many requests of a load.
+/// The first requests of a load.
 struct First(std::iter::Take<SyntheticLoad>);
 
 impl RequestSource for First {
@@ -127,7 +72,10 @@ fn main() {
             placement: Placement::Addressed,
         };
         let raid = Striped::new(shape, &seed).expect("the array has a shape");
-        let devices = (0..disks).map(|i| Flash::new(&seed, &format!("flash/{i}")));
+        let device = |i| {
+            let pauses = seed.stream(&format!("flash/{i}"), "pause");
+            Station::new(Flash { pauses })
+        };
         let load = Workload {
             arrivals: ArrivalLaw::Poisson { per_s: 1_500.0 },
             batch: Batch::One,
@@ -139,7 +87,7 @@ fn main() {
         };
         let mut source = First(SyntheticLoad::new(vec![load], &seed).take(200_000));
         let mut times = Times::default();
-        let array = Array::new(raid, devices.collect(), Rules::default());
+        let array = Array::new(raid, (0..disks).map(device).collect(), Rules::default());
         let Ok(summary) = array.run(&mut source, &mut times);
         let quantile = |p| times.0.histogram.quantile(p).unwrap_or_default();
         println!(

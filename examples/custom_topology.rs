@@ -6,8 +6,8 @@
 use std::convert::Infallible;
 use std::path::Path;
 
-use iosonar::device::{Access, Device};
-use iosonar::disk_model::{DiskLaws, DiskProfile, DiskStation, SampledDisk, Scheduler};
+use iosonar::device::{Access, Observable, Station};
+use iosonar::disk_model::{DiskLaws, DiskProfile, SampledDisk};
 use iosonar::raid::rules::Rules;
 use iosonar::raid::{Array, Completion, CompletionSink, Planner, RequestPlan, RequestSource};
 use iosonar::sim_core::Seed;
@@ -26,7 +26,7 @@ struct Chained {
 }
 
 impl Planner for Chained {
-    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
+    fn plan<D: Observable>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
         let access = match request.op {
             Op::Read => Access::Read,
             _ => Access::Write,
@@ -39,9 +39,7 @@ impl Planner for Chained {
             let copies = (0..COPIES).map(|copy| (block as usize + copy) % self.disks);
             let sector = Sector::new(block / self.disks as u64 * UNIT);
             let sectors = Sectors::new(UNIT as u32);
-            let waiting = |&disk: &usize| {
-                devices[disk].queue_length() + usize::from(devices[disk].busy_with().is_some())
-            };
+            let jobs = |&disk: &usize| devices[disk].occupancy().jobs();
             match access {
                 Access::Write | Access::Discard => {
                     copies.for_each(|disk| plan.add(disk, sector, sectors));
@@ -49,7 +47,7 @@ impl Planner for Chained {
                 Access::Read => {
                     let mut copies = copies;
                     let chosen = if self.shortest {
-                        copies.min_by_key(waiting)
+                        copies.min_by_key(jobs)
                     } else {
                         copies.next()
                     };
@@ -105,7 +103,7 @@ fn main() {
     ] {
         let planner = Chained { disks: 6, shortest };
         let disk = |i| SampledDisk::new(&laws, &seed, &format!("disk/{i}"));
-        let devices = (0..6).map(|i| DiskStation::new(disk(i), Scheduler::Fcfs));
+        let devices = (0..6).map(|i| Station::new(disk(i)));
         let load = Workload {
             arrivals: ArrivalLaw::Poisson { per_s: 240.0 },
             batch: Batch::One,

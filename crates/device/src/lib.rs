@@ -1,17 +1,26 @@
 //! What an array sees of a device.
 //!
-//! An array hands [`Job`]s to devices and learns when they are done; it never looks inside. A
+//! An array submits [`Job`]s to devices and learns when they are done; it never looks inside. A
 //! device is one server with a queue: jobs wait, high priority first and in order within a
-//! priority, one is in service at a time and is never interrupted. Besides, a device tells whom it
-//! is serving and whom it served last: the rules for partial-stripe writes of RAID 5 ask for that.
+//! priority, one is in service at a time and is never interrupted.
 //!
-//! A device that serves first come, first served needs no events: when a job comes, its end is known
-//! already. Such a device also implements [`Device::serve`], and arrays that issue all of a request at
-//! once are then computed without a calendar.
+//! To put a device of your own under an array, implement
 //!
-//! Implement [`Device`] to put a device of your own under an array.
+//! - [`Mechanism`], if it serves one job at a time: a [`Station`] adds the queue and the statistics;
+//! - otherwise [`Device`], and [`Observable`], by which planners choose a mirror and the rules for partial-stripe
+//!   writes find out who was served last.
+//!
+//! What only some devices can do are traits of their own: [`InOrder`], for arrays that are computed without a
+//! calendar, and [`Pipelined`].
+
+mod station;
+mod usage;
+mod waiting;
 
 use iosonar_units::{Nanos, Sector, Sectors};
+
+pub use station::{Mechanism, ServiceTime, Station};
+pub use waiting::Waiting;
 
 /// A request to the array, over its whole life; no two of a run are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -131,107 +140,104 @@ impl Service {
     }
 }
 
+/// What planners and the rules of partial-stripe writes may look at.
+pub trait Observable {
+    /// Who is being served, and how many wait.
+    fn occupancy(&self) -> Occupancy;
+
+    /// How far the arm is from the place of `sector`, in cylinders; for the choice of a mirror. Devices without an
+    /// arm are near everywhere.
+    fn distance(&self, sector: Sector) -> u64 {
+        let _ = sector;
+        0
+    }
+}
+
+/// The jobs at a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Occupancy {
+    /// The request whose job is in service, and the pace of its data; `None` of a device that works on many jobs at
+    /// a time.
+    pub in_service: Option<(RequestId, Pace)>,
+    /// The request whose job was served last.
+    pub last_served: Option<RequestId>,
+    /// How many jobs wait; or all of them, of a device that works on many at a time.
+    pub waiting: usize,
+}
+
+impl Occupancy {
+    /// How many jobs are there.
+    #[inline]
+    pub fn jobs(&self) -> usize {
+        self.waiting + usize::from(self.in_service.is_some())
+    }
+}
+
 /// A server with a queue; or several in one device, which works on many jobs at a time.
 ///
-/// A device of the second kind has steps of its own between the beginning of a job and its end:
-/// [`start_next`](Self::start_next) tells when it is to be asked next, and [`complete`](Self::complete) hands out
-/// a job only if one is done then.
-pub trait Device {
-    /// The names of the stages of a job's time; empty if the device knows of no others than those of
-    /// [`Service`].
-    const STAGES: &'static [&'static str] = &[];
-
+/// [`start_next`](Self::start_next) tells the array when it must call [`complete`](Self::complete), which gives a job
+/// only if one is done then: a [pipelined](Pipelined) device has steps of its own between the beginning of a job and
+/// its end.
+pub trait Device: Observable {
     /// Takes a job into the queue.
     fn submit(&mut self, job: Job, now: Nanos);
 
-    /// If the device is free and a job waits, starts its service. Tells the instant at which
-    /// [`complete`](Self::complete) is to be called next, unless an instant was told that comes no later.
+    /// If the device is free and a job waits, starts its service. Gives the instant at which
+    /// [`complete`](Self::complete) is to be called next, unless an instant was given that comes no later.
     fn start_next(&mut self, now: Nanos) -> Option<Nanos>;
 
-    /// Goes on to `now`, an instant that was told. If a job is done it is handed out; there may be more of them,
-    /// as [`start_next`](Self::start_next) tells.
+    /// Goes on to `now`, an instant that was given. If a job is done it is returned; there may be more of them,
+    /// as [`start_next`](Self::start_next) says.
     ///
     /// Nothing will be submitted before `until` but at `now`, after this job's completion: a device with steps of
     /// its own may go on up to there, if no job is done.
     ///
     /// # Panics
-    /// May panic if nothing is in service or `now` was not told.
+    /// May panic if nothing is in service or `now` was not given.
     fn complete(&mut self, now: Nanos, until: Nanos) -> Option<Service>;
-
-    /// The request whose job is in service.
-    fn busy_with(&self) -> Option<RequestId>;
-
-    /// The pace of the data of the job in service; `None` if the device is idle, or its places have no paces.
-    fn pace_in_service(&self) -> Option<Pace> {
-        None
-    }
-
-    /// The request whose job was served last.
-    fn last_served(&self) -> Option<RequestId>;
-
-    /// How many jobs wait.
-    fn queue_length(&self) -> usize;
 
     /// Forgets the statistics so far: the warm-up is over.
     fn measure_from(&mut self, now: Nanos);
 
     /// The measurement is over: the figures that are asked for later are those of now.
-    fn end_measurement(&mut self, now: Nanos) {
-        let _ = now;
-    }
+    fn end_measurement(&mut self, now: Nanos);
 
-    /// What the device was used for since [`measure_from`](Self::measure_from), or between this and
-    /// [`end_measurement`](Self::end_measurement).
+    /// What the device was used for between [`measure_from`](Self::measure_from) and
+    /// [`end_measurement`](Self::end_measurement), or until now.
     fn usage(&self) -> Usage;
 
-    /// How long each of the [stages](Self::STAGES) of the job took that was handed out last.
-    fn stage_times(&self) -> &[Nanos] {
-        &[]
-    }
-
-    /// Whether discards are for it to deal with; else they cost nothing.
-    fn takes_discards(&self) -> bool {
-        false
-    }
-
-    /// No job will be submitted any more unless one is done: what waits for more waits no longer.
-    fn drain(&mut self, now: Nanos) {
-        let _ = now;
-    }
-
-    /// Why jobs are in the device although nothing will happen any more.
-    fn why_stuck(&self) -> Option<String> {
+    /// The device as one of many steps, if it is.
+    #[inline]
+    fn pipelined(&mut self) -> Option<&mut dyn Pipelined> {
         None
     }
+}
 
-    /// How far the arm is from the place of `sector`, in cylinders; for the choice of a mirror.
-    /// Devices without an arm are near everywhere.
-    fn arm_distance(&self, sector: Sector) -> u64 {
-        let _ = sector;
-        0
-    }
+/// A device that takes many jobs at a time through stages of its own, discards too. To others these cost nothing.
+pub trait Pipelined {
+    /// How long each stage of the job took that was completed last.
+    fn stage_times(&self) -> &[Nanos];
 
-    /// Whether jobs of one priority are served strictly in the order of arrival, so that
-    /// [`serve`](Self::serve) may be used.
-    fn serves_in_order(&self) -> bool {
-        false
-    }
+    /// No job will be submitted any more unless one is done: what waits for more waits no longer.
+    fn drain(&mut self, now: Nanos);
 
-    /// Submits a job and tells its service, which may lie in the future: it begins when all jobs
-    /// before have ended. A device is used either by this method or by the others, from its beginning.
-    ///
-    /// # Panics
-    /// If the device does not [serve in order](Self::serves_in_order).
-    fn serve(&mut self, job: Job, now: Nanos) -> Service {
-        let _ = (job, now);
-        unimplemented!("this device does not serve in order")
-    }
+    /// Why jobs are in the device although nothing will happen any more.
+    fn why_stuck(&self) -> Option<String>;
+}
+
+/// A device that may serve jobs of one priority strictly in the order of arrival, so that the end of each is known
+/// when it comes. It is used either by this trait or by [`Device`], from its beginning.
+pub trait InOrder: Device {
+    /// Whether it does.
+    fn serves_in_order(&self) -> bool;
+
+    /// Submits a job and gives its service, which may lie in the future: it begins when all jobs before have ended.
+    /// Only for devices that [serve in order](Self::serves_in_order).
+    fn serve(&mut self, job: Job, now: Nanos) -> Service;
 
     /// The simulation has come to `now`: of services that were announced, those that end by then are over.
     /// Needed from time to time only, so that a device need not remember them all.
-    fn has_come_to(&mut self, now: Nanos) {
-        let _ = now;
-    }
+    fn has_come_to(&mut self, now: Nanos);
 }
 
 /// What a device was used for in the window of the measurement.

@@ -8,9 +8,8 @@
 //! - [`DiskProfile`]: the parameters of a drive, from a TOML file or built in;
 //! - [`SeekCurve`] and [`SeekDistance`]: how long a seek takes, and how far it goes;
 //! - [`ZoneLaw`]: how fast data pass under the head;
-//! - [`SampledDisk`]: positioning and transfer times from these;
-//! - [`DiskStation`]: the disk with its queue, FCFS or with RPO, as an array's
-//!   [`Device`](iosonar_device::Device).
+//! - [`SampledDisk`]: positioning and transfer times from these, FCFS or with RPO. In a
+//!   [`Station`](iosonar_device::Station) it is a device for an array.
 //!
 //! The *positional* model has a real head: [`Geometry`] says where sectors lie, and [`PositionalDisk`]
 //! moves its arm there, with FCFS, SSTF, LOOK, C-LOOK or SPTF.
@@ -23,9 +22,7 @@ mod positional;
 mod profile;
 mod sampled;
 mod seek;
-mod station;
-mod usage;
-mod waiting;
+mod service;
 mod zone;
 
 pub use geometry::{Geometry, Place};
@@ -33,5 +30,5 @@ pub use positional::{ArmScheduler, Mechanics, PositionalDisk, Queueing};
 pub use profile::{BUILT_IN, DiskProfile, ProfileError, SeekPoints};
 pub use sampled::{DiskLaws, SampledDisk};
 pub use seek::{SeekCurve, SeekDistance};
-pub use station::{DiskStation, RpoCount, Scheduler};
+pub use service::{RpoCount, Scheduler};
 pub use zone::{ZoneLaw, Zoning};

@@ -8,13 +8,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use iosonar_device::{Access, Device, Job, Pace, RequestId, Service, Usage};
+use iosonar_device::{Access, Job, Mechanism, Pace, ServiceTime};
 use iosonar_sim_core::{Seed, Stream};
 use iosonar_units::{Nanos, Sector};
 
 use crate::geometry::{Geometry, Place};
-use crate::usage::UsageMeter;
-use crate::waiting::WaitingJobs;
 use crate::{DiskProfile, SeekCurve};
 
 /// Which of the waiting jobs of the highest priority is served next.
@@ -113,15 +111,9 @@ struct Track {
     head: u32,
 }
 
-/// A job that waits, with its place.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    job: Job,
-    arrived: Nanos,
-    place: Place,
-}
+type Waiting = iosonar_device::Waiting<Place>;
 
-/// A disk with an arm and an angle, and its queue.
+/// A disk with an arm and an angle. In a [`Station`](iosonar_device::Station) it is a device for an array.
 #[derive(Clone, Debug)]
 pub struct PositionalDisk {
     mechanics: Arc<Mechanics>,
@@ -132,11 +124,6 @@ pub struct PositionalDisk {
     clock: Nanos,
     track: Track,
     inwards: bool,
-    waiting: WaitingJobs<Waiting>,
-    current: Option<Service>,
-    last_served: Option<RequestId>,
-    usage: UsageMeter,
-    free_at: Nanos,
 }
 
 /// Rounding to nanoseconds may bring a head to its sector this much too late: that costs no turn.
@@ -162,11 +149,6 @@ impl PositionalDisk {
                 head: 0,
             },
             inwards: true,
-            waiting: WaitingJobs::default(),
-            current: None,
-            last_served: None,
-            usage: UsageMeter::default(),
-            free_at: Nanos::ZERO,
         }
     }
 
@@ -192,69 +174,16 @@ impl PositionalDisk {
         let begin = (now - self.clock).get() as f64;
         seek + self.latency_ns(place.turn, begin + seek)
     }
+}
 
-    /// The service of a job that begins now; the arm is where it ends.
-    fn service(&mut self, waiting: &Waiting, now: Nanos) -> Service {
-        let Waiting {
-            job,
-            arrived,
-            place,
-        } = *waiting;
-        let mechanics = Arc::clone(&self.mechanics);
-        let turns = (now - self.clock).get() as f64 / mechanics.revolution_ns + self.angle;
-        (self.angle, self.clock) = (turns - turns.floor(), now);
-        let exact = self.positioning_ns(&place, job.access, now);
-        let positioning = Nanos::nearest(exact);
-        let inwards = place.cylinder.cmp(&self.track.cylinder);
-        if inwards.is_ne() {
-            self.inwards = inwards.is_gt();
-        }
-        // From where the head really is: what rounding adds to one request must not delay the next.
-        let mut at = exact;
-        let (mut place, mut left) = (place, job.sectors.get());
-        loop {
-            self.track = Track {
-                cylinder: place.cylinder,
-                head: place.head,
-            };
-            let here = left.min(place.sectors_per_track - place.sector);
-            let per_sector = mechanics.revolution_ns / f64::from(place.sectors_per_track);
-            at += f64::from(here) * per_sector;
-            left -= here;
-            if left == 0 {
-                break;
-            }
-            place = mechanics.geometry.next_track(&place);
-            at += mechanics.crossing_ns(self.track, &place, job.access);
-            at += self.latency_ns(place.turn, at);
-        }
-        let transfer = Nanos::nearest(at).saturating_sub(positioning);
-        Service {
-            job,
-            arrived,
-            started: now,
-            positioning,
-            transfer,
-            pace: Pace(transfer.get() as f64 / f64::from(job.sectors.get().max(1))),
-            failed: false,
-        }
+impl Mechanism for PositionalDisk {
+    type Place = Place;
+
+    fn place(&self, job: &Job) -> Place {
+        self.mechanics.geometry.place(job.sector.get())
     }
 
-    fn located(&self, job: Job, arrived: Nanos) -> Waiting {
-        Waiting {
-            job,
-            arrived,
-            place: self.mechanics.geometry.place(job.sector.get()),
-        }
-    }
-
-    /// Takes the next job out of its queue.
-    fn take_next(&mut self, now: Nanos) -> Option<Waiting> {
-        let chosen = self.choose(self.waiting.highest()?, now);
-        self.waiting.take(chosen)
-    }
-
-    fn choose(&self, queue: &VecDeque<Waiting>, now: Nanos) -> usize {
+    fn next(&self, queue: &VecDeque<Waiting>, now: Nanos) -> usize {
         let Queueing {
             scheduler,
             depth,
@@ -296,89 +225,62 @@ impl PositionalDisk {
         };
         chosen.map_or(0, |(i, _)| i)
     }
-}
-
-impl Device for PositionalDisk {
-    fn submit(&mut self, job: Job, now: Nanos) {
-        self.usage.arrive(now);
-        let waiting = self.located(job, now);
-        self.waiting.push(waiting, job.priority);
-    }
-
-    fn start_next(&mut self, now: Nanos) -> Option<Nanos> {
-        if self.current.is_some() {
-            return None;
-        }
-        let next = self.take_next(now)?;
-        let service = self.service(&next, now);
-        self.current = Some(service);
-        Some(service.ended())
-    }
-
-    fn complete(&mut self, now: Nanos, _: Nanos) -> Option<Service> {
-        let service = self.current.take().expect("a job is in service");
-        debug_assert_eq!(
-            service.ended(),
-            now,
-            "a service ends when it was said to end"
-        );
-        self.last_served = Some(service.job.request);
-        self.usage.leave(&service);
-        Some(service)
-    }
-
-    fn busy_with(&self) -> Option<RequestId> {
-        self.current.map(|service| service.job.request)
-    }
-
-    fn last_served(&self) -> Option<RequestId> {
-        self.last_served
-    }
-
-    fn queue_length(&self) -> usize {
-        self.waiting.len()
-    }
-
-    fn measure_from(&mut self, now: Nanos) {
-        self.usage.measure_from(now);
-    }
-
-    fn end_measurement(&mut self, now: Nanos) {
-        let waiting = self.waiting.iter().map(|waiting| waiting.arrived);
-        self.usage.end(now, self.current.as_ref(), waiting);
-    }
-
-    fn usage(&self) -> Usage {
-        self.usage.usage()
-    }
-
-    fn arm_distance(&self, sector: Sector) -> u64 {
-        let place = self.mechanics.geometry.place(sector.get());
-        u64::from(place.cylinder.abs_diff(self.track.cylinder))
-    }
 
     fn serves_in_order(&self) -> bool {
         self.queueing.scheduler == ArmScheduler::Fcfs
     }
 
-    fn serve(&mut self, job: Job, now: Nanos) -> Service {
-        let waiting = self.located(job, now);
-        let service = self.service(&waiting, now.max(self.free_at));
-        self.free_at = service.ended();
-        self.usage.announce(&service);
-        service
+    /// The arm is where the job ends.
+    fn serve(&mut self, waiting: &Waiting, now: Nanos, _: usize) -> ServiceTime {
+        let Waiting { job, place, .. } = *waiting;
+        let mechanics = Arc::clone(&self.mechanics);
+        let turns = (now - self.clock).get() as f64 / mechanics.revolution_ns + self.angle;
+        (self.angle, self.clock) = (turns - turns.floor(), now);
+        let exact = self.positioning_ns(&place, job.access, now);
+        let positioning = Nanos::nearest(exact);
+        let inwards = place.cylinder.cmp(&self.track.cylinder);
+        if inwards.is_ne() {
+            self.inwards = inwards.is_gt();
+        }
+        // From where the head really is: what rounding adds to one request must not delay the next.
+        let mut at = exact;
+        let (mut place, mut left) = (place, job.sectors.get());
+        loop {
+            self.track = Track {
+                cylinder: place.cylinder,
+                head: place.head,
+            };
+            let here = left.min(place.sectors_per_track - place.sector);
+            let per_sector = mechanics.revolution_ns / f64::from(place.sectors_per_track);
+            at += f64::from(here) * per_sector;
+            left -= here;
+            if left == 0 {
+                break;
+            }
+            place = mechanics.geometry.next_track(&place);
+            at += mechanics.crossing_ns(self.track, &place, job.access);
+            at += self.latency_ns(place.turn, at);
+        }
+        let transfer = Nanos::nearest(at).saturating_sub(positioning);
+        ServiceTime {
+            positioning,
+            transfer,
+            pace: Pace(transfer.get() as f64 / f64::from(job.sectors.get().max(1))),
+        }
     }
 
-    #[inline]
-    fn has_come_to(&mut self, now: Nanos) {
-        self.usage.has_come_to(now);
+    fn distance(&self, sector: Sector) -> u64 {
+        let place = self.mechanics.geometry.place(sector.get());
+        u64::from(place.cylinder.abs_diff(self.track.cylinder))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_device::{PaceOf, Positioning, Priority};
+    use iosonar_device::{
+        Device, InOrder, Observable, PaceOf, Positioning, Priority, RequestId, Station,
+    };
     use iosonar_stats::Moments;
     use iosonar_units::Sectors;
     use std::path::Path;
@@ -408,7 +310,7 @@ mod tests {
 
     #[test]
     fn what_follows_at_once_costs_its_transfer_only() {
-        let mut disk = disk(ArmScheduler::Fcfs);
+        let mut disk = Station::new(disk(ArmScheduler::Fcfs));
         let mut now = disk.serve(job(0, 5_000_000, 100), Nanos::ZERO).ended();
         let (mut positioned, mut crossed) = (Nanos::ZERO, 0);
         for i in 1..1000 {
@@ -430,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_moment_too_late_costs_a_turn() {
-        let mut disk = disk(ArmScheduler::Fcfs);
+        let mut disk = Station::new(disk(ArmScheduler::Fcfs));
         let end = disk.serve(job(0, 1000, 8), Nanos::ZERO).ended();
         let late = disk.serve(job(1, 1008, 8), end + Nanos::from_micros(100));
         let turn = late.positioning + Nanos::from_micros(100);
@@ -438,7 +340,7 @@ mod tests {
     }
 
     fn order(scheduler: ArmScheduler, sectors: &[u64]) -> Vec<u64> {
-        let mut disk = disk(scheduler);
+        let mut disk = Station::new(disk(scheduler));
         // The arm goes to the middle first.
         disk.submit(job(99, 500_000_000, 8), Nanos::ZERO);
         let mut end = disk.start_next(Nanos::ZERO).unwrap();
@@ -476,11 +378,12 @@ mod tests {
         disk.queueing.most_wait = most_wait;
         disk.queueing.depth = 32;
         let capacity = disk.mechanics.geometry.capacity() - 8;
+        let mut disk = Station::new(disk);
         let mut stream = Seed::new(2).stream("test", "sector");
         let mut now = Nanos::ZERO;
         let (mut sample, mut longest) = (Moments::default(), Nanos::ZERO);
         for i in 0..20_000 {
-            while disk.queue_length() < 32 {
+            while disk.occupancy().waiting < 32 {
                 disk.submit(job(i, stream.below(capacity), 8), now);
             }
             now = disk.start_next(now).unwrap();

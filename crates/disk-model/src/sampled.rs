@@ -9,7 +9,7 @@ use iosonar_units::Nanos;
 
 use crate::seek;
 use crate::zone::PaceTable;
-use crate::{DiskProfile, SeekCurve, SeekDistance, ZoneLaw};
+use crate::{DiskProfile, Scheduler, SeekCurve, SeekDistance, ZoneLaw};
 
 /// The laws of a drive, prepared for drawing from them; shared by all disks of a kind.
 #[derive(Debug)]
@@ -132,6 +132,7 @@ impl DiskLaws {
 #[derive(Clone, Debug)]
 pub struct SampledDisk {
     laws: Arc<DiskLaws>,
+    pub(crate) scheduler: Scheduler,
     seek: Stream,
     rotation: Stream,
     zone: Stream,
@@ -140,15 +141,22 @@ pub struct SampledDisk {
 }
 
 impl SampledDisk {
-    /// A disk with these laws that draws from the streams of `component` (such as `disk/0`).
+    /// A disk with these laws, first come, first served, that draws from the streams of `component` (such as `disk/0`).
     pub fn new(laws: &Arc<DiskLaws>, seed: &Seed, component: &str) -> Self {
         Self {
             laws: Arc::clone(laws),
+            scheduler: Scheduler::Fcfs,
             seek: seed.stream(component, "seek"),
             rotation: seed.stream(component, "rotation"),
             zone: seed.stream(component, "zone"),
             zone_key: seed.stream(component, "zone of request").bits(),
         }
+    }
+
+    /// With a scheduler.
+    #[must_use]
+    pub fn with_scheduler(self, scheduler: Scheduler) -> Self {
+        Self { scheduler, ..self }
     }
 
     /// The time to come to the place. With `candidates` > 1 (RPO) a fresh positioning is the

@@ -20,7 +20,7 @@ mod release;
 mod split;
 mod window;
 
-use iosonar_device::{Device, RequestId, Service, Usage};
+use iosonar_device::{Device, InOrder, RequestId, Service, Usage};
 use iosonar_sim_core::CompletionHash;
 use iosonar_trace::Request;
 use iosonar_units::Nanos;
@@ -105,7 +105,7 @@ pub struct Served<'a> {
     pub service: &'a Service,
     /// The device, from 0.
     pub device: usize,
-    /// The times of its [stages](Device::STAGES); empty if the device has none.
+    /// The times of its stages; empty if the device is not [pipelined](iosonar_device::Pipelined).
     pub stages: &'a [Nanos],
 }
 
@@ -271,14 +271,6 @@ impl<P: Planner, D: Device> Array<P, D> {
         }
     }
 
-    /// Whether requests that are all issued as a whole on arrival can be simulated
-    /// [without events](Self::run_without_events).
-    pub fn needs_no_events(&self) -> bool {
-        self.controller.is_immediate()
-            && self.rebuild.is_none()
-            && self.devices.iter().all(Device::serves_in_order)
-    }
-
     /// Serves all requests of `source`, which must come in the order of their start, and hands
     /// each to `sink` when it is complete.
     ///
@@ -304,8 +296,18 @@ impl<P: Planner, D: Device> Array<P, D> {
     ) -> Result<(RunSummary, Vec<D>), E> {
         EventSimulation::new(self, source.is_closed(), sink).run(source)
     }
+}
 
-    /// The same, with the same result, several times as fast.
+impl<P: Planner, D: InOrder> Array<P, D> {
+    /// Whether requests that are all issued as a whole on arrival can be simulated
+    /// [without events](Self::run_without_events).
+    pub fn needs_no_events(&self) -> bool {
+        self.controller.is_immediate()
+            && self.rebuild.is_none()
+            && self.devices.iter().all(InOrder::serves_in_order)
+    }
+
+    /// As [`run`](Self::run), with the same result, several times as fast.
     ///
     /// # Errors
     /// If the source or the sink fails.

@@ -7,7 +7,7 @@ mod mirrored;
 mod parity;
 mod striped;
 
-use iosonar_device::Device;
+use iosonar_device::Observable;
 use iosonar_trace::{Op, Request};
 use iosonar_units::Sectors;
 
@@ -62,7 +62,7 @@ impl Level {
 
 impl Planner for Level {
     #[inline]
-    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
+    fn plan<D: Observable>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
         match self {
             Self::Striped(level) => level.plan(request, devices, plan),
             Self::Mirrored(level) => level.plan(request, devices, plan),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use iosonar_device::{Access, Device};
+use iosonar_device::{Access, Observable};
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Sector, Sectors};
 
@@ -194,12 +194,12 @@ impl RequestPlan {
 
 /// A RAID level with its layout: says what a request becomes.
 ///
-/// Implement it to simulate an array of one's own over any [`Device`]s.
+/// Implement it to simulate an array of one's own over any [`Device`](iosonar_device::Device)s.
 pub trait Planner {
     /// Fills the (empty) `plan` for `request`, which lies within
     /// [`data_sectors`](Self::data_sectors). The devices may be looked at, for instance to read from
     /// the mirror with the shorter queue; spare devices follow those of the array.
-    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan);
+    fn plan<D: Observable>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan);
 
     /// How many devices the plans speak of.
     fn disks(&self) -> usize;

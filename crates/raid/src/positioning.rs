@@ -13,7 +13,7 @@
 //! | | idle, and its last served sub-request was of the same request | rotation only |
 //! | | otherwise | new seek + rotation |
 
-use iosonar_device::{Device, Positioning, RequestId};
+use iosonar_device::{Observable, Positioning, RequestId};
 
 use crate::StageKind;
 
@@ -63,11 +63,12 @@ impl Case {
 pub fn of_write(
     kind: StageKind,
     request: RequestId,
-    device: &impl Device,
+    device: &impl Observable,
     read_last: bool,
 ) -> Case {
-    let here_last = device.last_served() == Some(request);
-    match (kind, device.busy_with()) {
+    let occupancy = device.occupancy();
+    let here_last = occupancy.last_served == Some(request);
+    match (kind, occupancy.in_service.map(|(busy, _)| busy)) {
         (StageKind::Direct(_) | StageKind::Copy, _) => Case::Ordinary,
         (StageKind::ReadModifyWrite, Some(_)) => Case::ModifyBusy,
         (StageKind::ReadModifyWrite, None) if here_last && read_last => Case::ModifyLast,
@@ -121,32 +122,18 @@ impl PositioningCounts {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use iosonar_device::{Job, Service, Usage};
-    use iosonar_units::Nanos;
+    use iosonar_device::{Occupancy, Pace};
 
-    /// A device that only answers the two questions.
+    /// The request in service at a device, and the one served last.
     pub(crate) struct Answers(Option<RequestId>, Option<RequestId>);
 
-    impl Device for Answers {
-        fn submit(&mut self, _: Job, _: Nanos) {}
-        fn start_next(&mut self, _: Nanos) -> Option<Nanos> {
-            None
-        }
-        fn complete(&mut self, _: Nanos, _: Nanos) -> Option<Service> {
-            unreachable!()
-        }
-        fn busy_with(&self) -> Option<RequestId> {
-            self.0
-        }
-        fn last_served(&self) -> Option<RequestId> {
-            self.1
-        }
-        fn queue_length(&self) -> usize {
-            0
-        }
-        fn measure_from(&mut self, _: Nanos) {}
-        fn usage(&self) -> Usage {
-            Usage::default()
+    impl Observable for Answers {
+        fn occupancy(&self) -> Occupancy {
+            Occupancy {
+                in_service: self.0.map(|request| (request, Pace(1.0))),
+                last_served: self.1,
+                waiting: 0,
+            }
         }
     }
 

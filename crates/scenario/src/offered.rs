@@ -1,12 +1,11 @@
 //! How much work the stations are offered, before anything is simulated.
 
-use iosonar_device::{Access, Device, Job, RequestId, Service, Usage};
+use iosonar_device::{Access, Observable, Occupancy};
 use iosonar_disk_model::{DiskLaws, DiskProfile, Geometry, Scheduler};
 use iosonar_raid::rules::{FullTurn, PrereadSeek};
 use iosonar_raid::{Level, MirrorRead, Planner, RequestPlan, StageKind};
 use iosonar_sim_core::Seed;
 use iosonar_trace::Request;
-use iosonar_units::Nanos;
 use iosonar_workload::SyntheticLoad;
 
 use crate::resolve::{Load, Simulation};
@@ -47,26 +46,9 @@ const MOST_SUB_REQUESTS: usize = 2_000_000;
 /// Devices without jobs: plans that depend on queues see empty ones.
 pub(crate) struct Idle;
 
-impl Device for Idle {
-    fn submit(&mut self, _: Job, _: Nanos) {}
-    fn start_next(&mut self, _: Nanos) -> Option<Nanos> {
-        None
-    }
-    fn complete(&mut self, _: Nanos, _: Nanos) -> Option<Service> {
-        None
-    }
-    fn busy_with(&self) -> Option<RequestId> {
-        None
-    }
-    fn last_served(&self) -> Option<RequestId> {
-        None
-    }
-    fn queue_length(&self) -> usize {
-        0
-    }
-    fn measure_from(&mut self, _: Nanos) {}
-    fn usage(&self) -> Usage {
-        Usage::default()
+impl Observable for Idle {
+    fn occupancy(&self) -> Occupancy {
+        Occupancy::default()
     }
 }
 

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use iosonar_device::Device;
-use iosonar_disk_model::{
-    DiskLaws, DiskStation, Mechanics, PositionalDisk, Queueing, SampledDisk, Scheduler,
+use iosonar_device::{Device, Mechanism, Station};
+use iosonar_disk_model::{DiskLaws, Mechanics, PositionalDisk, Queueing, SampledDisk, Scheduler};
+use iosonar_raid::{
+    Array, Completion, CompletionSink, Level, Planner, RequestSource, RunSummary, Served,
 };
-use iosonar_raid::{Array, Completion, CompletionSink, Level, Planner, RequestSource, Served};
 use iosonar_sim_core::Seed;
-use iosonar_ssd_model::{AnySsd, SsdReport};
+use iosonar_ssd_model::{AnySsd, SsdReport, Stage};
 use iosonar_trace::{Batch, Op, Outcome, Record, Status, TraceWriter};
 use iosonar_units::Nanos;
 use iosonar_workload::{ClosedLoad, Size, SyntheticLoad};
@@ -47,7 +47,7 @@ impl Simulation {
     pub fn stage_names(&self) -> &'static [&'static str] {
         match self.array.devices {
             Devices::Disks(_) => &["wait", "positioning", "transfer"],
-            Devices::Ssds(_) => AnySsd::STAGES,
+            Devices::Ssds(_) => Stage::NAMES,
         }
     }
 
@@ -134,17 +134,16 @@ impl Simulation {
             (Devices::Disks(set), DiskKinds::Sampled(kinds, scheduler)) => {
                 let disk = |i| {
                     let laws = &kinds[set.kind_of(i)];
-                    SampledDisk::new(laws, &seed, &component(i))
+                    let disk = SampledDisk::new(laws, &seed, &component(i));
+                    Station::new(disk.with_scheduler(*scheduler))
                 };
-                let devices = disks
-                    .map(|i| DiskStation::new(disk(i), *scheduler))
-                    .collect();
-                self.drive(planner, devices, &seed, warmup, sink)
+                self.drive(planner, disks.map(disk).collect(), &seed, warmup, sink)
             }
             (Devices::Disks(set), DiskKinds::Positional(kinds, queueing)) => {
                 let disk = |i| {
                     let mechanics = &kinds[set.kind_of(i)];
-                    PositionalDisk::new(mechanics, *queueing, &seed, &component(i))
+                    let name = component(i);
+                    Station::new(PositionalDisk::new(mechanics, *queueing, &seed, &name))
                 };
                 self.drive(planner, disks.map(disk).collect(), &seed, warmup, sink)
             }
@@ -159,7 +158,7 @@ impl Simulation {
         }
     }
 
-    fn drive<D: Reporting>(
+    fn drive<D: Simulated>(
         &self,
         planner: Level,
         devices: Vec<D>,
@@ -178,7 +177,7 @@ impl Simulation {
             array = array.with_split();
         }
         let run = Run {
-            without_events: without_events && array.needs_no_events(),
+            without_events,
             array,
             sections: self.replications == 1,
             warmup,
@@ -315,7 +314,7 @@ struct Run<'a, D> {
     watch: &'a Watch,
 }
 
-impl<D: Reporting> Run<'_, D> {
+impl<D: Simulated> Run<'_, D> {
     fn collect(
         self,
         source: &mut impl RequestSource<Error = ScenarioError>,
@@ -329,19 +328,7 @@ impl<D: Reporting> Run<'_, D> {
             watch: self.watch,
             uncounted: 0,
         };
-        let mut ssd = None;
-        let run = if self.without_events {
-            self.array.run_without_events(source, &mut sink)?
-        } else {
-            let (run, devices) = self.array.run_to_the_end(source, &mut sink)?;
-            for report in devices.iter().filter_map(Reporting::report) {
-                let used = report.capacity_used();
-                sink.replication.capacity_used.push(used);
-                ssd.get_or_insert_with(SsdReport::default)
-                    .merge(&report, true);
-            }
-            run
-        };
+        let (run, ssd) = D::run(self.array, self.without_events, source, &mut sink)?;
         sink.flush()?;
         if sink.replication.measured() == 0 && run.deadlock.is_none() {
             return Err(ScenarioError::NothingMeasured {
@@ -358,18 +345,48 @@ impl<D: Reporting> Run<'_, D> {
     }
 }
 
-/// A device that may have something to tell at the end.
-trait Reporting: Device {
-    fn report(&self) -> Option<SsdReport> {
-        None
+/// A device as an array of it is simulated.
+trait Simulated: Device + Sized {
+    /// Carries out a run, without events if these are `not_needed` for the load and the devices allow it.
+    fn run(
+        array: Array<Level, Self>,
+        not_needed: bool,
+        source: &mut impl RequestSource<Error = ScenarioError>,
+        sink: &mut Sink<'_, '_>,
+    ) -> Result<(RunSummary, Option<SsdReport>), ScenarioError>;
+}
+
+impl<M: Mechanism> Simulated for Station<M> {
+    fn run(
+        array: Array<Level, Self>,
+        not_needed: bool,
+        source: &mut impl RequestSource<Error = ScenarioError>,
+        sink: &mut Sink<'_, '_>,
+    ) -> Result<(RunSummary, Option<SsdReport>), ScenarioError> {
+        let run = if not_needed && array.needs_no_events() {
+            array.run_without_events(source, sink)
+        } else {
+            array.run(source, sink)
+        };
+        Ok((run?, None))
     }
 }
 
-impl Reporting for DiskStation {}
-impl Reporting for PositionalDisk {}
-impl Reporting for AnySsd {
-    fn report(&self) -> Option<SsdReport> {
-        Some(AnySsd::report(self))
+impl Simulated for AnySsd {
+    fn run(
+        array: Array<Level, Self>,
+        _: bool,
+        source: &mut impl RequestSource<Error = ScenarioError>,
+        sink: &mut Sink<'_, '_>,
+    ) -> Result<(RunSummary, Option<SsdReport>), ScenarioError> {
+        let (run, devices) = array.run_to_the_end(source, sink)?;
+        let mut all = SsdReport::default();
+        for report in devices.iter().map(AnySsd::report) {
+            let used = report.capacity_used();
+            sink.replication.capacity_used.push(used);
+            all.merge(&report, true);
+        }
+        Ok((run, Some(all)))
     }
 }
 

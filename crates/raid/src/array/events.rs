@@ -252,7 +252,9 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
         }
         self.phase = Phase::Draining;
         for disk in 0..self.array.devices.len() {
-            self.array.devices[disk].drain(now);
+            if let Some(device) = self.array.devices[disk].pipelined() {
+                device.drain(now);
+            }
             self.start(disk, now);
         }
     }
@@ -262,7 +264,10 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
         if self.present > 0 {
             let summary = &mut self.measurement.summary;
             summary.unserved = self.present as u64;
-            let why = self.array.devices.iter().find_map(Device::why_stuck);
+            let devices = self.array.devices.iter_mut();
+            let why = devices
+                .filter_map(Device::pipelined)
+                .find_map(|device| device.why_stuck());
             summary.deadlock = Some(why.unwrap_or_else(|| "nothing happens any more".to_owned()));
         }
     }

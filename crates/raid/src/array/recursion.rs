@@ -5,7 +5,7 @@
 //! when the last of its jobs ends. Only the completions have to be put in order: those that lie before
 //! the next arrival can be released.
 
-use iosonar_device::{Device, Job, PaceOf, Positioning, Priority, RequestId, Service};
+use iosonar_device::{InOrder, Job, PaceOf, Positioning, Priority, RequestId, Service};
 use iosonar_sim_core::{Calendar, Slab};
 use iosonar_trace::{Op, Request};
 use iosonar_units::Nanos;
@@ -41,7 +41,7 @@ struct LindleyRecursion<P, D> {
     joined: Nanos,
 }
 
-pub(super) fn run<P: Planner, D: Device, E>(
+pub(super) fn run<P: Planner, D: InOrder, E>(
     array: Array<P, D>,
     source: &mut impl RequestSource<Error = E>,
     sink: &mut impl CompletionSink<Error = E>,
@@ -74,7 +74,7 @@ pub(super) fn run<P: Planner, D: Device, E>(
     Ok(run.measurement.finish(events))
 }
 
-impl<P: Planner, D: Device> LindleyRecursion<P, D> {
+impl<P: Planner, D: InOrder> LindleyRecursion<P, D> {
     /// Releases all completions up to an instant.
     #[inline]
     fn release_until<S: CompletionSink>(

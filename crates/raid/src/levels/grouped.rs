@@ -1,6 +1,6 @@
 //! RAID 50 and 60: stripes over groups, each of which is an array with parity.
 
-use iosonar_device::Device;
+use iosonar_device::Observable;
 use iosonar_sim_core::{Seed, Stream};
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Sector, Sectors};
@@ -42,7 +42,7 @@ impl Grouped {
 }
 
 impl Planner for Grouped {
-    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
+    fn plan<D: Observable>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
         let count = self.groups.len() as u64;
         let stripe = self.groups[0].stripe_sectors();
         let per_group = self.groups[0].disks();

@@ -1,6 +1,6 @@
 //! Disks one after the other: a concatenation, or just a bunch of disks.
 
-use iosonar_device::Device;
+use iosonar_device::Observable;
 use iosonar_sim_core::Seed;
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Sector, Sectors};
@@ -42,7 +42,7 @@ impl Linear {
 }
 
 impl Planner for Linear {
-    fn plan<D: Device>(&mut self, request: &Request, _: &[D], plan: &mut RequestPlan) {
+    fn plan<D: Observable>(&mut self, request: &Request, _: &[D], plan: &mut RequestPlan) {
         let Some(access) = access_of(request.op) else {
             return;
         };

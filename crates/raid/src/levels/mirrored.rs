@@ -7,7 +7,7 @@
 
 mod read;
 
-use iosonar_device::{Access, Device};
+use iosonar_device::{Access, Observable};
 use iosonar_sim_core::Seed;
 use iosonar_trace::{Op, Request};
 use iosonar_units::Sectors;
@@ -126,7 +126,7 @@ impl Mirrored {
 
 impl Planner for Mirrored {
     #[inline]
-    fn plan<D: Device>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
+    fn plan<D: Observable>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
         let Some(access) = access_of(request.op) else {
             return;
         };

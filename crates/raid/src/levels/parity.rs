@@ -17,7 +17,7 @@ mod addressed;
 mod random;
 mod stripe;
 
-use iosonar_device::Device;
+use iosonar_device::Observable;
 use iosonar_sim_core::Seed;
 use iosonar_trace::{Op, Request};
 use iosonar_units::Sectors;
@@ -109,7 +109,7 @@ impl Parity {
 }
 
 impl Planner for Parity {
-    fn plan<D: Device>(&mut self, request: &Request, _: &[D], plan: &mut RequestPlan) {
+    fn plan<D: Observable>(&mut self, request: &Request, _: &[D], plan: &mut RequestPlan) {
         let blocks = self.geometry.units(request.sectors);
         match (request.op, self.geometry.placement()) {
             (Op::Read, Placement::Random) => self.read_at_random(blocks, plan),

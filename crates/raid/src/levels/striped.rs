@@ -1,6 +1,6 @@
 //! RAID 0: striping without redundancy.
 
-use iosonar_device::{Access, Device};
+use iosonar_device::{Access, Observable};
 use iosonar_sim_core::Seed;
 use iosonar_trace::{Op, Request};
 use iosonar_units::Sectors;
@@ -41,7 +41,7 @@ impl Striped {
 
 impl Planner for Striped {
     #[inline]
-    fn plan<D: Device>(&mut self, request: &Request, _: &[D], plan: &mut RequestPlan) {
+    fn plan<D: Observable>(&mut self, request: &Request, _: &[D], plan: &mut RequestPlan) {
         let Some(access) = access_of(request.op) else {
             return;
         };

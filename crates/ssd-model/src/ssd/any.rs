@@ -2,14 +2,13 @@
 
 use std::fmt::Debug;
 
-use iosonar_device::{Device, Job, RequestId, Service, Usage};
+use iosonar_device::{Device, Job, Observable, Occupancy, Pipelined, Service, Usage};
 use iosonar_sim_core::Seed;
 use iosonar_units::Nanos;
 
 use super::{BlockQueue, BulkServer, FlashStorage, Memory, Nvme, Ssd, SsdReport};
 use crate::ftl::ShapeError;
 use crate::parameters::{Ends, Parameters, StorageParameters};
-use crate::stages::Stage;
 
 /// An SSD with its driver.
 ///
@@ -80,8 +79,6 @@ impl AnySsd {
 }
 
 impl Device for AnySsd {
-    const STAGES: &'static [&'static str] = Stage::NAMES;
-
     fn submit(&mut self, job: Job, now: Nanos) {
         each!(&mut self.0, ssd => ssd.submit(job, now));
     }
@@ -92,18 +89,6 @@ impl Device for AnySsd {
 
     fn complete(&mut self, now: Nanos, until: Nanos) -> Option<Service> {
         each!(&mut self.0, ssd => ssd.complete(now, until))
-    }
-
-    fn busy_with(&self) -> Option<RequestId> {
-        None
-    }
-
-    fn last_served(&self) -> Option<RequestId> {
-        each!(&self.0, ssd => ssd.jobs.last_served)
-    }
-
-    fn queue_length(&self) -> usize {
-        each!(&self.0, ssd => ssd.jobs.present.len())
     }
 
     fn measure_from(&mut self, now: Nanos) {
@@ -118,12 +103,24 @@ impl Device for AnySsd {
         each!(&self.0, ssd => ssd.usage())
     }
 
+    fn pipelined(&mut self) -> Option<&mut dyn Pipelined> {
+        Some(self)
+    }
+}
+
+impl Observable for AnySsd {
+    fn occupancy(&self) -> Occupancy {
+        each!(&self.0, ssd => Occupancy {
+            in_service: None,
+            last_served: ssd.jobs.last_served,
+            waiting: ssd.jobs.present.len(),
+        })
+    }
+}
+
+impl Pipelined for AnySsd {
     fn stage_times(&self) -> &[Nanos] {
         each!(&self.0, ssd => &ssd.jobs.last_stages.times)
-    }
-
-    fn takes_discards(&self) -> bool {
-        true
     }
 
     fn drain(&mut self, now: Nanos) {

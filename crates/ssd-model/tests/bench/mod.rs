@@ -6,7 +6,9 @@ pub(crate) mod times;
 
 use std::sync::Arc;
 
-use iosonar_device::{Access, Device, Job, PaceOf, Positioning, Priority, RequestId, Service};
+use iosonar_device::{
+    Access, Device, Job, PaceOf, Pipelined, Positioning, Priority, RequestId, Service,
+};
 use iosonar_sim_core::Seed;
 use iosonar_ssd_model::{AnySsd, Parameters, SsdProfile, SsdReport, Stage};
 use iosonar_units::{Nanos, Sector, Sectors};

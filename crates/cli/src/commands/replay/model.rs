@@ -3,8 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 
-use iosonar_device::{Access, Device, Job, PaceOf, Positioning, Priority, RequestId};
-use iosonar_disk_model::{DiskLaws, DiskProfile, DiskStation, SampledDisk, Scheduler};
+use iosonar_device::{Access, Device, Job, PaceOf, Positioning, Priority, RequestId, Station};
+use iosonar_disk_model::{DiskLaws, DiskProfile, SampledDisk};
 use iosonar_replay::{AccessKind, Answer, ConstantLatency, SimulatedDevice};
 use iosonar_sim_core::Seed;
 use iosonar_units::{Nanos, Sector, Sectors};
@@ -24,15 +24,9 @@ pub(super) fn device(answer: &Answer, number: usize) -> anyhow::Result<Box<dyn S
     let profile =
         DiskProfile::load(name, Path::new(".")).map_err(|e| Usage(format!("--model: {e}")))?;
     let component = format!("disk/{number}");
-    let disk = SampledDisk::new(
-        &DiskLaws::new(&profile),
-        &Seed::new(answer.seed.unwrap_or(1)),
-        &component,
-    );
-    Ok(Box::new(InRealTime::new(DiskStation::new(
-        disk,
-        Scheduler::Fcfs,
-    ))))
+    let seed = Seed::new(answer.seed.unwrap_or(1));
+    let disk = SampledDisk::new(&DiskLaws::new(&profile), &seed, &component);
+    Ok(Box::new(InRealTime::new(Station::new(disk))))
 }
 
 /// A server of the simulator, asked as time goes by.
@@ -129,7 +123,7 @@ mod tests {
         let laws = DiskLaws::new(&profile);
         let disk = || {
             let disk = SampledDisk::new(&laws, &Seed::new(1), "disk/0");
-            InRealTime::new(DiskStation::new(disk, Scheduler::Fcfs))
+            InRealTime::new(Station::new(disk))
         };
         // Asked often, or only when all is over: the times are the same.
         let run = |step: Nanos| {

@@ -15,11 +15,13 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     pub(super) fn plan(&mut self, slot: u32) {
         let state = &mut self.in_flight[slot];
         state.plan.clear();
-        let (planner, devices) = (&mut self.array.planner, &self.array.devices);
+        let (planner, devices) = (&mut self.array.planner, &mut self.array.devices);
         // They cost nothing elsewhere. Where writes read first, a discard would leave the parity wrong.
         let discards = state.request.op == Op::Discard
             && planner.issues_at_once(Op::Write, None)
-            && devices.iter().all(Device::takes_discards);
+            && devices
+                .iter_mut()
+                .all(|device| device.pipelined().is_some());
         if discards {
             let write = Request {
                 op: Op::Write,
@@ -180,7 +182,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
                 job.positioning = rules.positioning(case);
                 // The last access of the request to the disk may be in service still.
                 let last = match case {
-                    Case::ReconstructFollows => device.pace_in_service(),
+                    Case::ReconstructFollows => device.occupancy().in_service.map(|(_, pace)| pace),
                     _ => state.pace[piece.disk],
                 };
                 job.pace = last.map_or(PaceOf::NewPlace, PaceOf::Track);
@@ -191,7 +193,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
         }
         if let Owner::CachedWrite(_) = state.owner {
             job.priority = Priority::Low;
-            if device.busy_with().is_some() || device.queue_length() > 0 {
+            if device.occupancy().jobs() > 0 {
                 // Others will go first, so the arm will be elsewhere.
                 job.positioning = Positioning::Fresh;
             }

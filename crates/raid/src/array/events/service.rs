@@ -21,12 +21,12 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
 
     pub(super) fn end_service(&mut self, disk: usize, now: Nanos) -> Result<(), S::Error> {
         // Only devices with steps of their own go on by themselves.
-        let until = if D::STAGES.is_empty() {
-            now
-        } else {
+        let until = if self.array.devices[disk].pipelined().is_some() {
             self.calendar
                 .next_time()
                 .unwrap_or_else(|| self.alone_until(now))
+        } else {
+            now
         };
         let Some(service) = self.array.devices[disk].complete(now, until) else {
             self.start(disk, now);
@@ -79,7 +79,8 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
         if !self.is_measured(state) || matches!(state.request.op, Op::Discard | Op::Flush) {
             return Ok(());
         }
-        let stages = self.array.devices[device].stage_times();
+        let pipelined = self.array.devices[device].pipelined();
+        let stages = pipelined.map_or(&[][..], |device| device.stage_times());
         if let Some(split) = &mut self.measurement.summary.split {
             split.service(service, stages);
         }

@@ -1,6 +1,6 @@
 //! Which copy a read comes from.
 
-use iosonar_device::Device;
+use iosonar_device::Observable;
 use iosonar_units::Sector;
 
 use super::Mirrored;
@@ -45,7 +45,7 @@ impl Mirrored {
     /// The side from which a block is read. `first` is the request's first side, `offset` the column
     /// of its first block.
     #[inline]
-    pub(super) fn side<D: Device>(
+    pub(super) fn side<D: Observable>(
         &mut self,
         block: Block,
         first: u64,
@@ -88,7 +88,7 @@ impl Mirrored {
     }
 
     /// The copy of a column that this request reads from.
-    fn choose<D: Device>(
+    fn choose<D: Observable>(
         &mut self,
         column: u64,
         stripe: Option<u64>,
@@ -100,10 +100,7 @@ impl Mirrored {
             &devices[self.lost.device(disk, stripe, self.geometry.disks())]
         };
         let living = self.living(column, stripe).count() as u64;
-        let queue = |side: u64| {
-            let device = device(side);
-            device.queue_length() + usize::from(device.busy_with().is_some())
-        };
+        let queue = |side: u64| device(side).occupancy().jobs();
         let side = match self.read {
             MirrorRead::Turns => {
                 let turn = &mut self.turns[column as usize];
@@ -117,7 +114,7 @@ impl Mirrored {
                 .unwrap_or(0),
             MirrorRead::NearerArm => self
                 .living(column, stripe)
-                .min_by_key(|&side| (device(side).arm_distance(sector), queue(side)))
+                .min_by_key(|&side| (device(side).distance(sector), queue(side)))
                 .unwrap_or(0),
             _ => self.random_living(column, stripe),
         };

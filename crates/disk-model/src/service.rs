@@ -1,11 +1,9 @@
-//! A disk with its queue.
+//! How a sampled disk serves its jobs: in the order of their arrival, each at a place drawn at random.
 
-use iosonar_device::{Device, Job, Pace, PaceOf, Positioning, RequestId, Service, Usage};
+use iosonar_device::{Job, Mechanism, PaceOf, Positioning, ServiceTime, Waiting};
 use iosonar_units::Nanos;
 
 use crate::SampledDisk;
-use crate::usage::UsageMeter;
-use crate::waiting::WaitingJobs;
 
 /// What a disk does with the jobs that wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +34,7 @@ pub enum RpoCount {
 
 impl Scheduler {
     /// How many draws a fresh positioning has when `waiting` jobs wait.
+    #[inline]
     fn candidates(self, waiting: usize) -> usize {
         match self {
             Self::Fcfs => 1,
@@ -48,57 +47,34 @@ impl Scheduler {
     }
 }
 
-/// One server; three priorities, non-preemptive.
-#[derive(Clone, Debug)]
-pub struct DiskStation {
-    disk: SampledDisk,
-    scheduler: Scheduler,
-    /// With the time of their arrival.
-    waiting: WaitingJobs<(Job, Nanos)>,
-    current: Option<Service>,
-    last_served: Option<RequestId>,
-    usage: UsageMeter,
-    /// When all jobs so far are done, where each is announced its service at once.
-    free_at: Nanos,
-}
+impl Mechanism for SampledDisk {
+    type Place = ();
 
-impl DiskStation {
-    /// An idle disk.
-    pub fn new(disk: SampledDisk, scheduler: Scheduler) -> Self {
-        Self {
-            disk,
-            scheduler,
-            waiting: WaitingJobs::default(),
-            current: None,
-            last_served: None,
-            usage: UsageMeter::default(),
-            free_at: Nanos::ZERO,
-        }
+    #[inline]
+    fn place(&self, _: &Job) {}
+
+    fn serves_in_order(&self) -> bool {
+        self.scheduler == Scheduler::Fcfs
     }
 
     #[inline]
-    fn service(&mut self, job: Job, arrived: Nanos, now: Nanos, waiting: usize) -> Service {
-        let candidates = self.scheduler.candidates(waiting);
-        let mut positioning = self
-            .disk
-            .positioning(job.positioning, job.access, candidates);
+    fn serve(&mut self, waiting: &Waiting<()>, _: Nanos, queue: usize) -> ServiceTime {
+        let job = &waiting.job;
+        let candidates = self.scheduler.candidates(queue);
+        let mut positioning = self.positioning(job.positioning, job.access, candidates);
         let pace = match job.pace {
-            PaceOf::NewPlace => self.disk.pace(),
+            PaceOf::NewPlace => self.pace(),
             PaceOf::Track(pace) => pace,
-            PaceOf::Request => self.disk.pace_of_request(job.request),
+            PaceOf::Request => self.pace_of_request(job.request),
         };
         let transfer = pace.time(job.sectors);
         if job.positioning == Positioning::TurnLessTransfer {
             positioning = until_the_beginning(positioning, transfer);
         }
-        Service {
-            job,
-            arrived,
-            started: now,
+        ServiceTime {
             positioning,
             transfer,
             pace,
-            failed: false,
         }
     }
 }
@@ -113,94 +89,11 @@ fn until_the_beginning(revolution: Nanos, transfer: Nanos) -> Nanos {
     }
 }
 
-impl Device for DiskStation {
-    #[inline]
-    fn submit(&mut self, job: Job, now: Nanos) {
-        self.usage.arrive(now);
-        self.waiting.push((job, now), job.priority);
-    }
-
-    #[inline]
-    fn start_next(&mut self, now: Nanos) -> Option<Nanos> {
-        if self.current.is_some() {
-            return None;
-        }
-        let waiting = self.waiting.len();
-        let (job, arrived) = self.waiting.pop()?;
-        let service = self.service(job, arrived, now, waiting);
-        self.current = Some(service);
-        Some(service.ended())
-    }
-
-    #[inline]
-    fn complete(&mut self, now: Nanos, _: Nanos) -> Option<Service> {
-        let service = self.current.take().expect("a job is in service");
-        debug_assert_eq!(
-            service.ended(),
-            now,
-            "a service ends when it was said to end"
-        );
-        self.last_served = Some(service.job.request);
-        self.usage.leave(&service);
-        Some(service)
-    }
-
-    #[inline]
-    fn busy_with(&self) -> Option<RequestId> {
-        self.current.map(|service| service.job.request)
-    }
-
-    #[inline]
-    fn pace_in_service(&self) -> Option<Pace> {
-        self.current.map(|service| service.pace)
-    }
-
-    #[inline]
-    fn last_served(&self) -> Option<RequestId> {
-        self.last_served
-    }
-
-    #[inline]
-    fn queue_length(&self) -> usize {
-        self.waiting.len()
-    }
-
-    fn measure_from(&mut self, now: Nanos) {
-        self.usage.measure_from(now);
-    }
-
-    fn end_measurement(&mut self, now: Nanos) {
-        let waiting = self.waiting.iter().map(|&(_, arrived)| arrived);
-        self.usage.end(now, self.current.as_ref(), waiting);
-    }
-
-    fn usage(&self) -> Usage {
-        self.usage.usage()
-    }
-
-    fn serves_in_order(&self) -> bool {
-        self.scheduler == Scheduler::Fcfs
-    }
-
-    #[inline]
-    fn serve(&mut self, job: Job, now: Nanos) -> Service {
-        let service = self.service(job, now, now.max(self.free_at), 1);
-        self.free_at = service.ended();
-        self.usage.announce(&service);
-        service
-    }
-
-    #[inline]
-    fn has_come_to(&mut self, now: Nanos) {
-        self.usage.has_come_to(now);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{DiskLaws, DiskProfile};
-    use iosonar_device::{Access, Priority};
+    use iosonar_device::{Access, Device, InOrder, Observable, Priority, RequestId, Station};
     use iosonar_sim_core::Seed;
     use iosonar_units::{Sector, Sectors};
     use std::path::Path;
@@ -219,6 +112,12 @@ mod tests {
         }
     }
 
+    fn station() -> Station<SampledDisk> {
+        let profile = DiskProfile::load("seagate-st3500630ns", Path::new(".")).unwrap();
+        let disk = SampledDisk::new(&DiskLaws::new(&profile), &Seed::new(1), "disk/0");
+        Station::new(disk)
+    }
+
     #[test]
     fn a_head_waits_for_the_rest_of_the_revolution_that_it_is_in() {
         let ms = Nanos::from_millis;
@@ -234,9 +133,7 @@ mod tests {
 
     #[test]
     fn high_priority_overtakes_but_never_interrupts() {
-        let profile = DiskProfile::load("seagate-st3500630ns", Path::new(".")).unwrap();
-        let disk = SampledDisk::new(&DiskLaws::new(&profile), &Seed::new(1), "disk/0");
-        let mut station = DiskStation::new(disk, Scheduler::Fcfs);
+        let mut station = station();
         station.submit(job(0, Priority::Normal), Nanos::ZERO);
         let mut end = station.start_next(Nanos::ZERO).unwrap();
         station.submit(job(1, Priority::Normal), Nanos::ZERO);
@@ -244,24 +141,20 @@ mod tests {
         station.submit(job(4, Priority::Low), Nanos::ZERO);
         station.submit(job(3, Priority::High), Nanos::ZERO);
         assert_eq!(station.start_next(Nanos::ZERO), None, "it is busy");
-        assert_eq!(station.busy_with(), Some(RequestId(0)));
+        let in_service = station.occupancy().in_service;
+        assert_eq!(in_service.map(|(request, _)| request), Some(RequestId(0)));
         let mut order = vec![station.complete(end, end).unwrap().job.tag];
         while let Some(next) = station.start_next(end) {
             end = next;
             order.push(station.complete(end, end).unwrap().job.tag);
         }
         assert_eq!(order, [0, 2, 3, 1, 4]);
-        assert_eq!(station.last_served(), Some(RequestId(4)));
+        assert_eq!(station.occupancy().last_served, Some(RequestId(4)));
         assert_eq!(station.usage().busy, end, "work is conserved");
     }
 
     #[test]
     fn announced_at_once_or_event_by_event_services_are_the_same() {
-        let profile = DiskProfile::load("seagate-st3500630ns", Path::new(".")).unwrap();
-        let station = || {
-            let disk = SampledDisk::new(&DiskLaws::new(&profile), &Seed::new(1), "disk/0");
-            DiskStation::new(disk, Scheduler::Fcfs)
-        };
         let arrivals: Vec<Nanos> = (0..50)
             .map(|i| Nanos::from_millis(i * i % 90 + 12 * i))
             .collect();

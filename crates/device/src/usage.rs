@@ -1,11 +1,12 @@
-//! What a disk was used for, in the window of the measurement.
+//! What a station was used for, in the window of the measurement.
 
 use std::collections::VecDeque;
 
-use iosonar_device::{Service, Usage};
 use iosonar_units::Nanos;
 
-/// A job's time at the disk.
+use crate::{Service, Usage};
+
+/// A job's time at the station.
 #[derive(Clone, Copy, Debug)]
 struct Stay {
     arrived: Nanos,
