@@ -60,70 +60,47 @@ impl Level {
     }
 }
 
+/// `each!(level, planner => expression)`: the expression for whatever level it is.
+macro_rules! each {
+    ($level:expr, $planner:ident => $expression:expr) => {
+        match $level {
+            Self::Striped($planner) => $expression,
+            Self::Mirrored($planner) => $expression,
+            Self::Parity($planner) => $expression,
+            Self::Linear($planner) => $expression,
+            Self::Grouped($planner) => $expression,
+        }
+    };
+}
+
 impl Planner for Level {
     #[inline]
     fn plan<D: Observable>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
-        match self {
-            Self::Striped(level) => level.plan(request, devices, plan),
-            Self::Mirrored(level) => level.plan(request, devices, plan),
-            Self::Parity(level) => level.plan(request, devices, plan),
-            Self::Linear(level) => level.plan(request, devices, plan),
-            Self::Grouped(level) => level.plan(request, devices, plan),
-        }
+        each!(self, level => level.plan(request, devices, plan));
     }
 
     fn disks(&self) -> usize {
-        match self {
-            Self::Striped(level) => level.disks(),
-            Self::Mirrored(level) => level.disks(),
-            Self::Parity(level) => level.disks(),
-            Self::Linear(level) => level.disks(),
-            Self::Grouped(level) => level.disks(),
-        }
+        each!(self, level => level.disks())
     }
 
     fn data_sectors(&self) -> u64 {
-        match self {
-            Self::Striped(level) => level.data_sectors(),
-            Self::Mirrored(level) => level.data_sectors(),
-            Self::Parity(level) => level.data_sectors(),
-            Self::Linear(level) => level.data_sectors(),
-            Self::Grouped(level) => level.data_sectors(),
-        }
+        each!(self, level => level.data_sectors())
     }
 
     fn issues_at_once(&self, op: Op, sectors: Option<Sectors>) -> bool {
-        match self {
-            Self::Striped(level) => level.issues_at_once(op, sectors),
-            Self::Mirrored(level) => level.issues_at_once(op, sectors),
-            Self::Parity(level) => level.issues_at_once(op, sectors),
-            Self::Linear(level) => level.issues_at_once(op, sectors),
-            Self::Grouped(level) => level.issues_at_once(op, sectors),
-        }
+        each!(self, level => level.issues_at_once(op, sectors))
     }
 
     fn stripes_to_rebuild(&self) -> u64 {
-        match self {
-            Self::Mirrored(level) => level.stripes_to_rebuild(),
-            Self::Parity(level) => level.stripes_to_rebuild(),
-            Self::Striped(_) | Self::Linear(_) | Self::Grouped(_) => 0,
-        }
+        each!(self, level => level.stripes_to_rebuild())
     }
 
     fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan) {
-        match self {
-            Self::Mirrored(level) => level.plan_rebuild(stripe, plan),
-            Self::Parity(level) => level.plan_rebuild(stripe, plan),
-            Self::Striped(_) | Self::Linear(_) | Self::Grouped(_) => {}
-        }
+        each!(self, level => level.plan_rebuild(stripe, plan));
     }
 
     fn rebuilt(&mut self, stripes: u64) {
-        match self {
-            Self::Mirrored(level) => level.rebuilt(stripes),
-            Self::Parity(level) => level.rebuilt(stripes),
-            Self::Striped(_) | Self::Linear(_) | Self::Grouped(_) => {}
-        }
+        each!(self, level => level.rebuilt(stripes));
     }
 }
 

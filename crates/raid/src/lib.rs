@@ -41,4 +41,5 @@ pub use levels::{
     RandomLayout, ReadLayout, Striped, WriteStart,
 };
 pub use plan::{Planner, RequestPlan, Stage, StageKind, SubRequest};
-pub use striping::{ArrayShape, GeometryError, Placement, StripeGeometry};
+use striping::StripeGeometry;
+pub use striping::{ArrayShape, GeometryError, Placement};

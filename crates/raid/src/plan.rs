@@ -13,7 +13,7 @@ pub struct SubRequest {
     pub disk: usize,
     /// The first sector on that device.
     pub sector: Sector,
-    /// How much.
+    /// Its length.
     pub sectors: Sectors,
 }
 
@@ -34,7 +34,7 @@ pub enum StageKind {
 /// written stripe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// How.
+    /// How it is carried out.
     pub kind: StageKind,
     /// The sub-requests that are issued at once: the pre-reads of a partial write.
     pub first: Range<usize>,
@@ -114,7 +114,7 @@ impl RequestPlan {
         }
     }
 
-    /// The stage that was made last puts so many sectors through the exclusive-or.
+    /// The stage that was added last puts `sectors` through the exclusive-or.
     pub fn with_xor(&mut self, sectors: u64) {
         if let Some(stage) = self.stages.last_mut() {
             stage.xor = sectors;
@@ -152,11 +152,6 @@ impl RequestPlan {
         self.sub_requests = merged;
     }
 
-    /// Makes a stage of the sub-requests from `begin` on: reads up to `writes`, then writes.
-    pub fn copy(&mut self, begin: usize, writes: usize) {
-        self.partial_write(StageKind::Copy, begin, writes);
-    }
-
     /// Makes discards of the writes, which are all direct.
     pub(crate) fn discard(&mut self) {
         for stage in &mut self.stages {
@@ -181,7 +176,7 @@ impl RequestPlan {
         }));
     }
 
-    /// Makes a stage of the sub-requests from `begin` on: pre-reads up to `writes`, then writes.
+    /// Makes a stage of the sub-requests from `begin` on: reads up to `writes`, then writes.
     pub fn partial_write(&mut self, kind: StageKind, begin: usize, writes: usize) {
         self.stages.push(Stage {
             kind,

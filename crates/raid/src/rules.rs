@@ -1,5 +1,4 @@
-//! Where the papers leave a choice, one option each. The defaults are what the reference numbers of
-//! the project call the base; what each choice moves is told in the manual.
+//! Where the papers leave a choice, one option each. The manual says what each of them changes.
 
 use iosonar_device::{Access, Positioning};
 

@@ -1,7 +1,11 @@
 //! Striping: how addresses are spread over disks in units.
 
+use std::ops::Deref;
+
 use iosonar_trace::Request;
 use iosonar_units::{Sector, Sectors};
+
+use crate::RequestPlan;
 
 /// Where the pieces of a request go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +32,16 @@ pub struct ArrayShape {
 
 /// A shape that an array can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StripeGeometry(ArrayShape);
+pub(crate) struct StripeGeometry(ArrayShape);
+
+impl Deref for StripeGeometry {
+    type Target = ArrayShape;
+
+    #[inline]
+    fn deref(&self) -> &ArrayShape {
+        &self.0
+    }
+}
 
 /// Why an array cannot have this shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,7 +56,7 @@ pub enum GeometryError {
         /// How many were asked for.
         seen: usize,
     },
-    /// Disks that do not make columns of so many copies.
+    /// The disks are no multiple of the copies.
     #[error(
         "{level} with {copies} copies (at least 2) takes a multiple of that many disks, not {seen}"
     )]
@@ -100,91 +113,68 @@ pub enum GeometryError {
 }
 
 impl StripeGeometry {
-    /// An array of at least `least` equal disks, for `level`.
-    ///
-    /// # Errors
-    /// If there are too few or too many disks, or the stripe unit does not fit.
-    pub fn new(
+    /// An array of at least `least` equal disks, for `level`; fails if there are too few or too many, or the stripe
+    /// unit does not fit.
+    pub(crate) fn new(
         level: &'static str,
         least: usize,
         shape: ArrayShape,
     ) -> Result<Self, GeometryError> {
-        let ArrayShape {
-            disks,
-            stripe_unit,
-            disk_sectors,
-            ..
-        } = shape;
-        if disks < least || disks > 1024 {
+        if shape.disks < least || shape.disks > 1024 {
             return Err(GeometryError::Disks {
                 level,
                 least,
-                seen: disks,
+                seen: shape.disks,
             });
         }
-        if stripe_unit.get() == 0 || u64::from(stripe_unit.get()) > disk_sectors {
+        let unit = u64::from(shape.stripe_unit.get());
+        if unit == 0 || unit > shape.disk_sectors {
             return Err(GeometryError::StripeUnit {
-                seen: stripe_unit,
-                disk_sectors,
+                seen: shape.stripe_unit,
+                disk_sectors: shape.disk_sectors,
             });
         }
         Ok(Self(shape))
     }
 
-    /// How many disks.
-    pub fn disks(&self) -> usize {
-        self.0.disks
-    }
-
-    /// How much lies on one disk before the next one follows.
-    pub fn stripe_unit(&self) -> Sectors {
-        self.0.stripe_unit
-    }
-
-    /// The size of each disk in sectors.
-    pub fn disk_sectors(&self) -> u64 {
-        self.0.disk_sectors
-    }
-
-    /// Where the pieces of a request go.
-    #[inline]
-    pub fn placement(&self) -> Placement {
-        self.0.placement
-    }
-
     /// How many stripes there are: whole stripe units on each disk.
-    pub fn stripes(&self) -> u64 {
-        self.0.disk_sectors / u64::from(self.0.stripe_unit.get())
+    pub(crate) fn stripes(&self) -> u64 {
+        self.disk_sectors / u64::from(self.stripe_unit.get())
     }
 
     /// The number of stripe units that a request of this size takes when it begins at one's start.
     #[inline]
     pub(crate) fn units(&self, sectors: Sectors) -> u64 {
-        u64::from(sectors.get().div_ceil(self.0.stripe_unit.get()))
+        u64::from(sectors.get().div_ceil(self.stripe_unit.get()))
     }
 
     /// The number of the stripe unit that holds `sector`, among all data units of the array.
     #[inline]
     pub(crate) fn unit_of(&self, sector: Sector) -> u64 {
-        sector.get() / u64::from(self.0.stripe_unit.get())
+        sector.get() / u64::from(self.stripe_unit.get())
     }
 
     /// The sector on a disk where `offset` sectors into the unit of `stripe` lie.
     #[inline]
     pub(crate) fn disk_sector(&self, stripe: u64, offset: u32) -> Sector {
-        Sector::new(stripe * u64::from(self.0.stripe_unit.get()) + u64::from(offset))
+        Sector::new(stripe * u64::from(self.stripe_unit.get()) + u64::from(offset))
+    }
+
+    /// Adds the whole unit of a disk in a stripe to a plan.
+    pub(crate) fn add_unit(&self, plan: &mut RequestPlan, disk: usize, stripe: u64) {
+        plan.add(disk, self.disk_sector(stripe, 0), self.stripe_unit);
     }
 
     /// How many pieces a request is cut into.
     #[inline]
     pub(crate) fn count_pieces(&self, request: &Request) -> u64 {
-        let unit = u64::from(self.0.stripe_unit.get());
+        let unit = u64::from(self.stripe_unit.get());
         request.end().get().div_ceil(unit) - request.sector.get() / unit
     }
 
     /// The pieces of a request, cut at the borders of stripe units, in order.
     pub(crate) fn pieces(&self, request: &Request) -> impl Iterator<Item = Piece> + use<> {
-        let unit = u64::from(self.0.stripe_unit.get());
+        let unit = u64::from(self.stripe_unit.get());
         let end = request.end().get();
         let mut at = request.sector.get();
         std::iter::from_fn(move || {

@@ -8,7 +8,7 @@ use iosonar_units::Nanos;
 pub struct Rebuild {
     /// The shortest time between the beginnings of two stripes; zero: as fast as it goes.
     pub distance: Nanos,
-    /// No more than so many stripes.
+    /// The most stripes that are rebuilt.
     pub most: u64,
 }
 
@@ -17,7 +17,7 @@ pub struct Rebuild {
 pub struct RebuildProgress {
     /// Stripes that are on the spares.
     pub stripes: u64,
-    /// Of so many that the lost disks had.
+    /// How many stripes the lost disks had.
     pub of: u64,
     /// From the beginning of the run to the last of them.
     pub elapsed: Nanos,

@@ -19,7 +19,7 @@ pub struct ResponseSplit {
     /// From the end of a sub-request to the end of the last one that it is joined with: of its
     /// request, or of the pre-reads of its stripe.
     pub join_delay: Distribution,
-    /// The stages that the device itself tells of, which make up its time; empty if it tells of none.
+    /// The stages of a [pipelined](iosonar_device::Pipelined) device, which make up its time; empty for others.
     pub stages: Vec<Distribution>,
 }
 

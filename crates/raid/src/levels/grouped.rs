@@ -96,15 +96,13 @@ mod tests {
     const UNIT: u32 = 4;
 
     fn raid50(groups: usize, disks: usize) -> Grouped {
-        let (shape, seed) = (
-            ArrayShape {
-                disks,
-                stripe_unit: Sectors::new(UNIT),
-                disk_sectors: 400,
-                placement: Placement::Addressed,
-            },
-            Seed::new(1),
-        );
+        let seed = Seed::new(1);
+        let shape = ArrayShape {
+            disks,
+            stripe_unit: Sectors::new(UNIT),
+            disk_sectors: 400,
+            placement: Placement::Addressed,
+        };
         let group = |_| {
             let (layout, random) = (ParityLayout::default(), RandomLayout::default());
             Parity::new(1, shape, layout, random, Lost::none(), &seed)

@@ -33,7 +33,7 @@ impl Linear {
 
 impl Linear {
     pub(super) fn choices(&self) -> [u64; 2] {
-        [self.geometry.disks() as u64, 1]
+        [self.geometry.disks as u64, 1]
     }
 
     pub(super) fn fix_choices(&mut self, [disk, _]: [u64; 2]) {
@@ -46,13 +46,13 @@ impl Planner for Linear {
         let Some(access) = access_of(request.op) else {
             return;
         };
-        match self.geometry.placement() {
+        match self.geometry.placement {
             Placement::Random => {
-                let disk = self.disk.below(self.geometry.disks() as u64) as usize;
+                let disk = self.disk.below(self.geometry.disks as u64) as usize;
                 plan.add(disk, Sector::new(0), request.sectors);
             }
             Placement::Addressed => {
-                let disk_sectors = self.geometry.disk_sectors();
+                let disk_sectors = self.geometry.disk_sectors;
                 let mut at = request.sector.get();
                 while at < request.end().get() {
                     let (disk, sector) = (at / disk_sectors, at % disk_sectors);
@@ -67,11 +67,11 @@ impl Planner for Linear {
     }
 
     fn disks(&self) -> usize {
-        self.geometry.disks()
+        self.geometry.disks
     }
 
     fn data_sectors(&self) -> u64 {
-        self.geometry.disk_sectors() * self.geometry.disks() as u64
+        self.geometry.disk_sectors * self.geometry.disks as u64
     }
 
     fn issues_at_once(&self, _: Op, _: Option<Sectors>) -> bool {

@@ -1,5 +1,7 @@
 //! Failed disks, and the spares that take their place.
 
+use crate::{RequestPlan, StageKind, StripeGeometry};
+
 /// Which disks of an array have failed. Those of a lower stripe than has been rebuilt live on a spare:
 /// the first lost disk on the first device behind the array's disks, and so on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,5 +65,24 @@ impl Lost {
     pub(super) fn rebuilt(&mut self, stripes: u64, all: u64) {
         self.rebuilt = stripes;
         self.whole = stripes >= all;
+    }
+
+    /// How many stripes a rebuild copies.
+    pub(super) fn to_rebuild(&self, geometry: &StripeGeometry) -> u64 {
+        if self.any() { geometry.stripes() } else { 0 }
+    }
+
+    /// Ends the plan of a rebuild, which has the reads, with the writes to the spares.
+    pub(super) fn write_spares(
+        &self,
+        plan: &mut RequestPlan,
+        stripe: u64,
+        geometry: &StripeGeometry,
+    ) {
+        let writes = plan.len();
+        for spare in 0..self.disks.len() {
+            geometry.add_unit(plan, geometry.disks + spare, stripe);
+        }
+        plan.partial_write(StageKind::Copy, 0, writes);
     }
 }

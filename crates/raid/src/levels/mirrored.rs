@@ -81,22 +81,18 @@ impl Mirrored {
             chosen: vec![None; disks / copies],
             lost,
         };
-        let dead = (0..mirrored.columns()).find(|&column| {
-            (0..mirrored.copies)
-                .all(|side| mirrored.lost.contains(mirrored.disk(side, column), None))
-        });
-        match dead {
-            Some(_) => Err(GeometryError::Lost {
+        if (0..mirrored.columns()).any(|column| mirrored.living(column, None).next().is_none()) {
+            return Err(GeometryError::Lost {
                 level,
                 seen: mirrored.lost.disks().to_vec(),
                 most: "all copies but one of each block",
-            }),
-            None => Ok(mirrored),
+            });
         }
+        Ok(mirrored)
     }
 
     fn columns(&self) -> u64 {
-        self.geometry.disks() as u64 / self.copies
+        self.geometry.disks as u64 / self.copies
     }
 
     #[inline]
@@ -106,9 +102,7 @@ impl Mirrored {
             Arrangement::Neighbours => column * self.copies + side,
         }) as usize
     }
-}
 
-impl Mirrored {
     /// Where a side is chosen once for a request.
     pub(super) fn choices(&self) -> Option<[u64; 2]> {
         let once = matches!(
@@ -130,7 +124,7 @@ impl Planner for Mirrored {
         let Some(access) = access_of(request.op) else {
             return;
         };
-        let (geometry, columns, disks) = (self.geometry, self.columns(), self.geometry.disks());
+        let (geometry, columns, disks) = (self.geometry, self.columns(), self.geometry.disks);
         let by_request = matches!(
             self.read,
             MirrorRead::Random
@@ -146,7 +140,7 @@ impl Planner for Mirrored {
                 first_side = self.side.below(self.copies);
             }
         }
-        let (first_column, blocks) = match geometry.placement() {
+        let (first_column, blocks) = match geometry.placement {
             Placement::Random => (
                 self.first_column.below(columns),
                 geometry.units(request.sectors),
@@ -159,8 +153,8 @@ impl Planner for Mirrored {
         let mut pieces = geometry.pieces(request);
         let mut column = first_column;
         for number in 0..blocks {
-            let (stripe, sector, sectors) = match geometry.placement() {
-                Placement::Random => (None, geometry.disk_sector(0, 0), geometry.stripe_unit()),
+            let (stripe, sector, sectors) = match geometry.placement {
+                Placement::Random => (None, geometry.disk_sector(0, 0), geometry.stripe_unit),
                 Placement::Addressed => {
                     let Some(piece) = pieces.next() else { break };
                     let stripe = piece.unit / columns;
@@ -196,11 +190,11 @@ impl Planner for Mirrored {
     }
 
     fn disks(&self) -> usize {
-        self.geometry.disks()
+        self.geometry.disks
     }
 
     fn data_sectors(&self) -> u64 {
-        self.geometry.stripes() * self.columns() * u64::from(self.geometry.stripe_unit().get())
+        self.geometry.stripes() * self.columns() * u64::from(self.geometry.stripe_unit.get())
     }
 
     fn issues_at_once(&self, op: Op, _: Option<Sectors>) -> bool {
@@ -210,33 +204,20 @@ impl Planner for Mirrored {
     }
 
     fn stripes_to_rebuild(&self) -> u64 {
-        if self.lost.any() {
-            self.geometry.stripes()
-        } else {
-            0
-        }
+        self.lost.to_rebuild(&self.geometry)
     }
 
     fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan) {
-        let (sector, unit) = (
-            self.geometry.disk_sector(stripe, 0),
-            self.geometry.stripe_unit(),
-        );
-        let begin = plan.len();
         for column in 0..self.columns() {
             let disks = || (0..self.copies).map(|side| self.disk(side, column));
             let lost = |disk: &usize| self.lost.contains(*disk, None);
             if disks().any(|disk| lost(&disk))
                 && let Some(source) = disks().find(|disk| !lost(disk))
             {
-                plan.add(source, sector, unit);
+                self.geometry.add_unit(plan, source, stripe);
             }
         }
-        let writes = plan.len();
-        for spare in 0..self.lost.disks().len() {
-            plan.add(self.geometry.disks() + spare, sector, unit);
-        }
-        plan.copy(begin, writes);
+        self.lost.write_spares(plan, stripe, &self.geometry);
     }
 
     fn rebuilt(&mut self, stripes: u64) {

@@ -95,7 +95,7 @@ impl Parity {
     }
 
     fn disk_count(&self) -> u64 {
-        self.geometry.disks() as u64
+        self.geometry.disks as u64
     }
 
     fn data_disks(&self) -> u64 {
@@ -104,14 +104,14 @@ impl Parity {
 
     /// The sectors of a whole stripe's data.
     pub(super) fn stripe_sectors(&self) -> u64 {
-        self.data_disks() * u64::from(self.geometry.stripe_unit().get())
+        self.data_disks() * u64::from(self.geometry.stripe_unit.get())
     }
 }
 
 impl Planner for Parity {
     fn plan<D: Observable>(&mut self, request: &Request, _: &[D], plan: &mut RequestPlan) {
         let blocks = self.geometry.units(request.sectors);
-        match (request.op, self.geometry.placement()) {
+        match (request.op, self.geometry.placement) {
             (Op::Read, Placement::Random) => self.read_at_random(blocks, plan),
             (Op::Read, Placement::Addressed) => self.read_addressed(request, plan),
             (Op::Write | Op::WriteZeroes, Placement::Random) => self.write_at_random(blocks, plan),
@@ -123,7 +123,7 @@ impl Planner for Parity {
     }
 
     fn disks(&self) -> usize {
-        self.geometry.disks()
+        self.geometry.disks
     }
 
     fn data_sectors(&self) -> u64 {
@@ -133,7 +133,7 @@ impl Planner for Parity {
     fn issues_at_once(&self, op: Op, sectors: Option<Sectors>) -> bool {
         match op {
             Op::Write | Op::WriteZeroes => {
-                self.geometry.placement() == Placement::Random
+                self.geometry.placement == Placement::Random
                     && sectors.is_some_and(|sectors| {
                         self.geometry
                             .units(sectors)
@@ -145,31 +145,18 @@ impl Planner for Parity {
     }
 
     fn stripes_to_rebuild(&self) -> u64 {
-        if self.lost.any() {
-            self.geometry.stripes()
-        } else {
-            0
-        }
+        self.lost.to_rebuild(&self.geometry)
     }
 
     fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan) {
-        let (sector, unit) = (
-            self.geometry.disk_sector(stripe, 0),
-            self.geometry.stripe_unit(),
-        );
-        let begin = plan.len();
         // As many of the others as there are data units, the parity last.
         let lies = self.stripe_at(stripe);
         let others = self.data_of(lies).chain(self.parity_of(lies));
         others
             .filter(|&disk| !self.lost.contains(disk as usize, None))
             .take(self.data_disks() as usize)
-            .for_each(|disk| plan.add(disk as usize, sector, unit));
-        let writes = plan.len();
-        for spare in 0..self.lost.disks().len() {
-            plan.add(self.geometry.disks() + spare, sector, unit);
-        }
-        plan.copy(begin, writes);
+            .for_each(|disk| self.geometry.add_unit(plan, disk as usize, stripe));
+        self.lost.write_spares(plan, stripe, &self.geometry);
     }
 
     fn rebuilt(&mut self, stripes: u64) {

@@ -31,7 +31,7 @@ impl Striped {
 impl Striped {
     /// The outcomes of its random choices, and how to make one of them its own.
     pub(super) fn choices(&self) -> [u64; 2] {
-        [self.geometry.disks() as u64, 1]
+        [self.geometry.disks as u64, 1]
     }
 
     pub(super) fn fix_choices(&mut self, [first, _]: [u64; 2]) {
@@ -45,12 +45,12 @@ impl Planner for Striped {
         let Some(access) = access_of(request.op) else {
             return;
         };
-        let (geometry, disks) = (self.geometry, self.geometry.disks());
-        match self.geometry.placement() {
+        let (geometry, disks) = (self.geometry, self.geometry.disks);
+        match self.geometry.placement {
             Placement::Random => {
                 let mut disk = self.first_disk.below(disks as u64) as usize;
                 for _ in 0..geometry.units(request.sectors) {
-                    plan.add(disk, geometry.disk_sector(0, 0), geometry.stripe_unit());
+                    plan.add(disk, geometry.disk_sector(0, 0), geometry.stripe_unit);
                     disk = if disk + 1 == disks { 0 } else { disk + 1 };
                 }
             }
@@ -67,13 +67,13 @@ impl Planner for Striped {
     }
 
     fn disks(&self) -> usize {
-        self.geometry.disks()
+        self.geometry.disks
     }
 
     fn data_sectors(&self) -> u64 {
         self.geometry.stripes()
-            * self.geometry.disks() as u64
-            * u64::from(self.geometry.stripe_unit().get())
+            * self.geometry.disks as u64
+            * u64::from(self.geometry.stripe_unit.get())
     }
 
     fn issues_at_once(&self, _: Op, _: Option<Sectors>) -> bool {

@@ -28,6 +28,9 @@ pub enum MirrorRead {
     NearerArm,
 }
 
+/// The constructor checked it, and no disk is lost later.
+const ALIVE: &str = "each column has a disk that is well";
+
 /// A block of a request.
 #[derive(Clone, Copy)]
 pub(super) struct Block {
@@ -53,30 +56,28 @@ impl Mirrored {
         devices: &[D],
     ) -> u64 {
         let (copies, columns) = (self.copies, self.columns());
-        let Block {
-            number,
-            of,
-            column,
-            stripe,
-            sector,
-        } = block;
+        let (number, column, stripe) = (block.number, block.column, block.stripe);
         let side = match self.read {
-            MirrorRead::Halves => (first + number / of.div_ceil(copies)) % copies,
+            MirrorRead::Halves => (first + number / block.of.div_ceil(copies)) % copies,
             MirrorRead::RoundRobin => (first + (offset + number) / columns) % copies,
             MirrorRead::AlternatingRows => (first + number / columns) % copies,
             MirrorRead::RandomPerBlock => self.random_living(column, stripe),
             _ => match self.chosen[column as usize] {
                 Some(side) => side,
-                None => self.choose(column, stripe, sector, devices),
+                None => self.choose(block, devices),
             },
         };
         let alive = |&side: &u64| !self.lost.contains(self.disk(side, column), stripe);
         let side = (0..copies).map(|i| (side + i) % copies).find(alive);
-        side.expect("each column has a disk that is well")
+        side.expect(ALIVE)
     }
 
     /// The sides of a column whose disks are well.
-    fn living(&self, column: u64, stripe: Option<u64>) -> impl Iterator<Item = u64> + '_ {
+    pub(super) fn living(
+        &self,
+        column: u64,
+        stripe: Option<u64>,
+    ) -> impl Iterator<Item = u64> + '_ {
         (0..self.copies).filter(move |&s| !self.lost.contains(self.disk(s, column), stripe))
     }
 
@@ -84,40 +85,31 @@ impl Mirrored {
     fn random_living(&mut self, column: u64, stripe: Option<u64>) -> u64 {
         let living = self.living(column, stripe).count() as u64;
         let chosen = self.side.below(living) as usize;
-        self.living(column, stripe).nth(chosen).unwrap_or(0)
+        self.living(column, stripe).nth(chosen).expect(ALIVE)
     }
 
     /// The copy of a column that this request reads from.
-    fn choose<D: Observable>(
-        &mut self,
-        column: u64,
-        stripe: Option<u64>,
-        sector: Sector,
-        devices: &[D],
-    ) -> u64 {
+    fn choose<D: Observable>(&mut self, block: Block, devices: &[D]) -> u64 {
+        let (column, stripe) = (block.column, block.stripe);
         let device = |side: u64| {
             let disk = self.disk(side, column);
-            &devices[self.lost.device(disk, stripe, self.geometry.disks())]
+            &devices[self.lost.device(disk, stripe, self.geometry.disks)]
         };
-        let living = self.living(column, stripe).count() as u64;
         let queue = |side: u64| device(side).occupancy().jobs();
         let side = match self.read {
             MirrorRead::Turns => {
-                let turn = &mut self.turns[column as usize];
-                *turn = (*turn + 1) % living as u32;
-                let turn = *turn as usize;
-                self.living(column, stripe).nth(turn).unwrap_or(0)
+                let living = self.living(column, stripe).count();
+                let turn = (self.turns[column as usize] + 1) % living as u32;
+                self.turns[column as usize] = turn;
+                self.living(column, stripe).nth(turn as usize)
             }
-            MirrorRead::ShorterQueue => self
-                .living(column, stripe)
-                .min_by_key(|&side| queue(side))
-                .unwrap_or(0),
+            MirrorRead::ShorterQueue => self.living(column, stripe).min_by_key(|&side| queue(side)),
             MirrorRead::NearerArm => self
                 .living(column, stripe)
-                .min_by_key(|&side| (device(side).distance(sector), queue(side)))
-                .unwrap_or(0),
-            _ => self.random_living(column, stripe),
+                .min_by_key(|&side| (device(side).distance(block.sector), queue(side))),
+            _ => Some(self.random_living(column, stripe)),
         };
+        let side = side.expect(ALIVE);
         self.chosen[column as usize] = Some(side);
         side
     }

@@ -124,24 +124,9 @@ mod tests {
     #[test]
     fn left_symmetric_parity_goes_left_and_data_follow_it() {
         let raid = raid5(4, Placement::Addressed, WriteStart::AfterParity);
-        let rows: Vec<_> = (0..12).map(|unit| place(&raid, unit)).collect();
-        assert_eq!(
-            rows,
-            [
-                (0, 3),
-                (1, 3),
-                (2, 3),
-                (3, 2),
-                (0, 2),
-                (1, 2),
-                (2, 1),
-                (3, 1),
-                (0, 1),
-                (1, 0),
-                (2, 0),
-                (3, 0),
-            ]
-        );
+        for unit in 0..12 {
+            assert_eq!(place(&raid, unit), (unit % 4, 3 - unit / 3), "unit {unit}");
+        }
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Parity {
                 touched.push(self.whole_unit(disk));
             } else {
                 // Nothing depends on what else the stripe is asked for.
-                plan.add(disk as usize, Sector::new(0), self.geometry.stripe_unit());
+                plan.add(disk as usize, Sector::new(0), self.geometry.stripe_unit);
             }
             in_stripe += 1;
             disk = match self.random.read {
@@ -143,7 +143,7 @@ impl Parity {
     fn whole_unit(&self, disk: u64) -> Touched {
         Touched {
             disk,
-            range: 0..self.geometry.stripe_unit().get(),
+            range: 0..self.geometry.stripe_unit.get(),
         }
     }
 }

@@ -82,7 +82,7 @@ impl Parity {
             None => Sector::new(u64::from(range.start)),
         };
         let sectors = Sectors::new(range.end - range.start);
-        let disks = self.geometry.disks();
+        let disks = self.geometry.disks;
         let device = self.lost.device(disk as usize, stripe.number, disks);
         plan.add(device, sector, sectors);
     }
@@ -125,13 +125,13 @@ impl Parity {
 
     /// Whether these are all data units of a stripe, whole.
     pub(super) fn is_full(&self, touched: &[Touched]) -> bool {
-        let unit = self.geometry.stripe_unit().get();
+        let unit = self.geometry.stripe_unit.get();
         touched.len() as u64 == self.data_disks() && touched.iter().all(|u| u.range == (0..unit))
     }
 
     /// Adds the writes of a full stripe; gives how many sectors its parity is made of.
     pub(super) fn write_full(&self, stripe: Stripe, plan: &mut RequestPlan) -> u64 {
-        let unit = 0..self.geometry.stripe_unit().get();
+        let unit = 0..self.geometry.stripe_unit.get();
         for disk in self.data_of(stripe).chain(self.parity_of(stripe)) {
             if !self.is_lost(disk, stripe) {
                 self.access(disk, stripe, &unit, plan);
