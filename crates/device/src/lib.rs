@@ -33,7 +33,7 @@ pub enum Access {
     Read,
     /// To the medium.
     Write,
-    /// Neither: the device is told that the data are needed no more.
+    /// Neither: the data are needed no more.
     Discard,
 }
 
@@ -95,7 +95,7 @@ pub struct Job {
     pub request: RequestId,
     /// The array's own word for the job, handed back when it is done.
     pub tag: u64,
-    /// Read or write.
+    /// What it does with the data.
     pub access: Access,
     /// Its place in the queue.
     pub priority: Priority,
@@ -105,10 +105,28 @@ pub struct Job {
     pub pace: PaceOf,
     /// The first sector on the device. Models that draw their places at random do not look at it.
     pub sector: Sector,
-    /// How much.
+    /// Its length.
     pub sectors: Sectors,
     /// The class of its request.
     pub class: u16,
+}
+
+impl Job {
+    /// An ordinary job: in the order of arrival, at a new place, of class 0.
+    #[inline]
+    pub fn new(request: RequestId, access: Access, sector: Sector, sectors: Sectors) -> Self {
+        Self {
+            request,
+            tag: 0,
+            access,
+            priority: Priority::Normal,
+            positioning: Positioning::Fresh,
+            pace: PaceOf::NewPlace,
+            sector,
+            sectors,
+            class: 0,
+        }
+    }
 }
 
 /// A job that has been served.
@@ -175,9 +193,8 @@ impl Occupancy {
 
 /// A server with a queue; or several in one device, which works on many jobs at a time.
 ///
-/// [`start_next`](Self::start_next) tells the array when it must call [`complete`](Self::complete), which gives a job
-/// only if one is done then: a [pipelined](Pipelined) device has steps of its own between the beginning of a job and
-/// its end.
+/// [`start_next`](Self::start_next) says when [`complete`](Self::complete) is to be called, which gives a job only if
+/// one is done then: a [pipelined](Pipelined) device has steps of its own between the beginning of a job and its end.
 pub trait Device: Observable {
     /// Takes a job into the queue.
     fn submit(&mut self, job: Job, now: Nanos);

@@ -278,9 +278,7 @@ impl Mechanism for PositionalDisk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_device::{
-        Device, InOrder, Observable, PaceOf, Positioning, Priority, RequestId, Station,
-    };
+    use iosonar_device::{Device, InOrder, Observable, RequestId, Station};
     use iosonar_stats::Moments;
     use iosonar_units::Sectors;
     use std::path::Path;
@@ -295,16 +293,10 @@ mod tests {
     }
 
     fn job(tag: u64, sector: u64, sectors: u32) -> Job {
+        let (sector, sectors) = (Sector::new(sector), Sectors::new(sectors));
         Job {
-            request: RequestId(tag),
             tag,
-            access: Access::Read,
-            priority: Priority::Normal,
-            positioning: Positioning::Fresh,
-            pace: PaceOf::NewPlace,
-            sector: Sector::new(sector),
-            sectors: Sectors::new(sectors),
-            class: 0,
+            ..Job::new(RequestId(tag), Access::Read, sector, sectors)
         }
     }
 

@@ -28,7 +28,7 @@ impl DiskLaws {
     /// The laws of a drive. They are the same ones for the same profile: their tables take milliseconds to make,
     /// as long as a short simulation.
     pub fn new(profile: &DiskProfile) -> Arc<Self> {
-        /// So many drives are remembered.
+        /// Drives whose laws are kept: those of one array, or of a sweep over a few.
         const MOST: usize = 8;
         static KNOWN: Mutex<VecDeque<(DiskProfile, Arc<DiskLaws>)>> = Mutex::new(VecDeque::new());
         let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -85,7 +85,7 @@ pub trait RequestSource {
 pub struct Completion {
     /// Which one, counted from 0 in the order of arrival.
     pub id: RequestId,
-    /// The request.
+    /// The request as the source gave it.
     pub request: Request,
     /// From its start to the end of its last sub-request.
     pub response_time: Nanos,
@@ -285,7 +285,7 @@ impl<P: Planner, D: Device> Array<P, D> {
             .map(|(summary, _)| summary)
     }
 
-    /// The same; hands the devices out as they are then.
+    /// As [`run`](Self::run); also gives the devices back, as they are then.
     ///
     /// # Errors
     /// If the source or the sink fails.

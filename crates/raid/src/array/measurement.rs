@@ -90,7 +90,7 @@ impl Measurement {
         }
     }
 
-    /// The summary of a run of so many events.
+    /// The summary of the run; `events` is how many there were.
     pub(super) fn finish(self, events: u64) -> RunSummary {
         let summary = RunSummary {
             window: self.window.counted(),

@@ -5,7 +5,7 @@
 //! when the last of its jobs ends. Only the completions have to be put in order: those that lie before
 //! the next arrival can be released.
 
-use iosonar_device::{InOrder, Job, PaceOf, Positioning, Priority, RequestId, Service};
+use iosonar_device::{InOrder, Job, PaceOf, RequestId, Service};
 use iosonar_sim_core::{Calendar, Slab};
 use iosonar_trace::{Op, Request};
 use iosonar_units::Nanos;
@@ -24,7 +24,8 @@ struct Services {
 }
 
 /// Each device's jobs by Lindley's recursion.
-struct LindleyRecursion<P, D> {
+struct LindleyRecursion<'a, P, D, S> {
+    sink: &'a mut S,
     array: Array<P, D>,
     plan: RequestPlan,
     /// The ends of a request's jobs, if response times are split.
@@ -41,13 +42,14 @@ struct LindleyRecursion<P, D> {
     joined: Nanos,
 }
 
-pub(super) fn run<P: Planner, D: InOrder, E>(
+pub(super) fn run<P: Planner, D: InOrder, S: CompletionSink>(
     array: Array<P, D>,
-    source: &mut impl RequestSource<Error = E>,
-    sink: &mut impl CompletionSink<Error = E>,
-) -> Result<RunSummary, E> {
+    source: &mut impl RequestSource<Error = S::Error>,
+    sink: &mut S,
+) -> Result<RunSummary, S::Error> {
     let (window, takes_services) = (Window::new(array.warmup, false), sink.takes_services());
     let mut run = LindleyRecursion {
+        sink,
         measurement: Measurement::new(window, array.split, takes_services),
         array,
         plan: RequestPlan::default(),
@@ -61,45 +63,37 @@ pub(super) fn run<P: Planner, D: InOrder, E>(
     };
     let mut last_arrival = Nanos::ZERO;
     while let Some(request) = source.next_request()? {
-        run.release_until(request.start, sink)?;
+        run.release_until(request.start)?;
         last_arrival = request.start;
         run.arrive(request);
     }
     let devices = &mut run.array.devices;
     run.measurement.end_of_load(devices, true, last_arrival);
-    run.release_until(Nanos::MAX, sink)?;
-    run.measurement.release.flush(sink)?;
+    run.release_until(Nanos::MAX)?;
+    run.measurement.release.flush(run.sink)?;
     run.measurement.end(&mut run.array.devices, run.last);
     let events = run.measurement.summary.requests + run.services;
     Ok(run.measurement.finish(events))
 }
 
-impl<P: Planner, D: InOrder> LindleyRecursion<P, D> {
+impl<P: Planner, D: InOrder, S: CompletionSink> LindleyRecursion<'_, P, D, S> {
     /// Releases all completions up to an instant.
     #[inline]
-    fn release_until<S: CompletionSink>(
-        &mut self,
-        until: Nanos,
-        sink: &mut S,
-    ) -> Result<(), S::Error> {
+    fn release_until(&mut self, until: Nanos) -> Result<(), S::Error> {
         while self.calendar.next_time().is_some_and(|at| at <= until) {
             let Some((now, slot)) = self.calendar.pop() else {
                 break;
             };
-            self.release_services_until(now, sink)?;
+            self.release_services_until(now)?;
             let completion = self.open[slot];
             self.open.release(slot);
-            self.measurement.complete(completion, now, sink)?;
+            self.measurement.complete(completion, now, self.sink)?;
         }
-        self.release_services_until(until, sink)
+        self.release_services_until(until)
     }
 
     #[inline]
-    fn release_services_until<S: CompletionSink>(
-        &mut self,
-        until: Nanos,
-        sink: &mut S,
-    ) -> Result<(), S::Error> {
+    fn release_services_until(&mut self, until: Nanos) -> Result<(), S::Error> {
         let Some(services) = &mut self.ends_to_come else {
             return Ok(());
         };
@@ -115,7 +109,9 @@ impl<P: Planner, D: InOrder> LindleyRecursion<P, D> {
                 device,
                 stages: &[],
             };
-            self.measurement.release.push_service(&served, now, sink)?;
+            self.measurement
+                .release
+                .push_service(&served, now, self.sink)?;
         }
         Ok(())
     }
@@ -170,21 +166,11 @@ impl<P: Planner, D: InOrder> LindleyRecursion<P, D> {
                 panic!("a request that is issued in two steps needs events")
             };
             for sub in &plan.sub_requests()[stage.first.clone()] {
-                let job = Job {
-                    request: id,
-                    tag: 0,
-                    access,
-                    priority: Priority::Normal,
-                    positioning: Positioning::Fresh,
-                    pace: if one_place {
-                        PaceOf::Request
-                    } else {
-                        PaceOf::NewPlace
-                    },
-                    sector: sub.sector,
-                    sectors: sub.sectors,
-                    class: request.class,
-                };
+                let mut job = Job::new(id, access, sub.sector, sub.sectors);
+                job.class = request.class;
+                if one_place {
+                    job.pace = PaceOf::Request;
+                }
                 let device = &mut array.devices[sub.disk];
                 device.has_come_to(request.start);
                 let service = device.serve(job, now);

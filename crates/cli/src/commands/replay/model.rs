@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 
-use iosonar_device::{Access, Device, Job, PaceOf, Positioning, Priority, RequestId, Station};
+use iosonar_device::{Access, Device, Job, RequestId, Station};
 use iosonar_disk_model::{DiskLaws, DiskProfile, SampledDisk};
 use iosonar_replay::{AccessKind, Answer, ConstantLatency, SimulatedDevice};
 use iosonar_sim_core::Seed;
@@ -79,20 +79,8 @@ impl<D: Device + Send> SimulatedDevice for InRealTime<D> {
         self.requests += 1;
         let request = RequestId(self.requests);
         self.names.insert(request, id);
-        self.server.submit(
-            Job {
-                request,
-                tag: 0,
-                access,
-                priority: Priority::Normal,
-                positioning: Positioning::Fresh,
-                pace: PaceOf::NewPlace,
-                sector,
-                sectors,
-                class: 0,
-            },
-            now,
-        );
+        let job = Job::new(request, access, sector, sectors);
+        self.server.submit(job, now);
         self.told.extend(self.server.start_next(now));
     }
 

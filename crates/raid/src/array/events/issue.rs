@@ -1,7 +1,7 @@
 //! From requests to jobs: plans, the bus, the queues of the devices.
 
 use iosonar_device::{Access, Device, Job, PaceOf, Positioning, Priority};
-use iosonar_trace::{Op, Request};
+use iosonar_trace::Op;
 use iosonar_units::{Nanos, Sectors};
 
 use super::{Event, EventSimulation};
@@ -14,23 +14,21 @@ use crate::{Planner, StageKind};
 impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     pub(super) fn plan(&mut self, slot: u32) {
         let state = &mut self.in_flight[slot];
-        state.plan.clear();
         let (planner, devices) = (&mut self.array.planner, &mut self.array.devices);
+        let mut request = state.request;
         // They cost nothing elsewhere. Where writes read first, a discard would leave the parity wrong.
-        let discards = state.request.op == Op::Discard
+        let discards = request.op == Op::Discard
             && planner.issues_at_once(Op::Write, None)
             && devices
                 .iter_mut()
                 .all(|device| device.pipelined().is_some());
         if discards {
-            let write = Request {
-                op: Op::Write,
-                ..state.request
-            };
-            planner.plan(&write, devices, &mut state.plan);
+            request.op = Op::Write;
+        }
+        state.plan.clear();
+        planner.plan(&request, devices, &mut state.plan);
+        if discards {
             state.plan.discard();
-        } else {
-            planner.plan(&state.request, devices, &mut state.plan);
         }
         if self.array.rules.coalesce {
             state.plan.coalesce();
@@ -154,15 +152,9 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
         let piece = state.plan.sub_requests()[sub as usize];
         let device = &mut self.array.devices[piece.disk];
         let mut job = Job {
-            request: state.owner.id(),
             tag: Tag { slot, sub }.pack(),
-            access: Access::Read,
-            priority: Priority::Normal,
-            positioning: Positioning::Fresh,
-            pace: PaceOf::NewPlace,
-            sector: piece.sector,
-            sectors: piece.sectors,
             class: state.request.class,
+            ..Job::new(state.owner.id(), Access::Read, piece.sector, piece.sectors)
         };
         match (kind, part.preread) {
             (StageKind::Direct(access), _) => job.access = access,

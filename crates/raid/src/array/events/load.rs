@@ -9,7 +9,7 @@ use super::{Event, EventSimulation};
 use crate::Planner;
 use crate::array::{Completion, CompletionSink, RequestSource};
 
-/// Requests arrive after all else that happens in the same nanosecond.
+/// Requests arrive after all else that happens in the same nanosecond: they find gone what ends then.
 const ARRIVES_LAST: Priority = Priority(200);
 
 /// The load, as far as it is known.
