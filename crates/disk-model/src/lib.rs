@@ -29,6 +29,6 @@ pub use geometry::{Geometry, Place};
 pub use positional::{ArmScheduler, Mechanics, PositionalDisk, Queueing};
 pub use profile::{BUILT_IN, DiskProfile, ProfileError, SeekPoints};
 pub use sampled::{DiskLaws, SampledDisk};
-pub use seek::{SeekCurve, SeekDistance};
+pub use seek::{SeekCurve, SeekCurves, SeekDistance};
 pub use service::{RpoCount, Scheduler};
 pub use zone::{ZoneLaw, Zoning};

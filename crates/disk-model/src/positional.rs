@@ -13,7 +13,7 @@ use iosonar_sim_core::{Seed, Stream};
 use iosonar_units::{Nanos, Sector};
 
 use crate::geometry::{Geometry, Place};
-use crate::{DiskProfile, SeekCurve};
+use crate::{DiskProfile, SeekCurves};
 
 /// Which of the waiting jobs of the highest priority is served next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,8 +57,7 @@ impl Default for Queueing {
 pub struct Mechanics {
     geometry: Geometry,
     revolution_ns: f64,
-    read_seek: SeekCurve,
-    write_seek: SeekCurve,
+    seeks: SeekCurves,
     head_switch_ns: f64,
     cylinder_switch_ns: Option<f64>,
 }
@@ -69,8 +68,7 @@ impl Mechanics {
         Arc::new(Self {
             geometry: Geometry::new(profile),
             revolution_ns: profile.revolution_ms * 1e6,
-            read_seek: profile.read_seek(),
-            write_seek: profile.write_seek(),
+            seeks: profile.seek_curves(),
             head_switch_ns: profile.geometry.head_switch_ms * 1e6,
             cylinder_switch_ns: profile.geometry.cylinder_switch_ms.map(|ms| ms * 1e6),
         })
@@ -88,11 +86,8 @@ impl Mechanics {
         if distance == 0 {
             return switch;
         }
-        let curve = match access {
-            Access::Read => &self.read_seek,
-            Access::Write | Access::Discard => &self.write_seek,
-        };
-        (curve.time_ms(f64::from(distance)) * 1e6).max(switch)
+        let seek_ms = self.seeks.of(access).time_ms(f64::from(distance));
+        (seek_ms * 1e6).max(switch)
     }
 
     /// The time to go on to the next track in the middle of a transfer.

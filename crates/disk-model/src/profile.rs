@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::{SeekCurve, ZoneLaw, Zoning};
+use crate::{SeekCurve, SeekCurves, ZoneLaw, Zoning};
 
 /// The profiles that are built in, by name.
 pub const BUILT_IN: &[(&str, &str)] = &[(
@@ -351,14 +351,12 @@ impl DiskProfile {
         )
     }
 
-    /// The seek curve before reads.
-    pub fn read_seek(&self) -> SeekCurve {
-        self.seek.read.curve(self.cylinders)
-    }
-
-    /// The seek curve before writes.
-    pub fn write_seek(&self) -> SeekCurve {
-        self.seek.write.curve(self.cylinders)
+    /// How long seeks take.
+    pub fn seek_curves(&self) -> SeekCurves {
+        SeekCurves {
+            read: self.seek.read.curve(self.cylinders),
+            write: self.seek.write.curve(self.cylinders),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use iosonar_units::Nanos;
 
 use crate::seek;
 use crate::zone::PaceTable;
-use crate::{DiskProfile, Scheduler, SeekCurve, SeekDistance, ZoneLaw};
+use crate::{DiskProfile, Scheduler, SeekCurves, SeekDistance, ZoneLaw};
 
 /// The laws of a drive, prepared for drawing from them; shared by all disks of a kind.
 #[derive(Debug)]
@@ -18,8 +18,7 @@ pub struct DiskLaws {
     stroke: f64,
     root_of_stroke: f64,
     distance: SeekDistance,
-    read_seek: SeekCurve,
-    write_seek: SeekCurve,
+    seeks: SeekCurves,
     zones: ZoneLaw,
     pace: PaceTable,
 }
@@ -49,8 +48,7 @@ impl DiskLaws {
             stroke: f64::from(profile.cylinders - 1),
             root_of_stroke: f64::from(profile.cylinders - 1).sqrt(),
             distance: SeekDistance::new(&zones),
-            read_seek: profile.read_seek(),
-            write_seek: profile.write_seek(),
+            seeks: profile.seek_curves(),
             pace: PaceTable::new(&zones),
             zones,
         }
@@ -58,12 +56,8 @@ impl DiskLaws {
 
     #[inline]
     fn seek_ns(&self, access: Access, exceeded_with: f64) -> f64 {
-        let curve = match access {
-            Access::Read => &self.read_seek,
-            Access::Write | Access::Discard => &self.write_seek,
-        };
         let cylinders = self.distance.exceeded_with(exceeded_with) * self.stroke;
-        curve.time_ms(cylinders) * 1e6
+        self.seeks.of(access).time_ms(cylinders) * 1e6
     }
 
     /// One revolution, in milliseconds.
@@ -73,11 +67,7 @@ impl DiskLaws {
 
     /// The seek time over a distance, 0 to 1 as a share of the stroke, in milliseconds.
     pub fn seek_ms(&self, access: Access, distance: f64) -> f64 {
-        let curve = match access {
-            Access::Read => &self.read_seek,
-            Access::Write | Access::Discard => &self.write_seek,
-        };
-        curve.time_ms(distance * self.stroke)
+        self.seeks.of(access).time_ms(distance * self.stroke)
     }
 
     /// The probability that a seek goes over at most this distance, 0 to 1 as a share of the stroke, and
@@ -198,12 +188,8 @@ impl SampledDisk {
     #[inline]
     fn seek_ns(&mut self, access: Access) -> f64 {
         let laws = &*self.laws;
-        let curve = match access {
-            Access::Read => &laws.read_seek,
-            Access::Write | Access::Discard => &laws.write_seek,
-        };
         let root = laws.distance.draw_root(&mut self.seek) * laws.root_of_stroke;
-        curve.time_of_root_ms(root) * 1e6
+        laws.seeks.of(access).time_of_root_ms(root) * 1e6
     }
 }
 

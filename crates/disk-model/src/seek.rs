@@ -1,5 +1,6 @@
 //! Seeks: how far the arm goes, and how long that takes.
 
+use iosonar_device::Access;
 use iosonar_sim_core::Stream;
 
 use crate::ZoneLaw;
@@ -42,12 +43,30 @@ impl SeekCurve {
         }
     }
 
-    /// The same, of the square root of the distance.
+    /// As [`time_ms`](Self::time_ms), of the square root of the distance, which is what is drawn.
     #[inline]
     pub fn time_of_root_ms(&self, root: f64) -> f64 {
         match self {
             Self::Root { a_ms, b_ms } => a_ms + b_ms * root,
             Self::Measured(points) => interpolated(points, root * root),
+        }
+    }
+}
+
+/// The curves of a drive: the arm settles for longer where it writes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeekCurves {
+    pub(crate) read: SeekCurve,
+    pub(crate) write: SeekCurve,
+}
+
+impl SeekCurves {
+    /// The curve of an access.
+    #[inline]
+    pub fn of(&self, access: Access) -> &SeekCurve {
+        match access {
+            Access::Read => &self.read,
+            Access::Write | Access::Discard => &self.write,
         }
     }
 }

@@ -18,15 +18,14 @@ fn draw(what: &str, access: Access, n: u32, seed: u64) -> Vec<f64> {
     let mut disk = SampledDisk::new(&DiskLaws::new(&profile), &Seed::new(seed), "disk/0");
     let mut seek = Seed::new(seed).stream("disk/0", "seek");
     let distance = iosonar_disk_model::SeekDistance::new(&profile.zones());
-    let curve = match access {
-        Access::Read => profile.read_seek(),
-        Access::Write | Access::Discard => profile.write_seek(),
-    };
+    let curves = profile.seek_curves();
     let stroke = f64::from(profile.cylinders - 1);
     let fresh = Positioning::Fresh;
     let mut draws: Vec<f64> = (0..DRAWS)
         .map(|_| match what {
-            "seek" => curve.time_ms(distance.draw_root(&mut seek).powi(2) * stroke),
+            "seek" => curves
+                .of(access)
+                .time_ms(distance.draw_root(&mut seek).powi(2) * stroke),
             "transfer" => disk.pace().time(Sectors::new(n)).as_millis_f64(),
             "positioning" => disk.positioning(fresh, access, n as usize).as_millis_f64(),
             _ => {
