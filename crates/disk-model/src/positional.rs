@@ -174,10 +174,12 @@ impl PositionalDisk {
 impl Mechanism for PositionalDisk {
     type Place = Place;
 
+    #[inline]
     fn place(&self, job: &Job) -> Place {
         self.mechanics.geometry.place(job.sector.get())
     }
 
+    #[inline]
     fn next(&self, queue: &VecDeque<Waiting>, now: Nanos) -> usize {
         let Queueing {
             scheduler,
@@ -226,6 +228,7 @@ impl Mechanism for PositionalDisk {
     }
 
     /// The arm is where the job ends.
+    #[inline]
     fn serve(&mut self, waiting: &Waiting, now: Nanos, _: usize) -> ServiceTime {
         let Waiting { job, place, .. } = *waiting;
         let mechanics = Arc::clone(&self.mechanics);
