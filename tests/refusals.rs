@@ -249,3 +249,22 @@ fn a_priority_that_is_not_permitted_is_refused_and_auto_takes_what_is() {
     let json: serde_json::Value = serde_json::from_str(&out(&taken)).unwrap();
     assert_eq!(json["priority"], "slice");
 }
+
+#[test]
+fn no_file_is_made_among_the_devices() {
+    let scratch = Scratch::new();
+    scratch.file("x.load", "0 ; 0 ; 8 ; R ; 0 ; 0\n");
+    let run = iosonar()
+        .args([
+            "replay",
+            "--create",
+            "1MiB",
+            "--target",
+            "/dev/iosonar-test",
+        ])
+        .arg(scratch.path("x.load"))
+        .output()
+        .unwrap();
+    assert_refused(&run, "a file among the devices");
+    assert!(!Path::new("/dev/iosonar-test").exists());
+}

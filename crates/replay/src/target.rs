@@ -556,7 +556,7 @@ impl<'de> Deserialize<'de> for FileSize {
 /// with `false`.
 ///
 /// # Errors
-/// [`ReplayError::Refused`] if there is such a file already, [`ReplayError::Io`] if it cannot be
+/// [`ReplayError::Refused`] if there is such a file already or it would lie among the devices, [`ReplayError::Io`] if it cannot be
 /// written; a file begun is removed then.
 pub fn create_file(
     path: &Path,
@@ -564,6 +564,16 @@ pub fn create_file(
     mut progress: impl FnMut(u64) -> bool,
 ) -> Result<(), ReplayError> {
     const CHUNK: usize = 1 << 20;
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+    if folder.is_ok_and(|folder| folder.starts_with("/dev") && !folder.starts_with("/dev/shm")) {
+        return Err(ReplayError::Refused(format!(
+            "{} would be a file among the devices, in memory: make it elsewhere, or leave out --create to use a device",
+            path.display()
+        )));
+    }
     let failed = |source| ReplayError::Io {
         path: path.to_owned(),
         action: "create and fill it",

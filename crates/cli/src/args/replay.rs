@@ -26,7 +26,8 @@ pub(crate) struct Replay {
     pub(crate) traces: Vec<PathBuf>,
     /// Take the load, the targets and all else from this JSON file, such as the spec.json of a run of a sweep
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "traces", "TargetArgs", "PaceArgs", "LimitArgs", "ConflictArgs", "VerifyArgs", "EngineArgs", "FindArgs",
+        "traces", "target", "map", "max_targets", "delta", "write", "skip_writes", "destroy", "create", "no_direct",
+        "beyond", "align", "zone_append", "reset_zones", "data", "sync", "scheduler", "merges", "PaceArgs", "LimitArgs", "ConflictArgs", "VerifyArgs", "EngineArgs", "FindArgs",
         "FormatArgs", "ChangeArgs", "durable", "out_from", "warmup", "self_check",
     ])]
     pub(crate) spec: Option<PathBuf>,
@@ -436,6 +437,47 @@ mod tests {
             Command::Replay(replay) => *replay,
             _ => unreachable!("it is a replay"),
         }
+    }
+
+    #[test]
+    fn nothing_that_a_spec_says_can_be_said_beside_it() {
+        // Where results go and how they are shown, and when it begins.
+        let beside = ["spec", "out", "json", "quiet", "watch", "at", "help"];
+        let command = <Arguments as clap::CommandFactory>::command();
+        let replay = command.find_subcommand("replay").unwrap();
+        let mut tried = 0;
+        for option in replay
+            .get_arguments()
+            .filter(|o| !beside.contains(&o.get_id().as_str()))
+        {
+            let takes_value = option.get_action().takes_values();
+            // The first of some texts that the option takes by itself.
+            let values = [
+                "1", "1s", "read", "W=R", "a=b", "0..1", "first", "out", "shift", "p99 < 1s",
+            ];
+            let all: Vec<String> = option
+                .get_possible_values()
+                .iter()
+                .map(|value| value.get_name().to_owned())
+                .chain(values.map(str::to_owned))
+                .chain(
+                    ["none", "auto", "reads", "drop", "sync", "random", "queue"].map(str::to_owned),
+                )
+                .collect();
+            let refused = all.iter().any(|value| {
+                let option = match option.get_long() {
+                    None => value.clone(),
+                    Some(long) if takes_value => format!("--{long}={value}"),
+                    Some(long) => format!("--{long}"),
+                };
+                let words = ["iosonar", "replay", "--spec", "x.json", &option];
+                let error = Arguments::try_parse_from(words).map(drop).unwrap_err();
+                error.kind() == clap::error::ErrorKind::ArgumentConflict
+            });
+            assert!(refused, "{}", option.get_id());
+            tried += 1;
+        }
+        assert!(tried > 70, "{tried}");
     }
 
     #[test]
