@@ -9,7 +9,7 @@ use iosonar_trace::Request;
 use iosonar_workload::SyntheticLoad;
 
 use crate::resolve::{Load, Simulation};
-use crate::theory::{ResponseTheory, Standing};
+use crate::theory::{Answer, Standing};
 use crate::{Devices, DiskModel, LevelOptions};
 
 /// The offered load of a station: arriving work per time, 1 is all that it can do. A lower and an
@@ -242,7 +242,7 @@ impl Simulation {
     /// What the array is offered where it takes one request at a time, if theory knows that exactly.
     fn one_at_a_time_exactly(&self) -> Option<Offered> {
         let theory = self.theory();
-        let exact = |alone: &ResponseTheory| alone.standing == Standing::Exact;
+        let exact = |alone: &Answer| alone.standing == Standing::Exact;
         theory.alone.as_ref().filter(|alone| exact(alone))?;
         let station = theory.stations.into_iter().find(|s| s.station == "array")?;
         Some(Offered {

@@ -10,6 +10,8 @@
 //! array puts them together; closed, rpo, ssd answer what goes another way
 //! ```
 //!
+//! Each of these returns a [`Theory`] of its own, with an [`Answer`] where it has one; `array` chooses among them.
+//!
 //! - [`disk`]: the service of a zoned disk;
 //! - [`Simulation::theory`]: everything together, with what it rests on and where there is no theory.
 
@@ -30,7 +32,7 @@ mod waits;
 mod writes;
 
 use iosonar_analytic::open::Mg1;
-use iosonar_analytic::{Law, Table};
+use iosonar_analytic::{AnalyticError, Law, Table};
 
 pub use accuracy::{Accuracy, Family};
 
@@ -50,14 +52,110 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// In words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::UpperBound => "upper bound",
-            Self::Approximation => "approximation",
+    fn exact_if(is_exact: bool) -> Self {
+        match is_exact {
+            true => Self::Exact,
+            false => Self::Approximation,
         }
     }
+}
+
+/// How an answer was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// The slowest part of a request that meets no other.
+    SlowestPart,
+    /// M/G/1, on a grid.
+    Mg1,
+    /// M/G/1, by inversion of its transform.
+    Mg1Inverted,
+    /// M^X/G/1.
+    BatchMg1,
+    /// Priority queues: the slowest pre-read, then the slowest write.
+    PriorityQueues,
+    /// The slowest of independent M/G/1 queues.
+    IndependentMg1,
+    /// Waits that all disks of a request share, and waits of each disk's own.
+    SharedWaits,
+    /// Split-merge: M/G/1 with the service of the slowest part.
+    SplitMerge,
+    /// Mean value analysis, as if services were exponential.
+    MeanValueAnalysis,
+    /// The embedded Markov chain of a disk with RPO.
+    RpoChain,
+    /// The wait of a disk with RPO, shared by all, and the slowest of independent services.
+    RpoJoin,
+    /// Bulk service M/M^\[a,b\]/1.
+    BulkService,
+    /// Fork-join of exponential stations (Nelson and Tantawi).
+    ForkJoin,
+}
+
+/// What there is no theory for, and what the answers leave out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Remark {
+    /// A trace has no laws.
+    Trace,
+    /// Where the arm of a positional disk is depends on what came before.
+    Positional,
+    /// The controller's times, its bus and its cache are left out.
+    Controller,
+    /// Arrays of unlike disks.
+    UnlikeDisks,
+    /// So many kinds of long requests that only loads are computed.
+    TooManyKinds,
+    /// The response under the load while a rebuild works, too.
+    Rebuild,
+    /// Mirrors that are chosen by their state are taken as random.
+    MirrorsByState,
+    /// Requests whose steps theory does not know.
+    UnknownSteps,
+    /// Which disks requests go to was drawn this many times rather than gone through.
+    Drawn(usize),
+    /// Waits, unless arrivals are Poisson at every disk.
+    DependentArrivals,
+    /// Partial-stripe writes that come in batches.
+    BatchesOfStripeWrites,
+    /// Pre-reads and writes of partial stripes are taken as independent, and corrected by factors.
+    StripeWrites,
+    /// The computation failed.
+    Failed(AnalyticError),
+    /// The estimate of what disks share failed.
+    NoEstimate(AnalyticError),
+    /// Waits of split-merge, unless single requests come in a Poisson stream.
+    SplitMergeArrivals,
+    /// Closed loops with RPO.
+    ClosedRpo,
+    /// Closed loops with partial-stripe writes.
+    ClosedStripeWrites,
+    /// Closed loops whose requests need nothing of any disk.
+    ClosedIdle,
+    /// Disks are less variable than exponential services, so real response times are shorter.
+    LessVariable,
+    /// Closed loops of requests that go to several disks at once have bounds only.
+    ClosedJoin,
+    /// RPO where requests bring several accesses, or of several kinds, to a disk.
+    RpoSeveralAccesses,
+    /// RPO, unless arrivals are Poisson.
+    RpoArrivals,
+    /// With RPO only the mean is known.
+    RpoMeanOnly,
+    /// SSDs whose stages overlap.
+    SsdStages,
+    /// SSDs that take one request at a time.
+    SsdSplitMerge,
+    /// This load of SSDs with exponential services.
+    SsdLoad,
+    /// The join of SSDs with bulk service.
+    SsdBulkJoin,
+    /// The times of an SSD's driver, bus and controller are left out, and how blocks go through its ring.
+    SsdTimes,
+    /// Of bulk service only the mean is known.
+    BulkMeanOnly,
+    /// The mean in milliseconds by the interpolation of Varma and Makowski.
+    VarmaMakowski(f64),
+    /// Of the join of exponential stations only the mean is known.
+    JoinMeanOnly,
 }
 
 /// The law of an access to a disk.
@@ -90,59 +188,81 @@ pub struct StationTheory {
     pub mean_wait_ms: f64,
 }
 
-/// The response time of requests.
+/// What is known of response times, in milliseconds.
 #[derive(Clone, Debug)]
-pub struct ResponseTheory {
+pub enum ResponseTime {
+    /// The mean only.
+    Mean(f64),
+    /// The distribution on a grid.
+    Table(Table),
+    /// A single queue whose transform can be inverted, and its distribution on a grid for curves.
+    Queue(Box<Mg1>, Table),
+}
+
+/// The response time of requests, as one solver has it.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// What it is.
+    pub value: ResponseTime,
     /// How far it can be relied on.
     pub standing: Standing,
-    /// What it rests on.
-    pub how: &'static str,
-    /// The mean.
-    pub mean_ms: f64,
-    /// The distribution; `None` where only the mean is known.
-    pub table: Option<Table>,
-    /// The queue whose transform can be inverted, where it is a single one: its quantiles are preferred.
-    pub inverted: Option<Mg1>,
+    /// How it was found.
+    pub how: How,
     /// How far an approximation was off where it was compared with simulations; `None` of what was not.
     pub accuracy: Option<Accuracy>,
 }
 
-impl ResponseTheory {
-    fn of(standing: Standing, how: &'static str, table: Table) -> Self {
+impl Answer {
+    fn of(standing: Standing, how: How, value: ResponseTime) -> Self {
         Self {
+            value,
             standing,
             how,
-            mean_ms: table.mean(),
-            table: Some(table),
-            inverted: None,
             accuracy: None,
+        }
+    }
+
+    /// The mean in milliseconds.
+    pub fn mean_ms(&self) -> f64 {
+        match &self.value {
+            ResponseTime::Mean(mean) => *mean,
+            ResponseTime::Table(table) => table.mean(),
+            ResponseTime::Queue(queue, _) => queue.mean_response(),
+        }
+    }
+
+    /// The distribution on a grid; `None` where only the mean is known.
+    pub fn table(&self) -> Option<&Table> {
+        match &self.value {
+            ResponseTime::Mean(_) => None,
+            ResponseTime::Table(table) | ResponseTime::Queue(_, table) => Some(table),
         }
     }
 
     /// The probability of a response of at most `ms` milliseconds; NaN where the distribution is not known.
     pub fn within_ms(&self, ms: f64) -> f64 {
-        match (&self.inverted, &self.table) {
-            (Some(queue), _) => queue.response_within(ms),
-            (None, Some(table)) => table.within(ms),
-            (None, None) => f64::NAN,
+        match &self.value {
+            ResponseTime::Mean(_) => f64::NAN,
+            ResponseTime::Table(table) => table.within(ms),
+            ResponseTime::Queue(queue, _) => queue.response_within(ms),
         }
     }
 
     /// The variance in square milliseconds; `None` where only the mean is known.
     pub fn variance_ms2(&self) -> Option<f64> {
-        match (&self.inverted, &self.table) {
-            (Some(queue), _) => Some(queue.variance_of_response()),
-            (None, Some(table)) => Some(table.variance()),
-            (None, None) => None,
+        match &self.value {
+            ResponseTime::Mean(_) => None,
+            ResponseTime::Table(table) => Some(table.variance()),
+            ResponseTime::Queue(queue, _) => Some(queue.variance_of_response()),
         }
     }
 
     /// A quantile in milliseconds; NaN where the distribution is not known.
     pub fn quantile_ms(&self, p: f64) -> f64 {
-        match (&self.inverted, &self.table) {
-            (Some(queue), _) => queue.response_quantile(p),
-            (None, Some(table)) => table.quantile(p),
-            (None, None) => f64::NAN,
+        match &self.value {
+            ResponseTime::Mean(_) => f64::NAN,
+            ResponseTime::Table(table) => table.quantile(p),
+            ResponseTime::Queue(queue, _) => queue.response_quantile(p),
         }
     }
 }
@@ -154,12 +274,12 @@ pub struct Theory {
     pub services: Vec<ServiceTheory>,
     /// The stations.
     pub stations: Vec<StationTheory>,
-    /// The zero-load response time: of a request that meets nobody.
-    pub alone: Option<ResponseTheory>,
+    /// The zero-load response time: of a request that meets no other.
+    pub alone: Option<Answer>,
     /// The response time under the load.
-    pub response: Option<ResponseTheory>,
+    pub response: Option<Answer>,
     /// The same, if the disks of a request were independent, where it goes to several.
-    pub independent: Option<ResponseTheory>,
+    pub independent: Option<Answer>,
     /// The mean response time is not less than this.
     pub lower_bound_ms: Option<f64>,
     /// ... and not more.
@@ -169,57 +289,72 @@ pub struct Theory {
     /// If more is offered than can be done: how much, as a share of what can.
     pub unstable: Option<f64>,
     /// What there is no theory for, and what the answers leave out.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Remark>,
 }
 
 impl Theory {
-    fn remark(&mut self, text: impl Into<String>) {
-        let text = text.into();
-        if !self.remarks.contains(&text) {
-            self.remarks.push(text);
+    /// Nothing but this.
+    fn only(remark: Remark) -> Self {
+        Self::default().with(remark)
+    }
+
+    fn with(mut self, remark: Remark) -> Self {
+        self.remarks.push(remark);
+        self
+    }
+
+    /// The same where the computation of an answer failed.
+    fn failed(self, error: AnalyticError) -> Self {
+        match error {
+            AnalyticError::Unstable { offered } => Self {
+                unstable: Some(offered),
+                ..self
+            },
+            other => self.with(Remark::Failed(other)),
         }
     }
 
     /// Something that takes time, or saves it, is left out, as the remark says: nothing is exact, a bound, or as far
     /// off as it was where it was measured.
-    fn leave_out(&mut self, remark: &str) {
-        self.remark(remark);
-        for answer in [&mut self.alone, &mut self.response, &mut self.independent]
-            .into_iter()
-            .flatten()
-        {
-            answer.standing = Standing::Approximation;
-            answer.accuracy = None;
+    fn without(self, left_out: Remark) -> Self {
+        let approximate = |answer: Answer| Answer {
+            standing: Standing::Approximation,
+            accuracy: None,
+            ..answer
+        };
+        Self {
+            alone: self.alone.map(approximate),
+            response: self.response.map(approximate),
+            independent: self.independent.map(approximate),
+            lower_bound_ms: None,
+            upper_bound_ms: None,
+            capacity_per_s: None,
+            ..self
         }
-        (self.lower_bound_ms, self.upper_bound_ms) = (None, None);
-        self.capacity_per_s = None;
+        .with(left_out)
     }
 }
 
 impl Simulation {
     /// What theory can say about this scenario. It does not fail: what cannot be said is among the remarks.
     pub fn theory(&self) -> Theory {
-        let mut theory = Theory::default();
-        match (&self.load, &self.array.devices) {
-            (Load::Trace { .. }, _) => theory.remark(
-                "no theory for a trace: it asks for laws of arrivals; fit them with 'generate like', or \
-                 simulate",
-            ),
-            (_, Devices::Ssds(ssds)) => ssd::answer(self, ssds, &mut theory),
+        let mut theory = match (&self.load, &self.array.devices) {
+            (Load::Trace { .. }, _) => Theory::only(Remark::Trace),
+            (_, Devices::Ssds(ssds)) => ssd::answer(self, ssds),
             (_, Devices::Disks(disks)) => match disks.model {
-                DiskModel::Positional(_) => theory.remark(
-                    "no theory for positional disks: where the arm is depends on what came before; with \
-                     disk.model = \"sampled\" there is",
-                ),
-                DiskModel::Sampled(scheduler) => {
-                    array::answer(self, disks, scheduler, &mut theory);
-                }
+                DiskModel::Positional(_) => Theory::only(Remark::Positional),
+                DiskModel::Sampled(scheduler) => array::answer(self, disks, scheduler),
             },
-        }
+        };
         if !self.array.controller.is_immediate() {
-            theory.leave_out(
-                "no theory for the controller's times, its bus and its cache: they are left out",
-            );
+            theory = theory.without(Remark::Controller);
+        }
+        // Several classes may have the same to say.
+        let all = std::mem::take(&mut theory.remarks);
+        for remark in all {
+            if !theory.remarks.contains(&remark) {
+                theory.remarks.push(remark);
+            }
         }
         theory
     }

@@ -4,7 +4,7 @@ mod random;
 
 use std::sync::LazyLock;
 
-use iosonar_scenario::theory::{Accuracy, Family, ResponseTheory, Standing, Theory};
+use iosonar_scenario::theory::{Accuracy, Answer, Family, Standing, Theory};
 use iosonar_sim_core::{Seed, Stream};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
@@ -153,7 +153,7 @@ fn of(family: Family, stream: &mut Stream) -> (String, String) {
 /// Theory against simulation.
 struct Compared {
     text: String,
-    answer: ResponseTheory,
+    answer: Answer,
     utilisation: f64,
     /// Errors of the mean and of p99 as shares of them, and their standard errors.
     mean: (f64, f64),
@@ -182,7 +182,7 @@ fn compare(family: Family, band: usize, number: u64) -> Option<Compared> {
     let result = resolved(&run)?.run(1, None).ok()?;
     let p99 = result.quantile_ms(0.99);
     let share = |theory: f64, seen: f64, stderr: f64| (theory / seen - 1.0, stderr / seen);
-    let mean = share(answer.mean_ms, result.mean_ms.mean, result.mean_ms.stderr);
+    let mean = share(answer.mean_ms(), result.mean_ms.mean, result.mean_ms.stderr);
     let p99 = share(answer.quantile_ms(0.99), p99.mean, p99.stderr);
     Some(Compared {
         text,

@@ -7,7 +7,7 @@
 mod random;
 
 use iosonar_scenario::SimulationResult;
-use iosonar_scenario::theory::{ResponseTheory, Standing};
+use iosonar_scenario::theory::{Answer, Standing};
 use iosonar_sim_core::{Seed, Stream};
 use iosonar_stats::Estimate;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -28,7 +28,7 @@ struct Worst {
 }
 
 /// How far a result lies from an answer.
-fn worst(answer: &ResponseTheory, result: &SimulationResult) -> Worst {
+fn worst(answer: &Answer, result: &SimulationResult) -> Worst {
     let parts = &result.sections;
     assert_eq!(
         parts.len(),
@@ -40,13 +40,13 @@ fn worst(answer: &ResponseTheory, result: &SimulationResult) -> Worst {
     };
     let mut all = vec![(
         "mean".to_owned(),
-        answer.mean_ms,
+        answer.mean_ms(),
         over(&|d| d.moments.mean() / 1e6),
     )];
     if let Some(variance) = answer.variance_ms2() {
         // The mean of squares has no bias, unlike the standard deviation.
         let square = |d: &iosonar_stats::Distribution| {
-            let off = d.moments.mean() / 1e6 - answer.mean_ms;
+            let off = d.moments.mean() / 1e6 - answer.mean_ms();
             let n = d.count() as f64;
             d.moments.variance() / 1e12 * (n - 1.0) / n + off * off
         };
@@ -92,7 +92,7 @@ fn simulated(text: &str, requests: u64, warmup: u64, seed: u64) -> SimulationRes
 }
 
 /// What is wrong with an answer, if the simulation of a scenario does not confirm it.
-fn fault(text: &str, answer: &ResponseTheory, requests: u64, warmup: u64) -> Option<String> {
+fn fault(text: &str, answer: &Answer, requests: u64, warmup: u64) -> Option<String> {
     let first = worst(answer, &simulated(text, requests, warmup, 1));
     if first.off.abs() <= 4.0 {
         return None;
@@ -100,7 +100,7 @@ fn fault(text: &str, answer: &ResponseTheory, requests: u64, warmup: u64) -> Opt
     let second = worst(answer, &simulated(text, 16 * requests, warmup, 2));
     (second.off.abs() > 4.0).then(|| {
         format!(
-            "'{}' is not exact:\n{text}\nfirst {first:?}\nagain {second:?}\n",
+            "{:?} is not exact:\n{text}\nfirst {first:?}\nagain {second:?}\n",
             answer.how
         )
     })
@@ -128,7 +128,7 @@ impl Confirmed {
     }
 }
 
-fn exact(answer: Option<&ResponseTheory>) -> Option<&ResponseTheory> {
+fn exact(answer: Option<&Answer>) -> Option<&Answer> {
     answer.filter(|answer| answer.standing == Standing::Exact)
 }
 

@@ -10,7 +10,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use iosonar_scenario::theory::ResponseTheory;
+use iosonar_scenario::theory::Answer;
 use iosonar_stats::Estimate;
 use iosonar_units::Nanos;
 
@@ -175,9 +175,9 @@ impl Display for Objective {
 
 impl Objective {
     /// What theory says of its metric in milliseconds, NaN where it does not know; `None` of a throughput.
-    pub fn of_response(&self, response: &ResponseTheory) -> Option<f64> {
+    pub fn of_response(&self, response: &Answer) -> Option<f64> {
         match self.metric {
-            Metric::Mean => Some(response.mean_ms),
+            Metric::Mean => Some(response.mean_ms()),
             Metric::Quantile(p) => Some(response.quantile_ms(p)),
             Metric::Throughput => None,
         }

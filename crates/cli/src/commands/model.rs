@@ -2,6 +2,7 @@
 
 mod networked;
 mod scenarios;
+mod words;
 
 use std::path::Path;
 use std::thread::available_parallelism;

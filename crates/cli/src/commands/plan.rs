@@ -309,7 +309,7 @@ fn curves(
         if let Some(value) = value.filter(|value| value.is_finite()) {
             answer.theory.push((load, value));
         }
-        let power = load / response.mean_ms;
+        let power = load / response.mean_ms();
         if power > most {
             most = power;
             answer.knee = Some(load);

@@ -28,20 +28,6 @@ pub enum Family {
     RpoJoin,
 }
 
-impl Family {
-    /// In words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ForkJoin => "requests to several disks",
-            Self::Batches => "batches of requests to several disks",
-            Self::StripeWrites => "partial-stripe writes of one size",
-            Self::UnevenStripeWrites => "partial-stripe writes of one size, disks loaded unevenly",
-            Self::MixedStripeWrites => "partial-stripe writes of several sizes or among reads",
-            Self::RpoJoin => "requests to several disks with RPO",
-        }
-    }
-}
-
 /// How far an approximation is off in scenarios of a family up to a utilisation of the busiest disk: the largest error
 /// that was measured, and half as much again, for the next scenario may be worse than all before.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use iosonar_analytic::Table;
 use iosonar_analytic::open::BatchLaw;
+use iosonar_analytic::{AnalyticError, Table};
 use iosonar_device::Access;
 use iosonar_disk_model::Scheduler;
 use iosonar_raid::MirrorRead;
@@ -14,8 +14,8 @@ use super::disk::DiskTheory;
 use super::loaded::{ArrayTheory, Dependence};
 use super::patterns::{Class, Job, Pattern, Patterns, Visit};
 use super::{
-    Accuracy, Family, ResponseTheory, ServiceTheory, Standing, StationTheory, Theory, accuracy,
-    closed, rpo,
+    Accuracy, Answer, Family, How, Remark, ResponseTime, ServiceTheory, Standing, StationTheory,
+    Theory, accuracy, closed, rpo,
 };
 use crate::resolve::{Load, Simulation};
 use crate::{DiskSet, LevelOptions};
@@ -43,84 +43,82 @@ impl Classes {
 }
 
 /// What theory says of the disks under all classes.
-pub(super) fn answer(
-    simulation: &Simulation,
-    disks: &DiskSet,
-    scheduler: Scheduler,
-    theory: &mut Theory,
-) {
+pub(super) fn answer(simulation: &Simulation, disks: &DiskSet, scheduler: Scheduler) -> Theory {
     let array = &simulation.array;
     if !disks.others.is_empty() {
-        theory.remark("no theory for arrays of unlike disks: simulate them");
-        return;
+        return Theory::only(Remark::UnlikeDisks);
     }
     let workloads: Vec<&Workload> = match &simulation.load {
         Load::Synthetic { classes, .. } => classes.iter().collect(),
         Load::Alone { workload, .. } | Load::Closed { workload, .. } => vec![workload],
-        Load::Trace { .. } => return,
+        Load::Trace { .. } => return Theory::only(Remark::Trace),
     };
-    let Some(classes) = classes_of(simulation, &workloads, theory) else {
-        return;
+    let (classes, mut remarks) = classes_of(simulation, &workloads);
+    let Some(classes) = classes else {
+        return Theory {
+            remarks,
+            ..Theory::default()
+        };
     };
     let disk = DiskTheory::new(&disks.profile);
-    for (access, sectors) in jobs(&classes.all) {
-        theory.services.push(ServiceTheory {
-            writes: access != Access::Read,
-            sectors,
-            law: disk.service(access, sectors),
-        });
-    }
+    let service = |(access, sectors)| ServiceTheory {
+        writes: access != Access::Read,
+        sectors,
+        law: disk.service(access, sectors),
+    };
+    let services = jobs(&classes.all).into_iter().map(service).collect();
     let even = !classes.is_exact && classes.is_symmetric;
     let mut model = ArrayTheory::new(array, &disk, &classes.all, even);
-    if matches!(simulation.load, Load::Alone { .. }) {
-        alone(&mut model, &classes, scheduler, theory);
-        return;
+    let loads = model.loads(&classes.all);
+    let is_open = matches!(simulation.load, Load::Synthetic { .. });
+    if is_open && loads.unstable.is_some() && scheduler == Scheduler::Fcfs {
+        return Theory {
+            services,
+            remarks,
+            ..loads
+        };
     }
-    model.stations(&classes.all, theory);
-    if let Load::Closed {
-        outstanding, think, ..
-    } = &simulation.load
-    {
-        let alone = alone(&mut model, &classes, scheduler, theory);
-        let users = (*outstanding, *think);
-        let loop_of = (array.controller.one_at_a_time, scheduler == Scheduler::Fcfs);
-        closed::answer(&mut model, &classes.all[0], users, loop_of, alone, theory);
-        return;
+    let alone = alone(&mut model, &classes, scheduler);
+    if alone.is_none() {
+        remarks.push(Remark::TooManyKinds);
     }
-    if theory.unstable.is_some() && scheduler == Scheduler::Fcfs {
-        return;
-    }
-    let alone = alone(&mut model, &classes, scheduler, theory);
-    if array.rebuild.is_some() {
-        theory.remark("no theory under the load while a rebuild works, too");
-        theory.capacity_per_s = None;
-        return;
-    }
-    match (scheduler, alone) {
-        (_, Some(alone)) if array.controller.one_at_a_time => {
-            split_merge(&classes, &alone, theory);
-        }
-        (Scheduler::Rpo { count, most }, _) => {
-            theory.stations.clear();
-            (theory.unstable, theory.capacity_per_s) = (None, None);
-            rpo::answer(&model, &classes, (count, most), theory);
-        }
-        (Scheduler::Fcfs, Some(_)) => under_load(&mut model, &classes, &disk, theory),
-        (Scheduler::Fcfs, None) => {}
+    let one_at_a_time = array.controller.one_at_a_time;
+    let solved = match (&simulation.load, scheduler, &alone) {
+        (Load::Alone { .. } | Load::Trace { .. }, ..) => Theory::default(),
+        (Load::Closed { .. }, Scheduler::Rpo { .. }, _) => Theory::only(Remark::ClosedRpo),
+        (
+            Load::Closed {
+                outstanding, think, ..
+            },
+            Scheduler::Fcfs,
+            alone,
+        ) => closed::answer(
+            &mut model,
+            &classes.all[0],
+            (*outstanding, *think),
+            alone.as_ref(),
+        ),
+        (Load::Synthetic { .. }, ..) if array.rebuild.is_some() => Theory {
+            capacity_per_s: None,
+            ..loads.with(Remark::Rebuild)
+        },
+        (_, _, Some(alone)) if one_at_a_time => split_merge(&classes, alone),
+        (_, Scheduler::Rpo { count, most }, _) => rpo::answer(&model, &classes, (count, most)),
+        (_, Scheduler::Fcfs, Some(_)) => under_load(&mut model, &classes, &disk, loads),
+        (_, Scheduler::Fcfs, None) => loads,
+    };
+    remarks.extend(solved.remarks);
+    Theory {
+        services,
+        alone,
+        remarks,
+        ..solved
     }
 }
 
 /// The zero-load response time; `None` if there are too many kinds of requests.
-fn alone(
-    model: &mut ArrayTheory<'_>,
-    classes: &Classes,
-    scheduler: Scheduler,
-    theory: &mut Theory,
-) -> Option<Table> {
+fn alone(model: &mut ArrayTheory<'_>, classes: &Classes, scheduler: Scheduler) -> Option<Answer> {
     if !model.can_be_computed() {
-        theory.remark(
-            "no theory for response times of so many kinds of long requests: only loads are told",
-        );
         return None;
     }
     let alone = model.mixture(&classes.all, &|_, _| 0, &|model, pattern| {
@@ -132,29 +130,23 @@ fn alone(
     // With RPO the accesses of a request to one disk help each other.
     let helped = scheduler != Scheduler::Fcfs && patterns().any(several);
     let exact = classes.is_exact && patterns().all(simple) && !helped;
-    let standing = if exact {
-        Standing::Exact
-    } else {
-        Standing::Approximation
-    };
-    let how = "the slowest part of a request that meets nobody";
-    theory.alone = Some(ResponseTheory::of(standing, how, alone.clone()));
-    Some(alone)
+    Some(Answer::of(
+        Standing::exact_if(exact),
+        How::SlowestPart,
+        ResponseTime::Table(alone),
+    ))
 }
 
-/// The classes with their patterns; `None` if theory does not know them.
-fn classes_of(
-    simulation: &Simulation,
-    workloads: &[&Workload],
-    theory: &mut Theory,
-) -> Option<Classes> {
+/// The classes with their patterns, `None` if theory does not know them; and what is taken otherwise than it is.
+fn classes_of(simulation: &Simulation, workloads: &[&Workload]) -> (Option<Classes>, Vec<Remark>) {
     let seed = Seed::new(simulation.seed).within("theory");
     let mut array = simulation.array.clone();
+    let mut remarks = Vec::new();
     let mut is_poisson = true;
     if let LevelOptions::Mirrored { read, .. } = &mut array.level {
         match read {
             MirrorRead::ShorterQueue | MirrorRead::NearerArm => {
-                theory.remark("no theory for mirrors that are chosen by their state: they are taken as random");
+                remarks.push(Remark::MirrorsByState);
                 *read = MirrorRead::Random;
             }
             MirrorRead::Turns => is_poisson = false,
@@ -166,14 +158,11 @@ fn classes_of(
     let mut is_exact = !is_by_state;
     for workload in workloads {
         let Some(patterns) = Patterns::new(&array, workload, &seed) else {
-            theory.remark("no theory for what becomes of these requests");
-            return None;
+            remarks.push(Remark::UnknownSteps);
+            return (None, remarks);
         };
         if !patterns.is_exact {
-            theory.remark(format!(
-                "which disks requests go to was drawn {} times rather than gone through",
-                patterns.drawn
-            ));
+            remarks.push(Remark::Drawn(patterns.drawn));
         }
         is_exact &= patterns.is_exact;
         is_poisson &= matches!(workload.arrivals, ArrivalLaw::Poisson { .. });
@@ -193,7 +182,7 @@ fn classes_of(
     }
     let is_symmetric = is_symmetric(simulation, workloads);
     let was_measured = !is_by_state && accuracy::was_measured(&simulation.array, workloads);
-    Some(Classes {
+    let classes = Classes {
         family: was_measured
             .then(|| accuracy::family(&simulation.array, workloads, &all, is_symmetric))
             .flatten(),
@@ -202,7 +191,8 @@ fn classes_of(
         is_exact,
         is_by_state,
         is_symmetric,
-    })
+    };
+    (Some(classes), remarks)
 }
 
 /// How copies are chosen.
@@ -229,109 +219,117 @@ fn is_symmetric(simulation: &Simulation, workloads: &[&Workload]) -> bool {
     level && array.failed.is_empty() && workloads.iter().all(uniform)
 }
 
-/// The response time under the load, first come, first served.
+/// The response time under the load, first come, first served, of disks with these loads.
 fn under_load(
     model: &mut ArrayTheory<'_>,
     classes: &Classes,
     disk: &DiskTheory,
-    theory: &mut Theory,
-) {
+    loads: Theory,
+) -> Theory {
     let all = &classes.all;
     if !classes.is_poisson {
-        theory.remark(
-            "no theory for waits unless arrivals are Poisson at every disk: only loads and the response \
-             without waiting are told",
-        );
-        return;
+        return loads.with(Remark::DependentArrivals);
     }
     let batches = all.iter().any(|class| !class.is_single());
-    let partial = all.iter().any(Class::has_partial);
-    if batches && partial {
-        theory.remark("no theory for partial-stripe writes that come in batches");
-        return;
+    if batches && all.iter().any(Class::has_partial) {
+        return loads.with(Remark::BatchesOfStripeWrites);
     }
-    let one_disk = all.iter().all(Class::goes_to_one_disk);
-    let answered = if batches {
-        model.batches(all, Dependence::Independent)
-    } else {
-        model.wait(theory).map(|()| {
-            let group = |model: &ArrayTheory<'_>, disk: usize| model.group(disk);
-            model.mixture(all, &group, &|model, pattern| {
-                model.response(pattern, Dependence::Independent)
-            })
-        })
+    let independent = match independent(model, all, batches) {
+        Ok(table) => table,
+        Err(error) => return loads.failed(error),
     };
-    let response = match answered {
-        Ok(response) => response,
-        Err(iosonar_analytic::AnalyticError::Unstable { offered }) => {
-            theory.unstable = Some(offered);
-            return;
-        }
-        Err(other) => {
-            theory.remark(other.to_string());
-            return;
-        }
-    };
-    if one_disk {
-        let how = if batches { "M^X/G/1" } else { "M/G/1" };
-        let queue = (!batches).then(|| model.single_queue(disk)).flatten();
-        let alike = classes.is_alike() && queue.is_some();
-        let standing = if classes.is_exact || alike {
-            Standing::Exact
-        } else {
-            Standing::Approximation
-        };
-        let mut response = ResponseTheory::of(standing, how, response);
-        response.inverted = queue;
-        if let Some(queue) = &response.inverted {
-            response.how = "M/G/1, by transform inversion";
-            response.mean_ms = queue.mean_response();
-        }
-        theory.response = Some(response);
-        return;
+    let mut theory = loads;
+    if !batches {
+        model.add_waits(&mut theory.stations);
     }
-    let estimate = match model.estimate(all, &response) {
-        Ok(estimate) => Some(estimate),
-        Err(other) => {
-            theory.remark(format!("no estimate of what disks share: {other}"));
-            None
-        }
+    if !all.iter().all(Class::goes_to_one_disk) {
+        return joined(model, classes, independent, theory);
+    }
+    let queue = (!batches).then(|| model.single_queue(disk)).flatten();
+    let alike = classes.is_alike() && queue.is_some();
+    let standing = Standing::exact_if(classes.is_exact || alike);
+    let (how, value) = match queue {
+        Some(queue) => (
+            How::Mg1Inverted,
+            ResponseTime::Queue(Box::new(queue), independent),
+        ),
+        None if batches => (How::BatchMg1, ResponseTime::Table(independent)),
+        None => (How::Mg1, ResponseTime::Table(independent)),
+    };
+    Theory {
+        response: Some(Answer::of(standing, how, value)),
+        ..theory
+    }
+}
+
+/// The response time if the disks of a request are independent.
+fn independent(
+    model: &mut ArrayTheory<'_>,
+    classes: &[Class],
+    batches: bool,
+) -> Result<Table, AnalyticError> {
+    if batches {
+        return model.batches(classes, Dependence::Independent);
+    }
+    model.wait()?;
+    let group = |model: &ArrayTheory<'_>, disk: usize| model.group(disk);
+    Ok(model.mixture(classes, &group, &|model, pattern| {
+        model.response(pattern, Dependence::Independent)
+    }))
+}
+
+/// The response time of requests that go to several disks: an estimate between two extremes, where there is one.
+fn joined(
+    model: &mut ArrayTheory<'_>,
+    classes: &Classes,
+    independent: Table,
+    theory: Theory,
+) -> Theory {
+    let all = &classes.all;
+    let (estimate, failure) = match model.estimate(all, &independent) {
+        Ok(estimate) => (Some(estimate), None),
+        Err(error) => (None, Some(Remark::NoEstimate(error))),
     };
     let utilisations = theory.stations.iter().map(|station| station.utilisation);
     let utilisation = utilisations.fold(0.0, f64::max);
     let family = classes.family.filter(|_| estimate.is_some());
     let accuracy = family.and_then(|family| Accuracy::of(family, utilisation));
-    if partial {
-        theory.remark(
-            "partial-stripe writes: pre-reads and writes are taken as independent, and how the writes find \
-             their disks is estimated from loads; factors from simulations make up for most of that",
-        );
-        let how = "priority queues: the slowest pre-read, then the slowest write";
-        let table = estimate.unwrap_or(response);
-        theory.response = Some(ResponseTheory {
-            accuracy,
-            ..ResponseTheory::of(Standing::Approximation, how, table)
-        });
+    let approximate = |how, table| Answer {
+        accuracy,
+        ..Answer::of(Standing::Approximation, how, ResponseTime::Table(table))
+    };
+    let is_single = all.iter().all(Class::is_single);
+    let is_partial = all.iter().any(Class::has_partial);
+    let (response, independent) = if is_partial {
+        let table = estimate.unwrap_or(independent);
+        (approximate(How::PriorityQueues, table), None)
     } else {
         // Of the requests of a batch, those before can make one disk's work less where they make another's more.
-        let standing = if batches {
-            Standing::Approximation
-        } else {
-            Standing::UpperBound
+        let standing = match is_single {
+            true => Standing::UpperBound,
+            false => Standing::Approximation,
         };
-        let how = "the slowest of independent M/G/1 queues";
-        let independent = ResponseTheory::of(standing, how, response);
-        let how = "waits that all disks share, and waits of each disk's own";
-        theory.response = Some(match estimate {
-            Some(table) => ResponseTheory {
-                accuracy,
-                ..ResponseTheory::of(Standing::Approximation, how, table)
-            },
+        let independent = ResponseTime::Table(independent);
+        let independent = Answer::of(standing, How::IndependentMg1, independent);
+        let response = match estimate {
+            Some(table) => approximate(How::SharedWaits, table),
             None => independent.clone(),
-        });
-        theory.independent = Some(independent);
+        };
+        (response, Some(independent))
+    };
+    let is_bound = |answer: &&Answer| answer.standing == Standing::UpperBound;
+    let mut theory = Theory {
+        upper_bound_ms: independent.as_ref().filter(is_bound).map(Answer::mean_ms),
+        lower_bound_ms: is_single.then(|| model.lower_bound(all)).flatten(),
+        response: Some(response),
+        independent,
+        ..theory
+    };
+    theory.remarks.extend(failure);
+    if is_partial {
+        return theory.with(Remark::StripeWrites);
     }
-    model.bounds(all, theory);
+    theory
 }
 
 fn batch_law(batch: &Batch) -> BatchLaw {
@@ -365,38 +363,43 @@ fn jobs(classes: &[Class]) -> Vec<Job> {
 }
 
 /// One request at a time: M/G/1 with the service of the slowest part.
-fn split_merge(classes: &Classes, alone: &Table, theory: &mut Theory) {
+fn split_merge(classes: &Classes, alone: &Answer) -> Theory {
+    let Some(service) = alone.table() else {
+        return Theory::default();
+    };
     let rate: f64 = classes.all.iter().map(Class::requests).sum();
-    let (mean, utilisation) = (alone.mean(), rate * alone.mean());
-    let poisson = classes.is_poisson && classes.all.iter().all(Class::is_single);
-    theory.capacity_per_s = Some(1e3 / mean);
-    theory.stations = vec![StationTheory {
+    let (mean, utilisation) = (service.mean(), rate * service.mean());
+    let mut station = StationTheory {
         station: "array".to_owned(),
         visits_per_s: rate * 1e3,
         mean_service_ms: mean,
-        scv: alone.variance() / (mean * mean),
+        scv: service.variance() / (mean * mean),
         utilisation,
         busy: utilisation,
         mean_wait_ms: f64::NAN,
-    }];
+    };
+    let poisson = classes.is_poisson && classes.all.iter().all(Class::is_single);
+    let (mut response, mut unstable, mut remarks) = (None, None, Vec::new());
     if utilisation >= 1.0 {
-        theory.unstable = Some(utilisation);
-        return;
-    }
-    if !poisson {
-        theory.remark("no theory for waits unless single requests come in a Poisson stream");
-        return;
-    }
-    match Table::wait_mg1(rate, alone) {
-        Ok(wait) => {
-            theory.stations[0].mean_wait_ms = wait.mean();
-            let how = "split-merge: M/G/1 with the service of the slowest part";
-            let standing = theory
-                .alone
-                .as_ref()
-                .map_or(Standing::Approximation, |alone| alone.standing);
-            theory.response = Some(ResponseTheory::of(standing, how, wait.plus(alone)));
+        unstable = Some(utilisation);
+    } else if !poisson {
+        remarks.push(Remark::SplitMergeArrivals);
+    } else {
+        match Table::wait_mg1(rate, service) {
+            Ok(wait) => {
+                station.mean_wait_ms = wait.mean();
+                let table = ResponseTime::Table(wait.plus(service));
+                response = Some(Answer::of(alone.standing, How::SplitMerge, table));
+            }
+            Err(other) => remarks.push(Remark::Failed(other)),
         }
-        Err(other) => theory.remark(other.to_string()),
+    }
+    Theory {
+        stations: vec![station],
+        response,
+        capacity_per_s: Some(1e3 / mean),
+        unstable,
+        remarks,
+        ..Theory::default()
     }
 }

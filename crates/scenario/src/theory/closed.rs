@@ -1,113 +1,120 @@
 //! Closed loops: so many users who wait for their requests.
 
-use iosonar_analytic::Table;
-use iosonar_analytic::closed::{Demands, asymptotic_bounds, exact_mva, schweitzer};
+use iosonar_analytic::closed::{Demands, MvaPoint, asymptotic_bounds, exact_mva, schweitzer};
 use iosonar_units::Nanos;
 
 use super::loaded::ArrayTheory;
 use super::patterns::Class;
-use super::{ResponseTheory, Standing, StationTheory, Theory};
+use super::{Answer, How, Remark, ResponseTime, Standing, StationTheory, Theory};
 
 /// The most users that mean value analysis goes through one by one.
 const MOST: u32 = 10_000;
 
-/// Bounds for any array; mean value analysis where each request goes to one disk. `one_at_a_time`: the array takes
-/// the next request when the last has joined; `fcfs`: disks do not choose among what waits.
-pub(super) fn answer(
-    model: &mut ArrayTheory<'_>,
-    class: &Class,
-    (outstanding, think): (u32, Nanos),
-    (one_at_a_time, fcfs): (bool, bool),
-    alone: Option<Table>,
-    theory: &mut Theory,
-) {
-    theory.stations.clear();
-    (theory.unstable, theory.capacity_per_s) = (None, None);
-    if !fcfs {
-        theory.remark("no theory for closed loops with RPO, whose services depend on the queue");
-        return;
-    }
-    if class.patterns.iter().any(|(_, p)| !p.partial.is_empty()) {
-        theory.remark(
-            "no theory for closed loops with partial-stripe writes, whose service depends on the state",
-        );
-        return;
-    }
-    let Some(alone) = alone.map(|alone| alone.mean()) else {
-        return;
-    };
-    let disks = model.array.disks + model.array.spares();
-    let mut demands = vec![0.0; disks];
-    let mut visits = vec![0.0; disks];
-    let mut squares = vec![0.0; disks];
+/// What a request asks of a disk on average.
+#[derive(Clone, Copy, Default)]
+struct Demand {
+    work_ms: f64,
+    visits: f64,
+    /// The second moment of the service of its visits.
+    square: f64,
+}
+
+fn demands(model: &mut ArrayTheory<'_>, class: &Class) -> Vec<Demand> {
+    let mut all = vec![Demand::default(); model.array.disks + model.array.spares()];
     for (probability, pattern) in &class.patterns {
         for (disk, visit) in &pattern.direct {
             let table = model.visit(visit);
             let mean = table.mean();
-            demands[*disk] += probability * mean;
-            visits[*disk] += probability;
-            squares[*disk] += probability * (table.variance() + mean * mean);
+            let of = &mut all[*disk];
+            of.work_ms += probability * mean;
+            of.visits += probability;
+            of.square += probability * (table.variance() + mean * mean);
         }
     }
-    let single = class.patterns.iter().all(|(_, p)| p.direct.len() <= 1);
+    all
+}
+
+impl Demand {
+    /// Whether its services are at most as variable as exponential ones; so is a disk without any.
+    fn is_regular(&self) -> bool {
+        self.visits == 0.0 || self.square <= 2.0 * self.work_ms * self.work_ms / self.visits
+    }
+
+    fn station(&self, station: String, throughput: f64) -> StationTheory {
+        let mean = self.work_ms / self.visits;
+        StationTheory {
+            station,
+            visits_per_s: throughput * self.visits * 1e3,
+            mean_service_ms: mean,
+            scv: self.square / self.visits / (mean * mean) - 1.0,
+            utilisation: throughput * self.work_ms,
+            busy: throughput * self.work_ms,
+            mean_wait_ms: f64::NAN,
+        }
+    }
+}
+
+/// Bounds for any array of disks that serve first come, first served; mean value analysis where each request goes to
+/// one disk, or the array takes the next request when the last has joined.
+pub(super) fn answer(
+    model: &mut ArrayTheory<'_>,
+    class: &Class,
+    (outstanding, think): (u32, Nanos),
+    alone: Option<&Answer>,
+) -> Theory {
+    if class.has_partial() {
+        return Theory::only(Remark::ClosedStripeWrites);
+    }
+    let Some(alone) = alone.map(Answer::mean_ms) else {
+        return Theory::default();
+    };
+    let controller = &model.array.controller;
+    let (one_at_a_time, is_complete) = (controller.one_at_a_time, controller.is_immediate());
+    let demands = demands(model, class);
     let used: Vec<f64> = if one_at_a_time {
         vec![alone]
     } else {
-        demands.iter().copied().filter(|d| *d > 0.0).collect()
+        let work = demands.iter().map(|demand| demand.work_ms);
+        work.filter(|work| *work > 0.0).collect()
     };
     let Ok(network) = Demands::new(used, think.as_millis_f64()) else {
-        theory.remark("requests need nothing of any disk");
-        return;
+        return Theory::only(Remark::ClosedIdle);
     };
-    let largest = network.largest();
-    theory.capacity_per_s = Some(1e3 / largest);
-    // Work can be done in parallel, so the sum of demands is no bound; the slowest part and the bottleneck are.
-    let lower = alone.max(f64::from(outstanding) * largest - think.as_millis_f64());
-    theory.lower_bound_ms = Some(lower);
-    if let Ok(bounds) = asymptotic_bounds(&network, outstanding) {
-        theory.upper_bound_ms = Some(bounds.upper);
-    }
-    let mut throughput = f64::NAN;
+    let single = class.patterns.iter().all(|(_, p)| p.direct.len() <= 1);
+    let (mut point, mut remarks) = (None, Vec::new());
     if single || one_at_a_time {
-        let point = if outstanding <= MOST {
-            exact_mva(&network, outstanding).map(|all| all[all.len() - 1].clone())
-        } else {
-            schweitzer(&network, outstanding)
-        };
-        if let Ok(point) = point {
-            throughput = point.throughput;
-            theory.response = Some(ResponseTheory {
-                standing: Standing::Approximation,
-                how: "mean value analysis, as if services were exponential",
-                mean_ms: point.response,
-                table: None,
-                inverted: None,
-                accuracy: None,
-            });
-            let regular =
-                |disk: usize| squares[disk] <= 2.0 * demands[disk] * demands[disk] / visits[disk];
-            let is_complete = model.array.controller.is_immediate();
-            if is_complete && (0..disks).all(|disk| visits[disk] == 0.0 || regular(disk)) {
-                theory.remark(
-                    "disks are less variable than exponential services, so that real response times are shorter",
-                );
-            }
+        point = mean_value_analysis(&network, outstanding);
+        if point.is_some() && is_complete && demands.iter().all(Demand::is_regular) {
+            remarks.push(Remark::LessVariable);
         }
     } else {
-        theory.remark(
-            "no theory but bounds for closed loops of requests that go to several disks at once",
-        );
+        remarks.push(Remark::ClosedJoin);
     }
-    for disk in 0..disks {
-        let mean = demands[disk] / visits[disk];
-        theory.stations.push(StationTheory {
-            station: model.array.station(disk),
-            visits_per_s: throughput * visits[disk] * 1e3,
-            mean_service_ms: mean,
-            scv: squares[disk] / visits[disk] / (mean * mean) - 1.0,
-            utilisation: throughput * demands[disk],
-            busy: throughput * demands[disk],
-            mean_wait_ms: f64::NAN,
-        });
+    let throughput = point.as_ref().map_or(f64::NAN, |point| point.throughput);
+    let numbered = demands.iter().enumerate();
+    let stations =
+        numbered.map(|(disk, demand)| demand.station(model.array.station(disk), throughput));
+    let largest = network.largest();
+    Theory {
+        stations: stations.collect(),
+        response: point.map(|point| {
+            let mean = ResponseTime::Mean(point.response);
+            Answer::of(Standing::Approximation, How::MeanValueAnalysis, mean)
+        }),
+        // Work can be done in parallel, so the sum of demands is no bound; the slowest part and the bottleneck are.
+        lower_bound_ms: Some(alone.max(f64::from(outstanding) * largest - think.as_millis_f64())),
+        upper_bound_ms: asymptotic_bounds(&network, outstanding)
+            .ok()
+            .map(|bounds| bounds.upper),
+        capacity_per_s: Some(1e3 / largest),
+        remarks,
+        ..Theory::default()
+    }
+}
+
+fn mean_value_analysis(network: &Demands, users: u32) -> Option<MvaPoint> {
+    match users {
+        0..=MOST => exact_mva(network, users).ok()?.pop(),
+        _ => schweitzer(network, users).ok(),
     }
 }

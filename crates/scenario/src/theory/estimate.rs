@@ -6,7 +6,6 @@ use iosonar_device::Access;
 use super::correction::StripeWrite;
 use super::loaded::{ArrayTheory, Dependence};
 use super::patterns::{self, Class, Pattern, Visit};
-use super::{ResponseTheory, Standing, Theory};
 use crate::LevelOptions;
 
 impl ArrayTheory<'_> {
@@ -134,19 +133,16 @@ impl ArrayTheory<'_> {
         (pairs / visits, variation / visits)
     }
 
-    /// Bounds of the mean response time.
-    pub(super) fn bounds(&mut self, classes: &[Class], theory: &mut Theory) {
-        let is_bound = |r: &&ResponseTheory| r.standing == Standing::UpperBound;
-        let independent = theory.independent.as_ref().filter(is_bound);
-        theory.upper_bound_ms = independent.map(|r| r.mean_ms);
-        if classes.iter().any(|class| !class.is_single()) {
-            return;
+    /// A lower bound of the mean response time of single requests; `None` where what takes place without waits is an
+    /// estimate, too, because stripes depend on each other.
+    pub(super) fn lower_bound(&mut self, classes: &[Class]) -> Option<f64> {
+        let is_simple = |class: &Class| class.patterns.iter().all(|(_, p)| p.is_simple());
+        if !classes.iter().all(is_simple) {
+            return None;
         }
         // A maximum has at least the mean of each of its parts; where partial stripes are written, waits are
         // estimates, and only what takes place without them is sure.
-        let waits_are_sure = classes
-            .iter()
-            .all(|class| class.patterns.iter().all(|(_, p)| p.partial.is_empty()));
+        let waits_are_sure = !classes.iter().any(Class::has_partial);
         let total: f64 = classes.iter().map(Class::requests).sum();
         let all = classes.iter().flat_map(|class| {
             let share = class.requests() / total;
@@ -155,11 +151,6 @@ impl ArrayTheory<'_> {
                 .iter()
                 .map(move |(p, pattern)| (share * p, pattern))
         });
-        // Of stripes that depend on each other also what takes place without waits is an estimate.
-        let is_simple = |class: &Class| class.patterns.iter().all(|(_, p)| p.is_simple());
-        if !classes.iter().all(is_simple) {
-            return;
-        }
         let mut lower = 0.0;
         for (share, pattern) in self.kinds(all, &|model, disk| model.group(disk)) {
             let mut slowest = self.alone(pattern).mean();
@@ -182,6 +173,6 @@ impl ArrayTheory<'_> {
             }
             lower = lower.max(slowest.mean());
         }
-        theory.lower_bound_ms = Some(lower);
+        Some(lower)
     }
 }

@@ -322,9 +322,10 @@ impl<'a> ArrayTheory<'a> {
         self.wait_of.iter().position(|&g| g == group).unwrap_or(0)
     }
 
-    /// Tells the stations, and whether one of them is offered too much.
-    pub(super) fn stations(&mut self, classes: &[Class], theory: &mut Theory) {
+    /// The stations, the capacity, and whether a station is offered too much.
+    pub(super) fn loads(&self, classes: &[Class]) -> Theory {
         let (mut busiest, mut saturated) = (0.0_f64, 0.0_f64);
+        let mut stations = Vec::with_capacity(self.loads.len());
         for disk in 0..self.loads.len() {
             let load = &self.loads[disk];
             let (mut visits, mut work, mut square) = (0.0, 0.0, 0.0);
@@ -348,7 +349,7 @@ impl<'a> ArrayTheory<'a> {
             busiest = busiest.max(work);
             saturated = saturated.max(work + more);
             let mean = work / visits;
-            theory.stations.push(StationTheory {
+            stations.push(StationTheory {
                 station: self.array.station(disk),
                 visits_per_s: visits * 1e3,
                 mean_service_ms: mean,
@@ -359,9 +360,11 @@ impl<'a> ArrayTheory<'a> {
             });
         }
         let requests: f64 = classes.iter().map(Class::requests).sum();
-        theory.capacity_per_s = Some(requests * 1e3 / saturated);
-        if busiest >= 1.0 {
-            theory.unstable = Some(busiest);
+        Theory {
+            stations,
+            capacity_per_s: Some(requests * 1e3 / saturated),
+            unstable: (busiest >= 1.0).then_some(busiest),
+            ..Theory::default()
         }
     }
 

@@ -9,7 +9,7 @@ use super::array::Classes;
 use super::disk::DiskGrid;
 use super::loaded::ArrayTheory;
 use super::patterns::{Class, Job, Visit};
-use super::{Accuracy, Family, ResponseTheory, Standing, StationTheory, Theory};
+use super::{Accuracy, Answer, Family, How, Remark, ResponseTime, Standing, StationTheory, Theory};
 
 /// The service of one kind of access with the shortest of as many positionings as jobs are there.
 pub(super) struct RpoService<'a> {
@@ -102,8 +102,7 @@ pub(super) fn answer(
     model: &ArrayTheory<'_>,
     classes: &Classes,
     (count, most): (RpoCount, usize),
-    theory: &mut Theory,
-) {
+) -> Theory {
     let disks = model.array.disks + model.array.spares();
     let (mut rates, job) = only_access(&classes.all, disks);
     if classes.is_alike() {
@@ -112,80 +111,84 @@ pub(super) fn answer(
         rates[..all].fill(mean);
     }
     let Some(job) = job else {
-        theory.remark(
-            "no theory for RPO where requests bring several accesses, or of several kinds, to a disk",
-        );
-        return;
+        return Theory::only(Remark::RpoSeveralAccesses);
     };
     if !classes.is_poisson {
-        theory.remark("no theory for RPO unless arrivals are Poisson");
-        return;
+        return Theory::only(Remark::RpoArrivals);
     }
     let service = RpoService::new(&model.grid, job, count, most);
     let fastest = service.mean(service.alike_from());
     let busiest = rates.iter().copied().fold(0.0, f64::max);
     let total: f64 = classes.all.iter().map(Class::requests).sum();
-    theory.capacity_per_s = Some(total * 1e3 / (busiest * fastest));
-    let mut known: Vec<(f64, VaryingServiceQueue)> = Vec::new();
+    let mut theory = Theory {
+        capacity_per_s: Some(total * 1e3 / (busiest * fastest)),
+        ..Theory::default()
+    };
+    let mut queues = Queues::default();
     for (disk, &rate) in rates.iter().enumerate() {
-        let near = |(known, _): &&(f64, _)| (known - rate).abs() <= 1e-9 * rate;
-        let queue = match known.iter().find(near) {
-            Some((_, queue)) => queue.clone(),
+        let idle = StationTheory {
+            station: model.array.station(disk),
+            visits_per_s: 0.0,
+            mean_service_ms: f64::NAN,
+            scv: f64::NAN,
+            utilisation: 0.0,
+            busy: 0.0,
+            mean_wait_ms: f64::NAN,
+        };
+        let queue = match queues.at(rate) {
+            Some(queue) => Ok(queue),
             None if rate == 0.0 => {
-                theory.stations.push(StationTheory {
-                    station: model.array.station(disk),
-                    visits_per_s: 0.0,
-                    mean_service_ms: f64::NAN,
-                    scv: f64::NAN,
-                    utilisation: 0.0,
-                    busy: 0.0,
-                    mean_wait_ms: f64::NAN,
-                });
+                theory.stations.push(idle);
                 continue;
             }
-            None => match VaryingServiceQueue::new(rate, &service) {
-                Ok(queue) => {
-                    known.push((rate, queue.clone()));
-                    queue
-                }
-                Err(iosonar_analytic::AnalyticError::Unstable { offered }) => {
-                    theory.unstable = Some(offered);
-                    return;
-                }
-                Err(other) => {
-                    theory.remark(other.to_string());
-                    return;
-                }
-            },
+            None => VaryingServiceQueue::new(rate, &service).map(|queue| queues.add(rate, queue)),
         };
-        let wait = queue.mean_response() - queue.mean_service();
+        let queue = match queue {
+            Ok(queue) => queue,
+            Err(error) => return theory.failed(error),
+        };
         theory.stations.push(StationTheory {
-            station: model.array.station(disk),
             visits_per_s: rate * 1e3,
             mean_service_ms: queue.mean_service(),
-            scv: f64::NAN,
             utilisation: queue.utilisation(),
             busy: queue.utilisation(),
-            mean_wait_ms: wait,
+            mean_wait_ms: queue.mean_response() - queue.mean_service(),
+            ..idle
         });
     }
-    join(classes, &rates, &known, &service, theory);
+    let (response, lower_bound_ms) = join(classes, &rates, &queues, &service);
+    Theory {
+        response: Some(response),
+        lower_bound_ms,
+        ..theory.with(Remark::RpoMeanOnly)
+    }
+}
+
+/// The queues of disks, by how often these are visited.
+#[derive(Default)]
+struct Queues(Vec<(f64, VaryingServiceQueue)>);
+
+impl Queues {
+    fn at(&self, rate: f64) -> Option<&VaryingServiceQueue> {
+        let near = |(known, _): &&(f64, _)| (known - rate).abs() <= 1e-9 * rate;
+        self.0.iter().find(near).map(|(_, queue)| queue)
+    }
+
+    fn add(&mut self, rate: f64, queue: VaryingServiceQueue) -> &VaryingServiceQueue {
+        self.0.push((rate, queue));
+        &self.0[self.0.len() - 1].1
+    }
 }
 
 /// From disks to requests: of one disk exactly; of several the wait of the busiest, shared by all, and the slowest
-/// of as many services.
+/// of as many services, with a lower bound.
 fn join(
     classes: &Classes,
     rates: &[f64],
-    known: &[(f64, VaryingServiceQueue)],
+    queues: &Queues,
     service: &RpoService<'_>,
-    theory: &mut Theory,
-) {
-    let queue_of = |disk: usize| {
-        let near =
-            |(known, _): &&(f64, VaryingServiceQueue)| (known - rates[disk]).abs() <= 1e-9 * known;
-        known.iter().find(near).map(|(_, queue)| queue)
-    };
+) -> (Answer, Option<f64>) {
+    let queue_of = |disk: usize| queues.at(rates[disk]);
     let response = |disk: usize| queue_of(disk).map_or(0.0, VaryingServiceQueue::mean_response);
     let total: f64 = classes.all.iter().map(Class::requests).sum();
     let (mut single, mut least, mut estimate) = (true, 0.0, 0.0);
@@ -203,34 +206,21 @@ fn join(
             }
         }
     }
-    let (standing, how, mean_ms) = if single {
-        let standing = if classes.is_exact || classes.is_alike() {
-            Standing::Exact
-        } else {
-            Standing::Approximation
-        };
-        let how = "the embedded Markov chain of a disk with RPO";
-        (standing, how, least)
-    } else {
-        theory.lower_bound_ms = Some(least);
-        let how =
-            "the wait of a disk with RPO, shared by all, and the slowest of independent services";
-        (Standing::Approximation, how, estimate)
+    if single {
+        let standing = Standing::exact_if(classes.is_exact || classes.is_alike());
+        let mean = ResponseTime::Mean(least);
+        return (Answer::of(standing, How::RpoChain, mean), None);
+    }
+    let busiest = queues.0.iter().map(|(_, queue)| queue.utilisation());
+    let busiest = busiest.fold(0.0, f64::max);
+    let mean = ResponseTime::Mean(estimate);
+    let answer = Answer {
+        accuracy: classes
+            .family
+            .and_then(|_| Accuracy::of(Family::RpoJoin, busiest)),
+        ..Answer::of(Standing::Approximation, How::RpoJoin, mean)
     };
-    let busiest = known.iter().map(|(_, queue)| queue.utilisation());
-    let accuracy = classes
-        .family
-        .filter(|_| !single)
-        .and_then(|_| Accuracy::of(Family::RpoJoin, busiest.fold(0.0, f64::max)));
-    theory.response = Some(ResponseTheory {
-        standing,
-        how,
-        mean_ms,
-        table: None,
-        inverted: None,
-        accuracy,
-    });
-    theory.remark("no theory for the distribution of responses with RPO, only for their mean");
+    (answer, Some(least))
 }
 
 /// How often each disk is visited, per millisecond, and the only access that there is; `None` where visits are

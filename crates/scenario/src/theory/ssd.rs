@@ -10,39 +10,25 @@ use iosonar_ssd_model::{BIO_SECTORS, Dispatch, Ends};
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, Workload};
 
 use super::patterns::{Pattern, Patterns, Visit};
-use super::{ResponseTheory, Standing, StationTheory, Theory};
+use super::{Answer, How, Remark, ResponseTime, Standing, StationTheory, Theory};
 use crate::SsdSet;
 use crate::resolve::{Load, Simulation};
 
-/// What there is theory for.
-const KNOWN: &str = "no theory for this load of SSDs with exponential services: there is one for Poisson arrivals of \
-                     requests that go to one SSD, and of requests with a part for each SSD, all parts of 4 KiB";
-
 /// The array's SSDs under their load.
-pub(super) fn answer(simulation: &Simulation, ssds: &SsdSet, theory: &mut Theory) {
+pub(super) fn answer(simulation: &Simulation, ssds: &SsdSet) -> Theory {
     let parameters = &ssds.parameters;
     let Ends::Bulk(queue, mean) = &parameters.ends else {
-        theory.remark(
-            "no theory for this SSD: its stages overlap, and flash depends on what it holds; the profile \
-             \"abstract\" has theory (bulk service)",
-        );
-        return;
+        return Theory::only(Remark::SsdStages);
     };
     if simulation.array.controller.one_at_a_time {
-        theory.remark("no theory for SSDs that take one request at a time");
-        return;
+        return Theory::only(Remark::SsdSplitMerge);
     }
-    let Load::Synthetic { classes, .. } = &simulation.load else {
-        theory.remark(KNOWN);
-        return;
-    };
-    let [class] = classes.as_slice() else {
-        theory.remark(KNOWN);
-        return;
+    let class = match &simulation.load {
+        Load::Synthetic { classes, .. } if classes.len() == 1 => &classes[0],
+        _ => return Theory::only(Remark::SsdLoad),
     };
     let Some(parts) = parts(simulation, class) else {
-        theory.remark(KNOWN);
-        return;
+        return Theory::only(Remark::SsdLoad);
     };
     let least = match queue.dispatch {
         Dispatch::Dynamic => 1,
@@ -52,35 +38,37 @@ pub(super) fn answer(simulation: &Simulation, ssds: &SsdSet, theory: &mut Theory
     let (rate, mean) = (class.requests_per_s() / 1e3, mean.as_millis_f64());
     // Requests with one part go to one SSD, any; the others to each.
     let visits = if parts == 1 { rate / ssds } else { rate };
-    theory.capacity_per_s = Some(rate / visits * f64::from(queue.block) / mean * 1e3);
+    let loads = Theory {
+        capacity_per_s: Some(rate / visits * f64::from(queue.block) / mean * 1e3),
+        ..Theory::default()
+    };
     let answered = if parts == 1 {
-        bulk(visits, mean, (least, queue.block), theory)
+        bulk(visits, mean, (least, queue.block))
     } else if queue.block == 1 {
-        fork_join(parts, visits, mean, theory)
+        fork_join(parts, visits, mean)
     } else {
-        theory.remark("no theory for the join of SSDs with bulk service");
-        return;
+        return loads.with(Remark::SsdBulkJoin);
     };
     // The bulk-service queue has no bound and cuts no block; a ring with room for 16 blocks is close to that.
     let as_assumed =
         parameters.has_only_storage() && queue.wrap && queue.ring >= queue.block.saturating_mul(16);
-    if !as_assumed {
-        theory.leave_out(
-            "no theory for the times of the driver, the bus and the controller, nor for how blocks go through the \
-             ring: they are left out",
-        );
-    }
+    let complete = |theory: Theory| match as_assumed {
+        true => theory,
+        false => theory.without(Remark::SsdTimes),
+    };
     match answered {
-        Ok(station) => {
-            for ssd in 0..simulation.array.disks {
-                theory.stations.push(StationTheory {
-                    station: simulation.array.station(ssd),
-                    ..station.clone()
-                });
-            }
+        Ok((station, theory)) => {
+            let named = |ssd| StationTheory {
+                station: simulation.array.station(ssd),
+                ..station.clone()
+            };
+            complete(Theory {
+                stations: (0..simulation.array.disks).map(named).collect(),
+                capacity_per_s: loads.capacity_per_s,
+                ..theory
+            })
         }
-        Err(AnalyticError::Unstable { offered }) => theory.unstable = Some(offered),
-        Err(other) => theory.remark(other.to_string()),
+        Err(error) => complete(loads).failed(error),
     }
 }
 
@@ -110,20 +98,10 @@ fn bulk(
     visits: f64,
     mean: f64,
     (least, most): (u32, u32),
-    theory: &mut Theory,
-) -> Result<StationTheory, AnalyticError> {
+) -> Result<(StationTheory, Theory), AnalyticError> {
     let bulk = BulkService::new(visits, mean, least, most)?;
-    theory.response = Some(ResponseTheory {
-        standing: Standing::Exact,
-        how: "bulk service M/M^[a,b]/1",
-        mean_ms: bulk.mean_response(),
-        table: None,
-        inverted: None,
-        accuracy: None,
-    });
-    theory
-        .remark("no theory for the distribution of responses of bulk service, only for their mean");
-    Ok(StationTheory {
+    let response = ResponseTime::Mean(bulk.mean_response());
+    let station = StationTheory {
         station: String::new(),
         visits_per_s: visits * 1e3,
         mean_service_ms: mean,
@@ -131,40 +109,19 @@ fn bulk(
         utilisation: bulk.offered_load(),
         busy: bulk.busy(),
         mean_wait_ms: bulk.mean_wait(),
-    })
+    };
+    let theory = Theory {
+        response: Some(Answer::of(Standing::Exact, How::BulkService, response)),
+        remarks: vec![Remark::BulkMeanOnly],
+        ..Theory::default()
+    };
+    Ok((station, theory))
 }
 
 /// A part for each of several exponential stations.
-fn fork_join(
-    parts: u32,
-    visits: f64,
-    mean: f64,
-    theory: &mut Theory,
-) -> Result<StationTheory, AnalyticError> {
-    let exact = parts == 2;
-    theory.response = Some(ResponseTheory {
-        standing: if exact {
-            Standing::Exact
-        } else {
-            Standing::Approximation
-        },
-        how: "fork-join of exponential stations (Nelson and Tantawi)",
-        mean_ms: nelson_tantawi(parts, visits, mean)?,
-        table: None,
-        inverted: None,
-        accuracy: None,
-    });
-    let other = varma_makowski(parts, visits, mean)?;
-    theory.remark(format!(
-        "by the interpolation of Varma and Makowski the mean is {other:.4} ms"
-    ));
-    theory.remark(
-        "no theory for the distribution of the join of exponential stations, only for its mean",
-    );
-    theory.lower_bound_ms = Some(regular_exponential(parts, visits, mean)?);
-    theory.upper_bound_ms = Some(independent_exponential(parts, visits, mean)?);
+fn fork_join(parts: u32, visits: f64, mean: f64) -> Result<(StationTheory, Theory), AnalyticError> {
     let utilisation = visits * mean;
-    Ok(StationTheory {
+    let station = StationTheory {
         station: String::new(),
         visits_per_s: visits * 1e3,
         mean_service_ms: mean,
@@ -172,5 +129,18 @@ fn fork_join(
         utilisation,
         busy: utilisation,
         mean_wait_ms: mean * utilisation / (1.0 - utilisation),
-    })
+    };
+    let response = ResponseTime::Mean(nelson_tantawi(parts, visits, mean)?);
+    let standing = Standing::exact_if(parts == 2);
+    let theory = Theory {
+        response: Some(Answer::of(standing, How::ForkJoin, response)),
+        lower_bound_ms: Some(regular_exponential(parts, visits, mean)?),
+        upper_bound_ms: Some(independent_exponential(parts, visits, mean)?),
+        remarks: vec![
+            Remark::VarmaMakowski(varma_makowski(parts, visits, mean)?),
+            Remark::JoinMeanOnly,
+        ],
+        ..Theory::default()
+    };
+    Ok((station, theory))
 }

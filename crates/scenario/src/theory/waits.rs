@@ -4,24 +4,28 @@ use iosonar_analytic::{AnalyticError, Table};
 
 use super::loaded::{ArrayTheory, Waits};
 use super::patterns::{FirstVisit, HighJob};
-use super::{Theory, writes};
+use super::{StationTheory, writes};
 
 impl ArrayTheory<'_> {
-    /// The waits of all disks.
+    /// Computes the waits of all disks.
     ///
     /// # Errors
     /// If writes of partial stripes make a disk unstable, or it is too near to that.
-    pub(super) fn wait(&mut self, theory: &mut Theory) -> Result<(), AnalyticError> {
+    pub(super) fn wait(&mut self) -> Result<(), AnalyticError> {
         self.waits = (0..self.groups())
             .map(|group| self.waits_at(self.disk_of(group)))
             .collect::<Result<_, _>>()?;
-        for (disk, station) in theory.stations.iter_mut().enumerate() {
+        Ok(())
+    }
+
+    /// Adds the waits of all disks to their stations, and what writes of partial stripes add to their work.
+    pub(super) fn add_waits(&self, stations: &mut [StationTheory]) {
+        for (disk, station) in stations.iter_mut().enumerate() {
             let waits = self.waits_of(disk);
             station.mean_wait_ms = waits.low.mean();
             station.utilisation = waits.utilisation;
             station.busy = waits.utilisation;
         }
-        Ok(())
     }
 
     /// The waits of a disk.

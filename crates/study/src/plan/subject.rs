@@ -246,7 +246,7 @@ impl Subject for ArraySubject<'_> {
                     outstanding, think, ..
                 } => theory
                     .response
-                    .map(|r| f64::from(*outstanding) / (r.mean_ms + think.as_millis_f64()) * 1e3),
+                    .map(|r| f64::from(*outstanding) / (r.mean_ms() + think.as_millis_f64()) * 1e3),
                 load => load.requests_per_s(),
             },
         };

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use iosonar_plot::{Colour, Line, Mark, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve, curve_with_band, grouped};
-use iosonar_scenario::theory::{Accuracy, ResponseTheory, ServiceTheory, Standing, Theory};
+use iosonar_scenario::theory::{Accuracy, Answer, ServiceTheory, Standing, Theory};
 use iosonar_scenario::{Load, ScenarioError, Simulation, SimulationResult};
 use iosonar_stats::Distribution;
 use iosonar_trace::output::WholeFile;
@@ -14,6 +14,7 @@ use iosonar_trace::{Batch, input};
 use iosonar_units::{Nanos, csv_field};
 use serde_json::{Map, Value, json};
 
+use super::words::{family, how, remark, standing};
 use super::{overrides, threads};
 use crate::args::Model;
 use crate::commands::sim::{Files, headline, simulate};
@@ -210,8 +211,11 @@ fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> S
     let mut header = vec!["response time", "mean"];
     header.extend(QUANTILES.map(|(name, _)| name));
     let mut table = Table::new(&header);
-    let row = |name: &str, of: &ResponseTheory| {
-        let mut row = vec![format!("{name}, {}", of.standing.name()), ms(of.mean_ms)];
+    let row = |name: &str, of: &Answer| {
+        let mut row = vec![
+            format!("{name}, {}", standing(of.standing)),
+            ms(of.mean_ms()),
+        ];
         row.extend(QUANTILES.map(|(_, p)| ms(of.quantile_ms(p))));
         row
     };
@@ -243,7 +247,7 @@ fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> S
                 true => format!("{:+.2} %", 100.0 * (theory / seen - 1.0)),
                 false => "-".to_owned(),
             };
-            let mut row = vec![name.to_owned(), percent(of.mean_ms, result.mean_ms.mean)];
+            let mut row = vec![name.to_owned(), percent(of.mean_ms(), result.mean_ms.mean)];
             row.extend(
                 QUANTILES.map(|(_, p)| percent(of.quantile_ms(p), result.quantile_ms(p).mean)),
             );
@@ -271,7 +275,7 @@ fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> S
         );
     }
     if let Some(response) = &theory.response {
-        let _ = writeln!(text, "  under load: {}", response.how);
+        let _ = writeln!(text, "  under load: {}", how(response.how));
         if response.standing == Standing::Approximation {
             let _ = writeln!(
                 text,
@@ -292,8 +296,8 @@ fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> S
     if let Some(most) = theory.capacity_per_s {
         let _ = writeln!(text, "  stable below {} requests/s", significant(most, 3));
     }
-    for remark in &theory.remarks {
-        let _ = writeln!(text, "  note: {remark}");
+    for of in &theory.remarks {
+        let _ = writeln!(text, "  note: {}", remark(of));
     }
     text
 }
@@ -316,7 +320,7 @@ fn accuracy_in_words(accuracy: Option<Accuracy>, is_compared: bool) -> String {
         "mean within {}{p99} (largest error in {} simulated scenarios plus half of it: {}, utilisation up to {})",
         percent(of.mean),
         of.scenarios,
-        of.family.name(),
+        family(of.family),
         of.utilisation
     )
 }
@@ -349,10 +353,10 @@ fn errors(all: &[Answered]) -> String {
     } in all
     {
         let Some(result) = result else { continue };
-        let percent = |of: Option<&ResponseTheory>, p: Option<f64>| {
+        let percent = |of: Option<&Answer>, p: Option<f64>| {
             let (theory, seen) = match (of, p) {
                 (None, _) => return "-".to_owned(),
-                (Some(of), None) => (of.mean_ms, result.mean_ms.mean),
+                (Some(of), None) => (of.mean_ms(), result.mean_ms.mean),
                 (Some(of), Some(p)) => (of.quantile_ms(p), result.quantile_ms(p).mean),
             };
             match theory.is_finite() {
@@ -370,9 +374,9 @@ fn errors(all: &[Answered]) -> String {
         table.row(vec![
             name.clone(),
             response
-                .map_or("no theory", |r| r.standing.name())
+                .map_or("no theory", |r| standing(r.standing))
                 .to_owned(),
-            response.map_or("-".to_owned(), |r| ms(r.mean_ms)),
+            response.map_or("-".to_owned(), |r| ms(r.mean_ms())),
             ms(result.mean_ms.mean),
             percent(response, None),
             percent(response, Some(0.5)),
@@ -406,11 +410,11 @@ fn csv(all: &[Answered]) -> String {
         let independent = theory.independent.as_ref();
         let mut cells = vec![
             csv_field(name).into_owned(),
-            response.map_or("", |r| r.standing.name()).to_owned(),
-            number(response.map(|r| r.mean_ms)),
+            response.map_or("", |r| standing(r.standing)).to_owned(),
+            number(response.map(Answer::mean_ms)),
         ];
         cells.extend(QUANTILES.map(|(_, p)| number(response.map(|r| r.quantile_ms(p)))));
-        cells.push(number(independent.map(|r| r.mean_ms)));
+        cells.push(number(independent.map(Answer::mean_ms)));
         cells.push(number(independent.map(|r| r.quantile_ms(0.99))));
         cells.push(number(theory.lower_bound_ms));
         cells.push(number(theory.upper_bound_ms));
@@ -426,8 +430,8 @@ fn csv(all: &[Answered]) -> String {
 }
 
 /// The distribution function of a response time as a curve, in seconds.
-fn line(label: &str, of: &ResponseTheory, colour: Colour) -> Option<Line> {
-    let table = of.table.as_ref()?;
+fn line(label: &str, of: &Answer, colour: Colour) -> Option<Line> {
+    let table = of.table()?;
     let values = table.values();
     // A few hundred points are as many as can be seen.
     let every = (values.len() / 800).max(1);
@@ -460,7 +464,7 @@ fn draw(
         }
         let theory = &answered.theory;
         if let Some(of) = &theory.response {
-            let label = format!("{prefix}theory ({})", of.standing.name());
+            let label = format!("{prefix}theory ({})", standing(of.standing));
             let colour = Colour::Curve(2 * i + usize::from(answered.result.is_some()));
             match line(&label, of, colour) {
                 Some(line) => marks.push(Mark::Line(line)),
@@ -508,13 +512,13 @@ fn add_to(json: &mut Output, answered: &Answered) {
         json!({
             "name": name,
             "system": headline(simulation),
-            "standing": theory.response.as_ref().map(|r| r.standing.name()),
-            "how": theory.response.as_ref().map(|r| r.how),
+            "standing": theory.response.as_ref().map(|r| standing(r.standing)),
+            "how": theory.response.as_ref().map(|r| how(r.how)),
             "accuracy": theory.response.as_ref().and_then(|r| r.accuracy).map(|of| json!({
-                "family": of.family.name(), "utilisation": of.utilisation, "mean": of.mean, "p99": of.p99,
+                "family": family(of.family), "utilisation": of.utilisation, "mean": of.mean, "p99": of.p99,
                 "scenarios": of.scenarios,
             })),
-            "remarks": theory.remarks,
+            "remarks": theory.remarks.iter().map(remark).collect::<Vec<_>>(),
         }),
     );
     let labels = json!({ "scenario": name });
@@ -550,8 +554,8 @@ fn add_to(json: &mut Output, answered: &Answered) {
         let variance = of.variance_ms2().filter(|v| v.is_finite());
         json.metric(json!({
             "name": "response_time_theory",
-            "labels": { "scenario": name, "kind": kind, "standing": of.standing.name() },
-            "unit": "ms", "mean": of.mean_ms, "variance": variance, "sd": variance.map(f64::sqrt),
+            "labels": { "scenario": name, "kind": kind, "standing": standing(of.standing) },
+            "unit": "ms", "mean": of.mean_ms(), "variance": variance, "sd": variance.map(f64::sqrt),
             "quantiles": quantiles,
         }));
     }
