@@ -11,7 +11,7 @@ use std::path::Path;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use iosonar::analytic::closed::{Demands, exact_mva};
-use iosonar::scenario::{Overrides, Simulation};
+use iosonar::scenario::{Overrides, Prepared};
 use iosonar::sim_core::network::{Arrivals, Builder, Queue, Until};
 use iosonar::sim_core::{Calendar, Law, Seed};
 use iosonar::units::Nanos;
@@ -93,9 +93,8 @@ fn simulation(c: &mut Criterion) {
              read_share = {read_share:?}\n[array]\nlevel = '{level}'\ndisks = 4\n\
              [disk]\nprofile = 'seagate-st3500630ns'\n"
         );
-        let simulation =
-            Simulation::from_toml(&text, Path::new("bench.toml"), &Overrides::default())
-                .expect("the scenario means something");
+        let simulation = Prepared::from_toml(&text, Path::new("bench.toml"), &Overrides::default())
+            .expect("the scenario means something");
         group.bench_function(name, |b| {
             b.iter(|| simulation.run(1, None).expect("it runs"));
         });
@@ -122,9 +121,8 @@ fn ssds(c: &mut Criterion) {
             "[load]\nrequests = {REQUESTS}\nclosed = {{ outstanding = 64 }}\nsize = {{ blocks = 1 }}\n\
              read_share = {read_share:?}\n[ssd]\n{ssd}\n"
         );
-        let simulation =
-            Simulation::from_toml(&text, Path::new("bench.toml"), &Overrides::default())
-                .expect("the scenario means something");
+        let simulation = Prepared::from_toml(&text, Path::new("bench.toml"), &Overrides::default())
+            .expect("the scenario means something");
         group.bench_function(name, |b| {
             b.iter(|| simulation.run(1, None).expect("it runs"));
         });
@@ -136,7 +134,7 @@ fn theory(c: &mut Criterion) {
     let mut group = c.benchmark_group("theory");
     for name in ["figure-4-read", "figure-8-small-write", "figure-7-fcfs"] {
         let path = format!("examples/zoned-raid/{name}.toml");
-        let simulation = Simulation::load(Path::new(&path), &Overrides::default());
+        let simulation = Prepared::read(Path::new(&path), &Overrides::default());
         let simulation = simulation.expect("the example is there");
         group.bench_function(name, |b| b.iter(|| simulation.theory()));
     }

@@ -8,7 +8,7 @@ use iosonar::analysis::{LoadMetrics, LoadOptions, Summary};
 use iosonar::sim_core::Seed;
 use iosonar::trace::{Batch, Metadata, Op, Record, Request, TraceReader, input, output};
 use iosonar::units::{Nanos, Sector, Sectors};
-use iosonar::workload::{Addresses, ArrivalLaw, Size, SyntheticLoad, Workload};
+use iosonar::workload::{Addresses, ArrivalLaw, Shape, Size, SyntheticLoad, Workload};
 
 const REQUESTS: usize = 269_000;
 
@@ -22,15 +22,17 @@ fn load() -> Vec<Request> {
             shape: None,
         },
         batch: iosonar::workload::Batch::One,
-        size: Size::Table(vec![(0.5, 1), (0.3, 2), (0.1, 8), (0.1, 31)]),
-        block: Sectors::new(8),
-        read_share: 0.1,
-        addresses: Addresses::Mixed {
-            follow: 0.1,
-            theta: 0.8,
-            used: 0.01,
+        shape: Shape {
+            size: Size::Table(vec![(0.5, 1), (0.3, 2), (0.1, 8), (0.1, 31)]),
+            block: Sectors::new(8),
+            read_share: 0.1,
+            addresses: Addresses::Mixed {
+                follow: 0.1,
+                theta: 0.8,
+                used: 0.01,
+            },
+            address_space: 63_587_888,
         },
-        address_space: 63_587_888,
     };
     SyntheticLoad::new(vec![workload], &Seed::new(1))
         .take(REQUESTS)

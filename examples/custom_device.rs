@@ -14,7 +14,7 @@ use iosonar::sim_core::{Seed, Stream};
 use iosonar::stats::Distribution;
 use iosonar::trace::Request;
 use iosonar::units::{Nanos, Sectors};
-use iosonar::workload::{Addresses, ArrivalLaw, Batch, Size, SyntheticLoad, Workload};
+use iosonar::workload::{Addresses, ArrivalLaw, Batch, Shape, Size, SyntheticLoad, Workload};
 
 /// First come, first served; one access in a hundred waits for a pause.
 struct Flash {
@@ -79,11 +79,13 @@ fn main() {
         let load = Workload {
             arrivals: ArrivalLaw::Poisson { per_s: 1_500.0 },
             batch: Batch::One,
-            size: Size::Blocks(4),
-            block: unit,
-            read_share: 1.0,
-            addresses: Addresses::Uniform,
-            address_space: 1 << 30,
+            shape: Shape {
+                size: Size::Blocks(4),
+                block: unit,
+                read_share: 1.0,
+                addresses: Addresses::Uniform,
+                address_space: 1 << 30,
+            },
         };
         let mut source = First(SyntheticLoad::new(vec![load], &seed).take(200_000));
         let mut times = Times::default();

@@ -14,7 +14,7 @@ use iosonar::sim_core::Seed;
 use iosonar::stats::Distribution;
 use iosonar::trace::{Op, Request};
 use iosonar::units::{Sector, Sectors};
-use iosonar::workload::{Addresses, ArrivalLaw, Batch, Size, SyntheticLoad, Workload};
+use iosonar::workload::{Addresses, ArrivalLaw, Batch, Shape, Size, SyntheticLoad, Workload};
 
 const UNIT: u64 = 256;
 const COPIES: usize = 3;
@@ -107,14 +107,16 @@ fn main() {
         let load = Workload {
             arrivals: ArrivalLaw::Poisson { per_s: 240.0 },
             batch: Batch::One,
-            size: Size::Blocks(1),
-            block: Sectors::new(UNIT as u32),
-            read_share: 1.0,
-            addresses: Addresses::Hot {
-                space: 0.1,
-                requests: 0.5,
+            shape: Shape {
+                size: Size::Blocks(1),
+                block: Sectors::new(UNIT as u32),
+                read_share: 1.0,
+                addresses: Addresses::Hot {
+                    space: 0.1,
+                    requests: 0.5,
+                },
+                address_space: planner.data_sectors(),
             },
-            address_space: planner.data_sectors(),
         };
         let mut source = First(SyntheticLoad::new(vec![load], &seed).take(200_000));
         let mut times = Times::default();

@@ -104,6 +104,14 @@ impl Devices {
     pub fn is_of_ssds(&self) -> bool {
         matches!(self, Self::Ssds(_))
     }
+
+    /// Whether what an access costs depends on its address and on those before it.
+    pub(crate) fn are_positional(&self) -> bool {
+        match self {
+            Self::Disks(disks) => matches!(disks.model, DiskModel::Positional(_)),
+            Self::Ssds(_) => true,
+        }
+    }
 }
 
 impl DiskSet {

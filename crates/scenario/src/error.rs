@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use iosonar_disk_model::ProfileError;
+use iosonar_raid::GeometryError;
 use iosonar_ssd_model::SsdProfileError;
+use iosonar_ssd_model::ftl::ShapeError;
 use iosonar_trace::TraceError;
 
 /// Why a scenario cannot be simulated.
@@ -128,6 +130,12 @@ pub enum ScenarioError {
     /// It was told to stop.
     #[error("interrupted")]
     Interrupted,
+    /// The array cannot have its shape.
+    #[error(transparent)]
+    Geometry(#[from] GeometryError),
+    /// The flash of an SSD cannot have its shape.
+    #[error(transparent)]
+    Flash(#[from] ShapeError),
     /// The disk profile is none.
     #[error(transparent)]
     Profile(#[from] ProfileError),

@@ -6,13 +6,12 @@ use iosonar_disk_model::{ArmScheduler, RpoCount, Scheduler};
 use iosonar_raid::rules::{FullTurn, JoinOrder, PrereadSeek, TransferMemory};
 use iosonar_raid::{Arrangement, MirrorRead, ParityLayout, Placement, ReadLayout, WriteStart};
 use iosonar_units::Nanos;
-use iosonar_workload::{Addresses, ArrivalLaw, Batch, Size, Workload};
+use iosonar_workload::{Addresses, ArrivalLaw, Batch, Shape, Size};
 
 use crate::array_model::LevelOptions;
-use crate::resolve::{Assumption, Load, Simulation, Warmup};
-use crate::{Devices, DiskModel, DiskSet, SsdSet};
+use crate::{Assumption, Devices, DiskModel, DiskSet, LoadModel, Prepared, SsdSet, Warmup};
 
-impl Simulation {
+impl Prepared {
     /// The scenario with all defaults filled in, as TOML with comments. It means the same simulation, but
     /// for which part of a trace is taken, which the command line says; paths are as they are from here.
     pub fn explain(&self) -> String {
@@ -58,19 +57,19 @@ impl Simulation {
     fn explain_load(&self, text: &mut String) {
         text.push_str("\n[load]\n");
         match &self.load {
-            Load::Trace { path, .. } => {
+            LoadModel::Trace { path, .. } => {
                 let path = toml::Value::from(path.display().to_string());
                 line(text, "trace", path, "its requests at their times");
             }
-            Load::Alone { workload, requests } => {
+            LoadModel::Alone { shape, requests } => {
                 line(text, "requests", requests, "measured in each run");
                 let about = "each starts when the one before is complete and the system is idle";
                 line(text, "arrivals", "\"alone\"", about);
-                self.explain_block(text, workload);
-                explain_shape(text, workload);
+                self.explain_block(text, shape);
+                explain_shape(text, shape);
             }
-            Load::Closed {
-                workload,
+            LoadModel::Closed {
+                shape,
                 outstanding,
                 think,
                 requests,
@@ -79,13 +78,13 @@ impl Simulation {
                 let think_ms = float(think.as_millis_f64());
                 let closed = format!("{{ outstanding = {outstanding}, think_ms = {think_ms} }}");
                 line(text, "closed", closed, "users who wait for their requests");
-                self.explain_block(text, workload);
-                explain_shape(text, workload);
+                self.explain_block(text, shape);
+                explain_shape(text, shape);
             }
-            Load::Synthetic { classes, requests } => {
+            LoadModel::Synthetic { classes, requests } => {
                 line(text, "requests", requests, "measured in each run");
                 if let Some(first) = classes.first() {
-                    self.explain_block(text, first);
+                    self.explain_block(text, &first.shape);
                 }
                 for class in classes {
                     if classes.len() > 1 {
@@ -116,16 +115,16 @@ impl Simulation {
                             line(text, "batch", law, "at each arrival");
                         }
                     }
-                    explain_shape(text, class);
+                    explain_shape(text, &class.shape);
                 }
             }
         }
     }
 
     /// What sizes are counted in, where that can be said.
-    fn explain_block(&self, text: &mut String, workload: &Workload) {
+    fn explain_block(&self, text: &mut String, shape: &Shape) {
         if self.array.placement == Placement::Addressed {
-            let bytes = format!("\"{}\"", workload.block.bytes().get());
+            let bytes = format!("\"{}\"", shape.block.bytes().get());
             line(text, "block", bytes, "bytes; what sizes are counted in");
         }
     }
@@ -406,8 +405,8 @@ fn float(value: f64) -> String {
     format!("{value:?}")
 }
 
-fn explain_shape(text: &mut String, workload: &Workload) {
-    let size = match &workload.size {
+fn explain_shape(text: &mut String, shape: &Shape) {
+    let size = match &shape.size {
         Size::Blocks(blocks) => format!("{{ blocks = {blocks} }}"),
         Size::GeometricBlocks { mean } => format!("{{ geometric_mean_blocks = {} }}", float(*mean)),
         Size::Table(table) => {
@@ -418,15 +417,15 @@ fn explain_shape(text: &mut String, workload: &Workload) {
             format!("{{ table = [{}] }}", rows.join(", "))
         }
     };
-    let mean = format!("{:.6} blocks on average", workload.size.mean());
+    let mean = format!("{:.6} blocks on average", shape.size.mean());
     line(text, "size", size, &mean);
     line(
         text,
         "read_share",
-        float(workload.read_share),
+        float(shape.read_share),
         "the others are writes",
     );
-    let addresses = match workload.addresses {
+    let addresses = match shape.addresses {
         Addresses::Uniform => {
             text.push_str("# addresses: uniform over the array\n");
             return;

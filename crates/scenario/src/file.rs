@@ -11,7 +11,7 @@ pub(crate) use array::*;
 pub(crate) use disk::*;
 pub(crate) use load::*;
 
-/// A scenario as it is written. Everything optional has a default, which [`crate::Simulation`]
+/// A scenario as it is written. Everything optional has a default, which [`crate::Prepared`]
 /// fills in.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

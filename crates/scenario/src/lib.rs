@@ -1,12 +1,12 @@
 //! Scenario files, and the simulations that they mean.
 //!
 //! A scenario is a TOML file that says what is simulated: a load, an array, the disks under it.
-//! [`ScenarioFile`] is what may be written, [`Simulation`] what it means after every value has
-//! been checked, and [`Simulation::run`] carries it out, replications in parallel, with a result
+//! [`ScenarioFile`] is what may be written, [`Prepared`] what it means after every value has
+//! been checked, and [`Prepared::run`] carries it out, replications in parallel, with a result
 //! that is the same for any number of threads.
 //!
 //! ```
-//! use iosonar_scenario::{Overrides, Simulation};
+//! use iosonar_scenario::{Overrides, Prepared};
 //!
 //! let text = r#"
 //!     seed = 1
@@ -20,7 +20,7 @@
 //!     [disk]
 //!     profile = "seagate-st3500630ns"
 //! "#;
-//! let simulation = Simulation::from_toml(text, "example.toml".as_ref(), &Overrides::default()).unwrap();
+//! let simulation = Prepared::from_toml(text, "example.toml".as_ref(), &Overrides::default()).unwrap();
 //! let result = simulation.run(1, None).unwrap();
 //! assert_eq!(result.response_time.count(), 1_000);
 //! ```
@@ -29,8 +29,10 @@ mod array_model;
 mod error;
 mod explain;
 mod file;
+mod load_model;
 pub mod networked;
 mod offered;
+mod prepared;
 mod resolve;
 mod result;
 mod run;
@@ -40,8 +42,9 @@ pub mod theory;
 pub use array_model::{ArrayModel, Devices, DiskModel, DiskSet, LevelOptions, SsdSet};
 pub use error::{ScenarioError, read_text};
 pub use file::ScenarioFile;
+pub use load_model::LoadModel;
 pub use offered::{Offered, Stability};
-pub use resolve::{Assumption, Load, Method, Overrides, REQUESTS_PER_USER, Simulation, Warmup};
-pub use resolve::{moved, with_values};
+pub use prepared::{Assumption, Method, NoSteadyState, Prepared, Warmup};
+pub use resolve::{Overrides, REQUESTS_PER_USER, moved, with_values};
 pub use result::{NoInterval, Replication, SimulationResult, Unserved};
 pub use run::{Outputs, RecordFiles, Records, StageSink, Watch};

@@ -8,9 +8,8 @@ use iosonar_sim_core::Seed;
 use iosonar_trace::Request;
 use iosonar_workload::SyntheticLoad;
 
-use crate::resolve::{Load, Simulation};
 use crate::theory::{Answer, Standing};
-use crate::{Devices, DiskModel, LevelOptions};
+use crate::{Devices, DiskModel, LevelOptions, LoadModel, Prepared};
 
 /// The offered load of a station: arriving work per time, 1 is all that it can do. A lower and an
 /// upper one where the work depends on the state: the positioning of partial-stripe writes, RPO.
@@ -64,7 +63,7 @@ struct Means {
 }
 
 impl Means {
-    fn new(simulation: &Simulation, model: DiskModel, profile: &DiskProfile) -> Self {
+    fn new(simulation: &Prepared, model: DiskModel, profile: &DiskProfile) -> Self {
         let laws = DiskLaws::new(profile);
         let fresh = |access| {
             let alone = laws.mean_positioning_ms(access, 1);
@@ -181,7 +180,7 @@ impl<T: Default + Clone> Stations<T> {
     }
 }
 
-impl Simulation {
+impl Prepared {
     /// The offered load of every disk, and of the bus and of the array as a whole where requests wait
     /// for them. `None` if the arrivals are not given by laws (a trace, or a closed loop), and of SSDs, whose work
     /// depends on what they hold.
@@ -189,7 +188,7 @@ impl Simulation {
     /// What a rebuild does is left out; a mirror that is chosen by its queue or its arm is taken for one that
     /// is chosen at random.
     pub fn offered(&self) -> Option<Vec<Offered>> {
-        let Load::Synthetic { classes, requests } = &self.load else {
+        let LoadModel::Synthetic { classes, requests } = &self.load else {
             return None;
         };
         // A look ahead takes no longer than the run.

@@ -17,14 +17,15 @@ use iosonar_units::Nanos;
 use iosonar_workload::{ClosedLoad, Size, SyntheticLoad};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::resolve::{Load, Method, Simulation, Warmup};
+use crate::prepared::{Method, Prepared, Warmup};
 use crate::result::Accumulator;
 use crate::source::{Alone, Closed, Held, Synthetic, Trace};
 use crate::{
-    ArrayModel, Devices, DiskModel, LevelOptions, Replication, ScenarioError, SimulationResult,
+    ArrayModel, Devices, DiskModel, DiskSet, LevelOptions, LoadModel, Replication, ScenarioError,
+    SimulationResult, SsdSet,
 };
 
-impl Simulation {
+impl Prepared {
     /// Runs all replications on `threads` threads. The records of the first replication, the
     /// warm-up included, go to `records` in the order of completion; the caller finishes it.
     ///
@@ -62,7 +63,7 @@ impl Simulation {
         watch: &Watch,
     ) -> Result<SimulationResult, ScenarioError> {
         let begin = Instant::now();
-        let kinds = DiskKinds::new(&self.array);
+        let kinds = DeviceKinds::new(&self.array);
         let warmup = self.warmup_requests(&kinds, watch)?;
         let mut total = Accumulator::new(warmup);
         let mut outputs = outputs;
@@ -120,97 +121,88 @@ impl Simulation {
         &self,
         number: u32,
         warmup: u64,
-        kinds: &DiskKinds,
+        kinds: &DeviceKinds<'_>,
         outputs: RunOutputs<'_>,
         watch: &Watch,
     ) -> Result<Replication, ScenarioError> {
         let seed = Seed::new(self.seed).replication(u64::from(number));
-        // The shape was checked when the scenario was resolved.
-        let planner = self.array.planner(&seed).expect("checked");
         let component = |i: usize| self.array.station(i);
         let disks = 0..self.array.disks + self.array.spares();
-        let sink = (outputs, watch);
-        match (&self.array.devices, kinds) {
-            (Devices::Disks(set), DiskKinds::Sampled(kinds, scheduler)) => {
+        let around = Around {
+            seed: &seed,
+            warmup,
+            watch,
+        };
+        match kinds {
+            DeviceKinds::Sampled(set, kinds, scheduler) => {
                 let disk = |i| {
                     let laws = &kinds[set.kind_of(i)];
                     let disk = SampledDisk::new(laws, &seed, &component(i));
                     Station::new(disk.with_scheduler(*scheduler))
                 };
-                self.drive(planner, disks.map(disk).collect(), &seed, warmup, sink)
+                self.drive(disks.map(disk).collect(), outputs, &around)
             }
-            (Devices::Disks(set), DiskKinds::Positional(kinds, queueing)) => {
+            DeviceKinds::Positional(set, kinds, queueing) => {
                 let disk = |i| {
                     let mechanics = &kinds[set.kind_of(i)];
                     let name = component(i);
                     Station::new(PositionalDisk::new(mechanics, *queueing, &seed, &name))
                 };
-                self.drive(planner, disks.map(disk).collect(), &seed, warmup, sink)
+                self.drive(disks.map(disk).collect(), outputs, &around)
             }
-            (Devices::Ssds(set), DiskKinds::Ssds) => {
-                let ssd = |i| {
-                    // The parameters were checked.
-                    AnySsd::new(&set.parameters, &seed, &component(i)).expect("checked")
-                };
-                self.drive(planner, disks.map(ssd).collect(), &seed, warmup, sink)
+            DeviceKinds::Ssds(set) => {
+                let ssd = |i| AnySsd::new(&set.parameters, &seed, &component(i));
+                let ssds = disks.map(ssd).collect::<Result<_, _>>()?;
+                self.drive(ssds, outputs, &around)
             }
-            _ => unreachable!("the kind was made for the model"),
         }
     }
 
     fn drive<D: Simulated>(
         &self,
-        planner: Level,
         devices: Vec<D>,
-        seed: &Seed,
-        warmup: u64,
-        (outputs, watch): (RunOutputs<'_>, &Watch),
+        outputs: RunOutputs<'_>,
+        around: &Around<'_>,
     ) -> Result<Replication, ScenarioError> {
+        let planner = self.array.planner(around.seed)?;
         let without_events = self.method == Method::Fastest && self.issues_at_once(&planner);
         let mut array = Array::new(planner, devices, self.array.rules)
             .with_controller(self.array.controller)
-            .with_warmup(warmup);
+            .with_warmup(around.warmup);
         if let Some(rebuild) = self.array.rebuild {
             array = array.with_rebuild(rebuild);
         }
         if self.split {
             array = array.with_split();
         }
-        let run = Run {
+        let run = Ready {
             without_events,
             array,
             sections: self.replications == 1,
-            warmup,
-            watch,
+            around,
         };
+        let left = around
+            .warmup
+            .saturating_add(self.load.requests().unwrap_or(0));
         match &self.load {
-            Load::Synthetic { classes, requests } => {
-                let mut source = Synthetic {
-                    load: SyntheticLoad::new(classes.clone(), seed),
-                    left: warmup.saturating_add(*requests),
-                };
-                run.collect(&mut source, outputs)
+            LoadModel::Synthetic { classes, .. } => {
+                let load = SyntheticLoad::new(classes.clone(), around.seed);
+                run.collect(&mut Synthetic { load, left }, outputs)
             }
-            Load::Alone { workload, requests } => {
-                let mut source = Alone {
-                    load: ClosedLoad::new(workload, 1, Nanos::ZERO, seed),
-                    left: warmup.saturating_add(*requests),
-                };
-                run.collect(&mut source, outputs)
+            LoadModel::Alone { shape, .. } => {
+                let load = ClosedLoad::new(shape, 1, Nanos::ZERO, around.seed);
+                run.collect(&mut Alone { load, left }, outputs)
             }
-            Load::Closed {
-                workload,
+            LoadModel::Closed {
+                shape,
                 outstanding,
                 think,
-                requests,
+                ..
             } => {
-                let mut source = Closed {
-                    load: ClosedLoad::new(workload, *outstanding, *think, seed),
-                    left: warmup.saturating_add(*requests),
-                };
-                run.collect(&mut source, outputs)
+                let load = ClosedLoad::new(shape, *outstanding, *think, around.seed);
+                run.collect(&mut Closed { load, left }, outputs)
             }
-            Load::Trace {
+            LoadModel::Trace {
                 path,
                 reading,
                 fitter,
@@ -218,19 +210,18 @@ impl Simulation {
                 let whole = matches!(self.array.level, LevelOptions::Linear { .. });
                 let unit = (!whole).then_some(self.array.stripe_unit);
                 let mut source = Trace::open(path, reading, *fitter, Held::by(&self.array), unit)?;
-                let replication =
-                    run.collect(&mut source, outputs)
-                        .map_err(|error| match error {
-                            ScenarioError::NothingMeasured { requests: 0, .. } => {
-                                ScenarioError::NoRequests {
-                                    path: path.clone(),
-                                    changed: !reading.changes.is_empty(),
-                                    left_out: source.notes().1.left_out,
-                                }
-                            }
-                            error => error,
-                        })?;
+                let result = run.collect(&mut source, outputs);
                 let (remarks, fitted) = source.notes();
+                let replication = result.map_err(|error| match error {
+                    ScenarioError::NothingMeasured { requests: 0, .. } => {
+                        ScenarioError::NoRequests {
+                            path: path.clone(),
+                            changed: !reading.changes.is_empty(),
+                            left_out: fitted.left_out,
+                        }
+                    }
+                    error => error,
+                })?;
                 Ok(Replication {
                     remarks,
                     fitted,
@@ -243,26 +234,31 @@ impl Simulation {
     /// Whether all requests of the load are issued as a whole when they come.
     fn issues_at_once(&self, planner: &Level) -> bool {
         match &self.load {
-            Load::Closed { .. } | Load::Alone { .. } => false,
-            Load::Trace { .. } => {
+            LoadModel::Closed { .. } | LoadModel::Alone { .. } => false,
+            LoadModel::Trace { .. } => {
                 planner.issues_at_once(Op::Read, None) && planner.issues_at_once(Op::Write, None)
             }
-            Load::Synthetic { classes, .. } => classes.iter().all(|class| {
-                let sectors = match class.size {
+            LoadModel::Synthetic { classes, .. } => classes.iter().all(|class| {
+                let shape = &class.shape;
+                let sectors = match shape.size {
                     Size::Blocks(blocks) => blocks
-                        .checked_mul(class.block.get())
+                        .checked_mul(shape.block.get())
                         .map(iosonar_units::Sectors::new),
                     _ => None,
                 };
-                let reads = class.read_share == 0.0 || planner.issues_at_once(Op::Read, sectors);
-                let writes = class.read_share == 1.0 || planner.issues_at_once(Op::Write, sectors);
+                let reads = shape.read_share == 0.0 || planner.issues_at_once(Op::Read, sectors);
+                let writes = shape.read_share == 1.0 || planner.issues_at_once(Op::Write, sectors);
                 reads && writes
             }),
         }
     }
 
     /// How many requests of each run are not measured.
-    fn warmup_requests(&self, kinds: &DiskKinds, watch: &Watch) -> Result<u64, ScenarioError> {
+    fn warmup_requests(
+        &self,
+        kinds: &DeviceKinds<'_>,
+        watch: &Watch,
+    ) -> Result<u64, ScenarioError> {
         match self.warmup {
             Warmup::Requests(n) => Ok(n),
             Warmup::Auto => {
@@ -280,41 +276,49 @@ impl Simulation {
     }
 }
 
-/// What all disks of a kind share, kind by kind.
-enum DiskKinds {
-    Sampled(Vec<Arc<DiskLaws>>, Scheduler),
-    Positional(Vec<Arc<Mechanics>>, Queueing),
-    /// These need nothing but their parameters.
-    Ssds,
+/// The devices, with what all disks of a kind share, kind by kind.
+enum DeviceKinds<'a> {
+    Sampled(&'a DiskSet, Vec<Arc<DiskLaws>>, Scheduler),
+    Positional(&'a DiskSet, Vec<Arc<Mechanics>>, Queueing),
+    Ssds(&'a SsdSet),
 }
 
-impl DiskKinds {
-    fn new(array: &ArrayModel) -> Self {
-        let Devices::Disks(disks) = &array.devices else {
-            return Self::Ssds;
+impl<'a> DeviceKinds<'a> {
+    fn new(array: &'a ArrayModel) -> Self {
+        let disks = match &array.devices {
+            Devices::Ssds(ssds) => return Self::Ssds(ssds),
+            Devices::Disks(disks) => disks,
         };
         match disks.model {
             DiskModel::Sampled(scheduler) => {
-                Self::Sampled(disks.kinds().map(DiskLaws::new).collect(), scheduler)
+                let laws = disks.kinds().map(DiskLaws::new).collect();
+                Self::Sampled(disks, laws, scheduler)
             }
             DiskModel::Positional(queueing) => {
-                Self::Positional(disks.kinds().map(Mechanics::new).collect(), queueing)
+                let mechanics = disks.kinds().map(Mechanics::new).collect();
+                Self::Positional(disks, mechanics, queueing)
             }
         }
     }
 }
 
-/// A replication that is about to run.
-struct Run<'a, D> {
-    array: Array<Level, D>,
-    without_events: bool,
-    /// Whether the run is cut into sections.
-    sections: bool,
+/// What a replication runs with.
+struct Around<'a> {
+    seed: &'a Seed,
     warmup: u64,
     watch: &'a Watch,
 }
 
-impl<D: Simulated> Run<'_, D> {
+/// A replication that is about to run.
+struct Ready<'a, D> {
+    array: Array<Level, D>,
+    without_events: bool,
+    /// Whether the run is cut into sections.
+    sections: bool,
+    around: &'a Around<'a>,
+}
+
+impl<D: Simulated> Ready<'_, D> {
     fn collect(
         self,
         source: &mut impl RequestSource<Error = ScenarioError>,
@@ -325,7 +329,7 @@ impl<D: Simulated> Run<'_, D> {
             records: outputs.records.map(|writer| (writer, Batch::default())),
             stages: outputs.stages,
             number: outputs.replication,
-            watch: self.watch,
+            watch: self.around.watch,
             uncounted: 0,
         };
         let (run, ssd) = D::run(self.array, self.without_events, source, &mut sink)?;
@@ -333,7 +337,7 @@ impl<D: Simulated> Run<'_, D> {
         if sink.replication.measured() == 0 && run.deadlock.is_none() {
             return Err(ScenarioError::NothingMeasured {
                 requests: run.requests,
-                warmup: self.warmup.min(run.requests),
+                warmup: self.around.warmup.min(run.requests),
                 failed: sink.replication.failed,
             });
         }
@@ -393,7 +397,7 @@ impl Simulated for AnySsd {
 /// Takes what response times are made of, sub-request by sub-request.
 pub trait StageSink: Send {
     /// A sub-request of replication `replication` that a device has served, and the times of its
-    /// [stages](Simulation::stage_names). Replications come one after the other, the sub-requests of each in the
+    /// [stages](Prepared::stage_names). Replications come one after the other, the sub-requests of each in the
     /// order of their ends.
     ///
     /// # Errors

@@ -13,7 +13,7 @@
 //! Each of these returns a [`Theory`] of its own, with an [`Answer`] where it has one; `array` chooses among them.
 //!
 //! - [`disk`]: the service of a zoned disk;
-//! - [`Simulation::theory`]: everything together, with what it rests on and where there is no theory.
+//! - [`Prepared::theory`]: everything together, with what it rests on and where there is no theory.
 
 mod accuracy;
 mod array;
@@ -36,8 +36,7 @@ use iosonar_analytic::{AnalyticError, Law, Table};
 
 pub use accuracy::{Accuracy, Family};
 
-use crate::resolve::{Load, Simulation};
-use crate::{Devices, DiskModel};
+use crate::{Devices, DiskModel, LoadModel, Prepared};
 
 /// How far an answer can be relied on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -335,11 +334,11 @@ impl Theory {
     }
 }
 
-impl Simulation {
+impl Prepared {
     /// What theory can say about this scenario. It does not fail: what cannot be said is among the remarks.
     pub fn theory(&self) -> Theory {
         let mut theory = match (&self.load, &self.array.devices) {
-            (Load::Trace { .. }, _) => Theory::only(Remark::Trace),
+            (LoadModel::Trace { .. }, _) => Theory::only(Remark::Trace),
             (_, Devices::Ssds(ssds)) => ssd::answer(self, ssds),
             (_, Devices::Disks(disks)) => match disks.model {
                 DiskModel::Positional(_) => Theory::only(Remark::Positional),

@@ -12,7 +12,7 @@
 use std::path::Path;
 
 use iosonar_raid::positioning::Case;
-use iosonar_scenario::{Overrides, Simulation, SimulationResult};
+use iosonar_scenario::{Overrides, Prepared, SimulationResult};
 use iosonar_stats::Estimate;
 use toml::{Table, Value};
 
@@ -29,7 +29,7 @@ struct Deviation {
     errors: f64,
 }
 
-fn simulation(case: &Table, seed: i64, effort: Effort) -> Simulation {
+fn simulation(case: &Table, seed: i64, effort: Effort) -> Prepared {
     let mut scenario = Table::new();
     for key in ["array", "load", "disk"] {
         scenario.insert(key.into(), case[key].clone());
@@ -40,7 +40,7 @@ fn simulation(case: &Table, seed: i64, effort: Effort) -> Simulation {
     let load = scenario["load"].as_table_mut().unwrap();
     load.insert("requests".into(), effort.requests.into());
     let text = toml::to_string(&scenario).unwrap();
-    Simulation::from_toml(&text, Path::new("case.toml"), &Overrides::default()).unwrap()
+    Prepared::from_toml(&text, Path::new("case.toml"), &Overrides::default()).unwrap()
 }
 
 /// Our figure of this name; `None` if the key is no figure.

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use iosonar_scenario::networked::NetworkedRaid;
-use iosonar_scenario::{Outputs, Overrides, ScenarioError, Simulation, Watch};
+use iosonar_scenario::{Outputs, Overrides, Prepared, ScenarioError, Watch};
 use toml::Value;
 
 /// Simulated requests of each case.
@@ -112,7 +112,7 @@ fn refused(error: &ScenarioError, way: &[String]) -> Result<(), String> {
 
 /// Runs a scenario with an extreme value at `way`: what is wrong with the outcome.
 fn simulated(text: &str, path: &Path, way: &[String], watch: &Watch) -> Result<(), String> {
-    let simulation = match Simulation::from_toml(text, path, &Overrides::default()) {
+    let simulation = match Prepared::from_toml(text, path, &Overrides::default()) {
         Ok(simulation) => simulation,
         Err(error) => return refused(&error, way),
     };

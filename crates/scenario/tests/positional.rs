@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use iosonar_scenario::{Overrides, Simulation, SimulationResult};
+use iosonar_scenario::{Overrides, Prepared, SimulationResult};
 
 /// The paper's drive with these times for head switches and skews, in a folder of its own.
 fn drive(name: &str, switch_ms: f64) -> PathBuf {
@@ -29,7 +29,7 @@ fn run(dir: &Path, arrivals: &str, disk: &str, seed: u32) -> SimulationResult {
          [disk]\nprofile = 'drive.toml'\n{disk}\n"
     );
     let path = dir.join("x.toml");
-    let simulation = Simulation::from_toml(&text, &path, &Overrides::default()).unwrap();
+    let simulation = Prepared::from_toml(&text, &path, &Overrides::default()).unwrap();
     simulation.run(2, None).unwrap()
 }
 

@@ -3,16 +3,16 @@
 
 use std::path::Path;
 
-use iosonar_scenario::{Method, Overrides, Simulation, SimulationResult, Stability, Warmup};
+use iosonar_scenario::{Method, Overrides, Prepared, SimulationResult, Stability, Warmup};
 
 const PROFILE: &str = "seagate-st3500630ns";
 
-fn scenario(array: &str, load: &str, disk: &str) -> Simulation {
+fn scenario(array: &str, load: &str, disk: &str) -> Prepared {
     let text = format!(
         "seed = 7\nreplications = 4\nwarmup_requests = 500\n[load]\nrequests = 10000\n{load}\n\
          [array]\n{array}\n[disk]\nprofile = '{PROFILE}'\n{disk}\n"
     );
-    Simulation::from_toml(&text, Path::new("x.toml"), &Overrides::default())
+    Prepared::from_toml(&text, Path::new("x.toml"), &Overrides::default())
         .unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -77,9 +77,9 @@ fn with_events_and_without_is_the_same_to_the_bit() {
         ("level = 'jbod'\ndisks = 3", mixed),
     ] {
         let mut simulation = scenario(array, load, "");
-        simulation.split = true;
+        simulation = simulation.with_split(true);
         let short = simulation.run(1, None).unwrap();
-        simulation.method = Method::Events;
+        simulation = simulation.with_method(Method::Events);
         let long = simulation.run(2, None).unwrap();
         assert_eq!(all_of(&short), all_of(&long), "{array}");
     }
@@ -92,8 +92,7 @@ fn the_number_of_threads_changes_nothing() {
         poisson(15.0, "geometric_mean_blocks = 3.0")
     );
     let mut simulation = scenario("level = 'raid5'\ndisks = 5", load, "");
-    simulation.replications = 40;
-    simulation.precision = Some(0.02);
+    simulation = simulation.with_replications(40).with_precision(Some(0.02));
     let one = simulation.run(1, None).unwrap();
     assert!(
         (10..40).contains(&one.replications),
@@ -288,7 +287,7 @@ fn times_scaled_by_1024_scale_the_mean() {
              [disk]\nprofile = 'drive.toml'\n"
         );
         let path = dir.join("x.toml");
-        let simulation = Simulation::from_toml(&text, &path, &Overrides::default()).unwrap();
+        let simulation = Prepared::from_toml(&text, &path, &Overrides::default()).unwrap();
         simulation.run(1, None).unwrap().mean_ms.mean
     };
     let ratio = mean(1024.0) / mean(1.0) / 1024.0;
@@ -300,7 +299,7 @@ fn times_scaled_by_1024_scale_the_mean() {
 fn an_automatic_warm_up_leaves_out_the_beginning() {
     let load = &poisson(50.0, "blocks = 4");
     let mut simulation = scenario("level = 'raid01'\ndisks = 4", load, "");
-    simulation.warmup = Warmup::Auto;
+    simulation = simulation.with_warmup(Warmup::Auto);
     let result = simulation.run(2, None).unwrap();
     assert_eq!(result.response_time.count(), 40_000);
     assert!(result.warmup_requests < 5_000, "{}", result.warmup_requests);
@@ -406,7 +405,7 @@ fn what_is_explained_means_the_same() {
     ] {
         let simulation = scenario(array, &load, disk);
         let text = simulation.explain();
-        let again = Simulation::from_toml(&text, Path::new("x.toml"), &Overrides::default())
+        let again = Prepared::from_toml(&text, Path::new("x.toml"), &Overrides::default())
             .unwrap_or_else(|e| panic!("{e}\n{text}"));
         assert_eq!(again.explain(), text);
         let (a, b) = (simulation.run(2, None).unwrap(), again.run(2, None).unwrap());
@@ -431,11 +430,11 @@ fn disks_of_an_array_may_differ() {
             poisson(1.0, "blocks = 1")
         );
         let path = dir.join("x.toml");
-        Simulation::from_toml(&text, &path, &Overrides::default())
+        Prepared::from_toml(&text, &path, &Overrides::default())
     };
     let one = of("[[disk.other]]\ndisks = [1]\nprofile = 'quick.toml'\n").unwrap();
     let (offered, result) = (one.offered().unwrap(), one.run(2, None).unwrap());
-    let again = Simulation::from_toml(&one.explain(), &dir.join("y.toml"), &Overrides::default());
+    let again = Prepared::from_toml(&one.explain(), &dir.join("y.toml"), &Overrides::default());
     let again = again.unwrap().run(2, None).unwrap();
     let wrong = of("[[disk.other]]\ndisks = [4]\nprofile = 'quick.toml'\n");
     std::fs::remove_dir_all(&dir).unwrap();
@@ -444,6 +443,10 @@ fn disks_of_an_array_may_differ() {
     assert!(off.abs() < 4.0, "{:?}", result.mean_ms);
     assert!((offered[1].lower / offered[0].lower - 0.5).abs() < 0.05);
     assert_eq!(all_of(&again), all_of(&result), "explained, it is the same");
-    assert_eq!(one.array.disk_sectors(), 500_000_000, "the smallest counts");
+    assert_eq!(
+        one.array().disk_sectors(),
+        500_000_000,
+        "the smallest counts"
+    );
     assert!(wrong.unwrap_err().to_string().contains("disks from 0 to 3"));
 }

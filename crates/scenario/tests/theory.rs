@@ -6,11 +6,11 @@
 use std::path::Path;
 
 use iosonar_scenario::theory::{Answer, How, Remark, Standing, Theory};
-use iosonar_scenario::{Overrides, Simulation, Stability};
+use iosonar_scenario::{Overrides, Prepared, Stability};
 
 fn of(text: &str) -> Theory {
     let simulation =
-        Simulation::from_toml(text, Path::new("test.toml"), &Overrides::default()).unwrap();
+        Prepared::from_toml(text, Path::new("test.toml"), &Overrides::default()).unwrap();
     simulation.theory()
 }
 
@@ -149,7 +149,7 @@ fn the_offered_load_of_split_merge_is_known() {
                 [array]\nlevel = \"raid0\"\ndisks = 4\nmode = \"split-merge\"\n\
                 [disk]\nprofile = \"seagate-st3500630ns\"\n";
     let simulation =
-        Simulation::from_toml(text, Path::new("test.toml"), &Overrides::default()).unwrap();
+        Prepared::from_toml(text, Path::new("test.toml"), &Overrides::default()).unwrap();
     let (busiest, stability) = simulation.busiest().unwrap();
     assert_eq!(busiest.station, "array");
     // The slowest of four services takes 19.976625 ms on average.
@@ -381,7 +381,7 @@ fn bounds_hold_under_load_and_of_many_sizes() {
              disks = 4\nplacement = \"random\"\nstripe_unit = \"128KiB\"\n[disk]\nprofile = \"seagate-st3500630ns\""
         );
         let simulation =
-            Simulation::from_toml(&text, Path::new("test.toml"), &Overrides::default()).unwrap();
+            Prepared::from_toml(&text, Path::new("test.toml"), &Overrides::default()).unwrap();
         let theory = simulation.theory();
         let seen = simulation.run(2, None).unwrap().mean_ms;
         let (low, high) = (
@@ -408,7 +408,7 @@ fn closed_loops_are_bounded_whatever_the_array_does() {
              closed = {{ outstanding = {users}, think_ms = 20.0 }}\nsize = {{ blocks = 2 }}\n[array]\nlevel = \"raid0\"\n\
              disks = 4\nplacement = \"random\"\nstripe_unit = \"128KiB\"\n{more}\n[disk]\nprofile = \"seagate-st3500630ns\"\n{disk}"
         );
-        Simulation::from_toml(&text, Path::new("test.toml"), &Overrides::default()).unwrap()
+        Prepared::from_toml(&text, Path::new("test.toml"), &Overrides::default()).unwrap()
     };
     for (users, more) in [(1, ""), (8, ""), (32, ""), (8, "mode = \"split-merge\"")] {
         let simulation = loop_of(users, more, "");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use iosonar_disk_model::DiskProfile;
-use iosonar_scenario::{Overrides, Simulation};
+use iosonar_scenario::{Overrides, Prepared};
 use iosonar_study::calibrate::{How, Observed, calibrate_disk, calibrate_ssd};
 use iosonar_trace::{Metadata, input, output};
 
@@ -15,7 +15,7 @@ fn recorded(scenario: &str, files: &[(&str, &str)]) -> Observed {
         fs::write(folder.path().join(name), text).unwrap();
     }
     let origin = folder.path().join("scenario.toml");
-    let simulation = Simulation::from_toml(scenario, &origin, &Overrides::default()).unwrap();
+    let simulation = Prepared::from_toml(scenario, &origin, &Overrides::default()).unwrap();
     let path = folder.path().join("records.ios");
     let mut writer = output::create(&path, &Metadata::default()).unwrap();
     simulation.run(1, Some(&mut *writer)).unwrap();

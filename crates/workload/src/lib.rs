@@ -7,16 +7,18 @@
 //! ```
 //! use iosonar_sim_core::Seed;
 //! use iosonar_units::Sectors;
-//! use iosonar_workload::{Addresses, ArrivalLaw, Batch, Size, SyntheticLoad, Workload};
+//! use iosonar_workload::{Addresses, ArrivalLaw, Batch, Shape, Size, SyntheticLoad, Workload};
 //!
 //! let workload = Workload {
 //!     arrivals: ArrivalLaw::Poisson { per_s: 10.0 },
 //!     batch: Batch::One,
-//!     size: Size::GeometricBlocks { mean: 4.0 },
-//!     block: Sectors::new(256),
-//!     read_share: 0.7,
-//!     addresses: Addresses::Uniform,
-//!     address_space: 1 << 30,
+//!     shape: Shape {
+//!         size: Size::GeometricBlocks { mean: 4.0 },
+//!         block: Sectors::new(256),
+//!         read_share: 0.7,
+//!         addresses: Addresses::Uniform,
+//!         address_space: 1 << 30,
+//!     },
 //! };
 //! let load = SyntheticLoad::new(vec![workload], &Seed::new(1));
 //! assert_eq!(load.take(100).count(), 100);
@@ -50,6 +52,13 @@ pub struct Workload {
     pub arrivals: ArrivalLaw,
     /// How many come at each arrival.
     pub batch: Batch,
+    /// What they are like.
+    pub shape: Shape,
+}
+
+/// What the requests of a class are like, whenever they come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
     /// How large they are, in units of `block`.
     pub size: Size,
     /// The size of a block.
@@ -69,9 +78,9 @@ impl Workload {
     }
 }
 
-/// What a request of a class is like, but for its start.
+/// Draws the requests of a class.
 #[derive(Clone, Debug)]
-struct Shape {
+struct Requests {
     size: Size,
     /// The law of geometric sizes, prepared.
     geometric: Geometric,
@@ -85,21 +94,17 @@ struct Shape {
     op: Stream,
 }
 
-impl Shape {
-    fn new(workload: &Workload, component: &str, class: u16, seed: &Seed) -> Self {
-        let space = workload.address_space / u64::from(workload.block.get());
+impl Requests {
+    fn new(shape: &Shape, component: &str, class: u16, seed: &Seed) -> Self {
+        let space = shape.address_space / u64::from(shape.block.get());
         Self {
-            size: workload.size.clone(),
-            geometric: Geometric::new(workload.size.mean()),
-            block: workload.block,
-            read_share: workload.read_share,
+            size: shape.size.clone(),
+            geometric: Geometric::new(shape.size.mean()),
+            block: shape.block,
+            read_share: shape.read_share,
             space,
             class,
-            placer: Placer::new(
-                &workload.addresses,
-                space,
-                seed.stream(component, "address"),
-            ),
+            placer: Placer::new(&shape.addresses, space, seed.stream(component, "address")),
             sizes: seed.stream(component, "size"),
             op: seed.stream(component, "op"),
         }
@@ -136,7 +141,7 @@ impl Shape {
 struct Class {
     source: Source,
     arrival: Option<Arrival>,
-    shape: Shape,
+    requests: Requests,
 }
 
 /// An endless load.
@@ -159,7 +164,7 @@ impl SyntheticLoad {
     pub fn new(workloads: Vec<Workload>, seed: &Seed) -> Self {
         let class = |(i, workload): (usize, Workload)| {
             let component = component(i);
-            let shape = Shape::new(&workload, &component, i as u16, seed);
+            let requests = Requests::new(&workload.shape, &component, i as u16, seed);
             let arrivals = workload.arrivals.process(&workload.batch, &component, seed);
             let mut source = Source::new(
                 arrivals,
@@ -169,7 +174,7 @@ impl SyntheticLoad {
             Class {
                 arrival: source.next(),
                 source,
-                shape,
+                requests,
             }
         };
         Self {
@@ -202,7 +207,7 @@ impl Iterator for SyntheticLoad {
         if arrival.jobs == 0 {
             class.arrival = class.source.next();
         }
-        Some(class.shape.request(start))
+        Some(class.requests.request(start))
     }
 }
 
@@ -210,7 +215,7 @@ impl Iterator for SyntheticLoad {
 /// next one.
 #[derive(Clone)]
 pub struct ClosedLoad {
-    shape: Shape,
+    requests: Requests,
     outstanding: u32,
     think: Nanos,
     thinking: Stream,
@@ -218,11 +223,10 @@ pub struct ClosedLoad {
 }
 
 impl ClosedLoad {
-    /// `outstanding` users who think for an exponential time with the mean `think`. The arrival law of
-    /// the workload is not looked at.
-    pub fn new(workload: &Workload, outstanding: u32, think: Nanos, seed: &Seed) -> Self {
+    /// `outstanding` users who think for an exponential time with the mean `think`.
+    pub fn new(shape: &Shape, outstanding: u32, think: Nanos, seed: &Seed) -> Self {
         Self {
-            shape: Shape::new(workload, "load", 0, seed),
+            requests: Requests::new(shape, "load", 0, seed),
             outstanding,
             think,
             thinking: seed.stream("load", "think"),
@@ -250,7 +254,7 @@ impl ClosedLoad {
     /// The next request of a user whose request was complete at `now`.
     pub fn after(&mut self, now: Nanos) -> Request {
         let start = now.saturating_add(self.think());
-        self.shape.request(start)
+        self.requests.request(start)
     }
 }
 
@@ -262,11 +266,13 @@ mod tests {
         Workload {
             arrivals: ArrivalLaw::Poisson { per_s: 100.0 },
             batch: Batch::One,
-            size: Size::GeometricBlocks { mean: 3.0 },
-            block: Sectors::new(8),
-            read_share: 0.3,
-            addresses: Addresses::Uniform,
-            address_space: 8_000,
+            shape: Shape {
+                size: Size::GeometricBlocks { mean: 3.0 },
+                block: Sectors::new(8),
+                read_share: 0.3,
+                addresses: Addresses::Uniform,
+                address_space: 8_000,
+            },
         }
     }
 
@@ -334,7 +340,10 @@ mod tests {
     #[test]
     fn changing_the_sizes_leaves_arrivals_and_operations_alone() {
         let other = Workload {
-            size: Size::Blocks(1),
+            shape: Shape {
+                size: Size::Blocks(1),
+                ..workload().shape
+            },
             ..workload()
         };
         let (a, b) = (load(workload()).take(1000), load(other).take(1000));
@@ -345,7 +354,10 @@ mod tests {
     fn classes_come_in_the_order_of_time_each_at_its_rate() {
         let quick = Workload {
             arrivals: ArrivalLaw::Constant { per_s: 30.0 },
-            read_share: 1.0,
+            shape: Shape {
+                read_share: 1.0,
+                ..workload().shape
+            },
             ..workload()
         };
         let all: Vec<_> = SyntheticLoad::new(vec![workload(), quick], &Seed::new(1))
@@ -363,7 +375,7 @@ mod tests {
 
     #[test]
     fn users_of_a_closed_loop_think_before_each_request() {
-        let mut closed = ClosedLoad::new(&workload(), 2, Nanos::MILLISECOND, &Seed::new(1));
+        let mut closed = ClosedLoad::new(&workload().shape, 2, Nanos::MILLISECOND, &Seed::new(1));
         assert!(closed.begin().is_some() && closed.begin().is_some());
         assert!(closed.begin().is_none());
         let n = 100_000;

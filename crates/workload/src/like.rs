@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Nanos, Sectors};
 
-use crate::{Addresses, ArrivalLaw, Batch, Size, Workload};
+use crate::{Addresses, ArrivalLaw, Batch, Shape, Size, Workload};
 
 /// So many levels of slots: 10 ms, 20 ms, ... 41 s.
 const LEVELS: usize = 13;
@@ -330,11 +330,13 @@ impl Likeness {
             .map(|(class, read_share)| Workload {
                 arrivals: class.arrivals(span),
                 batch: Batch::One,
-                size: class.sizes(block),
-                block: Sectors::new(block),
-                read_share,
-                addresses: class.addresses(space / u64::from(block)),
-                address_space: space,
+                shape: Shape {
+                    size: class.sizes(block),
+                    block: Sectors::new(block),
+                    read_share,
+                    addresses: class.addresses(space / u64::from(block)),
+                    address_space: space,
+                },
             })
             .collect()
     }
@@ -358,8 +360,11 @@ mod tests {
     fn workload() -> Workload {
         Workload {
             arrivals: ArrivalLaw::Poisson { per_s: 100.0 },
-            size: Size::Blocks(2),
-            read_share: 1.0,
+            shape: Shape {
+                size: Size::Blocks(2),
+                read_share: 1.0,
+                ..crate::tests::workload().shape
+            },
             ..crate::tests::workload()
         }
     }
@@ -409,19 +414,22 @@ mod tests {
     fn skew_and_sequentiality_come_back() {
         for (follow, theta, used) in [(0.3, 0.9, 1.0), (0.0, 1.2, 0.5), (0.6, 0.0, 0.01)] {
             let law = Workload {
-                addresses: Addresses::Mixed {
-                    follow,
-                    theta,
-                    used,
+                shape: Shape {
+                    addresses: Addresses::Mixed {
+                        follow,
+                        theta,
+                        used,
+                    },
+                    address_space: 8_000_000,
+                    ..workload().shape
                 },
-                address_space: 8_000_000,
                 ..workload()
             };
             let Addresses::Mixed {
                 follow: f,
                 theta: t,
                 used: u,
-            } = fitted(law, 200_000).addresses
+            } = fitted(law, 200_000).shape.addresses
             else {
                 panic!("mixed addresses are fitted");
             };

@@ -14,7 +14,7 @@ use iosonar_replay::{Intent, Load, Options, ReplayError, Summary, Target, Verdic
 use iosonar_report::{
     Arrange, Entry, Look, LookOptions, Measured, Quantity, find, grouped, needs_of,
 };
-use iosonar_scenario::{Overrides, Simulation};
+use iosonar_scenario::{Overrides, Prepared};
 use iosonar_stats::{Distribution, ks_distance};
 use iosonar_study::calibrate::{CalibrateError, Observed, SsdFit, calibrate_ssd};
 use iosonar_trace::{Reading, input};
@@ -104,7 +104,7 @@ fn simulate(args: &Demo, load: &Path, scenario: &Path, out: &Path) -> anyhow::Re
         seed: args.seed,
         ..Overrides::default()
     };
-    let simulation = Simulation::load(scenario, &overrides)?;
+    let simulation = Prepared::read(scenario, &overrides)?;
     say(
         args,
         &format!("1. simulating {}", sim::headline(&simulation)),
@@ -253,7 +253,7 @@ fn calibrate(
         seed: args.seed,
         ..Overrides::default()
     };
-    let simulation = Simulation::load(&dir.join("modelled.toml"), &overrides)?;
+    let simulation = Prepared::read(&dir.join("modelled.toml"), &overrides)?;
     let files = sim::Files {
         records: Some(out),
         stages: None,

@@ -97,14 +97,16 @@ fn laws(shape: &Shape, arrivals: ArrivalLaw) -> anyhow::Result<Ending> {
     let workload = Workload {
         arrivals,
         batch: batch(&shape.batch)?,
-        size: size(&shape.size)?,
-        block: Sectors::new(short(shape.block.get() / 512, "--block")?),
-        read_share: shape.read_share,
-        addresses: addresses(&shape.addresses)?,
-        address_space: shape.space.get() / 512,
+        shape: iosonar_workload::Shape {
+            size: size(&shape.size)?,
+            block: Sectors::new(short(shape.block.get() / 512, "--block")?),
+            read_share: shape.read_share,
+            addresses: addresses(&shape.addresses)?,
+            address_space: shape.space.get() / 512,
+        },
     };
-    let needed = u64::from(workload.block.get());
-    if workload.address_space < needed {
+    let needed = u64::from(workload.shape.block.get());
+    if workload.shape.address_space < needed {
         return Err(Usage(format!(
             "--space {} holds no block of {}",
             shape.space, shape.block

@@ -6,7 +6,7 @@ use iosonar_plot::{Axis, Band, Chart, Colour, Limit, Line, Mark, Shape, Size, Th
 use iosonar_report::grouped;
 use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::theory::Standing;
-use iosonar_scenario::{Load, Overrides, ScenarioError, Simulation, read_text};
+use iosonar_scenario::{LoadModel, Overrides, Prepared, ScenarioError, read_text};
 use iosonar_stats::Estimate;
 use iosonar_study::objective::{Metric, Objective, Quantity, Requests};
 use iosonar_study::plan::{
@@ -127,8 +127,8 @@ fn scenario(
     overrides: &Overrides,
     objective: &Objective,
 ) -> anyhow::Result<Answer> {
-    let base = Simulation::from_toml(text, &args.file, overrides)?;
-    let closed = matches!(base.load, Load::Closed { .. });
+    let base = Prepared::from_toml(text, &args.file, overrides)?;
+    let closed = matches!(base.load(), LoadModel::Closed { .. });
     let find = args
         .find
         .unwrap_or(if closed { Find::Jobs } else { Find::Rate });
@@ -164,7 +164,7 @@ fn scenario(
     match find {
         Find::Rate => {
             answer.best = "highest rate that meets it";
-            let now = subject.base().load.requests_per_s().unwrap_or(1.0);
+            let now = subject.base().load().requests_per_s().unwrap_or(1.0);
             answer.capacity = subject.full_theory(now)?.capacity_per_s;
             if let Some(alone) = alone(&subject, now, objective)?
                 && !objective.is_kept_by(alone)

@@ -22,8 +22,8 @@ use indicatif::ProgressBar;
 use iosonar_plot::{Colour, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve_with_band, grouped};
 use iosonar_scenario::{
-    Assumption, Load, Method, Outputs, Overrides, Records, ScenarioError, Simulation,
-    SimulationResult, Stability, StageSink, Warmup, Watch,
+    Assumption, LoadModel, Method, NoSteadyState, Outputs, Overrides, Prepared, Records,
+    ScenarioError, SimulationResult, StageSink, Warmup, Watch,
 };
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Metadata, TraceError, input, output};
@@ -42,7 +42,7 @@ use stages::StageTable;
 struct Named {
     name: String,
     path: PathBuf,
-    simulation: Simulation,
+    simulation: Prepared,
 }
 
 pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
@@ -213,7 +213,7 @@ fn note_assumptions(args: &Sim, named: &Named) {
 fn write_result(
     args: &Sim,
     name: &str,
-    simulation: &Simulation,
+    simulation: &Prepared,
     result: &SimulationResult,
 ) -> anyhow::Result<()> {
     let Some(path) = &args.result else {
@@ -301,14 +301,14 @@ fn load(args: &Sim, path: &Path, more: Vec<(String, String)>) -> anyhow::Result<
         replications: args.replications,
         set: args.set.iter().cloned().chain(more).collect(),
     };
-    let mut simulation = Simulation::load(path, &overrides)?;
-    simulation.split = args.split;
-    simulation.precision = args.precision;
+    let mut simulation = Prepared::read(path, &overrides)?
+        .with_split(args.split)
+        .with_precision(args.precision);
     if args.precision.is_some() && args.replications.is_none() && !args.explain {
-        simulation.replications = 10_000;
+        simulation = simulation.with_replications(10_000);
     }
     if args.events {
-        simulation.method = Method::Events;
+        simulation = simulation.with_method(Method::Events);
     }
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     Ok(Named {
@@ -321,13 +321,13 @@ fn load(args: &Sim, path: &Path, more: Vec<(String, String)>) -> anyhow::Result<
 /// A trace that is read more than once must be a file.
 fn check_traces(args: &Sim, all: &[Named]) -> Result<(), Usage> {
     for Named { simulation, .. } in all {
-        let several = simulation.replications > 1
-            || simulation.warmup == Warmup::Auto
+        let several = simulation.replications() > 1
+            || simulation.warmup() == Warmup::Auto
             || args.records.is_some()
             || args.stages.is_some()
             || args.load_out.is_some()
             || all.len() > 1;
-        if let Load::Trace { path, .. } = &simulation.load
+        if let LoadModel::Trace { path, .. } = simulation.load()
             && several
             && (path == Path::new("-") || std::fs::metadata(path).is_ok_and(|m| !m.is_file()))
         {
@@ -343,9 +343,9 @@ fn check_traces(args: &Sim, all: &[Named]) -> Result<(), Usage> {
 
 /// The trace that drives a scenario, which is named by the scenario itself.
 fn trace_of(named: &Named) -> Option<&Path> {
-    match &named.simulation.load {
-        Load::Trace { path, .. } => Some(path),
-        Load::Synthetic { .. } | Load::Alone { .. } | Load::Closed { .. } => None,
+    match named.simulation.load() {
+        LoadModel::Trace { path, .. } => Some(path),
+        _ => None,
     }
 }
 
@@ -372,7 +372,7 @@ fn check_records(args: &Sim, all: &[Named]) -> Result<(), Usage> {
     if records::path_of(path, 0).is_none() {
         return Ok(());
     }
-    let is_written = |other: &Path| records::go_to(path, only.simulation.replications, other);
+    let is_written = |other: &Path| records::go_to(path, only.simulation.replications(), other);
     let inputs = args.scenarios.iter().map(PathBuf::as_path);
     let mut inputs = inputs.chain(trace_of(only));
     if let Some(input) = inputs.find(|input| is_written(input)) {
@@ -393,13 +393,13 @@ fn check_stability(args: &Sim, named: &Named) -> Result<(), ScenarioError> {
     if args.unstable {
         return Ok(());
     }
-    match named.simulation.busiest() {
-        Some((offered, Stability::Unstable)) => Err(ScenarioError::Unstable {
+    match named.simulation.check_stability() {
+        Err(NoSteadyState::Unstable(offered)) => Err(ScenarioError::Unstable {
             path: named.path.clone(),
             station: offered.station,
             offered: offered.lower,
         }),
-        Some((offered, Stability::Doubtful)) => {
+        Ok(Some(offered)) => {
             note(&format!(
                 "{}: may be unstable: {} is offered {:.2} to {:.2} of what it can do; if throughput stays below \
                  the rate, the queue only grows",
@@ -407,13 +407,13 @@ fn check_stability(args: &Sim, named: &Named) -> Result<(), ScenarioError> {
             ));
             Ok(())
         }
-        Some((_, Stability::Stable)) | None => Ok(()),
+        Ok(None) | Err(NoSteadyState::Deadlock(_)) => Ok(()),
     }
 }
 
 /// Runs a simulation, with its records in a file if one is named.
 pub(crate) fn simulate(
-    simulation: &Simulation,
+    simulation: &Prepared,
     threads: usize,
     files: &Files<'_>,
     progress: bool,
@@ -422,11 +422,7 @@ pub(crate) fn simulate(
 }
 
 /// The result as JSON, without what depends on this machine.
-pub(crate) fn result_text(
-    name: &str,
-    simulation: &Simulation,
-    result: &SimulationResult,
-) -> String {
+pub(crate) fn result_text(name: &str, simulation: &Prepared, result: &SimulationResult) -> String {
     let mut json = Output::new("sim");
     figures::add_to(&mut json, name, simulation, result);
     json.text()
@@ -434,7 +430,7 @@ pub(crate) fn result_text(
 
 /// The same, until it is told to stop.
 pub(crate) fn simulate_until(
-    simulation: &Simulation,
+    simulation: &Prepared,
     threads: usize,
     files: &Files<'_>,
     progress: bool,
@@ -492,21 +488,13 @@ pub(crate) struct Files<'a> {
 
 /// Does `work` with a progress bar of completed requests.
 fn watched<T>(
-    simulation: &Simulation,
+    simulation: &Prepared,
     completed: &AtomicU64,
     progress: bool,
     work: impl FnOnce() -> T,
 ) -> T {
-    let requests = match (&simulation.load, simulation.warmup) {
-        (Load::Trace { .. }, _) | (_, Warmup::Auto) => None,
-        (
-            Load::Synthetic { requests, .. }
-            | Load::Alone { requests, .. }
-            | Load::Closed { requests, .. },
-            Warmup::Requests(warmup),
-        ) => Some((requests + warmup).saturating_mul(u64::from(simulation.replications))),
-    };
-    let known = requests.filter(|_| simulation.precision.is_none());
+    let requests = simulation.requests_of_all_runs();
+    let known = requests.filter(|_| simulation.precision().is_none());
     let template = match known {
         Some(_) => "{wide_bar} {percent} % of {human_len} requests, {eta} to go",
         None => "{spinner} {human_pos} requests",
@@ -516,24 +504,24 @@ fn watched<T>(
 }
 
 /// What is written above the records: the load's own notices, and where the records come from.
-fn provenance(simulation: &Simulation) -> Result<Metadata, TraceError> {
-    let mut metadata = match &simulation.load {
-        Load::Trace { path, reading, .. } => {
+fn provenance(simulation: &Prepared) -> Result<Metadata, TraceError> {
+    let mut metadata = match simulation.load() {
+        LoadModel::Trace { path, reading, .. } => {
             input::open_with(path, &reading.options)?.metadata().clone()
         }
-        Load::Synthetic { .. } | Load::Alone { .. } | Load::Closed { .. } => Metadata::default(),
+        _ => Metadata::default(),
     };
     for (name, value) in [
         ("tool", format!("iosonar {}", env!("CARGO_PKG_VERSION"))),
         ("simulated", headline(simulation)),
-        ("seed", simulation.seed.to_string()),
+        ("seed", simulation.seed().to_string()),
     ] {
         metadata.about.insert(name.to_owned(), value);
     }
     metadata.notices.push(format!(
         "# iosonar {}: simulated, seed {}: {}",
         env!("CARGO_PKG_VERSION"),
-        simulation.seed,
+        simulation.seed(),
         headline(simulation)
     ));
     Ok(metadata)

@@ -6,7 +6,7 @@
 
 use iosonar_raid::Placement;
 use iosonar_raid::rules::JoinOrder;
-use iosonar_workload::{Size, Workload};
+use iosonar_workload::{Shape, Size};
 
 use super::patterns::Class;
 use crate::{ArrayModel, LevelOptions};
@@ -94,7 +94,7 @@ const LARGEST_BATCH: f64 = 3.0;
 
 /// Whether arrays and loads like these are among those that were measured: of whole stripe units at random places,
 /// not of too many disks, none of them failed.
-pub(super) fn was_measured(array: &ArrayModel, workloads: &[&Workload]) -> bool {
+pub(super) fn was_measured(array: &ArrayModel, classes: &[Class]) -> bool {
     let level = match &array.level {
         LevelOptions::Striped | LevelOptions::Mirrored { .. } => true,
         LevelOptions::Parity { groups, .. } => *groups == 1,
@@ -104,13 +104,15 @@ pub(super) fn was_measured(array: &ArrayModel, workloads: &[&Workload]) -> bool 
         && array.placement == Placement::Random
         && array.failed.is_empty()
         && array.disks <= MOST_DISKS
-        && workloads.iter().all(|w| w.batch.mean() <= LARGEST_BATCH)
+        && classes
+            .iter()
+            .all(|class| class.batch.mean() <= LARGEST_BATCH)
 }
 
 /// What of requests of these classes, first come, first served, is approximated; `None` where that was not measured.
 pub(super) fn family(
     array: &ArrayModel,
-    workloads: &[&Workload],
+    shapes: &[&Shape],
     classes: &[Class],
     is_symmetric: bool,
 ) -> Option<Family> {
@@ -126,7 +128,7 @@ pub(super) fn family(
     if array.rules.join != JoinOrder::WritesFirst {
         return None;
     }
-    let alike = match workloads {
+    let alike = match shapes {
         [only] => only.read_share == 0.0 && matches!(only.size, Size::Blocks(_)),
         _ => false,
     };

@@ -8,7 +8,7 @@ use iosonar_device::Access;
 use iosonar_disk_model::Scheduler;
 use iosonar_raid::MirrorRead;
 use iosonar_sim_core::Seed;
-use iosonar_workload::{Addresses, ArrivalLaw, Batch, Workload};
+use iosonar_workload::{Addresses, ArrivalLaw, Batch, Shape, Workload};
 
 use super::disk::DiskTheory;
 use super::loaded::{ArrayTheory, Dependence};
@@ -17,8 +17,7 @@ use super::{
     Accuracy, Answer, Family, How, Remark, ResponseTime, ServiceTheory, Standing, StationTheory,
     Theory, accuracy, closed, rpo,
 };
-use crate::resolve::{Load, Simulation};
-use crate::{DiskSet, LevelOptions};
+use crate::{DiskSet, LevelOptions, LoadModel, Prepared};
 
 /// All classes, and what is known of them.
 pub(super) struct Classes {
@@ -43,17 +42,12 @@ impl Classes {
 }
 
 /// What theory says of the disks under all classes.
-pub(super) fn answer(simulation: &Simulation, disks: &DiskSet, scheduler: Scheduler) -> Theory {
+pub(super) fn answer(simulation: &Prepared, disks: &DiskSet, scheduler: Scheduler) -> Theory {
     let array = &simulation.array;
     if !disks.others.is_empty() {
         return Theory::only(Remark::UnlikeDisks);
     }
-    let workloads: Vec<&Workload> = match &simulation.load {
-        Load::Synthetic { classes, .. } => classes.iter().collect(),
-        Load::Alone { workload, .. } | Load::Closed { workload, .. } => vec![workload],
-        Load::Trace { .. } => return Theory::only(Remark::Trace),
-    };
-    let (classes, mut remarks) = classes_of(simulation, &workloads);
+    let (classes, mut remarks) = classes_of(simulation);
     let Some(classes) = classes else {
         return Theory {
             remarks,
@@ -70,7 +64,7 @@ pub(super) fn answer(simulation: &Simulation, disks: &DiskSet, scheduler: Schedu
     let even = !classes.is_exact && classes.is_symmetric;
     let mut model = ArrayTheory::new(array, &disk, &classes.all, even);
     let loads = model.loads(&classes.all);
-    let is_open = matches!(simulation.load, Load::Synthetic { .. });
+    let is_open = matches!(simulation.load, LoadModel::Synthetic { .. });
     if is_open && loads.unstable.is_some() && scheduler == Scheduler::Fcfs {
         return Theory {
             services,
@@ -84,10 +78,11 @@ pub(super) fn answer(simulation: &Simulation, disks: &DiskSet, scheduler: Schedu
     }
     let one_at_a_time = array.controller.one_at_a_time;
     let solved = match (&simulation.load, scheduler, &alone) {
-        (Load::Alone { .. } | Load::Trace { .. }, ..) => Theory::default(),
-        (Load::Closed { .. }, Scheduler::Rpo { .. }, _) => Theory::only(Remark::ClosedRpo),
+        (LoadModel::Alone { .. }, ..) => Theory::default(),
+        (LoadModel::Trace { .. }, ..) => Theory::only(Remark::Trace),
+        (LoadModel::Closed { .. }, Scheduler::Rpo { .. }, _) => Theory::only(Remark::ClosedRpo),
         (
-            Load::Closed {
+            LoadModel::Closed {
                 outstanding, think, ..
             },
             Scheduler::Fcfs,
@@ -98,7 +93,7 @@ pub(super) fn answer(simulation: &Simulation, disks: &DiskSet, scheduler: Schedu
             (*outstanding, *think),
             alone.as_ref(),
         ),
-        (Load::Synthetic { .. }, ..) if array.rebuild.is_some() => Theory {
+        (LoadModel::Synthetic { .. }, ..) if array.rebuild.is_some() => Theory {
             capacity_per_s: None,
             ..loads.with(Remark::Rebuild)
         },
@@ -138,7 +133,14 @@ fn alone(model: &mut ArrayTheory<'_>, classes: &Classes, scheduler: Scheduler) -
 }
 
 /// The classes with their patterns, `None` if theory does not know them; and what is taken otherwise than it is.
-fn classes_of(simulation: &Simulation, workloads: &[&Workload]) -> (Option<Classes>, Vec<Remark>) {
+fn classes_of(simulation: &Prepared) -> (Option<Classes>, Vec<Remark>) {
+    let parts: Vec<(&Shape, Option<&Workload>)> = match &simulation.load {
+        LoadModel::Synthetic { classes, .. } => {
+            classes.iter().map(|w| (&w.shape, Some(w))).collect()
+        }
+        LoadModel::Alone { shape, .. } | LoadModel::Closed { shape, .. } => vec![(shape, None)],
+        LoadModel::Trace { .. } => return (None, vec![Remark::Trace]),
+    };
     let seed = Seed::new(simulation.seed).within("theory");
     let mut array = simulation.array.clone();
     let mut remarks = Vec::new();
@@ -156,8 +158,8 @@ fn classes_of(simulation: &Simulation, workloads: &[&Workload]) -> (Option<Class
     let mut all = Vec::new();
     let is_by_state = *read_of(&array.level) != *read_of(&simulation.array.level);
     let mut is_exact = !is_by_state;
-    for workload in workloads {
-        let Some(patterns) = Patterns::new(&array, workload, &seed) else {
+    for (shape, workload) in &parts {
+        let Some(patterns) = Patterns::new(&array, shape, &seed) else {
             remarks.push(Remark::UnknownSteps);
             return (None, remarks);
         };
@@ -165,26 +167,33 @@ fn classes_of(simulation: &Simulation, workloads: &[&Workload]) -> (Option<Class
             remarks.push(Remark::Drawn(patterns.drawn));
         }
         is_exact &= patterns.is_exact;
-        is_poisson &= matches!(workload.arrivals, ArrivalLaw::Poisson { .. });
         // What follows on the request before does not come to its disk at random.
         let follows = matches!(
-            workload.addresses,
+            shape.addresses,
             Addresses::Sequential { .. } | Addresses::Mixed { .. }
         );
         if follows && patterns.all.len() > 1 {
             is_poisson = false;
         }
+        // Without arrivals of its own the rate of a load does not matter: there is one class.
+        let (mut rate, mut batch) = (1e-3, BatchLaw::Constant(1));
+        if let Some(workload) = workload {
+            is_poisson &= matches!(workload.arrivals, ArrivalLaw::Poisson { .. });
+            rate = workload.arrivals.per_s() / 1e3;
+            batch = batch_law(&workload.batch);
+        }
         all.push(Class {
-            rate: workload.arrivals.per_s() / 1e3,
-            batch: batch_law(&workload.batch),
+            rate,
+            batch,
             patterns: patterns.all,
         });
     }
-    let is_symmetric = is_symmetric(simulation, workloads);
-    let was_measured = !is_by_state && accuracy::was_measured(&simulation.array, workloads);
+    let shapes: Vec<&Shape> = parts.into_iter().map(|(shape, _)| shape).collect();
+    let is_symmetric = is_symmetric(simulation, &shapes);
+    let was_measured = !is_by_state && accuracy::was_measured(&simulation.array, &all);
     let classes = Classes {
         family: was_measured
-            .then(|| accuracy::family(&simulation.array, workloads, &all, is_symmetric))
+            .then(|| accuracy::family(&simulation.array, &shapes, &all, is_symmetric))
             .flatten(),
         all,
         is_poisson,
@@ -204,7 +213,7 @@ fn read_of(level: &LevelOptions) -> &MirrorRead {
 }
 
 /// Whether all disks get the same work, but for chance.
-fn is_symmetric(simulation: &Simulation, workloads: &[&Workload]) -> bool {
+fn is_symmetric(simulation: &Prepared, shapes: &[&Shape]) -> bool {
     use iosonar_raid::{Placement, WriteStart};
     let array = &simulation.array;
     let level = match array.level {
@@ -215,8 +224,8 @@ fn is_symmetric(simulation: &Simulation, workloads: &[&Workload]) -> bool {
         LevelOptions::Striped | LevelOptions::Mirrored { .. } => true,
     };
     let uniform =
-        |w: &&Workload| array.placement == Placement::Random || w.addresses == Addresses::Uniform;
-    level && array.failed.is_empty() && workloads.iter().all(uniform)
+        |s: &&Shape| array.placement == Placement::Random || s.addresses == Addresses::Uniform;
+    level && array.failed.is_empty() && shapes.iter().all(uniform)
 }
 
 /// The response time under the load, first come, first served, of disks with these loads.

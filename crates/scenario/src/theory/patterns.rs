@@ -8,8 +8,8 @@ use iosonar_raid::rules::{PrereadSeek, TransferMemory};
 use iosonar_raid::{Level, Placement, Planner, RequestPlan, StageKind};
 use iosonar_sim_core::Seed;
 use iosonar_trace::{Op, Request};
-use iosonar_units::{Sector, Sectors};
-use iosonar_workload::{Addresses, SyntheticLoad, Workload};
+use iosonar_units::{Nanos, Sector, Sectors};
+use iosonar_workload::{Addresses, ClosedLoad, Shape};
 
 use crate::offered::Idle;
 use crate::{ArrayModel, LevelOptions};
@@ -350,7 +350,7 @@ const MOST_ACCESSES: usize = 500_000;
 impl Patterns {
     /// Of the requests of a class on this array; `None` if requests go on as steps that theory does not
     /// know.
-    pub(super) fn new(array: &ArrayModel, class: &Workload, seed: &Seed) -> Option<Self> {
+    pub(super) fn new(array: &ArrayModel, shape: &Shape, seed: &Seed) -> Option<Self> {
         let mut found: BTreeMap<Pattern, f64> = BTreeMap::new();
         let mut planner = array.planner(seed).ok()?;
         let mut add = |probability: f64, request: &Request, planner: &mut Level| {
@@ -358,7 +358,7 @@ impl Patterns {
             *found.entry(pattern).or_insert(0.0) += probability;
             Some(())
         };
-        let outcomes = outcomes(array, class, &planner);
+        let outcomes = outcomes(array, shape, &planner);
         let is_exact = outcomes.is_some();
         let mut drawn = 0;
         if let Some(outcomes) = outcomes {
@@ -371,7 +371,9 @@ impl Patterns {
         } else {
             let unit = u64::from(array.stripe_unit.get());
             let mut accesses = 0;
-            for request in SyntheticLoad::new(vec![class.clone()], seed).take(DRAWN) {
+            let mut load = ClosedLoad::new(shape, 1, Nanos::ZERO, seed);
+            for _ in 0..DRAWN {
+                let request = load.after(Nanos::ZERO);
                 add(1.0, &request, &mut planner)?;
                 drawn += 1;
                 accesses += u64::from(request.sectors.get()).div_ceil(unit) as usize;
@@ -404,12 +406,12 @@ fn plan(array: &ArrayModel, planner: &mut Level, request: &Request) -> Option<Pa
 type Outcome = (f64, Request, Option<[u64; 2]>);
 
 /// All outcomes, where they can be gone through.
-fn outcomes(array: &ArrayModel, class: &Workload, planner: &Level) -> Option<Vec<Outcome>> {
-    let block = u64::from(class.block.get());
-    let sizes = class.size.distribution();
+fn outcomes(array: &ArrayModel, shape: &Shape, planner: &Level) -> Option<Vec<Outcome>> {
+    let block = u64::from(shape.block.get());
+    let sizes = shape.size.distribution();
     let ops = [
-        (Op::Read, class.read_share),
-        (Op::Write, 1.0 - class.read_share),
+        (Op::Read, shape.read_share),
+        (Op::Write, 1.0 - shape.read_share),
     ];
     let ops = ops.into_iter().filter(|(_, share)| *share > 0.0);
     // Where it may lie, or what may be chosen for it.
@@ -419,7 +421,7 @@ fn outcomes(array: &ArrayModel, class: &Workload, planner: &Level) -> Option<Vec
             let both = (0..first).flat_map(|a| (0..second).map(move |b| (0, Some([a, b]))));
             both.collect()
         }
-        Placement::Addressed if class.addresses == Addresses::Uniform => {
+        Placement::Addressed if shape.addresses == Addresses::Uniform => {
             let period = period(array)?;
             let starts = period / block;
             if !period.is_multiple_of(block) || starts > 4096 {

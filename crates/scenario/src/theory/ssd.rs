@@ -11,11 +11,10 @@ use iosonar_workload::{Addresses, ArrivalLaw, Batch, Workload};
 
 use super::patterns::{Pattern, Patterns, Visit};
 use super::{Answer, How, Remark, ResponseTime, Standing, StationTheory, Theory};
-use crate::SsdSet;
-use crate::resolve::{Load, Simulation};
+use crate::{LoadModel, Prepared, SsdSet};
 
 /// The array's SSDs under their load.
-pub(super) fn answer(simulation: &Simulation, ssds: &SsdSet) -> Theory {
+pub(super) fn answer(simulation: &Prepared, ssds: &SsdSet) -> Theory {
     let parameters = &ssds.parameters;
     let Ends::Bulk(queue, mean) = &parameters.ends else {
         return Theory::only(Remark::SsdStages);
@@ -24,7 +23,7 @@ pub(super) fn answer(simulation: &Simulation, ssds: &SsdSet) -> Theory {
         return Theory::only(Remark::SsdSplitMerge);
     }
     let class = match &simulation.load {
-        Load::Synthetic { classes, .. } if classes.len() == 1 => &classes[0],
+        LoadModel::Synthetic { classes, .. } if classes.len() == 1 => &classes[0],
         _ => return Theory::only(Remark::SsdLoad),
     };
     let Some(parts) = parts(simulation, class) else {
@@ -73,10 +72,10 @@ pub(super) fn answer(simulation: &Simulation, ssds: &SsdSet) -> Theory {
 }
 
 /// How many SSDs each request goes to, once each and with one bio: one, or all; `None` for everything else.
-fn parts(simulation: &Simulation, class: &Workload) -> Option<u32> {
+fn parts(simulation: &Prepared, class: &Workload) -> Option<u32> {
     let poisson = matches!(class.arrivals, ArrivalLaw::Poisson { .. });
     // Each SSD must get as much as the others, at random.
-    if !poisson || class.batch != Batch::One || class.addresses != Addresses::Uniform {
+    if !poisson || class.batch != Batch::One || class.shape.addresses != Addresses::Uniform {
         return None;
     }
     let array = &simulation.array;
@@ -85,7 +84,7 @@ fn parts(simulation: &Simulation, class: &Workload) -> Option<u32> {
         let mut sizes = jobs.map(|((_, sectors), count)| u64::from(sectors) * u64::from(count));
         pattern.partial.is_empty() && sizes.all(|sectors| sectors <= BIO_SECTORS)
     };
-    let patterns = Patterns::new(array, class, &Seed::new(simulation.seed))?;
+    let patterns = Patterns::new(array, &class.shape, &Seed::new(simulation.seed))?;
     let count = |pattern: &Pattern| pattern.direct.len();
     let first = patterns.all.first().map(|(_, pattern)| count(pattern))?;
     let alike = |(_, pattern): &(f64, Pattern)| small(pattern) && count(pattern) == first;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use iosonar_scenario::theory::Theory;
-use iosonar_scenario::{Overrides, Simulation};
+use iosonar_scenario::{Overrides, Prepared};
 use iosonar_sim_core::Stream;
 
 /// One of them.
@@ -154,8 +154,8 @@ pub(crate) fn shape(stream: &mut Stream) -> String {
 }
 
 /// What a scenario means, if anything.
-pub(crate) fn resolved(text: &str) -> Option<Simulation> {
-    Simulation::from_toml(text, Path::new("random.toml"), &Overrides::default()).ok()
+pub(crate) fn resolved(text: &str) -> Option<Prepared> {
+    Prepared::from_toml(text, Path::new("random.toml"), &Overrides::default()).ok()
 }
 
 /// A scenario under a load of this utilisation.

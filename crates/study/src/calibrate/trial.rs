@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use iosonar_scenario::{Overrides, Simulation};
+use iosonar_scenario::{Overrides, Prepared};
 use iosonar_stats::{Distribution, demerit, ks_distance};
 use iosonar_trace::{Batch, Metadata, Op, TraceError, TraceWriter, output};
 use iosonar_units::Nanos;
@@ -84,7 +84,7 @@ impl Trial {
         fs::write(self.path("profile.toml"), profile)?;
         let text = format!("[load]\ntrace = \"load.ios\"\n{device}\n");
         let origin: &Path = &self.path("trial.toml");
-        let simulation = Simulation::from_toml(&text, origin, &Overrides::default())?;
+        let simulation = Prepared::from_toml(&text, origin, &Overrides::default())?;
         let mut latencies = Latencies::default();
         simulation.run(1, Some(&mut latencies))?;
         let mut simulated = vec![Distribution::default(); KINDS];

@@ -5,8 +5,7 @@ use std::path::Path;
 use iosonar_scenario::networked::{NetworkPoint, NetworkedRaid, Services, Structure};
 use iosonar_scenario::theory::{Standing, Theory};
 use iosonar_scenario::{
-    Load, Outputs, Overrides, REQUESTS_PER_USER, ScenarioError, Simulation, Stability, Warmup,
-    Watch,
+    LoadModel, Outputs, Overrides, Prepared, REQUESTS_PER_USER, ScenarioError, Watch,
 };
 use iosonar_stats::Estimate;
 
@@ -90,7 +89,7 @@ const JOBS: &str = "load.closed.outstanding";
 
 /// A scenario of `sim` whose load is the arrival rate, or a key.
 pub struct ArraySubject<'a> {
-    base: Simulation,
+    base: Prepared,
     /// The key that is set, and how to resolve the scenario with it; `None`: the arrival rate is varied.
     key: Option<&'static str>,
     text: &'a str,
@@ -111,21 +110,21 @@ impl<'a> ArraySubject<'a> {
         key: Option<&'static str>,
         threads: usize,
     ) -> Result<Self, PlanError> {
-        let base = Simulation::from_toml(text, path, overrides)?;
-        if matches!(base.load, Load::Trace { .. }) {
+        let base = Prepared::from_toml(text, path, overrides)?;
+        if matches!(base.load(), LoadModel::Trace { .. }) {
             return Err(PlanError::DoesNotFit(format!(
                 "{}: a trace has the load that it has: plan a synthetic one",
                 path.display()
             )));
         }
-        if key.is_none() && base.load.requests_per_s().is_none() {
+        if key.is_none() && base.load().requests_per_s().is_none() {
             return Err(PlanError::DoesNotFit(format!(
                 "{}: a closed loop has no arrival rate: look for jobs, or disks",
                 path.display()
             )));
         }
         Ok(Self {
-            base: long_enough(base),
+            base: base.long_enough(),
             key,
             text,
             path,
@@ -135,7 +134,7 @@ impl<'a> ArraySubject<'a> {
     }
 
     /// The scenario as it is.
-    pub fn base(&self) -> &Simulation {
+    pub fn base(&self) -> &Prepared {
         &self.base
     }
 
@@ -143,19 +142,18 @@ impl<'a> ArraySubject<'a> {
     ///
     /// # Errors
     /// If there is no such system.
-    pub fn at(&self, load: f64) -> Result<Simulation, ScenarioError> {
+    pub fn at(&self, load: f64) -> Result<Prepared, ScenarioError> {
         let Some(key) = self.key else {
-            return Ok(self.base.at_rate(load));
+            return Ok(self.base.clone().at_rate(load));
         };
         let mut overrides = self.overrides.clone();
         overrides.set.push((key.to_owned(), format!("{load}")));
-        if let (JOBS, Load::Closed { requests, .. }) = (key, &self.base.load) {
+        if let (JOBS, LoadModel::Closed { requests, .. }) = (key, self.base.load()) {
             let enough = REQUESTS_PER_USER * load as u64;
             let requests = (*requests).max(enough).to_string();
             overrides.set.push(("load.requests".to_owned(), requests));
         }
-        let simulation = Simulation::from_toml(self.text, self.path, &overrides)?;
-        Ok(long_enough(simulation))
+        Ok(Prepared::from_toml(self.text, self.path, &overrides)?.long_enough())
     }
 
     /// All that theory says at a load.
@@ -167,25 +165,6 @@ impl<'a> ArraySubject<'a> {
     }
 }
 
-/// A confidence interval needs some replications, and the users of a closed loop some requests each. The first of each
-/// starts in an empty system, and is not measured.
-fn long_enough(mut simulation: Simulation) -> Simulation {
-    simulation.replications = simulation.replications.max(5);
-    if let Load::Closed {
-        outstanding,
-        requests,
-        ..
-    } = &mut simulation.load
-    {
-        let users = u64::from(*outstanding);
-        *requests = (*requests).max(REQUESTS_PER_USER * users);
-        if let Warmup::Requests(n) = &mut simulation.warmup {
-            *n = (*n).max(users);
-        }
-    }
-    simulation
-}
-
 /// A queue forgets where it began within some 1 / (1 - rho)^2 requests (Whitt, "Planning queueing simulations",
 /// Management Science 35, 1989); a run takes so many times that.
 const RELAXATIONS: f64 = 100.0;
@@ -193,8 +172,8 @@ const RELAXATIONS: f64 = 100.0;
 impl Subject for ArraySubject<'_> {
     fn is_long_enough(&self, load: f64) -> Result<bool, PlanError> {
         let simulation = self.at(load)?;
-        let (Load::Synthetic { requests, .. }, Some((busiest, _))) =
-            (&simulation.load, simulation.busiest())
+        let (LoadModel::Synthetic { requests, .. }, Some((busiest, _))) =
+            (simulation.load(), simulation.busiest())
         else {
             return Ok(true);
         };
@@ -241,8 +220,8 @@ impl Subject for ArraySubject<'_> {
             Metric::Mean | Metric::Quantile(_) => {
                 theory.response.and_then(|r| objective.of_response(&r))
             }
-            Metric::Throughput => match &simulation.load {
-                Load::Closed {
+            Metric::Throughput => match simulation.load() {
+                LoadModel::Closed {
                     outstanding, think, ..
                 } => theory
                     .response
@@ -255,13 +234,10 @@ impl Subject for ArraySubject<'_> {
 
     fn simulate(&self, load: f64, objective: &Objective) -> Result<Option<Simulated>, PlanError> {
         let simulation = self.at(load)?;
-        if matches!(simulation.busiest(), Some((_, Stability::Unstable))) {
+        let (outputs, watch) = (Outputs::default(), Watch::default());
+        let Ok(result) = simulation.run_steady(self.threads, outputs, &watch)? else {
             return Ok(None);
-        }
-        let result = simulation.run_watched(self.threads, Outputs::default(), &Watch::default())?;
-        if result.unserved.is_some() {
-            return Ok(None);
-        }
+        };
         let estimate = match objective.metric {
             Metric::Mean => result.mean_ms,
             Metric::Quantile(p) => result.quantile_ms(p),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use iosonar_scenario::{Method, Overrides, Simulation};
+use iosonar_scenario::{Method, Overrides, Prepared};
 
 use super::Figure;
 
@@ -65,8 +65,7 @@ fn speed(case: &Case, method: Method, replications: u32, threads: usize) -> anyh
          [disk]\nprofile = 'seagate-st3500630ns'\n{disk}\n"
     );
     let path = Path::new("bench.toml");
-    let mut simulation = Simulation::from_toml(&text, path, &Overrides::default())?;
-    simulation.method = method;
+    let simulation = Prepared::from_toml(&text, path, &Overrides::default())?.with_method(method);
     let mut best: f64 = 0.0;
     for _ in 0..3 {
         let result = simulation.run(threads, None)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use iosonar_scenario::{Overrides, Simulation};
+use iosonar_scenario::{Overrides, Prepared};
 
 use super::Figure;
 
@@ -19,13 +19,13 @@ struct Case {
     ssd: String,
 }
 
-fn simulation(case: &Case, requests: u64) -> anyhow::Result<Simulation> {
+fn simulation(case: &Case, requests: u64) -> anyhow::Result<Prepared> {
     let text = format!(
         "[load]\nrequests = {requests}\nclosed = {{ outstanding = {} }}\nsize = {{ blocks = 1 }}\n\
          read_share = {:?}\n[ssd]\n{}\n",
         case.outstanding, case.read_share, case.ssd
     );
-    Ok(Simulation::from_toml(
+    Ok(Prepared::from_toml(
         &text,
         Path::new("bench.toml"),
         &Overrides::default(),

@@ -255,7 +255,8 @@ fn length_distance(a: &LoadSummary, b: &LoadSummary) -> f64 {
 }
 
 fn describe(workload: &Workload) -> String {
-    let kind = if workload.read_share == 1.0 {
+    let shape = &workload.shape;
+    let kind = if shape.read_share == 1.0 {
         "reads"
     } else {
         "writes"
@@ -270,7 +271,7 @@ fn describe(workload: &Workload) -> String {
         ),
         law => format!("Poisson, {:.2}/s", law.per_s()),
     };
-    let addresses = match workload.addresses {
+    let addresses = match shape.addresses {
         Addresses::Mixed {
             follow,
             theta,
@@ -279,13 +280,13 @@ fn describe(workload: &Workload) -> String {
             "{:.1} % follow on the one before, the others by Zipf's law with exponent {theta:.2} over {} places",
             100.0 * follow,
             iosonar_report::grouped(
-                (used * workload.address_space as f64 / f64::from(workload.block.get())) as u64
+                (used * shape.address_space as f64 / f64::from(shape.block.get())) as u64
             )
         ),
         _ => "anywhere".to_owned(),
     };
     format!(
         "{kind}: {arrivals}; {:.1} sectors in the mean; {addresses}",
-        workload.size.mean() * f64::from(workload.block.get())
+        shape.size.mean() * f64::from(shape.block.get())
     )
 }

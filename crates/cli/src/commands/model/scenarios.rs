@@ -7,7 +7,7 @@ use anyhow::Context;
 use iosonar_plot::{Colour, Line, Mark, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve, curve_with_band, grouped};
 use iosonar_scenario::theory::{Accuracy, Answer, ServiceTheory, Standing, Theory};
-use iosonar_scenario::{Load, ScenarioError, Simulation, SimulationResult};
+use iosonar_scenario::{LoadModel, Prepared, ScenarioError, SimulationResult};
 use iosonar_stats::Distribution;
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Batch, input};
@@ -35,7 +35,7 @@ const QUANTILES: [(&str, f64); 5] = [
 /// A scenario with its answers.
 struct Answered {
     name: String,
-    simulation: Simulation,
+    simulation: Prepared,
     theory: Theory,
     result: Option<SimulationResult>,
 }
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
     // All are checked before the first is simulated.
     let mut all = Vec::new();
     for path in &args.files {
-        let simulation = Simulation::load(path, &overrides(args))?;
+        let simulation = Prepared::read(path, &overrides(args))?;
         let theory = simulation.theory();
         if let Some(offered) = theory.unstable {
             return Err(unstable(path, &theory, offered).into());
@@ -233,8 +233,8 @@ fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> S
         let mut row = vec!["simulated".to_owned(), ms(result.mean_ms.mean)];
         row.extend(QUANTILES.map(|(_, p)| ms(result.quantile_ms(p).mean)));
         table.row(row);
-        let alone = match simulation.load {
-            Load::Alone { .. } => &theory.alone,
+        let alone = match simulation.load() {
+            LoadModel::Alone { .. } => &theory.alone,
             _ => &None,
         };
         for (name, of) in [

@@ -3,7 +3,7 @@
 use iosonar_raid::positioning::{Case, PositioningCounts};
 use iosonar_raid::{MeasuredWindow, RebuildProgress, ResponseSplit};
 use iosonar_report::grouped;
-use iosonar_scenario::{Load, NoInterval, REQUESTS_PER_USER, Simulation, SimulationResult};
+use iosonar_scenario::{LoadModel, NoInterval, Prepared, REQUESTS_PER_USER, SimulationResult};
 use iosonar_stats::{BatchMeans, Estimate};
 use iosonar_units::Nanos;
 use iosonar_workload::{ArrivalLaw, Batch};
@@ -12,22 +12,22 @@ use super::ssds;
 use crate::table::Table;
 
 /// What is simulated, in a line.
-pub(crate) fn headline(simulation: &Simulation) -> String {
-    let load = match &simulation.load {
-        Load::Trace { path, .. } => path.display().to_string(),
-        Load::Alone { .. } => "of requests that never meet".to_owned(),
-        Load::Closed {
+pub(crate) fn headline(simulation: &Prepared) -> String {
+    let load = match simulation.load() {
+        LoadModel::Trace { path, .. } => path.display().to_string(),
+        LoadModel::Alone { .. } => "of requests that never meet".to_owned(),
+        LoadModel::Closed {
             outstanding, think, ..
         } => format!("{outstanding} users, think time {think}"),
-        Load::Synthetic { .. } => {
-            let rate = simulation.load.requests_per_s().unwrap_or(f64::NAN);
+        LoadModel::Synthetic { .. } => {
+            let rate = simulation.load().requests_per_s().unwrap_or(f64::NAN);
             format!("{} requests/s", short(rate))
         }
     };
     format!(
         "{}, stripe unit {}, load {load}",
-        simulation.array,
-        simulation.array.stripe_unit.bytes(),
+        simulation.array(),
+        simulation.array().stripe_unit.bytes(),
     )
 }
 
@@ -38,7 +38,7 @@ fn short(value: f64) -> String {
 }
 
 /// What stands below the title of a picture.
-pub(super) fn subtitle(simulation: &Simulation, result: &SimulationResult) -> String {
+pub(super) fn subtitle(simulation: &Prepared, result: &SimulationResult) -> String {
     let band = if result.sections.is_empty() {
         match result.no_interval() {
             Some(NoInterval::TooFew) => "too few requests for a 95 % band",
@@ -53,7 +53,7 @@ pub(super) fn subtitle(simulation: &Simulation, result: &SimulationResult) -> St
     format!("{}; {band}", headline(simulation))
 }
 
-pub(crate) fn describe(name: &str, simulation: &Simulation, result: &SimulationResult) -> String {
+pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationResult) -> String {
     if result.response_time.count() == 0 {
         let headline = headline(simulation);
         return format!(
@@ -70,7 +70,7 @@ pub(crate) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
         Some(split) if split.stages.is_empty() => add_split(&mut table, split),
         Some(split) => {
             ssds::add_stages(&mut table, split);
-            if !simulation.array.is_one_device() {
+            if !simulation.array().is_one_device() {
                 table.times("  join delay", &split.join_delay);
             }
         }
@@ -79,7 +79,7 @@ pub(crate) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
     let mut text = format!("{name}: {}\n", headline(simulation));
     text += &table.text();
     text += &format!("  mean          {}\n", mean(simulation, result));
-    if let Some(precision) = simulation.precision {
+    if let Some(precision) = simulation.precision() {
         let reached = result.mean_ms.half_width_95() / result.mean_ms.mean;
         // Fewer than ten replications do not tell.
         if reached > precision {
@@ -104,7 +104,7 @@ pub(crate) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
         overload
     };
     if result.free > 0 {
-        let ssds = simulation.array.is_of_ssds();
+        let ssds = simulation.array().is_of_ssds();
         let cost = if ssds {
             ""
         } else {
@@ -116,7 +116,7 @@ pub(crate) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
         );
     }
     text += &ssds::describe(result);
-    if !simulation.array.is_of_ssds() {
+    if !simulation.array().is_of_ssds() {
         text += &positioning(&result.positioning);
     }
     text += &rebuild(&result.rebuild);
@@ -124,7 +124,7 @@ pub(crate) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
         let left_out = grouped(result.warmup_requests);
         text += &format!("  the first {left_out} requests of each run are not measured\n");
     }
-    if matches!(simulation.load, Load::Closed { .. }) {
+    if matches!(simulation.load(), LoadModel::Closed { .. }) {
         let drained: u64 = result.windows.iter().map(|w| w.present_at_end).sum();
         if drained > 0 && result.unserved.is_none() {
             text += &format!(
@@ -133,18 +133,18 @@ pub(crate) fn describe(name: &str, simulation: &Simulation, result: &SimulationR
             );
         }
     }
-    text += &format!("  seed {}, hash {}\n", simulation.seed, result.hash);
+    text += &format!("  seed {}, hash {}\n", simulation.seed(), result.hash);
     text
 }
 
 /// How busy the devices were, and how much was in the system and came out of it.
-fn rates(simulation: &Simulation, result: &SimulationResult) -> String {
+fn rates(simulation: &Prepared, result: &SimulationResult) -> String {
     if result.windows.iter().all(|w| w.length() == Nanos::ZERO) {
         return "  no time passed while requests were measured: there are no rates, averages over time or utilisations\n".to_owned();
     }
     let mut text = String::new();
     text += &format!("  utilisation   {}\n", percentages(&result.utilisation));
-    if simulation.array.is_of_ssds() {
+    if simulation.array().is_of_ssds() {
         text += &format!(
             "  busy          {} (share of the time with a job there)\n",
             percentages(&result.busy)
@@ -195,7 +195,7 @@ fn unit_of(mean_ms: f64) -> (f64, &'static str) {
     }
 }
 
-fn mean(simulation: &Simulation, result: &SimulationResult) -> String {
+fn mean(simulation: &Prepared, result: &SimulationResult) -> String {
     let mean = result.mean_ms;
     let (factor, unit) = unit_of(mean.mean);
     let Some((lower, upper)) = mean.positive_interval_95() else {
@@ -212,7 +212,7 @@ fn mean(simulation: &Simulation, result: &SimulationResult) -> String {
         };
         return format!("{:.3} {unit} ({why})", mean.mean * factor);
     };
-    let trace = matches!(simulation.load, Load::Trace { .. });
+    let trace = matches!(simulation.load(), LoadModel::Trace { .. });
     let from = match (result.replications, trace) {
         (1, false) => "batch means".to_owned(),
         (1, true) => "batch means; a trace is no stationary load: use --replications".to_owned(),
@@ -242,19 +242,19 @@ fn add_split(table: &mut Table, split: &ResponseSplit) {
     table.times("  join delay", &split.join_delay);
 }
 
-fn overload(simulation: &Simulation, result: &SimulationResult) -> String {
+fn overload(simulation: &Prepared, result: &SimulationResult) -> String {
     // A bursty load need not come at its mean rate within a run, nor few requests of any.
-    let steady = match &simulation.load {
-        Load::Synthetic { classes, .. } => classes.iter().all(|class| {
+    let steady = match simulation.load() {
+        LoadModel::Synthetic { classes, .. } => classes.iter().all(|class| {
             matches!(
                 class.arrivals,
                 ArrivalLaw::Poisson { .. } | ArrivalLaw::Constant { .. }
             ) && class.batch == Batch::One
         }),
-        Load::Alone { .. } | Load::Closed { .. } | Load::Trace { .. } => false,
+        LoadModel::Alone { .. } | LoadModel::Closed { .. } | LoadModel::Trace { .. } => false,
     };
     let enough = steady && result.response_time.count() >= 1000 * u64::from(result.replications);
-    match simulation.load.requests_per_s().filter(|_| enough) {
+    match simulation.load().requests_per_s().filter(|_| enough) {
         Some(rate) if result.throughput_per_s.mean < 0.95 * rate => format!(
             "  OVERLOADED    {} requests/s come, {:.2} are served: the queue only grows, and the times \
              above depend on how long the run is\n",
@@ -273,7 +273,7 @@ fn overload(simulation: &Simulation, result: &SimulationResult) -> String {
 /// - keeps a device busy all the time, or,
 /// - where something other than a device holds requests up, adds to the number in the system throughout the window,
 ///   which is half of the growth on average, where a batch at utilisation ρ adds ρ/2 of its size.
-fn growth(simulation: &Simulation, result: &SimulationResult) -> String {
+fn growth(simulation: &Prepared, result: &SimulationResult) -> String {
     /// The share of what arrived from which growth is reported.
     const MUCH: f64 = 0.05;
     /// The share of the time that the device with a queue that only grows is busy at least.
@@ -286,15 +286,15 @@ fn growth(simulation: &Simulation, result: &SimulationResult) -> String {
     const MANY: u64 = 1000;
     /// How many standard deviations of what grows and shrinks by chance are growth, where arrivals are few.
     const SPREADS: f64 = 3.0;
-    match &simulation.load {
+    match simulation.load() {
         // As many requests are there as there are users.
-        Load::Closed {
+        LoadModel::Closed {
             outstanding,
             requests,
             ..
         } => return starting(*outstanding, *requests, result.warmup_requests),
-        Load::Alone { .. } => return String::new(),
-        Load::Synthetic { .. } | Load::Trace { .. } => {}
+        LoadModel::Alone { .. } => return String::new(),
+        LoadModel::Synthetic { .. } | LoadModel::Trace { .. } => {}
     }
     let sum = |of: fn(&MeasuredWindow) -> u64| result.windows.iter().map(of).sum::<u64>();
     let (start, end) = (sum(|w| w.present_at_start), sum(|w| w.present_at_end));

@@ -2,7 +2,7 @@
 
 use iosonar_raid::positioning::{Case, PositioningCounts};
 use iosonar_raid::{RebuildProgress, ResponseSplit};
-use iosonar_scenario::{Assumption, Simulation, SimulationResult};
+use iosonar_scenario::{Assumption, Prepared, SimulationResult};
 use iosonar_stats::{Distribution, mean_of, quantile_of, sd_of};
 use iosonar_units::Nanos;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::json::{Output, QUANTILES};
 use crate::remarks;
 
 /// What the scenario does not say and the results depend on.
-pub(super) fn add_assumptions(json: &mut Output, name: &str, simulation: &Simulation) {
+pub(super) fn add_assumptions(json: &mut Output, name: &str, simulation: &Prepared) {
     for Assumption::Geometry { profile } in simulation.assumptions() {
         json.append(
             "assumptions",
@@ -25,16 +25,16 @@ pub(super) fn add_assumptions(json: &mut Output, name: &str, simulation: &Simula
 pub(super) fn add_to(
     json: &mut Output,
     name: &str,
-    simulation: &Simulation,
+    simulation: &Prepared,
     result: &SimulationResult,
 ) {
-    json.set("seed", json!(simulation.seed));
+    json.set("seed", json!(simulation.seed()));
     json.set("hash", json!(result.hash.to_string()));
     json.append(
         "scenarios",
         json!({
             "name": name,
-            "seed": simulation.seed,
+            "seed": simulation.seed(),
             "replications": result.replications,
             "warmup_requests": result.warmup_requests,
             "hash": result.hash.to_string(),
@@ -73,7 +73,7 @@ pub(super) fn add_to(
         }
     }
     for (disk, utilisation) in result.utilisation.iter().enumerate() {
-        let station = with("station", &simulation.array.station(disk));
+        let station = with("station", &simulation.array().station(disk));
         let (mean, stderr) = (utilisation.mean, utilisation.stderr);
         json.estimate("utilisation", &station, "1", mean, stderr);
         let busy = &result.busy[disk];

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use iosonar_device::Access;
 use iosonar_raid::Served;
-use iosonar_scenario::{ScenarioError, Simulation, StageSink};
+use iosonar_scenario::{Prepared, ScenarioError, StageSink};
 use iosonar_trace::output::WholeFile;
 
 /// Writes a row for each sub-request: first where its request lies in the array, as records have it, then where the
@@ -20,7 +20,7 @@ pub(super) struct StageTable {
 }
 
 impl StageTable {
-    pub(super) fn create(path: &Path, simulation: &Simulation) -> anyhow::Result<Self> {
+    pub(super) fn create(path: &Path, simulation: &Prepared) -> anyhow::Result<Self> {
         let cannot = || format!("{}: cannot write", path.display());
         let mut file = BufWriter::new(WholeFile::create(path).with_context(cannot)?);
         let mut header = String::from(
@@ -33,7 +33,7 @@ impl StageTable {
         Ok(Self {
             path: path.to_owned(),
             file,
-            addressed: simulation.array.has_addresses(),
+            addressed: simulation.array().has_addresses(),
             row: String::new(),
         })
     }

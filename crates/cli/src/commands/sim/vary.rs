@@ -7,7 +7,7 @@ use std::fmt::Write;
 use anyhow::Context;
 use iosonar_plot::{Axis, Chart, Colour, Estimates, Line, Mark, Size, Theme, Unit};
 use iosonar_report::grouped;
-use iosonar_scenario::{Outputs, ScenarioError, SimulationResult, Stability, Watch};
+use iosonar_scenario::{Outputs, ScenarioError, SimulationResult, Watch};
 use iosonar_stats::Estimate;
 use iosonar_trace::output::WholeFile;
 use iosonar_units::{Nanos, csv_field};
@@ -171,32 +171,18 @@ fn combinations(vary: &[Varied]) -> Vec<Vec<String>> {
 }
 
 fn simulate(args: &Sim, named: Named, values: Vec<String>) -> anyhow::Result<Point> {
-    let unstable = match named.simulation.busiest() {
-        Some((offered, Stability::Unstable)) if !args.unstable => Some(format!(
-            "unstable: {} is offered {:.3} times what it can do",
-            offered.station, offered.lower
-        )),
-        _ => None,
-    };
-    let result = if let Some(why) = unstable {
-        Err(why)
-    } else {
-        let outputs = Outputs::default();
-        let result = named
+    let (outputs, watch) = (Outputs::default(), Watch::default());
+    let result = match args.unstable {
+        true => named
             .simulation
-            .run_watched(1, outputs, &Watch::default())?;
-        match &result.unserved {
-            Some(unserved) => Err(format!(
-                "deadlock, {} requests unserved: {}",
-                unserved.requests, unserved.why
-            )),
-            None => Ok(Box::new(result)),
-        }
+            .run_watched(1, outputs, &watch)?
+            .if_served(),
+        false => named.simulation.run_steady(1, outputs, &watch)?,
     };
     Ok(Point {
         named,
         values,
-        result,
+        result: result.map(Box::new).map_err(|why| why.to_string()),
     })
 }
 
@@ -341,7 +327,7 @@ fn in_common(descriptions: &[String]) -> Option<String> {
 
 /// What all points were simulated with.
 fn subject(args: &Sim, points: &[Point]) -> String {
-    let array = |point: &Point| point.named.simulation.array.to_string();
+    let array = |point: &Point| point.named.simulation.array().to_string();
     let arrays: Vec<String> = points.iter().map(array).collect();
     in_common(&arrays).unwrap_or_else(|| {
         let names = args.scenarios.iter().filter_map(|path| path.file_stem());

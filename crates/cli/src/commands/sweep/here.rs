@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use iosonar_replay::{Options, ReplaySpec, Writes};
-use iosonar_scenario::{
-    Load, Overrides, ScenarioError, Simulation, Stability, Warmup, moved, read_text, with_values,
-};
+use iosonar_scenario::{Overrides, Prepared, ScenarioError, moved, read_text, with_values};
 use iosonar_study::hooks::{HookError, Log, Stop, may_be_destroyed, run_child};
 use iosonar_study::sweep::{
     Base, Done, Failure, RECORDS, RESULT, Run, Runner, SCENARIO, SPEC, Settings, SweepError, Task,
@@ -89,7 +87,7 @@ impl Here {
                     ..Overrides::default()
                 };
                 let origin = &run.common.origin;
-                match Simulation::load(scenario, &overrides) {
+                match Prepared::read(scenario, &overrides) {
                     Ok(_) => Ok(()),
                     // What was set was set by the experiment.
                     Err(ScenarioError::Set { key, problem }) => Err(SweepError::Value {
@@ -117,27 +115,15 @@ impl Here {
         let path = folder.join(SCENARIO);
         WholeFile::write_all(&path, text.as_bytes())
             .with_context(|| format!("{}: cannot write", path.display()))?;
-        let simulation = Simulation::from_toml(&text, &path, &Overrides::default())?;
-        if let Some((offered, Stability::Unstable)) = simulation.busiest() {
-            anyhow::bail!(
-                "unstable: {} is offered {:.3} times what it can do",
-                offered.station,
-                offered.lower
-            );
-        }
+        let simulation = Prepared::from_toml(&text, &path, &Overrides::default())?;
+        simulation.check_stability()?;
         let records = folder.join(RECORDS);
         let files = sim::Files {
             records: run.common.records.then_some(records.as_path()),
             stages: None,
         };
-        let result = sim::simulate_until(&simulation, 1, &files, false, around.stop.flag())?;
-        if let Some(unserved) = &result.unserved {
-            anyhow::bail!(
-                "deadlock: {} requests were never served: {}",
-                unserved.requests,
-                unserved.why
-            );
-        }
+        let result =
+            sim::simulate_until(&simulation, 1, &files, false, around.stop.flag())?.if_served()?;
         let name = SCENARIO.trim_end_matches(".toml");
         around
             .log
@@ -194,8 +180,6 @@ pub(super) fn write_spec(path: &Path, spec: &ReplaySpec) -> Result<(), Failure> 
 
 /// How long a run will take; `None` where nobody knows.
 pub(super) fn estimate(run: &Run) -> Option<Duration> {
-    /// As many take no time worth mentioning.
-    const PILOT: u64 = 2_000;
     let Base::Simulation(scenario) = &run.base else {
         let spec = replay_spec(run, &run.settings, &[], &[]).ok()?;
         let reading = &spec.reading;
@@ -213,24 +197,9 @@ pub(super) fn estimate(run: &Run) -> Option<Duration> {
         set: run.settings.clone(),
         ..Overrides::default()
     };
-    let mut simulation = Simulation::load(scenario, &overrides).ok()?;
-    let warmup = match simulation.warmup {
-        Warmup::Requests(n) => n,
-        Warmup::Auto => 0,
-    };
-    let (Load::Synthetic { requests, .. }
-    | Load::Alone { requests, .. }
-    | Load::Closed { requests, .. }) = &mut simulation.load
-    else {
-        return None;
-    };
-    let all = (*requests + warmup) as f64 * f64::from(simulation.replications);
-    let pilot = PILOT.min(*requests);
-    *requests = pilot;
-    (simulation.warmup, simulation.replications) = (Warmup::Requests(0), 1);
-    let begin = Instant::now();
-    simulation.run(1, None).ok()?;
-    Some(begin.elapsed().mul_f64(all / pilot as f64))
+    Prepared::read(scenario, &overrides)
+        .ok()?
+        .estimate_duration()
 }
 
 /// Runs a replay's command to its result.

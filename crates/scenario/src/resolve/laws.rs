@@ -1,0 +1,358 @@
+//! The laws of a synthetic load: arrivals, batches, sizes, addresses.
+
+use iosonar_units::Sectors;
+use iosonar_workload::{Addresses, ArrivalLaw, Batch, LoadPhase, Shape, Size, Workload};
+use toml::Spanned;
+
+use super::check::Checker;
+use crate::ScenarioError;
+use crate::file::{
+    AddressesFile, ArrivalsFile, BatchFile, ClassFile, HotFile, LoadFile, MixedFile, PhaseFile,
+    SizeFile,
+};
+
+/// What a class has for arrivals.
+const NOT_ALONE: &str =
+    "a law: requests of classes meet each other; \"alone\" is for a load without classes";
+
+/// The laws of a class as they are written, and the name of their table.
+pub(super) struct Laws<'a> {
+    table: &'static str,
+    arrivals: Option<&'a Spanned<ArrivalsFile>>,
+    batch: Option<&'a Spanned<BatchFile>>,
+    size: Option<&'a Spanned<SizeFile>>,
+    read_share: Option<&'a Spanned<f64>>,
+    addresses: Option<&'a Spanned<AddressesFile>>,
+}
+
+pub(super) fn laws(load: &LoadFile) -> Laws<'_> {
+    Laws {
+        table: "load",
+        arrivals: load.arrivals.as_ref(),
+        batch: load.batch.as_ref(),
+        size: load.size.as_ref(),
+        read_share: load.read_share.as_ref(),
+        addresses: load.addresses.as_ref(),
+    }
+}
+
+pub(super) fn laws_of_class(class: &ClassFile) -> Laws<'_> {
+    Laws {
+        table: "load.class",
+        arrivals: class.arrivals.as_ref(),
+        batch: class.batch.as_ref(),
+        size: class.size.as_ref(),
+        read_share: class.read_share.as_ref(),
+        addresses: class.addresses.as_ref(),
+    }
+}
+
+impl Laws<'_> {
+    pub(super) fn any(&self) -> bool {
+        self.arrivals.is_some()
+            || self.batch.is_some()
+            || self.size.is_some()
+            || self.read_share.is_some()
+            || self.addresses.is_some()
+    }
+
+    fn missing(&self, check: &Checker<'_>, key: &str) -> ScenarioError {
+        let table = self.table;
+        check.incomplete(&format!(
+            "'{table}.{key}' is missing; a synthetic load has 'requests', 'arrivals' and 'size' \
+             (or give a trace: 'load.trace', or --trace FILE)"
+        ))
+    }
+
+    /// The laws of requests that come by themselves.
+    pub(super) fn workload(
+        &self,
+        check: &Checker<'_>,
+        block: Sectors,
+        data_sectors: u64,
+    ) -> Result<Workload, ScenarioError> {
+        let arrivals = self
+            .arrivals
+            .ok_or_else(|| self.missing(check, "arrivals"))?;
+        let arrivals = arrivals_law(check, arrivals)?;
+        self.size.ok_or_else(|| self.missing(check, "size"))?;
+        Ok(Workload {
+            arrivals,
+            batch: self.batch.map_or(Ok(Batch::One), |b| batch_law(check, b))?,
+            shape: self.shape(check, block, data_sectors)?,
+        })
+    }
+
+    /// What requests are like.
+    pub(super) fn shape(
+        &self,
+        check: &Checker<'_>,
+        block: Sectors,
+        data_sectors: u64,
+    ) -> Result<Shape, ScenarioError> {
+        let size = self.size.ok_or_else(|| self.missing(check, "size"))?;
+        Ok(Shape {
+            size: size_law(check, size, data_sectors / u64::from(block.get()))?,
+            block,
+            read_share: self.read_share.map_or(Ok(1.0), |s| read_share(check, s))?,
+            addresses: self
+                .addresses
+                .map_or(Ok(Addresses::Uniform), |a| addresses(check, a))?,
+            address_space: data_sectors,
+        })
+    }
+}
+
+/// Checks the values of an arrival law.
+struct ArrivalsCheck<'a> {
+    check: &'a Checker<'a>,
+    arrivals: &'a Spanned<ArrivalsFile>,
+}
+
+impl ArrivalsCheck<'_> {
+    fn wrong(&self, seen: String, expected: &str) -> ScenarioError {
+        self.check
+            .wrong(self.arrivals, "load.arrivals", seen, expected)
+    }
+
+    fn refuse<T>(&self, seen: String, expected: &str) -> Result<T, ScenarioError> {
+        Err(self.wrong(seen, expected))
+    }
+
+    fn rate(&self, per_s: f64) -> Result<f64, ScenarioError> {
+        if (1e-9..=1e9).contains(&per_s) {
+            return Ok(per_s);
+        }
+        let expected = "a rate of 1e-9 to 1e9 requests per second";
+        self.refuse(format!("per_s = {per_s:?}"), expected)
+    }
+
+    fn time(&self, name: &str, seconds: f64) -> Result<f64, ScenarioError> {
+        if (1e-9..=1e9).contains(&seconds) {
+            return Ok(seconds);
+        }
+        let expected = "a time above zero, in seconds (at most 1e9)";
+        self.refuse(format!("{name} = {seconds}"), expected)
+    }
+
+    /// A law with too few arrivals per span of time would search for the next one forever.
+    fn often(&self, per_span: f64, what: &str) -> Result<(), ScenarioError> {
+        if per_span >= 1e-3 {
+            return Ok(());
+        }
+        let seen = format!("{per_span} arrivals in {what} on average");
+        self.refuse(seen, "at least 0.001")
+    }
+}
+
+fn arrivals_law(
+    check: &Checker<'_>,
+    arrivals: &Spanned<ArrivalsFile>,
+) -> Result<ArrivalLaw, ScenarioError> {
+    let law = ArrivalsCheck { check, arrivals };
+    Ok(match arrivals.get_ref() {
+        ArrivalsFile::Alone => return law.refuse("\"alone\"".into(), NOT_ALONE),
+        ArrivalsFile::PoissonPerS(per_s) => ArrivalLaw::Poisson {
+            per_s: law.rate(*per_s)?,
+        },
+        ArrivalsFile::ConstantPerS(per_s) => ArrivalLaw::Constant {
+            per_s: law.rate(*per_s)?,
+        },
+        ArrivalsFile::Phases(phases) => modulated(&law, phases)?,
+        ArrivalsFile::OnOff(given) => {
+            if let Some(shape) = given.pareto_shape
+                && !(1.05..=100.0).contains(&shape)
+            {
+                let expected = "1.05 to 100: nearer to 1 the mean is hardly ever reached";
+                return law.refuse(format!("pareto_shape = {shape}"), expected);
+            }
+            let (per_s, on_s) = (law.rate(given.per_s)?, law.time("on_s", given.on_s)?);
+            law.often(per_s * on_s, "an on time")?;
+            ArrivalLaw::OnOff {
+                per_s,
+                on_s,
+                off_s: law.time("off_s", given.off_s)?,
+                shape: given.pareto_shape,
+            }
+        }
+        ArrivalsFile::BModel(given) => {
+            if !(0.5..=1.0).contains(&given.bias) || given.levels > 40 {
+                let seen = format!("bias = {}, levels = {}", given.bias, given.levels);
+                return law.refuse(seen, "a bias of 0.5 to 1, at most 40 levels");
+            }
+            let per_s = law.rate(given.per_s)?;
+            let window_s = law.time("window_s", given.window_s)?;
+            law.often(per_s * window_s, "a window")?;
+            ArrivalLaw::BModel {
+                per_s,
+                bias: given.bias,
+                window_s,
+                levels: given.levels,
+            }
+        }
+        ArrivalsFile::Noise(given) => {
+            if !(0.5..1.0).contains(&given.hurst) || !(0.0..=1.0).contains(&given.variation) {
+                let seen = format!("hurst = {}, variation = {}", given.hurst, given.variation);
+                let expected = "a Hurst parameter from 0.5 to below 1, a variation of 0 to 1";
+                return law.refuse(seen, expected);
+            }
+            let (per_s, bin_s) = (law.rate(given.per_s)?, law.time("bin_s", given.bin_s)?);
+            law.often(per_s * bin_s, "a bin")?;
+            ArrivalLaw::Noise {
+                per_s,
+                hurst: given.hurst,
+                variation: given.variation,
+                bin_s,
+            }
+        }
+    })
+}
+
+fn modulated(law: &ArrivalsCheck<'_>, phases: &[PhaseFile]) -> Result<ArrivalLaw, ScenarioError> {
+    for phase in phases {
+        law.time("mean_s", phase.mean_s)?;
+        if phase.per_s != 0.0 {
+            law.rate(phase.per_s)?;
+        }
+    }
+    if phases.iter().all(|phase| phase.per_s == 0.0) {
+        let expected = "a phase with a rate above zero";
+        return law.refuse("phases without arrivals".into(), expected);
+    }
+    let expected = phases.iter().map(|p| p.per_s * p.mean_s).sum();
+    law.often(expected, "a round of the phases")?;
+    let phase = |p: &PhaseFile| LoadPhase {
+        per_s: p.per_s,
+        mean_s: p.mean_s,
+    };
+    Ok(ArrivalLaw::Modulated(phases.iter().map(phase).collect()))
+}
+
+/// The shares of a table with their numbers, normed; else what is wrong with it.
+fn table(
+    rows: impl Iterator<Item = (f64, u32)> + Clone,
+    number: &str,
+    fits: impl Fn(f64) -> bool,
+) -> Result<Vec<(f64, u32)>, String> {
+    let sum: f64 = rows.clone().map(|(share, _)| share).sum();
+    if let Some((_, n)) = rows.clone().find(|(_, n)| !fits(f64::from(*n))) {
+        return Err(format!("{number} = {n}"));
+    }
+    let shares = rows.clone().all(|(share, _)| (0.0..=1.0).contains(&share));
+    if shares && (sum - 1.0).abs() < 1e-6 {
+        return Ok(rows.map(|(share, n)| (share / sum, n)).collect());
+    }
+    Err(format!("a table whose shares sum to {sum}"))
+}
+
+fn batch_law(check: &Checker<'_>, batch: &Spanned<BatchFile>) -> Result<Batch, ScenarioError> {
+    let fits = |requests: f64| (1.0..=1e6).contains(&requests);
+    let seen = match batch.get_ref() {
+        BatchFile::Requests(n) if fits(f64::from(*n)) => return Ok(Batch::Requests(*n)),
+        BatchFile::GeometricMean(mean) if fits(*mean) => {
+            return Ok(Batch::Geometric { mean: *mean });
+        }
+        BatchFile::Table(rows) => {
+            let rows = rows.iter().map(|row| (row.share, row.requests));
+            match table(rows, "requests", fits) {
+                Ok(table) => return Ok(Batch::Table(table.into())),
+                Err(seen) => seen,
+            }
+        }
+        BatchFile::Requests(n) => n.to_string(),
+        BatchFile::GeometricMean(mean) => mean.to_string(),
+    };
+    Err(check.wrong(
+        batch,
+        "load.batch",
+        seen,
+        "{ requests = 3 }, { geometric_mean = 3.0 } or { table = [{ requests = 1, share = 1.0 }] }, 1 to a \
+         million, shares that sum to 1",
+    ))
+}
+
+/// `most` is how many blocks the array holds.
+fn size_law(
+    check: &Checker<'_>,
+    size: &Spanned<SizeFile>,
+    most: u64,
+) -> Result<Size, ScenarioError> {
+    let fits = |blocks: f64| (1.0..=1e6).contains(&blocks) && blocks <= most as f64;
+    let seen = match size.get_ref() {
+        SizeFile::Blocks(blocks) if fits(f64::from(*blocks)) => return Ok(Size::Blocks(*blocks)),
+        SizeFile::GeometricMeanBlocks(mean) if fits(*mean) => {
+            return Ok(Size::GeometricBlocks { mean: *mean });
+        }
+        SizeFile::Blocks(blocks) => blocks.to_string(),
+        SizeFile::GeometricMeanBlocks(mean) => mean.to_string(),
+        SizeFile::Table(rows) => {
+            let rows = rows.iter().map(|row| (row.share, row.blocks));
+            match table(rows, "blocks", fits) {
+                Ok(table) => return Ok(Size::Table(table)),
+                Err(seen) => seen,
+            }
+        }
+    };
+    Err(check.wrong(
+        size,
+        "load.size",
+        seen,
+        "{ blocks = 4 }, { geometric_mean_blocks = 4.0 } or { table = [{ blocks = 1, share = 1.0 }] }, \
+         at least 1 block, at most a million and what the array holds, shares that sum to 1",
+    ))
+}
+
+fn read_share(check: &Checker<'_>, share: &Spanned<f64>) -> Result<f64, ScenarioError> {
+    if (0.0..=1.0).contains(share.get_ref()) {
+        Ok(*share.get_ref())
+    } else {
+        Err(check.wrong(share, "load.read_share", share.get_ref(), "0 to 1"))
+    }
+}
+
+fn addresses(
+    check: &Checker<'_>,
+    given: &Spanned<AddressesFile>,
+) -> Result<Addresses, ScenarioError> {
+    let seen = match *given.get_ref() {
+        AddressesFile::SequentialRun(run) if run >= 1.0 => {
+            return Ok(Addresses::Sequential { run });
+        }
+        AddressesFile::Zipf(theta) if theta > 0.0 && theta <= 10.0 => {
+            return Ok(Addresses::Zipf { theta });
+        }
+        AddressesFile::Hot(HotFile { space, requests })
+            if space > 0.0 && space <= 1.0 && (0.0..=1.0).contains(&requests) =>
+        {
+            return Ok(Addresses::Hot { space, requests });
+        }
+        AddressesFile::Mixed(MixedFile { follow, zipf, used })
+            if (0.0..=1.0).contains(&follow)
+                && (0.0..=10.0).contains(&zipf)
+                && used > 0.0
+                && used <= 1.0 =>
+        {
+            return Ok(Addresses::Mixed {
+                follow,
+                theta: zipf,
+                used,
+            });
+        }
+        AddressesFile::Mixed(MixedFile { follow, zipf, used }) => {
+            format!("mixed = {{ follow = {follow}, zipf = {zipf}, used = {used} }}")
+        }
+        AddressesFile::SequentialRun(run) => format!("sequential_run = {run}"),
+        AddressesFile::Zipf(theta) => format!("zipf = {theta}"),
+        AddressesFile::Hot(HotFile { space, requests }) => {
+            format!("hot = {{ space = {space}, requests = {requests} }}")
+        }
+    };
+    Err(check.wrong(
+        given,
+        "load.addresses",
+        seen,
+        "{ sequential_run = 16.0 } (at least 1, or inf), { zipf = 0.9 } (above 0, at most 10) or \
+         { mixed = { follow = 0.3, zipf = 0.9 } } (a share; 0 to 10) or { hot = { space = 0.1, requests = 0.9 } } \
+         (shares)",
+    ))
+}
