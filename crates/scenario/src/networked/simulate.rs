@@ -73,11 +73,11 @@ impl NetworkedRaid {
                 expected: "at least 1",
             });
         }
-        let runs: Vec<Run> = (0..REPLICATIONS)
+        let runs: Vec<Observed> = (0..REPLICATIONS)
             .into_par_iter()
             .map(|number| self.replication(number, jobs, services, structure, departures))
             .collect();
-        let estimate = |value: &dyn Fn(&Run) -> f64| {
+        let estimate = |value: &dyn Fn(&Observed) -> f64| {
             Estimate::from_independent(&runs.iter().map(value).collect::<Vec<f64>>())
         };
         let classes = 0..self.classes.len();
@@ -85,10 +85,10 @@ impl NetworkedRaid {
             jobs,
             response_s: classes
                 .clone()
-                .map(|c| estimate(&|run: &Run| run.response_s[c]))
+                .map(|c| estimate(&|run: &Observed| run.response_s[c]))
                 .collect(),
             throughput_per_s: classes
-                .map(|c| estimate(&|run: &Run| run.throughput_per_s[c]))
+                .map(|c| estimate(&|run: &Observed| run.throughput_per_s[c]))
                 .collect(),
             events: runs.iter().map(|run| run.events).sum(),
         })
@@ -101,7 +101,7 @@ impl NetworkedRaid {
         services: Services,
         structure: Structure,
         departures: u64,
-    ) -> Run {
+    ) -> Observed {
         let seed = Seed::new(self.seed).replication(u64::from(number));
         let mut b = Builder::new(seed);
         let several = self.classes.len() > 1;
@@ -134,40 +134,11 @@ impl NetworkedRaid {
                 parts.iter().map(part).collect()
             })
             .collect();
-        // Thinking is a station with a server for each job, so that classes have their own times; behind it
-        // a delay of nothing marks where the response time begins.
-        let think_law = |job: &Job| match job.think_s {
-            0.0 => Law::Constant(Nanos::ZERO),
-            think_s => Law::Exponential(Nanos::from_secs_f64(think_s)),
-        };
-        let everybody = jobs.max(self.most_jobs());
-        let mut thinking = Queue::fcfs(everybody, think_law(&self.classes[0]));
-        for (class, job) in self.classes.iter().enumerate().skip(1) {
-            thinking = thinking.service_of(Class(class as u8), think_law(job));
-        }
-        let think = b.station("think", thinking);
+        let think = self.think(&mut b, jobs);
         let begin = b.think("begin", Law::Constant(Nanos::ZERO));
         let lap = b.lap("response");
         path.splice(0..0, [think, begin]);
-        match structure {
-            Structure::Serial => {
-                path.extend(servers.iter().flatten());
-                path.extend([lap, think]);
-                b.chain(&path);
-            }
-            Structure::ForkJoin => {
-                let (fork, join) = (b.fork("fork"), b.join("join"));
-                path.push(fork);
-                b.chain(&path);
-                for server in &servers {
-                    let mut branch = vec![fork];
-                    branch.extend(server);
-                    branch.push(join);
-                    b.chain(&branch);
-                }
-                b.chain(&[join, lap, think]);
-            }
-        }
+        connect(&mut b, path, &servers, (lap, think), structure);
         if several {
             for (class, job) in self.classes.iter().enumerate() {
                 b.population_of(think, Class(class as u8), job.jobs);
@@ -182,7 +153,7 @@ impl NetworkedRaid {
         network.run(Until::Departures(departures));
         let span = (network.now() - from).as_secs_f64();
         let of = |class: usize| network.response_time_of(lap, Class(class as u8));
-        Run {
+        Observed {
             response_s: (0..self.classes.len())
                 .map(|c| of(c).map_or(f64::NAN, |d| d.moments.mean() / 1e9))
                 .collect(),
@@ -191,6 +162,21 @@ impl NetworkedRaid {
                 .collect(),
             events: network.events(),
         }
+    }
+
+    /// Thinking is a station with a server for each job, so that classes have their own times; behind it a delay of
+    /// nothing marks where the response time begins.
+    fn think(&self, b: &mut Builder, jobs: u32) -> NodeId {
+        let law = |job: &Job| match job.think_s {
+            0.0 => Law::Constant(Nanos::ZERO),
+            think_s => Law::Exponential(Nanos::from_secs_f64(think_s)),
+        };
+        let everybody = jobs.max(self.most_jobs());
+        let mut thinking = Queue::fcfs(everybody, law(&self.classes[0]));
+        for (class, job) in self.classes.iter().enumerate().skip(1) {
+            thinking = thinking.service_of(Class(class as u8), law(job));
+        }
+        b.station("think", thinking)
     }
 
     /// The laws of the six kinds of stations for a class.
@@ -223,8 +209,37 @@ impl NetworkedRaid {
     }
 }
 
+/// Connects the stations on the way of a job, from thinking back to it.
+fn connect(
+    b: &mut Builder,
+    mut path: Vec<NodeId>,
+    servers: &[Vec<NodeId>],
+    (lap, think): (NodeId, NodeId),
+    structure: Structure,
+) {
+    match structure {
+        Structure::Serial => {
+            path.extend(servers.iter().flatten());
+            path.extend([lap, think]);
+            b.chain(&path);
+        }
+        Structure::ForkJoin => {
+            let (fork, join) = (b.fork("fork"), b.join("join"));
+            path.push(fork);
+            b.chain(&path);
+            for server in servers {
+                let mut branch = vec![fork];
+                branch.extend(server);
+                branch.push(join);
+                b.chain(&branch);
+            }
+            b.chain(&[join, lap, think]);
+        }
+    }
+}
+
 /// One replication.
-struct Run {
+struct Observed {
     response_s: Vec<f64>,
     throughput_per_s: Vec<f64>,
     events: u64,
