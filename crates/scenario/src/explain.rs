@@ -2,14 +2,16 @@
 
 use std::fmt::Write;
 
-use iosonar_disk_model::{ArmScheduler, RpoCount, Scheduler};
-use iosonar_raid::rules::{FullTurn, JoinOrder, PrereadSeek, TransferMemory};
-use iosonar_raid::{Arrangement, MirrorRead, ParityLayout, Placement, ReadLayout, WriteStart};
+use iosonar_disk_model::Scheduler;
+use iosonar_raid::{Arrangement, Placement};
 use iosonar_units::Nanos;
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, Shape, Size};
 
 use crate::array_model::LevelOptions;
-use crate::{Assumption, Devices, DiskModel, DiskSet, LoadModel, Prepared, SsdSet, Warmup};
+use crate::words::Word;
+use crate::{
+    ArrayModel, Assumption, Devices, DiskModel, DiskSet, LoadModel, Prepared, SsdSet, Warmup,
+};
 
 impl Prepared {
     /// The scenario with all defaults filled in, as TOML with comments. It means the same simulation, but
@@ -134,77 +136,38 @@ impl Prepared {
         let one_at_a_time = array.controller.one_at_a_time;
         text.push_str("\n[array]\n");
         let bytes = u64::from(array.stripe_unit.get()) * 512;
-        let unit = format!("\"{bytes}\"");
-        let random = array.placement == Placement::Random;
-        let basics = |text: &mut String, level: &str| {
-            line(text, "level", quoted(level), "");
-            line(text, "disks", array.disks, "spares not counted");
-            line(text, "stripe_unit", &unit, "bytes");
-            let placement = if random { "random" } else { "addressed" };
-            line(text, "placement", quoted(placement), "of requests");
-        };
+        line(text, "level", quoted(level_name(array)), "");
+        line(text, "disks", array.disks, "spares not counted");
+        line(text, "stripe_unit", format!("\"{bytes}\""), "bytes");
+        line(text, "placement", array.placement.quoted(), "of requests");
         match array.level {
-            LevelOptions::Striped => basics(text, "raid0"),
-            LevelOptions::Linear { bunch } => basics(text, if bunch { "jbod" } else { "concat" }),
-            LevelOptions::Mirrored {
-                arrangement,
-                copies,
-                read,
-            } => {
-                let all = copies == array.disks && arrangement == Arrangement::Neighbours;
-                let level = match arrangement {
-                    Arrangement::Sides => "raid01",
-                    Arrangement::Neighbours if all => "raid1",
-                    Arrangement::Neighbours => "raid10",
-                };
-                basics(text, level);
-                if !all {
+            LevelOptions::Striped | LevelOptions::Linear { .. } => {}
+            LevelOptions::Mirrored { copies, read, .. } => {
+                if level_name(array) != "raid1" {
                     line(text, "copies", copies, "of each block");
                 }
-                line(
-                    text,
-                    "mirror_read",
-                    quoted(mirror_read(read)),
-                    "the copy that is read",
-                );
+                line(text, "mirror_read", read.quoted(), "the copy that is read");
             }
             LevelOptions::Parity {
-                parities,
                 groups,
                 layout,
-                random: at_random,
+                random,
+                ..
             } => {
-                let level = match (parities, groups) {
-                    (1, 1) => "raid5",
-                    (_, 1) => "raid6",
-                    (1, _) => "raid50",
-                    (_, _) => "raid60",
-                };
-                basics(text, level);
                 if groups > 1 {
                     line(text, "groups", groups, "each with parity of its own");
                 }
-                if random {
-                    let read = match at_random.read {
-                        ReadLayout::Continue => "continue",
-                        ReadLayout::Restart => "restart",
-                        ReadLayout::Wrap => "wrap",
-                    };
-                    line(text, "read_layout", quoted(read), "from stripe to stripe");
-                    let start = match at_random.write_start {
-                        WriteStart::AfterParity => "after-parity",
-                        WriteStart::ArrayFirst => "array-first",
-                        WriteStart::Random => "random",
-                    };
-                    line(text, "write_start", quoted(start), "first disk of a write");
+                if array.placement == Placement::Random {
+                    line(
+                        text,
+                        "read_layout",
+                        random.read.quoted(),
+                        "from stripe to stripe",
+                    );
+                    let start = random.write_start.quoted();
+                    line(text, "write_start", start, "first disk of a write");
                 } else {
-                    let layout = match layout {
-                        ParityLayout::LeftSymmetric => "left-symmetric",
-                        ParityLayout::LeftAsymmetric => "left-asymmetric",
-                        ParityLayout::RightSymmetric => "right-symmetric",
-                        ParityLayout::RightAsymmetric => "right-asymmetric",
-                    };
-                    line(text, "layout", quoted(layout), "of parity and data");
+                    line(text, "layout", layout.quoted(), "of parity and data");
                 }
                 self.explain_rules(text);
             }
@@ -222,33 +185,32 @@ impl Prepared {
 
     fn explain_rules(&self, text: &mut String) {
         let rules = self.array.rules;
-        let join = match rules.join {
-            JoinOrder::WritesFirst => "writes-first",
-            JoinOrder::DiskFirst => "disk-first",
-        };
-        line(text, "join", quoted(join), "when the last pre-read ends");
-        let seek = match rules.preread_seek {
-            PrereadSeek::Read => "read",
-            PrereadSeek::Write => "write",
-        };
-        line(text, "preread_seek", quoted(seek), "curve of pre-reads");
-        let sampled = match &self.array.devices {
-            Devices::Disks(disks) => matches!(disks.model, DiskModel::Sampled(_)),
-            Devices::Ssds(_) => false,
-        };
-        if !sampled {
-            return;
+        line(
+            text,
+            "join",
+            rules.join.quoted(),
+            "when the last pre-read ends",
+        );
+        line(
+            text,
+            "preread_seek",
+            rules.preread_seek.quoted(),
+            "curve of pre-reads",
+        );
+        if !self.array.devices.are_positional() {
+            line(
+                text,
+                "full_turn",
+                rules.full_turn.quoted(),
+                "of a read-modify-write",
+            );
+            line(
+                text,
+                "transfer_memory",
+                rules.transfer.quoted(),
+                "of a disk",
+            );
         }
-        let turn = match rules.full_turn {
-            FullTurn::Revolution => "revolution",
-            FullTurn::LessTransfer => "less-transfer",
-        };
-        line(text, "full_turn", quoted(turn), "of a read-modify-write");
-        let memory = match rules.transfer {
-            TransferMemory::LastAccess => "last-access",
-            TransferMemory::OnePerRequest => "one-per-request",
-        };
-        line(text, "transfer_memory", quoted(memory), "of a disk");
     }
 
     fn explain_controller(&self, text: &mut String) {
@@ -321,16 +283,8 @@ fn explain_disks(disks: &DiskSet, text: &mut String) {
     let description = profile.description.replace(|c: char| c.is_control(), " ");
     let _ = writeln!(text, "\n[disk]   # {description}");
     line(text, "profile", quoted(&profile.name), "");
-    let zoning = match profile.transfer.zoning {
-        iosonar_disk_model::Zoning::SectorsPerTrackLinear => "sectors-per-track-linear",
-        iosonar_disk_model::Zoning::TimePerSectorLinear => "time-per-sector-linear",
-    };
-    line(
-        text,
-        "zoning",
-        quoted(zoning),
-        "from the outermost cylinder in",
-    );
+    let zoning = profile.transfer.zoning.quoted();
+    line(text, "zoning", zoning, "from the outermost cylinder in");
     match disks.model {
         DiskModel::Sampled(Scheduler::Fcfs) => {
             line(text, "model", quoted("sampled"), "every place is random");
@@ -344,11 +298,7 @@ fn explain_disks(disks: &DiskSet, text: &mut String) {
                 quoted("rpo"),
                 "the best of q positionings",
             );
-            let count = match count {
-                RpoCount::Including => "including",
-                RpoCount::Excluding => "excluding",
-            };
-            line(text, "rpo_count", quoted(count), "the job that starts");
+            line(text, "rpo_count", count.quoted(), "the job that starts");
             if most < usize::MAX {
                 line(text, "rpo_most", most, "draws");
             }
@@ -360,14 +310,7 @@ fn explain_disks(disks: &DiskSet, text: &mut String) {
                 quoted("positional"),
                 "with an arm and an angle",
             );
-            let scheduler = match queueing.scheduler {
-                ArmScheduler::Fcfs => "fcfs",
-                ArmScheduler::Sstf => "sstf",
-                ArmScheduler::Look => "look",
-                ArmScheduler::CLook => "c-look",
-                ArmScheduler::Sptf => "sptf",
-            };
-            line(text, "scheduler", quoted(scheduler), "");
+            line(text, "scheduler", queueing.scheduler.quoted(), "");
             if queueing.depth < usize::MAX {
                 line(text, "queue_depth", queueing.depth, "jobs to choose from");
             }
@@ -506,15 +449,25 @@ fn arrivals(law: &ArrivalLaw) -> String {
     }
 }
 
-fn mirror_read(read: MirrorRead) -> &'static str {
-    match read {
-        MirrorRead::Halves => "halves",
-        MirrorRead::RoundRobin => "round-robin",
-        MirrorRead::AlternatingRows => "alternating-rows",
-        MirrorRead::RandomPerBlock => "random-per-block",
-        MirrorRead::Random => "random",
-        MirrorRead::Turns => "turns",
-        MirrorRead::ShorterQueue => "shorter-queue",
-        MirrorRead::NearerArm => "nearer-arm",
+/// The level as a scenario has it.
+fn level_name(array: &ArrayModel) -> &'static str {
+    match array.level {
+        LevelOptions::Striped => "raid0",
+        LevelOptions::Linear { bunch: true } => "jbod",
+        LevelOptions::Linear { bunch: false } => "concat",
+        LevelOptions::Mirrored {
+            arrangement: Arrangement::Sides,
+            ..
+        } => "raid01",
+        LevelOptions::Mirrored { copies, .. } if copies == array.disks => "raid1",
+        LevelOptions::Mirrored { .. } => "raid10",
+        LevelOptions::Parity {
+            parities, groups, ..
+        } => match (parities, groups) {
+            (1, 1) => "raid5",
+            (_, 1) => "raid6",
+            (1, _) => "raid50",
+            (_, _) => "raid60",
+        },
     }
 }

@@ -38,6 +38,7 @@ mod result;
 mod run;
 mod source;
 pub mod theory;
+mod words;
 
 pub use array_model::{ArrayModel, Devices, DiskModel, DiskSet, LevelOptions, SsdSet};
 pub use error::{ScenarioError, read_text};

@@ -12,13 +12,14 @@ mod ssd;
 
 use std::path::{Path, PathBuf};
 
-use iosonar_raid::Placement;
 use iosonar_raid::rules::Rules;
+use iosonar_raid::{MirrorRead, Placement};
 use iosonar_trace::Reading;
 use iosonar_trace::fit::Beyond;
 
-use crate::file::{DiskFile, MirrorReadName, ScenarioFile};
+use crate::file::{DiskFile, ScenarioFile};
 use crate::prepared::{Method, Prepared, Warmup};
+use crate::words::Given;
 use crate::{ArrayModel, Devices, ScenarioError, read_text};
 use check::Checker;
 pub use load::REQUESTS_PER_USER;
@@ -130,7 +131,7 @@ fn warmup(check: &Checker<'_>, file: &ScenarioFile) -> Result<Warmup, ScenarioEr
 }
 
 /// What the array is an array of.
-enum Given<'a> {
+enum DeviceFile<'a> {
     Disks(&'a DiskFile),
     Ssds(&'a toml::Table),
 }
@@ -149,7 +150,7 @@ fn check_devices(
         ));
     }
     if (!positional || devices.is_of_ssds())
-        && file.array.mirror_read == Some(MirrorReadName::NearerArm)
+        && file.array.mirror_read == Some(Given(MirrorRead::NearerArm))
     {
         return Err(check.incomplete(
             "'array.mirror_read' = \"nearer-arm\" looks at the arm, so it needs disk.model = \"positional\"",
@@ -182,10 +183,10 @@ fn array_model(
                  profile = \"seagate-st3500630ns\"",
             ));
         }
-        (Some(disk), None) => Given::Disks(disk),
-        (None, Some(ssd)) => Given::Ssds(ssd),
+        (Some(disk), None) => DeviceFile::Disks(disk),
+        (None, Some(ssd)) => DeviceFile::Ssds(ssd),
     };
-    if matches!(given, Given::Disks(_)) && !file.array.is_given() {
+    if matches!(given, DeviceFile::Disks(_)) && !file.array.is_given() {
         return Err(check.incomplete("the table [array] is missing: its level, and how many disks"));
     }
     let placement = array::placement(check, file, trace)?;
@@ -202,8 +203,10 @@ fn array_model(
         ));
     }
     let devices = match given {
-        Given::Disks(disk) => Devices::Disks(Box::new(disk::disks(check, file, disk, directory)?)),
-        Given::Ssds(ssd) => Devices::Ssds(ssd::ssds(check, file, ssd, directory)?),
+        DeviceFile::Disks(disk) => {
+            Devices::Disks(Box::new(disk::disks(check, file, disk, directory)?))
+        }
+        DeviceFile::Ssds(ssd) => Devices::Ssds(ssd::ssds(check, file, ssd, directory)?),
     };
     check_devices(check, file, &devices, placement)?;
     let level = array::level(check, &file.array)?;

@@ -1,7 +1,11 @@
 //! The tables `[array]`, `[controller]` and `[rebuild]`.
 
+use iosonar_raid::rules::{FullTurn, JoinOrder, PrereadSeek, TransferMemory};
+use iosonar_raid::{MirrorRead, ParityLayout, Placement, ReadLayout, WriteStart};
 use serde::Deserialize;
 use toml::Spanned;
+
+use crate::words::Given;
 
 /// The table `[array]`.
 #[derive(Clone, Debug, Deserialize)]
@@ -16,23 +20,23 @@ pub struct ArrayFile {
     pub stripe_unit: Option<Spanned<String>>,
     /// `"random"` (the papers'; the default of synthetic loads) or `"addressed"` (by the addresses
     /// of the left-symmetric layout; the default of traces, which need it).
-    pub placement: Option<Spanned<PlacementName>>,
+    pub placement: Option<Spanned<Given<Placement>>>,
     /// Where parity and data of RAID 5 with addresses lie.
-    pub layout: Option<LayoutName>,
+    pub layout: Option<Given<ParityLayout>>,
     /// Where a RAID 5 write with random placement begins.
-    pub write_start: Option<WriteStartName>,
+    pub write_start: Option<Given<WriteStart>>,
     /// Which side of a mirror the blocks of a read come from.
-    pub mirror_read: Option<MirrorReadName>,
+    pub mirror_read: Option<Given<MirrorRead>>,
     /// How a RAID 5 read with random placement goes on from stripe to stripe.
-    pub read_layout: Option<ReadLayoutName>,
+    pub read_layout: Option<Given<ReadLayout>>,
     /// What happens first when the last pre-read of a partial write ends.
-    pub join: Option<JoinName>,
+    pub join: Option<Given<JoinOrder>>,
     /// The seek curve of pre-reads.
-    pub preread_seek: Option<PrereadSeekName>,
+    pub preread_seek: Option<Given<PrereadSeek>>,
     /// How long the full turn of a read-modify-write is.
-    pub full_turn: Option<FullTurnName>,
+    pub full_turn: Option<Given<FullTurn>>,
     /// What a disk remembers of the tracks of a write.
-    pub transfer_memory: Option<TransferMemoryName>,
+    pub transfer_memory: Option<Given<TransferMemory>>,
     /// How many copies RAID 1, 10 and 01 keep.
     pub copies: Option<Spanned<usize>>,
     /// How many groups RAID 50 and 60 have.
@@ -70,16 +74,6 @@ impl ArrayFile {
     pub(crate) fn is_given(&self) -> bool {
         self.disks.span() != (0..0)
     }
-}
-
-/// What a disk remembers of the tracks of a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TransferMemoryName {
-    /// That of the last access of the request.
-    LastAccess,
-    /// One for all accesses of the request.
-    OnePerRequest,
 }
 
 /// Whether requests overlap.
@@ -120,62 +114,6 @@ pub struct RebuildFile {
     pub stripes: Option<Spanned<u64>>,
 }
 
-/// Where parity and data lie in stripes with addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LayoutName {
-    /// Parity to the left, data behind it.
-    LeftSymmetric,
-    /// Parity to the left, data from the first disk on.
-    LeftAsymmetric,
-    /// Parity to the right, data behind it.
-    RightSymmetric,
-    /// Parity to the right, data from the first disk on.
-    RightAsymmetric,
-}
-
-/// How a read goes on from stripe to stripe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReadLayoutName {
-    /// With the next disk.
-    Continue,
-    /// With its first disk.
-    Restart,
-    /// With the array's first disk.
-    Wrap,
-}
-
-/// What happens first when the last pre-read ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum JoinName {
-    /// The writes are issued.
-    WritesFirst,
-    /// The freed disk takes its next job.
-    DiskFirst,
-}
-
-/// The seek curve of pre-reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PrereadSeekName {
-    /// That of reads.
-    Read,
-    /// That of writes.
-    Write,
-}
-
-/// How long the full turn of a read-modify-write is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FullTurnName {
-    /// One revolution.
-    Revolution,
-    /// One revolution less the transfer.
-    LessTransfer,
-}
-
 /// RAID levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -200,48 +138,4 @@ pub enum LevelName {
     Jbod,
     /// One disk after the other.
     Concat,
-}
-
-/// Which side of a mirror the blocks of a read come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MirrorReadName {
-    /// The first half from a random side, the rest from the other.
-    Halves,
-    /// Round-robin over all disks.
-    RoundRobin,
-    /// The sides alternate with each row of blocks.
-    AlternatingRows,
-    /// A random side for each block.
-    RandomPerBlock,
-    /// A random copy for each request and column.
-    Random,
-    /// The copies of a column take turns.
-    Turns,
-    /// The copy with the shorter queue.
-    ShorterQueue,
-    /// The copy whose arm is nearer.
-    NearerArm,
-}
-
-/// Placements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PlacementName {
-    /// Whole stripe units at random places.
-    Random,
-    /// By addresses.
-    Addressed,
-}
-
-/// Where a RAID 5 write with random placement begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WriteStartName {
-    /// At the disk behind the parity.
-    AfterParity,
-    /// At the first disk of the array.
-    ArrayFirst,
-    /// At a random disk.
-    Random,
 }

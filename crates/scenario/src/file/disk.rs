@@ -1,8 +1,10 @@
 //! The table `[disk]`.
 
-use iosonar_disk_model::Zoning;
+use iosonar_disk_model::{RpoCount, Zoning};
 use serde::Deserialize;
 use toml::Spanned;
+
+use crate::words::Given;
 
 /// The table `[disk]`.
 #[derive(Clone, Debug, Deserialize)]
@@ -20,12 +22,12 @@ pub struct DiskFile {
     /// A job that has waited for longer is served at once.
     pub most_wait_ms: Option<Spanned<f64>>,
     /// Which waiting jobs the draws of RPO are counted by.
-    pub rpo_count: Option<RpoCountName>,
+    pub rpo_count: Option<Given<RpoCount>>,
     /// No more draws of RPO than this.
     pub rpo_most: Option<Spanned<usize>>,
     /// What changes evenly from the outermost cylinder to the innermost, in place of what the profile
     /// says.
-    pub zoning: Option<Zoning>,
+    pub zoning: Option<Given<Zoning>>,
     /// Disks of other kinds.
     #[serde(default)]
     pub other: Vec<OtherDisksFile>,
@@ -39,16 +41,6 @@ pub struct OtherDisksFile {
     pub disks: Spanned<Vec<usize>>,
     /// Their profile.
     pub profile: String,
-}
-
-/// Which waiting jobs the draws of RPO are counted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RpoCountName {
-    /// All, the one that starts included.
-    Including,
-    /// Those that go on waiting.
-    Excluding,
 }
 
 /// How a disk comes to the place of a job.

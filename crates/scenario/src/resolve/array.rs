@@ -1,21 +1,15 @@
 //! What is simulated: the tables `[array]` and `[disk]`.
 
-use iosonar_raid::rules::{FullTurn, JoinOrder, PrereadSeek, Rules, TransferMemory};
-use iosonar_raid::{
-    Arrangement, GeometryError, MirrorRead, ParityLayout, Placement, RandomLayout, ReadLayout,
-    WriteStart,
-};
+use iosonar_raid::rules::Rules;
+use iosonar_raid::{Arrangement, GeometryError, MirrorRead, Placement, RandomLayout};
 use iosonar_units::{Bytes, Sectors};
 use toml::Spanned;
 
 use super::check::Checker;
 use crate::ScenarioError;
 use crate::array_model::LevelOptions;
-use crate::file::{
-    ArrayFile, DiskModelName, FullTurnName, JoinName, LayoutName, LevelName, MirrorReadName,
-    PlacementName, PrereadSeekName, ReadLayoutName, ScenarioFile, TransferMemoryName,
-    WriteStartName,
-};
+use crate::file::{ArrayFile, DiskModelName, LevelName, ScenarioFile};
+use crate::words::{Given, value_or_default};
 
 const DEFAULT_STRIPE_UNIT: Sectors = Sectors::new(256);
 
@@ -25,24 +19,16 @@ pub(super) fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<LevelOptio
     let parity = |parities, groups| LevelOptions::Parity {
         parities,
         groups,
-        layout: parity_layout(array),
+        layout: value_or_default(array.layout),
         random: RandomLayout {
-            write_start: match array.write_start {
-                None | Some(WriteStartName::AfterParity) => WriteStart::AfterParity,
-                Some(WriteStartName::ArrayFirst) => WriteStart::ArrayFirst,
-                Some(WriteStartName::Random) => WriteStart::Random,
-            },
-            read: match array.read_layout {
-                None | Some(ReadLayoutName::Continue) => ReadLayout::Continue,
-                Some(ReadLayoutName::Restart) => ReadLayout::Restart,
-                Some(ReadLayoutName::Wrap) => ReadLayout::Wrap,
-            },
+            write_start: value_or_default(array.write_start),
+            read: value_or_default(array.read_layout),
         },
     };
     let mirrored = |arrangement, copies, read| LevelOptions::Mirrored {
         arrangement,
         copies,
-        read: array.mirror_read.map_or(read, mirror_read),
+        read: array.mirror_read.map_or(read, |Given(read)| read),
     };
     let copies = array.copies.as_ref().map_or(2, |n| *n.get_ref());
     let groups = array.groups.as_ref().map_or(2, |n| *n.get_ref());
@@ -99,19 +85,6 @@ pub(super) fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<LevelOptio
     Ok(level)
 }
 
-fn mirror_read(name: MirrorReadName) -> MirrorRead {
-    match name {
-        MirrorReadName::Halves => MirrorRead::Halves,
-        MirrorReadName::RoundRobin => MirrorRead::RoundRobin,
-        MirrorReadName::AlternatingRows => MirrorRead::AlternatingRows,
-        MirrorReadName::RandomPerBlock => MirrorRead::RandomPerBlock,
-        MirrorReadName::Random => MirrorRead::Random,
-        MirrorReadName::Turns => MirrorRead::Turns,
-        MirrorReadName::ShorterQueue => MirrorRead::ShorterQueue,
-        MirrorReadName::NearerArm => MirrorRead::NearerArm,
-    }
-}
-
 /// The failed disks, each once.
 pub(super) fn failed(check: &Checker<'_>, array: &ArrayFile) -> Result<Vec<usize>, ScenarioError> {
     let Some(given) = &array.failed else {
@@ -126,34 +99,13 @@ pub(super) fn failed(check: &Checker<'_>, array: &ArrayFile) -> Result<Vec<usize
     Ok(failed)
 }
 
-fn parity_layout(array: &ArrayFile) -> ParityLayout {
-    match array.layout {
-        None | Some(LayoutName::LeftSymmetric) => ParityLayout::LeftSymmetric,
-        Some(LayoutName::LeftAsymmetric) => ParityLayout::LeftAsymmetric,
-        Some(LayoutName::RightSymmetric) => ParityLayout::RightSymmetric,
-        Some(LayoutName::RightAsymmetric) => ParityLayout::RightAsymmetric,
-    }
-}
-
 /// The rules of partial-stripe writes.
 pub(super) fn rules(array: &ArrayFile) -> Rules {
     Rules {
-        join: match array.join {
-            None | Some(JoinName::WritesFirst) => JoinOrder::WritesFirst,
-            Some(JoinName::DiskFirst) => JoinOrder::DiskFirst,
-        },
-        preread_seek: match array.preread_seek {
-            None | Some(PrereadSeekName::Read) => PrereadSeek::Read,
-            Some(PrereadSeekName::Write) => PrereadSeek::Write,
-        },
-        full_turn: match array.full_turn {
-            None | Some(FullTurnName::Revolution) => FullTurn::Revolution,
-            Some(FullTurnName::LessTransfer) => FullTurn::LessTransfer,
-        },
-        transfer: match array.transfer_memory {
-            None | Some(TransferMemoryName::LastAccess) => TransferMemory::LastAccess,
-            Some(TransferMemoryName::OnePerRequest) => TransferMemory::OnePerRequest,
-        },
+        join: value_or_default(array.join),
+        preread_seek: value_or_default(array.preread_seek),
+        full_turn: value_or_default(array.full_turn),
+        transfer: value_or_default(array.transfer_memory),
         coalesce: false,
     }
 }
@@ -298,22 +250,19 @@ pub(super) fn placement(
         {
             Ok(Placement::Addressed)
         }
-        (Some(name), false) if *name.get_ref() == PlacementName::Random && has_addresses(file) => {
+        (Some(name), false) if name.get_ref().0 == Placement::Random && has_addresses(file) => {
             let expected =
                 "\"addressed\" with 'addresses' in the load: at random nobody looks at them";
             Err(check.wrong(name, "array.placement", "\"random\"", expected))
         }
         (None, false) => Ok(Placement::Random),
-        (Some(name), trace) => match (name.get_ref(), trace) {
-            (PlacementName::Addressed, _) => Ok(Placement::Addressed),
-            (PlacementName::Random, false) => Ok(Placement::Random),
-            (PlacementName::Random, true) => Err(check.wrong(
-                name,
-                "array.placement",
-                "\"random\"",
-                "\"addressed\" with a trace: its requests have addresses and any length",
-            )),
-        },
+        (Some(name), true) if name.get_ref().0 == Placement::Random => Err(check.wrong(
+            name,
+            "array.placement",
+            "\"random\"",
+            "\"addressed\" with a trace: its requests have addresses and any length",
+        )),
+        (Some(name), _) => Ok(name.get_ref().0),
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use iosonar_disk_model::{ArmScheduler, DiskProfile, Queueing, RpoCount, Scheduler};
+use iosonar_disk_model::{ArmScheduler, DiskProfile, Queueing, Scheduler};
 use iosonar_units::Nanos;
 
 use super::check::Checker;
-use crate::file::{DiskFile, DiskModelName, RpoCountName, ScenarioFile, SchedulerName};
+use crate::file::{DiskFile, DiskModelName, ScenarioFile, SchedulerName};
+use crate::words::{Given, value_or_default};
 use crate::{DiskModel, DiskSet, ScenarioError};
 
 /// How long a job waits at most where the scheduler would let it starve.
@@ -20,7 +21,7 @@ pub(super) fn disks(
     directory: &Path,
 ) -> Result<DiskSet, ScenarioError> {
     let mut profile = DiskProfile::load(&disk.profile, directory)?;
-    if let Some(zoning) = disk.zoning {
+    if let Some(Given(zoning)) = disk.zoning {
         profile.transfer.zoning = zoning;
     }
     Ok(DiskSet {
@@ -57,7 +58,7 @@ fn others(
             seen.push(disk);
         }
         let mut profile = DiskProfile::load(&other.profile, directory)?;
-        if let Some(zoning) = disk.zoning {
+        if let Some(Given(zoning)) = disk.zoning {
             profile.transfer.zoning = zoning;
         }
         others.push((other.disks.get_ref().clone(), profile));
@@ -89,10 +90,7 @@ fn sampled(check: &Checker<'_>, disk: &DiskFile) -> Result<Scheduler, ScenarioEr
             Ok(Scheduler::Fcfs)
         }
         SchedulerName::Rpo => Ok(Scheduler::Rpo {
-            count: match disk.rpo_count {
-                None | Some(RpoCountName::Including) => RpoCount::Including,
-                Some(RpoCountName::Excluding) => RpoCount::Excluding,
-            },
+            count: value_or_default(disk.rpo_count),
             most,
         }),
         _ => Err(check.incomplete(

@@ -1,0 +1,113 @@
+//! The words that a scenario has for what the models can do.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use iosonar_disk_model::{ArmScheduler, RpoCount, Zoning};
+use iosonar_raid::rules::{FullTurn, JoinOrder, PrereadSeek, TransferMemory};
+use iosonar_raid::{MirrorRead, ParityLayout, Placement, ReadLayout, WriteStart};
+use serde::Deserialize;
+use serde::de::{Deserializer, EnumAccess, Error, VariantAccess, Visitor};
+
+/// Something with a word for each of its values: what a scenario may say, and what `--explain` prints.
+pub trait Word: Copy + PartialEq + 'static {
+    /// The words.
+    const WORDS: &'static [&'static str];
+    /// What they mean, in the same order.
+    const VALUES: &'static [Self];
+
+    /// The word of this value, in quotes.
+    fn quoted(self) -> String {
+        let all = Self::VALUES.iter().zip(Self::WORDS);
+        let word = all
+            .filter(|(value, _)| **value == self)
+            .map(|(_, word)| *word);
+        format!("\"{}\"", word.collect::<String>())
+    }
+}
+
+macro_rules! words {
+    ($type:ident: $($word:literal = $value:ident),* $(,)?) => {
+        impl Word for $type {
+            const WORDS: &'static [&'static str] = &[$($word),*];
+            const VALUES: &'static [Self] = &[$(Self::$value),*];
+        }
+    };
+}
+
+words!(Placement: "random" = Random, "addressed" = Addressed);
+words!(ParityLayout:
+    "left-symmetric" = LeftSymmetric, "left-asymmetric" = LeftAsymmetric,
+    "right-symmetric" = RightSymmetric, "right-asymmetric" = RightAsymmetric);
+words!(ReadLayout: "continue" = Continue, "restart" = Restart, "wrap" = Wrap);
+words!(WriteStart: "after-parity" = AfterParity, "array-first" = ArrayFirst, "random" = Random);
+words!(MirrorRead:
+    "halves" = Halves, "round-robin" = RoundRobin, "alternating-rows" = AlternatingRows,
+    "random-per-block" = RandomPerBlock, "random" = Random, "turns" = Turns,
+    "shorter-queue" = ShorterQueue, "nearer-arm" = NearerArm);
+words!(JoinOrder: "writes-first" = WritesFirst, "disk-first" = DiskFirst);
+words!(PrereadSeek: "read" = Read, "write" = Write);
+words!(FullTurn: "revolution" = Revolution, "less-transfer" = LessTransfer);
+words!(TransferMemory: "last-access" = LastAccess, "one-per-request" = OnePerRequest);
+words!(RpoCount: "including" = Including, "excluding" = Excluding);
+words!(ArmScheduler:
+    "fcfs" = Fcfs, "sstf" = Sstf, "look" = Look, "c-look" = CLook, "sptf" = Sptf);
+words!(Zoning:
+    "sectors-per-track-linear" = SectorsPerTrackLinear,
+    "time-per-sector-linear" = TimePerSectorLinear);
+
+/// One of the words of a file. It is read as serde reads an enum, with the same errors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Given<T>(pub T);
+
+/// What is given, or else the default.
+pub(crate) fn value_or_default<T: Default>(given: Option<Given<T>>) -> T {
+    given.map_or_else(T::default, |Given(value)| value)
+}
+
+impl<'de, T: Word> Deserialize<'de> for Given<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_enum("", T::WORDS, Reader(PhantomData))
+    }
+}
+
+struct Reader<T>(PhantomData<T>);
+
+impl<'de, T: Word> Visitor<'de> for Reader<T> {
+    type Value = Given<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("one of its words")
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<Given<T>, A::Error> {
+        let (Name(value), rest) = data.variant()?;
+        rest.unit_variant()?;
+        Ok(Given(value))
+    }
+}
+
+/// The word itself.
+struct Name<T>(T);
+
+impl<'de, T: Word> Deserialize<'de> for Name<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_identifier(NameReader(PhantomData))
+    }
+}
+
+struct NameReader<T>(PhantomData<T>);
+
+impl<T: Word> Visitor<'_> for NameReader<T> {
+    type Value = Name<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("variant identifier")
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<Name<T>, E> {
+        let at = T::WORDS.iter().position(|known| *known == word);
+        at.map(|at| Name(T::VALUES[at]))
+            .ok_or_else(|| E::unknown_variant(word, T::WORDS))
+    }
+}
