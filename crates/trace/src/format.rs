@@ -180,18 +180,6 @@ impl std::str::FromStr for StartEvent {
     }
 }
 
-/// What stands between fields: one character, or `tab`.
-///
-/// # Errors
-/// If it is more than one.
-pub fn one_byte(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        b"\\t" | b"tab" => Ok(b'\t'),
-        [byte] if byte.is_ascii() => Ok(*byte),
-        _ => Err("expected one character, or tab".to_owned()),
-    }
-}
-
 /// How a trace is written.
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {

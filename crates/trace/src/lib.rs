@@ -50,7 +50,7 @@ pub use batch::Batch;
 pub use error::{At, Place, TraceError};
 pub use format::{
     Format, ReadOptions, ReadProgress, Sink, Source, StartEvent, TraceReader, TraceWriter,
-    WriteOptions, one_byte,
+    WriteOptions,
 };
 pub use formats::kernel::{LiveAction, LiveBegin, LiveEvent, LiveEvents, live_reader};
 pub use input::Reading;
@@ -58,3 +58,4 @@ pub use metadata::{Metadata, Remark};
 pub use record::{Flags, Op, Outcome, Record, Request, Status};
 pub use salvage::CutOff;
 pub use transform::SortedByStart;
+pub use written::one_byte;
