@@ -245,6 +245,7 @@ fn a_device_or_its_storage_that_another_process_has_open_for_writing_is_not_writ
 }
 
 /// Whether the file system of a file of this user has leases.
+#[allow(unsafe_code)] // A system call.
 fn has_leases(path: &Path) -> bool {
     let file = File::options().read(true).write(true).open(path).unwrap();
     // SAFETY: the command takes an integer, and the descriptor is open.

@@ -4,6 +4,8 @@
 //! without a trace, and its own handle takes "bad file descriptor" for success. Both would let results disappear with
 //! exit code 0. So whether it is closed is looked at before the library does, and output goes to the descriptor itself.
 
+#![allow(unsafe_code)] // A descriptor is taken over.
+
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;

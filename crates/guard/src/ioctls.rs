@@ -1,5 +1,7 @@
 //! What only a system call on an open device says.
 
+#![allow(unsafe_code)] // System calls.
+
 use std::fs::File;
 
 use rustix::ioctl::{Getter, Opcode, ioctl, opcode};

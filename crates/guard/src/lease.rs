@@ -3,6 +3,8 @@
 //! It belongs to the open file and ends with it. Another process that opens the file meanwhile waits, for
 //! `/proc/sys/fs/lease-break-time` (45 s) at the most; then it gets it, and the lease shows that it was broken.
 
+#![allow(unsafe_code)] // A system call.
+
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;

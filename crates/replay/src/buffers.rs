@@ -2,6 +2,8 @@
 //!
 //! Here and in the engines, which hand this memory to the kernel, is all `unsafe` code.
 
+#![allow(unsafe_code)] // Memory that the kernel writes to.
+
 use std::io;
 use std::ptr::NonNull;
 

@@ -3,6 +3,8 @@
 //! An engine knows nothing of loads, times and records. The session prepares accesses, submits all
 //! prepared ones together, and takes completions when it has nothing better to do.
 
+#![allow(unsafe_code)] // Memory that the kernel reads and writes.
+
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileTypeExt;

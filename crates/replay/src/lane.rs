@@ -5,6 +5,8 @@
 //!          (when it is due)      └─► pushed back ─────►┘
 //! ```
 
+#![allow(unsafe_code)] // Memory of a request.
+
 use std::collections::VecDeque;
 use std::io;
 use std::mem::ManuallyDrop;

@@ -3,6 +3,8 @@
 //! Each namespace `/dev/nvme0n1` has a character device `/dev/ng0n1`, which takes NVMe commands as they are: no scheduler,
 //! no splitting, no merging.
 
+#![allow(unsafe_code)] // Commands as the kernel reads them.
+
 use std::ffi::c_void;
 use std::fs::File;
 use std::io;

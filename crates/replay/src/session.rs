@@ -4,6 +4,8 @@
 //! Requests that are due together are handed over together. Waiting is sleeping until shortly
 //! before the next deadline (a completion wakes it), then spinning.
 
+#![allow(unsafe_code)] // Memory of a request.
+
 use crossbeam_channel::RecvTimeoutError;
 use iosonar_units::Nanos;
 

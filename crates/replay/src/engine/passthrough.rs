@@ -1,6 +1,8 @@
 //! What a ring is given for the character devices of NVMe namespaces: NVMe commands (`IORING_OP_URING_CMD`, Linux 5.19), in
 //! entries of 128 bytes. Completions are of 32 bytes and carry the status of the command, and where a zone append went.
 
+#![allow(unsafe_code)] // Memory that the kernel reads and writes.
+
 use std::collections::BTreeMap;
 use std::io;
 

@@ -1,5 +1,7 @@
 //! Accesses as plain system calls, for the engines that have no ring, and for what a ring cannot do.
 
+#![allow(unsafe_code)] // Memory that the kernel reads and writes.
+
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt};

@@ -1,5 +1,7 @@
 //! A model of a device completes requests, in real time.
 
+#![allow(unsafe_code)] // Memory of a request.
+
 use std::collections::{HashMap, VecDeque};
 use std::io;
 

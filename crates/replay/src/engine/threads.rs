@@ -4,6 +4,8 @@
 //! accesses that may be in flight, up to a limit; beyond it they would wait for a thread, which
 //! would look like a slow device, so the session is told not to hand over more.
 
+#![allow(unsafe_code)] // Memory of a request on another thread.
+
 use std::fs::File;
 use std::io;
 use std::sync::Arc;

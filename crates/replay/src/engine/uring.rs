@@ -3,6 +3,8 @@
 //! The targets are registered files, and the buffers registered memory where the kernel lets us
 //! lock so much. Which set-up is best was measured; the table is in the manual (replay).
 
+#![allow(unsafe_code)] // Memory that the kernel reads and writes.
+
 use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;

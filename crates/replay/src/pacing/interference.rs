@@ -1,5 +1,7 @@
 //! What the scheduler did to a pacing thread.
 
+#![allow(unsafe_code)] // A system call.
+
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 

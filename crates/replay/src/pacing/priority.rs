@@ -1,5 +1,7 @@
 //! How the pacing threads are scheduled among others.
 
+#![allow(unsafe_code)] // System calls.
+
 use std::io;
 use std::num::NonZeroU64;
 

@@ -9,6 +9,8 @@
 //! if it uses too much, it sleeps for at least half of the time between two requests: the kernel may stop a real-time
 //! thread that uses 95 % of a second.
 
+#![allow(unsafe_code)] // A system call.
+
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 

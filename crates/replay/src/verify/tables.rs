@@ -1,5 +1,7 @@
 //! Which writes were started, and which must have arrived, by sector.
 
+#![allow(unsafe_code)] // A table in a mapped file.
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;

@@ -1,5 +1,7 @@
 //! What the kernel says about zones (`linux/blkzoned.h`).
 
+#![allow(unsafe_code)] // A structure that the kernel fills.
+
 use std::fs::File;
 use std::io;
 

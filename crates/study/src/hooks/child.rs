@@ -1,5 +1,7 @@
 //! Programs that are started, watched, and ended with us.
 
+#![allow(unsafe_code)] // Between fork and exec.
+
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
