@@ -231,14 +231,7 @@ pub(crate) fn range(namespace: &Namespace, access: &Access) -> [u8; RANGE] {
 
 /// The `errno` that the kernel has for the status of a command (`nvme_error_status` in `drivers/nvme/host/core.c`).
 pub(crate) fn errno(status: u16) -> i32 {
-    const EIO: i32 = 5;
-    const ENODATA: i32 = 61;
-    const ENOSPC: i32 = 28;
-    const EOVERFLOW: i32 = 75;
-    const EILSEQ: i32 = 84;
-    const EOPNOTSUPP: i32 = 95;
-    const ETOOMANYREFS: i32 = 109;
-    const EREMOTEIO: i32 = 121;
+    use libc::{EILSEQ, EIO, ENODATA, ENOSPC, EOPNOTSUPP, EOVERFLOW, EREMOTEIO, ETOOMANYREFS};
     match code(status) {
         0x081 => ENOSPC,
         0x080 => EREMOTEIO,

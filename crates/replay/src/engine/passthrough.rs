@@ -8,6 +8,7 @@ use std::io;
 
 use io_uring::types::Fixed;
 use io_uring::{cqueue, opcode, squeue};
+use libc::EINVAL;
 
 use super::uring::{Answer, Dialect};
 use super::{Access, AccessKind, Durability, Setup};
@@ -23,7 +24,6 @@ pub(crate) struct Passthrough {
     failures: BTreeMap<u16, u64>,
 }
 
-const EINVAL: i32 = 22;
 /// Where the length of an access, in sectors, stands in the number of its entry, and the mark of an append. The lower
 /// half is the slot.
 const SECTORS_AT: u32 = 32;

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 
+use libc::EIO;
 use rustix::fs::FallocateFlags;
 use rustix::io::ReadWriteFlags;
 use rustix::ioctl::{Setter, ioctl};
@@ -22,8 +23,6 @@ pub(super) fn perform(file: &File, access: &Access, sync: Durability) -> i32 {
         }
     }
 }
-
-const EIO: i32 = 5;
 
 /// How a write is marked so that it waits for the medium.
 pub(super) fn write_flags(durable: bool, sync: Durability) -> ReadWriteFlags {

@@ -13,6 +13,7 @@ use std::os::fd::AsRawFd;
 use io_uring::types::{CancelBuilder, SubmitArgs, Timespec};
 use io_uring::{IoUring, SubmissionQueue, Submitter, cqueue, squeue};
 use iosonar_units::Nanos;
+use libc::{EAGAIN, EBUSY, EINTR, ETIME};
 use serde::{Deserialize, Serialize};
 
 use super::calls::Calls;
@@ -533,10 +534,6 @@ fn has_kernel_workers() -> bool {
 const SIDE_THREADS: u32 = 4;
 /// How often the side is looked at.
 const SIDE_INTERVAL: Nanos = Nanos::from_micros(50);
-const ETIME: i32 = 62;
-const EINTR: i32 = 4;
-const EAGAIN: i32 = 11;
-const EBUSY: i32 = 16;
 
 /// Whether trying again helps: a signal came, or the kernel is short of something for a moment.
 fn is_passing(error: &io::Error) -> bool {
