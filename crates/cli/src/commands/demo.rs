@@ -191,7 +191,7 @@ fn judgement(distance: f64, is_busy: bool) -> String {
     if distance > POOR {
         return format!(
             "  file and model: {scale}: the model does not fit. It is fitted to one half of the replay, and this \
-             replay is short.\n  Use a longer replay (--duration 60s) on an otherwise idle disk.\n"
+             replay is short.\n  Use a longer replay (iosonar demo --duration 60s) on an otherwise idle disk.\n"
         );
     }
     format!("  file and model: {scale}: the model answers as the file does.\n")

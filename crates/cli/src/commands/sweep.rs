@@ -396,10 +396,10 @@ fn list(args: &Sweep, source: &Source, runs: &[Run]) -> anyhow::Result<Ending> {
             let sum: Duration = t.iter().sum();
             sum.as_secs_f64() / t.len() as f64
         });
-        (each, "by parts of some of them")
+        (each, "estimated from parts of some runs")
     } else {
         let mean = elapsed.iter().sum::<f64>() / elapsed.len() as f64;
-        (Some(mean), "by those that are done")
+        (Some(mean), "estimated from those that are done")
     };
     let jobs = jobs(args, runs);
     let time = match each {
@@ -408,7 +408,7 @@ fn list(args: &Sweep, source: &Source, runs: &[Run]) -> anyhow::Result<Ending> {
             let all = Duration::from_secs_f64(each * open.len() as f64 / jobs as f64);
             format!("about {} with {jobs} at once, {by}", rough(all))
         }
-        None => "nobody can tell yet how long they take".to_owned(),
+        None => "how long they take is not known yet".to_owned(),
     };
     let is_up_to = open.iter().any(|run| run.common.precision.is_some());
     note(&format!(
@@ -458,8 +458,9 @@ fn tell(args: &Sweep, source: &Source, first: &Path, tally: &Tally, elapsed: Dur
         }
     }
     let seconds = elapsed.as_secs_f64();
-    let rate = if tally.done > 1 {
-        format!(" ({:.0} runs/s)", tally.done as f64 / seconds)
+    let rate = tally.done as f64 / seconds;
+    let rate = if tally.done > 1 && rate >= 1.0 {
+        format!(" ({rate:.0} runs/s)")
     } else {
         String::new()
     };

@@ -190,6 +190,7 @@ pub(super) fn estimate(run: &Run) -> Option<Duration> {
         let scan = scanned(spec.load.first()?, reading, &options).ok()?.scan;
         let lasts = scan.last_start.saturating_sub(beginning(&reading.changes));
         let lasts = options.max_runtime.map_or(lasts, |most| lasts.min(most));
+        let lasts = lasts.saturating_add(options.start_grace);
         return Some(Duration::from_nanos(lasts.get()));
     };
     let overrides = Overrides {
