@@ -1,5 +1,6 @@
 //! From a chart to the bytes of a picture.
 
+mod area;
 mod clip;
 mod cloud;
 mod frame;

@@ -1,6 +1,6 @@
 //! The labels of ticks: which of them stand where, so that none touches another and none leaves the picture.
 
-use super::frame::PlotArea;
+use super::area::PlotArea;
 use super::text;
 use crate::scale::{Scale, Tick};
 use crate::units::Unit;
