@@ -94,7 +94,7 @@ fn options_that_the_engine_has_no_use_for_are_refused() {
                 "--engine",
                 "threads",
                 "--task-work",
-                "coop",
+                "interrupt",
                 "--plain-buffers",
             ],
             "--task-work, --plain-buffers need --engine io_uring, passthrough or auto (got threads)",
