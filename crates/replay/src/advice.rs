@@ -46,6 +46,8 @@ pub fn advice(scan: &Scan, target: &Target, options: &Options, host: &Host) -> V
                 ));
             }
         }
+        // A device whose driver takes requests as they are submitted has none.
+        None if host.queue_attribute(device, "logical_block_size").is_some() => {}
         None => advice.push("the I/O scheduler is unknown".to_owned()),
     }
     match host.queue_attribute(device, "write_cache").as_deref() {

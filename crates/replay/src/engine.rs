@@ -255,9 +255,8 @@ fn best_for(files: &[&File]) -> (EngineKind, Vec<String>) {
     }
     let suited = sync::suited(files);
     if !suited.is_empty() && suited.len() == files.len() {
-        let reason = "the device answers where it is asked, and its driver knows no NOWAIT, so io_uring would pass each \
-                      request to a kernel worker first: synchronous calls instead (--engine io_uring if you want it all \
-                      the same)";
+        let reason = "this driver completes requests during submission and does not support NOWAIT, so io_uring would hand \
+                      each to a kernel worker: synchronous calls are used instead (--engine io_uring overrides that)";
         return (EngineKind::Sync, vec![reason.to_owned()]);
     }
     let (resolved, mut notes) = match Uring::is_permitted() {

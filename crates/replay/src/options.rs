@@ -168,7 +168,7 @@ pub struct Options {
     /// What is checked of the target's contents.
     #[serde(flatten)]
     pub verification: Verification,
-    /// How many failed requests are borne; one more ends the run.
+    /// How many failed requests are tolerated; one more ends the run.
     pub max_errors: u64,
 }
 

@@ -39,7 +39,7 @@ pub enum EndedEarly {
     Runtime,
     /// The user asked for it.
     Interrupted,
-    /// More requests failed than are borne.
+    /// More requests failed than are tolerated.
     Errors,
     /// The device is not there any more.
     DeviceGone,

@@ -101,7 +101,7 @@ struct ChangeArgs {
     /// Let the load begin at zero with its first request
     #[arg(long, value_name = "WHERE", value_parser = ["first"])]
     zero: Option<String>,
-    /// Say the load so many times, or until this time (with a unit)
+    /// Repeat the load N times, or until this time (with a unit)
     #[arg(long, value_name = "N|TIME")]
     repeat: Vec<Rounds>,
     /// With --repeat: so many sectors further each round

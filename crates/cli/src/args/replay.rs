@@ -181,7 +181,7 @@ pub(crate) struct LimitArgs {
     /// The most memory for the requests' data
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub(crate) buffer_memory: Bytes,
-    /// How many failed requests are borne; one more ends the replay
+    /// How many failed requests are tolerated; one more ends the replay
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) max_errors: u64,
 }

@@ -513,8 +513,8 @@ impl<D: Dialect> Engine for Uring<D> {
         remarks.extend(self.dialect.remarks());
         if has_kernel_workers() {
             remarks.push(
-                "the device's driver would have had to wait when it was asked, so requests went through \
-                 kernel workers: latencies include the way there and back (see --engine sync)"
+                "the driver would have blocked on submission, so requests went through kernel workers: latencies \
+                 include that detour (see --engine sync)"
                     .to_owned(),
             );
         }

@@ -57,7 +57,7 @@ pub(super) fn text(summary: &Summary) -> String {
     let mut engine = summary.engine.to_owned();
     if summary.completed > 0 {
         let per_request = summary.processor_time.get() as f64 / 1e3 / summary.completed as f64;
-        engine += &format!(", {per_request:.2} µs of processor time per request for submission");
+        engine += &format!(", {per_request:.2} µs of processor time per request, waiting included");
     }
     text += &line("engine", &engine);
     text += &line("scheduling", &scheduling(summary));

@@ -1,0 +1,66 @@
+//! What a first replay says, to somebody who knows only the manual.
+
+mod scratch;
+
+use std::fs;
+use std::path::PathBuf;
+
+use scratch::{Scratch, err, iosonar, out};
+
+/// An empty disk in memory, whose driver takes bios; it goes away at the end.
+struct Zram(u32);
+
+impl Zram {
+    fn new(bytes: u64) -> Option<Self> {
+        let number = fs::read_to_string("/sys/class/zram-control/hot_add").ok()?;
+        let zram = Self(number.trim().parse().ok()?);
+        let size = format!("/sys/block/zram{}/disksize", zram.0);
+        fs::write(size, bytes.to_string()).ok()?;
+        Some(zram)
+    }
+
+    fn path(&self) -> PathBuf {
+        format!("/dev/zram{}", self.0).into()
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        let _ = fs::write(format!("/sys/block/zram{}/reset", self.0), "1");
+        let _ = fs::write("/sys/class/zram-control/hot_remove", self.0.to_string());
+    }
+}
+
+/// So many reads of 4 KiB, one every 100 us.
+fn reads(n: u64) -> String {
+    (0..n)
+        .map(|i| format!("{:.6} ; {} ; 8 ; R\n", i as f64 * 1e-4, i % 100 * 8))
+        .collect()
+}
+
+#[test]
+fn a_driver_without_a_scheduler_is_explained_in_plain_words() {
+    let scratch = Scratch::new();
+    let Some(zram) = Zram::new(1 << 20) else {
+        return eprintln!("skipped: no zram here");
+    };
+    let load = scratch.file("x.load", reads(200));
+    let replay = iosonar()
+        .args(["replay", "--target"])
+        .arg(zram.path())
+        .arg(&load)
+        .output()
+        .unwrap();
+    let (text, notes) = (out(&replay), err(&replay));
+    assert!(!notes.contains("scheduler"), "{notes}");
+    assert!(
+        text.contains(
+            "this driver completes requests during submission and does not support NOWAIT"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("µs of processor time per request, waiting included"),
+        "{text}"
+    );
+}
