@@ -64,3 +64,52 @@ fn a_driver_without_a_scheduler_is_explained_in_plain_words() {
         "{text}"
     );
 }
+
+#[test]
+fn few_places_in_flight_are_the_users_limit_and_not_the_devices() {
+    let scratch = Scratch::new();
+    let load = scratch.file("x.load", reads(3000));
+    // Each takes ten times as long as there is between two.
+    let replay = |options: &[&str]| {
+        let mut command = iosonar();
+        command.args(["replay", "-q", "--engine", "simulate", "--latency", "1ms"]);
+        command.args(options).arg(&load).output().unwrap()
+    };
+    let limited = replay(&["--in-flight", "1"]);
+    let text = out(&limited);
+    assert_eq!(limited.status.code(), Some(3), "{text}");
+    assert!(text.contains("limited by --in-flight 1 from "), "{text}");
+    assert!(text.contains("into the load on"), "{text}");
+    assert!(!text.contains("device-limited"), "{text}");
+    let json = replay(&["--in-flight-total", "2", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["limited"], "in-flight-limited", "{json}");
+    assert!(
+        json["verdict"]
+            .as_str()
+            .unwrap()
+            .contains("--in-flight-total 2")
+    );
+    assert!(json["targets"][0]["limited_from_s"].as_f64().unwrap() < 1.0);
+    let free = out(&replay(&[]));
+    assert!(!free.contains("limited by"), "{free}");
+}
+
+#[test]
+fn auto_says_that_one_at_a_time_has_no_use_for_places_in_flight() {
+    let scratch = Scratch::new();
+    let Some(zram) = Zram::new(1 << 20) else {
+        return eprintln!("skipped: no zram here");
+    };
+    let load = scratch.file("x.load", reads(200));
+    let replay = |options: &[&str]| {
+        let mut command = iosonar();
+        command.args(["replay", "-q", "--target"]).arg(zram.path());
+        out(&command.args(options).arg(&load).output().unwrap())
+    };
+    let unused = replay(&["--in-flight", "4", "--in-flight-total", "8"]);
+    let note = "--in-flight, --in-flight-total had no effect, as engine auto is sync here";
+    assert!(unused.contains(note), "{unused}");
+    assert!(!unused.contains("limited by"), "{unused}");
+    assert!(!replay(&["--in-flight", "1024"]).contains("had no effect"));
+}

@@ -13,6 +13,7 @@ use std::ptr::NonNull;
 use iosonar_units::Nanos;
 use serde::{Deserialize, Serialize};
 
+use crate::Options;
 use crate::zones::Zones;
 
 mod calls;
@@ -232,13 +233,13 @@ pub enum Durability {
 pub(crate) fn resolve(
     kind: EngineKind,
     files: &[&File],
-    ring: RingOptions,
+    options: &Options,
 ) -> (EngineKind, Vec<String>) {
     if kind != EngineKind::Auto {
         return (kind, Vec::new());
     }
     let (resolved, mut notes) = best_for(files);
-    let unused = ring.unused_by(resolved);
+    let unused = options.unused_by(resolved);
     if !unused.is_empty() {
         notes.push(format!(
             "{} had no effect, as engine auto is {} here: --engine io_uring has a use for it",

@@ -69,5 +69,5 @@ pub use shared::{EndedEarly, Stop};
 pub use spec::{Answer, Merges, RecordKeeping, ReplaySpec, SpecError};
 pub use summary::{Summary, TargetSummary, Times};
 pub use target::{FileSize, Target, create_file};
-pub use watch::{Episode, LATENESS_LIMITS, Verdict};
+pub use watch::{Episode, InFlightLimit, LATENESS_LIMITS, Verdict};
 pub use zones::ZoneOptions;

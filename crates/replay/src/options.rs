@@ -8,9 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::conflicts::{Conflicts, Strong};
 use crate::engine::{Durability, RingOptions};
+use crate::lane::Bounds;
 use crate::verify::Verification;
 use crate::zones::ZoneOptions;
-use crate::{EngineKind, Fit, Pacing, ReplayError, Target};
+use crate::{EngineKind, Fit, InFlightLimit, Pacing, ReplayError, Target};
 
 /// What happens to the requests of a load that would change the target's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -241,12 +242,52 @@ impl Options {
     }
 }
 
+impl Options {
+    /// The option that leaves a lane so few places in flight, if it leaves fewer than the default and is what bounds them.
+    pub(crate) fn in_flight_limit(
+        &self,
+        engine: EngineKind,
+        bounds: &Bounds,
+    ) -> Option<InFlightLimit> {
+        // Which waits for each request whatever the limit.
+        if engine == EngineKind::Sync || bounds.in_flight >= DEFAULT_IN_FLIGHT {
+            return None;
+        }
+        [
+            ("--in-flight", Some(self.in_flight)),
+            ("--in-flight-total", self.in_flight_total),
+            ("--bottleneck", self.bottleneck),
+        ]
+        .into_iter()
+        .filter_map(|(option, requests)| Some((option, requests?)))
+        .find(|(_, requests)| *requests == bounds.in_flight)
+        .map(|(option, requests)| InFlightLimit { option, requests })
+    }
+
+    /// The options, by their names on the command line, that are not the default and that this engine has no use for.
+    pub(crate) fn unused_by(&self, engine: EngineKind) -> Vec<&'static str> {
+        let mut unused = self.ring.unused_by(engine);
+        if engine == EngineKind::Sync {
+            let limits = [
+                ("--in-flight", self.in_flight != DEFAULT_IN_FLIGHT),
+                ("--in-flight-total", self.in_flight_total.is_some()),
+            ];
+            let given = limits.into_iter().filter(|(_, is_given)| *is_given);
+            unused.extend(given.map(|(name, _)| name));
+        }
+        unused
+    }
+}
+
+/// Enough for any device, and so many that a device which falls behind shows it.
+const DEFAULT_IN_FLIGHT: u32 = 1024;
+
 impl Default for Options {
     fn default() -> Self {
         Self {
             writes: Writes::Refuse,
             fit: Fit::default(),
-            in_flight: 1024,
+            in_flight: DEFAULT_IN_FLIGHT,
             in_flight_total: None,
             bottleneck: None,
             buffer_memory: Bytes::new(1 << 30),

@@ -22,7 +22,10 @@ use crate::summary::TargetSummary;
 use crate::verify::{Findings, TableLog, Verifier, new_run, run_on_target};
 use crate::watch::Watch;
 use crate::zones::Zones;
-use crate::{EngineKind, Options, Progress, ReplayError, Scan, Summary, Target, Verdict, Writes};
+use crate::{
+    EngineKind, InFlightLimit, Options, Progress, ReplayError, Scan, Summary, Target, Verdict,
+    Writes,
+};
 
 /// Of two, four and sixteen threads that take turns, four are the fewest that are seldom late together.
 const HELPERS: usize = 3;
@@ -104,13 +107,16 @@ pub fn replay(
         targets.iter().try_for_each(Target::begin_zones)?;
     }
     let files: Vec<_> = targets.iter().filter_map(Target::file).collect();
-    let (engine, engine_notes) = engine::resolve(options.engine, &files, options.ring);
+    let (engine, engine_notes) = engine::resolve(options.engine, &files, options);
     let zero = beginning(&loads[0].reading.changes);
     let threads = threads(options, targets.len());
     let (collector, senders) = results(threads, zero);
     let mut notes = Vec::new();
     let (lanes, feeders) = laid_out(loads, targets, options, engine, threads, &mut notes)?;
-    let places: Vec<u32> = lanes.iter().map(|(_, bounds)| bounds.in_flight).collect();
+    let places: Vec<_> = lanes
+        .iter()
+        .map(|(_, bounds)| (bounds.in_flight, options.in_flight_limit(engine, bounds)))
+        .collect();
     let goes_on = loads.iter().any(|load| load.scan.goes_on);
     let discards = loads
         .iter()
@@ -600,7 +606,7 @@ fn summarise(
     targets: &[Target],
     counts: Counts,
     ended: Ended<'_>,
-    places: &[u32],
+    places: &[(u32, Option<InFlightLimit>)],
     fed: Vec<Fed>,
 ) -> Summary {
     let Ended {
@@ -667,7 +673,8 @@ fn summarise(
         ..Summary::default()
     };
     for ((i, mut lane), fed) in lanes.into_iter().enumerate().zip(fed) {
-        let verdict = lane.watch.verdict(at, places[i] as usize);
+        let (most, limit) = places[i];
+        let verdict = lane.watch.verdict(at, most as usize, limit);
         let watch = &lane.watch;
         summary.verdict = match i {
             0 => verdict,

@@ -177,7 +177,10 @@ impl Summary {
             || self.tables_lost
             || self.setting_lost
             || self.has_dropped_too_many()
-            || matches!(self.verdict, Verdict::ReplayerLimited { .. })
+            || matches!(
+                self.verdict,
+                Verdict::ReplayerLimited { .. } | Verdict::InFlightLimited { .. }
+            )
     }
 
     /// Whether more was dropped than is borne.

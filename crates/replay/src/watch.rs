@@ -29,12 +29,34 @@ pub enum Verdict {
         /// When it began, on the replay's clock.
         from: Nanos,
     },
+    /// Requests waited because as many were at the device as the user allows, so the device may do more than this.
+    InFlightLimited {
+        /// What the user limits, and to how many requests.
+        limit: InFlightLimit,
+        /// When it began, on the replay's clock.
+        from: Nanos,
+    },
     /// This machine or this program started requests later than the device made necessary: more than 1 % by more than
     /// 100 us, or more than 0.1 % by more than 1 ms, beyond what chance explains.
     ReplayerLimited {
         /// The shares of all requests whose own lateness exceeded each of [`LATENESS_LIMITS`].
         late: [f64; LATENESS_LIMITS.len()],
     },
+}
+
+/// An option that allows fewer requests at a device than there are places by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InFlightLimit {
+    /// Its name on the command line.
+    pub option: &'static str,
+    /// Its value.
+    pub requests: u32,
+}
+
+impl std::fmt::Display for InFlightLimit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.option, self.requests)
+    }
 }
 
 impl Verdict {
@@ -44,6 +66,7 @@ impl Verdict {
             Self::KeptUp => "kept up",
             Self::NotJudged => "not judged",
             Self::DeviceLimited { .. } => "device-limited",
+            Self::InFlightLimited { .. } => "in-flight-limited",
             Self::ReplayerLimited { .. } => "replayer-limited",
         }
     }
@@ -59,6 +82,14 @@ impl Verdict {
             }
             (limited @ Self::ReplayerLimited { .. }, _)
             | (_, limited @ Self::ReplayerLimited { .. }) => limited,
+            (Self::InFlightLimited { limit, from: a }, Self::InFlightLimited { from: b, .. }) => {
+                Self::InFlightLimited {
+                    limit,
+                    from: a.min(b),
+                }
+            }
+            (limited @ Self::InFlightLimited { .. }, _)
+            | (_, limited @ Self::InFlightLimited { .. }) => limited,
             (Self::DeviceLimited { from: a }, Self::DeviceLimited { from: b }) => {
                 Self::DeviceLimited { from: a.min(b) }
             }
@@ -75,7 +106,14 @@ impl std::fmt::Display for Verdict {
         match self {
             Self::KeptUp => f.write_str("kept up"),
             Self::NotJudged => f.write_str("none, as no request was done"),
-            Self::DeviceLimited { from } => write!(f, "device-limited from {from}"),
+            Self::DeviceLimited { from } => {
+                write!(f, "device-limited from {from} into the load on")
+            }
+            Self::InFlightLimited { limit, from } => write!(
+                f,
+                "limited by {limit} from {from} into the load on: requests waited for a place, and the device may do \
+                 more at once"
+            ),
             Self::ReplayerLimited { late } => {
                 f.write_str("replayer-limited: requests were submitted late by this machine")?;
                 let exceeded = LATENESS_LIMITS.iter().zip(late);
@@ -305,15 +343,20 @@ impl Watch {
         (seconds > 0.0).then(|| (self.handed - before) as f64 / seconds)
     }
 
-    /// The verdict of a replay that ended `now`, with so many places in flight.
-    pub(crate) fn verdict(&mut self, now: Nanos, places: usize) -> Verdict {
+    /// The verdict of a replay that ended `now`, with so many places in flight, which may be so few because of an option.
+    pub(crate) fn verdict(
+        &mut self,
+        now: Nanos,
+        places: usize,
+        limit: Option<InFlightLimit>,
+    ) -> Verdict {
         self.unblock(now);
         // A device that does not answer is to be judged.
         if self.handed == self.failed {
             return Verdict::NotJudged;
         }
-        let full_for_long = self.most_in_flight >= places
-            && self.blocked_time.get().saturating_mul(100) > now.get();
+        let is_full = self.most_in_flight >= places;
+        let full_for_long = is_full && self.blocked_time.get().saturating_mul(100) > now.get();
         let n = self.handed;
         let mut late = self.late.iter().zip(MOST_LATE);
         if late.any(|(count, share)| is_more_than(*count, n, share)) {
@@ -327,9 +370,13 @@ impl Watch {
             .filter(|_| self.is_behind() || self.has_long_waits());
         let piled_up = self.piles_up();
         let limited = [self.first_second_late, blocked, waited, piled_up];
-        match limited.into_iter().flatten().min() {
-            Some(from) => Verdict::DeviceLimited { from },
-            None => Verdict::KeptUp,
+        let Some(from) = limited.into_iter().flatten().min() else {
+            return Verdict::KeptUp;
+        };
+        // Whoever waited, waited for a place.
+        match limit.filter(|_| is_full && self.first_blocked.is_some()) {
+            Some(limit) => Verdict::InFlightLimited { limit, from },
+            None => Verdict::DeviceLimited { from },
         }
     }
 
@@ -401,9 +448,41 @@ mod tests {
         };
         watch.handed_over(Nanos::ZERO, Some(Nanos::ZERO), Nanos::new(50));
         watch.block(Nanos::from_millis(10));
-        let verdict = watch.verdict(Nanos::from_secs(5), 1);
+        let verdict = watch.verdict(Nanos::from_secs(5), 1, None);
         let from = Nanos::from_millis(10);
         assert_eq!(verdict, Verdict::DeviceLimited { from });
+    }
+
+    #[test]
+    fn what_waits_for_a_place_that_the_user_does_not_grant_is_not_limited_by_the_device() {
+        let limit = InFlightLimit {
+            option: "--in-flight",
+            requests: 1,
+        };
+        let verdict = |places: usize, limit| {
+            let mut watch = Watch::default();
+            for i in 0..1000 {
+                let (planned, at) = (Nanos::from_micros(100 * i), Nanos::from_micros(300 * i));
+                watch.handed_over(planned, Some(at), at);
+                watch.in_flight(1);
+                watch.block(at);
+                watch.unblock(at + Nanos::from_micros(200));
+                watch.completed(at, Nanos::from_micros(300), false);
+            }
+            watch.verdict(Nanos::from_millis(300), places, limit)
+        };
+        let limited = verdict(1, Some(limit));
+        assert_eq!(limited.name(), "in-flight-limited");
+        let text = limited.to_string();
+        assert!(
+            text.starts_with("limited by --in-flight 1 from ") && text.contains("into the load on"),
+            "{text}"
+        );
+        // By default, and where the limit was not reached.
+        assert_eq!(verdict(1, None).name(), "device-limited");
+        assert_eq!(verdict(2, Some(limit)).name(), "device-limited");
+        let device = Verdict::DeviceLimited { from: Nanos::ZERO };
+        assert_eq!(device.or(limited), limited);
     }
 
     /// A replay of a request every 100 us, of which `at(i)` gives the ideal start and the start, in microseconds.
@@ -416,7 +495,7 @@ mod tests {
             watch.handed_over(us(100 * i), Some(us(ideal)), us(started));
             watch.completed(us(started + latency), us(latency), false);
         }
-        watch.verdict(us(at(n - 1).1 + latency), 1000)
+        watch.verdict(us(at(n - 1).1 + latency), 1000, None)
     }
 
     #[test]
@@ -474,7 +553,7 @@ mod tests {
                 ends.push(now + latency(i));
             }
             watch.end_of_load();
-            watch.verdict(us(2_000_000), 1 << 16)
+            watch.verdict(us(2_000_000), 1 << 16, None)
         };
         // 95 % of the rate: the latency grows by 5 us with each request.
         assert_eq!(verdict(&|i| 50 + 5 * i).name(), "device-limited");

@@ -314,6 +314,7 @@ fn outcome(summary: &Summary, is_within: bool, share: f64) -> Outcome {
     match summary.verdict {
         Verdict::ReplayerLimited { .. } => Outcome::ReplayerLimited,
         Verdict::DeviceLimited { .. } => Outcome::DeviceLimited,
+        Verdict::InFlightLimited { .. } => Outcome::InFlightLimited,
         Verdict::KeptUp | Verdict::NotJudged if share < LEAST_REACHED => Outcome::DeviceLimited,
         Verdict::KeptUp | Verdict::NotJudged if is_within => Outcome::Holds,
         Verdict::KeptUp | Verdict::NotJudged => Outcome::TooSlow,

@@ -399,7 +399,9 @@ fn target_json(target: &TargetSummary) -> Value {
         })
         .collect();
     let limited_from = match target.verdict {
-        Verdict::DeviceLimited { from } => Some(from.as_secs_f64()),
+        Verdict::DeviceLimited { from } | Verdict::InFlightLimited { from, .. } => {
+            Some(from.as_secs_f64())
+        }
         _ => None,
     };
     json!({

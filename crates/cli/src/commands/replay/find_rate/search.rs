@@ -26,6 +26,8 @@ pub(super) enum Outcome {
     TooSlow,
     /// It was not reached, or requests waited for the device.
     DeviceLimited,
+    /// Requests waited for one of the few places in flight that the user grants.
+    InFlightLimited,
     /// Requests were submitted late by this machine.
     ReplayerLimited,
     /// Requests failed or were never started.
@@ -42,6 +44,7 @@ impl Outcome {
             Self::Holds => "holds",
             Self::TooSlow => "beyond the limit",
             Self::DeviceLimited => "device-limited",
+            Self::InFlightLimited => "in-flight-limited",
             Self::ReplayerLimited => "replayer-limited",
             Self::Failed => "requests failed",
             Self::Interrupted => "stopped by the user",
