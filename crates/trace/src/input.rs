@@ -16,7 +16,9 @@ use crate::salvage::{Salvaged, UpToCut, check_complete};
 use crate::submitted::OnlySubmitted;
 use crate::transform::{Change, Merged, OnBackstep, Pasted, Spill, apply_all, extent_of};
 use crate::written::changes;
-use crate::{CutOff, ReadOptions, ReadProgress, SortedByStart, Source, TraceError, TraceReader};
+use crate::{
+    CutOff, ReadOptions, ReadProgress, SortedByStart, Source, TraceError, TraceReader, whole_file,
+};
 
 /// How much of the content is looked at to find the format: more than the longest licence notice.
 const HEAD: usize = 64 * 1024;
@@ -164,7 +166,10 @@ fn opened(path: &Path, options: &ReadOptions) -> Result<(Vec<u8>, Source), Trace
         Box::new(open().map_err(|source| TraceError::Io {
             path: path.to_owned(),
             action: "open the trace",
-            source,
+            source: match source.kind() {
+                io::ErrorKind::NotFound => whole_file::not_there(path, source),
+                _ => source,
+            },
         })?)
     };
     let raw: Box<dyn Read + Send> = match &options.progress {

@@ -221,13 +221,7 @@ impl WholeFile {
             if !is_of_same || part.file_name() == self.part.file_name() {
                 continue;
             }
-            // It may just have got its name.
-            let Ok(file) = File::open(&part) else {
-                continue;
-            };
-            if flock(&file, FlockOperation::NonBlockingLockShared)
-                == Err(rustix::io::Errno::WOULDBLOCK)
-            {
+            if is_being_written(&part) {
                 let another = WrittenByAnother { process, part };
                 return Err(io::Error::new(io::ErrorKind::ResourceBusy, another));
             }
@@ -289,6 +283,39 @@ pub fn sync_folder_of(file: &Path) -> io::Result<()> {
         Err(e) if e.kind() == io::ErrorKind::InvalidInput => Ok(()),
         outcome => outcome,
     }
+}
+
+/// The error of a file that is not there, with what was written of it.
+pub(crate) fn not_there(path: &Path, error: io::Error) -> io::Error {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let entries = fs::read_dir(folder.unwrap_or(Path::new(".")));
+    let is_of_same =
+        |part: &PathBuf| final_name(part).is_some_and(|name| name.file_name() == path.file_name());
+    let parts = entries.into_iter().flatten().flatten();
+    let parts = parts.map(|entry| path.with_file_name(entry.file_name()));
+    // Of several, that which was written last.
+    let last = parts
+        .filter(is_of_same)
+        .max_by_key(|part| fs::metadata(part).and_then(|m| m.modified()).ok());
+    let Some(part) = last else {
+        return error;
+    };
+    let how = match is_being_written(&part) {
+        true => "which is being written: wait for its end, or read what is there with --lenient",
+        false => "left by a process that was killed: --lenient reads it",
+    };
+    io::Error::new(
+        error.kind(),
+        format!("{error}; there is {}, {how}", part.display()),
+    )
+}
+
+/// Whether a process has a file under a temporary name open that it writes.
+fn is_being_written(part: &Path) -> bool {
+    // It may just have got its name.
+    File::open(part).is_ok_and(|file| {
+        flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
+    })
 }
 
 /// The name that the file called `path` would have got when it was whole; `None` if that is no temporary name.

@@ -98,6 +98,11 @@ impl Reader {
         }
     }
 
+    /// What to do about damage; nothing, where it is done already.
+    fn way_out(&self, way_out: &'static str) -> &'static str {
+        if self.lenient { "" } else { way_out }
+    }
+
     fn fill(&mut self, bytes: &mut [u8]) -> Result<usize, TraceError> {
         let mut n = 0;
         while n < bytes.len() {
@@ -160,9 +165,10 @@ impl Reader {
             self.ended = true;
             return Err(self.damaged(
                 at,
-                "the file ends here, before its index: it is cut off, or being written; --lenient takes what is \
-                 whole"
-                    .to_owned(),
+                format!(
+                    "the file ends here, before its index: it is cut off, or being written{}",
+                    self.way_out("; --lenient reads what is whole")
+                ),
             ));
         }
         Ok(header)
@@ -191,10 +197,10 @@ impl Reader {
             return Err(self.damaged(
                 at,
                 format!(
-                    "a frame of kind {:#04x} and {length} bytes, expected at most {}: the file is damaged here; \
-                     --lenient takes what stands before it",
+                    "a frame of kind {:#04x} and {length} bytes, expected at most {}: the file is damaged here{}",
                     header[0],
-                    frame::LONGEST
+                    frame::LONGEST,
+                    self.way_out("; --lenient reads what stands before it")
                 ),
             ));
         }
@@ -212,7 +218,8 @@ impl Reader {
                 at,
                 format!(
                     "the file ends after {got} of the {length} bytes of a block: it is cut off, being written, or \
-                     this length is damaged; --lenient takes the whole blocks before"
+                     this length is damaged{}",
+                    self.way_out("; --lenient reads the whole blocks before")
                 ),
             ));
         }
@@ -223,8 +230,8 @@ impl Reader {
             return Err(self.damaged(
                 at,
                 format!(
-                    "the checksum of this block is {found:08x}, expected {told:08x}: the file is damaged here; \
-                     fetch it again, or leave the block out with --lenient"
+                    "the checksum of this block is {found:08x}, expected {told:08x}: the file is damaged here{}",
+                    self.way_out("; fetch it again, or leave the block out with --lenient")
                 ),
             ));
         }
@@ -284,8 +291,10 @@ impl Reader {
             self.ended = true;
             return Err(self.damaged(
                 at + frame::TRAILER as u64,
-                "something stands behind the end of the trace that is no .ios file: --lenient leaves it aside"
-                    .to_owned(),
+                format!(
+                    "something stands behind the end of the trace that is no .ios file{}",
+                    self.way_out(": --lenient leaves it aside")
+                ),
             ));
         } else {
             self.has_index = false;
@@ -296,9 +305,10 @@ impl Reader {
     fn nonsense(&self) -> TraceError {
         self.damaged(
             self.block_at,
-            "the columns of this block are not as the format says, though its checksum is right: report this, \
-             or leave the block out with --lenient"
-                .to_owned(),
+            format!(
+                "the columns of this block are not as the format says, though its checksum is right: report this{}",
+                self.way_out(", or leave the block out with --lenient")
+            ),
         )
     }
 

@@ -296,7 +296,7 @@ impl FileEvents {
         lenient: bool,
     ) -> Result<Option<Event>, TraceError> {
         loop {
-            match self.record(metadata) {
+            match self.record(metadata, lenient) {
                 Ok(Next::Event(event)) => return Ok(Some(event)),
                 Ok(Next::Other) => {}
                 Ok(Next::End) => return Ok(None),
@@ -330,7 +330,9 @@ impl FileEvents {
         }
     }
 
-    fn record(&mut self, metadata: &mut Metadata) -> Result<Next, TraceError> {
+    fn record(&mut self, metadata: &mut Metadata, lenient: bool) -> Result<Next, TraceError> {
+        // Nothing, where it is done already.
+        let way_out = |way_out: &'static str| if lenient { "" } else { way_out };
         let mut header = [0; 64];
         let n = match self.found.take() {
             Some(magic) => {
@@ -351,9 +353,9 @@ impl FileEvents {
             let seen: String = header[..n].iter().map(|b| format!("{b:02x} ")).collect();
             let error = self.damaged(format!(
                 "field 'magic' is '{}', expected 07 74 61 65 or 08 74 61 65 (or the other way round) at the \
-                 beginning of a record: the file is damaged here, or being written; --lenient looks for the \
-                 next record",
-                seen.trim()
+                 beginning of a record: the file is damaged here, or being written{}",
+                seen.trim(),
+                way_out("; --lenient looks for the next record")
             ));
             if n == 4 {
                 self.look_for_record([header[0], header[1], header[2], header[3]])?;
@@ -372,10 +374,10 @@ impl FileEvents {
         }
         if got < wanted {
             let error = self.damaged(format!(
-                "the file ends after {} of the {} bytes of a record: it is cut off, or being written; \
-                 --lenient takes what is whole",
+                "the file ends after {} of the {} bytes of a record: it is cut off, or being written{}",
                 got + 4,
-                wanted + 4
+                wanted + 4,
+                way_out("; --lenient reads what is whole")
             ));
             self.offset += 4 + got as u64;
             return Err(error);
