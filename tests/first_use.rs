@@ -156,3 +156,31 @@ fn records_of_a_killed_replay_are_found_by_the_name_they_would_have_got() {
         assert!(!said.contains("--lenient"), "{said}");
     }
 }
+
+#[test]
+fn records_in_the_order_of_completion_are_no_cause_for_alarm() {
+    let scratch = Scratch::new();
+    // The second is left out when it is due, before the first is complete.
+    let load = scratch.file("x.load", "0 ; 0 ; 8 ; R\n0.0001 ; 8 ; 8 ; W\n");
+    for name in ["done.ios", "done.load"] {
+        let done = scratch.path(name);
+        let replay = iosonar()
+            .args(["replay", "-q", "--engine", "simulate", "--latency", "50ms"])
+            .args(["--skip-writes", "-o"])
+            .args([&done, &load])
+            .output()
+            .unwrap();
+        assert!(done.exists(), "{}", err(&replay));
+        let text = out(&iosonar().arg("info").arg(&done).output().unwrap());
+        assert!(!text.contains("NOT sorted"), "{text}");
+        let order =
+            "by completion, as a replay or a simulation ends its requests (1 step back in start)";
+        assert!(text.contains(order), "{text}");
+    }
+    let other = scratch.file("other.load", "1 ; 0 ; 8 ; R\n0 ; 8 ; 8 ; R\n");
+    let text = out(&iosonar().arg("info").arg(&other).output().unwrap());
+    assert!(
+        text.contains("NOT sorted by start: 1 step back ("),
+        "{text}"
+    );
+}

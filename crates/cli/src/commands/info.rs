@@ -153,10 +153,21 @@ fn text(path: &Path, summary: &Summary, metadata: &Metadata) -> String {
             "order",
             match s.backsteps {
                 0 => "sorted by start".to_owned(),
-                n => format!(
-                    "NOT sorted by start: {} steps back (--on-backstep sort, or convert --sort)",
-                    grouped(n)
-                ),
+                n => {
+                    let steps = match n {
+                        1 => "1 step back".to_owned(),
+                        n => format!("{} steps back", grouped(n)),
+                    };
+                    match is_our_record(metadata) {
+                        true => format!(
+                            "by completion, as a replay or a simulation ends its requests ({steps} in start); --sort \
+                             orders them by start"
+                        ),
+                        false => format!(
+                            "NOT sorted by start: {steps} (--on-backstep sort, or convert --sort)"
+                        ),
+                    }
+                }
             },
         ),
         ("reads", amount(Op::Read)),
@@ -226,6 +237,16 @@ fn text(path: &Path, summary: &Summary, metadata: &Metadata) -> String {
         ("about", about.join("; ")),
     ]);
     lines(&path.display().to_string(), &rows)
+}
+
+/// Whether the trace says that it holds the records of a replay or a simulation, which are in the order of completion.
+fn is_our_record(metadata: &Metadata) -> bool {
+    let says = |key: &str| metadata.about.contains_key(key);
+    let notice = |text: &String| {
+        let ours = text.strip_prefix("# iosonar ");
+        ours.is_some_and(|text| text.contains(" replayed on ") || text.contains(": simulated, "))
+    };
+    says("replayed") || says("simulated") || metadata.notices.iter().any(notice)
 }
 
 /// Seconds since 1970 as a date (proleptic Gregorian, UTC).
