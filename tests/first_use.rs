@@ -184,3 +184,43 @@ fn records_in_the_order_of_completion_are_no_cause_for_alarm() {
         "{text}"
     );
 }
+
+#[test]
+fn a_search_counts_only_the_requests_that_are_done() {
+    let scratch = Scratch::new();
+    // One of eight is a read.
+    let rows: String = (0..4000)
+        .map(|i| {
+            let op = if i % 8 == 0 { 'R' } else { 'W' };
+            format!("{:.6} ; {} ; 8 ; {op}\n", f64::from(i) * 1e-4, i % 100 * 8)
+        })
+        .collect();
+    let load = scratch.file("x.load", rows);
+    let target = scratch.file("target", vec![1; 1 << 20]);
+    let search = |limit: &str| {
+        let mut command = iosonar();
+        command.args(["replay", "--no-direct", "--skip-writes", "--target"]);
+        command
+            .arg(&target)
+            .args(["--speed", "2", "--find-time", "50ms"]);
+        command.args(["--json", "--find-rate", limit]).arg(&load);
+        command.output().unwrap()
+    };
+    let found = search("latency p50 < 1ns");
+    let json: serde_json::Value = serde_json::from_slice(&found.stdout).expect(&err(&found));
+    assert_eq!(json["answer"], "at no speed", "{json}");
+    let tries = json["tries"].as_array().unwrap();
+    assert!(
+        tries.iter().all(|t| t["outcome"] != "too few requests"),
+        "{json}"
+    );
+    assert!(
+        tries.iter().all(|t| t["completed"].as_u64() >= Some(1000)),
+        "{json}"
+    );
+    // What to type, beside what was typed.
+    assert_eq!(tries[0]["speed"], 2.0, "{json}");
+    let none = search("write latency p50 < 1ms");
+    assert_eq!(none.status.code(), Some(2), "{}", err(&none));
+    assert!(err(&none).contains("left out"), "{}", err(&none));
+}

@@ -263,7 +263,7 @@ pub(crate) struct FindArgs {
     /// more, such as 'latency p99 < 2ms' or 'read delay mean < 1ms' (of latency, delay, response_time)
     #[arg(long, value_name = "LIMIT")]
     pub(crate) find_rate: Option<Limit>,
-    /// With --find-rate: how long each try lasts
+    /// With --find-rate: how long each try lasts, or longer, until it has 1,000 requests
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) find_time: Nanos,
 }

@@ -8,12 +8,13 @@ mod search;
 use std::str::FromStr;
 
 use iosonar_guard::Host;
-use iosonar_replay::{EndedEarly, Load, ReplaySpec, Summary, Times, Verdict};
+use iosonar_replay::{EndedEarly, Load, ReplaySpec, Summary, Times, Verdict, Writes};
 use iosonar_stats::Distribution;
 use iosonar_study::objective::{Metric, Objective, ObjectiveError, Quantity, Requests};
+use iosonar_trace::fit::Fitter;
 use iosonar_trace::transform::{Change, Ratio, Repeat, Rounds, beginning};
-use iosonar_trace::{Batch, Reading, input};
-use iosonar_units::Nanos;
+use iosonar_trace::{Batch, Op, Reading, Request, input};
+use iosonar_units::{Nanos, SECTOR_BYTES};
 use serde_json::{Value, json};
 
 use self::search::{
@@ -64,6 +65,15 @@ impl Limit {
             Requests::All => all(self.0.quantity, summary),
             Requests::Reads => of(self.0.quantity, &summary.reads).clone(),
             Requests::Writes => of(self.0.quantity, &summary.writes).clone(),
+        }
+    }
+
+    /// Whether it is about requests of this kind.
+    fn is_about(&self, op: Op) -> bool {
+        match self.0.requests {
+            Requests::All => true,
+            Requests::Reads => op == Op::Read,
+            Requests::Writes => op == Op::Write,
         }
     }
 
@@ -131,11 +141,18 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
         plan.announce();
         note(&format!("looking for the highest rate with {limit}"));
     }
+    let target = &plan.targets[0];
+    let [size, block] = [target.size(), target.block()].map(|bytes| bytes.get() / SECTOR_BYTES);
+    let mut fitter = Fitter::new(plan.options.fit, size, block, load.scan.end.get());
     let tries = Tries {
         args,
         limit,
         host,
-        shortest: shortest(load)?,
+        shortest: shortest(load, |request| {
+            let is_left_out = !request.op.is_harmless() && plan.options.writes == Writes::Skip;
+            let is_done = !is_left_out && fitter.apply(&mut request.clone());
+            [is_done, is_done && limit.is_about(request.op)]
+        })?,
         base: load.clone(),
         spec: spec.clone(),
     };
@@ -148,6 +165,7 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
     }
     // Put back however the search ends.
     let queues = super::queue::Settings::apply(&plan, &spec, host, args.quiet)?;
+    let base_changes = load.reading.changes.clone();
     drop(plan);
     let mut search = Search {
         slowest: tries.slowest(),
@@ -157,10 +175,16 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
     };
     let answer = search.search()?;
     drop(queues);
+    let found = Found {
+        limit,
+        own_speed: speed(&base_changes),
+        answer: &answer,
+        tries: &search.tries,
+    };
     if args.json {
-        print(&json(limit, &answer, &search.tries).text())?;
+        print(&found.json().text())?;
     } else {
-        print(&text(limit, &answer, &search.tries))?;
+        print(&found.text())?;
     }
     Ok(match answer {
         Answer::Interrupted => Ending::Interrupted {
@@ -267,29 +291,38 @@ impl Tries<'_> {
     }
 }
 
-/// How much of a load, from its beginning, holds a tenth more than the fewest requests of a try: repeated as often as
-/// is needed, if it has fewer.
-fn shortest(load: &Load) -> anyhow::Result<Nanos> {
+/// How much of a load, from its beginning, holds a tenth more than the fewest requests of a try, and of those that the limit
+/// is about: repeated as often as is needed, if it has fewer. `counts` says of a request whether it will be done, and
+/// whether the limit is about it, too.
+fn shortest(load: &Load, mut counts: impl FnMut(&Request) -> [bool; 2]) -> anyhow::Result<Nanos> {
     let beginning = beginning(&load.reading.changes);
-    let wanted = FEWEST_REQUESTS + FEWEST_REQUESTS / 10;
-    if load.scan.requests < wanted {
-        let span = load.scan.last_start.saturating_sub(beginning);
-        let rounds = wanted.div_ceil(load.scan.requests.max(1));
-        return Ok(Nanos::new(span.get().saturating_mul(rounds)));
-    }
+    let wanted = [FEWEST_REQUESTS, FEWEST_OF_A_KIND].map(|fewest| fewest + fewest / 10);
+    let mut found = [0; 2];
     let mut reader = input::open_load(&load.path, &load.reading)?;
-    let (mut batch, mut left) = (Batch::default(), wanted);
+    let mut batch = Batch::default();
     while reader.next_batch(&mut batch)? > 0 {
-        let rows = batch.len() as u64;
-        if left <= rows {
-            let last = batch.starts()[left as usize - 1];
-            // The window ends before its end.
-            return Ok(last.saturating_sub(beginning) + Nanos::new(1));
+        for row in 0..batch.len() {
+            for (found, counts) in found.iter_mut().zip(counts(&batch.request(row))) {
+                *found += u64::from(counts);
+            }
+            if found[0] >= wanted[0] && found[1] >= wanted[1] {
+                // The window ends before its end.
+                return Ok(batch.starts()[row].saturating_sub(beginning) + Nanos::new(1));
+            }
         }
-        left -= rows;
     }
-    // The file has become shorter since it was scanned, which the try reports.
-    Ok(load.scan.last_start.saturating_sub(beginning))
+    if found.contains(&0) {
+        return Err(usage(&format!(
+            "--find-rate: none of the {} requests of the load counts, as none of those that will be done is of the kind \
+             that the limit is about: give a limit of others, or --write for those that are left out",
+            load.scan.requests
+        )));
+    }
+    let span = load.scan.last_start.saturating_sub(beginning);
+    let rounds = wanted[0]
+        .div_ceil(found[0])
+        .max(wanted[1].div_ceil(found[1]));
+    Ok(Nanos::new(span.get().saturating_mul(rounds)))
 }
 
 /// Completed requests per second. The last needs its latency after the load has ended, which is no lack of rate.
@@ -321,30 +354,55 @@ fn outcome(summary: &Summary, is_within: bool, share: f64) -> Outcome {
     }
 }
 
-fn text(limit: Limit, answer: &Answer, tries: &[Try]) -> String {
-    let mut table = Table::new(&["speed", "requests/s wanted", "reached", "value", "outcome"]);
-    for t in tries {
-        table.row(vec![
-            format!("{:.3}", t.factor),
-            format!("{:.1}", t.wanted),
-            format!("{:.1}", t.reached),
-            t.value.to_string(),
-            t.outcome.name().to_owned(),
-        ]);
-    }
-    let spread = |of: &Confirmed| {
-        let [median, least, most] = of.reached;
-        let [low, high] = of.values;
-        format!(
-            "{median:.1} requests/s with {limit} (the load {:.3} times as fast, within {:.0} %)\n  repetitions   {} of \
-             {} held: {least:.1} to {most:.1} requests/s, {low} to {high}\n",
-            of.factor,
-            100.0 * PRECISION,
-            of.held,
-            of.repetitions
-        )
-    };
-    table.text()
+/// How much faster than recorded these changes make a load.
+fn speed(changes: &[Change]) -> f64 {
+    let speeds = changes.iter().map(|change| match change {
+        Change::Speed(ratio) => ratio.as_f64(),
+        _ => 1.0,
+    });
+    speeds.product()
+}
+
+/// A speed with four digits, as `--speed` takes it.
+fn digits(speed: f64) -> String {
+    let decimals = (3.0 - speed.max(1e-6).log10().floor()).clamp(0.0, 9.0) as usize;
+    format!("{speed:.decimals$}")
+}
+
+/// What a search found.
+struct Found<'a> {
+    limit: Limit,
+    /// How much faster than recorded the load is that was sped up.
+    own_speed: f64,
+    answer: &'a Answer,
+    tries: &'a [Try],
+}
+
+impl Found<'_> {
+    fn text(&self) -> String {
+        let (limit, answer, tries) = (self.limit, self.answer, self.tries);
+        let mut table = Table::new(&["speed", "requests/s wanted", "reached", "value", "outcome"]);
+        for t in tries {
+            table.row(vec![
+                digits(self.own_speed * t.factor),
+                format!("{:.1}", t.wanted),
+                format!("{:.1}", t.reached),
+                t.value.to_string(),
+                t.outcome.name().to_owned(),
+            ]);
+        }
+        let spread = |of: &Confirmed| {
+            let [median, least, most] = of.reached;
+            let [low, high] = of.values;
+            format!(
+                "{median:.1} requests/s with {limit} (--speed {}, within {:.0} %)\n  repetitions   {} of {} held: {least:.1} to {most:.1} requests/s, {low} to {high}\n",
+                digits(self.own_speed * of.factor),
+                100.0 * PRECISION,
+                of.held,
+                of.repetitions
+            )
+        };
+        table.text()
         + &match answer {
             Answer::Highest(of) => format!("  highest rate  {}", spread(of)),
             Answer::ReplayerLimited(of) => format!(
@@ -360,54 +418,65 @@ fn text(limit: Limit, answer: &Answer, tries: &[Try]) -> String {
                 last.value,
                 last.outcome.name()
             ),
+            Answer::TooFew(last) => format!(
+                "  no rate was found: of a try at {:.1} requests/s, {} requests were done, too few to judge it by; a \
+                 longer --find-time has more\n",
+                last.wanted, last.completed
+            ),
             Answer::TooNoisy => "  this machine is too noisy for an answer: rates that held did not hold again, nor did \
                                  half of them; try again when it is idle, or with a longer --find-time\n"
                 .to_owned(),
             Answer::Interrupted => "  stopped by the user before there was an answer\n".to_owned(),
         }
-}
+    }
 
-fn json(limit: Limit, answer: &Answer, tries: &[Try]) -> Output {
-    let mut json = Output::new("replay --find-rate");
-    let (name, confirmed) = match answer {
-        Answer::Highest(of) => ("highest", Some(of)),
-        Answer::ReplayerLimited(of) => ("replayer-limited", Some(of)),
-        Answer::AtAnySpeed => ("at any speed", None),
-        Answer::AtNoSpeed(_) => ("at no speed", None),
-        Answer::TooNoisy => ("too noisy", None),
-        Answer::Interrupted => ("interrupted", None),
-    };
-    json.set("limit", json!(limit.to_string()));
-    json.set("answer", json!(name));
-    json.set("speed", json!(confirmed.map(|of| of.factor)));
-    json.set("repetitions", json!(confirmed.map(|of| of.repetitions)));
-    json.set("repetitions_held", json!(confirmed.map(|of| of.held)));
-    let tries: Vec<Value> = tries
-        .iter()
-        .map(|t| {
-            json!({
-                "speed": t.factor,
-                "wanted_per_s": t.wanted,
-                "reached_per_s": t.reached,
-                "completed": t.completed,
-                "value_s": t.value.as_secs_f64(),
-                "outcome": t.outcome.name(),
+    fn json(&self) -> Output {
+        let (limit, answer, tries) = (self.limit, self.answer, self.tries);
+        let mut json = Output::new("replay --find-rate");
+        let (name, confirmed) = match answer {
+            Answer::Highest(of) => ("highest", Some(of)),
+            Answer::ReplayerLimited(of) => ("replayer-limited", Some(of)),
+            Answer::AtAnySpeed => ("at any speed", None),
+            Answer::AtNoSpeed(_) => ("at no speed", None),
+            Answer::TooFew(_) => ("too few requests", None),
+            Answer::TooNoisy => ("too noisy", None),
+            Answer::Interrupted => ("interrupted", None),
+        };
+        json.set("limit", json!(limit.to_string()));
+        json.set("answer", json!(name));
+        json.set(
+            "speed",
+            json!(confirmed.map(|of| self.own_speed * of.factor)),
+        );
+        json.set("repetitions", json!(confirmed.map(|of| of.repetitions)));
+        json.set("repetitions_held", json!(confirmed.map(|of| of.held)));
+        let tries: Vec<Value> = tries
+            .iter()
+            .map(|t| {
+                json!({
+                    "speed": self.own_speed * t.factor,
+                    "wanted_per_s": t.wanted,
+                    "reached_per_s": t.reached,
+                    "completed": t.completed,
+                    "value_s": t.value.as_secs_f64(),
+                    "outcome": t.outcome.name(),
+                })
             })
-        })
-        .collect();
-    json.set("tries", Value::Array(tries));
-    let none = json!({});
-    let [median, least, most] = confirmed.map_or([f64::NAN; 3], |of| of.reached);
-    // The device's highest rate is known only if it was the limit.
-    let highest = match answer {
-        Answer::Highest(_) => median,
-        _ => f64::NAN,
-    };
-    json.figure("highest_rate", &none, "1/s", highest);
-    json.figure("rate_reached", &none, "1/s", median);
-    json.figure("rate_reached", &json!({ "of": "least" }), "1/s", least);
-    json.figure("rate_reached", &json!({ "of": "most" }), "1/s", most);
-    json
+            .collect();
+        json.set("tries", Value::Array(tries));
+        let none = json!({});
+        let [median, least, most] = confirmed.map_or([f64::NAN; 3], |of| of.reached);
+        // The device's highest rate is known only if it was the limit.
+        let highest = match answer {
+            Answer::Highest(_) => median,
+            _ => f64::NAN,
+        };
+        json.figure("highest_rate", &none, "1/s", highest);
+        json.figure("rate_reached", &none, "1/s", median);
+        json.figure("rate_reached", &json!({ "of": "least" }), "1/s", least);
+        json.figure("rate_reached", &json!({ "of": "most" }), "1/s", most);
+        json
+    }
 }
 
 #[cfg(test)]
@@ -440,21 +509,52 @@ mod tests {
 
     #[test]
     fn a_try_holds_requests_enough_however_late_they_come() {
-        let shortest_of = |rows: usize, from: f64| {
-            let mut text = "0 ; 0 ; 8 ; R\n".to_owned();
-            for i in 1..rows {
-                text += &format!("{:.6} ; 8 ; 8 ; R\n", from + i as f64 * 1e-4);
-            }
+        let shortest_of = |text: String, limit: &str, writes: Writes| {
             let file = tempfile::Builder::new().suffix(".load").tempfile().unwrap();
             std::fs::write(file.path(), text).unwrap();
-            let reading = Reading::default();
-            let load = Load::scanned(file.path(), &reading, iosonar_replay::Writes::Refuse);
-            shortest(&load.unwrap()).unwrap()
+            let load = Load::scanned(file.path(), &Reading::default(), writes).unwrap();
+            let limit: Limit = limit.parse().unwrap();
+            shortest(&load, |request| {
+                let is_done = request.op.is_harmless() || writes == Writes::Do;
+                [is_done, is_done && limit.is_about(request.op)]
+            })
         };
+        let rows = |n: usize, from: f64, op: &dyn Fn(usize) -> char| {
+            let mut text = format!("0 ; 0 ; 8 ; {}\n", op(0));
+            for i in 1..n {
+                text += &format!("{:.6} ; 8 ; 8 ; {}\n", from + i as f64 * 1e-4, op(i));
+            }
+            text
+        };
+        let (all, reads) = ("latency mean < 1s", |_| 'R');
         // The 1,100th request.
         let expected = Nanos::from_millis(60_000) + Nanos::from_micros(109_900) + Nanos::new(1);
-        assert_eq!(shortest_of(3000, 60.0), expected);
+        let of = |n, from| shortest_of(rows(n, from, &reads), all, Writes::Refuse).unwrap();
+        assert_eq!(of(3000, 60.0), expected);
         // Of 100 requests in 9.9 ms, eleven rounds.
-        assert_eq!(shortest_of(100, 0.0), Nanos::from_micros(11 * 9_900));
+        assert_eq!(of(100, 0.0), Nanos::from_micros(11 * 9_900));
+        // Where three of four are writes, which are left out, the 1,100th read.
+        let mixed = |n| rows(n, 0.0, &|i| if i % 4 == 0 { 'R' } else { 'W' });
+        let skipped = shortest_of(mixed(10_000), all, Writes::Skip).unwrap();
+        assert_eq!(skipped, Nanos::from_micros(100 * 4 * 1099) + Nanos::new(1));
+        let done = shortest_of(mixed(10_000), all, Writes::Do).unwrap();
+        assert_eq!(done, Nanos::from_micros(100 * 1099) + Nanos::new(1));
+        // The 110th read, if there are few.
+        let few = rows(20_000, 0.0, &|i| if i % 100 == 0 { 'R' } else { 'W' });
+        let reads = shortest_of(few, "read latency mean < 1s", Writes::Do).unwrap();
+        assert_eq!(reads, Nanos::from_micros(100 * 100 * 109) + Nanos::new(1));
+        let none = shortest_of(mixed(100), "write latency mean < 1s", Writes::Skip);
+        assert!(none.unwrap_err().to_string().contains("left out"));
+    }
+
+    #[test]
+    fn the_speed_to_type_is_that_of_the_whole() {
+        let changes = [
+            Change::Speed(Ratio::from_str("60").unwrap()),
+            Change::ZeroFirst,
+        ];
+        assert_eq!(digits(speed(&changes) * 3.2781), "196.7");
+        assert_eq!(digits(speed(&[]) * 0.012_345), "0.01235");
+        assert_eq!(digits(123_456.7), "123457");
     }
 }

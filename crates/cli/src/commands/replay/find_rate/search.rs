@@ -64,6 +64,8 @@ pub(super) enum Answer {
     AtAnySpeed,
     /// Not even this one held, the slowest that is tried.
     AtNoSpeed(Try),
+    /// Tries of this one had too few requests to be judged, and so had those of higher speeds.
+    TooFew(Try),
     /// What held once did not hold again, nor did much lower rates.
     TooNoisy,
     Interrupted,
@@ -98,6 +100,17 @@ const SLOWEST: f64 = 1e-4;
 /// tries take longer.
 const FASTER: f64 = 2.0;
 const SLOWER: f64 = 4.0;
+/// A try at a higher speed has more of the load in its time: so often in a row it is tried whether that is enough.
+const MOST_TOO_FEW: u32 = 4;
+
+/// What is known of a speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    Holds,
+    Fails,
+    /// Nothing: its tries had too few requests.
+    TooLittle,
+}
 
 pub(super) struct Search<A, O> {
     /// No slower speed is tried, but for that of the load itself.
@@ -114,7 +127,7 @@ impl<A: FnMut(f64) -> anyhow::Result<Try>, O: Fn() -> bool> Search<A, O> {
     /// highest that held, and goes down from it while that fails.
     pub(super) fn search(&mut self) -> anyhow::Result<Answer> {
         let (mut low, mut high) = (None, None);
-        let mut factor = 1.0;
+        let (mut factor, mut too_few) = (1.0, 0);
         let (mut low, mut high) = loop {
             if (self.is_over)() {
                 return Ok(Answer::Interrupted);
@@ -122,18 +135,30 @@ impl<A: FnMut(f64) -> anyhow::Result<Try>, O: Fn() -> bool> Search<A, O> {
             if factor > FASTEST {
                 return Ok(Answer::AtAnySpeed);
             }
-            if self.holds(factor)? {
-                low = Some(factor);
-                factor *= FASTER;
-            } else {
-                high = Some(factor);
-                // The slowest itself is tried before this is given up.
-                let slowest = self.slowest.max(SLOWEST);
-                if factor <= slowest && !(self.is_over)() {
-                    let last = self.tries.last().copied();
-                    return Ok(last.map_or(Answer::TooNoisy, Answer::AtNoSpeed));
+            match self.look_at(factor)? {
+                Known::Holds => {
+                    low = Some(factor);
+                    factor *= FASTER;
+                    too_few = 0;
                 }
-                factor = (factor / SLOWER).max(slowest);
+                Known::Fails => {
+                    high = Some(factor);
+                    // The slowest itself is tried before this is given up.
+                    let slowest = self.slowest.max(SLOWEST);
+                    if factor <= slowest && !(self.is_over)() {
+                        let last = self.tries.last().copied();
+                        return Ok(last.map_or(Answer::TooNoisy, Answer::AtNoSpeed));
+                    }
+                    factor = (factor / SLOWER).max(slowest);
+                }
+                Known::TooLittle => {
+                    too_few += 1;
+                    // At a lower speed there are even fewer.
+                    if high.is_some() || too_few == MOST_TOO_FEW {
+                        return Ok(self.too_few());
+                    }
+                    factor *= SLOWER;
+                }
             }
             if let (Some(low), Some(high)) = (low, high) {
                 break (low, high);
@@ -144,10 +169,10 @@ impl<A: FnMut(f64) -> anyhow::Result<Try>, O: Fn() -> bool> Search<A, O> {
                 return Ok(Answer::Interrupted);
             }
             let middle = (low * high).sqrt();
-            if self.holds(middle)? {
-                low = middle;
-            } else {
-                high = middle;
+            match self.look_at(middle)? {
+                Known::Holds => low = middle,
+                Known::Fails => high = middle,
+                Known::TooLittle => return Ok(self.too_few()),
             }
         }
         let highest = low;
@@ -159,7 +184,12 @@ impl<A: FnMut(f64) -> anyhow::Result<Try>, O: Fn() -> bool> Search<A, O> {
                 }
                 self.try_once(low)?;
             }
-            let confirmed = confirmed(&self.tries[first..]);
+            let repeated = &self.tries[first..];
+            let few = repeated.iter().filter(|t| t.outcome == Outcome::TooFew);
+            if few.count() > MAY_FAIL {
+                return Ok(self.too_few());
+            }
+            let confirmed = confirmed(repeated);
             if let Some(confirmed) = confirmed.filter(|_| self.held_below(low)) {
                 return Ok(match self.is_limited_by_replayer(low) {
                     true => Answer::ReplayerLimited(confirmed),
@@ -174,20 +204,30 @@ impl<A: FnMut(f64) -> anyhow::Result<Try>, O: Fn() -> bool> Search<A, O> {
     }
 
     /// Whether a speed holds; a failure counts when it is confirmed, as anything may disturb a single try.
-    fn holds(&mut self, factor: f64) -> anyhow::Result<bool> {
-        let (mut held, mut failed) = (0, 0);
+    fn look_at(&mut self, factor: f64) -> anyhow::Result<Known> {
+        let (mut held, mut failed, mut few) = (0, 0, 0);
         loop {
             match self.try_once(factor)? {
                 Outcome::Holds => held += 1,
+                Outcome::TooFew => few += 1,
                 _ => failed += 1,
             }
             if failed == 2 || (self.is_over)() {
-                return Ok(false);
+                return Ok(Known::Fails);
+            }
+            if few == 2 {
+                return Ok(Known::TooLittle);
             }
             if held > failed {
-                return Ok(true);
+                return Ok(Known::Holds);
             }
         }
+    }
+
+    fn too_few(&self) -> Answer {
+        let mut tries = self.tries.iter().rev();
+        let last = tries.find(|t| t.outcome == Outcome::TooFew).copied();
+        last.map_or(Answer::TooNoisy, Answer::TooFew)
     }
 
     fn try_once(&mut self, factor: f64) -> anyhow::Result<Outcome> {
@@ -198,7 +238,8 @@ impl<A: FnMut(f64) -> anyhow::Result<Try>, O: Fn() -> bool> Search<A, O> {
 
     /// Whether this speed and all lower ones held nearly always: a machine on which any try may fail says nothing.
     fn held_below(&self, factor: f64) -> bool {
-        let below = || self.tries.iter().filter(|t| t.factor <= factor);
+        let judged = |t: &&Try| t.factor <= factor && t.outcome != Outcome::TooFew;
+        let below = || self.tries.iter().filter(judged);
         let failed = below().filter(|t| t.outcome != Outcome::Holds).count();
         failed * REPETITIONS <= below().count() * MAY_FAIL
     }
@@ -337,10 +378,22 @@ mod tests {
         let found = answers.iter().filter(|a| matches!(a, Answer::Highest(_)));
         assert!(found.count() <= 20, "chance alone holds now and then");
         assert!(answers.contains(&Answer::TooNoisy));
-        let (nothing, _) = search(|_| Outcome::TooFew);
-        assert!(matches!(nothing, Answer::AtNoSpeed(_)), "{nothing:?}");
         let (anything, _) = search(|_| Outcome::Holds);
         assert_eq!(anything, Answer::AtAnySpeed);
+    }
+
+    #[test]
+    fn too_few_requests_are_no_reason_to_slow_down() {
+        let (nothing, tries) = search(|_| Outcome::TooFew);
+        assert!(matches!(nothing, Answer::TooFew(_)), "{nothing:?}");
+        assert!(tries.iter().all(|t| t.factor >= 1.0), "{tries:?}");
+        // At a speed at which there are enough, the search goes on from there.
+        let (found, _) = search(|rate| match rate {
+            ..500.0 => Outcome::TooFew,
+            ..=2000.0 => Outcome::Holds,
+            _ => Outcome::DeviceLimited,
+        });
+        assert!(matches!(found, Answer::Highest(_)), "{found:?}");
     }
 
     #[test]
