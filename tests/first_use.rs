@@ -207,7 +207,7 @@ fn a_search_counts_only_the_requests_that_are_done() {
         command.output().unwrap()
     };
     let found = search("latency p50 < 1ns");
-    let json: serde_json::Value = serde_json::from_slice(&found.stdout).expect(&err(&found));
+    let json: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
     assert_eq!(json["answer"], "at no speed", "{json}");
     let tries = json["tries"].as_array().unwrap();
     assert!(
@@ -223,4 +223,34 @@ fn a_search_counts_only_the_requests_that_are_done() {
     let none = search("write latency p50 < 1ms");
     assert_eq!(none.status.code(), Some(2), "{}", err(&none));
     assert!(err(&none).contains("left out"), "{}", err(&none));
+}
+
+#[test]
+fn an_empty_device_answers_without_its_medium() {
+    let scratch = Scratch::new();
+    let Some(zram) = Zram::new(1 << 20) else {
+        return eprintln!("skipped: no zram here");
+    };
+    let load = scratch.file("x.load", reads(200));
+    let replay = || {
+        let mut command = iosonar();
+        command
+            .args(["replay", "--json", "--target"])
+            .arg(zram.path());
+        let json = command.arg(&load).output().unwrap().stdout;
+        let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        json["fakes"].to_string()
+    };
+    let empty = replay();
+    assert!(
+        empty.contains("reads returned nothing but zeros, at 32 places or more"),
+        "{empty}"
+    );
+    // One place that was written is enough.
+    let block = fs::OpenOptions::new().write(true).open(zram.path());
+    let mut file = block.unwrap();
+    std::io::Write::write_all(&mut file, &vec![7; 100 * 4096]).unwrap();
+    file.sync_all().unwrap();
+    drop(file);
+    assert_eq!(replay(), "[]");
 }

@@ -60,6 +60,41 @@ pub(crate) struct Bounds {
     pub(crate) accepted: u32,
 }
 
+/// Whether reads return data. Looked at until one does.
+#[derive(Default)]
+pub(crate) struct Contents {
+    has_data: bool,
+    reads: u64,
+    places: [Sector; Contents::MOST_PLACES],
+    /// How many of those are known.
+    zeros: usize,
+}
+
+impl Contents {
+    const MOST_PLACES: usize = 32;
+    /// A few places may well hold zeros.
+    const FEWEST_PLACES: usize = 8;
+    /// When so many places are known, this share of the reads is looked at.
+    const SHARE: u64 = 64;
+
+    fn look(&mut self, read: &Request, first_sector: &[u8]) {
+        self.reads += 1;
+        if self.zeros == Self::MOST_PLACES && !self.reads.is_multiple_of(Self::SHARE) {
+            return;
+        }
+        self.has_data = first_sector.iter().any(|byte| *byte != 0);
+        if self.zeros < Self::MOST_PLACES && !self.places[..self.zeros].contains(&read.sector) {
+            self.places[self.zeros] = read.sector;
+            self.zeros += 1;
+        }
+    }
+
+    /// At how many places the reads that were looked at returned zeros, if all did.
+    pub(crate) fn only_zeros(&self) -> Option<usize> {
+        (!self.has_data && self.zeros >= Self::FEWEST_PLACES).then_some(self.zeros)
+    }
+}
+
 /// What comes next in a lane.
 pub(crate) enum Next {
     /// A request that is due at this time of the replay.
@@ -105,6 +140,7 @@ pub(crate) struct Lane<'a> {
     block_sectors: u64,
     ideal: Ideal,
     pub(crate) watch: Watch,
+    pub(crate) contents: Contents,
 }
 
 /// What a lane is made of.
@@ -190,6 +226,11 @@ impl<'a> Lane<'a> {
             block_sectors,
             ideal: Ideal::new(if one_by_one { 1 } else { bounds.in_flight }),
             watch: Watch::default(),
+            contents: Contents {
+                // Nothing is read into the buffers else.
+                has_data: !options.engine.is_real(),
+                ..Contents::default()
+            },
         })
     }
 
@@ -542,6 +583,10 @@ impl<'a> Lane<'a> {
         let is_done = matches!(record.outcome.status, Status::Done | Status::VerifyFailed);
         self.watch.completed(at, latency, !is_done);
         self.ideal.ended(entry.ideal, latency, at);
+        if is_done && request.op == Op::Read && !self.contents.has_data {
+            self.contents
+                .look(&request, self.read_buffers.bytes_mut(entry.buffer, 512));
+        }
         self.leave(slot);
         records.push(&record);
         let gone = matches!(

@@ -686,7 +686,7 @@ fn summarise(
         summary.own_lateness.merge(&watch.own_lateness);
         summary
             .fakes
-            .extend(target_fakes(&targets[i], targets.len()));
+            .extend(target_fakes(&targets[i], &lane, targets.len()));
         let mut target = target_summary(&targets[i], verdict, watch, fed);
         if let Some(verifier) = lane.take_verifier() {
             let final_pass = verifier.has_final_pass();
@@ -705,10 +705,19 @@ fn summarise(
     summary
 }
 
-fn target_fakes(target: &Target, targets: usize) -> Vec<String> {
-    let named = |fake: &String| match targets {
-        1 => fake.clone(),
-        _ => format!("{}: {fake}", target.path().display()),
-    };
-    target.fakes().iter().map(named).collect()
+fn target_fakes(target: &Target, lane: &Lane<'_>, targets: usize) -> Vec<String> {
+    let mut fakes = target.fakes().to_vec();
+    // A mapped device (a thin volume, flash after a discard, zram) answers so for what was never written.
+    if let (Some(places), Some(_)) = (lane.contents.only_zeros(), target.device_number()) {
+        fakes.push(format!(
+            "reads returned nothing but zeros, at {places} places or more: blocks that were never written are \
+             answered without the medium (iosonar prepare fill writes to all of them)"
+        ));
+    }
+    if targets > 1 {
+        for fake in &mut fakes {
+            *fake = format!("{}: {fake}", target.path().display());
+        }
+    }
+    fakes
 }
