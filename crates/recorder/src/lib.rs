@@ -23,7 +23,8 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use iosonar_guard::Host;
 use iosonar_trace::{
-    Batch, LiveBegin, LiveEvent, LiveEvents, Metadata, TraceReader, TraceWriter, live_reader,
+    Batch, LiveBegin, LiveEvent, LiveEvents, Metadata, Remark, TraceError, TraceReader,
+    TraceWriter, live_reader,
 };
 use iosonar_units::{Bytes, Nanos};
 use rustix::time::{ClockId, clock_gettime};
@@ -95,11 +96,10 @@ const EVENTS_TOGETHER: usize = 4096;
 /// # Errors
 /// If the kernel's trace points cannot be reached (the message says what to mount or allow), a device is none, or the
 /// records cannot be written.
-#[allow(clippy::too_many_lines)] // From the instance to the file, in order.
 pub fn record(
     options: &RecordOptions,
     host: &Host,
-    make_writer: impl FnOnce(&Metadata) -> Result<Box<dyn TraceWriter>, iosonar_trace::TraceError>,
+    make_writer: impl FnOnce(&Metadata) -> Result<Box<dyn TraceWriter>, TraceError>,
     stop: &AtomicBool,
     progress: &Arc<RecordProgress>,
 ) -> Result<Recorded, RecordError> {
@@ -110,60 +110,126 @@ pub fn record(
         .collect::<Result<_, _>>()?;
     let mut instance = Instance::create(&filters, options.buffer)?;
     let wall = wall_clock();
-    let (sender, events) = bounded::<Vec<LiveEvent>>(64);
-    let by_bios: Vec<_> = filters
-        .iter()
-        .filter(|f| !f.request_based)
-        .map(|f| f.number)
-        .collect();
-    let begins = move |device| match by_bios.contains(&device) {
-        true => LiveBegin::Queue,
-        false => LiveBegin::Issue,
-    };
+    let (sender, batches) = bounded::<Vec<LiveEvent>>(64);
     let events = Events {
-        batches: events,
+        batches,
         row: 0,
         batch: Vec::new(),
         progress: Arc::clone(progress),
     };
-    let mut reader = live_reader(events, begins, wall);
-    let mut metadata = Metadata {
-        devices: filters
-            .iter()
-            .map(|f| f.path.display().to_string())
-            .collect(),
-        origin_ns: Some(wall.1),
-        ..Metadata::default()
-    };
-    metadata
-        .about
-        .insert("recorded".to_owned(), names(&filters));
-    let mut writer = make_writer(&metadata)?;
+    let reader = live_reader(events, begins(&filters), wall);
+    let metadata = metadata_of(&filters, wall.1);
+    let writer = make_writer(&metadata)?;
 
     let begin = monotonic();
     let cpu = process_time();
     let over = AtomicBool::new(false);
-    let (lost, written, (requests, by_device), remarks) = std::thread::scope(|scope| {
-        let (over, instance, filters) = (&over, &mut instance, &filters);
+    let is_over = || {
+        let lasted = |most| monotonic() - begin >= most;
+        let is_full = |(path, most): &(PathBuf, Bytes)| size_of(path) >= most.get();
+        stop.load(Relaxed)
+            || over.load(Relaxed)
+            || options.duration.is_some_and(lasted)
+            || options.size.as_ref().is_some_and(is_full)
+    };
+    let (lost, written) = std::thread::scope(|scope| {
+        let (instance, filters) = (&mut instance, filters.as_slice());
         let emptying = std::thread::Builder::new()
             .name("recorder".to_owned())
-            .spawn_scoped(scope, move || {
-                let is_over = || {
-                    stop.load(Relaxed)
-                        || over.load(Relaxed)
-                        || options
-                            .duration
-                            .is_some_and(|most| monotonic() - begin >= most)
-                        || options
-                            .size
-                            .as_ref()
-                            .is_some_and(|(path, most)| size_of(path) >= most.get())
-                };
-                empty(instance, filters, &sender, is_over)
-            });
-        drop_if_failed(&emptying, over);
-        let (mut batch, mut requests) = (Batch::default(), 0);
-        let mut by_device = vec![Seen::default(); filters.len()];
+            .spawn_scoped(scope, move || empty(instance, filters, &sender, is_over));
+        // If there is no thread to empty the buffers, there is nothing to wait for.
+        over.fetch_or(emptying.is_err(), Relaxed);
+        let most = options.requests.unwrap_or(u64::MAX);
+        let written = Writing {
+            filters,
+            most,
+            over: &over,
+            progress,
+        }
+        .write(reader, writer, metadata);
+        let lost = emptying.and_then(|thread| {
+            let lost = thread.join();
+            lost.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        (lost, written)
+    });
+    let written = written?;
+    let lost = lost.map_err(|source| RecordError::Io {
+        path: PathBuf::from("tracefs"),
+        action: "read the kernel's trace buffers",
+        source,
+    })?;
+    let elapsed = monotonic() - begin;
+    let without_completions = filters.iter().zip(written.by_device);
+    Ok(Recorded {
+        requests: written.requests,
+        events: progress.events(),
+        lost,
+        elapsed,
+        processor_share: (process_time() - cpu).as_secs_f64() / elapsed.as_secs_f64().max(1e-9),
+        without_completions: without_completions
+            .filter(|(_, seen)| seen.is_without_completions())
+            .map(|(filter, seen)| (filter.path.clone(), seen.requests))
+            .collect(),
+        remarks: written
+            .remarks
+            .iter()
+            .map(|r| format!("{} {} (first: {})", r.count, r.what, r.example))
+            .collect(),
+    })
+}
+
+/// With which event the requests of a device begin.
+fn begins(filters: &[Filter]) -> impl Fn((u32, u32)) -> LiveBegin + Send + use<> {
+    let by_bios = filters.iter().filter(|f| !f.request_based);
+    let by_bios: Vec<_> = by_bios.map(|f| f.number).collect();
+    move |device| match by_bios.contains(&device) {
+        true => LiveBegin::Queue,
+        false => LiveBegin::Issue,
+    }
+}
+
+fn metadata_of(filters: &[Filter], origin_ns: u64) -> Metadata {
+    let devices = filters.iter().map(|f| f.path.display().to_string());
+    let devices: Vec<String> = devices.collect();
+    let mut metadata = Metadata {
+        origin_ns: Some(origin_ns),
+        ..Metadata::default()
+    };
+    let recorded = ("recorded".to_owned(), devices.join(", "));
+    metadata.about.extend([recorded]);
+    metadata.devices = devices;
+    metadata
+}
+
+/// The way of requests into the file.
+struct Writing<'a> {
+    filters: &'a [Filter],
+    /// How many are written at the most.
+    most: u64,
+    /// Becomes true at the end.
+    over: &'a AtomicBool,
+    progress: &'a RecordProgress,
+}
+
+/// What was written.
+struct Written {
+    requests: u64,
+    by_device: Vec<Seen>,
+    remarks: Vec<Remark>,
+}
+
+impl Writing<'_> {
+    /// Writes all that `reader` gives, until the limit is reached.
+    fn write(
+        &self,
+        mut reader: Box<dyn TraceReader>,
+        mut writer: Box<dyn TraceWriter>,
+        mut metadata: Metadata,
+    ) -> Result<Written, TraceError> {
+        let mut batch = Batch::default();
+        let mut requests = 0;
+        let mut by_device = vec![Seen::default(); self.filters.len()];
         let mut outcome = Ok(());
         while outcome.is_ok() {
             match reader.next_batch(&mut batch) {
@@ -171,79 +237,31 @@ pub fn record(
                 Ok(_) => {}
                 Err(e) => outcome = Err(e),
             }
-            place(&mut batch, filters, reader.metadata());
-            if let Some(most) = options.requests {
-                let room = most.saturating_sub(requests);
-                if room <= batch.len() as u64 {
-                    batch.truncate(room as usize);
-                    over.store(true, Relaxed);
-                }
+            place(&mut batch, self.filters, reader.metadata());
+            let room = self.most.saturating_sub(requests);
+            if room <= batch.len() as u64 {
+                batch.truncate(room as usize);
+                self.over.store(true, Relaxed);
             }
             requests += batch.len() as u64;
             count(&batch, &mut by_device);
-            progress.requests.store(requests, Relaxed);
+            self.progress.requests.store(requests, Relaxed);
             outcome = outcome.and_then(|()| writer.write(&batch));
         }
-        over.store(true, Relaxed);
-        let remarks = reader.metadata().remarks.clone();
-        let origin = reader.metadata().origin_ns;
+        self.over.store(true, Relaxed);
+        let read = reader.metadata();
+        metadata.origin_ns = read.origin_ns;
+        metadata.remarks.clone_from(&read.remarks);
         // The thread that empties ends when nobody listens.
         drop(reader);
-        let lost = match emptying {
-            Ok(thread) => thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(e) => Err(e),
-        };
-        metadata.origin_ns = origin;
-        metadata.remarks.clone_from(&remarks);
         writer.update(&metadata);
-        (
-            lost,
-            outcome.and_then(|()| writer.finish()),
-            (requests, by_device),
-            remarks,
-        )
-    });
-    written?;
-    let lost = lost.map_err(|source| RecordError::Io {
-        path: PathBuf::from("tracefs"),
-        action: "read the kernel's trace buffers",
-        source,
-    })?;
-    let elapsed = monotonic() - begin;
-    Ok(Recorded {
-        requests,
-        events: progress.events(),
-        lost,
-        elapsed,
-        processor_share: (process_time() - cpu).as_secs_f64() / elapsed.as_secs_f64().max(1e-9),
-        without_completions: filters
-            .iter()
-            .zip(by_device)
-            .filter(|(_, seen)| seen.is_without_completions())
-            .map(|(filter, seen)| (filter.path.clone(), seen.requests))
-            .collect(),
-        remarks: remarks
-            .iter()
-            .map(|r| format!("{} {} (first: {})", r.count, r.what, r.example))
-            .collect(),
-    })
-}
-
-/// If there is no thread to empty the buffers, there is nothing to wait for.
-fn drop_if_failed<T>(thread: &std::io::Result<T>, over: &AtomicBool) {
-    if thread.is_err() {
-        over.store(true, Relaxed);
+        outcome.and_then(|()| writer.finish())?;
+        Ok(Written {
+            requests,
+            by_device,
+            remarks: metadata.remarks,
+        })
     }
-}
-
-fn names(filters: &[Filter]) -> String {
-    let names: Vec<String> = filters
-        .iter()
-        .map(|f| f.path.display().to_string())
-        .collect();
-    names.join(", ")
 }
 
 fn size_of(path: &Path) -> u64 {
