@@ -34,32 +34,29 @@ pub struct Panel {
 /// More lines cannot be told apart.
 const MOST_LINES: usize = 12;
 
+/// The axis of a parameter with these values, logarithmic where the largest is at least `log_from` times the least.
+pub fn axis_over(name: &str, values: impl Iterator<Item = f64> + Clone, log_from: f64) -> Axis {
+    let least = values.clone().fold(f64::INFINITY, f64::min);
+    let most = values.clone().fold(f64::NEG_INFINITY, f64::max);
+    let unit = Unit::of_numbers(values);
+    // A little room, so that no marker is cut off.
+    if least > 0.0 && most / least >= log_from {
+        return Axis {
+            range: Some((least * 0.95, most * 1.05)),
+            ..Axis::log(name, unit)
+        };
+    }
+    let margin = 0.02 * (most - least);
+    Axis {
+        range: (margin > 0.0).then_some((least - margin, most + margin)),
+        ..Axis::linear(name, unit)
+    }
+}
+
 /// A chart of a metric against a parameter, with error bars.
 pub fn chart_of_study(panel: &Panel) -> Chart {
-    let xs = || {
-        panel
-            .series
-            .iter()
-            .flat_map(|s| s.points.iter().map(|p| p.0))
-    };
-    let (least, most) = (
-        xs().fold(f64::INFINITY, f64::min),
-        xs().fold(f64::NEG_INFINITY, f64::max),
-    );
-    let numbers = Unit::of_numbers(xs());
-    let is_log = least > 0.0 && most / least >= 32.0;
-    let x = if is_log {
-        Axis {
-            range: Some((least * 0.95, most * 1.05)),
-            ..Axis::log(&panel.against, numbers)
-        }
-    } else {
-        let margin = (most - least) * 0.02;
-        Axis {
-            range: (margin > 0.0).then_some((least - margin, most + margin)),
-            ..Axis::linear(&panel.against, numbers)
-        }
-    };
+    let points = panel.series.iter().flat_map(|series| &series.points);
+    let x = axis_over(&panel.against, points.map(|p| p.0), 32.0);
     let (words, unit, factor) = words_of(&panel.metric);
     let mut marks = Vec::new();
     for (i, series) in panel.series.iter().take(MOST_LINES).enumerate() {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use anyhow::Context;
 use iosonar_plot::{Axis, Chart, Colour, Estimates, Line, Mark, Size, Theme, Unit};
-use iosonar_report::grouped;
+use iosonar_report::{grouped, study::axis_over};
 use iosonar_scenario::{Outputs, ScenarioError, SimulationResult, Watch};
 use iosonar_stats::Estimate;
 use iosonar_trace::output::WholeFile;
@@ -349,33 +349,16 @@ fn chart(args: &Sim, points: &[Point]) -> anyhow::Result<Chart> {
         }
     }
     let of = args.vary.first().map_or("", |(key, _)| key.as_str());
-    let all_x = || {
-        lines
-            .iter()
-            .flat_map(|(_, points)| points.iter().map(|p| p.0))
-    };
-    let (least, most) = (
-        all_x().fold(f64::INFINITY, f64::min),
-        all_x().fold(f64::NEG_INFINITY, f64::max),
-    );
-    let numbers = Unit::of_numbers(all_x());
-    // A little room, so that no marker is cut off.
-    let margin = 0.02 * (most - least);
     let (y_name, unit) = match kind {
         CurveKind::Throughput => ("requests per second", Unit::Number),
         CurveKind::Data => ("data per second", Unit::BytesPerSecond),
         CurveKind::Latency | CurveKind::HockeyStick => ("mean response time", Unit::Seconds),
     };
-    let x = match kind {
-        CurveKind::HockeyStick => Axis::from_zero("requests per second", Unit::Number),
-        _ if least > 0.0 && most / least >= 16.0 => Axis {
-            range: Some((least * 0.95, most * 1.05)),
-            ..Axis::log(of, numbers)
-        },
-        _ => Axis {
-            range: (margin > 0.0).then_some((least - margin, most + margin)),
-            ..Axis::linear(of, numbers)
-        },
+    let x = if kind == CurveKind::HockeyStick {
+        Axis::from_zero("requests per second", Unit::Number)
+    } else {
+        let places = lines.iter().flat_map(|(_, places)| places);
+        axis_over(of, places.map(|place| place.0), 16.0)
     };
     let title = if kind == CurveKind::HockeyStick {
         format!("Mean response time against throughput, over {of}")
