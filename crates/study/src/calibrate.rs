@@ -16,7 +16,7 @@ mod trial;
 
 pub use disk::{DiskFit, How, calibrate_disk};
 pub use observed::Observed;
-pub use ssd::{SsdFit, calibrate_ssd};
+pub use ssd::{Service, SsdFit, calibrate_ssd};
 pub use trial::{Quality, Trial};
 
 use iosonar_scenario::ScenarioError;

@@ -150,16 +150,16 @@ fn the_service_times_and_channels_of_an_ssd_are_found() {
         [ssd]\nprofile = \"truth.toml\"\n";
     let observed = recorded(scenario, &[("truth.toml", &truth)]);
     let fit = calibrate_ssd(&observed, None).unwrap();
-    assert_eq!(fit.channels, CHANNELS, "{:?}", fit.tried);
+    assert_eq!(fit.service.channels, CHANNELS, "{:?}", fit.tried);
     assert!(
-        (fit.us_per_kib[0] - 0.5).abs() < 0.2,
+        (fit.service.us_per_kib[0] - 0.5).abs() < 0.2,
         "{:?}",
-        fit.us_per_kib
+        fit.service.us_per_kib
     );
     // Services were drawn with these laws: of 20 000 reads and 9 000 writes quantiles are known to a few per cent of
     // a probability.
     let share_below = |kind: usize, us: f64| {
-        let quantiles: &Vec<(f64, f64)> = &fit.quantiles[kind];
+        let quantiles: &Vec<(f64, f64)> = &fit.service.quantiles[kind];
         let above = quantiles.iter().position(|q| q.1 >= us).unwrap();
         let ((p, low), (q, high)) = (quantiles[above - 1], quantiles[above]);
         p + (q - p) * (us - low) / (high - low)

@@ -268,18 +268,18 @@ fn ssd_words(fit: &SsdFit) -> String {
                 plural(other)
             );
         }
-        let quantiles: &Vec<(f64, f64)> = &fit.quantiles[kind];
+        let quantiles: &Vec<(f64, f64)> = &fit.service.quantiles[kind];
         let at = quantiles.iter().position(|q| q.0 >= 0.5).unwrap_or(0);
         format!(
             "  {name}: median {} and {} for each KiB, from {} requests\n",
             Nanos::nearest(quantiles[at].1 * 1e3),
-            Nanos::nearest(fit.us_per_kib[kind] * 1e3),
+            Nanos::nearest(fit.service.us_per_kib[kind] * 1e3),
             grouped(fit.learned_from[kind])
         )
     };
     format!(
         "  requests served at a time: {}\n{}{}  training half: {}\n  held-out half: {}",
-        fit.channels,
+        fit.service.channels,
         of(Op::Read, Op::Write),
         of(Op::Write, Op::Read),
         quality_words(&fit.training),
@@ -330,7 +330,8 @@ fn disk_json(fit: &DiskFit) -> Output {
 
 fn ssd_json(fit: &SsdFit) -> Output {
     let mut json = Output::new("calibrate");
-    json.figure("channels", &json!({}), "1", f64::from(fit.channels));
+    let channels = f64::from(fit.service.channels);
+    json.figure("channels", &json!({}), "1", channels);
     for (kind, op) in ["read", "write"].into_iter().enumerate() {
         let labels = json!({ "op": op });
         json.figure("learned_from", &labels, "1", fit.learned_from[kind] as f64);
@@ -338,12 +339,7 @@ fn ssd_json(fit: &SsdFit) -> Output {
         if fit.learned_from[kind] == 0 {
             continue;
         }
-        json.figure(
-            "us_per_kib",
-            &json!({ "op": op }),
-            "us",
-            fit.us_per_kib[kind],
-        );
+        json.figure("us_per_kib", &labels, "us", fit.service.us_per_kib[kind]);
     }
     add_quality(&mut json, "training", &fit.training);
     add_quality(&mut json, "held-out", &fit.held_out);

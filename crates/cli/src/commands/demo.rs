@@ -263,7 +263,7 @@ fn calibrate(
         args,
         &format!(
             "   {} at a time; the model is in {}",
-            fit.channels,
+            fit.service.channels,
             dir.join("this-file.toml").display()
         ),
     );

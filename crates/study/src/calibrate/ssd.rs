@@ -10,15 +10,22 @@ use iosonar_units::{Nanos, SECTOR_BYTES};
 use super::observed::Served;
 use super::{CalibrateError, Observed, Quality, Trial};
 
-/// What was found.
+/// How requests are served.
 #[derive(Clone, Debug)]
-pub struct SsdFit {
-    /// How many requests are served at a time.
+pub struct Service {
+    /// How many at a time.
     pub channels: u32,
     /// What a KiB costs, for a read and for a write, in microseconds.
     pub us_per_kib: [f64; 2],
     /// The quantiles of service times without that, in microseconds.
     pub quantiles: [Vec<(f64, f64)>; 2],
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct SsdFit {
+    /// How requests are served.
+    pub service: Service,
     /// How many reads and writes these rest on. A kind without any takes the times of the other.
     pub learned_from: [u64; 2],
     /// The demerit by kind, in milliseconds, of each number of channels that was tried.
@@ -66,12 +73,14 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
     let (learned, held_out) = observed.halves();
     let learn = Trial::new(&learned)?;
     let mut tried = Vec::new();
-    let mut best: Option<(Candidate, Quality)> = None;
+    let mut best: Option<(Service, Quality)> = None;
+    let learned_from = [Op::Read, Op::Write].map(|op| learned.count(op));
+    let text_of = |service: &Service| service.text(capacity, learned_from, "", "");
     let most = most_at_once(&learned);
     let mut channels = 1;
     loop {
-        let candidate = Candidate::new(&learned, channels);
-        let quality = learn.quality(&candidate.text(capacity, "", ""), DEVICE)?;
+        let candidate = Service::new(&learned, channels);
+        let quality = learn.quality(&text_of(&candidate), DEVICE)?;
         tried.push((channels, quality.by_kind_ms));
         // Where more channels are hardly better, fewer explain as much.
         if best
@@ -90,17 +99,15 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
             channels + channels / 4
         };
     }
-    let Some((candidate, training)) = best else {
+    let Some((service, training)) = best else {
         return Err(CalibrateError::Records(
             "there was nothing to choose from".to_owned(),
         ));
     };
-    let held_out = Trial::new(&held_out)?.quality(&candidate.text(capacity, "", ""), DEVICE)?;
+    let held_out = Trial::new(&held_out)?.quality(&text_of(&service), DEVICE)?;
     Ok(SsdFit {
-        channels: candidate.channels,
-        us_per_kib: candidate.us_per_kib,
-        quantiles: candidate.quantiles,
-        learned_from: [Op::Read, Op::Write].map(|op| learned.count(op)),
+        service,
+        learned_from,
         tried,
         training,
         held_out,
@@ -124,13 +131,7 @@ fn most_at_once(observed: &Observed) -> u32 {
     most as u32
 }
 
-struct Candidate {
-    channels: u32,
-    us_per_kib: [f64; 2],
-    quantiles: [Vec<(f64, f64)>; 2],
-}
-
-impl Candidate {
+impl Service {
     /// What services were like if so many are served at a time, first come, first served.
     fn new(observed: &Observed, channels: u32) -> Self {
         let least = least_services(observed, channels);
@@ -155,17 +156,55 @@ impl Candidate {
         }
     }
 
-    /// As a profile.
-    fn text(&self, capacity: u64, provenance: &str, description: &str) -> String {
-        profile_text(
+    /// The profile as a file, in which nothing takes time but what was measured; `provenance` in lines.
+    fn text(
+        &self,
+        capacity: u64,
+        learned_from: [u64; 2],
+        provenance: &str,
+        description: &str,
+    ) -> String {
+        let mut text = String::new();
+        for line in provenance.lines() {
+            let _ = writeln!(text, "# {line}");
+        }
+        let description = toml::Value::String(description.to_owned());
+        let _ = write!(
+            text,
+            "description = {description}\ninterface = \"nvme\"\nstorage = \"measured\"\n\n\
+             # Everything on the way is in the measured times.\n\
+             [driver]\nsubmit_us = 0.0\ncomplete_us = 0.0\ninterrupt_us = 0.0\nselect_us = 0.0\ndoorbell_us = 0.0\n\n\
+             [nvme]\nqueues = 1\ndepth = 65535\nmost_commands = 65535\nmost_transfer = \"64MiB\"\n\n\
+             [pcie]\ndescriptor_setup_us = 0.0\nto_host_setup_us = 0.0\nfrom_host_setup_us = 0.0\n\
+             to_host_mb_per_s = inf\nfrom_host_mb_per_s = inf\n\n\
+             [controller]\ncommand_us = 0.0\n\n\
+             [measured]\ncapacity = \"{capacity}\"\nchannels = {}\n\
+             read_us_per_kib = {:?}\nwrite_us_per_kib = {:?}\n",
             self.channels,
-            self.us_per_kib,
-            &self.quantiles,
-            capacity,
-            [u64::MAX; 2],
-            provenance,
-            description,
-        )
+            rounded(self.us_per_kib[0]),
+            rounded(self.us_per_kib[1]),
+        );
+        for (name, other, quantiles, n) in [
+            ("read", "write", &self.quantiles[0], learned_from[0]),
+            ("write", "read", &self.quantiles[1], learned_from[1]),
+        ] {
+            if n == 0 {
+                let _ = writeln!(
+                    text,
+                    "# The training half holds no {name}s: these are the times of {other}s."
+                );
+            }
+            let _ = writeln!(
+                text,
+                "# Share of the requests, and microseconds that so many do not exceed."
+            );
+            let _ = writeln!(text, "{name}_quantiles = [");
+            for (p, us) in quantiles {
+                let _ = writeln!(text, "  [{p:?}, {:?}],", rounded(*us));
+            }
+            text += "]\n";
+        }
+        text
     }
 }
 
@@ -281,68 +320,9 @@ fn quantiles(services: &[(f64, f64)], us_per_kib: f64) -> Vec<(f64, f64)> {
 impl SsdFit {
     /// The profile as a file; `provenance` says where it comes from, in lines.
     pub fn text(&self, provenance: &str, description: &str) -> String {
-        profile_text(
-            self.channels,
-            self.us_per_kib,
-            &self.quantiles,
-            self.capacity,
-            self.learned_from,
-            provenance,
-            description,
-        )
+        let (service, capacity) = (&self.service, self.capacity);
+        service.text(capacity, self.learned_from, provenance, description)
     }
-}
-
-/// A profile in which nothing takes time but what was measured.
-fn profile_text(
-    channels: u32,
-    us_per_kib: [f64; 2],
-    quantiles: &[Vec<(f64, f64)>; 2],
-    capacity: u64,
-    learned_from: [u64; 2],
-    provenance: &str,
-    description: &str,
-) -> String {
-    let mut text = String::new();
-    for line in provenance.lines() {
-        let _ = writeln!(text, "# {line}");
-    }
-    let description = toml::Value::String(description.to_owned());
-    let _ = write!(
-        text,
-        "description = {description}\ninterface = \"nvme\"\nstorage = \"measured\"\n\n\
-         # Everything on the way is in the measured times.\n\
-         [driver]\nsubmit_us = 0.0\ncomplete_us = 0.0\ninterrupt_us = 0.0\nselect_us = 0.0\ndoorbell_us = 0.0\n\n\
-         [nvme]\nqueues = 1\ndepth = 65535\nmost_commands = 65535\nmost_transfer = \"64MiB\"\n\n\
-         [pcie]\ndescriptor_setup_us = 0.0\nto_host_setup_us = 0.0\nfrom_host_setup_us = 0.0\n\
-         to_host_mb_per_s = inf\nfrom_host_mb_per_s = inf\n\n\
-         [controller]\ncommand_us = 0.0\n\n\
-         [measured]\ncapacity = \"{capacity}\"\nchannels = {channels}\n\
-         read_us_per_kib = {:?}\nwrite_us_per_kib = {:?}\n",
-        rounded(us_per_kib[0]),
-        rounded(us_per_kib[1]),
-    );
-    for (name, other, quantiles, n) in [
-        ("read", "write", &quantiles[0], learned_from[0]),
-        ("write", "read", &quantiles[1], learned_from[1]),
-    ] {
-        if n == 0 {
-            let _ = writeln!(
-                text,
-                "# The training half holds no {name}s: these are the times of {other}s."
-            );
-        }
-        let _ = writeln!(
-            text,
-            "# Share of the requests, and microseconds that so many do not exceed."
-        );
-        let _ = writeln!(text, "{name}_quantiles = [");
-        for (p, us) in quantiles {
-            let _ = writeln!(text, "  [{p:?}, {:?}],", rounded(*us));
-        }
-        text += "]\n";
-    }
-    text
 }
 
 /// To nanoseconds.
@@ -378,7 +358,7 @@ mod tests {
     fn no_service_is_shorter_than_any_that_was_seen() {
         let observed = overtaking();
         for channels in 1..4 {
-            let candidate = Candidate::new(&observed, channels);
+            let candidate = Service::new(&observed, channels);
             let (_, least) = candidate.quantiles[0][0];
             assert!(least >= 200.0, "{channels} channels: {least} us");
         }

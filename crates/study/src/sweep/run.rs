@@ -121,85 +121,98 @@ pub fn runs_of(
         }
     }
     let mut runs = Vec::with_capacity(points.len() * file.runs_of_a_point() as usize);
-    let common = common(file, path, changes)?;
+    let experiment = Experiment::new(file, path, changes)?;
     for (i, (point, folder)) in points.into_iter().zip(folders).enumerate() {
-        runs.extend(repetitions(
-            file, path, changes, &common, i, point, &folder,
-        )?);
+        runs.extend(experiment.repetitions(i, point, &folder)?);
     }
     check_paths(&runs)?;
     Ok(runs)
 }
 
-/// What the runs of an experiment share.
-pub(super) fn common(
-    file: &ExperimentFile,
-    path: &Path,
-    changes: &Changes,
-) -> Result<Arc<Common>, SweepError> {
-    let base = file.base(path)?;
-    Ok(Arc::new(Common {
-        origin: path.to_owned(),
-        hooks: file.hook.clone(),
-        manual: file.manual.clone(),
-        settle_s: file.settle.unwrap_or(0.0),
-        records: file.records || changes.records,
-        precision: file.precision.map(|relative| Precision {
-            relative,
-            metric: file.precision_of.clone().unwrap_or_else(|| match base {
-                Base::Simulation(_) => "response_time_mean_ms".to_owned(),
-                Base::Replay => "read_latency_mean_ms".to_owned(),
-            }),
-        }),
-        most: file.runs_of_a_point(),
-    }))
+/// What an experiment says of all its runs.
+pub(super) struct Experiment<'a> {
+    file: &'a ExperimentFile,
+    changes: &'a Changes,
+    base: Base,
+    common: Arc<Common>,
 }
 
-/// The repetitions of a point in the folder `folder`.
-pub(super) fn repetitions(
-    file: &ExperimentFile,
-    path: &Path,
-    changes: &Changes,
-    common: &Arc<Common>,
-    number: usize,
-    point: Point,
-    folder: &Path,
-) -> Result<Vec<Run>, SweepError> {
-    let base = file.base(path)?;
-    let most = file.runs_of_a_point();
-    let is_varied = |set: &str| point.settings.iter().any(|(key, _)| key == set);
-    if let Some((key, _)) = changes.set.iter().find(|(key, _)| is_varied(key)) {
-        return Err(SweepError::Value {
-            path: path.to_owned(),
-            key: key.clone(),
-            problem:
-                "is varied by the experiment, so --set would have no effect on it: leave one out"
-                    .to_owned(),
+impl<'a> Experiment<'a> {
+    /// Of the experiment `file`, which is at `path`.
+    pub(super) fn new(
+        file: &'a ExperimentFile,
+        path: &Path,
+        changes: &'a Changes,
+    ) -> Result<Self, SweepError> {
+        let base = file.base(path)?;
+        let common = Arc::new(Common {
+            origin: path.to_owned(),
+            hooks: file.hook.clone(),
+            manual: file.manual.clone(),
+            settle_s: file.settle.unwrap_or(0.0),
+            records: file.records || changes.records,
+            precision: file.precision.map(|relative| Precision {
+                relative,
+                metric: file.precision_of.clone().unwrap_or_else(|| match base {
+                    Base::Simulation(_) => "response_time_mean_ms".to_owned(),
+                    Base::Replay => "read_latency_mean_ms".to_owned(),
+                }),
+            }),
+            most: file.runs_of_a_point(),
         });
+        Ok(Self {
+            file,
+            changes,
+            base,
+            common,
+        })
     }
-    let mut settings = file.shared_settings();
-    settings.extend(changes.set.iter().cloned());
-    settings.extend(point.settings);
-    let seed = match (&base, file.seed) {
-        (Base::Replay, _) => None,
-        (Base::Simulation(scenario), None) if most > 1 => Some(scenario_seed(scenario, &settings)),
-        (Base::Simulation(_), seed) => seed,
-    };
-    let run = |n| Run {
-        path: if most == 1 {
-            folder.to_owned()
-        } else {
-            folder.join(repetition_name(n, most))
-        },
-        parameters: point.parameters.clone(),
-        repetition: n,
-        base: base.clone(),
-        settings: settings.clone(),
-        seed: seed.map(|seed| seed_of(seed, n)),
-        common: Arc::clone(common),
-        point: number,
-    };
-    Ok((1..=most).map(run).collect())
+
+    /// The repetitions of a point in the folder `folder`.
+    pub(super) fn repetitions(
+        &self,
+        number: usize,
+        point: Point,
+        folder: &Path,
+    ) -> Result<Vec<Run>, SweepError> {
+        let most = self.common.most;
+        let set = &self.changes.set;
+        let is_varied = |set: &str| point.settings.iter().any(|(key, _)| key == set);
+        if let Some((key, _)) = set.iter().find(|(key, _)| is_varied(key)) {
+            return Err(SweepError::Value {
+                path: self.common.origin.clone(),
+                key: key.clone(),
+                problem:
+                    "is varied by the experiment, so --set would have no effect on it: leave one out"
+                        .to_owned(),
+            });
+        }
+        let mut settings = self.file.shared_settings();
+        settings.extend(set.iter().cloned());
+        settings.extend(point.settings);
+        let seed = match (&self.base, self.file.seed) {
+            (Base::Replay, _) => None,
+            (Base::Simulation(scenario), None) if most > 1 => {
+                Some(scenario_seed(scenario, &settings))
+            }
+            (Base::Simulation(_), seed) => seed,
+        };
+        let run = |n| Run {
+            path: if most == 1 {
+                folder.to_owned()
+            } else {
+                folder.join(repetition_name(n, most))
+            },
+            parameters: point.parameters.clone(),
+            repetition: n,
+            base: self.base.clone(),
+            settings: settings.clone(),
+            seed: seed.map(|seed| seed_of(seed, n)),
+            common: Arc::clone(&self.common),
+            point: number,
+        };
+        Ok((1..=most).map(run).collect())
+    }
 }
 
 /// The seed that a scenario has by itself.

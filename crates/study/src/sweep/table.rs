@@ -69,97 +69,105 @@ pub struct Study {
     pub damaged: Vec<PathBuf>,
 }
 
+impl Figure {
+    /// A value without an interval.
+    fn bare(value: f64) -> Self {
+        Self {
+            value,
+            half_width: f64::NAN,
+        }
+    }
+}
+
 /// The figures of a result: of times the mean, quantiles and extremes, of what there is several times (stations)
 /// the mean and the largest.
 pub fn metrics_of(result: &Value) -> Metrics {
     let mut metrics = Metrics::new();
     let mut several: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    let number = |value: Option<&Value>| value.and_then(Value::as_f64);
-    for metric in result
-        .get("metrics")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        let Some(base) = metric.get("name").and_then(Value::as_str) else {
+    let all = result.get("metrics").and_then(Value::as_array);
+    for metric in all.into_iter().flatten() {
+        let Some(name) = name_of(metric) else {
             continue;
         };
-        let labels = metric.get("labels").and_then(Value::as_object);
-        let label = |key: &str| labels.and_then(|l| l.get(key)).and_then(Value::as_str);
-        let mut name = String::new();
-        if let Some(op) = label("op") {
-            name = format!("{op}_");
-        }
-        name += base;
-        for (key, value) in labels.into_iter().flatten() {
-            if !["scenario", "op", "station"].contains(&key.as_str())
-                && let Some(value) = value.as_str()
-            {
-                name += &format!("_{}", plain(value));
-            }
-        }
         let unit = metric.get("unit").and_then(Value::as_str).unwrap_or("1");
         if metric.get("quantiles").is_some() {
-            let known = |key: &str| metric.get(key).and_then(Value::as_u64).unwrap_or(0) as usize;
-            let mut add = |part: &str, value: Option<f64>, stderr: Option<f64>, values: &str| {
-                if let Some(value) = value {
-                    let half_width = half_width(stderr, known(values));
-                    metrics.push((
-                        format!("{name}_{part}_{unit}"),
-                        Figure { value, half_width },
-                    ));
-                }
-            };
-            let of_mean = number(metric.get("stderr"));
-            add("mean", number(metric.get("mean")), of_mean, "stderr_values");
-            for (p, part) in [
-                ("0.5", "p50"),
-                ("0.9", "p90"),
-                ("0.95", "p95"),
-                ("0.99", "p99"),
-                ("0.999", "p999"),
-            ] {
-                let of = |key: &str| number(metric.get(key).and_then(|q| q.get(p)));
-                add(
-                    part,
-                    of("quantiles"),
-                    of("quantile_stderrs"),
-                    "quantile_stderr_values",
-                );
-            }
-            add("max", number(metric.get("max")), None, "");
+            add_times(&mut metrics, metric, &name, unit);
             continue;
         }
         let Some(value) = number(metric.get("value")) else {
             continue;
         };
-        if label("station").is_some() {
+        if label(metric, "station").is_some() {
             several.entry(name).or_default().push(value);
-            continue;
+        } else {
+            let unit = match unit {
+                "1" | "" => String::new(),
+                "1/s" if !name.contains("per_s") => "_per_s".to_owned(),
+                "MB/s" | "1/s" => String::new(),
+                other => format!("_{}", plain(other)),
+            };
+            metrics.push((format!("{name}{unit}"), Figure::bare(value)));
         }
-        let unit = match unit {
-            "1" | "" => String::new(),
-            "1/s" if !name.contains("per_s") => "_per_s".to_owned(),
-            "MB/s" | "1/s" => String::new(),
-            other => format!("_{}", plain(other)),
-        };
-        let known = |value| Figure {
-            value,
-            half_width: f64::NAN,
-        };
-        metrics.push((format!("{name}{unit}"), known(value)));
     }
     for (name, values) in several {
-        let known = |value| Figure {
-            value,
-            half_width: f64::NAN,
-        };
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        metrics.push((format!("{name}_mean"), known(mean)));
-        metrics.push((format!("{name}_max"), known(most)));
+        metrics.push((format!("{name}_mean"), Figure::bare(mean)));
+        metrics.push((format!("{name}_max"), Figure::bare(most)));
     }
     metrics
+}
+
+fn number(value: Option<&Value>) -> Option<f64> {
+    value.and_then(Value::as_f64)
+}
+
+fn label<'a>(metric: &'a Value, key: &str) -> Option<&'a str> {
+    metric.get("labels")?.get(key)?.as_str()
+}
+
+/// What the labels of a metric make of its name: `read_latency`, `stage_flash`.
+fn name_of(metric: &Value) -> Option<String> {
+    let base = metric.get("name").and_then(Value::as_str)?;
+    let mut name = match label(metric, "op") {
+        Some(op) => format!("{op}_{base}"),
+        None => base.to_owned(),
+    };
+    let labels = metric.get("labels").and_then(Value::as_object);
+    for (key, value) in labels.into_iter().flatten() {
+        if !["scenario", "op", "station"].contains(&key.as_str())
+            && let Some(value) = value.as_str()
+        {
+            name += &format!("_{}", plain(value));
+        }
+    }
+    Some(name)
+}
+
+/// The mean, the quantiles and the largest of times, with the intervals that are known.
+fn add_times(metrics: &mut Metrics, metric: &Value, name: &str, unit: &str) {
+    let known = |key: &str| metric.get(key).and_then(Value::as_u64).unwrap_or(0) as usize;
+    let mut add = |part: &str, value: Option<f64>, stderr: Option<f64>, values: &str| {
+        if let Some(value) = value {
+            let half_width = half_width(stderr, known(values));
+            let figure = Figure { value, half_width };
+            metrics.push((format!("{name}_{part}_{unit}"), figure));
+        }
+    };
+    let of_mean = number(metric.get("stderr"));
+    add("mean", number(metric.get("mean")), of_mean, "stderr_values");
+    for (p, part) in [
+        ("0.5", "p50"),
+        ("0.9", "p90"),
+        ("0.95", "p95"),
+        ("0.99", "p99"),
+        ("0.999", "p999"),
+    ] {
+        let of = |key: &str| number(metric.get(key).and_then(|q| q.get(p)));
+        let (value, stderr) = (of("quantiles"), of("quantile_stderrs"));
+        add(part, value, stderr, "quantile_stderr_values");
+    }
+    add("max", number(metric.get("max")), None, "");
 }
 
 /// Half the width of a 95 % interval, from a standard error that rests on so many values.

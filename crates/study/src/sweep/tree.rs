@@ -11,7 +11,7 @@ use toml::{Table, Value};
 
 use super::design::Point;
 use super::folder::{SKIP, has_idle_name};
-use super::run::{Run, common, is_repetition, repetitions};
+use super::run::{Experiment, Run, is_repetition};
 use super::{Changes, ExperimentFile, SweepError};
 
 /// The runs of a tree.
@@ -37,10 +37,8 @@ pub fn runs_of_tree(root: &Path, changes: &Changes) -> Result<Vec<Run>, SweepErr
             parameters: parameters(leaf),
             settings: Vec::new(),
         };
-        let common = common(&file, &origin, changes)?;
-        runs.extend(repetitions(
-            &file, &origin, changes, &common, number, point, leaf,
-        )?);
+        let experiment = Experiment::new(&file, &origin, changes)?;
+        runs.extend(experiment.repetitions(number, point, leaf)?);
     }
     if runs.is_empty() {
         return Err(SweepError::Value {

@@ -123,9 +123,11 @@ pub(super) fn level(key: &str, value: &Value) -> Result<Level, String> {
     })
 }
 
+/// More values of a parameter are a mistake.
+const MOST_VALUES: f64 = 5e6;
+
 /// `{ from, to, step }` or `{ from, to, steps, scale }`, the ends included.
 fn spread_values(table: &Table) -> Result<Vec<Value>, String> {
-    const MOST: f64 = 5e6;
     for key in table.keys() {
         if !["from", "to", "step", "steps", "scale"].contains(&key.as_str()) {
             return Err(format!(
@@ -133,25 +135,12 @@ fn spread_values(table: &Table) -> Result<Vec<Value>, String> {
             ));
         }
     }
-    let number = |key: &str| -> Result<Option<f64>, String> {
-        let value = match table.get(key) {
-            None => return Ok(None),
-            Some(Value::Integer(i)) => *i as f64,
-            Some(Value::Float(x)) => *x,
-            Some(other) => return Err(format!("has '{key}' = {other}, expected a number")),
-        };
-        if value.is_finite() {
-            Ok(Some(value))
-        } else {
-            Err(format!("has '{key}' = {value}, expected a finite number"))
-        }
-    };
     let log = match table.get("scale").map(|scale| scale.as_str()) {
         None | Some(Some("linear")) => false,
         Some(Some("log")) => true,
         _ => return Err("has another 'scale' than \"linear\" or \"log\"".to_owned()),
     };
-    let (Some(from), Some(to)) = (number("from")?, number("to")?) else {
+    let (Some(from), Some(to)) = (number(table, "from")?, number(table, "to")?) else {
         return Err("needs both 'from' and 'to'".to_owned());
     };
     // Whole numbers stay exactly what they are.
@@ -161,71 +150,94 @@ fn spread_values(table: &Table) -> Result<Vec<Value>, String> {
         && !table.contains_key("steps")
         && step != 0
     {
-        let (from, to, step) = (i128::from(from), i128::from(to), i128::from(step));
-        let steps = (to - from) / step;
-        if (to - from).signum() * step.signum() < 0 || steps as f64 > MOST {
-            return Err(format!(
-                "has 'step' = {step}, which leads not from {from} to {to} in at most {MOST} steps"
-            ));
-        }
-        return Ok((0..=steps)
-            .map(|i| Value::Integer((from + i * step) as i64))
-            .collect());
+        return whole_steps(from.into(), to.into(), step.into());
     }
-    let whole = |key: &str| matches!(table.get(key), Some(Value::Integer(_)) | None);
-    let is_whole = whole("from") && whole("to") && whole("step");
-    let numbers: Vec<f64> = match (number("step")?, number("steps")?) {
-        (Some(step), None) if !log => {
-            if step == 0.0 || (to - from) / step < 0.0 || (to - from) / step > MOST {
-                return Err(format!(
-                    "has 'step' = {step}, which leads not from {from} to {to}"
-                ));
-            }
-            // A step that comes to the end but for rounding does.
-            let steps = ((to - from) / step * (1.0 + 1e-12)).floor() as u64;
-            (0..=steps).map(|i| tidy(from + i as f64 * step)).collect()
-        }
-        (None, Some(steps)) => {
-            if steps.fract() != 0.0 || !(2.0..=MOST).contains(&steps) {
-                return Err(format!(
-                    "has 'steps' = {steps}, expected a whole number from 2 on"
-                ));
-            }
-            if log && (from <= 0.0 || to <= 0.0) {
-                return Err("is logarithmic, so 'from' and 'to' must be above zero".to_owned());
-            }
-            let at = |i: f64| {
-                let share = i / (steps - 1.0);
-                if log {
-                    from * (to / from).powf(share)
-                } else {
-                    from + (to - from) * share
-                }
-            };
-            (0..steps as u64).map(|i| tidy(at(i as f64))).collect()
-        }
+    let numbers = match (number(table, "step")?, number(table, "steps")?) {
+        (Some(step), None) if !log => by_step(from, to, step)?,
+        (None, Some(steps)) => by_number(from, to, steps, log)?,
         _ => {
             return Err(
                 "needs either 'step' or 'steps' (and 'steps' with scale = \"log\")".to_owned(),
             );
         }
     };
+    let whole = |key: &str| matches!(table.get(key), Some(Value::Integer(_)) | None);
+    let is_whole = whole("from") && whole("to") && whole("step");
     let rounded =
         is_whole && (table.contains_key("step") || numbers.iter().all(|x| x.fract() == 0.0));
-    let mut values: Vec<Value> = numbers
-        .into_iter()
-        .map(|x| {
-            if is_whole && log {
-                Value::Integer(x.round() as i64)
-            } else if rounded {
-                Value::Integer(x as i64)
-            } else {
-                Value::Float(x)
-            }
-        })
-        .collect();
+    let value = |x: f64| {
+        if is_whole && log {
+            Value::Integer(x.round() as i64)
+        } else if rounded {
+            Value::Integer(x as i64)
+        } else {
+            Value::Float(x)
+        }
+    };
+    let mut values: Vec<Value> = numbers.into_iter().map(value).collect();
     values.dedup();
     Ok(values)
+}
+
+/// The finite number that a key of a spread has, if it has one.
+fn number(table: &Table, key: &str) -> Result<Option<f64>, String> {
+    let value = match table.get(key) {
+        None => return Ok(None),
+        Some(Value::Integer(i)) => *i as f64,
+        Some(Value::Float(x)) => *x,
+        Some(other) => return Err(format!("has '{key}' = {other}, expected a number")),
+    };
+    if value.is_finite() {
+        Ok(Some(value))
+    } else {
+        Err(format!("has '{key}' = {value}, expected a finite number"))
+    }
+}
+
+/// Whole numbers by a whole step, which is not 0.
+fn whole_steps(from: i128, to: i128, step: i128) -> Result<Vec<Value>, String> {
+    let steps = (to - from) / step;
+    if (to - from).signum() * step.signum() < 0 || steps as f64 > MOST_VALUES {
+        return Err(format!(
+            "has 'step' = {step}, which leads not from {from} to {to} in at most {MOST_VALUES} steps"
+        ));
+    }
+    Ok((0..=steps)
+        .map(|i| Value::Integer((from + i * step) as i64))
+        .collect())
+}
+
+fn by_step(from: f64, to: f64, step: f64) -> Result<Vec<f64>, String> {
+    let steps = (to - from) / step;
+    if step == 0.0 || !(0.0..=MOST_VALUES).contains(&steps) {
+        return Err(format!(
+            "has 'step' = {step}, which leads not from {from} to {to}"
+        ));
+    }
+    // A step that comes to the end but for rounding does.
+    let steps = (steps * (1.0 + 1e-12)).floor() as u64;
+    Ok((0..=steps).map(|i| tidy(from + i as f64 * step)).collect())
+}
+
+/// This number of values, at equal distances or by equal factors.
+fn by_number(from: f64, to: f64, n: f64, log: bool) -> Result<Vec<f64>, String> {
+    if n.fract() != 0.0 || !(2.0..=MOST_VALUES).contains(&n) {
+        return Err(format!(
+            "has 'steps' = {n}, expected a whole number from 2 on"
+        ));
+    }
+    if log && (from <= 0.0 || to <= 0.0) {
+        return Err("is logarithmic, so 'from' and 'to' must be above zero".to_owned());
+    }
+    let at = |i: u64| {
+        let share = i as f64 / (n - 1.0);
+        tidy(if log {
+            from * (to / from).powf(share)
+        } else {
+            from + (to - from) * share
+        })
+    };
+    Ok((0..n as u64).map(at).collect())
 }
 
 /// Without the digits that are there by rounding only.
