@@ -139,20 +139,27 @@ pub enum Remark {
     RpoArrivals,
     /// With RPO only the mean is known.
     RpoMeanOnly,
-    /// SSDs whose stages overlap.
-    SsdStages,
-    /// SSDs that take one request at a time.
-    SsdSplitMerge,
-    /// This load of SSDs with exponential services.
-    SsdLoad,
-    /// The join of SSDs with bulk service.
-    SsdBulkJoin,
-    /// The times of an SSD's driver, bus and controller are left out, and how blocks go through its ring.
-    SsdTimes,
-    /// Of bulk service only the mean is known.
-    BulkMeanOnly,
+    /// What there is no theory for of SSDs.
+    Ssd(SsdRemark),
     /// The mean in milliseconds by the interpolation of Varma and Makowski.
     VarmaMakowski(f64),
+}
+
+/// What there is no theory for of SSDs, and what the answers leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SsdRemark {
+    /// Stages that overlap.
+    Stages,
+    /// SSDs that take one request at a time.
+    SplitMerge,
+    /// This load of SSDs with exponential services.
+    Load,
+    /// The join of SSDs with bulk service.
+    BulkJoin,
+    /// The times of an SSD's driver, bus and controller are left out, and how blocks go through its ring.
+    Times,
+    /// Of bulk service only the mean is known.
+    BulkMeanOnly,
     /// Of the join of exponential stations only the mean is known.
     JoinMeanOnly,
 }

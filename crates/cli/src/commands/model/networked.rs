@@ -302,16 +302,7 @@ fn describe(
             row.push(of.map_or(String::new(), |s| with_error(&s.response_s[0])));
         }
         if let Some(points) = measured {
-            let of = points.iter().filter(|p| p.jobs == f64::from(n));
-            let all: Vec<f64> = of.map(|p| p.response_s).collect();
-            row.push(match all.len() {
-                0 => String::new(),
-                1 => seconds(all[0]),
-                several => {
-                    let mean = all.iter().sum::<f64>() / several as f64;
-                    format!("{} (mean of {several})", seconds(mean))
-                }
-            });
+            row.push(measured_with(points, n));
         }
         table.row(row);
     }
@@ -326,6 +317,26 @@ fn describe(
             "  {beyond} measured points lie beyond jobs.most, {most}"
         );
     }
+    text += &elasticities(system, at)?;
+    Ok(text)
+}
+
+/// What was measured with `n` jobs.
+fn measured_with(points: &[Point], n: u32) -> String {
+    let of = points.iter().filter(|p| p.jobs == f64::from(n));
+    let all: Vec<f64> = of.map(|p| p.response_s).collect();
+    match all.as_slice() {
+        [] => String::new(),
+        [only] => seconds(*only),
+        several => {
+            let mean = several.iter().sum::<f64>() / several.len() as f64;
+            format!("{} (mean of {})", seconds(mean), several.len())
+        }
+    }
+}
+
+/// What small changes of each part of the system bring.
+fn elasticities(system: &NetworkedRaid, at: u32) -> Result<String, Usage> {
     let title = format!("with {at} jobs: a change of");
     let mut table = Table::new(&[
         &title,
@@ -341,8 +352,7 @@ fn describe(
             format!("{:+.3}", elasticity.seconds / 100.0),
         ]);
     }
-    text += &table.text();
-    Ok(text)
+    Ok(table.text())
 }
 
 /// The same for programs.

@@ -199,41 +199,38 @@ fn stations(theory: &Theory) -> String {
     text
 }
 
-fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> String {
-    let Answered {
-        name,
-        simulation,
-        theory,
-        result,
-    } = answered;
-    let mut text = format!("{name}: {}\n", headline(simulation));
-    text += &stations(theory);
+/// How far theory is off.
+fn error(theory: f64, seen: f64, decimals: usize) -> String {
+    match theory.is_finite() {
+        true => format!("{:+.decimals$} %", 100.0 * (theory / seen - 1.0)),
+        false => "-".to_owned(),
+    }
+}
+
+/// Theory, simulation, how far they are apart, and what was measured.
+fn response_times(answered: &Answered, measured: Option<&(String, Distribution)>) -> String {
+    let theory = &answered.theory;
     let mut header = vec!["response time", "mean"];
     header.extend(QUANTILES.map(|(name, _)| name));
     let mut table = Table::new(&header);
-    let row = |name: &str, of: &Answer| {
-        let mut row = vec![
-            format!("{name}, {}", standing(of.standing)),
-            ms(of.mean_ms()),
-        ];
-        row.extend(QUANTILES.map(|(_, p)| ms(of.quantile_ms(p))));
-        row
+    let mut add = |name: String, mean: String, quantile: &dyn Fn(f64) -> String| {
+        let quantiles = QUANTILES.map(|(_, p)| quantile(p));
+        table.row([name, mean].into_iter().chain(quantiles).collect());
     };
-    let rows = [
+    for (name, of) in [
         ("alone", &theory.alone),
         ("under load", &theory.response),
         ("if independent", &theory.independent),
-    ];
-    for (name, of) in rows {
+    ] {
         if let Some(of) = of {
-            table.row(row(name, of));
+            let name = format!("{name}, {}", standing(of.standing));
+            add(name, ms(of.mean_ms()), &|p| ms(of.quantile_ms(p)));
         }
     }
-    if let Some(result) = result {
-        let mut row = vec!["simulated".to_owned(), ms(result.mean_ms.mean)];
-        row.extend(QUANTILES.map(|(_, p)| ms(result.quantile_ms(p).mean)));
-        table.row(row);
-        let alone = match simulation.load() {
+    if let Some(result) = &answered.result {
+        let (mean, quantile) = (result.mean_ms.mean, |p| result.quantile_ms(p).mean);
+        add("simulated".to_owned(), ms(mean), &|p| ms(quantile(p)));
+        let alone = match answered.simulation.load() {
             LoadModel::Alone { .. } => &theory.alone,
             _ => &None,
         };
@@ -243,26 +240,30 @@ fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> S
             ("error if independent", &theory.independent),
         ] {
             let Some(of) = of else { continue };
-            let percent = |theory: f64, seen: f64| match theory.is_finite() {
-                true => format!("{:+.2} %", 100.0 * (theory / seen - 1.0)),
-                false => "-".to_owned(),
-            };
-            let mut row = vec![name.to_owned(), percent(of.mean_ms(), result.mean_ms.mean)];
-            row.extend(
-                QUANTILES.map(|(_, p)| percent(of.quantile_ms(p), result.quantile_ms(p).mean)),
-            );
-            table.row(row);
+            let of_quantile = |p| error(of.quantile_ms(p), quantile(p), 2);
+            add(name.to_owned(), error(of.mean_ms(), mean, 2), &of_quantile);
         }
     }
     if let Some((name, of)) = measured {
-        let mut row = vec![format!("measured: {name}"), ms(of.moments.mean() / 1e6)];
-        let quantile = |p| of.histogram.quantile(p).unwrap_or_default();
-        row.extend(QUANTILES.map(|(_, p)| quantile(p).to_string()));
-        table.row(row);
+        let quantile = |p| of.histogram.quantile(p).unwrap_or_default().to_string();
+        let mean = ms(of.moments.mean() / 1e6);
+        add(format!("measured: {name}"), mean, &quantile);
     }
+    table.text()
+}
+
+fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> String {
+    let Answered {
+        name,
+        simulation,
+        theory,
+        result,
+    } = answered;
+    let mut text = format!("{name}: {}\n", headline(simulation));
+    text += &stations(theory);
     if theory.alone.is_some() || theory.response.is_some() || result.is_some() || measured.is_some()
     {
-        text += &table.text();
+        text += &response_times(answered, measured);
     }
     if let Some(result) = result {
         let _ = writeln!(
@@ -359,10 +360,7 @@ fn errors(all: &[Answered]) -> String {
                 (Some(of), None) => (of.mean_ms(), result.mean_ms.mean),
                 (Some(of), Some(p)) => (of.quantile_ms(p), result.quantile_ms(p).mean),
             };
-            match theory.is_finite() {
-                true => format!("{:+.1} %", 100.0 * (theory / seen - 1.0)),
-                false => "-".to_owned(),
-            }
+            error(theory, seen, 1)
         };
         let response = theory.response.as_ref();
         let bounds = match (theory.lower_bound_ms, theory.upper_bound_ms) {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use iosonar_scenario::theory::{Family, How, Remark, Standing};
+use iosonar_scenario::theory::{Family, How, Remark, SsdRemark, Standing};
 
 pub(super) fn standing(of: Standing) -> &'static str {
     match of {
@@ -111,26 +111,32 @@ pub(super) fn remark(of: &Remark) -> Cow<'static, str> {
         Remark::RpoMeanOnly => {
             "no theory for the distribution of responses with RPO, only for their mean"
         }
-        Remark::SsdStages => {
+        Remark::Ssd(of) => ssd_remark(*of),
+    };
+    text.into()
+}
+
+fn ssd_remark(of: SsdRemark) -> &'static str {
+    match of {
+        SsdRemark::Stages => {
             "no theory for this SSD: its stages overlap, and flash depends on what it holds; the profile \
              \"abstract\" has theory (bulk service)"
         }
-        Remark::SsdSplitMerge => "no theory for SSDs that take one request at a time",
-        Remark::SsdLoad => {
+        SsdRemark::SplitMerge => "no theory for SSDs that take one request at a time",
+        SsdRemark::Load => {
             "no theory for this load of SSDs with exponential services: there is one for Poisson arrivals of \
              requests that go to one SSD, and of requests with a part for each SSD, all parts of 4 KiB"
         }
-        Remark::SsdBulkJoin => "no theory for the join of SSDs with bulk service",
-        Remark::SsdTimes => {
+        SsdRemark::BulkJoin => "no theory for the join of SSDs with bulk service",
+        SsdRemark::Times => {
             "no theory for the times of the driver, the bus and the controller, nor for how blocks go through the \
              ring: they are left out"
         }
-        Remark::BulkMeanOnly => {
+        SsdRemark::BulkMeanOnly => {
             "no theory for the distribution of responses of bulk service, only for their mean"
         }
-        Remark::JoinMeanOnly => {
+        SsdRemark::JoinMeanOnly => {
             "no theory for the distribution of the join of exponential stations, only for its mean"
         }
-    };
-    text.into()
+    }
 }
