@@ -19,7 +19,7 @@ use std::thread::available_parallelism;
 
 use anyhow::Context;
 use indicatif::ProgressBar;
-use iosonar_plot::{Colour, Size, Theme};
+use iosonar_plot::{Colour, Mark, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve_with_band, grouped};
 use iosonar_scenario::{
     Assumption, LoadModel, Method, NoSteadyState, Outputs, Overrides, Prepared, Records,
@@ -74,26 +74,21 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     write_load(args, &all)?;
     let mut json = Output::new("sim");
     let trace_out = on_standard_output(args);
-    let (mut curves, mut drawn) = (Vec::new(), 0);
+    let mut curves = Vec::new();
     let mut numbers = String::from(distribution::HEADER);
     let mut replications = 0;
     let mut ending = Ending::Done;
-    for Named {
-        name, simulation, ..
-    } in &all
-    {
-        let files = Files {
-            records: args.records.as_deref(),
-            stages: args.stages.as_deref(),
-        };
+    let files = Files {
+        records: args.records.as_deref(),
+        stages: args.stages.as_deref(),
+    };
+    for (i, named) in all.iter().enumerate() {
+        let Named {
+            name, simulation, ..
+        } = named;
         let result = simulate(simulation, threads, &files, !args.quiet)?;
-        if let Some(unserved) = &result.unserved {
+        if result.unserved.is_some() {
             ending = Ending::Flagged;
-            note(&format!(
-                "{name}: DEADLOCK: {} requests were never served: {}",
-                grouped(unserved.requests),
-                unserved.why
-            ));
         }
         replications = result.replications;
         note_remarks(args, name, &result);
@@ -110,22 +105,9 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         if args.cdf_data.is_some() {
             numbers += &distribution::rows(name, &result);
         }
-        let colour = Colour::Curve(if args.cdf.is_some() { drawn } else { 0 });
-        drawn += 1;
+        let colour = Colour::Curve(if args.cdf.is_some() { i } else { 0 });
         let curve = curve_with_band(name, &result.response_time, &result.band(), colour);
-        if let Some(dir) = &args.plot {
-            let title = format!("{name}: distribution of response times");
-            let mut chart = cdf_of(&title, Quantity::ResponseTime, curve.clone());
-            chart.subtitle = describe::subtitle(simulation, &result);
-            let path = dir.join(format!("{name}.png"));
-            picture::save(&[&chart], &path, Size::default(), Theme::Light)?;
-            if !args.quiet {
-                note(&format!(
-                    "{name}: the distribution is in {}",
-                    path.display()
-                ));
-            }
-        }
+        draw(args, named, &result, curve.clone())?;
         curves.extend(curve);
     }
     if args.json {
@@ -146,6 +128,30 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         note(&where_records_are(path, replications));
     }
     Ok(ending)
+}
+
+/// Draws the distribution of one scenario, if pictures are asked for.
+fn draw(
+    args: &Sim,
+    named: &Named,
+    result: &SimulationResult,
+    curve: Vec<Mark>,
+) -> anyhow::Result<()> {
+    let (Some(dir), name) = (&args.plot, &named.name) else {
+        return Ok(());
+    };
+    let title = format!("{name}: distribution of response times");
+    let mut chart = cdf_of(&title, Quantity::ResponseTime, curve);
+    chart.subtitle = describe::subtitle(&named.simulation, result);
+    let path = dir.join(format!("{name}.png"));
+    picture::save(&[&chart], &path, Size::default(), Theme::Light)?;
+    if !args.quiet {
+        note(&format!(
+            "{name}: the distribution is in {}",
+            path.display()
+        ));
+    }
+    Ok(())
 }
 
 /// Writes the load where it is asked for.
@@ -186,8 +192,15 @@ fn where_records_are(path: &Path, replications: u32) -> String {
     }
 }
 
-/// Prints the remarks on the trace that drove the simulation.
+/// Prints which requests were never served, and the remarks on the trace that drove the simulation.
 fn note_remarks(args: &Sim, name: &str, result: &SimulationResult) {
+    if let Some(unserved) = &result.unserved {
+        note(&format!(
+            "{name}: DEADLOCK: {} requests were never served: {}",
+            grouped(unserved.requests),
+            unserved.why
+        ));
+    }
     if args.quiet {
         return;
     }

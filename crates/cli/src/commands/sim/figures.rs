@@ -44,44 +44,15 @@ pub(super) fn add_to(
     );
     add_assumptions(json, name, simulation);
     let labels = json!({ "scenario": name });
-    let with = |key: &str, value: &str| json!({ "scenario": name, key: value });
     add_response_time(json, &labels, result);
     for (op, times) in [("read", &result.reads), ("write", &result.writes)] {
         if times.count() > 0 {
-            json.times("response_time", &with("op", op), times, None);
+            let labels = json!({ "scenario": name, "op": op });
+            json.times("response_time", &labels, times, None);
         }
     }
-    if let Some(split) = &result.split {
-        let runs = &result.split_sections;
-        let parts: [(&str, Part); 4] = [
-            ("wait", |split| &split.wait),
-            ("positioning", |split| &split.positioning),
-            ("transfer", |split| &split.transfer),
-            ("join_delay", |split| &split.join_delay),
-        ];
-        for (part, of) in parts {
-            add_part(json, part, &labels, of(split), runs.iter().map(of));
-        }
-        for (i, (stage, times)) in simulation
-            .stage_names()
-            .iter()
-            .zip(&split.stages)
-            .enumerate()
-        {
-            let runs = runs.iter().filter_map(|split| split.stages.get(i));
-            add_part(json, "stage", &with("stage", stage), times, runs);
-        }
-    }
-    for (disk, utilisation) in result.utilisation.iter().enumerate() {
-        let station = with("station", &simulation.array().station(disk));
-        let (mean, stderr) = (utilisation.mean, utilisation.stderr);
-        json.estimate("utilisation", &station, "1", mean, stderr);
-        let busy = &result.busy[disk];
-        json.estimate("busy", &station, "1", busy.mean, busy.stderr);
-        let jobs = &result.mean_jobs[disk];
-        json.estimate("queue_length", &station, "1", jobs.mean, jobs.stderr);
-        window::add_station(json, &station, result, disk);
-    }
+    add_split(json, name, simulation, result);
+    add_stations(json, name, simulation, result);
     let found = &result.mean_found;
     json.estimate("found_on_arrival", &labels, "1", found.mean, found.stderr);
     window::add_to(json, name, result);
@@ -95,17 +66,7 @@ pub(super) fn add_to(
     }
     ssds::add_to(json, name, result);
     json.figure("most_in_flight", &labels, "1", result.most_in_flight as f64);
-    for (kind, cases) in [
-        ("read-modify-write", PositioningCounts::MODIFY),
-        ("reconstruct-write", PositioningCounts::RECONSTRUCT),
-    ] {
-        for case in cases {
-            let case_name = case_name(case);
-            let labels = json!({ "scenario": name, "kind": kind, "case": case_name });
-            let count = result.positioning.of(case) as f64;
-            json.figure("partial_write_positioning", &labels, "1", count);
-        }
-    }
+    add_positioning(json, name, &result.positioning);
     let times = result
         .rebuild
         .iter()
@@ -114,6 +75,61 @@ pub(super) fn add_to(
     if !times.is_empty() {
         let mean = times.iter().sum::<f64>() / times.len() as f64;
         json.figure("time_to_rebuild", &labels, "s", mean);
+    }
+}
+
+/// What response times are made of.
+fn add_split(json: &mut Output, name: &str, simulation: &Prepared, result: &SimulationResult) {
+    let Some(split) = &result.split else { return };
+    let labels = json!({ "scenario": name });
+    let runs = &result.split_sections;
+    let parts: [(&str, Part); 4] = [
+        ("wait", |split| &split.wait),
+        ("positioning", |split| &split.positioning),
+        ("transfer", |split| &split.transfer),
+        ("join_delay", |split| &split.join_delay),
+    ];
+    for (part, of) in parts {
+        add_part(json, part, &labels, of(split), runs.iter().map(of));
+    }
+    for (i, (stage, times)) in simulation
+        .stage_names()
+        .iter()
+        .zip(&split.stages)
+        .enumerate()
+    {
+        let labels = json!({ "scenario": name, "stage": stage });
+        let runs = runs.iter().filter_map(|split| split.stages.get(i));
+        add_part(json, "stage", &labels, times, runs);
+    }
+}
+
+/// How busy each disk is.
+fn add_stations(json: &mut Output, name: &str, simulation: &Prepared, result: &SimulationResult) {
+    for (disk, utilisation) in result.utilisation.iter().enumerate() {
+        let station = json!({ "scenario": name, "station": simulation.array().station(disk) });
+        let (mean, stderr) = (utilisation.mean, utilisation.stderr);
+        json.estimate("utilisation", &station, "1", mean, stderr);
+        let busy = &result.busy[disk];
+        json.estimate("busy", &station, "1", busy.mean, busy.stderr);
+        let jobs = &result.mean_jobs[disk];
+        json.estimate("queue_length", &station, "1", jobs.mean, jobs.stderr);
+        window::add_station(json, &station, result, disk);
+    }
+}
+
+/// How often the writes of partial stripes found the arm in which position.
+fn add_positioning(json: &mut Output, name: &str, counts: &PositioningCounts) {
+    for (kind, cases) in [
+        ("read-modify-write", PositioningCounts::MODIFY),
+        ("reconstruct-write", PositioningCounts::RECONSTRUCT),
+    ] {
+        for case in cases {
+            let case_name = case_name(case);
+            let labels = json!({ "scenario": name, "kind": kind, "case": case_name });
+            let count = counts.of(case) as f64;
+            json.figure("partial_write_positioning", &labels, "1", count);
+        }
     }
 }
 

@@ -44,28 +44,7 @@ pub(super) fn describe(result: &SimulationResult) -> String {
     let Some(report) = &result.ssd else {
         return String::new();
     };
-    let mut text = String::new();
-    for kind in kinds(report) {
-        let all = &kind.utilisations;
-        let mean = all.iter().sum::<f64>() / all.len() as f64;
-        // What is never used need not be there.
-        if mean == 0.0 {
-            continue;
-        }
-        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = all.iter().copied().fold(0.0, f64::max);
-        text += &match all.as_slice() {
-            [_] => format!("  {:<17} utilisation {}\n", kind.name, percent(mean)),
-            _ => format!(
-                "  {:<17} utilisation {} (of {}: {} to {})\n",
-                kind.name,
-                percent(mean),
-                all.len(),
-                percent(least),
-                percent(most)
-            ),
-        };
-    }
+    let mut text = stations(report);
     text += &blocks(report);
     if report.interrupts > 0 {
         let per_interrupt = result.response_time.count() as f64 / report.interrupts as f64;
@@ -91,46 +70,81 @@ pub(super) fn describe(result: &SimulationResult) -> String {
             grouped(hits + misses)
         );
     }
-    if let Some(ftl) = &report.ftl {
-        let flash = &report.flash;
-        text += &format!(
-            "  flash             {} pages read and {} programmed for the host, {} and {} by cleaning, {} blocks erased\n",
-            grouped(flash.reads),
-            grouped(flash.programs),
-            grouped(flash.cleaning_reads),
-            grouped(flash.cleaning_programs),
-            grouped(flash.erases),
-        );
-        if flash.suspensions > 0 {
-            text += &format!(
-                "  suspensions       {} programs and erases, for reads\n",
-                grouped(flash.suspensions)
-            );
-        }
-        if flash.programs > 0 {
-            if result.is_not_cleaned() {
-                text += "  NOT CLEANED       no block was erased yet: this is how a fresh drive writes\n";
-            }
-            text += &format!(
-                "  write amplification {:.4}; {} logical pages written, {} to be copied for it\n",
-                flash.write_amplification(),
-                grouped(ftl.host_writes),
-                grouped(ftl.copies)
-            );
-            let wear = &report.wear;
-            text += &format!(
-                "  erases of a block {} to {}, {:.2} on average\n",
-                wear.least,
-                wear.most,
-                wear.mean()
-            );
-        }
-    }
+    text += &flash(report, result.is_not_cleaned());
     if report.failed_commands > 0 {
         text += &format!(
             "  errors            {} commands came back with one; their {} requests are in no figure\n",
             grouped(report.failed_commands),
             grouped(result.failed)
+        );
+    }
+    text
+}
+
+/// How busy the stations of each kind are.
+fn stations(report: &SsdReport) -> String {
+    let mut text = String::new();
+    for kind in kinds(report) {
+        let all = &kind.utilisations;
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        // What is never used need not be there.
+        if mean == 0.0 {
+            continue;
+        }
+        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = all.iter().copied().fold(0.0, f64::max);
+        text += &match all.as_slice() {
+            [_] => format!("  {:<17} utilisation {}\n", kind.name, percent(mean)),
+            _ => format!(
+                "  {:<17} utilisation {} (of {}: {} to {})\n",
+                kind.name,
+                percent(mean),
+                all.len(),
+                percent(least),
+                percent(most)
+            ),
+        };
+    }
+    text
+}
+
+/// What the flash was asked for, and what cleaning adds to that.
+fn flash(report: &SsdReport, is_not_cleaned: bool) -> String {
+    let Some(ftl) = &report.ftl else {
+        return String::new();
+    };
+    let flash = &report.flash;
+    let mut text = format!(
+        "  flash             {} pages read and {} programmed for the host, {} and {} by cleaning, {} blocks erased\n",
+        grouped(flash.reads),
+        grouped(flash.programs),
+        grouped(flash.cleaning_reads),
+        grouped(flash.cleaning_programs),
+        grouped(flash.erases),
+    );
+    if flash.suspensions > 0 {
+        text += &format!(
+            "  suspensions       {} programs and erases, for reads\n",
+            grouped(flash.suspensions)
+        );
+    }
+    if flash.programs > 0 {
+        if is_not_cleaned {
+            text +=
+                "  NOT CLEANED       no block was erased yet: this is how a fresh drive writes\n";
+        }
+        text += &format!(
+            "  write amplification {:.4}; {} logical pages written, {} to be copied for it\n",
+            flash.write_amplification(),
+            grouped(ftl.host_writes),
+            grouped(ftl.copies)
+        );
+        let wear = &report.wear;
+        text += &format!(
+            "  erases of a block {} to {}, {:.2} on average\n",
+            wear.least,
+            wear.most,
+            wear.mean()
         );
     }
     text
@@ -168,17 +182,61 @@ pub(super) fn add_stages(table: &mut Table, split: &ResponseSplit) {
     }
 }
 
+/// Labels with one more.
+fn with(labels: &Value, key: &str, value: Value) -> Value {
+    let mut labels = labels.clone();
+    labels[key] = value;
+    labels
+}
+
+/// A count of each kind.
+fn add_kinds(json: &mut Output, labels: &Value, metric: &str, kinds: &[(&str, u64)]) {
+    for (kind, n) in kinds {
+        let labels = with(labels, "kind", json!(kind));
+        json.figure(metric, &labels, "1", *n as f64);
+    }
+}
+
+/// What was written to flash, for whom, and how worn it is.
+fn add_flash(json: &mut Output, labels: &Value, result: &SimulationResult, report: &SsdReport) {
+    let Some(ftl) = &report.ftl else { return };
+    let pages = [
+        ("host_writes", ftl.host_writes),
+        ("copies", ftl.copies),
+        ("discards", ftl.discards),
+    ];
+    add_kinds(json, labels, "logical_pages", &pages);
+    if let Some(factor) = result.write_amplification {
+        let (mean, stderr) = (factor.mean, factor.stderr);
+        json.estimate("write_amplification", labels, "1", mean, stderr);
+    }
+    let flash = &report.flash;
+    let operations = [
+        ("read", flash.reads),
+        ("program", flash.programs),
+        ("cleaning-read", flash.cleaning_reads),
+        ("cleaning-program", flash.cleaning_programs),
+        ("erase", flash.erases),
+        ("suspension", flash.suspensions),
+    ];
+    add_kinds(json, labels, "flash_operations", &operations);
+    let wear = &report.wear;
+    for (name, value) in [
+        ("least", f64::from(wear.least)),
+        ("mean", wear.mean()),
+        ("most", f64::from(wear.most)),
+    ] {
+        let labels = with(labels, "of", json!(name));
+        json.figure("erases_per_block", &labels, "1", value);
+    }
+}
+
 /// The figures for programs.
 pub(super) fn add_to(json: &mut Output, scenario: &str, result: &SimulationResult) {
     let Some(report) = &result.ssd else { return };
     let labels = json!({ "scenario": scenario });
-    let with = |key: &str, value: Value| {
-        let mut labels = labels.clone();
-        labels[key] = value;
-        labels
-    };
     for station in &report.stations {
-        let labels = with("station", json!(station.name));
+        let labels = with(&labels, "station", json!(station.name));
         json.figure("utilisation", &labels, "1", report.utilisation(station));
     }
     for (size, &n) in report
@@ -187,69 +245,22 @@ pub(super) fn add_to(json: &mut Output, scenario: &str, result: &SimulationResul
         .enumerate()
         .filter(|(_, n)| **n > 0)
     {
-        json.figure("blocks", &with("descriptors", json!(size)), "1", n as f64);
+        let labels = with(&labels, "descriptors", json!(size));
+        json.figure("blocks", &labels, "1", n as f64);
     }
-    if let Some(ftl) = &report.ftl {
-        for (name, value) in [
-            ("host_writes", ftl.host_writes),
-            ("copies", ftl.copies),
-            ("discards", ftl.discards),
-        ] {
-            json.figure(
-                "logical_pages",
-                &with("kind", json!(name)),
-                "1",
-                value as f64,
-            );
-        }
-        if let Some(factor) = result.write_amplification {
-            let (mean, stderr) = (factor.mean, factor.stderr);
-            json.estimate("write_amplification", &labels, "1", mean, stderr);
-        }
-        let flash = &report.flash;
-        for (name, value) in [
-            ("read", flash.reads),
-            ("program", flash.programs),
-            ("cleaning-read", flash.cleaning_reads),
-            ("cleaning-program", flash.cleaning_programs),
-            ("erase", flash.erases),
-            ("suspension", flash.suspensions),
-        ] {
-            json.figure(
-                "flash_operations",
-                &with("kind", json!(name)),
-                "1",
-                value as f64,
-            );
-        }
-        let wear = &report.wear;
-        for (name, value) in [
-            ("least", f64::from(wear.least)),
-            ("mean", wear.mean()),
-            ("most", f64::from(wear.most)),
-        ] {
-            json.figure("erases_per_block", &with("of", json!(name)), "1", value);
-        }
-    }
+    add_flash(json, &labels, result, report);
     if let Some(cache) = &report.cache {
-        for (name, value) in [
+        let pages = [
             ("written", cache.writes),
             ("written-again", cache.write_hits),
             ("waited", cache.waits),
             ("read", cache.read_hits),
-        ] {
-            json.figure("cache_pages", &with("kind", json!(name)), "1", value as f64);
-        }
+        ];
+        add_kinds(json, &labels, "cache_pages", &pages);
     }
     if let Some((hits, misses)) = report.mapping {
-        for (name, value) in [("hit", hits), ("miss", misses)] {
-            json.figure(
-                "mapping_cache",
-                &with("kind", json!(name)),
-                "1",
-                value as f64,
-            );
-        }
+        let all = [("hit", hits), ("miss", misses)];
+        add_kinds(json, &labels, "mapping_cache", &all);
     }
     json.figure("interrupts", &labels, "1", report.interrupts as f64);
     json.figure(
