@@ -71,7 +71,12 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
             Usage("the load that was made is empty: take a longer --length".to_owned()).into(),
         );
     };
-    let rows = compare(&real, &made);
+    print_likeness(args, &workloads, &compare(&real, &made))?;
+    Ok(ending)
+}
+
+/// Prints the laws of the load, and how it differs from the real one.
+fn print_likeness(args: &Like, workloads: &[Workload], rows: &[Row]) -> anyhow::Result<()> {
     if args.json {
         let mut output = Output::new("generate");
         output.set("seed", json!(args.seed));
@@ -79,20 +84,20 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
             "laws",
             json!(workloads.iter().map(describe).collect::<Vec<_>>()),
         );
-        for row in &rows {
+        for row in rows {
             for (load, value) in [("real", row.real), ("made", row.made)] {
                 output.figure(row.name, &json!({ "load": load }), row.unit, value);
             }
         }
-        print_beside(Some(&args.out), &output.text())?;
+        print_beside(Some(&args.out), &output.text())
     } else {
         let mut text = String::from("Laws\n");
-        for workload in &workloads {
+        for workload in workloads {
             text += &format!("  {}\n", describe(workload));
         }
         text += "\nHow alike they are\n";
         let mut table = Table::new(&["metric", "real", "made", "made / real"]);
-        for row in &rows {
+        for row in rows {
             table.row(vec![
                 row.title.to_owned(),
                 short(row.real),
@@ -104,9 +109,8 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
                 },
             ]);
         }
-        print_beside(Some(&args.out), &(text + &table.text()))?;
+        print_beside(Some(&args.out), &(text + &table.text()))
     }
-    Ok(ending)
 }
 
 fn short(value: f64) -> String {
@@ -141,8 +145,92 @@ fn mean_working_set(load: &LoadSummary, window: usize) -> f64 {
         / n
 }
 
+/// A metric of a load: its name, its title, its unit, and its value.
+type Metric = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&LoadSummary) -> f64,
+);
+
+/// How much is asked for.
+const AMOUNTS: [Metric; 3] = [
+    ("requests_per_second", "requests/s", "1/s", |l| {
+        l.requests_per_s
+    }),
+    ("read_share", "share of reads", "1", LoadSummary::read_share),
+    ("mean_length", "mean length [sectors]", "sector", |l| {
+        (l.reads.sectors + l.writes.sectors) as f64 / l.requests() as f64
+    }),
+];
+
+/// When requests come.
+const ARRIVALS: [Metric; 6] = [
+    (
+        "interarrival_cv",
+        "interarrival: coefficient of variation",
+        "1",
+        |l| l.burstiness.interarrival_cv,
+    ),
+    ("dispersion_10ms", "dispersion at 10 ms", "1", |l| {
+        dispersion(l, 0)
+    }),
+    ("dispersion_160ms", "dispersion at 160 ms", "1", |l| {
+        dispersion(l, 4)
+    }),
+    ("dispersion_1s", "dispersion at 1 s", "1", |l| {
+        l.burstiness.dispersion
+    }),
+    ("dispersion_10s", "dispersion at 10.24 s", "1", |l| {
+        dispersion(l, 10)
+    }),
+    ("most_per_second", "most requests in a second", "1", |l| {
+        l.burstiness.most_per_s as f64
+    }),
+];
+
+/// Where they go.
+const PLACES: [Metric; 6] = [
+    ("sequential", "share sequential", "1", |l| {
+        l.sequential as f64 / l.requests() as f64
+    }),
+    ("turns", "share of turns", "1", |l| {
+        l.turns as f64 / l.requests() as f64
+    }),
+    ("distinct_pages", "distinct pages", "1", |l| {
+        l.distinct_pages as f64
+    }),
+    (
+        "hot_share",
+        "share of pages with half of the accesses",
+        "1",
+        |l| {
+            let half = l.hot.iter().find(|h| h.accesses == 0.5);
+            half.map_or(f64::NAN, |h| h.share)
+        },
+    ),
+    (
+        "working_set_60s",
+        "working set of 60 s, mean [sectors]",
+        "sector",
+        |l| mean_working_set(l, 2),
+    ),
+    (
+        "miss_ratio_64mib",
+        "miss ratio of an LRU cache of 64 MiB",
+        "1",
+        |l| l.curve.miss_ratio((64 << 20) / 4096),
+    ),
+];
+
+/// The dispersion of arrivals in slots of 10 ms times a power of two.
+fn dispersion(load: &LoadSummary, power: usize) -> f64 {
+    let slot = load.burstiness.dispersions.get(power);
+    slot.map_or(f64::NAN, |(_, value)| *value)
+}
+
 fn compare(real: &LoadSummary, made: &LoadSummary) -> Vec<Row> {
-    let row = |name, title, unit, of: &dyn Fn(&LoadSummary) -> f64| Row {
+    let row = |&(name, title, unit, of): &Metric| Row {
         name,
         title,
         unit,
@@ -150,88 +238,18 @@ fn compare(real: &LoadSummary, made: &LoadSummary) -> Vec<Row> {
         made: of(made),
         is_distance: false,
     };
-    let level = |load: &LoadSummary, i: usize| {
-        load.burstiness
-            .dispersions
-            .get(i)
-            .map_or(f64::NAN, |(_, value)| *value)
+    let lengths = Row {
+        name: "length_ks",
+        title: "lengths: KS distance (0: alike)",
+        unit: "1",
+        real: 0.0,
+        made: length_distance(real, made),
+        is_distance: true,
     };
-    let n = |load: &LoadSummary| load.requests() as f64;
-    let sectors = |load: &LoadSummary| (load.reads.sectors + load.writes.sectors) as f64;
-    let pages = |size: u64| size / 4096;
-    vec![
-        row("requests_per_second", "requests/s", "1/s", &|l| {
-            l.requests_per_s
-        }),
-        row(
-            "read_share",
-            "share of reads",
-            "1",
-            &LoadSummary::read_share,
-        ),
-        row("mean_length", "mean length [sectors]", "sector", &|l| {
-            sectors(l) / n(l)
-        }),
-        Row {
-            name: "length_ks",
-            title: "lengths: KS distance (0: alike)",
-            unit: "1",
-            real: 0.0,
-            made: length_distance(real, made),
-            is_distance: true,
-        },
-        row(
-            "interarrival_cv",
-            "interarrival: coefficient of variation",
-            "1",
-            &|l| l.burstiness.interarrival_cv,
-        ),
-        row("dispersion_10ms", "dispersion at 10 ms", "1", &|l| {
-            level(l, 0)
-        }),
-        row("dispersion_160ms", "dispersion at 160 ms", "1", &|l| {
-            level(l, 4)
-        }),
-        row("dispersion_1s", "dispersion at 1 s", "1", &|l| {
-            l.burstiness.dispersion
-        }),
-        row("dispersion_10s", "dispersion at 10.24 s", "1", &|l| {
-            level(l, 10)
-        }),
-        row("most_per_second", "most requests in a second", "1", &|l| {
-            l.burstiness.most_per_s as f64
-        }),
-        row("sequential", "share sequential", "1", &|l| {
-            l.sequential as f64 / n(l)
-        }),
-        row("turns", "share of turns", "1", &|l| l.turns as f64 / n(l)),
-        row("distinct_pages", "distinct pages", "1", &|l| {
-            l.distinct_pages as f64
-        }),
-        row(
-            "hot_share",
-            "share of pages with half of the accesses",
-            "1",
-            &|l| {
-                l.hot
-                    .iter()
-                    .find(|h| h.accesses == 0.5)
-                    .map_or(f64::NAN, |h| h.share)
-            },
-        ),
-        row(
-            "working_set_60s",
-            "working set of 60 s, mean [sectors]",
-            "sector",
-            &|l| mean_working_set(l, 2),
-        ),
-        row(
-            "miss_ratio_64mib",
-            "miss ratio of an LRU cache of 64 MiB",
-            "1",
-            &|l| l.curve.miss_ratio(pages(64 << 20)),
-        ),
-    ]
+    let amounts = AMOUNTS.iter().map(row).chain([lengths]);
+    amounts
+        .chain(ARRIVALS.iter().chain(&PLACES).map(row))
+        .collect()
 }
 
 /// The largest difference between the distribution functions of lengths.
