@@ -76,69 +76,22 @@ pub(super) fn sectors(n: u64) -> String {
     )
 }
 
-#[allow(clippy::too_many_lines)] // A row a line.
-fn text(path: &Path, summary: &Summary, metadata: &Metadata) -> String {
-    let s = summary;
-    let span = s.span().as_secs_f64();
-    let rate = |n: u64| {
-        if span > 0.0 {
-            format!(", {:.1}/s", n as f64 / span)
-        } else {
-            String::new()
-        }
-    };
-    let amount = |op: Op| {
-        let n = s.count_of(op);
-        if n == 0 {
-            return String::new();
-        }
-        format!(
-            "{} ({}), {}",
-            grouped(n),
-            percent(n, s.records),
-            sectors(s.sectors[op as usize])
-        )
-    };
-    let usual: Vec<String> = s
-        .usual_lengths()
-        .iter()
-        .map(|(length, n)| format!("{length} ({})", percent(*n, s.records)))
-        .collect();
-    let measured = |n: u64, name: &str| match n {
-        0 => None,
-        n if n == s.records => Some(name.to_owned()),
-        n => Some(format!("{name} ({})", percent(n, s.records))),
-    };
-    let c = s.columns;
-    let columns: Vec<String> = [
-        (c.delay, "delay"),
-        (c.latency, "latency"),
-        (c.think, "think time"),
-        (c.flags, "flags"),
-        (c.group, "group"),
-        (c.class, "class"),
-        (c.pushed_back, "pushed back"),
-    ]
-    .into_iter()
-    .filter_map(|(n, name)| measured(n, name))
-    .collect();
-    let devices: Vec<String> = s
-        .devices
-        .iter()
-        .take(8)
-        .map(|(number, n)| format!("{} ({})", metadata.device_name(*number), grouped(*n)))
-        .collect();
-    let more = s.devices.len().saturating_sub(8);
-    let about: Vec<String> = metadata
-        .about
-        .iter()
-        .map(|(k, v)| format!("{k}: {v}"))
-        .collect();
-    let mut rows = vec![
-        (
-            "records",
-            format!("{}{}", grouped(s.records), rate(s.records)),
-        ),
+/// Requests of a kind, their share of all, and their length; nothing if there are none.
+pub(super) fn amount(requests: u64, all: u64, length: u64) -> String {
+    if requests == 0 {
+        return String::new();
+    }
+    let share = percent(requests, all);
+    format!("{} ({share}), {}", grouped(requests), sectors(length))
+}
+
+/// A line for each thing; what is not there has none.
+fn text(path: &Path, s: &Summary, metadata: &Metadata) -> String {
+    let of = |op: Op| amount(s.count_of(op), s.records, s.sectors[op as usize]);
+    let gap = |(gap, from)| format!("{gap} from {from}");
+    let about = metadata.about.iter().map(|(k, v)| format!("{k}: {v}"));
+    let rows = [
+        ("records", records(s)),
         (
             "time",
             s.first.map_or_else(String::new, |first| {
@@ -149,93 +102,29 @@ fn text(path: &Path, summary: &Summary, metadata: &Metadata) -> String {
             "time zero",
             metadata.origin().map_or_else(String::new, wall_clock),
         ),
-        (
-            "order",
-            match s.backsteps {
-                0 => "sorted by start".to_owned(),
-                n => {
-                    let steps = match n {
-                        1 => "1 step back".to_owned(),
-                        n => format!("{} steps back", grouped(n)),
-                    };
-                    match is_our_record(metadata) {
-                        true => format!(
-                            "by completion, as a replay or a simulation ends its requests ({steps} in start); --sort \
-                             orders them by start"
-                        ),
-                        false => format!(
-                            "NOT sorted by start: {steps} (--on-backstep sort, or convert --sort)"
-                        ),
-                    }
-                }
-            },
-        ),
-        ("reads", amount(Op::Read)),
-        ("writes", amount(Op::Write)),
-        ("discards", amount(Op::Discard)),
-        ("flushes", amount(Op::Flush)),
-        ("write-zeroes", amount(Op::WriteZeroes)),
-    ];
-    if s.longest > 0 {
-        rows.extend([
-            (
-                "length",
-                format!(
-                    "{} to {} sectors; most often {}",
-                    s.shortest,
-                    s.longest,
-                    usual.join(", ")
-                ),
-            ),
-            (
-                "place",
-                format!(
-                    "sectors {} to {} ({}); {} not aligned to 4 KiB",
-                    grouped(s.lowest),
-                    grouped(s.end),
-                    Bytes::new((s.end - s.lowest).saturating_mul(SECTOR_BYTES)),
-                    percent(s.unaligned, s.records)
-                ),
-            ),
-        ]);
-    }
-    rows.extend([
-        (
-            "longest gap",
-            s.longest_gap()
-                .map_or_else(String::new, |(gap, from)| format!("{gap} from {from}")),
-        ),
-        (
-            "devices",
-            if s.devices.len() < 2 && metadata.devices.is_empty() {
-                String::new()
-            } else if more > 0 {
-                format!("{}, and {more} more", devices.join(", "))
-            } else {
-                devices.join(", ")
-            },
-        ),
-        (
-            "measured",
-            if columns.is_empty() {
-                "requests only, no outcome".to_owned()
-            } else {
-                columns.join(", ")
-            },
-        ),
+        ("order", order(s, metadata)),
+        ("reads", of(Op::Read)),
+        ("writes", of(Op::Write)),
+        ("discards", of(Op::Discard)),
+        ("flushes", of(Op::Flush)),
+        ("write-zeroes", of(Op::WriteZeroes)),
+        ("length", length(s)),
+        ("place", place(s)),
+        ("longest gap", s.longest_gap().map_or_else(String::new, gap)),
+        ("devices", devices(s, metadata)),
+        ("measured", measured(s)),
         (
             "not done",
-            if s.not_done == 0 {
-                String::new()
-            } else {
-                format!(
+            match s.not_done {
+                0 => String::new(),
+                n => format!(
                     "{} (failed, dropped, skipped, missed or cancelled)",
-                    grouped(s.not_done)
-                )
+                    grouped(n)
+                ),
             },
         ),
-        ("about", about.join("; ")),
-    ]);
+        ("about", about.collect::<Vec<_>>().join("; ")),
+    ];
     lines(&path.display().to_string(), &rows)
 }
 
@@ -247,6 +136,97 @@ fn is_our_record(metadata: &Metadata) -> bool {
         ours.is_some_and(|text| text.contains(" replayed on ") || text.contains(": simulated, "))
     };
     says("replayed") || says("simulated") || metadata.notices.iter().any(notice)
+}
+
+fn records(s: &Summary) -> String {
+    let (n, span) = (s.records, s.span().as_secs_f64());
+    match span > 0.0 {
+        true => format!("{}, {:.1}/s", grouped(n), n as f64 / span),
+        false => grouped(n),
+    }
+}
+
+fn order(s: &Summary, metadata: &Metadata) -> String {
+    let steps = match s.backsteps {
+        0 => return "sorted by start".to_owned(),
+        1 => "1 step back".to_owned(),
+        n => format!("{} steps back", grouped(n)),
+    };
+    match is_our_record(metadata) {
+        true => format!(
+            "by completion, as a replay or a simulation ends its requests ({steps} in start); --sort orders them by \
+             start"
+        ),
+        false => format!("NOT sorted by start: {steps} (--on-backstep sort, or convert --sort)"),
+    }
+}
+
+fn length(s: &Summary) -> String {
+    if s.longest == 0 {
+        return String::new();
+    }
+    let usual = s.usual_lengths();
+    let usual = usual
+        .iter()
+        .map(|(length, n)| format!("{length} ({})", percent(*n, s.records)));
+    format!(
+        "{} to {} sectors; most often {}",
+        s.shortest,
+        s.longest,
+        usual.collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn place(s: &Summary) -> String {
+    if s.longest == 0 {
+        return String::new();
+    }
+    format!(
+        "sectors {} to {} ({}); {} not aligned to 4 KiB",
+        grouped(s.lowest),
+        grouped(s.end),
+        Bytes::new((s.end - s.lowest).saturating_mul(SECTOR_BYTES)),
+        percent(s.unaligned, s.records)
+    )
+}
+
+/// The first devices with the numbers of their requests; nothing if there is one without a name.
+fn devices(s: &Summary, metadata: &Metadata) -> String {
+    const MOST: usize = 8;
+    if s.devices.len() < 2 && metadata.devices.is_empty() {
+        return String::new();
+    }
+    let named =
+        |(number, n): (&u16, &u64)| format!("{} ({})", metadata.device_name(*number), grouped(*n));
+    let first: Vec<String> = s.devices.iter().take(MOST).map(named).collect();
+    match s.devices.len().saturating_sub(MOST) {
+        0 => first.join(", "),
+        more => format!("{}, and {more} more", first.join(", ")),
+    }
+}
+
+/// Which columns there are beside the requests themselves, with their shares.
+fn measured(s: &Summary) -> String {
+    let c = s.columns;
+    let named = [
+        (c.delay, "delay"),
+        (c.latency, "latency"),
+        (c.think, "think time"),
+        (c.flags, "flags"),
+        (c.group, "group"),
+        (c.class, "class"),
+        (c.pushed_back, "pushed back"),
+    ];
+    let columns = named.into_iter().filter_map(|(n, name)| match n {
+        0 => None,
+        n if n == s.records => Some(name.to_owned()),
+        n => Some(format!("{name} ({})", percent(n, s.records))),
+    });
+    let columns: Vec<String> = columns.collect();
+    match columns.is_empty() {
+        true => "requests only, no outcome".to_owned(),
+        false => columns.join(", "),
+    }
 }
 
 /// Seconds since 1970 as a date (proleptic Gregorian, UTC).

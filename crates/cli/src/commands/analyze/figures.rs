@@ -1,6 +1,6 @@
 //! What was measured, for programs.
 
-use iosonar_analysis::{Decomposition, Fit, GAPS, WORKING_SET_WINDOWS};
+use iosonar_analysis::{Burstiness, Decomposition, Fit, GAPS, LoadSummary, WORKING_SET_WINDOWS};
 use serde_json::{Value, json};
 
 use super::Measured;
@@ -75,6 +75,17 @@ fn load(output: &mut Output, measured: &Measured, label: &Label<'_>) {
         distinct,
         distinct * load.working_set_stderr,
     );
+    burstiness(output, b, label);
+    for (gap, n) in GAPS.iter().zip(load.close_overlaps) {
+        let labels = label(&[("within_s", json!(gap.as_secs_f64()))]);
+        output.figure("overlaps", &labels, "1", n as f64);
+    }
+    reuse(output, load, label);
+    working_sets(output, load, label);
+}
+
+/// How unevenly requests arrive.
+fn burstiness(output: &mut Output, b: &Burstiness, label: &Label<'_>) {
     output.figure(
         "dispersion",
         &label(&[("slot_s", json!(1.0))]),
@@ -89,12 +100,12 @@ fn load(output: &mut Output, measured: &Measured, label: &Label<'_>) {
         output.figure("dispersion", &labels, "1", *value);
     }
     if let Some(hurst) = b.hurst {
-        output.estimate("hurst", &none, "1", hurst.value, hurst.stderr);
+        output.estimate("hurst", &label(&[]), "1", hurst.value, hurst.stderr);
     }
-    for (gap, n) in GAPS.iter().zip(load.close_overlaps) {
-        let labels = label(&[("within_s", json!(gap.as_secs_f64()))]);
-        output.figure("overlaps", &labels, "1", n as f64);
-    }
+}
+
+/// How often pages are accessed again.
+fn reuse(output: &mut Output, load: &LoadSummary, label: &Label<'_>) {
     for pages in cache_sizes(load) {
         let labels = label(&[("cache_bytes", json!(pages * 4096))]);
         output.figure("miss_ratio", &labels, "1", load.curve.miss_ratio(pages));
@@ -104,6 +115,9 @@ fn load(output: &mut Output, measured: &Measured, label: &Label<'_>) {
         output.figure("hot_pages", &labels, "1", hot.pages as f64);
         output.figure("hot_share", &labels, "1", hot.share);
     }
+}
+
+fn working_sets(output: &mut Output, load: &LoadSummary, label: &Label<'_>) {
     let names: Vec<String> = WORKING_SET_WINDOWS
         .iter()
         .map(|w| format!("{} s", w.get() / 1_000_000_000))

@@ -7,7 +7,7 @@ use iosonar_report::grouped;
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
 use super::Measured;
-use crate::commands::info::{lines, percent, sectors};
+use crate::commands::info::{amount, lines, percent, sectors};
 use crate::table::Table;
 
 pub(super) fn text(measured: &Measured) -> String {
@@ -75,54 +75,64 @@ fn quantiles_of_distance(load: &LoadSummary) -> String {
     )
 }
 
-#[allow(clippy::too_many_lines)] // A row a line.
-fn load(load: &LoadSummary) -> String {
-    let b = &load.burstiness;
-    let seconds = (load.last - load.first).as_secs_f64();
-    let amount = |a: iosonar_analysis::Amount| {
-        if a.requests == 0 {
-            return String::new();
-        }
-        format!(
-            "{} ({}), {}",
-            grouped(a.requests),
-            percent(a.requests, load.requests()),
-            sectors(a.sectors)
-        )
-    };
-    let several: Vec<String> = b
-        .dispersions
-        .iter()
-        .step_by(3)
+/// How many requests in which time.
+fn requests(load: &LoadSummary) -> String {
+    let span = load.last - load.first;
+    match load.requests() {
+        1 => "1".to_owned(),
+        n if span == Nanos::ZERO => format!("{}, all start at once", grouped(n)),
+        n => format!(
+            "{} in {span}, {:.1}/s, {:.1} sectors/s",
+            grouped(n),
+            load.requests_per_s,
+            (load.reads.sectors + load.writes.sectors) as f64 / span.as_secs_f64()
+        ),
+    }
+}
+
+fn dispersions(b: &Burstiness) -> String {
+    let slots = b.dispersions.iter().step_by(3);
+    let several: Vec<String> = slots
         .map(|(slot, value)| format!("{value:.2} at {slot}"))
         .collect();
-    let dispersions = match several.is_empty() {
+    match several.is_empty() {
         true => "the trace is too short for the dispersion of its arrivals".to_owned(),
         false => several.join(", "),
-    };
+    }
+}
+
+fn hurst(b: &Burstiness) -> String {
+    match b.hurst {
+        None => "unknown: the load is too short, or has too few requests".to_owned(),
+        Some(h) => format!(
+            "{:.2} (standard error of the fit {:.2}; independent arrivals: 0.5)",
+            h.value, h.stderr
+        ),
+    }
+}
+
+fn overlaps(load: &LoadSummary) -> String {
+    let within = GAPS.iter().zip(load.close_overlaps);
+    let within: Vec<String> = within
+        .map(|(gap, n)| format!("{} within {gap}", percent(n, load.requests())))
+        .collect();
+    within.join(", ") + " of a request that they overlap (not read on read)"
+}
+
+fn load(load: &LoadSummary) -> String {
+    let b = &load.burstiness;
+    let of = |a: iosonar_analysis::Amount| amount(a.requests, load.requests(), a.sectors);
     let of_successors = |n: u64, what: &str| match load.successors {
         0 => String::new(),
         all => format!("{} ({}) {what}", grouped(n), percent(n, all)),
     };
-    let per_second = |n: u64| n as f64 / seconds;
-    let requests = match load.requests() {
-        1 => "1".to_owned(),
-        n if seconds == 0.0 => format!("{}, all start at once", grouped(n)),
-        n => format!(
-            "{} in {}, {:.1}/s, {:.1} sectors/s",
-            grouped(n),
-            load.last - load.first,
-            load.requests_per_s,
-            per_second(load.reads.sectors + load.writes.sectors)
-        ),
-    };
     let mut text = lines(
         "Load",
         &[
-            ("requests", requests),
-            ("reads", amount(load.reads)),
-            ("writes", amount(load.writes)),
-            ("others", amount(load.other)),
+            ("requests", requests(load)),
+            ("reads", of(load.reads)),
+            ("writes", of(load.writes)),
+            ("others", of(load.other)),
             (
                 "length",
                 format!("{} to {} sectors", load.shortest, load.longest),
@@ -146,28 +156,9 @@ fn load(load: &LoadSummary) -> String {
             ("distance", quantiles_of_distance(load)),
             ("interarrival", interarrival(b)),
             ("burstiness", burstiness(b)),
-            ("", dispersions),
-            (
-                "Hurst",
-                b.hurst.map_or_else(
-                    || "unknown: the load is too short, or has too few requests".to_owned(),
-                    |h| {
-                        format!(
-                            "{:.2} (standard error of the fit {:.2}; independent arrivals: 0.5)",
-                            h.value, h.stderr
-                        )
-                    },
-                ),
-            ),
-            (
-                "overlaps",
-                GAPS.iter()
-                    .zip(load.close_overlaps)
-                    .map(|(gap, n)| format!("{} within {gap}", percent(n, load.requests())))
-                    .collect::<Vec<_>>()
-                    .join(", ")
-                    + " of a request that they overlap (not read on read)",
-            ),
+            ("", dispersions(b)),
+            ("Hurst", hurst(b)),
+            ("overlaps", overlaps(load)),
         ],
     );
     text += "\n";
