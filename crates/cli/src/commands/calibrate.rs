@@ -26,6 +26,18 @@ const WORSE: f64 = 1.05;
 /// Beyond this share of the mean the demerit is that of a few very long requests.
 const TAIL: f64 = 0.5;
 
+/// A profile that was fitted, and how well it fits.
+struct Fitted {
+    /// The profile as a file.
+    text: String,
+    /// What is said of it.
+    words: String,
+    json: Output,
+    held_out: Quality,
+    /// How well the one before fits.
+    before: Option<Quality>,
+}
+
 pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
     check(args)?;
     let start = start(args)?;
@@ -45,55 +57,83 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
             grouped(observed.without_time())
         ));
     }
-    let (text, words, held_out, before, mut json) = if let Some(start) = start {
-        let fit = calibrate_disk(&observed, &start).map_err(named)?;
-        let text = fit.text(&provenance(args, &observed, &fit.held_out));
-        let words = disk_words(&start, &fit);
-        let json = disk_json(&fit);
-        (text, words, fit.held_out, Some(fit.before), json)
-    } else {
-        let fit = calibrate_ssd(&observed, args.capacity.map(iosonar_units::Bytes::get))
-            .map_err(named)?;
-        let description = format!("as in {}", args.records.display());
-        let text = fit.text(&provenance(args, &observed, &fit.held_out), &description);
-        let words = ssd_words(&fit);
-        let json = ssd_json(&fit);
-        (text, words, fit.held_out, None, json)
-    };
+    let mut fitted = match &start {
+        Some(start) => fit_disk(args, &observed, start),
+        None => fit_ssd(args, &observed),
+    }
+    .map_err(named)?;
     match &args.out {
-        Some(out) => WholeFile::write_all(out, text.as_bytes())
+        Some(out) => WholeFile::write_all(out, fitted.text.as_bytes())
             .with_context(|| format!("{}: cannot write the profile", out.display()))?,
-        None => print(&text)?,
+        None => print(&fitted.text)?,
     }
     if let Some(path) = &args.cdf {
-        let recorded = curve("recorded", &held_out.recorded, Colour::Curve(0));
-        let simulated = curve("simulated", &held_out.simulated, Colour::Curve(1)).dashed();
-        let title = format!(
-            "{}: the held-out half, recorded and simulated",
-            args.records.display()
-        );
-        let marks = vec![Mark::Line(recorded), Mark::Line(simulated)];
-        let mut chart = cdf_of(&title, Quantity::Latency, marks);
-        chart.subtitle = quality_words(&held_out);
-        picture::save(&[&chart], path, Size::default(), Theme::Light)?;
+        draw(args, &fitted.held_out, path)?;
     }
     if args.json {
-        json.set("requests", json!(observed.len()));
-        print(&json.text())?;
+        fitted.json.set("requests", json!(observed.len()));
+        print(&fitted.json.text())?;
     } else {
         // The profile itself, where no file is named for it, has standard output to itself.
         let out = args.out.as_deref().unwrap_or(Path::new("-"));
-        print_beside(Some(out), &format!("{words}\n"))?;
+        print_beside(Some(out), &format!("{}\n", fitted.words))?;
     }
     if let Some(out) = args.out.as_ref().filter(|_| !args.quiet && !args.json) {
-        let (device, out) = (if before.is_some() { "disk" } else { "ssd" }, out.display());
+        let device = if start.is_some() { "disk" } else { "ssd" };
         note(&format!(
-            "the profile is in {out}; a scenario in the same folder uses it with\n  [{device}]\n  profile = \"{}\"",
+            "the profile is in {}; a scenario in the same folder uses it with\n  [{device}]\n  profile = \"{}\"",
+            out.display(),
             file_name(args)
         ));
     }
+    Ok(judge(args, &fitted.held_out, fitted.before.as_ref()))
+}
+
+fn fit_disk(
+    args: &Calibrate,
+    observed: &Observed,
+    start: &DiskProfile,
+) -> Result<Fitted, CalibrateError> {
+    let fit = calibrate_disk(observed, start)?;
+    Ok(Fitted {
+        text: fit.text(&provenance(args, observed, &fit.held_out)),
+        words: disk_words(start, &fit),
+        json: disk_json(&fit),
+        held_out: fit.held_out,
+        before: Some(fit.before),
+    })
+}
+
+fn fit_ssd(args: &Calibrate, observed: &Observed) -> Result<Fitted, CalibrateError> {
+    let fit = calibrate_ssd(observed, args.capacity.map(iosonar_units::Bytes::get))?;
+    let description = format!("as in {}", args.records.display());
+    Ok(Fitted {
+        text: fit.text(&provenance(args, observed, &fit.held_out), &description),
+        words: ssd_words(&fit),
+        json: ssd_json(&fit),
+        held_out: fit.held_out,
+        before: None,
+    })
+}
+
+/// Draws the held-out half, recorded and simulated.
+fn draw(args: &Calibrate, held_out: &Quality, path: &Path) -> anyhow::Result<()> {
+    let recorded = curve("recorded", &held_out.recorded, Colour::Curve(0));
+    let simulated = curve("simulated", &held_out.simulated, Colour::Curve(1)).dashed();
+    let title = format!(
+        "{}: the held-out half, recorded and simulated",
+        args.records.display()
+    );
+    let marks = vec![Mark::Line(recorded), Mark::Line(simulated)];
+    let mut chart = cdf_of(&title, Quantity::Latency, marks);
+    chart.subtitle = quality_words(held_out);
+    picture::save(&[&chart], path, Size::default(), Theme::Light)
+}
+
+/// Says whether the profile is worth keeping.
+fn judge(args: &Calibrate, held_out: &Quality, before: Option<&Quality>) -> Ending {
     let is_worse = before.filter(|before| held_out.demerit_ms > WORSE * before.demerit_ms);
-    if let Some(before) = &is_worse {
+    if let Some(before) = is_worse {
         note(&format!(
             "WORSE: on the held-out half the profile fits worse than the one before, {}: demerit {} instead of {}. Keep the \
              one before, or calibrate with more requests, or with ones that are more alike in both halves",
@@ -108,15 +148,15 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
              model does not, or not all the time",
             held_out.ks
         ));
-        return Ok(Ending::Flagged);
+        return Ending::Flagged;
     }
     if is_worse.is_some() {
-        return Ok(Ending::Flagged);
+        return Ending::Flagged;
     }
-    if let Some(remark) = demerit_words(&held_out).filter(|_| !args.quiet) {
+    if let Some(remark) = demerit_words(held_out).filter(|_| !args.quiet) {
         note(remark);
     }
-    Ok(Ending::Done)
+    Ending::Done
 }
 
 /// The name of the profile's file without its folder.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use iosonar_guard::Host;
-use iosonar_recorder::{RecordOptions, RecordProgress, record};
+use iosonar_recorder::{RecordOptions, RecordProgress, Recorded, record};
 use iosonar_report::grouped;
 use iosonar_trace::output;
 use serde_json::json;
@@ -20,83 +20,12 @@ use crate::signals;
 pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
     output::format_for(&args.out)?;
     let host = Host::default();
-    for device in &args.devices {
-        use std::os::unix::fs::MetadataExt;
-        let number = std::fs::metadata(device).map_or(0, |m| m.rdev());
-        if host.holds(number, &args.out) {
-            let problem = format!(
-                "{} would be written to {} itself, and recorded with all else: take another place for it",
-                args.out.display(),
-                device.display()
-            );
-            return Err(Usage(problem).into());
-        }
-    }
-    let options = RecordOptions {
-        devices: args.devices.clone(),
-        duration: args.duration,
-        requests: args.requests,
-        size: args.size.map(|size| (args.out.clone(), size)),
-        buffer: args.buffer,
-    };
-    let (progress, stop) = (Arc::new(RecordProgress::default()), AtomicBool::new(false));
-    signals::watch()?;
-    let watcher = |working: &Working| {
-        loop {
-            stop.store(signals::count() > 0, Relaxed);
-            if !working.goes_on(Duration::from_millis(20)) {
-                return;
-            }
-        }
-    };
-    let recorded = beside(watcher, || {
-        let shown = Arc::clone(&progress);
-        watched(
-            args.quiet,
-            None,
-            "{spinner} {msg}",
-            move |bar| {
-                bar.set_message(format!(
-                    "{} requests, {} events",
-                    grouped(shown.requests()),
-                    grouped(shown.events())
-                ));
-                bar.tick();
-            },
-            || {
-                let writer =
-                    |metadata: &iosonar_trace::Metadata| output::create(&args.out, metadata);
-                record(&options, &host, writer, &stop, &progress)
-            },
-        )
-    })?;
+    refuse_recorded(args, &host)?;
+    let recorded = watch_and_record(args, &host)?;
     if args.json {
-        let mut json = Output::new("record");
-        json.set("out", json!(args.out.display().to_string()));
-        json.set("remarks", json!(recorded.remarks));
-        let without = recorded.without_completions.iter();
-        let without: Vec<_> = without
-            .map(|(device, _)| device.display().to_string())
-            .collect();
-        json.set("without_completions", json!(without));
-        let none = json!({});
-        json.figure("requests", &none, "1", recorded.requests as f64);
-        json.figure("events", &none, "1", recorded.events as f64);
-        json.figure("lost_events", &none, "1", recorded.lost as f64);
-        json.figure("elapsed", &none, "s", recorded.elapsed.as_secs_f64());
-        json.figure("processor_share", &none, "1", recorded.processor_share);
-        print_beside(Some(&args.out), &json.text())?;
+        print_beside(Some(&args.out), &json(args, &recorded).text())?;
     } else {
-        let report = format!(
-            "{} requests ({} events, {} lost) in {}; recording took {:.2} % of a processor: {}\n",
-            grouped(recorded.requests),
-            grouped(recorded.events),
-            grouped(recorded.lost),
-            recorded.elapsed,
-            100.0 * recorded.processor_share,
-            args.out.display()
-        );
-        print_beside(Some(&args.out), &report)?;
+        print_beside(Some(&args.out), &text(args, &recorded))?;
         if !args.quiet {
             recorded.remarks.iter().for_each(|remark| note(remark));
         }
@@ -116,5 +45,94 @@ pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
         } else {
             Ending::Done
         },
+    )
+}
+
+/// A file on a recorded device would be recorded itself.
+fn refuse_recorded(args: &Record, host: &Host) -> Result<(), Usage> {
+    for device in &args.devices {
+        use std::os::unix::fs::MetadataExt;
+        let number = std::fs::metadata(device).map_or(0, |m| m.rdev());
+        if host.holds(number, &args.out) {
+            let problem = format!(
+                "{} would be written to {} itself, and recorded with all else: take another place for it",
+                args.out.display(),
+                device.display()
+            );
+            return Err(Usage(problem));
+        }
+    }
+    Ok(())
+}
+
+/// Records until a limit or a signal, while a bar shows how far it is.
+fn watch_and_record(args: &Record, host: &Host) -> anyhow::Result<Recorded> {
+    let options = RecordOptions {
+        devices: args.devices.clone(),
+        duration: args.duration,
+        requests: args.requests,
+        size: args.size.map(|size| (args.out.clone(), size)),
+        buffer: args.buffer,
+    };
+    let (progress, stop) = (Arc::new(RecordProgress::default()), AtomicBool::new(false));
+    signals::watch()?;
+    let watcher = |working: &Working| {
+        loop {
+            stop.store(signals::count() > 0, Relaxed);
+            if !working.goes_on(Duration::from_millis(20)) {
+                return;
+            }
+        }
+    };
+    Ok(beside(watcher, || {
+        let shown = Arc::clone(&progress);
+        watched(
+            args.quiet,
+            None,
+            "{spinner} {msg}",
+            move |bar| {
+                bar.set_message(format!(
+                    "{} requests, {} events",
+                    grouped(shown.requests()),
+                    grouped(shown.events())
+                ));
+                bar.tick();
+            },
+            || {
+                let writer =
+                    |metadata: &iosonar_trace::Metadata| output::create(&args.out, metadata);
+                record(&options, host, writer, &stop, &progress)
+            },
+        )
+    })?)
+}
+
+fn json(args: &Record, recorded: &Recorded) -> Output {
+    let mut json = Output::new("record");
+    json.set("out", json!(args.out.display().to_string()));
+    json.set("remarks", json!(recorded.remarks));
+    let without = recorded.without_completions.iter();
+    let without: Vec<_> = without
+        .map(|(device, _)| device.display().to_string())
+        .collect();
+    json.set("without_completions", json!(without));
+    let none = json!({});
+    json.figure("requests", &none, "1", recorded.requests as f64);
+    json.figure("events", &none, "1", recorded.events as f64);
+    json.figure("lost_events", &none, "1", recorded.lost as f64);
+    json.figure("elapsed", &none, "s", recorded.elapsed.as_secs_f64());
+    json.figure("processor_share", &none, "1", recorded.processor_share);
+    json
+}
+
+fn text(args: &Record, recorded: &Recorded) -> String {
+    format!(
+        "{} requests ({} events, {} lost) in {}; recording took {:.2} % of a processor: {}\n",
+        grouped(recorded.requests),
+        grouped(recorded.events),
+        grouped(recorded.lost),
+        recorded.elapsed,
+        100.0 * recorded.processor_share,
+        args.out.display()
     )
 }
