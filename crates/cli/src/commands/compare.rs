@@ -134,57 +134,72 @@ fn tables(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Str
         if !is_there(class) || is_all || (class >= 3 && sizes < 2) {
             continue;
         }
-        let title = format!("{}, {}", quantity.name(), samples[0].classes()[class].name);
-        let mut header = vec![title.as_str(), "n", "mean"];
-        header.extend(QUANTILES.map(|(name, _)| name));
-        header.push("max");
-        let mut table = Table::new(&header);
-        for sample in samples {
-            let of = &sample.classes()[class];
-            let mut row = vec![
-                Cell::Text(sample.name.clone()),
-                Cell::Text(iosonar_report::grouped(of.times().count())),
-            ];
-            row.push(time("", of.mean()));
-            for (_, p) in QUANTILES {
-                let weak = if of.times().histogram.supports_quantile(p) {
-                    ""
-                } else {
-                    "~"
-                };
-                row.push(time(weak, of.quantile(p)));
-            }
-            row.push(Cell::Time {
-                before: "",
-                time: of.times().moments.max().unwrap_or_default(),
-                after: String::new(),
-            });
-            table.cells(row);
-        }
-        text += &table.text();
+        text += &table(samples, quantity, class);
         for sample in &samples[1..] {
             text += &differences(&samples[0], sample, class);
         }
         text.push('\n');
     }
     if let Some(pairs) = pairs {
-        let half = pairs.difference_ns.half_width_95();
-        let interval = if half.is_finite() {
-            format!(" ± {}", Nanos::nearest(half))
-        } else {
-            " (too few requests for an interval)".to_owned()
-        };
-        text += &format!(
-            "  request by request: {} to {} is {}{interval} on average; of {} pairs {} took longer, {} less\n",
-            samples[0].name,
-            samples[1].name,
-            signed(pairs.difference_ns.mean),
-            iosonar_report::grouped(pairs.n),
-            iosonar_report::grouped(pairs.longer),
-            iosonar_report::grouped(pairs.shorter),
-        );
+        text += &request_by_request(samples, pairs);
     }
     // Only what occurs above is explained.
+    let legend = legend(&text);
+    text + &legend
+}
+
+/// Times of a class of requests in all samples.
+fn table(samples: &[Sample], quantity: Quantity, class: usize) -> String {
+    let title = format!("{}, {}", quantity.name(), samples[0].classes()[class].name);
+    let mut header = vec![title.as_str(), "n", "mean"];
+    header.extend(QUANTILES.map(|(name, _)| name));
+    header.push("max");
+    let mut table = Table::new(&header);
+    for sample in samples {
+        let of = &sample.classes()[class];
+        let mut row = vec![
+            Cell::Text(sample.name.clone()),
+            Cell::Text(iosonar_report::grouped(of.times().count())),
+        ];
+        row.push(time("", of.mean()));
+        for (_, p) in QUANTILES {
+            let weak = if of.times().histogram.supports_quantile(p) {
+                ""
+            } else {
+                "~"
+            };
+            row.push(time(weak, of.quantile(p)));
+        }
+        row.push(Cell::Time {
+            before: "",
+            time: of.times().moments.max().unwrap_or_default(),
+            after: String::new(),
+        });
+        table.cells(row);
+    }
+    table.text()
+}
+
+fn request_by_request(samples: &[Sample], pairs: &Paired) -> String {
+    let half = pairs.difference_ns.half_width_95();
+    let interval = if half.is_finite() {
+        format!(" ± {}", Nanos::nearest(half))
+    } else {
+        " (too few requests for an interval)".to_owned()
+    };
+    format!(
+        "  request by request: {} to {} is {}{interval} on average; of {} pairs {} took longer, {} less\n",
+        samples[0].name,
+        samples[1].name,
+        signed(pairs.difference_ns.mean),
+        iosonar_report::grouped(pairs.n),
+        iosonar_report::grouped(pairs.longer),
+        iosonar_report::grouped(pairs.shorter),
+    )
+}
+
+/// What the signs in a text mean.
+fn legend(text: &str) -> String {
     let mut notes = Vec::new();
     if text.contains('±') {
         notes.push("± is half the 95 % interval, from sections of each run");
@@ -196,11 +211,10 @@ fn tables(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Str
         notes.push("KS: 0 the same distribution, 1 nothing in common");
         notes.push("demerit: root mean square of the horizontal distance of the curves");
     }
-    for (i, note) in notes.iter().enumerate() {
-        let end = if i + 1 < notes.len() { ";" } else { "" };
-        text += &format!("  {note}{end}\n");
+    match notes.is_empty() {
+        true => String::new(),
+        false => format!("  {}\n", notes.join(";\n  ")),
     }
-    text
 }
 
 fn differences(reference: &Sample, other: &Sample, class: usize) -> String {

@@ -358,17 +358,10 @@ fn value_of(objective: &Objective, value: f64) -> String {
     }
 }
 
-fn describe(objective: &Objective, answer: &Answer) -> String {
-    let found = &answer.found;
-    let mut text = format!("{}\n  target: {objective}\n", answer.headline);
-    let mut table = Table::new(&[
-        answer.unit,
-        "theory",
-        "simulated",
-        "95 % interval",
-        "verdict",
-    ]);
-    for point in &found.points {
+/// What was tried, and what came out.
+fn table(objective: &Objective, unit: &str, points: &[Point]) -> String {
+    let mut table = Table::new(&[unit, "theory", "simulated", "95 % interval", "verdict"]);
+    for point in points {
         let interval = match point.simulated {
             Some(e) if e.half_width_95().is_finite() => {
                 format!("± {}", value_of(objective, e.half_width_95()))
@@ -388,7 +381,39 @@ fn describe(objective: &Objective, answer: &Answer) -> String {
             point.verdict.name().to_owned(),
         ]);
     }
-    text += &table.text();
+    table.text()
+}
+
+/// The load and the value that come nearest to the target.
+fn nearest(objective: &Objective, points: &[Point]) -> Option<(f64, f64)> {
+    let simulated = points.iter();
+    let simulated = simulated.filter_map(|p| Some((p.load, p.simulated?.mean)));
+    simulated.min_by(|a, b| match objective.metric {
+        Metric::Throughput => b.1.total_cmp(&a.1),
+        Metric::Mean | Metric::Quantile(_) => a.1.total_cmp(&b.1),
+    })
+}
+
+/// Why a point does not count as one that meets the target.
+fn why_not(next: &Point) -> &'static str {
+    let is_known = |e: &Estimate| e.half_width_95().is_finite();
+    match next.verdict {
+        Verdict::Unsure if !next.simulated.as_ref().is_some_and(is_known) => {
+            "too few requests for a confidence interval: raise load.requests"
+        }
+        Verdict::Unsure => "the target lies within the interval: more replications would tell",
+        Verdict::TooShort => {
+            "so near to saturation only longer runs would tell: raise load.requests"
+        }
+        Verdict::Unstable => "there is no steady state",
+        Verdict::Fails | Verdict::Meets => "it fails",
+    }
+}
+
+fn describe(objective: &Objective, answer: &Answer) -> String {
+    let found = &answer.found;
+    let mut text = format!("{}\n  target: {objective}\n", answer.headline);
+    text += &table(objective, answer.unit, &found.points);
     if let Some(best) = &found.best {
         let _ = writeln!(
             text,
@@ -399,32 +424,13 @@ fn describe(objective: &Objective, answer: &Answer) -> String {
         );
     } else {
         let _ = writeln!(text, "  nothing that was tried meets it");
-        let simulated = found
-            .points
-            .iter()
-            .filter_map(|p| Some((p.load, p.simulated?.mean)));
-        let nearest = simulated.min_by(|a, b| match objective.metric {
-            Metric::Throughput => b.1.total_cmp(&a.1),
-            Metric::Mean | Metric::Quantile(_) => a.1.total_cmp(&b.1),
-        });
-        if let Some((load, value)) = nearest {
+        if let Some((load, value)) = nearest(objective, &found.points) {
             let (value, load) = (value_of(objective, value), short(load));
             let _ = writeln!(text, "  nearest: {value} at {load} {}", answer.unit);
         }
     }
     if let Some(next) = &found.next {
-        let is_known = |e: &Estimate| e.half_width_95().is_finite();
-        let why = match next.verdict {
-            Verdict::Unsure if !next.simulated.as_ref().is_some_and(is_known) => {
-                "too few requests for a confidence interval: raise load.requests"
-            }
-            Verdict::Unsure => "the target lies within the interval: more replications would tell",
-            Verdict::TooShort => {
-                "so near to saturation only longer runs would tell: raise load.requests"
-            }
-            Verdict::Unstable => "there is no steady state",
-            Verdict::Fails | Verdict::Meets => "it fails",
-        };
+        let why = why_not(next);
         let _ = writeln!(text, "  at {} {}: {why}", short(next.load), answer.unit);
     }
     if answer.is_most {
@@ -446,17 +452,9 @@ fn describe(objective: &Objective, answer: &Answer) -> String {
     text
 }
 
-fn chart(objective: &Objective, answer: &Answer) -> Chart {
-    let found = &answer.found;
-    let (name, unit, scale) = match objective.metric {
-        Metric::Mean => ("mean response time".to_owned(), Unit::Seconds, 1e-3),
-        Metric::Quantile(p) => {
-            let name = format!("p{} of the response time", (p * 1e8).round() / 1e6);
-            (name, Unit::Seconds, 1e-3)
-        }
-        Metric::Throughput => ("requests per second".to_owned(), Unit::Number, 1.0),
-    };
-    let points = found.points.iter().chain(&answer.around);
+/// Theory and simulation over the load, in the target's unit times `scale`.
+fn curves_of(objective: &Objective, answer: &Answer, scale: f64) -> Vec<Mark> {
+    let points = answer.found.points.iter().chain(&answer.around);
     let mut simulated: Vec<_> = points
         .filter_map(|p| Some((p.load, p.simulated?)))
         .collect();
@@ -496,6 +494,20 @@ fn chart(objective: &Objective, answer: &Answer) -> Chart {
         Mark::Band(band) => !band.points.is_empty(),
         _ => true,
     });
+    marks
+}
+
+fn chart(objective: &Objective, answer: &Answer) -> Chart {
+    let found = &answer.found;
+    let (name, unit, scale) = match objective.metric {
+        Metric::Mean => ("mean response time".to_owned(), Unit::Seconds, 1e-3),
+        Metric::Quantile(p) => {
+            let name = format!("p{} of the response time", (p * 1e8).round() / 1e6);
+            (name, Unit::Seconds, 1e-3)
+        }
+        Metric::Throughput => ("requests per second".to_owned(), Unit::Number, 1.0),
+    };
+    let mut marks = curves_of(objective, answer, scale);
     let mut notes = Vec::new();
     if let Some(best) = &found.best {
         notes.push(format!(

@@ -111,11 +111,8 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
         );
         return Err(Usage(problem).into());
     }
-    for path in args.data.iter().chain((!args.terminal).then_some(&out)) {
-        args.inputs
-            .iter()
-            .try_for_each(|input| files::refuse_same(input, path))?;
-    }
+    let written = args.data.iter().chain((!args.terminal).then_some(&out));
+    refuse_inputs(args, written)?;
     let begin = Instant::now();
     let inputs = measure(args, &[entry])?;
     let read = begin.elapsed();
@@ -209,9 +206,21 @@ fn nothing(entry: &Entry, args: &Plot, inputs: &[Measured]) -> anyhow::Error {
     )
 }
 
-fn all(args: &Plot) -> anyhow::Result<Ending> {
+/// No input is written over.
+fn refuse_inputs<'a>(
+    args: &Plot,
+    mut outputs: impl Iterator<Item = &'a PathBuf>,
+) -> Result<(), Usage> {
+    outputs.try_for_each(|path| {
+        let mut inputs = args.inputs.iter();
+        inputs.try_for_each(|input| files::refuse_same(input, path))
+    })
+}
+
+/// The folder for all charts.
+fn folder(args: &Plot) -> Result<PathBuf, Usage> {
     if args.terminal {
-        return Err(Usage("--terminal: draws one chart, not all".to_owned()).into());
+        return Err(Usage("--terminal: draws one chart, not all".to_owned()));
     }
     let dir = args
         .out
@@ -221,25 +230,26 @@ fn all(args: &Plot) -> anyhow::Result<Ending> {
         return Err(Usage(format!(
             "{}: 'all' makes a folder of pictures; --pictures says of which kind",
             dir.display()
-        ))
-        .into());
+        )));
     }
+    Ok(dir)
+}
+
+/// A file of a chart. Its number is its place in the catalogue, whatever was measured: sets can be compared.
+fn path_of(dir: &Path, entry: &Entry, ending: &str) -> PathBuf {
+    let number = CATALOGUE.iter().position(|e| e.name == entry.name);
+    let number = number.unwrap_or_default() + 1;
+    dir.join(format!("{number:02}-{}.{ending}", entry.name))
+}
+
+fn all(args: &Plot) -> anyhow::Result<Ending> {
+    let dir = folder(args)?;
     let begin = Instant::now();
     let entries: Vec<&Entry> = CATALOGUE.iter().collect();
-    // The number of a chart is its place in the catalogue, whatever was measured: sets can be compared.
-    let path_of = |dir: &Path, entry: &Entry, ending: &str| {
-        let number = CATALOGUE.iter().position(|e| e.name == entry.name);
-        let number = number.unwrap_or_default() + 1;
-        dir.join(format!("{number:02}-{}.{ending}", entry.name))
-    };
     for entry in &entries {
         let picture = path_of(&dir, entry, args.format().extension());
         let data = args.data.as_ref().map(|data| path_of(data, entry, "csv"));
-        for path in data.iter().chain([&picture]) {
-            args.inputs
-                .iter()
-                .try_for_each(|input| files::refuse_same(input, path))?;
-        }
+        refuse_inputs(args, data.iter().chain([&picture]))?;
     }
     let inputs = measure(args, &entries)?;
     if inputs.iter().all(|input| input.records() == 0) {
