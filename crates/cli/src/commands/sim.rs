@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::thread::available_parallelism;
 
 use anyhow::Context;
 use indicatif::ProgressBar;
@@ -28,6 +27,7 @@ use iosonar_scenario::{
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Metadata, TraceError, input, output};
 
+use super::model::threads;
 use crate::args::Sim;
 use crate::exit::{Ending, Usage, note, print_beside};
 use crate::files;
@@ -47,10 +47,7 @@ struct Named {
 
 pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     check_outputs(args)?;
-    let threads = args.threads.map_or_else(
-        || available_parallelism().map_or(1, usize::from),
-        usize::from,
-    );
+    let threads = threads(args.threads);
     if !args.vary.is_empty() {
         return vary::run(args, threads);
     }
