@@ -150,6 +150,7 @@ fn a_profile_that_is_calibrated_can_be_used_at_once() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines)] // A row a case.
 fn what_cannot_be_calibrated_or_compared_is_refused() {
     let scratch = Scratch::new();
     let records = recorded(&scratch, "records.ios", "seed=1");

@@ -281,6 +281,7 @@ fn disks_and_jobs_can_be_looked_for() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines)] // A row a case.
 fn what_cannot_be_is_refused() {
     let scratch = Scratch::new();
     let scenario = scratch.file("disk.toml", SCENARIO);

@@ -46,6 +46,7 @@ fn fast_disk() -> String {
 }
 
 /// A random array and the shape of requests, of a family.
+#[allow(clippy::too_many_lines)] // A key a draw.
 fn of(family: Family, stream: &mut Stream) -> (String, String) {
     let option = |stream: &mut Stream, key: &str, values: &[&str]| match chance(stream, 0.3) {
         true => format!("{key} = '{}'\n", pick(stream, values)),

@@ -40,6 +40,7 @@ fn near(seen: f64, told: f64, relative: f64) {
 type Case = (&'static [(&'static str, &'static str)], [f64; 6]);
 
 #[test]
+#[allow(clippy::too_many_lines)] // A row a case.
 fn every_reading_has_the_demands_and_the_response_times_of_the_reference() {
     // D_sum, D_max, R(1), R(5), R(20), R(50).
     let cases: [Case; 8] = [

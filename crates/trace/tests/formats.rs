@@ -166,6 +166,7 @@ fn logs_of_tools_are_read() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines)] // A request a row.
 fn events_of_the_kernel_become_requests() {
     let (rows, metadata) = read_with("blkparse.txt", &ReadOptions::default()).unwrap();
     assert_eq!(

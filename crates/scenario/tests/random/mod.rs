@@ -20,6 +20,7 @@ pub(crate) fn chance(stream: &mut Stream, p: f64) -> bool {
 }
 
 /// A random array of disks, without a load.
+#[allow(clippy::too_many_lines)] // A key a draw.
 pub(crate) fn disks(stream: &mut Stream) -> String {
     let level = *pick(
         stream,
