@@ -136,8 +136,8 @@ fn figures(input: &Measured) -> Vec<(String, String)> {
     let mut rows: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: String| rows.push((name.to_owned(), value));
     add("requests", grouped(input.records()));
-    for (what, n) in input.statuses() {
-        add(what, grouped(*n));
+    for (failure, n) in input.failures() {
+        add(failure.name(), grouped(*n));
     }
     let (first, last, end) = input.span();
     add(

@@ -1,0 +1,274 @@
+//! What a look has seen.
+
+use std::collections::BTreeMap;
+
+use iosonar_analysis::{LoadSummary, OutcomeSummary, Timeline, TumblingPoint};
+use iosonar_plot::{Cloud, grouped};
+use iosonar_stats::{BandPoint, Distribution};
+use iosonar_trace::Metadata;
+use iosonar_units::Nanos;
+
+use super::clouds::{Clouds, FAILED, HELD_READ, READ, WRITE};
+use super::notice::Notice;
+use super::seen::{Beyond, Failure, Seen};
+use super::{LookOptions, Quantity, View};
+use crate::self_check::SelfCheckRow;
+use crate::words::describe;
+
+/// Why there is nothing to draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NothingMeasured {
+    /// How many records there were.
+    pub records: u64,
+    /// How many of them tell of requests that failed or never ran.
+    pub not_done: u64,
+}
+
+impl std::fmt::Display for NothingMeasured {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.records == 0 {
+            return f.write_str("there is no request in it, so there is nothing to draw");
+        }
+        if self.not_done == self.records {
+            return write!(
+                f,
+                "all of its {} requests failed or never ran, so there is nothing to draw",
+                grouped(self.records)
+            );
+        }
+        write!(
+            f,
+            "none of its {} requests has a measured time, so there is nothing to draw: it is a \
+             load. Simulate or replay it first, and draw the records; of a load itself there are sizes, \
+             positions, repetition, working-set, working-set-log, span, sparsity, addresses, \
+             throughput-intended, bandwidth-intended, turns-intended",
+            grouped(self.records)
+        )
+    }
+}
+
+impl std::error::Error for NothingMeasured {}
+
+/// What a look has seen.
+pub struct Measured {
+    /// What it is called.
+    pub name: String,
+    pub(super) options: LookOptions,
+    pub(super) clouds: Clouds,
+    pub(super) load: Option<LoadSummary>,
+    pub(super) outcome: Option<OutcomeSummary>,
+    pub(super) demand: Option<Timeline>,
+    pub(super) tumbling: Option<Vec<Vec<TumblingPoint>>>,
+    pub(super) band: Vec<BandPoint>,
+    pub(super) seen: Seen,
+}
+
+impl Measured {
+    /// How it was looked at.
+    pub fn options(&self) -> &LookOptions {
+        &self.options
+    }
+
+    /// What the records say about themselves.
+    pub fn metadata(&self) -> &Metadata {
+        &self.seen.metadata
+    }
+
+    /// How many records there were.
+    pub fn records(&self) -> u64 {
+        self.seen.records
+    }
+
+    /// When the first request should begin, the last should begin, and the last was complete.
+    pub fn span(&self) -> (Nanos, Nanos, Nanos) {
+        let first = self.seen.first_start.unwrap_or_default();
+        (first, self.seen.last_start, self.seen.last_end)
+    }
+
+    /// A time of the reads.
+    pub fn reads(&self, quantity: Quantity) -> &Distribution {
+        &self.seen.times[quantity as usize][0]
+    }
+
+    /// A time of all other requests.
+    pub fn writes(&self, quantity: Quantity) -> &Distribution {
+        &self.seen.times[quantity as usize][1]
+    }
+
+    /// A time of all requests.
+    pub fn all(&self, quantity: Quantity) -> Distribution {
+        let mut all = self.reads(quantity).clone();
+        all.merge(self.writes(quantity));
+        all
+    }
+
+    /// The longest of a time, of all requests.
+    pub fn longest(&self, quantity: Quantity) -> Option<Nanos> {
+        let of = |distribution: &Distribution| distribution.moments.max();
+        of(self.reads(quantity)).max(of(self.writes(quantity)))
+    }
+
+    /// Whether any request was handed over late: delays that are all zero are nothing to draw.
+    pub(crate) fn has_delays(&self) -> bool {
+        self.longest(Quantity::Delay) > Some(Nanos::ZERO)
+    }
+
+    /// How many requests did not end well, by what became of them.
+    pub fn failures(&self) -> &BTreeMap<Failure, u64> {
+        &self.seen.failures
+    }
+
+    /// What the load is like, if that was wanted.
+    pub fn load(&self) -> Option<&LoadSummary> {
+        self.load.as_ref()
+    }
+
+    /// What happened over time, if that was wanted and measured.
+    pub fn outcome(&self) -> Option<&OutcomeSummary> {
+        self.outcome.as_ref()
+    }
+
+    /// What was asked over time: known of loads, too.
+    pub(crate) fn demand(&self) -> Option<&Timeline> {
+        let of_outcome = self.outcome.as_ref().map(|outcome| &outcome.timeline);
+        of_outcome.or(self.demand.as_ref())
+    }
+
+    pub(crate) fn tumbling(&self) -> Option<&[Vec<TumblingPoint>]> {
+        self.tumbling.as_deref()
+    }
+
+    /// How sure the distribution function of the quantity is.
+    pub(crate) fn band(&self) -> &[BandPoint] {
+        &self.band
+    }
+
+    pub(crate) fn self_check(&self) -> &[SelfCheckRow] {
+        &self.seen.self_check
+    }
+
+    pub(crate) fn beyond(&self, quantity: Quantity) -> Beyond {
+        self.seen.beyond[usize::from(quantity == Quantity::Delay)]
+    }
+
+    /// Of requests that were not held back: how many were more than 100 us, 1 ms, 1 s late; and of how many
+    /// the delay is known.
+    pub fn lateness(&self) -> ([u64; 3], u64) {
+        (self.seen.late, self.seen.delays)
+    }
+
+    /// The points of a view, labelled; `None` if they were not wanted.
+    pub(crate) fn cloud(&self, view: View) -> Option<Cloud> {
+        let mut cloud = self.clouds.of[view as usize].clone()?;
+        let quantity = match view {
+            View::Delay | View::DelayNumber | View::DelayByLoad => Quantity::Delay,
+            View::LatencyByLoad | View::LatencyByDelay | View::LatencyBySize => Quantity::Latency,
+            _ => self.options.quantity,
+        };
+        let counts = cloud.counts().to_vec();
+        if view == View::Addresses {
+            for (kind, name) in [(READ, "reads"), (WRITE, "writes")] {
+                let label = format!("{name}: {}", grouped(counts[usize::from(kind)]));
+                cloud.set_label(kind, &label);
+            }
+            return Some(cloud);
+        }
+        cloud.set_label(READ, &describe("reads", self.reads(quantity)));
+        cloud.set_label(WRITE, &describe("writes", self.writes(quantity)));
+        for (kind, name) in [(HELD_READ, "reads"), (HELD_READ + 1, "writes")] {
+            let n = grouped(counts[usize::from(kind)]);
+            cloud.set_label(
+                kind,
+                &format!("{n} {name} of them held back by others in flight"),
+            );
+        }
+        cloud.set_label(
+            FAILED,
+            &format!("{}, at the upper edge", self.failures_in_words()),
+        );
+        Some(cloud)
+    }
+
+    /// What did not end well, in words.
+    fn failures_in_words(&self) -> String {
+        let failures = self.seen.failures.iter();
+        let parts: Vec<String> = failures
+            .filter(|(failure, _)| **failure != Failure::LeftOut)
+            .map(|(failure, n)| format!("{} {}", grouped(*n), failure.name()))
+            .collect();
+        parts.join(", ")
+    }
+
+    /// How many requests of the load could not be held against a limit of this time, in words: those that did not
+    /// end well, and those whose time was not measured. Empty if there are none.
+    pub(crate) fn without_time(&self, quantity: Quantity) -> String {
+        let mut words = self.failures_in_words();
+        let wrong = self.seen.failures.get(&Failure::WrongContent);
+        let not_done: u64 = self.seen.failures.values().sum();
+        let timed = self.reads(quantity).count() + self.writes(quantity).count();
+        let complete = self.seen.records - not_done + wrong.copied().unwrap_or_default();
+        let unmeasured = complete.saturating_sub(timed);
+        if unmeasured > 0 {
+            let separator = if words.is_empty() { "" } else { ", " };
+            let name = quantity.name();
+            words += &format!(
+                "{separator}{} without a measured {name}",
+                grouped(unmeasured)
+            );
+        }
+        words
+    }
+
+    /// What must be known before a picture is believed: results that are fake, a load that was changed.
+    pub fn warnings(&self) -> Vec<String> {
+        let fakes = self.fakes().map(|fake| format!("FAKE: {fake}"));
+        let others = self.notices().filter_map(|notice| match notice {
+            Notice::Warning(warning) => Some(warning.to_owned()),
+            Notice::Fake(_) => None,
+        });
+        fakes.chain(others).collect()
+    }
+
+    /// Why the figures are not those of a device.
+    pub(crate) fn fakes(&self) -> impl Iterator<Item = &str> {
+        self.notices().filter_map(|notice| match notice {
+            Notice::Fake(fake) => Some(fake),
+            Notice::Warning(_) => None,
+        })
+    }
+
+    fn notices(&self) -> impl Iterator<Item = Notice<'_>> {
+        let lines = self.seen.metadata.notices.iter();
+        lines.filter_map(|line| Notice::of(line))
+    }
+
+    /// What is left out of a picture of times: requests that are not shown.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = vec![self.left_out(), self.failures_in_words()];
+        remarks.retain(|remark| !remark.is_empty());
+        remarks
+    }
+
+    /// What was left out on purpose, in words.
+    pub(crate) fn left_out(&self) -> String {
+        let left_out = self.seen.failures.get(&Failure::LeftOut);
+        left_out.map_or_else(String::new, |n| {
+            format!("{} {}", grouped(*n), Failure::LeftOut.name())
+        })
+    }
+
+    /// Whether any time was measured.
+    ///
+    /// # Errors
+    /// [`NothingMeasured`] if not.
+    pub fn check(&self) -> Result<(), NothingMeasured> {
+        let quantity = self.options.quantity;
+        if self.reads(quantity).count() + self.writes(quantity).count() == 0 {
+            return Err(NothingMeasured {
+                records: self.seen.records,
+                not_done: self.seen.failures.values().sum(),
+            });
+        }
+        Ok(())
+    }
+}

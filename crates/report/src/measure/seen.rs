@@ -1,0 +1,90 @@
+//! What there is of every look, whatever charts are wanted.
+
+use std::collections::BTreeMap;
+
+use iosonar_stats::Distribution;
+use iosonar_trace::{Metadata, Status};
+use iosonar_units::Nanos;
+
+use crate::self_check::SelfCheckRow;
+
+/// What there is of every look.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    /// Latency, delay, response time; of reads, of others.
+    pub(super) times: [[Distribution; 2]; 3],
+    pub(super) records: u64,
+    pub(super) failures: BTreeMap<Failure, u64>,
+    pub(super) beyond: [Beyond; 2],
+    pub(super) first_start: Option<Nanos>,
+    pub(super) last_start: Nanos,
+    pub(super) last_end: Nanos,
+    pub(super) metadata: Metadata,
+    pub(super) self_check: Vec<SelfCheckRow>,
+    pub(super) late: [u64; 3],
+    pub(super) delays: u64,
+}
+
+/// How many requests exceed a limit, and since when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Beyond {
+    pub(crate) count: u64,
+    pub(crate) first: Option<Nanos>,
+}
+
+impl Beyond {
+    pub(super) fn push(&mut self, value: Nanos, limit: Option<Nanos>, start: Nanos) {
+        if limit.is_some_and(|limit| value > limit) {
+            self.count += 1;
+            self.first = Some(self.first.map_or(start, |first| first.min(start)));
+        }
+    }
+}
+
+/// What became of a request that did not end well, in the order of the names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Failure {
+    /// It was stopped before its end.
+    Cancelled,
+    /// It was given up, so that others came in time.
+    Dropped,
+    /// The device reported an error.
+    Failed,
+    /// It was not to run.
+    LeftOut,
+    /// Its time was over before it could start.
+    NeverStarted,
+    /// Only a part of it was done.
+    Short,
+    /// It read something else than was written.
+    WrongContent,
+}
+
+impl Failure {
+    /// `None` if all is well.
+    pub(super) fn of(status: Status) -> Option<Self> {
+        Some(match status {
+            Status::Done => return None,
+            Status::Error(_) => Self::Failed,
+            Status::Short => Self::Short,
+            Status::Dropped => Self::Dropped,
+            Status::Skipped => Self::LeftOut,
+            Status::Missed => Self::NeverStarted,
+            Status::Cancelled => Self::Cancelled,
+            Status::VerifyFailed => Self::WrongContent,
+        })
+    }
+
+    /// In words that follow a number of requests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cancelled => "cancelled",
+            Self::Dropped => "dropped",
+            Self::Failed => "failed",
+            Self::LeftOut => "left out on purpose",
+            Self::NeverStarted => "never started",
+            Self::Short => "short",
+            Self::WrongContent => "with wrong content",
+        }
+    }
+}
