@@ -321,6 +321,7 @@ impl<'a> Lane<'a> {
     /// Prepares what may start now, at most `most` requests: first what was pushed back and is free,
     /// then what is due, in the order of the load. Their engine numbers go to `prepared`.
     #[inline]
+    #[allow(clippy::too_many_arguments)] // What a lane shares with its thread, in the hot loop.
     pub(crate) fn prepare<E: Engine>(
         &mut self,
         engine: &mut E,

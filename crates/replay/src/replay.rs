@@ -91,6 +91,7 @@ impl Load {
 /// # Errors
 /// If the engine cannot be set up or fails, a load changed since it was scanned, or tables cannot be
 /// kept. What was measured until then has been written if it could be.
+#[allow(clippy::too_many_arguments, clippy::too_many_lines)] // From the targets to the summary, in order.
 pub fn replay(
     loads: &[Load],
     targets: &[Target],
@@ -601,6 +602,7 @@ fn target_summary(target: &Target, verdict: Verdict, watch: &Watch, fed: Fed) ->
     }
 }
 
+#[allow(clippy::too_many_lines)] // A field a line.
 fn summarise(
     loads: &[Load],
     targets: &[Target],

@@ -50,6 +50,7 @@ impl Target {
     /// [`ReplayError::Refused`] if it must not be used as `intent` says or cannot be without the
     /// page cache, [`ReplayError::Busy`] if another process has opened it exclusively,
     /// [`ReplayError::Io`] if it cannot be opened.
+    #[allow(clippy::too_many_lines)] // Check by check, in the order in which they protect.
     pub fn open(path: &Path, intent: &Intent, host: &Host) -> Result<Self, ReplayError> {
         let io_error = |action| {
             move |source| ReplayError::Io {

@@ -40,6 +40,7 @@ struct World {
     dropped: Vec<usize>,
 }
 
+#[allow(clippy::too_many_lines)] // Event by event.
 fn run(
     load: &[Request],
     mode: Conflicts,

@@ -16,6 +16,7 @@ use crate::table::Table;
 const MOST_TOLD: usize = 10;
 
 /// The summary as a table and some lines.
+#[allow(clippy::too_many_lines)] // Line by line.
 pub(super) fn text(summary: &Summary) -> String {
     let mut table = Table::of_times("");
     for (name, times) in kinds(summary) {
