@@ -5,7 +5,7 @@
 //! is null. Of simulations `"stderr_values"` and `"quantile_stderr_values"` say on how many independent values the
 //! errors rest.
 
-use iosonar_stats::Distribution;
+use iosonar_stats::{Distribution, Estimate};
 use iosonar_units::Nanos;
 use serde_json::{Map, Value, json};
 
@@ -58,11 +58,16 @@ impl Output {
 
     /// Adds a plain figure.
     pub(crate) fn figure(&mut self, name: &str, labels: &Value, unit: &str, value: f64) {
-        self.estimate(name, labels, unit, value, f64::NAN);
+        self.figure_with(name, labels, unit, value, f64::NAN);
+    }
+
+    /// Adds an estimate with its standard error.
+    pub(crate) fn estimate(&mut self, name: &str, labels: &Value, unit: &str, of: &Estimate) {
+        self.figure_with(name, labels, unit, of.mean, of.stderr);
     }
 
     /// Adds a plain figure with its standard error, NaN if it is not known.
-    pub(crate) fn estimate(
+    pub(crate) fn figure_with(
         &mut self,
         name: &str,
         labels: &Value,

@@ -291,19 +291,14 @@ fn as_json(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Ou
             json.figure("demerit", &labels, "ms", d.demerit_ns / 1e6);
             json.figure("demerit_relative", &labels, "1", d.demerit_relative);
             let (mean, stderr) = (d.mean_ns.mean / 1e6, d.mean_ns.stderr / 1e6);
-            json.estimate("mean_difference", &labels, "ms", mean, stderr);
+            json.figure_with("mean_difference", &labels, "ms", mean, stderr);
         }
     }
     if let Some(pairs) = pairs {
         let labels = json!({ "reference": reference.name, "input": samples[1].name });
         let d = pairs.difference_ns;
-        json.estimate(
-            "paired_difference",
-            &labels,
-            "ms",
-            d.mean / 1e6,
-            d.stderr / 1e6,
-        );
+        let (mean, stderr) = (d.mean / 1e6, d.stderr / 1e6);
+        json.figure_with("paired_difference", &labels, "ms", mean, stderr);
         json.figure("pairs", &labels, "1", pairs.n as f64);
     }
     json

@@ -28,6 +28,7 @@ use crate::table::{Table, significant};
 const MOST: u32 = 64;
 
 /// What was planned, for people.
+#[derive(Default)]
 struct Answer {
     /// The system.
     headline: String,
@@ -152,14 +153,8 @@ fn scenario(
     let mut watch = progress(args.common.quiet || args.common.json, objective, unit);
     let mut answer = Answer {
         headline: headline(subject.base()),
-        found: Found::default(),
         unit,
-        best: "",
-        theory: Vec::new(),
-        around: Vec::new(),
-        is_most: false,
-        knee: None,
-        capacity: None,
+        ..Answer::default()
     };
     match find {
         Find::Rate => {
@@ -264,14 +259,9 @@ fn networked(args: &Plan, system: NetworkedRaid, objective: &Objective) -> anyho
     let unit = "jobs";
     let mut answer = Answer {
         headline,
-        found: Found::default(),
         unit,
-        best: "",
-        theory: Vec::new(),
-        around: Vec::new(),
-        is_most: false,
         knee: Some(knee),
-        capacity: None,
+        ..Answer::default()
     };
     let mut watch = progress(args.common.quiet || args.common.json, objective, unit);
     jobs(at_most, &subject, objective, &mut answer, &mut watch)?;
@@ -570,8 +560,8 @@ fn as_json(objective: &Objective, answer: &Answer) -> Output {
     };
     for point in &answer.found.points {
         let labels = json!({ "load": point.load, "verdict": point.verdict.name() });
-        if let Some(e) = point.simulated {
-            json.estimate("simulated", &labels, unit, e.mean, e.stderr);
+        if let Some(simulated) = &point.simulated {
+            json.estimate("simulated", &labels, unit, simulated);
         }
     }
     for (load, value) in &answer.theory {

@@ -68,7 +68,7 @@ fn load(output: &mut Output, measured: &Measured, label: &Label<'_>) {
         output.figure(name, &none, unit, value);
     }
     let distinct = load.distinct_sectors as f64;
-    output.estimate(
+    output.figure_with(
         "distinct_sectors",
         &none,
         "sector",
@@ -100,7 +100,7 @@ fn burstiness(output: &mut Output, b: &Burstiness, label: &Label<'_>) {
         output.figure("dispersion", &labels, "1", *value);
     }
     if let Some(hurst) = b.hurst {
-        output.estimate("hurst", &label(&[]), "1", hurst.value, hurst.stderr);
+        output.figure_with("hurst", &label(&[]), "1", hurst.value, hurst.stderr);
     }
 }
 
@@ -178,8 +178,8 @@ fn outcome(output: &mut Output, measured: &Measured, label: &Label<'_>) {
         output.figure("io_median", &labels, "ms", io_ms);
         output.figure("overhead_median", &labels, "ms", overhead_ms);
         if let Some(fit) = of.fit.filter(Fit::explains) {
-            output.estimate("io_fit", &labels, "ms", fit.io_ms, fit.io_stderr_ms);
-            output.estimate(
+            output.figure_with("io_fit", &labels, "ms", fit.io_ms, fit.io_stderr_ms);
+            output.figure_with(
                 "overhead_fit",
                 &labels,
                 "ms",

@@ -73,15 +73,9 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         add_purchases(&mut json, &bought, at);
         add_varied(&mut json, args, &varied);
         for point in measured.iter().flatten() {
-            let (labels, stderr) = (json!({ "jobs": point.jobs }), point.stderr_s);
-            let stderr = stderr.unwrap_or(f64::NAN);
-            json.estimate(
-                "response_time_measured",
-                &labels,
-                "s",
-                point.response_s,
-                stderr,
-            );
+            let labels = json!({ "jobs": point.jobs });
+            let (value, stderr) = (point.response_s, point.stderr_s.unwrap_or(f64::NAN));
+            json.figure_with("response_time_measured", &labels, "s", value, stderr);
         }
         print(&json.text())?;
     } else {
@@ -454,7 +448,7 @@ fn classes(args: &Model, system: &NetworkedRaid) -> anyhow::Result<Ending> {
             json.figure("throughput", &labels, "1/s", class.throughput_per_s);
             if let Some(simulated) = &simulated {
                 let e = &simulated.response_s[i];
-                json.estimate("response_time_simulated", &labels, "s", e.mean, e.stderr);
+                json.estimate("response_time_simulated", &labels, "s", e);
             }
         }
         print(&json.text())?;
@@ -759,20 +753,8 @@ fn as_json(
     for result in simulated {
         let labels = json!({ "jobs": result.jobs });
         let (response, throughput) = (&result.response_s[0], &result.throughput_per_s[0]);
-        json.estimate(
-            "response_time_simulated",
-            &labels,
-            "s",
-            response.mean,
-            response.stderr,
-        );
-        json.estimate(
-            "throughput_simulated",
-            &labels,
-            "1/s",
-            throughput.mean,
-            throughput.stderr,
-        );
+        json.estimate("response_time_simulated", &labels, "s", response);
+        json.estimate("throughput_simulated", &labels, "1/s", throughput);
     }
     for elasticity in system.elasticities(at).map_err(|e| Usage(e.to_string()))? {
         let labels = json!({ "jobs": at, "parameter": elasticity.lever.name() });

@@ -139,12 +139,16 @@ fn records(path: &Path) -> anyhow::Result<(String, Distribution)> {
     Ok((name.into_owned(), all))
 }
 
-fn ms(value: f64) -> String {
-    if value.is_finite() {
-        Nanos::from_millis_f64(value).to_string()
-    } else {
-        "-".to_owned()
+/// The text of a value that is known.
+fn known(value: f64, text: impl FnOnce(f64) -> String) -> String {
+    match value.is_finite() {
+        true => text(value),
+        false => "-".to_owned(),
     }
+}
+
+fn ms(value: f64) -> String {
+    known(value, |value| Nanos::from_millis_f64(value).to_string())
 }
 
 /// Services and stations.
@@ -173,24 +177,14 @@ fn stations(theory: &Theory) -> String {
         ];
         let mut table = Table::new(&header);
         for station in &theory.stations {
-            let scv = match station.scv {
-                scv if scv.is_finite() => format!("{scv:.3}"),
-                _ => "-".to_owned(),
-            };
-            let share = |value: f64| match value.is_finite() {
-                true => format!("{:.2} %", 100.0 * value),
-                false => "-".to_owned(),
-            };
-            let rate = match station.visits_per_s {
-                rate if rate.is_finite() => format!("{rate:.2}"),
-                _ => "-".to_owned(),
-            };
             table.row(vec![
                 station.station.clone(),
-                rate,
+                known(station.visits_per_s, |rate| format!("{rate:.2}")),
                 ms(station.mean_service_ms),
-                scv,
-                share(station.utilisation),
+                known(station.scv, |scv| format!("{scv:.3}")),
+                known(station.utilisation, |share| {
+                    format!("{:.2} %", 100.0 * share)
+                }),
                 ms(station.mean_wait_ms),
             ]);
         }
@@ -201,10 +195,8 @@ fn stations(theory: &Theory) -> String {
 
 /// How far theory is off.
 fn error(theory: f64, seen: f64, decimals: usize) -> String {
-    match theory.is_finite() {
-        true => format!("{:+.decimals$} %", 100.0 * (theory / seen - 1.0)),
-        false => "-".to_owned(),
-    }
+    let percent = |theory| format!("{:+.decimals$} %", 100.0 * (theory / seen - 1.0));
+    known(theory, percent)
 }
 
 /// Theory, simulation, how far they are apart, and what was measured.

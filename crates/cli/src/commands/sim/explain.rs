@@ -22,7 +22,7 @@ pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
             for o in offered.iter().flatten() {
                 for (bound, value) in [("lower", o.lower), ("upper", o.upper)] {
                     let labels = json!({ "scenario": name, "station": o.station, "bound": bound });
-                    json.estimate("offered_load", &labels, "1", value, o.stderr);
+                    json.figure_with("offered_load", &labels, "1", value, o.stderr);
                 }
             }
             continue;

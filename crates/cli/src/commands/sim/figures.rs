@@ -53,8 +53,7 @@ pub(super) fn add_to(
     }
     add_split(json, name, simulation, result);
     add_stations(json, name, simulation, result);
-    let found = &result.mean_found;
-    json.estimate("found_on_arrival", &labels, "1", found.mean, found.stderr);
+    json.estimate("found_on_arrival", &labels, "1", &result.mean_found);
     window::add_to(json, name, result);
     add_rates(json, &labels, result);
     if let Some(unserved) = &result.unserved {
@@ -108,12 +107,9 @@ fn add_split(json: &mut Output, name: &str, simulation: &Prepared, result: &Simu
 fn add_stations(json: &mut Output, name: &str, simulation: &Prepared, result: &SimulationResult) {
     for (disk, utilisation) in result.utilisation.iter().enumerate() {
         let station = json!({ "scenario": name, "station": simulation.array().station(disk) });
-        let (mean, stderr) = (utilisation.mean, utilisation.stderr);
-        json.estimate("utilisation", &station, "1", mean, stderr);
-        let busy = &result.busy[disk];
-        json.estimate("busy", &station, "1", busy.mean, busy.stderr);
-        let jobs = &result.mean_jobs[disk];
-        json.estimate("queue_length", &station, "1", jobs.mean, jobs.stderr);
+        json.estimate("utilisation", &station, "1", utilisation);
+        json.estimate("busy", &station, "1", &result.busy[disk]);
+        json.estimate("queue_length", &station, "1", &result.mean_jobs[disk]);
         window::add_station(json, &station, result, disk);
     }
 }
@@ -189,11 +185,9 @@ pub(crate) fn add_response_time(json: &mut Output, labels: &Value, result: &Simu
 
 /// Requests and data per second.
 pub(super) fn add_rates(json: &mut Output, labels: &Value, result: &SimulationResult) {
-    let rate = result.throughput_per_s;
-    json.estimate("throughput", labels, "1/s", rate.mean, rate.stderr);
-    let rate = result.megabytes_per_s();
-    let (mean, stderr) = (rate.mean, rate.stderr);
-    json.estimate("megabytes_per_second", labels, "MB/s", mean, stderr);
+    json.estimate("throughput", labels, "1/s", &result.throughput_per_s);
+    let data = result.megabytes_per_s();
+    json.estimate("megabytes_per_second", labels, "MB/s", &data);
 }
 
 fn case_name(case: Case) -> &'static str {

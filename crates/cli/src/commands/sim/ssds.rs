@@ -206,9 +206,8 @@ fn add_flash(json: &mut Output, labels: &Value, result: &SimulationResult, repor
         ("discards", ftl.discards),
     ];
     add_kinds(json, labels, "logical_pages", &pages);
-    if let Some(factor) = result.write_amplification {
-        let (mean, stderr) = (factor.mean, factor.stderr);
-        json.estimate("write_amplification", labels, "1", mean, stderr);
+    if let Some(factor) = &result.write_amplification {
+        json.estimate("write_amplification", labels, "1", factor);
     }
     let flash = &report.flash;
     let operations = [

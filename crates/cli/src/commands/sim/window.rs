@@ -10,9 +10,7 @@ use crate::json::Output;
 pub(super) fn add_to(json: &mut Output, scenario: &str, result: &SimulationResult) {
     let labels = json!({ "scenario": scenario });
     json.figure("window", &labels, "s", result.measured_s());
-    let number = result.mean_in_system;
-    let (mean, stderr) = (number.mean, number.stderr);
-    json.estimate("number_in_system", &labels, "1", mean, stderr);
+    json.estimate("number_in_system", &labels, "1", &result.mean_in_system);
     let sum = |of: fn(&MeasuredWindow) -> u64| result.windows.iter().map(of).sum::<u64>();
     for (kind, requests) in [
         ("present-at-start", sum(|w| w.present_at_start)),
