@@ -9,33 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use scratch::{Loop, Scratch, err, iosonar, out};
+use scratch::{Loop, Scratch, Zram, err, iosonar, out};
 
 const MIB: u64 = 1 << 20;
-
-/// A disk in memory, whose driver takes bios; it goes away at the end.
-struct Zram(u32);
-
-impl Zram {
-    fn new(bytes: u64) -> Option<Self> {
-        let number = fs::read_to_string("/sys/class/zram-control/hot_add").ok()?;
-        let zram = Self(number.trim().parse().ok()?);
-        let size = format!("/sys/block/zram{}/disksize", zram.0);
-        fs::write(size, bytes.to_string()).ok()?;
-        Some(zram)
-    }
-
-    fn path(&self) -> PathBuf {
-        format!("/dev/zram{}", self.0).into()
-    }
-}
-
-impl Drop for Zram {
-    fn drop(&mut self) {
-        let _ = fs::write(format!("/sys/block/zram{}/reset", self.0), "1");
-        let _ = fs::write("/sys/class/zram-control/hot_remove", self.0.to_string());
-    }
-}
 
 fn has_trace_points() -> bool {
     let instances = Path::new("/sys/kernel/tracing/instances");

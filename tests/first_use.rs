@@ -1,36 +1,11 @@
-//! What a first replay says, to somebody who knows only the manual.
+//! What a first replay reports to a user who knows only the manual.
 
 mod scratch;
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Output;
 
-use scratch::{Scratch, err, iosonar, out};
-
-/// An empty disk in memory, whose driver takes bios; it goes away at the end.
-struct Zram(u32);
-
-impl Zram {
-    fn new(bytes: u64) -> Option<Self> {
-        let number = fs::read_to_string("/sys/class/zram-control/hot_add").ok()?;
-        let zram = Self(number.trim().parse().ok()?);
-        let size = format!("/sys/block/zram{}/disksize", zram.0);
-        fs::write(size, bytes.to_string()).ok()?;
-        Some(zram)
-    }
-
-    fn path(&self) -> PathBuf {
-        format!("/dev/zram{}", self.0).into()
-    }
-}
-
-impl Drop for Zram {
-    fn drop(&mut self) {
-        let _ = fs::write(format!("/sys/block/zram{}/reset", self.0), "1");
-        let _ = fs::write("/sys/class/zram-control/hot_remove", self.0.to_string());
-    }
-}
+use scratch::{Scratch, Zram, err, iosonar, out};
 
 /// So many reads of 4 KiB, one every 100 us.
 fn reads(n: u64) -> String {

@@ -76,6 +76,30 @@ pub fn hash(output: &Output) -> String {
     text[at + 5..at + 21].to_owned()
 }
 
+/// An empty disk in memory, whose driver takes bios; it goes away at the end.
+pub struct Zram(pub u32);
+
+impl Zram {
+    pub fn new(bytes: u64) -> Option<Self> {
+        let number = fs::read_to_string("/sys/class/zram-control/hot_add").ok()?;
+        let zram = Self(number.trim().parse().ok()?);
+        let size = format!("/sys/block/zram{}/disksize", zram.0);
+        fs::write(size, bytes.to_string()).ok()?;
+        Some(zram)
+    }
+
+    pub fn path(&self) -> PathBuf {
+        format!("/dev/zram{}", self.0).into()
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        let _ = fs::write(format!("/sys/block/zram{}/reset", self.0), "1");
+        let _ = fs::write("/sys/class/zram-control/hot_remove", self.0.to_string());
+    }
+}
+
 /// A loop device over a file, which goes away at the end.
 pub struct Loop(pub PathBuf);
 

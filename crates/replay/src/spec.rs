@@ -29,7 +29,7 @@ pub struct ReplaySpec {
     pub map: Vec<(String, PathBuf)>,
     /// Only the first of the targets are used.
     pub max_targets: Option<u32>,
-    /// Each further target begins so much later in its load.
+    /// How much later in its load each further target begins.
     pub delta: Option<Nanos>,
     /// The targets whose contents may be lost.
     #[serde(deserialize_with = "one_or_many")]
@@ -99,7 +99,7 @@ pub enum SpecError {
         /// One that it may have been meant for.
         similar: Option<String>,
     },
-    /// The value of a key is none of its type.
+    /// The value of a key is not of its type.
     #[error("'{key}' is {value}: {problem}")]
     Value {
         /// The key.
@@ -178,7 +178,7 @@ impl ReplaySpec {
     /// From the text of a JSON object, as [`serde_json::to_string`] writes it.
     ///
     /// # Errors
-    /// If it is none, or what is wrong with which key.
+    /// If it is not one, or what is wrong with which key.
     pub fn from_json(text: &str) -> Result<Self, SpecError> {
         let rule = |error: serde_json::Error| SpecError::Rule(error.to_string());
         let mut keys: Map<String, Value> = serde_json::from_str(text).map_err(rule)?;
@@ -252,7 +252,7 @@ impl ReplaySpec {
     }
 }
 
-/// A value as somebody would type it.
+/// A value as a user would type it.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

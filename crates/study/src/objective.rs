@@ -31,9 +31,9 @@ pub enum Requests {
 /// Which of a request's times an objective is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Quantity {
-    /// From handing over to completion.
+    /// From submission to completion.
     Latency,
-    /// From the intended start to handing over.
+    /// From the intended start to submission.
     Delay,
     /// Both together.
     #[default]
@@ -64,7 +64,7 @@ pub struct Objective {
     pub limit: f64,
 }
 
-/// Why a text is no objective.
+/// Why a text is not an objective.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}; expected something like \"p99 < 20ms\", \"mean < 5ms\" or \"throughput > 200\"")]
 pub struct ObjectiveError(String);

@@ -10,11 +10,11 @@ use serde::{Serialize, Serializer};
 
 use crate::{Bytes, Nanos};
 
-/// Reads what is written as `20`, `1.5`, `true` or `"20us"`, each as the text that somebody typed. For
+/// Reads what is written as `20`, `1.5`, `true` or `"20us"`, each as the text that a user typed. For
 /// `#[serde(deserialize_with = "iosonar_units::scalar")]`.
 ///
 /// # Errors
-/// If the value is a list or a table, or its text is none of the type.
+/// If the value is a list or a table, or its text cannot be parsed.
 pub fn scalar<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -57,7 +57,7 @@ where
 /// `#[serde(deserialize_with = "iosonar_units::one_or_many")]`.
 ///
 /// # Errors
-/// If an element is none of the type.
+/// If an element cannot be read.
 pub fn one_or_many<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,

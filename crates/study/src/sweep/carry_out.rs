@@ -52,7 +52,7 @@ pub trait Runner: Sync {
     /// Tells the operator what to do before a run, and waits until it is done.
     ///
     /// # Errors
-    /// If nobody says so, or `stop` is asked for.
+    /// If standard input ends first, or `stop` is asked for.
     fn ask_operator(&self, run: &Run, what: &str, stop: &Stop) -> Result<(), HookError>;
 
     /// Whether replays must not overlap, whatever their targets.

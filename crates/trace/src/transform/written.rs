@@ -35,7 +35,7 @@ pub const CHANGE_NAMES: [&str; 20] = [
 /// What is wrong with a change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
-    /// The value is none of this change.
+    /// The value does not fit the change.
     #[error("'{name}' is '{value}', {expected}")]
     Value {
         /// The change.
@@ -149,7 +149,7 @@ pub fn ramp(text: &str) -> Result<f64, String> {
 /// The probability that a request is kept.
 ///
 /// # Errors
-/// If it is none, or 0.
+/// If it is not a probability, or 0.
 pub fn probability(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(p) if p > 0.0 && p <= 1.0 => Ok(p),
@@ -164,7 +164,7 @@ pub fn probability(text: &str) -> Result<f64, String> {
 /// What is wrong with which.
 ///
 /// # Panics
-/// If a name is none of [`CHANGE_NAMES`].
+/// If a name is not one of [`CHANGE_NAMES`].
 pub fn changes_of(written: &[(String, String)]) -> Result<Vec<Change>, ChangeError> {
     let last = |name: &str| {
         let found = written.iter().rev().find(|(known, _)| known == name);
