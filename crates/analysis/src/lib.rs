@@ -4,7 +4,7 @@
 //!   working set, repetition, reuse distance, overlaps.
 //! - [`OutcomeMetrics`]: of what became of it: delays, latencies, concurrency, throughput, damaged I/O, and the
 //!   metrics of disk activity.
-//! - [`Summary`]: what can be told of a trace at a glance.
+//! - [`TraceSummary`]: what can be told of a trace at a glance.
 //!
 //! All run in one pass over a trace of any length, in bounded memory. What is no longer exact then says
 //! how far it may be off.
@@ -36,7 +36,7 @@ pub use outcome::{OutcomeMetrics, OutcomeSummary, Outcomes};
 pub use overlap::{CloseOverlaps, Damaged, GAPS};
 pub use reuse::MissRatioCurve;
 pub use series::LoadPoint;
-pub use summary::{Columns, Summary};
+pub use summary::{Columns, TraceSummary};
 pub use sweep::{Flight, Watcher};
 pub use timeline::{Timeline, TimelinePoint};
 pub use tumbling::{Tumbling, TumblingPoint};

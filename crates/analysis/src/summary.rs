@@ -7,7 +7,7 @@ use iosonar_units::Nanos;
 
 /// Counts what is in a trace; cheap enough to keep up with the reading.
 #[derive(Clone, Debug, Default)]
-pub struct Summary {
+pub struct TraceSummary {
     /// Records.
     pub records: u64,
     /// Records by operation, in the order of [`Op::ALL`].
@@ -61,7 +61,7 @@ pub struct Columns {
     pub pushed_back: u64,
 }
 
-impl Summary {
+impl TraceSummary {
     /// Adds the records of a batch.
     pub fn push(&mut self, batch: &Batch) {
         if batch.is_empty() {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use iosonar_analysis::Summary;
+use iosonar_analysis::TraceSummary;
 use iosonar_report::grouped;
 use iosonar_trace::{Batch, Metadata, Op, input};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &Info) -> anyhow::Result<Ending> {
         let reading = args.reading.reading()?;
         let (summary, metadata) = progress::while_reading(reading, args.quiet, |reading| {
             let mut reader = input::open_changed(path, reading)?;
-            let (mut summary, mut batch) = (Summary::default(), Batch::default());
+            let (mut summary, mut batch) = (TraceSummary::default(), Batch::default());
             while reader.next_batch(&mut batch)? > 0 {
                 summary.push(&batch);
             }
@@ -86,7 +86,7 @@ pub(super) fn amount(requests: u64, all: u64, length: u64) -> String {
 }
 
 /// A line for each thing; what is not there has none.
-fn text(path: &Path, s: &Summary, metadata: &Metadata) -> String {
+fn text(path: &Path, s: &TraceSummary, metadata: &Metadata) -> String {
     let of = |op: Op| amount(s.count_of(op), s.records, s.sectors[op as usize]);
     let gap = |(gap, from)| format!("{gap} from {from}");
     let about = metadata.about.iter().map(|(k, v)| format!("{k}: {v}"));
@@ -138,7 +138,7 @@ fn is_our_record(metadata: &Metadata) -> bool {
     says("replayed") || says("simulated") || metadata.notices.iter().any(notice)
 }
 
-fn records(s: &Summary) -> String {
+fn records(s: &TraceSummary) -> String {
     let (n, span) = (s.records, s.span().as_secs_f64());
     match span > 0.0 {
         true => format!("{}, {:.1}/s", grouped(n), n as f64 / span),
@@ -146,7 +146,7 @@ fn records(s: &Summary) -> String {
     }
 }
 
-fn order(s: &Summary, metadata: &Metadata) -> String {
+fn order(s: &TraceSummary, metadata: &Metadata) -> String {
     let steps = match s.backsteps {
         0 => return "sorted by start".to_owned(),
         1 => "1 step back".to_owned(),
@@ -161,7 +161,7 @@ fn order(s: &Summary, metadata: &Metadata) -> String {
     }
 }
 
-fn length(s: &Summary) -> String {
+fn length(s: &TraceSummary) -> String {
     if s.longest == 0 {
         return String::new();
     }
@@ -177,7 +177,7 @@ fn length(s: &Summary) -> String {
     )
 }
 
-fn place(s: &Summary) -> String {
+fn place(s: &TraceSummary) -> String {
     if s.longest == 0 {
         return String::new();
     }
@@ -191,7 +191,7 @@ fn place(s: &Summary) -> String {
 }
 
 /// The first devices with the numbers of their requests; nothing if there is one without a name.
-fn devices(s: &Summary, metadata: &Metadata) -> String {
+fn devices(s: &TraceSummary, metadata: &Metadata) -> String {
     const MOST: usize = 8;
     if s.devices.len() < 2 && metadata.devices.is_empty() {
         return String::new();
@@ -206,7 +206,7 @@ fn devices(s: &Summary, metadata: &Metadata) -> String {
 }
 
 /// Which columns there are beside the requests themselves, with their shares.
-fn measured(s: &Summary) -> String {
+fn measured(s: &TraceSummary) -> String {
     let c = s.columns;
     let named = [
         (c.delay, "delay"),
@@ -251,7 +251,7 @@ fn wall_clock(origin: Nanos) -> String {
     )
 }
 
-fn json(path: &Path, s: &Summary, metadata: &Metadata) -> Value {
+fn json(path: &Path, s: &TraceSummary, metadata: &Metadata) -> Value {
     let by_op: serde_json::Map<String, Value> = Op::ALL
         .into_iter()
         .map(|op| {
