@@ -95,7 +95,7 @@ pub enum BuildError {
 }
 
 /// A node before it is checked.
-struct Plan {
+struct UncheckedNode {
     name: String,
     kind: Kind,
     outputs: Vec<u32>,
@@ -130,7 +130,7 @@ impl Kind {
 /// Puts a network together.
 pub struct Builder {
     seed: Seed,
-    plans: Vec<Plan>,
+    plans: Vec<UncheckedNode>,
     populations: Vec<(u32, Class, u32)>,
 }
 
@@ -145,7 +145,7 @@ impl Builder {
     }
 
     fn add(&mut self, name: &str, kind: Kind) -> NodeId {
-        self.plans.push(Plan {
+        self.plans.push(UncheckedNode {
             name: name.to_owned(),
             kind,
             outputs: Vec::new(),
@@ -302,7 +302,7 @@ impl Builder {
     }
 }
 
-impl Plan {
+impl UncheckedNode {
     fn takes_no_time(&self) -> bool {
         matches!(
             self.kind,
