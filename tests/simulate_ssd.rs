@@ -196,7 +196,7 @@ fn values_are_varied_and_what_has_no_result_says_why() {
     );
     assert_eq!(run.status.code(), Some(0), "{}", err(&run));
     assert!(
-        out(&run).contains("- [1]") && out(&run).contains("[1] deadlock, 8 requests"),
+        out(&run).contains("- [1]") && out(&run).contains("[1] deadlock: 8 requests"),
         "{}",
         out(&run)
     );

@@ -30,8 +30,7 @@ mod words;
 pub use catalogue::{Arrange, CATALOGUE, Entry, Group, find, nearest, needs_of};
 pub use charts::distribution::{cdf_of, curve, curve_with_band};
 pub use measure::{
-    FAKE_NOTICE, Failure, Look, LookOptions, Measured, Needs, NothingMeasured, Quantity,
-    WARNING_NOTICE, WorkingSets,
+    Failure, Look, LookOptions, Measured, Needs, NothingMeasured, Notice, Quantity, WorkingSets,
 };
 pub use page::page;
 pub use self_check::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, read_self_check};

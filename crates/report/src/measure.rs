@@ -14,7 +14,7 @@ pub use look::{Look, LookOptions, WorkingSets};
 pub use measured::{Measured, NothingMeasured};
 pub use needs::Needs;
 pub(crate) use needs::View;
-pub use notice::{FAKE_NOTICE, WARNING_NOTICE};
+pub use notice::Notice;
 pub use quantity::Quantity;
 pub use seen::Failure;
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use iosonar_replay::{Beyond, Progress, Stop, Summary, Target, replay};
-use iosonar_report::{FAKE_NOTICE, WARNING_NOTICE, grouped};
+use iosonar_report::{Notice, grouped};
 use iosonar_trace::transform::beginning;
 use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, WriteOptions, input, output};
 use iosonar_units::Nanos;
@@ -270,7 +270,7 @@ pub(super) fn provenance(plan: &Plan) -> Result<Metadata, TraceError> {
     }
     metadata
         .notices
-        .extend(fakes.iter().map(|fake| format!("{FAKE_NOTICE}{fake}")));
+        .extend(fakes.iter().map(|fake| Notice::Fake(fake).to_string()));
     let mut warnings = Vec::new();
     if plan.options.verification.is_tagging() {
         let warning =
@@ -292,7 +292,9 @@ pub(super) fn provenance(plan: &Plan) -> Result<Metadata, TraceError> {
             ));
         }
     }
-    let lines = warnings.iter().map(|w| format!("{WARNING_NOTICE}{w}"));
+    let lines = warnings
+        .iter()
+        .map(|warning| Notice::Warning(warning).to_string());
     metadata.notices.extend(lines);
     Ok(metadata)
 }
