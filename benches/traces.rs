@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use iosonar::analysis::{LoadMetrics, LoadOptions, Summary};
+use iosonar::analysis::{LoadMetrics, LoadOptions, TraceSummary};
 use iosonar::sim_core::Seed;
 use iosonar::trace::{Batch, Metadata, Op, Record, Request, TraceReader, input, output};
 use iosonar::units::{Nanos, Sector, Sectors};
@@ -123,7 +123,7 @@ fn measures(c: &mut Criterion) {
     group.bench_function("of a million requests of text", |b| {
         b.iter(|| {
             let mut reader = input::open(&path).expect("it opens");
-            let (mut batch, mut summary) = (Batch::default(), Summary::default());
+            let (mut batch, mut summary) = (Batch::default(), TraceSummary::default());
             while reader.next_batch(&mut batch).expect("it is whole") > 0 {
                 summary.push(&batch);
             }
