@@ -212,21 +212,19 @@ impl ReplaySpec {
     /// [`SpecError::Rule`], which names the keys.
     pub fn check(&self) -> Result<(), SpecError> {
         let options = &self.options;
-        let is_in = |n: Option<u32>, most: u32| n.is_none_or(|n| (1..=most).contains(&n));
+        for (key, number, most) in [
+            ("in_flight", Some(options.in_flight), 16_384),
+            ("in_flight_total", options.in_flight_total, 32_768),
+            ("bottleneck", options.bottleneck, 1 << 20),
+        ] {
+            if let Some(number) = number.filter(|n| !(1..=most).contains(n)) {
+                return Err(SpecError::Rule(format!(
+                    "'{key}' is {number}, expected 1 to {most}"
+                )));
+            }
+        }
         let rules = [
             (!self.load.is_empty(), "'load' is missing"),
-            (
-                is_in(Some(options.in_flight), 16_384),
-                "'in_flight' is not from 1 to 16384",
-            ),
-            (
-                is_in(options.in_flight_total, 32_768),
-                "'in_flight_total' is not from 1 to 32768",
-            ),
-            (
-                is_in(options.bottleneck, 1 << 20),
-                "'bottleneck' is not from 1 to 1048576",
-            ),
             (self.max_targets != Some(0), "'max_targets' is 0"),
             (
                 self.map.is_empty() || self.target.is_empty(),
@@ -369,7 +367,10 @@ mod tests {
                 "no key 'in_flite' (did you mean 'in_flight'?)",
             ),
             (json!({ "in_flight": "many" }), "'in_flight' is \"many\""),
-            (json!({ "in_flight": 0 }), "'in_flight' is not from 1"),
+            (
+                json!({ "in_flight": 0 }),
+                "'in_flight' is 0, expected 1 to 16384",
+            ),
             (json!({ "max_runtime": "x" }), "is not a time such as 60s"),
             (
                 json!({ "priority": "none" }),
