@@ -51,7 +51,7 @@ pub struct Partition {
 
 /// Who uses a device or file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Use {
+pub(crate) enum Use {
     /// A file system on it is mounted here.
     Mounted {
         /// The device number of the mounted file system, which may be a partition.
@@ -119,7 +119,7 @@ impl Host {
 
     /// Who uses the block device with this number, a partition of it, or the disk that it is a
     /// partition of.
-    pub fn usage_of_device(&self, rdev: u64) -> Option<Use> {
+    pub(crate) fn usage_of_device(&self, rdev: u64) -> Option<Use> {
         let directory = self.device_directory(&number(rdev));
         for needed in [&directory, &self.proc.join("self/mountinfo")] {
             if !needed.exists() {
@@ -167,7 +167,7 @@ impl Host {
     }
 
     /// Who uses the regular file at `path` as a whole.
-    pub fn usage_of_file(&self, path: &Path) -> Option<Use> {
+    pub(crate) fn usage_of_file(&self, path: &Path) -> Option<Use> {
         self.usage_of_file_but(identity(path)?, Path::new(""))
     }
 
@@ -257,7 +257,7 @@ impl Host {
     }
 
     /// Where the kernel lists block devices by name.
-    pub fn class_block(&self) -> PathBuf {
+    fn class_block(&self) -> PathBuf {
         self.sys.join("class/block")
     }
 
@@ -298,8 +298,7 @@ impl Host {
         let name = directory.file_name()?.to_str()?.strip_prefix("nvme")?;
         let name = format!("ng{name}");
         let text = fs::read_to_string(directory.parent()?.join(&name).join("dev")).ok()?;
-        let (major, minor) = text.trim().split_once(':')?;
-        Some((name, makedev(major.parse().ok()?, minor.parse().ok()?)))
+        Some((name, parsed(&text)?))
     }
 
     /// The longest NVMe command that the kernel passes on to the block device with this number. Buffers begin at pages, each
@@ -331,9 +330,8 @@ impl Host {
         let read = |path: PathBuf| fs::read_to_string(path).ok();
         let value = |name: &str| read(directory.join(name))?.trim().parse().ok();
         let disk = read(directory.parent()?.join("dev"))?;
-        let (major, minor) = disk.trim().split_once(':')?;
         Some(Partition {
-            disk: rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?),
+            disk: parsed(&disk)?,
             first_sector: value("start")?,
             sectors: value("size")?,
         })
@@ -404,11 +402,7 @@ impl Host {
     /// The numbers of the device itself, its partitions, and the disk that it is a partition of.
     pub(crate) fn family_numbers(&self, rdev: u64) -> Vec<u64> {
         let family = self.family(rdev);
-        let numbers = family.iter().filter_map(|text| {
-            let (major, minor) = text.split_once(':')?;
-            Some(makedev(major.parse().ok()?, minor.parse().ok()?))
-        });
-        numbers.collect()
+        family.iter().filter_map(|text| parsed(text)).collect()
     }
 
     fn device_directory(&self, number: &str) -> PathBuf {
@@ -546,6 +540,12 @@ fn unescaped(text: &str) -> String {
 /// `MAJOR:MINOR`, as the kernel's files write it.
 fn number(rdev: u64) -> String {
     format!("{}:{}", major(rdev), minor(rdev))
+}
+
+/// The number that [`number`] writes.
+fn parsed(text: &str) -> Option<u64> {
+    let (major, minor) = text.trim().split_once(':')?;
+    Some(makedev(major.parse().ok()?, minor.parse().ok()?))
 }
 
 /// Whether `path` is the node of a block device in `family`.

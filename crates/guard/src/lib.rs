@@ -29,10 +29,9 @@ mod signature;
 pub mod tag;
 
 pub use error::GuardError;
-pub use host::{Host, Partition, QueueCounters, Use};
+pub use host::{Host, Partition, QueueCounters};
 pub use lease::Lease;
 pub use openers::Opener;
-pub use signature::signature;
 
 use std::fs::{File, Metadata};
 use std::io::{Seek, SeekFrom};

@@ -127,7 +127,7 @@ pub(crate) fn read_fully(
 
 /// The first of the known signatures on a device of `size` bytes, as words, and the byte where it is. `read_at` reads into
 /// a buffer at an offset, as of a device. What cannot be read counts as a signature.
-pub fn signature(
+pub(crate) fn signature(
     size: u64,
     read_at: impl Fn(&mut [u8], u64) -> io::Result<usize>,
 ) -> Option<(&'static str, u64)> {

@@ -84,7 +84,7 @@ pub fn read(data: &[u8]) -> Found {
 }
 
 /// Whether `data` are a sector that a verified replay wrote, undamaged and at its place.
-pub fn is_at(data: &[u8], sector: u64) -> bool {
+pub(crate) fn is_at(data: &[u8], sector: u64) -> bool {
     data.len() == SECTOR && matches!(read(data), Found::Tagged(tag) if tag.sector == sector)
 }
 

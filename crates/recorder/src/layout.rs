@@ -59,8 +59,8 @@ impl Layout {
     /// The event in `data`, if that is long enough.
     pub(super) fn event(&self, time: u64, data: &[u8]) -> Option<LiveEvent> {
         let number = |range: &Range<usize>| {
-            let bytes = data.get(range.clone())?.iter().rev();
-            Some(bytes.fold(0_u64, |value, &byte| value << 8 | u64::from(byte)))
+            let bytes = data.get(range.clone())?;
+            Some(little_endian(bytes))
         };
         let dev = number(&self.dev)? as u32;
         let letters_there = data.get(self.letters.clone())?;
@@ -87,6 +87,12 @@ impl Layout {
 /// The two lowest bytes of every event: which it is.
 pub(super) fn id_of(data: &[u8]) -> Option<u16> {
     Some(u16::from_le_bytes([*data.first()?, *data.get(1)?]))
+}
+
+/// At most eight bytes, the lowest first.
+pub(super) fn little_endian(bytes: &[u8]) -> u64 {
+    let bytes = bytes.iter().rev();
+    bytes.fold(0, |value, &byte| value << 8 | u64::from(byte))
 }
 
 #[cfg(test)]

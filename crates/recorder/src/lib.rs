@@ -283,10 +283,14 @@ fn size_of(path: &Path) -> u64 {
         .sum()
 }
 
+fn clock(id: ClockId) -> Nanos {
+    let t = clock_gettime(id);
+    Nanos::new(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+}
+
 /// The kernel's events have this clock, too.
 fn monotonic() -> Nanos {
-    let t = clock_gettime(ClockId::Monotonic);
-    Nanos::new(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+    clock(ClockId::Monotonic)
 }
 
 /// A time of the monotonic clock, and the nanoseconds since 1970 then.
@@ -299,8 +303,7 @@ fn wall_clock() -> (u64, u64) {
 }
 
 fn process_time() -> Nanos {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Nanos::new(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+    clock(ClockId::ProcessCPUTime)
 }
 
 /// Requests of partitions count from the partition's beginning, and devices are numbered as the user

@@ -4,6 +4,8 @@
 //! A page begins with a time and the length of what is in it; then come entries, each with its type
 //! in five bits and the time since the one before in 27.
 
+use super::layout::little_endian;
+
 /// Where things are in a page, as `events/header_page` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PageLayout {
@@ -48,8 +50,8 @@ impl PageLayout {
     /// far as the kernel says: at least one if it only says that some are.
     pub(super) fn events(self, page: &[u8], mut tell: impl FnMut(u64, &[u8])) -> u64 {
         let word = |at: usize, bytes: usize| {
-            let bytes = page.get(at..at + bytes)?.iter().rev();
-            Some(bytes.fold(0_u64, |value, &byte| value << 8 | u64::from(byte)))
+            let bytes = page.get(at..at + bytes)?;
+            Some(little_endian(bytes))
         };
         let (Some(mut time), Some(commit)) = (word(0, 8), word(self.commit_at, self.commit_bytes))
         else {
