@@ -142,27 +142,34 @@ pub enum DiskModel {
 /// The most disks of an array, as of its parts.
 const MOST_DISKS: usize = 1024;
 
-impl Display for ArrayModel {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = match self.level {
-            LevelOptions::Striped => "RAID 0",
+impl ArrayModel {
+    /// The name of the level in scenario files, and in text.
+    pub(crate) fn level_names(&self) -> (&'static str, &'static str) {
+        match self.level {
+            LevelOptions::Striped => ("raid0", "RAID 0"),
             LevelOptions::Mirrored {
                 arrangement: Arrangement::Sides,
                 ..
-            } => "RAID 01",
-            LevelOptions::Mirrored { copies, .. } if copies == self.disks => "RAID 1",
-            LevelOptions::Mirrored { .. } => "RAID 10",
+            } => ("raid01", "RAID 01"),
+            LevelOptions::Mirrored { copies, .. } if copies == self.disks => ("raid1", "RAID 1"),
+            LevelOptions::Mirrored { .. } => ("raid10", "RAID 10"),
             LevelOptions::Parity {
                 parities, groups, ..
             } => match (parities, groups) {
-                (1, 1) => "RAID 5",
-                (_, 1) => "RAID 6",
-                (1, _) => "RAID 50",
-                (_, _) => "RAID 60",
+                (1, 1) => ("raid5", "RAID 5"),
+                (_, 1) => ("raid6", "RAID 6"),
+                (1, _) => ("raid50", "RAID 50"),
+                (_, _) => ("raid60", "RAID 60"),
             },
-            LevelOptions::Linear { bunch: true } => "JBOD",
-            LevelOptions::Linear { bunch: false } => "concatenation",
-        };
+            LevelOptions::Linear { bunch: true } => ("jbod", "JBOD"),
+            LevelOptions::Linear { bunch: false } => ("concat", "concatenation"),
+        }
+    }
+}
+
+impl Display for ArrayModel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (_, name) = self.level_names();
         match &self.devices {
             Devices::Ssds(ssds) if self.is_one_device() => {
                 write!(f, "{}", ssds.profile.description)?;

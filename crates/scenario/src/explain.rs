@@ -3,15 +3,13 @@
 use std::fmt::Write;
 
 use iosonar_disk_model::Scheduler;
-use iosonar_raid::{Arrangement, Placement};
+use iosonar_raid::Placement;
 use iosonar_units::Nanos;
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, Shape, Size};
 
 use crate::array_model::LevelOptions;
 use crate::words::Word;
-use crate::{
-    ArrayModel, Assumption, Devices, DiskModel, DiskSet, LoadModel, Prepared, SsdSet, Warmup,
-};
+use crate::{Assumption, Devices, DiskModel, DiskSet, LoadModel, Prepared, SsdSet, Warmup};
 
 impl Prepared {
     /// The scenario with all defaults filled in, as TOML with comments. It means the same simulation, but
@@ -134,16 +132,17 @@ impl Prepared {
     fn explain_array(&self, text: &mut String) {
         let array = &self.array;
         let one_at_a_time = array.controller.one_at_a_time;
+        let (level, _) = array.level_names();
         text.push_str("\n[array]\n");
         let bytes = u64::from(array.stripe_unit.get()) * 512;
-        line(text, "level", quoted(level_name(array)), "");
+        line(text, "level", quoted(level), "");
         line(text, "disks", array.disks, "spares not counted");
         line(text, "stripe_unit", format!("\"{bytes}\""), "bytes");
         line(text, "placement", array.placement.quoted(), "of requests");
         match array.level {
             LevelOptions::Striped | LevelOptions::Linear { .. } => {}
             LevelOptions::Mirrored { copies, read, .. } => {
-                if level_name(array) != "raid1" {
+                if level != "raid1" {
                     line(text, "copies", copies, "of each block");
                 }
                 line(text, "mirror_read", read.quoted(), "the copy that is read");
@@ -446,28 +445,5 @@ fn arrivals(law: &ArrivalLaw) -> String {
             float(*variation),
             float(*bin_s)
         ),
-    }
-}
-
-/// The level as a scenario has it.
-fn level_name(array: &ArrayModel) -> &'static str {
-    match array.level {
-        LevelOptions::Striped => "raid0",
-        LevelOptions::Linear { bunch: true } => "jbod",
-        LevelOptions::Linear { bunch: false } => "concat",
-        LevelOptions::Mirrored {
-            arrangement: Arrangement::Sides,
-            ..
-        } => "raid01",
-        LevelOptions::Mirrored { copies, .. } if copies == array.disks => "raid1",
-        LevelOptions::Mirrored { .. } => "raid10",
-        LevelOptions::Parity {
-            parities, groups, ..
-        } => match (parities, groups) {
-            (1, 1) => "raid5",
-            (_, 1) => "raid6",
-            (1, _) => "raid50",
-            (_, _) => "raid60",
-        },
     }
 }

@@ -144,11 +144,12 @@ fn classes_of(simulation: &Prepared) -> (Option<Classes>, Vec<Remark>) {
     let seed = Seed::new(simulation.seed).within("theory");
     let mut array = simulation.array.clone();
     let mut remarks = Vec::new();
-    let mut is_poisson = true;
+    let (mut is_poisson, mut is_by_state) = (true, false);
     if let LevelOptions::Mirrored { read, .. } = &mut array.level {
         match read {
             MirrorRead::ShorterQueue | MirrorRead::NearerArm => {
                 remarks.push(Remark::MirrorsByState);
+                is_by_state = true;
                 *read = MirrorRead::Random;
             }
             MirrorRead::Turns => is_poisson = false,
@@ -156,7 +157,6 @@ fn classes_of(simulation: &Prepared) -> (Option<Classes>, Vec<Remark>) {
         }
     }
     let mut all = Vec::new();
-    let is_by_state = *read_of(&array.level) != *read_of(&simulation.array.level);
     let mut is_exact = !is_by_state;
     for (shape, workload) in &parts {
         let Some(patterns) = Patterns::new(&array, shape, &seed) else {
@@ -202,14 +202,6 @@ fn classes_of(simulation: &Prepared) -> (Option<Classes>, Vec<Remark>) {
         is_symmetric,
     };
     (Some(classes), remarks)
-}
-
-/// How copies are chosen.
-fn read_of(level: &LevelOptions) -> &MirrorRead {
-    match level {
-        LevelOptions::Mirrored { read, .. } => read,
-        _ => &MirrorRead::Halves,
-    }
 }
 
 /// Whether all disks get the same work, but for chance.
