@@ -4,7 +4,7 @@
 //!   working set, repetition, reuse distance, overlaps.
 //! - [`OutcomeMetrics`]: of what became of it: delays, latencies, concurrency, throughput, damaged I/O, and the
 //!   metrics of disk activity.
-//! - [`TraceSummary`]: what can be told of a trace at a glance.
+//! - [`TraceSummary`]: a trace at a glance.
 //!
 //! All run in one pass over a trace of any length, in bounded memory. What is no longer exact then says
 //! how far it may be off.

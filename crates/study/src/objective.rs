@@ -80,18 +80,19 @@ impl FromStr for Objective {
         let is_below = rest.starts_with('<');
         let limit = rest[1..].trim_start_matches('=').trim();
         let mut names: Vec<&str> = names.split_whitespace().collect();
-        let mut first = |known: &str| names.first() == Some(&known) && !names.remove(0).is_empty();
-        let requests = match () {
-            () if first("read") => Requests::Reads,
-            () if first("write") => Requests::Writes,
-            () => Requests::All,
-        };
-        let quantity = match () {
-            () if first("latency") => Some(Quantity::Latency),
-            () if first("delay") => Some(Quantity::Delay),
-            () if first("response_time") => Some(Quantity::ResponseTime),
-            () => None,
-        };
+        let requests = first(
+            &mut names,
+            &[("read", Requests::Reads), ("write", Requests::Writes)],
+        );
+        let requests = requests.unwrap_or_default();
+        let quantity = first(
+            &mut names,
+            &[
+                ("latency", Quantity::Latency),
+                ("delay", Quantity::Delay),
+                ("response_time", Quantity::ResponseTime),
+            ],
+        );
         let metric = metric(&names.join(" "))?;
         if metric == Metric::Throughput && (requests != Requests::All || quantity.is_some()) {
             return Err(ObjectiveError(
@@ -105,6 +106,14 @@ impl FromStr for Objective {
             limit: value(metric, is_below, limit)?,
         })
     }
+}
+
+/// Takes the first of these words away if it is one of those that are known: what it means.
+fn first<T: Copy>(words: &mut Vec<&str>, known: &[(&str, T)]) -> Option<T> {
+    let word = *words.first()?;
+    let (_, meaning) = known.iter().find(|(name, _)| *name == word)?;
+    words.remove(0);
+    Some(*meaning)
 }
 
 /// The metric of this name.
