@@ -102,10 +102,12 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         if args.cdf_data.is_some() {
             numbers += &distribution::rows(name, &result);
         }
-        let colour = Colour::Curve(if args.cdf.is_some() { i } else { 0 });
-        let curve = curve_with_band(name, &result.response_time, &result.band(), colour);
-        draw(args, named, &result, curve.clone())?;
-        curves.extend(curve);
+        if args.plot.is_some() || args.cdf.is_some() {
+            let colour = Colour::Curve(if args.cdf.is_some() { i } else { 0 });
+            let curve = curve_with_band(name, &result.response_time, &result.band(), colour);
+            draw(args, named, &result, curve.clone())?;
+            curves.extend(curve);
+        }
     }
     if args.json {
         print_beside(trace_out, &json.text())?;

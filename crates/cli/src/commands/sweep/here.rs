@@ -81,13 +81,8 @@ impl Here {
         }
         match &run.base {
             Base::Simulation(scenario) => {
-                let overrides = Overrides {
-                    seed: run.seed,
-                    set: run.settings.clone(),
-                    ..Overrides::default()
-                };
                 let origin = &run.common.origin;
-                match Prepared::read(scenario, &overrides) {
+                match prepared(run, scenario) {
                     Ok(_) => Ok(()),
                     // What was set was set by the experiment.
                     Err(ScenarioError::Set { key, problem }) => Err(SweepError::Value {
@@ -146,7 +141,7 @@ impl Here {
         let spec = replay_spec(run, &around.settings, &around.targets, &self.destroy)
             .map_err(Failure::Failed)?;
         let path = around.folder.join(SPEC);
-        write_spec(&path, &spec)?;
+        write_spec(&path, &spec).map_err(|e| failure(&e, around.folder))?;
         let mut command = Command::new(&self.program);
         command.args(["replay", "--json", "--spec"]).arg(&path);
         command.arg("--out").arg(&records);
@@ -164,18 +159,10 @@ impl Here {
 }
 
 /// Keeps what a replay does beside its records.
-pub(super) fn write_spec(path: &Path, spec: &ReplaySpec) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(spec).map_err(std::io::Error::from);
-    let written = text.and_then(|text| WholeFile::write_all(path, format!("{text}\n").as_bytes()));
-    written.map_err(|error| {
-        let is_full = is_full(&error);
-        let error = SweepError::io(path, "write")(error);
-        if is_full {
-            Failure::Full(Box::new(error))
-        } else {
-            Failure::Failed(error.to_string())
-        }
-    })
+fn write_spec(path: &Path, spec: &ReplaySpec) -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(spec)?;
+    WholeFile::write_all(path, format!("{text}\n").as_bytes())
+        .with_context(|| format!("{}: cannot write", path.display()))
 }
 
 /// How long a run will take; `None` where nobody knows.
@@ -193,22 +180,21 @@ pub(super) fn estimate(run: &Run) -> Option<Duration> {
         let lasts = lasts.saturating_add(options.start_grace);
         return Some(Duration::from_nanos(lasts.get()));
     };
+    prepared(run, scenario).ok()?.estimate_duration()
+}
+
+/// The simulation of a run.
+fn prepared(run: &Run, scenario: &Path) -> Result<Prepared, ScenarioError> {
     let overrides = Overrides {
         seed: run.seed,
         set: run.settings.clone(),
         ..Overrides::default()
     };
     Prepared::read(scenario, &overrides)
-        .ok()?
-        .estimate_duration()
 }
 
 /// Runs a replay's command to its result.
-pub(super) fn replayed(
-    command: &mut Command,
-    log: &mut Log,
-    stop: &Stop,
-) -> Result<String, Failure> {
+fn replayed(command: &mut Command, log: &mut Log, stop: &Stop) -> Result<String, Failure> {
     let failed = |why: String| Err(Failure::Failed(why));
     let ended = match run_child(command, &[], Some(stop)) {
         Ok(ended) => ended,
@@ -263,7 +249,7 @@ pub(super) fn replay_spec(
 ) -> Result<ReplaySpec, String> {
     let mut keys: Vec<(&str, serde_json::Value)> = Vec::new();
     for (key, value) in settings {
-        // What may be lost is said by whoever starts the sweep; a sweep sees to targets itself.
+        // The command line of the sweep names what may be lost, and the sweep itself sets the targets.
         let instead = match key.replace('-', "_").as_str() {
             "target" => continue,
             "destroy" => "say --destroy when the sweep is started",
@@ -310,13 +296,12 @@ impl Runner for Here {
     }
 
     fn carry_out(&self, task: &mut Task<'_, '_>) -> Result<Done, Failure> {
-        match &task.run.base {
+        let run = task.run;
+        match &run.base {
             Base::Replay => self.replay(task),
-            Base::Simulation(scenario) => {
-                let scenario = scenario.clone();
-                self.simulate(task, &scenario)
-                    .map_err(|e| failure(&e, task.around.folder))
-            }
+            Base::Simulation(scenario) => self
+                .simulate(task, scenario)
+                .map_err(|e| failure(&e, task.around.folder)),
         }
     }
 
@@ -329,7 +314,7 @@ impl Runner for Here {
     }
 }
 
-/// Why a simulation has no result.
+/// Why a run has no result.
 fn failure(error: &anyhow::Error, folder: &Path) -> Failure {
     if let Some(ScenarioError::Interrupted) = error.downcast_ref() {
         return Failure::Interrupted;

@@ -29,7 +29,6 @@ pub(super) struct Hosts<'a> {
     here: &'a Here,
     ssh: Ssh,
     ready: Vec<Ready>,
-    destroy: Vec<PathBuf>,
 }
 
 impl<'a> Hosts<'a> {
@@ -59,7 +58,6 @@ impl<'a> Hosts<'a> {
             here,
             ssh,
             ready: all,
-            destroy: args.destroy.clone(),
         };
         if !wrong.is_empty() {
             // What was brought to the others is removed with it.
@@ -105,7 +103,7 @@ impl<'a> Hosts<'a> {
             let text = path.to_str()?;
             Some(PathBuf::from(text.strip_prefix(host)?.strip_prefix(':')?))
         };
-        self.destroy.iter().filter_map(of_host).collect()
+        self.here.destroy.iter().filter_map(of_host).collect()
     }
 
     /// The targets of a run on a host.
