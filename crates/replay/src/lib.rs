@@ -61,7 +61,7 @@ pub use listed::{Listed, look_at};
 pub use options::{Data, Options, Writes};
 pub use pacing::{Interference, Pacing, Priority, Processors, Style};
 pub use prepare::{Prepared, fill, slurp};
-pub use replay::{Load, replay};
+pub use replay::{Load, fitter, replay};
 pub use results::Progress;
 pub use scan::Scan;
 pub use self_check::SelfCheckPoint;

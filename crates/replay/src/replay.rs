@@ -448,7 +448,7 @@ fn block_sectors(target: &Target) -> u64 {
 }
 
 /// What makes the requests of a load fit its target.
-pub(crate) fn fitter(load: &Load, target: &Target, options: &Options) -> Fitter {
+pub fn fitter(load: &Load, target: &Target, options: &Options) -> Fitter {
     Fitter::new(
         options.fit,
         target.size().get() / SECTOR_BYTES,

@@ -24,11 +24,11 @@ pub(crate) struct Replay {
     /// The load; several are dealt to the targets in turn ('-' is standard input)
     #[arg(required_unless_present = "spec", value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// Take the load, the targets and all else from this JSON file, such as the spec.json of a run of a sweep
+    /// Read the load, the targets and every option from this JSON file, such as spec.json of a sweep
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "traces", "target", "map", "max_targets", "delta", "write", "skip_writes", "destroy", "create", "no_direct",
-        "beyond", "align", "zone_append", "reset_zones", "data", "sync", "scheduler", "merges", "PaceArgs", "LimitArgs", "ConflictArgs", "VerifyArgs", "EngineArgs", "FindArgs",
-        "FormatArgs", "ChangeArgs", "durable", "out_from", "warmup", "self_check",
+        "beyond", "align", "zone_append", "reset_zones", "data", "sync", "scheduler", "merges",
+        "PaceArgs", "LimitArgs", "ConflictArgs", "VerifyArgs", "EngineArgs", "FindArgs", "FormatArgs", "ChangeArgs", "durable", "out_from", "warmup", "self_check",
     ])]
     pub(crate) spec: Option<PathBuf>,
     #[command(flatten)]
@@ -290,14 +290,12 @@ impl Replay {
             return Ok(spec);
         }
         let targets = &self.targets;
-        let map = targets.map.iter();
+        let mapped = |(name, path): &(String, String)| (name.clone(), path.into());
         Ok(ReplaySpec {
             load: self.traces.clone(),
             reading: self.reading.reading()?,
             target: targets.target.clone(),
-            map: map
-                .map(|(name, path)| (name.clone(), path.into()))
-                .collect(),
+            map: targets.map.iter().map(mapped).collect(),
             max_targets: targets.max_targets,
             delta: targets.delta,
             destroy: targets.destroy.clone(),

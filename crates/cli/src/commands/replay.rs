@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
     let host = Host::default();
     if let Some(limit) = args.find.find_rate {
         signals::watch()?;
-        return find_rate::run(args, limit, &host);
+        return find_rate::run(args, &spec, limit, &host);
     }
     let out = args.out.as_deref();
     let plan = Plan::of(&spec, out, &host, args.quiet)?;

@@ -8,13 +8,12 @@ mod search;
 use std::str::FromStr;
 
 use iosonar_guard::Host;
-use iosonar_replay::{EndedEarly, Load, ReplaySpec, Summary, Times, Verdict, Writes};
+use iosonar_replay::{EndedEarly, Load, ReplaySpec, Summary, Times, Verdict, Writes, fitter};
 use iosonar_stats::Distribution;
 use iosonar_study::objective::{Metric, Objective, ObjectiveError, Quantity, Requests};
-use iosonar_trace::fit::Fitter;
 use iosonar_trace::transform::{Change, Ratio, Repeat, Rounds, beginning};
 use iosonar_trace::{Batch, Op, Reading, Request, input};
-use iosonar_units::{Nanos, SECTOR_BYTES};
+use iosonar_units::Nanos;
 use serde_json::{Value, json};
 
 use self::search::{
@@ -114,9 +113,13 @@ fn all(quantity: Quantity, summary: &Summary) -> Distribution {
     all
 }
 
-pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<Ending> {
-    let spec = args.to_spec()?;
-    let plan = Plan::of(&spec, None, host, args.quiet)?;
+pub(super) fn run(
+    args: &Replay,
+    spec: &ReplaySpec,
+    limit: Limit,
+    host: &Host,
+) -> anyhow::Result<Ending> {
+    let plan = Plan::of(spec, None, host, args.quiet)?;
     let [load] = &plan.loads[..] else {
         return Err(usage(&format!(
             "--find-rate takes one load and one target (got {}): search on one after the other",
@@ -141,9 +144,7 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
         plan.announce();
         note(&format!("looking for the highest rate with {limit}"));
     }
-    let target = &plan.targets[0];
-    let [size, block] = [target.size(), target.block()].map(|bytes| bytes.get() / SECTOR_BYTES);
-    let mut fitter = Fitter::new(plan.options.fit, size, block, load.scan.end.get());
+    let mut fitter = fitter(load, &plan.targets[0], &plan.options);
     let tries = Tries {
         args,
         limit,
@@ -154,7 +155,7 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
             [is_done, is_done && limit.is_about(request.op)]
         })?,
         base: load.clone(),
-        spec: spec.clone(),
+        spec,
     };
     if load.scan.requests < 2 || tries.rate() > 1e8 {
         return Err(usage(&format!(
@@ -164,7 +165,7 @@ pub(super) fn run(args: &Replay, limit: Limit, host: &Host) -> anyhow::Result<En
         )));
     }
     // Put back however the search ends.
-    let queues = super::queue::Settings::apply(&plan, &spec, host, args.quiet)?;
+    let queues = super::queue::Settings::apply(&plan, spec, host, args.quiet)?;
     let base_changes = load.reading.changes.clone();
     drop(plan);
     let mut search = Search {
@@ -203,7 +204,7 @@ struct Tries<'a> {
     base: Load,
     /// How much of the load, from its beginning, holds requests enough for a try.
     shortest: Nanos,
-    spec: ReplaySpec,
+    spec: &'a ReplaySpec,
 }
 
 impl Tries<'_> {
@@ -249,7 +250,7 @@ impl Tries<'_> {
             ))
         })?;
         let plan = Plan::again(
-            &self.spec,
+            self.spec,
             self.host,
             &self.base.path,
             &reading,

@@ -26,8 +26,6 @@ pub(crate) struct Plan {
     pub(crate) options: Options,
     /// What a simulated replay asks.
     answer: Answer,
-    /// Whether the user destroys what is on the targets.
-    write: bool,
 }
 
 /// A load and the path of its target.
@@ -106,7 +104,6 @@ impl Plan {
             targets,
             options,
             answer: spec.answer.clone(),
-            write: spec.options.writes == Writes::Do,
         })
     }
 
@@ -152,7 +149,7 @@ impl Plan {
         for (load, target) in self.loads.iter().zip(&self.targets) {
             let scan = &load.scan;
             let writes = scan.requests - scan.harmless;
-            let what = match (writes, self.write) {
+            let what = match (writes, self.options.writes == Writes::Do) {
                 _ if !scan.is_known => "it is read as it comes".to_owned(),
                 (0, _) => "it only reads".to_owned(),
                 (n, true) => format!("{} of them WRITE to it", grouped(n)),
@@ -528,7 +525,6 @@ impl Plan {
             targets,
             options,
             answer: Answer::default(),
-            write: true,
         }
     }
 }
