@@ -13,6 +13,7 @@ mod activity;
 mod burstiness;
 pub mod check;
 mod load;
+mod metrics;
 mod outcome;
 mod overlap;
 mod pages;

@@ -32,6 +32,7 @@ mod feeder;
 mod ideal;
 mod lane;
 mod listed;
+mod metrics;
 mod nvme;
 mod options;
 mod pacing;

@@ -30,6 +30,7 @@ mod error;
 mod explain;
 mod file;
 mod load_model;
+mod metrics;
 pub mod networked;
 mod offered;
 mod prepared;

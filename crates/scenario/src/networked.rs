@@ -13,6 +13,7 @@
 mod analyse;
 mod demands;
 mod file;
+mod metrics;
 mod sensitivity;
 mod simulate;
 mod upgrade;

@@ -51,6 +51,15 @@ pub enum Standing {
 }
 
 impl Standing {
+    /// Its name in tables and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::UpperBound => "upper bound",
+            Self::Approximation => "approximation",
+        }
+    }
+
     fn exact_if(is_exact: bool) -> Self {
         match is_exact {
             true => Self::Exact,

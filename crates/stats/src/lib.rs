@@ -10,6 +10,7 @@
 //! - [`Sections`], [`quantile_of`], [`cdf_band`]: how sure one can be of quantiles and of the whole
 //!   distribution function.
 //! - [`TimeWeighted`]: averages over time, such as of a queue's length.
+//! - [`Metric`]: a measured quantity with its name, labels and unit, from where it is measured to where it is printed.
 //! - [`mser_5`]: how long a simulation takes to warm up.
 //! - [`ks_distance`], [`ks_significance`], [`demerit`]: how far two distributions are apart.
 //!
@@ -31,6 +32,7 @@ mod distance;
 mod distribution;
 mod estimate;
 mod histogram;
+pub mod metric;
 mod moments;
 mod sections;
 mod time_weighted;
@@ -40,6 +42,7 @@ pub use distance::{demerit, ks_distance, ks_significance};
 pub use distribution::Distribution;
 pub use estimate::{BatchMeans, Estimate};
 pub use histogram::{CdfPoint, Histogram};
+pub use metric::{Labels, Metric};
 pub use moments::Moments;
 pub use sections::{BandPoint, Sections, cdf_band, mean_of, quantile_interval, quantile_of, sd_of};
 pub use time_weighted::TimeWeighted;

@@ -42,7 +42,7 @@ pub enum Quantity {
 
 /// What must hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Metric {
+pub enum Statistic {
     /// The mean of the times, in milliseconds.
     Mean,
     /// A quantile of the times, in milliseconds.
@@ -51,7 +51,7 @@ pub enum Metric {
     Throughput,
 }
 
-/// A metric and its limit.
+/// A statistic and its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Objective {
     /// Of which requests.
@@ -59,7 +59,7 @@ pub struct Objective {
     /// Of which of their times.
     pub quantity: Quantity,
     /// Of what.
-    pub metric: Metric,
+    pub statistic: Statistic,
     /// At most this of a time (milliseconds), at least this of a throughput (1/s).
     pub limit: f64,
 }
@@ -93,8 +93,8 @@ impl FromStr for Objective {
                 ("response_time", Quantity::ResponseTime),
             ],
         );
-        let metric = metric(&names.join(" "))?;
-        if metric == Metric::Throughput && (requests != Requests::All || quantity.is_some()) {
+        let statistic = statistic(&names.join(" "))?;
+        if statistic == Statistic::Throughput && (requests != Requests::All || quantity.is_some()) {
             return Err(ObjectiveError(
                 "a throughput is that of all requests, and no time".to_owned(),
             ));
@@ -102,8 +102,8 @@ impl FromStr for Objective {
         Ok(Self {
             requests,
             quantity: quantity.unwrap_or_default(),
-            metric,
-            limit: value(metric, is_below, limit)?,
+            statistic,
+            limit: value(statistic, is_below, limit)?,
         })
     }
 }
@@ -116,30 +116,32 @@ fn first<T: Copy>(words: &mut Vec<&str>, known: &[(&str, T)]) -> Option<T> {
     Some(*meaning)
 }
 
-/// The metric of this name.
-fn metric(name: &str) -> Result<Metric, ObjectiveError> {
+/// The statistic of this name.
+fn statistic(name: &str) -> Result<Statistic, ObjectiveError> {
     match name {
-        "mean" => return Ok(Metric::Mean),
-        "throughput" => return Ok(Metric::Throughput),
+        "mean" => return Ok(Statistic::Mean),
+        "throughput" => return Ok(Statistic::Throughput),
         _ => {}
     }
     let percent = name.strip_prefix('p').and_then(|p| p.parse::<f64>().ok());
     match percent {
-        Some(p) if (0.0001..=99.9999).contains(&p) => Ok(Metric::Quantile((p * 1e6).round() / 1e8)),
+        Some(p) if (0.0001..=99.9999).contains(&p) => {
+            Ok(Statistic::Quantile((p * 1e6).round() / 1e8))
+        }
         _ => Err(ObjectiveError(format!(
             "'{name}' is no metric: mean, p50, p99, p99.9, throughput are"
         ))),
     }
 }
 
-/// The limit of a metric, in its unit.
-fn value(metric: Metric, is_below: bool, text: &str) -> Result<f64, ObjectiveError> {
+/// The limit of a statistic, in its unit.
+fn value(statistic: Statistic, is_below: bool, text: &str) -> Result<f64, ObjectiveError> {
     let wrong = |problem: String| Err(ObjectiveError(problem));
-    let limit = match metric {
-        Metric::Throughput if is_below => {
+    let limit = match statistic {
+        Statistic::Throughput if is_below => {
             return wrong("a throughput is to be above its limit".to_owned());
         }
-        Metric::Throughput => match text.trim_end_matches("/s").trim().parse::<f64>() {
+        Statistic::Throughput => match text.trim_end_matches("/s").trim().parse::<f64>() {
             Ok(limit) => limit,
             Err(_) => return wrong(format!("'{text}' is no number of requests per second")),
         },
@@ -174,29 +176,29 @@ impl Display for Objective {
             Quantity::Delay => f.write_str("delay ")?,
             Quantity::ResponseTime => {}
         }
-        match self.metric {
-            Metric::Mean => write!(f, "mean < {time}"),
-            Metric::Quantile(p) => write!(f, "p{} < {time}", (p * 1e8).round() / 1e6),
-            Metric::Throughput => write!(f, "throughput > {}/s", self.limit),
+        match self.statistic {
+            Statistic::Mean => write!(f, "mean < {time}"),
+            Statistic::Quantile(p) => write!(f, "p{} < {time}", (p * 1e8).round() / 1e6),
+            Statistic::Throughput => write!(f, "throughput > {}/s", self.limit),
         }
     }
 }
 
 impl Objective {
-    /// What theory says of its metric in milliseconds, NaN where it does not know; `None` of a throughput.
+    /// What theory says of its statistic in milliseconds, NaN where it does not know; `None` of a throughput.
     pub fn of_response(&self, response: &Answer) -> Option<f64> {
-        match self.metric {
-            Metric::Mean => Some(response.mean_ms()),
-            Metric::Quantile(p) => Some(response.quantile_ms(p)),
-            Metric::Throughput => None,
+        match self.statistic {
+            Statistic::Mean => Some(response.mean_ms()),
+            Statistic::Quantile(p) => Some(response.quantile_ms(p)),
+            Statistic::Throughput => None,
         }
     }
 
     /// Whether a value keeps it.
     pub fn is_kept_by(&self, value: f64) -> bool {
-        match self.metric {
-            Metric::Throughput => value >= self.limit,
-            Metric::Mean | Metric::Quantile(_) => value <= self.limit,
+        match self.statistic {
+            Statistic::Throughput => value >= self.limit,
+            Statistic::Mean | Statistic::Quantile(_) => value <= self.limit,
         }
     }
 
@@ -226,7 +228,10 @@ mod tests {
     #[test]
     fn objectives_are_read_and_written() {
         assert_eq!(objective("p99 < 20ms").limit, 20.0);
-        assert_eq!(objective("p99.9<=1.5s").metric, Metric::Quantile(0.999));
+        assert_eq!(
+            objective("p99.9<=1.5s").statistic,
+            Statistic::Quantile(0.999)
+        );
         assert_eq!(objective("mean < 100us").limit, 0.1);
         assert_eq!(objective("throughput > 200/s").limit, 200.0);
         assert_eq!(objective("p99.9 < 20ms").to_string(), "p99.9 < 20 ms");

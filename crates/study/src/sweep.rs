@@ -23,10 +23,10 @@ pub use file::{Base, ChartFile, ExperimentFile, SlurmFile};
 pub(crate) use folder::wait_for_lock;
 pub use folder::{
     FAILED, LOG, PENDING, RECORDS, RESULT, RUN, SCENARIO, SPEC, STOP, State, TREE_LOCK, Tree,
-    rename_repadded, result, state, stop,
+    metrics_in, rename_repadded, result, state, stop,
 };
 pub use run::{Changes, Common, Precision, Run, runs_of, words};
-pub use table::{Figure, Metrics, PointRow, RunRow, Study, metrics_of};
+pub use table::{Column, PointRow, RunRow, Study, columns_of};
 pub use tree::runs_of_tree;
 pub(crate) use values::object_of;
 pub use values::{Level, Settings, value_of};

@@ -1,7 +1,6 @@
 //! `iosonar analyze`: a load measured, and what became of it.
 
 mod by;
-mod figures;
 mod series;
 mod tables;
 
@@ -13,6 +12,7 @@ use iosonar_analysis::{
     Timeline,
 };
 use iosonar_report::grouped;
+use iosonar_stats::{Labels, Metric};
 use iosonar_trace::{Batch, Metadata, Outcome, TraceError, TraceReader};
 use serde_json::json;
 
@@ -31,6 +31,24 @@ struct Measured {
     /// Requests that are no part of the load, as they were never submitted.
     left_out: u64,
     metadata: Metadata,
+}
+
+impl Measured {
+    /// All metrics, labelled with the trace's name where there are several.
+    fn metrics(&self, several: bool) -> Vec<Metric> {
+        let labels = match several {
+            true => Labels::of("trace", &self.name),
+            false => Labels::default(),
+        };
+        let mut metrics = self.load.metrics(&labels, self.left_out);
+        if let Some(by) = &self.by {
+            metrics.extend(by.metrics(&labels, &self.metadata));
+        }
+        if let Some(outcome) = &self.outcome {
+            metrics.extend(outcome.metrics(&labels, &self.metadata));
+        }
+        metrics
+    }
 }
 
 pub(crate) fn run(args: &Analyze) -> anyhow::Result<Ending> {
@@ -60,7 +78,7 @@ pub(crate) fn run(args: &Analyze) -> anyhow::Result<Ending> {
             series::write(&dir, &measured)?;
         }
         if args.json {
-            figures::add(&mut output, &measured, several);
+            output.metrics(measured.metrics(several));
             output.append("traces", json!({ "file": measured.name }));
         } else {
             print(&tables::text(&measured))?;

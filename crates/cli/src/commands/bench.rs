@@ -7,9 +7,9 @@ mod pictures;
 mod replay;
 mod ssds;
 
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
 use std::time::{Duration, Instant};
-
-use serde_json::json;
 
 use crate::args::{Bench, BenchKind};
 use crate::exit::{Ending, print};
@@ -56,8 +56,10 @@ pub(crate) fn run(args: &Bench) -> anyhow::Result<Ending> {
     if args.json {
         let mut json = Output::new(command);
         for f in &figures {
-            let labels = json!({ "group": f.group, "case": f.name, "note": f.note });
-            json.figure("speed", &labels, f.unit, f.value);
+            let labels = Labels::of("group", f.group)
+                .with("case", &f.name)
+                .with("note", &f.note);
+            json.figure("speed", &labels, MetricUnit::Other(f.unit.into()), f.value);
         }
         print(&json.text())?;
         return Ok(Ending::Done);

@@ -1,5 +1,7 @@
 //! `iosonar calibrate`: records of a device in, a profile of it out.
 
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
 use std::path::Path;
 
 use anyhow::Context;
@@ -336,10 +338,20 @@ fn plural(op: Op) -> &'static str {
 }
 
 fn add_quality(json: &mut Output, half: &str, quality: &Quality) {
-    let labels = json!({ "half": half });
-    json.figure("demerit", &labels, "ms", quality.demerit_ms);
-    json.figure("demerit_relative", &labels, "1", quality.relative);
-    json.figure("ks_distance", &labels, "1", quality.ks);
+    let labels = Labels::of("half", half);
+    json.figure(
+        "demerit",
+        &labels,
+        MetricUnit::Milliseconds,
+        quality.demerit_ms,
+    );
+    json.figure(
+        "demerit_relative",
+        &labels,
+        MetricUnit::One,
+        quality.relative,
+    );
+    json.figure("ks_distance", &labels, MetricUnit::One, quality.ks);
 }
 
 fn disk_json(fit: &DiskFit) -> Output {
@@ -352,15 +364,30 @@ fn disk_json(fit: &DiskFit) -> Output {
     json.set("how", json!(how));
     json.set("coherence", json!(coherence));
     json.set("model", json!(fit.model));
-    let none = json!({});
-    json.figure("revolution", &none, "ms", fit.profile.revolution_ms);
+    let none = Labels::default();
+    json.figure(
+        "revolution",
+        &none,
+        MetricUnit::Milliseconds,
+        fit.profile.revolution_ms,
+    );
     for (op, points) in [
         ("read", &fit.profile.seek.read),
         ("write", &fit.profile.seek.write),
     ] {
-        let labels = json!({ "op": op });
-        json.figure("track_to_track", &labels, "ms", points.track_to_track_ms);
-        json.figure("full_stroke", &labels, "ms", points.full_stroke_ms);
+        let labels = Labels::of("op", op);
+        json.figure(
+            "track_to_track",
+            &labels,
+            MetricUnit::Milliseconds,
+            points.track_to_track_ms,
+        );
+        json.figure(
+            "full_stroke",
+            &labels,
+            MetricUnit::Milliseconds,
+            points.full_stroke_ms,
+        );
     }
     add_quality(&mut json, "training", &fit.training);
     add_quality(&mut json, "held-out", &fit.held_out);
@@ -371,15 +398,25 @@ fn disk_json(fit: &DiskFit) -> Output {
 fn ssd_json(fit: &SsdFit) -> Output {
     let mut json = Output::new("calibrate");
     let channels = f64::from(fit.service.channels);
-    json.figure("channels", &json!({}), "1", channels);
+    json.figure("channels", &Labels::default(), MetricUnit::One, channels);
     for (kind, op) in ["read", "write"].into_iter().enumerate() {
-        let labels = json!({ "op": op });
-        json.figure("learned_from", &labels, "1", fit.learned_from[kind] as f64);
+        let labels = Labels::of("op", op);
+        json.figure(
+            "learned_from",
+            &labels,
+            MetricUnit::One,
+            fit.learned_from[kind] as f64,
+        );
         // What the training half does not hold has no figure.
         if fit.learned_from[kind] == 0 {
             continue;
         }
-        json.figure("us_per_kib", &labels, "us", fit.service.us_per_kib[kind]);
+        json.figure(
+            "us_per_kib",
+            &labels,
+            MetricUnit::Microseconds,
+            fit.service.us_per_kib[kind],
+        );
     }
     add_quality(&mut json, "training", &fit.training);
     add_quality(&mut json, "held-out", &fit.held_out);

@@ -2,8 +2,12 @@
 
 use iosonar_analysis::check::{Check as Found, check};
 use iosonar_report::grouped;
+use iosonar_stats::Labels;
+use iosonar_stats::Metric;
+use iosonar_stats::metric::Measure;
+use iosonar_stats::metric::MetricUnit;
 use iosonar_trace::{ReadOptions, Request, input};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::args::Check;
 use crate::exit::{Ending, note, print};
@@ -177,7 +181,7 @@ fn microseconds(nanoseconds: i64) -> String {
 fn to_json(found: &Found) -> Output {
     let mut json = Output::new("check");
     json.set("same", json!(found.is_same()));
-    let none = json!({});
+    let none = Labels::default();
     for (name, value) in [
         ("wanted", found.expected),
         ("done", found.seen),
@@ -192,22 +196,21 @@ fn to_json(found: &Found) -> Output {
         ("left_out_wanted", found.left_out[0]),
         ("left_out_done", found.left_out[1]),
     ] {
-        json.figure(name, &none, "1", value as f64);
+        json.figure(name, &none, MetricUnit::One, value as f64);
     }
     for (name, differences) in [
         ("start_difference", &found.start_differences),
         ("latency_difference", &found.latency_differences),
     ] {
-        let quantiles: serde_json::Map<String, Value> = QUANTILES
-            .iter()
-            .filter_map(|(_, p)| {
-                let value = Found::quantile(differences, *p)?;
-                Some((p.to_string(), json!(value as f64 / 1e6)))
-            })
-            .collect();
-        json.metric(
-            json!({ "name": name, "labels": {}, "unit": "ms", "n": differences.len(), "quantiles": quantiles }),
-        );
+        let quantiles = QUANTILES.iter().filter_map(|(_, p)| {
+            let value = Found::quantile(differences, *p)?;
+            Some((p.to_string().into(), Some(value as f64 / 1e6)))
+        });
+        let measure = Measure::Differences {
+            n: differences.len(),
+            quantiles: quantiles.collect(),
+        };
+        json.metric(Metric::new(name, &none, MetricUnit::Milliseconds, measure));
     }
     json
 }

@@ -1,16 +1,18 @@
 //! `iosonar compare`: records in, distances out.
 
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use iosonar_plot::{Axis, Chart, Colour, Line, Mark, Size, Theme, Unit};
 use iosonar_report::{Arrange, Measured, Quantity, find, needs_of};
 use iosonar_stats::Estimate;
+use iosonar_stats::metric::Times;
 use iosonar_study::compare::{Class, Difference, PairError, Paired, Sample, paired};
 use iosonar_trace::transform::{Change, OnBackstep};
 use iosonar_trace::{Reading, TraceReader, input};
 use iosonar_units::Nanos;
-use serde_json::json;
 
 use crate::args::Compare;
 use crate::exit::{Ending, Usage, note, print};
@@ -270,11 +272,11 @@ fn as_json(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Ou
             .iter()
             .filter(|class| class.times().count() > 0)
         {
-            let labels = json!({ "input": sample.name, "class": class.name });
+            let labels = Labels::of("input", &sample.name).with("class", class.name);
             let stderr = class.mean().stderr / 1e6;
-            json.times_with(&name, &labels, class.times(), Some(stderr), |p| {
-                class.quantile(p).stderr / 1e6
-            });
+            let times = Times::of(class.times());
+            let times = times.with_quantile_stderrs(|p| class.quantile(p).stderr / 1e6);
+            json.metric(times.metric(name.clone(), &labels).with_stderr(stderr));
         }
     }
     for sample in &samples[1..] {
@@ -282,24 +284,47 @@ fn as_json(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Ou
             let Some(d) = Difference::between(a, b) else {
                 continue;
             };
-            let labels =
-                json!({ "reference": reference.name, "input": sample.name, "class": a.name });
-            json.figure("ks_distance", &labels, "1", d.ks);
+            let labels = Labels::of("reference", &reference.name)
+                .with("input", &sample.name)
+                .with("class", a.name);
+            json.figure("ks_distance", &labels, MetricUnit::One, d.ks);
             if d.ks_p.is_finite() {
-                json.figure("ks_p_value", &labels, "1", d.ks_p);
+                json.figure("ks_p_value", &labels, MetricUnit::One, d.ks_p);
             }
-            json.figure("demerit", &labels, "ms", d.demerit_ns / 1e6);
-            json.figure("demerit_relative", &labels, "1", d.demerit_relative);
+            json.figure(
+                "demerit",
+                &labels,
+                MetricUnit::Milliseconds,
+                d.demerit_ns / 1e6,
+            );
+            json.figure(
+                "demerit_relative",
+                &labels,
+                MetricUnit::One,
+                d.demerit_relative,
+            );
             let (mean, stderr) = (d.mean_ns.mean / 1e6, d.mean_ns.stderr / 1e6);
-            json.figure_with("mean_difference", &labels, "ms", mean, stderr);
+            json.figure_with(
+                "mean_difference",
+                &labels,
+                MetricUnit::Milliseconds,
+                mean,
+                stderr,
+            );
         }
     }
     if let Some(pairs) = pairs {
-        let labels = json!({ "reference": reference.name, "input": samples[1].name });
+        let labels = Labels::of("reference", &reference.name).with("input", &samples[1].name);
         let d = pairs.difference_ns;
         let (mean, stderr) = (d.mean / 1e6, d.stderr / 1e6);
-        json.figure_with("paired_difference", &labels, "ms", mean, stderr);
-        json.figure("pairs", &labels, "1", pairs.n as f64);
+        json.figure_with(
+            "paired_difference",
+            &labels,
+            MetricUnit::Milliseconds,
+            mean,
+            stderr,
+        );
+        json.figure("pairs", &labels, MetricUnit::One, pairs.n as f64);
     }
     json
 }

@@ -1,5 +1,7 @@
 //! `iosonar plan`: a target in, the highest load or the fewest devices out.
 
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
 use std::fmt::Write;
 
 use iosonar_plot::{Axis, Band, Chart, Colour, Limit, Line, Mark, Shape, Size, Theme, Unit};
@@ -8,7 +10,7 @@ use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::theory::Standing;
 use iosonar_scenario::{LoadModel, Overrides, Prepared, ScenarioError, read_text};
 use iosonar_stats::Estimate;
-use iosonar_study::objective::{Metric, Objective, Quantity, Requests};
+use iosonar_study::objective::{Objective, Quantity, Requests, Statistic};
 use iosonar_study::plan::{
     ArraySubject, Found, NetworkSubject, PlanError, Point, Subject, Verdict, fewest, highest, most,
 };
@@ -133,7 +135,7 @@ fn scenario(
     let find = args
         .find
         .unwrap_or(if closed { Find::Jobs } else { Find::Rate });
-    let throughput = objective.metric == Metric::Throughput;
+    let throughput = objective.statistic == Statistic::Throughput;
     let (key, unit) = match find {
         Find::Rate if throughput => {
             let problem = "--slo: of open arrivals the throughput is the rate, as long as it is stable; a throughput is \
@@ -215,7 +217,7 @@ fn jobs(
     answer: &mut Answer,
     watch: &mut dyn FnMut(&Point),
 ) -> anyhow::Result<()> {
-    answer.found = if objective.metric == Metric::Throughput {
+    answer.found = if objective.statistic == Statistic::Throughput {
         answer.best = "fewest jobs that reach it";
         let candidates: Vec<u32> = (1..=at_most).collect();
         fewest(subject, objective, &candidates, watch).map_err(usage)?
@@ -224,8 +226,8 @@ fn jobs(
         most(subject, objective, at_most, watch).map_err(usage)?
     };
     let is_most = |best: &Point| best.load == f64::from(at_most);
-    answer.is_most =
-        objective.metric != Metric::Throughput && answer.found.best.as_ref().is_some_and(is_most);
+    answer.is_most = objective.statistic != Statistic::Throughput
+        && answer.found.best.as_ref().is_some_and(is_most);
     Ok(())
 }
 
@@ -234,7 +236,7 @@ fn networked(args: &Plan, system: NetworkedRaid, objective: &Objective) -> anyho
         let problem = "--find: of a networked system jobs can be looked for";
         return Err(Usage(problem.to_owned()).into());
     }
-    if matches!(objective.metric, Metric::Quantile(_)) {
+    if matches!(objective.statistic, Statistic::Quantile(_)) {
         let problem =
             "--slo: of a networked system the mean and the throughput are known, not quantiles";
         return Err(Usage(problem.to_owned()).into());
@@ -242,9 +244,9 @@ fn networked(args: &Plan, system: NetworkedRaid, objective: &Objective) -> anyho
     let headline = system.headline();
     let analysis = system.analyse().map_err(|e| Usage(e.to_string()))?;
     let (knee, alone) = (analysis.knee, analysis.sum_s);
-    let possible = match objective.metric {
-        Metric::Throughput => 1.0 / analysis.bottleneck.seconds,
-        Metric::Mean | Metric::Quantile(_) => alone * 1e3,
+    let possible = match objective.statistic {
+        Statistic::Throughput => 1.0 / analysis.bottleneck.seconds,
+        Statistic::Mean | Statistic::Quantile(_) => alone * 1e3,
     };
     if !objective.is_kept_by(possible) {
         let best = value_of(objective, possible);
@@ -339,9 +341,9 @@ fn short(load: f64) -> String {
 }
 
 fn value_of(objective: &Objective, value: f64) -> String {
-    match objective.metric {
-        Metric::Throughput => format!("{}/s", significant(value, 4)),
-        Metric::Mean | Metric::Quantile(_) if value.is_finite() => {
+    match objective.statistic {
+        Statistic::Throughput => format!("{}/s", significant(value, 4)),
+        Statistic::Mean | Statistic::Quantile(_) if value.is_finite() => {
             Nanos::from_millis_f64(value).to_string()
         }
         _ => "-".to_owned(),
@@ -378,9 +380,9 @@ fn table(objective: &Objective, unit: &str, points: &[Point]) -> String {
 fn nearest(objective: &Objective, points: &[Point]) -> Option<(f64, f64)> {
     let simulated = points.iter();
     let simulated = simulated.filter_map(|p| Some((p.load, p.simulated?.mean)));
-    simulated.min_by(|a, b| match objective.metric {
-        Metric::Throughput => b.1.total_cmp(&a.1),
-        Metric::Mean | Metric::Quantile(_) => a.1.total_cmp(&b.1),
+    simulated.min_by(|a, b| match objective.statistic {
+        Statistic::Throughput => b.1.total_cmp(&a.1),
+        Statistic::Mean | Statistic::Quantile(_) => a.1.total_cmp(&b.1),
     })
 }
 
@@ -450,8 +452,8 @@ fn curves_of(objective: &Objective, answer: &Answer, scale: f64) -> Vec<Mark> {
         .collect();
     simulated.sort_by(|a, b| a.0.total_cmp(&b.0));
     // What lies far above the target makes the rest unreadable.
-    let top = match objective.metric {
-        Metric::Throughput => f64::INFINITY,
+    let top = match objective.statistic {
+        Statistic::Throughput => f64::INFINITY,
         _ => 4.0 * objective.limit,
     };
     let theory = answer.theory.iter().filter(|(_, value)| *value <= top);
@@ -489,13 +491,13 @@ fn curves_of(objective: &Objective, answer: &Answer, scale: f64) -> Vec<Mark> {
 
 fn chart(objective: &Objective, answer: &Answer) -> Chart {
     let found = &answer.found;
-    let (name, unit, scale) = match objective.metric {
-        Metric::Mean => ("mean response time".to_owned(), Unit::Seconds, 1e-3),
-        Metric::Quantile(p) => {
+    let (name, unit, scale) = match objective.statistic {
+        Statistic::Mean => ("mean response time".to_owned(), Unit::Seconds, 1e-3),
+        Statistic::Quantile(p) => {
             let name = format!("p{} of the response time", (p * 1e8).round() / 1e6);
             (name, Unit::Seconds, 1e-3)
         }
-        Metric::Throughput => ("requests per second".to_owned(), Unit::Number, 1.0),
+        Statistic::Throughput => ("requests per second".to_owned(), Unit::Number, 1.0),
     };
     let mut marks = curves_of(objective, answer, scale);
     let mut notes = Vec::new();
@@ -554,18 +556,18 @@ fn as_json(objective: &Objective, answer: &Answer) -> Output {
     json.set("by_theory", json!(answer.found.by_theory));
     json.set("knee", json!(answer.knee));
     json.set("capacity", json!(answer.capacity));
-    let unit = match objective.metric {
-        Metric::Throughput => "1/s",
-        Metric::Mean | Metric::Quantile(_) => "ms",
+    let unit = match objective.statistic {
+        Statistic::Throughput => MetricUnit::PerSecond,
+        Statistic::Mean | Statistic::Quantile(_) => MetricUnit::Milliseconds,
     };
     for point in &answer.found.points {
-        let labels = json!({ "load": point.load, "verdict": point.verdict.name() });
+        let labels = Labels::of("load", point.load).with("verdict", point.verdict.name());
         if let Some(simulated) = &point.simulated {
-            json.estimate("simulated", &labels, unit, simulated);
+            json.estimate("simulated", &labels, unit.clone(), simulated);
         }
     }
     for (load, value) in &answer.theory {
-        json.figure("theory", &json!({ "load": load }), unit, *value);
+        json.figure("theory", &Labels::of("load", *load), unit.clone(), *value);
     }
     json
 }

@@ -2,6 +2,8 @@
 
 use iosonar_guard::Host;
 use iosonar_replay::{Intent, fill, slurp};
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
 use iosonar_units::Bytes;
 use serde_json::json;
 
@@ -57,10 +59,15 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
         json.set("what", json!(args.what));
         json.set("target", json!(args.target.display().to_string()));
         json.set("whole", json!(prepared.is_whole));
-        let none = json!({});
-        json.figure("bytes", &none, "B", prepared.bytes.get() as f64);
-        json.figure("elapsed", &none, "s", seconds);
-        json.figure("rate", &none, "B/s", rate);
+        let none = Labels::default();
+        json.figure(
+            "bytes",
+            &none,
+            MetricUnit::Bytes,
+            prepared.bytes.get() as f64,
+        );
+        json.figure("elapsed", &none, MetricUnit::Seconds, seconds);
+        json.figure("rate", &none, MetricUnit::BytesPerSecond, rate);
         print(&json.text())?;
     } else {
         print(&format!(

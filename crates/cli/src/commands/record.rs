@@ -1,5 +1,7 @@
 //! `iosonar record`: what a device does, from the kernel's trace points.
 
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -116,12 +118,22 @@ fn json(args: &Record, recorded: &Recorded) -> Output {
         .map(|(device, _)| device.display().to_string())
         .collect();
     json.set("without_completions", json!(without));
-    let none = json!({});
-    json.figure("requests", &none, "1", recorded.requests as f64);
-    json.figure("events", &none, "1", recorded.events as f64);
-    json.figure("lost_events", &none, "1", recorded.lost as f64);
-    json.figure("elapsed", &none, "s", recorded.elapsed.as_secs_f64());
-    json.figure("processor_share", &none, "1", recorded.processor_share);
+    let none = Labels::default();
+    json.figure("requests", &none, MetricUnit::One, recorded.requests as f64);
+    json.figure("events", &none, MetricUnit::One, recorded.events as f64);
+    json.figure("lost_events", &none, MetricUnit::One, recorded.lost as f64);
+    json.figure(
+        "elapsed",
+        &none,
+        MetricUnit::Seconds,
+        recorded.elapsed.as_secs_f64(),
+    );
+    json.figure(
+        "processor_share",
+        &none,
+        MetricUnit::One,
+        recorded.processor_share,
+    );
     json
 }
 

@@ -9,7 +9,6 @@ mod records;
 mod ssds;
 mod stages;
 mod vary;
-mod window;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,7 +33,6 @@ use crate::files;
 use crate::json::Output;
 use crate::{picture, remarks};
 pub(crate) use describe::{describe as description, headline, per_second};
-pub(crate) use figures::add_response_time;
 use records::FilePerReplication;
 use stages::StageTable;
 

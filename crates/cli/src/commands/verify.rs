@@ -6,6 +6,8 @@ use iosonar_replay::verify::{
     Expect, Findings, KeptTables, Survival, Tables, check_again, read_log,
 };
 use iosonar_report::grouped;
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
 use iosonar_units::SECTOR_BYTES;
 use serde_json::json;
 
@@ -177,7 +179,7 @@ fn to_json(kept: &KeptTables, findings: &Findings, survival: &Survival, args: &V
     json.set("after_crash", json!(args.after_crash));
     json.set("log_closed", json!(kept.is_complete));
     json.set("contents", findings_json(findings));
-    let none = json!({});
+    let none = Labels::default();
     for (name, value) in [
         ("writes", kept.writes),
         ("flushes", kept.flushes),
@@ -193,7 +195,7 @@ fn to_json(kept: &KeptTables, findings: &Findings, survival: &Survival, args: &V
         ("damaged_not_durable_sectors", survival.damaged_not_durable),
         ("wrong_sectors", findings.faults()),
     ] {
-        json.figure(name, &none, "1", value as f64);
+        json.figure(name, &none, MetricUnit::One, value as f64);
     }
     json
 }

@@ -10,7 +10,7 @@ use iosonar_scenario::{
 use iosonar_stats::Estimate;
 
 use super::{PlanError, Point, Verdict};
-use crate::objective::{Metric, Objective};
+use crate::objective::{Objective, Statistic};
 
 /// What simulations of a load found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -194,10 +194,10 @@ impl Subject for ArraySubject<'_> {
         let Some(response) = theory.response else {
             return Ok(true);
         };
-        let error = match (response.standing, response.accuracy, objective.metric) {
+        let error = match (response.standing, response.accuracy, objective.statistic) {
             (Standing::Exact, ..) => Some(0.0),
-            (_, Some(of), Metric::Mean) => Some(of.mean),
-            (_, Some(of), Metric::Quantile(0.99)) => of.p99,
+            (_, Some(of), Statistic::Mean) => Some(of.mean),
+            (_, Some(of), Statistic::Quantile(0.99)) => of.p99,
             _ => None,
         };
         let (Some(error), Some(value)) = (error, objective.of_response(&response)) else {
@@ -211,16 +211,16 @@ impl Subject for ArraySubject<'_> {
         let simulation = self.at(load)?;
         let theory = simulation.theory();
         if theory.unstable.is_some() {
-            return Ok(match objective.metric {
-                Metric::Throughput => theory.capacity_per_s,
-                Metric::Mean | Metric::Quantile(_) => Some(f64::INFINITY),
+            return Ok(match objective.statistic {
+                Statistic::Throughput => theory.capacity_per_s,
+                Statistic::Mean | Statistic::Quantile(_) => Some(f64::INFINITY),
             });
         }
-        let value = match objective.metric {
-            Metric::Mean | Metric::Quantile(_) => {
+        let value = match objective.statistic {
+            Statistic::Mean | Statistic::Quantile(_) => {
                 theory.response.and_then(|r| objective.of_response(&r))
             }
-            Metric::Throughput => match simulation.load() {
+            Statistic::Throughput => match simulation.load() {
                 LoadModel::Closed {
                     outstanding, think, ..
                 } => theory
@@ -238,13 +238,13 @@ impl Subject for ArraySubject<'_> {
         let Ok(result) = simulation.run_steady(self.threads, outputs, &watch)? else {
             return Ok(None);
         };
-        let estimate = match objective.metric {
-            Metric::Mean => result.mean_ms,
-            Metric::Quantile(p) => result.quantile_ms(p),
-            Metric::Throughput if result.throughput_per_s.stderr.is_finite() => {
+        let estimate = match objective.statistic {
+            Statistic::Mean => result.mean_ms,
+            Statistic::Quantile(p) => result.quantile_ms(p),
+            Statistic::Throughput if result.throughput_per_s.stderr.is_finite() => {
                 result.throughput_per_s
             }
-            Metric::Throughput => {
+            Statistic::Throughput => {
                 // By Little's law the throughput of a closed loop has the relative error of the response time.
                 let relative = result.mean_ms.stderr / result.mean_ms.mean;
                 let mean = result.throughput_per_s.mean;
@@ -295,10 +295,10 @@ impl NetworkSubject {
 impl Subject for NetworkSubject {
     fn theory(&self, load: f64, objective: &Objective) -> Result<Option<f64>, PlanError> {
         let point = &self.points[(load as usize).clamp(1, self.points.len()) - 1];
-        Ok(match objective.metric {
-            Metric::Mean => Some(point.response_s * 1e3),
-            Metric::Throughput => Some(point.throughput_per_s),
-            Metric::Quantile(_) => None,
+        Ok(match objective.statistic {
+            Statistic::Mean => Some(point.response_s * 1e3),
+            Statistic::Throughput => Some(point.throughput_per_s),
+            Statistic::Quantile(_) => None,
         })
     }
 
@@ -313,8 +313,8 @@ impl Subject for NetworkSubject {
                 self.system.usual_departures(),
             )
             .map_err(|e| PlanError::DoesNotFit(e.to_string()))?;
-        match objective.metric {
-            Metric::Mean => {
+        match objective.statistic {
+            Statistic::Mean => {
                 let e = result.response_s[0];
                 let in_ms = Estimate {
                     mean: e.mean * 1e3,
@@ -323,8 +323,8 @@ impl Subject for NetworkSubject {
                 };
                 Ok(Some(in_ms.into()))
             }
-            Metric::Throughput => Ok(Some(result.throughput_per_s[0].into())),
-            Metric::Quantile(_) => Err(PlanError::DoesNotFit(
+            Statistic::Throughput => Ok(Some(result.throughput_per_s[0].into())),
+            Statistic::Quantile(_) => Err(PlanError::DoesNotFit(
                 "of a networked system the mean and the throughput are known, not quantiles"
                     .to_owned(),
             )),

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use iosonar_stats::Estimate;
+use iosonar_stats::{Estimate, Metric};
 use iosonar_trace::output::WholeFile;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::folder::{self, Held, State, Taken};
 use super::values::object_of;
 use super::{
-    Base, FAILED, FEWEST_FOR_PRECISION, LOG, PENDING, RESULT, RUN, Run, SweepError, is_full,
-    metrics_of,
+    Base, FAILED, FEWEST_FOR_PRECISION, LOG, PENDING, RESULT, RUN, Run, SweepError, columns_of,
+    is_full, metrics_in,
 };
 use crate::hooks::{Around, HookError, HookFile, Log, Stop};
 
@@ -76,9 +76,9 @@ pub enum Event<'a> {
     /// It begins.
     Begun,
     /// It had a result before this sweep.
-    Before(&'a Value),
+    Before(&'a [Metric]),
     /// It has a result, after so long.
-    Done(&'a Value, Duration),
+    Done(&'a [Metric], Duration),
     /// It failed.
     Failed(&'a str),
     /// A hook, the user or another process says that it is not ours.
@@ -184,7 +184,7 @@ fn work(
 
 /// What became of a run.
 enum Outcome {
-    Done(Value, Duration),
+    Done(Vec<Metric>, Duration),
     Failed(String),
     LeftAlone(String),
     Interrupted,
@@ -311,9 +311,9 @@ fn in_folder(run: &Run, folder: &Path, how: &How<'_>, runner: &dyn Runner) -> Ou
     if let Err(error) = std::fs::rename(&pending, &whole) {
         return broken_or_failed(SweepError::io(&whole, "write")(error));
     }
-    match serde_json::from_str(&done.result) {
+    match metrics_in(&done.result) {
         Ok(result) => Outcome::Done(result, begin.elapsed()),
-        Err(error) => Outcome::Failed(format!("the result is no JSON: {error}")),
+        Err(error) => Outcome::Failed(format!("the result cannot be read: {error}")),
     }
 }
 
@@ -517,17 +517,19 @@ impl<'a> Queue<'a> {
 
 impl QueueState {
     /// Remembers what a repetition of a point with a precision gave.
-    fn learn(&mut self, run: &Run, result: &Value) {
+    fn learn(&mut self, run: &Run, metrics: &[Metric]) {
         let Some(precision) = &run.common.precision else {
             return;
         };
-        let metrics = metrics_of(result);
-        let found = metrics.iter().find(|(name, _)| *name == precision.metric);
-        if let Some((_, figure)) = found {
+        let columns = columns_of(metrics);
+        let found = columns
+            .iter()
+            .find(|column| column.name == precision.metric);
+        if let Some(column) = found {
             let values = self.values.entry(run.point).or_default();
-            values.insert(run.repetition, figure.value);
+            values.insert(run.repetition, column.value);
         } else {
-            let names: Vec<&str> = metrics.iter().map(|(name, _)| name.as_str()).collect();
+            let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
             self.broken.get_or_insert(SweepError::Value {
                 path: run.common.origin.clone(),
                 key: "precision_of".to_owned(),

@@ -7,8 +7,9 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use iosonar_stats::Metric;
 use rustix::fs::{FlockOperation, flock};
-use serde_json::Value;
+use serde::Deserialize;
 
 use super::SweepError;
 
@@ -47,7 +48,7 @@ pub enum State {
     /// It is to be left alone.
     LeftAlone,
     /// It is done.
-    Whole(Value),
+    Whole(Vec<Metric>),
 }
 
 /// What the folder `path` in the tree `root` says.
@@ -65,11 +66,23 @@ pub fn state(root: &Path, path: &Path) -> State {
     }
 }
 
-/// The result in a folder, if it is whole.
-pub fn result(folder: &Path) -> Option<Value> {
-    let text = fs::read(folder.join(RESULT)).ok()?;
-    let result: Value = serde_json::from_slice(&text).ok()?;
-    result.get("metrics")?.is_array().then_some(result)
+/// What is read of a result.
+#[derive(Deserialize)]
+struct RunResult {
+    metrics: Vec<Metric>,
+}
+
+/// The metrics in a result, which is what a command prints with `--json`.
+///
+/// # Errors
+/// If the text is no such result.
+pub fn metrics_in(result: &str) -> Result<Vec<Metric>, serde_json::Error> {
+    serde_json::from_str(result).map(|result: RunResult| result.metrics)
+}
+
+/// The metrics of the result in a folder, if it is whole.
+pub fn result(folder: &Path) -> Option<Vec<Metric>> {
+    metrics_in(&fs::read_to_string(folder.join(RESULT)).ok()?).ok()
 }
 
 /// Whether a folder of the tree is to be left alone, because of its name or a file `skip`, its own or that of a
@@ -135,7 +148,7 @@ pub(super) enum Taken {
     /// Another process has it.
     Theirs,
     /// It has been done meanwhile.
-    Whole(Value),
+    Whole(Vec<Metric>),
 }
 
 impl Held {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use iosonar_stats::Estimate;
+use iosonar_stats::metric::{Measure, MetricUnit, Quantiles, Times};
+use iosonar_stats::{Estimate, Metric};
 use iosonar_units::csv_field;
 use serde_json::{Map, Value, json};
 
@@ -13,17 +14,16 @@ use super::folder::{FAILED, RESULT, RUN, SKIP, has_idle_name, result};
 use super::run::is_repetition;
 use super::values::{object_of, value_of};
 
-/// A figure of a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figure {
-    /// Its value.
+/// A column of the tables: of a run, one value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// The name, which ends in the unit.
+    pub name: String,
+    /// The run's value.
     pub value: f64,
     /// Half the width of its 95 % interval within the run; NaN where it is not known.
     pub half_width: f64,
 }
-
-/// Figures by their names, in the order of the result.
-pub type Metrics = Vec<(String, Figure)>;
 
 /// A run that is done.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,8 +40,8 @@ pub struct RunRow {
     pub seed: Option<u64>,
     /// How long it took by the clock on the wall.
     pub elapsed_s: f64,
-    /// Its figures; empty if it failed.
-    pub metrics: Metrics,
+    /// Its metrics; empty if it failed.
+    pub metrics: Vec<Column>,
     /// Why it has none.
     pub failed: Option<String>,
 }
@@ -69,105 +69,116 @@ pub struct Study {
     pub damaged: Vec<PathBuf>,
 }
 
-impl Figure {
-    /// A value without an interval.
-    fn bare(value: f64) -> Self {
-        Self {
-            value,
-            half_width: f64::NAN,
-        }
-    }
-}
-
-/// The figures of a result: of times the mean, quantiles and extremes, of what there is several times (stations)
+/// The columns of a result: of times the mean, quantiles and extremes, of what there is several times (stations)
 /// the mean and the largest.
-pub fn metrics_of(result: &Value) -> Metrics {
-    let mut metrics = Metrics::new();
+pub fn columns_of(metrics: &[Metric]) -> Vec<Column> {
+    let mut columns = Vec::new();
     let mut several: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    let all = result.get("metrics").and_then(Value::as_array);
-    for metric in all.into_iter().flatten() {
-        let Some(name) = name_of(metric) else {
-            continue;
-        };
-        let unit = metric.get("unit").and_then(Value::as_str).unwrap_or("1");
-        if metric.get("quantiles").is_some() {
-            add_times(&mut metrics, metric, &name, unit);
-            continue;
-        }
-        let Some(value) = number(metric.get("value")) else {
-            continue;
-        };
-        if label(metric, "station").is_some() {
-            several.entry(name).or_default().push(value);
-        } else {
-            let unit = match unit {
-                "1" | "" => String::new(),
-                "1/s" if !name.contains("per_s") => "_per_s".to_owned(),
-                "MB/s" | "1/s" => String::new(),
-                other => format!("_{}", plain(other)),
-            };
-            metrics.push((format!("{name}{unit}"), Figure::bare(value)));
+    for metric in metrics {
+        let name = name_of(metric);
+        match &metric.measure {
+            Measure::Times(times) => add_times(&mut columns, times, &name),
+            Measure::Theory(theory) => {
+                columns.push(Column::bare(format!("{name}_mean_ms"), theory.mean));
+                let quantiles = &theory.quantiles;
+                columns.extend(
+                    quantiles_of(quantiles, &name).map(|(name, v, _)| Column::bare(name, v)),
+                );
+            }
+            Measure::Law { .. } => {}
+            Measure::Differences { quantiles, .. } => {
+                columns.extend(
+                    quantiles_of(quantiles, &name).map(|(name, v, _)| Column::bare(name, v)),
+                );
+            }
+            Measure::Figure { value, .. } if value.is_nan() => {}
+            Measure::Figure { value, .. } if metric.labels.text("station").is_some() => {
+                several.entry(name).or_default().push(*value);
+            }
+            Measure::Figure { value, .. } => {
+                let name = name + suffix(metric);
+                columns.push(Column::bare(name, *value));
+            }
         }
     }
     for (name, values) in several {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        metrics.push((format!("{name}_mean"), Figure::bare(mean)));
-        metrics.push((format!("{name}_max"), Figure::bare(most)));
+        columns.push(Column::bare(format!("{name}_mean"), mean));
+        columns.push(Column::bare(format!("{name}_max"), most));
     }
-    metrics
+    columns
 }
 
-fn number(value: Option<&Value>) -> Option<f64> {
-    value.and_then(Value::as_f64)
-}
-
-fn label<'a>(metric: &'a Value, key: &str) -> Option<&'a str> {
-    metric.get("labels")?.get(key)?.as_str()
+/// What a name ends in for the unit, if it does not say it itself.
+fn suffix(metric: &Metric) -> &'static str {
+    match metric.unit {
+        MetricUnit::PerSecond if !metric.name.contains("per_s") => "_per_s",
+        MetricUnit::Milliseconds => "_ms",
+        MetricUnit::Microseconds => "_us",
+        MetricUnit::Seconds => "_s",
+        MetricUnit::Bytes => "_b",
+        MetricUnit::BytesPerSecond => "_b_s",
+        MetricUnit::Sectors => "_sector",
+        MetricUnit::One
+        | MetricUnit::PerSecond
+        | MetricUnit::MegabytesPerSecond
+        | MetricUnit::Other(_) => "",
+    }
 }
 
 /// What the labels of a metric make of its name: `read_latency`, `stage_flash`.
-fn name_of(metric: &Value) -> Option<String> {
-    let base = metric.get("name").and_then(Value::as_str)?;
-    let mut name = match label(metric, "op") {
-        Some(op) => format!("{op}_{base}"),
-        None => base.to_owned(),
+fn name_of(metric: &Metric) -> String {
+    let mut name = match metric.labels.text("op") {
+        Some(op) => format!("{op}_{}", metric.name),
+        None => metric.name.to_string(),
     };
-    let labels = metric.get("labels").and_then(Value::as_object);
-    for (key, value) in labels.into_iter().flatten() {
-        if !["scenario", "op", "station"].contains(&key.as_str())
-            && let Some(value) = value.as_str()
-        {
+    for (key, value) in metric.labels.texts() {
+        if !["scenario", "op", "station"].contains(&key) {
             name += &format!("_{}", plain(value));
         }
     }
-    Some(name)
+    name
 }
 
 /// The mean, the quantiles and the largest of times, with the intervals that are known.
-fn add_times(metrics: &mut Metrics, metric: &Value, name: &str, unit: &str) {
-    let known = |key: &str| metric.get(key).and_then(Value::as_u64).unwrap_or(0) as usize;
-    let mut add = |part: &str, value: Option<f64>, stderr: Option<f64>, values: &str| {
-        if let Some(value) = value {
-            let half_width = half_width(stderr, known(values));
-            let figure = Figure { value, half_width };
-            metrics.push((format!("{name}_{part}_{unit}"), figure));
-        }
+fn add_times(columns: &mut Vec<Column>, times: &Times, name: &str) {
+    let (of_mean, of_quantiles) = match &times.errors {
+        Some(errors) => (errors.stderr_values, errors.quantile_stderr_values),
+        None => (0, 0),
     };
-    let of_mean = number(metric.get("stderr"));
-    add("mean", number(metric.get("mean")), of_mean, "stderr_values");
-    for (p, part) in [
+    let mut add = |name: String, value: Option<f64>, half_width: f64| {
+        columns.extend(value.map(|value| Column {
+            name,
+            value,
+            half_width,
+        }));
+    };
+    let mean = half_width(times.stderr, of_mean);
+    add(format!("{name}_mean_ms"), times.mean, mean);
+    for (name, value, key) in quantiles_of(&times.quantiles, name) {
+        let stderr = times.quantile_stderrs.get(key).copied();
+        add(name, Some(value), half_width(stderr, of_quantiles));
+    }
+    add(format!("{name}_max_ms"), times.max, f64::NAN);
+}
+
+/// The columns of those quantiles that tables have, with their values and keys.
+fn quantiles_of<'a>(
+    quantiles: &'a Quantiles,
+    name: &'a str,
+) -> impl Iterator<Item = (String, f64, &'static str)> + 'a {
+    let columns = [
         ("0.5", "p50"),
         ("0.9", "p90"),
         ("0.95", "p95"),
         ("0.99", "p99"),
         ("0.999", "p999"),
-    ] {
-        let of = |key: &str| number(metric.get(key).and_then(|q| q.get(p)));
-        let (value, stderr) = (of("quantiles"), of("quantile_stderrs"));
-        add(part, value, stderr, "quantile_stderr_values");
-    }
-    add("max", number(metric.get("max")), None, "");
+    ];
+    columns.into_iter().filter_map(move |(key, part)| {
+        let value = (*quantiles.get(key)?)?;
+        Some((format!("{name}_{part}_ms"), value, key))
+    })
 }
 
 /// Half the width of a 95 % interval, from a standard error that rests on so many values.
@@ -187,6 +198,17 @@ fn plain(text: &str) -> String {
         .chars()
         .map(|c| if c.is_alphanumeric() { c } else { '_' })
         .collect()
+}
+
+impl Column {
+    /// A value without an interval.
+    fn bare(name: String, value: f64) -> Self {
+        Self {
+            name,
+            value,
+            half_width: f64::NAN,
+        }
+    }
 }
 
 impl RunRow {
@@ -213,7 +235,7 @@ impl RunRow {
                 .get("elapsed_s")
                 .and_then(Value::as_f64)
                 .unwrap_or(f64::NAN),
-            metrics: result.as_ref().map(metrics_of).unwrap_or_default(),
+            metrics: result.as_deref().map(columns_of).unwrap_or_default(),
             failed: failed
                 .filter(|_| result.is_none())
                 .map(|why| why.trim_end().to_owned()),
@@ -325,7 +347,7 @@ impl Study {
             .runs
             .iter()
             .flat_map(|run| &run.metrics)
-            .map(|(name, _)| name.as_str());
+            .map(|column| column.name.as_str());
         in_order(names)
     }
 
@@ -356,13 +378,13 @@ impl Study {
             point.n = runs.len();
             let mut values = vec![Vec::new(); metrics.len()];
             for run in &runs {
-                for (at, figure) in located(&metrics, &run.metrics) {
-                    values[at].push(figure);
+                for (at, column) in located(&metrics, &run.metrics) {
+                    values[at].push(column);
                 }
             }
             point.metrics = values
                 .iter()
-                .map(|figures| mean_and_half_width(figures))
+                .map(|columns| mean_and_half_width(columns))
                 .collect();
             point
         };
@@ -384,8 +406,8 @@ impl Study {
             cells.push(run.repetition.to_string());
             cells.push(run.seed.map_or(String::new(), |seed| seed.to_string()));
             let mut values = vec![f64::NAN; metrics.len()];
-            for (at, figure) in located(&metrics, &run.metrics) {
-                values[at] = figure.value;
+            for (at, column) in located(&metrics, &run.metrics) {
+                values[at] = column.value;
             }
             cells.extend(values.into_iter().map(cell));
             cells.push(run.failed.clone().unwrap_or_default());
@@ -446,7 +468,7 @@ impl Study {
             let figures: Map<String, Value> = run
                 .metrics
                 .iter()
-                .map(|(name, figure)| (name.clone(), json!(figure.value)))
+                .map(|column| (column.name.clone(), json!(column.value)))
                 .collect();
             json!({
                 "path": run.path, "parameters": object_of(&run.parameters), "repetition": run.repetition,
@@ -469,28 +491,31 @@ fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     names.filter(|name| seen.insert(*name)).collect()
 }
 
-/// Where the figures of a run stand among all metrics.
+/// Where the columns of a run stand among all metrics.
 fn located<'a>(
     metrics: &'a [&str],
-    figures: &'a Metrics,
-) -> impl Iterator<Item = (usize, Figure)> + 'a {
+    columns: &'a [Column],
+) -> impl Iterator<Item = (usize, &'a Column)> + 'a {
     // Runs mostly have the same ones in the same order.
     let mut next = 0;
-    figures.iter().filter_map(move |(name, figure)| {
-        if metrics.get(next).is_none_or(|expected| *expected != name) {
-            next = metrics.iter().position(|metric| *metric == name)?;
+    columns.iter().filter_map(move |column| {
+        if metrics
+            .get(next)
+            .is_none_or(|expected| *expected != column.name)
+        {
+            next = metrics.iter().position(|metric| *metric == column.name)?;
         }
         next += 1;
-        Some((next - 1, *figure))
+        Some((next - 1, column))
     })
 }
 
-fn mean_and_half_width(figures: &[Figure]) -> (f64, f64) {
-    match figures {
+fn mean_and_half_width(columns: &[&Column]) -> (f64, f64) {
+    match columns {
         [] => (f64::NAN, f64::NAN),
         [one] => (one.value, one.half_width),
         _ => {
-            let values: Vec<f64> = figures.iter().map(|figure| figure.value).collect();
+            let values: Vec<f64> = columns.iter().map(|column| column.value).collect();
             let estimate = Estimate::from_independent(&values);
             (estimate.mean, estimate.half_width_95())
         }
@@ -516,6 +541,8 @@ fn row(cells: impl Iterator<Item = String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iosonar_stats::{Distribution, Labels};
+    use iosonar_units::Nanos;
 
     fn of(path: &str, repetition: u32, value: f64) -> RunRow {
         RunRow {
@@ -525,44 +552,55 @@ mod tests {
             is_repeated: true,
             seed: Some(3),
             elapsed_s: 1.0,
-            metrics: vec![(
-                "mean_ms".into(),
-                Figure {
-                    value,
-                    half_width: f64::NAN,
-                },
-            )],
+            metrics: vec![Column::bare("mean_ms".into(), value)],
             failed: None,
         }
     }
 
     #[test]
     fn a_result_becomes_figures_with_names() {
-        let result = json!({ "metrics": [
-            { "name": "response_time", "labels": {"scenario": "s", "op": "read"}, "unit": "ms", "mean": 2.0, "stderr": 0.5,
-              "quantiles": {"0.5": 1.5}, "quantile_stderrs": {}, "max": 9.0 },
-            { "name": "utilisation", "labels": {"station": "disk/0"}, "unit": "1", "value": 0.25, "stderr": null },
-            { "name": "utilisation", "labels": {"station": "disk/1"}, "unit": "1", "value": 0.75, "stderr": null },
-            { "name": "throughput", "labels": {}, "unit": "1/s", "value": 10.0, "stderr": 1.0 },
-            { "name": "megabytes_per_second", "labels": {}, "unit": "MB/s", "value": 3.0, "stderr": null },
-        ]});
-        let figures: Vec<(String, f64)> = metrics_of(&result)
-            .into_iter()
-            .map(|(name, figure)| (name, figure.value))
-            .collect();
+        let mut times = Distribution::default();
+        for ms in [1, 3] {
+            times.push(Nanos::from_millis(ms));
+        }
+        let labels = Labels::of("scenario", "s").with("op", "read");
+        let disk = |n: u32| Labels::of("station", format!("disk/{n}"));
+        let none = Labels::default();
+        let metrics = [
+            Metric::times("response_time", &labels, &times),
+            Metric::figure("utilisation", &disk(0), MetricUnit::One, 0.25),
+            Metric::figure("utilisation", &disk(1), MetricUnit::One, 0.75),
+            Metric::figure("throughput", &none, MetricUnit::PerSecond, 10.0).with_stderr(1.0),
+            Metric::figure(
+                "megabytes_per_second",
+                &none,
+                MetricUnit::MegabytesPerSecond,
+                3.0,
+            ),
+            Metric::figure("capacity", &none, MetricUnit::PerSecond, f64::NAN),
+        ];
+        // As they are read from a file.
+        let text = serde_json::to_string(&metrics).unwrap();
+        let metrics: Vec<Metric> = serde_json::from_str(&text).unwrap();
+        let columns = columns_of(&metrics);
+        let mut figures: Vec<(&str, f64)> =
+            columns.iter().map(|c| (c.name.as_str(), c.value)).collect();
+        // Quantiles are as exact as the histogram.
+        figures.retain(|(name, _)| !name.contains("_time_p"));
         let expected = [
             ("read_response_time_mean_ms", 2.0),
-            ("read_response_time_p50_ms", 1.5),
-            ("read_response_time_max_ms", 9.0),
+            ("read_response_time_max_ms", 3.0),
             ("throughput_per_s", 10.0),
             ("megabytes_per_second", 3.0),
             ("utilisation_mean", 0.5),
             ("utilisation_max", 0.75),
         ];
-        assert_eq!(
-            figures,
-            expected.map(|(name, value)| (name.to_owned(), value))
-        );
+        assert_eq!(figures, expected);
+        let quantiles = ["p50", "p90", "p95", "p99", "p999"];
+        for part in quantiles {
+            let name = format!("read_response_time_{part}_ms");
+            assert!(columns.iter().any(|column| column.name == name), "{name}");
+        }
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use iosonar_stats::Distribution;
+use iosonar_stats::metric::MetricUnit;
+use iosonar_stats::{Distribution, Labels, Metric};
 use iosonar_trace::{Metadata, Op, Record};
 
 /// What is counted of each key.
@@ -62,6 +63,23 @@ impl ByKey {
             By::Op => "op",
             By::Size => "size",
         }
+    }
+
+    /// What was counted, labelled with the keys' names.
+    pub(super) fn metrics<'a>(
+        &'a self,
+        labels: &'a Labels,
+        metadata: &'a Metadata,
+    ) -> impl Iterator<Item = Metric> + 'a {
+        self.rows(metadata).flat_map(|(name, of)| {
+            let labels = labels.with(self.title(), name);
+            let (requests, sectors) = (of.requests as f64, of.sectors as f64);
+            [
+                Metric::figure("requests", &labels, MetricUnit::One, requests),
+                Metric::figure("sectors", &labels, MetricUnit::Sectors, sectors),
+                Metric::times("latency", &labels, &of.latency),
+            ]
+        })
     }
 
     /// The keys' names, with what was counted.

@@ -275,23 +275,12 @@ fn reuse(load: &LoadSummary) -> String {
     )
 }
 
-/// The sizes of caches that are told of: 1 MiB and its powers of four.
-pub(super) fn cache_sizes(load: &LoadSummary) -> Vec<u64> {
-    let mut sizes = Vec::new();
-    let mut pages = 256;
-    while pages < 4 * load.distinct_pages && pages < 1 << 50 {
-        sizes.push(pages);
-        pages *= 4;
-    }
-    sizes
-}
-
 fn miss_ratios(load: &LoadSummary) -> String {
     let of = |pages: &u64| {
         let size = Bytes::new(pages * 4096);
         format!("{size}: {:.1} %", 100.0 * load.curve.miss_ratio(*pages))
     };
-    let curve: Vec<String> = cache_sizes(load).iter().map(of).collect();
+    let curve: Vec<String> = load.cache_sizes().iter().map(of).collect();
     let first = format!("first accesses {:.1} %", 100.0 * load.curve.cold_share());
     if curve.is_empty() {
         return format!("{first}; all pages fit into a cache of 1 MiB");

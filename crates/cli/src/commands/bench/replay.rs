@@ -6,6 +6,8 @@ mod loads;
 mod pacing;
 mod peers;
 
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
 use std::path::Path;
 
 use iosonar_guard::Host;
@@ -66,8 +68,10 @@ pub(super) fn run(args: &Bench) -> anyhow::Result<Ending> {
         let mut json = Output::new("bench replay");
         json.set("target", json!(path.display().to_string()));
         for f in &highest {
-            let labels = json!({ "group": f.group, "case": f.name, "note": f.note });
-            json.figure("speed", &labels, f.unit, f.value);
+            let labels = Labels::of("group", f.group)
+                .with("case", &f.name)
+                .with("note", &f.note);
+            json.figure("speed", &labels, MetricUnit::Other(f.unit.into()), f.value);
         }
         for pace in &paces {
             for (p, delay) in ["0.5", "0.99", "0.999", "1"]
@@ -75,10 +79,16 @@ pub(super) fn run(args: &Bench) -> anyhow::Result<Ending> {
                 .zip(pace.delays.unwrap_or_default())
             {
                 if pace.delays.is_some() {
-                    let labels = json!({
-                        "who": pace.who, "rate": pace.rate, "arrivals": pace.arrivals.name(), "quantile": p
-                    });
-                    json.figure("delay", &labels, "us", delay.get() as f64 / 1e3);
+                    let labels = Labels::of("who", &pace.who)
+                        .with("rate", pace.rate)
+                        .with("arrivals", pace.arrivals.name())
+                        .with("quantile", *p);
+                    json.figure(
+                        "delay",
+                        &labels,
+                        MetricUnit::Microseconds,
+                        delay.get() as f64 / 1e3,
+                    );
                 }
             }
         }

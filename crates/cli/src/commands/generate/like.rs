@@ -2,6 +2,8 @@
 
 use iosonar_analysis::{LoadMetrics, LoadOptions, LoadSummary};
 use iosonar_sim_core::Seed;
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
 use iosonar_trace::{Batch, Request, TraceReader, input};
 use iosonar_units::Nanos;
 use iosonar_workload::{Addresses, ArrivalLaw, Likeness, SyntheticLoad, Workload};
@@ -86,7 +88,7 @@ fn print_likeness(args: &Like, workloads: &[Workload], rows: &[Row]) -> anyhow::
         );
         for row in rows {
             for (load, value) in [("real", row.real), ("made", row.made)] {
-                output.figure(row.name, &json!({ "load": load }), row.unit, value);
+                output.figure(row.name, &Labels::of("load", load), row.unit.clone(), value);
             }
         }
         print_beside(Some(&args.out), &output.text())
@@ -129,7 +131,7 @@ fn short(value: f64) -> String {
 struct Row {
     name: &'static str,
     title: &'static str,
-    unit: &'static str,
+    unit: MetricUnit,
     real: f64,
     made: f64,
     /// Zero means alike; a ratio says nothing.
@@ -145,65 +147,88 @@ fn mean_working_set(load: &LoadSummary, window: usize) -> f64 {
         / n
 }
 
-/// A metric of a load: its name, its title, its unit, and its value.
-type Metric = (
+/// A property of a load: its name, its title, its unit, and its value.
+type Property = (
     &'static str,
     &'static str,
-    &'static str,
+    MetricUnit,
     fn(&LoadSummary) -> f64,
 );
 
 /// How much is asked for.
-const AMOUNTS: [Metric; 3] = [
-    ("requests_per_second", "requests/s", "1/s", |l| {
-        l.requests_per_s
-    }),
-    ("read_share", "share of reads", "1", LoadSummary::read_share),
-    ("mean_length", "mean length [sectors]", "sector", |l| {
-        (l.reads.sectors + l.writes.sectors) as f64 / l.requests() as f64
-    }),
+const AMOUNTS: [Property; 3] = [
+    (
+        "requests_per_second",
+        "requests/s",
+        MetricUnit::PerSecond,
+        |l| l.requests_per_s,
+    ),
+    (
+        "read_share",
+        "share of reads",
+        MetricUnit::One,
+        LoadSummary::read_share,
+    ),
+    (
+        "mean_length",
+        "mean length [sectors]",
+        MetricUnit::Sectors,
+        |l| (l.reads.sectors + l.writes.sectors) as f64 / l.requests() as f64,
+    ),
 ];
 
 /// When requests come.
-const ARRIVALS: [Metric; 6] = [
+const ARRIVALS: [Property; 6] = [
     (
         "interarrival_cv",
         "interarrival: coefficient of variation",
-        "1",
+        MetricUnit::One,
         |l| l.burstiness.interarrival_cv,
     ),
-    ("dispersion_10ms", "dispersion at 10 ms", "1", |l| {
-        dispersion(l, 0)
-    }),
-    ("dispersion_160ms", "dispersion at 160 ms", "1", |l| {
-        dispersion(l, 4)
-    }),
-    ("dispersion_1s", "dispersion at 1 s", "1", |l| {
+    (
+        "dispersion_10ms",
+        "dispersion at 10 ms",
+        MetricUnit::One,
+        |l| dispersion(l, 0),
+    ),
+    (
+        "dispersion_160ms",
+        "dispersion at 160 ms",
+        MetricUnit::One,
+        |l| dispersion(l, 4),
+    ),
+    ("dispersion_1s", "dispersion at 1 s", MetricUnit::One, |l| {
         l.burstiness.dispersion
     }),
-    ("dispersion_10s", "dispersion at 10.24 s", "1", |l| {
-        dispersion(l, 10)
-    }),
-    ("most_per_second", "most requests in a second", "1", |l| {
-        l.burstiness.most_per_s as f64
-    }),
+    (
+        "dispersion_10s",
+        "dispersion at 10.24 s",
+        MetricUnit::One,
+        |l| dispersion(l, 10),
+    ),
+    (
+        "most_per_second",
+        "most requests in a second",
+        MetricUnit::One,
+        |l| l.burstiness.most_per_s as f64,
+    ),
 ];
 
 /// Where they go.
-const PLACES: [Metric; 6] = [
-    ("sequential", "share sequential", "1", |l| {
+const PLACES: [Property; 6] = [
+    ("sequential", "share sequential", MetricUnit::One, |l| {
         l.sequential as f64 / l.requests() as f64
     }),
-    ("turns", "share of turns", "1", |l| {
+    ("turns", "share of turns", MetricUnit::One, |l| {
         l.turns as f64 / l.requests() as f64
     }),
-    ("distinct_pages", "distinct pages", "1", |l| {
+    ("distinct_pages", "distinct pages", MetricUnit::One, |l| {
         l.distinct_pages as f64
     }),
     (
         "hot_share",
         "share of pages with half of the accesses",
-        "1",
+        MetricUnit::One,
         |l| {
             let half = l.hot.iter().find(|h| h.accesses == 0.5);
             half.map_or(f64::NAN, |h| h.share)
@@ -212,13 +237,13 @@ const PLACES: [Metric; 6] = [
     (
         "working_set_60s",
         "working set of 60 s, mean [sectors]",
-        "sector",
+        MetricUnit::Sectors,
         |l| mean_working_set(l, 2),
     ),
     (
         "miss_ratio_64mib",
         "miss ratio of an LRU cache of 64 MiB",
-        "1",
+        MetricUnit::One,
         |l| l.curve.miss_ratio((64 << 20) / 4096),
     ),
 ];
@@ -230,10 +255,10 @@ fn dispersion(load: &LoadSummary, power: usize) -> f64 {
 }
 
 fn compare(real: &LoadSummary, made: &LoadSummary) -> Vec<Row> {
-    let row = |&(name, title, unit, of): &Metric| Row {
+    let row = |(name, title, unit, of): &Property| Row {
         name,
         title,
-        unit,
+        unit: unit.clone(),
         real: of(real),
         made: of(made),
         is_distance: false,
@@ -241,7 +266,7 @@ fn compare(real: &LoadSummary, made: &LoadSummary) -> Vec<Row> {
     let lengths = Row {
         name: "length_ks",
         title: "lengths: KS distance (0: alike)",
-        unit: "1",
+        unit: MetricUnit::One,
         real: 0.0,
         made: length_distance(real, made),
         is_distance: true,

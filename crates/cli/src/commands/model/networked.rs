@@ -1,5 +1,7 @@
 //! Networked RAID: demands, bounds, mean value analysis; beside them simulation and measurement.
 
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -73,9 +75,15 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         add_purchases(&mut json, &bought, at);
         add_varied(&mut json, args, &varied);
         for point in measured.iter().flatten() {
-            let labels = json!({ "jobs": point.jobs });
+            let labels = Labels::of("jobs", point.jobs);
             let (value, stderr) = (point.response_s, point.stderr_s.unwrap_or(f64::NAN));
-            json.figure_with("response_time_measured", &labels, "s", value, stderr);
+            json.figure_with(
+                "response_time_measured",
+                &labels,
+                MetricUnit::Seconds,
+                value,
+                stderr,
+            );
         }
         print(&json.text())?;
     } else {
@@ -369,8 +377,13 @@ fn add_varied(json: &mut Output, args: &Model, varied: &[(String, NetworkAnalysi
     };
     for (value, (_, analysis)) in values.iter().zip(varied) {
         for point in &analysis.points {
-            let labels = json!({ key: value, "jobs": point.jobs });
-            json.figure("response_time_varied", &labels, "s", point.response_s);
+            let labels = Labels::of(key.clone(), value).with("jobs", point.jobs);
+            json.figure(
+                "response_time_varied",
+                &labels,
+                MetricUnit::Seconds,
+                point.response_s,
+            );
         }
     }
 }
@@ -441,14 +454,30 @@ fn classes(args: &Model, system: &NetworkedRaid) -> anyhow::Result<Ending> {
         let mut json = Output::new("model");
         json.set("system", json!(system.headline()));
         for (i, class) in all.iter().enumerate() {
-            let labels =
-                json!({ "class": class.name, "jobs": class.jobs, "exact": class.is_exact });
-            json.figure("response_time", &labels, "s", class.response_s);
-            json.figure("response_time_schweitzer", &labels, "s", class.schweitzer_s);
-            json.figure("throughput", &labels, "1/s", class.throughput_per_s);
+            let labels = Labels::of("class", &class.name)
+                .with("jobs", class.jobs)
+                .with("exact", class.is_exact);
+            json.figure(
+                "response_time",
+                &labels,
+                MetricUnit::Seconds,
+                class.response_s,
+            );
+            json.figure(
+                "response_time_schweitzer",
+                &labels,
+                MetricUnit::Seconds,
+                class.schweitzer_s,
+            );
+            json.figure(
+                "throughput",
+                &labels,
+                MetricUnit::PerSecond,
+                class.throughput_per_s,
+            );
             if let Some(simulated) = &simulated {
                 let e = &simulated.response_s[i];
-                json.estimate("response_time_simulated", &labels, "s", e);
+                json.estimate("response_time_simulated", &labels, MetricUnit::Seconds, e);
             }
         }
         print(&json.text())?;
@@ -731,40 +760,9 @@ fn as_json(
     json.set("system", json!(system.headline()));
     json.set("bottleneck", json!(analysis.bottleneck.station));
     json.set("knee_jobs", json!(analysis.knee));
-    for station in &analysis.stations {
-        let labels = json!({ "station": station.station });
-        json.figure("service_demand", &labels, "s", station.seconds);
-    }
-    for point in &analysis.points {
-        let labels = json!({ "jobs": point.jobs });
-        json.figure("response_time", &labels, "s", point.response_s);
-        json.figure("throughput", &labels, "1/s", point.throughput_per_s);
-        json.figure("response_time_schweitzer", &labels, "s", point.schweitzer_s);
-        json.figure("response_time_fork_join", &labels, "s", point.fork_join_s);
-        for (kind, bounds) in [
-            ("asymptotic", point.asymptotic),
-            ("balanced", point.balanced),
-        ] {
-            let labels = json!({ "jobs": point.jobs, "bound": kind });
-            json.figure("response_time_lower_bound", &labels, "s", bounds.lower);
-            json.figure("response_time_upper_bound", &labels, "s", bounds.upper);
-        }
-    }
-    for result in simulated {
-        let labels = json!({ "jobs": result.jobs });
-        let (response, throughput) = (&result.response_s[0], &result.throughput_per_s[0]);
-        json.estimate("response_time_simulated", &labels, "s", response);
-        json.estimate("throughput_simulated", &labels, "1/s", throughput);
-    }
-    for elasticity in system.elasticities(at).map_err(|e| Usage(e.to_string()))? {
-        let labels = json!({ "jobs": at, "parameter": elasticity.lever.name() });
-        json.figure("elasticity", &labels, "1", elasticity.of_response);
-        json.figure(
-            "elasticity_of_lower_bound",
-            &labels,
-            "1",
-            elasticity.of_lower_bound,
-        );
-    }
+    json.metrics(analysis.metrics());
+    json.metrics(simulated.iter().flat_map(NetworkSimulation::metrics));
+    let elasticities = system.elasticities(at).map_err(|e| Usage(e.to_string()))?;
+    json.metrics(elasticities.iter().flat_map(|e| e.metrics(at)));
     Ok(json)
 }

@@ -1,25 +1,26 @@
 //! Disks, arrays and SSDs: loads, bounds, response times; beside them the simulation.
 
+use iosonar_stats::Labels;
 use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Context;
 use iosonar_plot::{Colour, Line, Mark, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve, curve_with_band, grouped};
-use iosonar_scenario::theory::{Accuracy, Answer, ServiceTheory, Standing, Theory};
+use iosonar_scenario::theory::{Accuracy, Answer, Standing, Theory};
 use iosonar_scenario::{LoadModel, Prepared, ScenarioError, SimulationResult};
 use iosonar_stats::Distribution;
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Batch, input};
 use iosonar_units::{Nanos, csv_field};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
-use super::words::{family, how, remark, standing};
+use super::words::{family, how, remark};
 use super::{overrides, threads};
 use crate::args::Model;
 use crate::commands::sim::{Files, headline, simulate};
 use crate::exit::{Ending, note, print};
-use crate::json::{self, Output};
+use crate::json::Output;
 use crate::picture;
 use crate::table::{Table, significant};
 
@@ -76,12 +77,7 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
             add_to(&mut json, answered);
         }
         if let Some((name, distribution)) = &measured {
-            json.times(
-                "response_time",
-                &json!({ "measured": name }),
-                distribution,
-                None,
-            );
+            json.times("response_time", &Labels::of("measured", name), distribution);
         }
         print(&json.text())?;
     } else if all.len() > 3 && args.with_sim {
@@ -158,7 +154,7 @@ fn stations(theory: &Theory) -> String {
         let mut table = Table::new(&["service", "mean", "sd", "scv"]);
         for service in &theory.services {
             table.row(vec![
-                service_name(service),
+                service.name(),
                 ms(service.law.mean()),
                 ms(service.law.variance().sqrt()),
                 format!("{:.3}", service.law.scv()),
@@ -215,7 +211,7 @@ fn response_times(answered: &Answered, measured: Option<&(String, Distribution)>
         ("if independent", &theory.independent),
     ] {
         if let Some(of) = of {
-            let name = format!("{name}, {}", standing(of.standing));
+            let name = format!("{name}, {}", of.standing.name());
             add(name, ms(of.mean_ms()), &|p| ms(of.quantile_ms(p)));
         }
     }
@@ -318,11 +314,6 @@ fn accuracy_in_words(accuracy: Option<Accuracy>, is_compared: bool) -> String {
     )
 }
 
-fn service_name(service: &ServiceTheory) -> String {
-    let verb = if service.writes { "write" } else { "read" };
-    format!("{verb} of {} sectors", service.sectors)
-}
-
 /// Error by scenario: mean and quantiles.
 fn errors(all: &[Answered]) -> String {
     let header = [
@@ -364,7 +355,7 @@ fn errors(all: &[Answered]) -> String {
         table.row(vec![
             name.clone(),
             response
-                .map_or("no theory", |r| standing(r.standing))
+                .map_or("no theory", |r| r.standing.name())
                 .to_owned(),
             response.map_or("-".to_owned(), |r| ms(r.mean_ms())),
             ms(result.mean_ms.mean),
@@ -400,7 +391,7 @@ fn csv(all: &[Answered]) -> String {
         let independent = theory.independent.as_ref();
         let mut cells = vec![
             csv_field(name).into_owned(),
-            response.map_or("", |r| standing(r.standing)).to_owned(),
+            response.map_or("", |r| r.standing.name()).to_owned(),
             number(response.map(Answer::mean_ms)),
         ];
         cells.extend(QUANTILES.map(|(_, p)| number(response.map(|r| r.quantile_ms(p)))));
@@ -454,7 +445,7 @@ fn draw(
         }
         let theory = &answered.theory;
         if let Some(of) = &theory.response {
-            let label = format!("{prefix}theory ({})", standing(of.standing));
+            let label = format!("{prefix}theory ({})", of.standing.name());
             let colour = Colour::Curve(2 * i + usize::from(answered.result.is_some()));
             match line(&label, of, colour) {
                 Some(line) => marks.push(Mark::Line(line)),
@@ -502,7 +493,7 @@ fn add_to(json: &mut Output, answered: &Answered) {
         json!({
             "name": name,
             "system": headline(simulation),
-            "standing": theory.response.as_ref().map(|r| standing(r.standing)),
+            "standing": theory.response.as_ref().map(|r| r.standing.name()),
             "how": theory.response.as_ref().map(|r| how(r.how)),
             "accuracy": theory.response.as_ref().and_then(|r| r.accuracy).map(|of| json!({
                 "family": family(of.family), "utilisation": of.utilisation, "mean": of.mean, "p99": of.p99,
@@ -511,56 +502,8 @@ fn add_to(json: &mut Output, answered: &Answered) {
             "remarks": theory.remarks.iter().map(remark).collect::<Vec<_>>(),
         }),
     );
-    let labels = json!({ "scenario": name });
-    for service in &theory.services {
-        let labels = json!({ "scenario": name, "access": service_name(service) });
-        let [mean, variance, third] = service.law.cumulants();
-        json.metric(json!({
-            "name": "service_time", "labels": labels, "unit": "ms", "mean": mean,
-            "sd": variance.sqrt(), "third_central_moment": third,
-        }));
-    }
-    for station in &theory.stations {
-        let labels = json!({ "scenario": name, "station": station.station });
-        json.figure("utilisation", &labels, "1", station.utilisation);
-        json.figure("busy", &labels, "1", station.busy);
-        json.figure("visits", &labels, "1/s", station.visits_per_s);
-        json.figure("service_mean", &labels, "ms", station.mean_service_ms);
-        if station.mean_wait_ms.is_finite() {
-            json.figure("wait_mean", &labels, "ms", station.mean_wait_ms);
-        }
-    }
-    for (of, kind) in [
-        (&theory.alone, "alone"),
-        (&theory.response, "under load"),
-        (&theory.independent, "if independent"),
-    ] {
-        let Some(of) = of else { continue };
-        let quantiles: Map<String, Value> = json::QUANTILES
-            .iter()
-            .filter(|(_, p)| of.quantile_ms(*p).is_finite())
-            .map(|&(name, p)| (name.to_owned(), json!(of.quantile_ms(p))))
-            .collect();
-        let variance = of.variance_ms2().filter(|v| v.is_finite());
-        json.metric(json!({
-            "name": "response_time_theory",
-            "labels": { "scenario": name, "kind": kind, "standing": standing(of.standing) },
-            "unit": "ms", "mean": of.mean_ms(), "variance": variance, "sd": variance.map(f64::sqrt),
-            "quantiles": quantiles,
-        }));
-    }
-    for (name, bound) in [
-        ("response_time_lower_bound", theory.lower_bound_ms),
-        ("response_time_upper_bound", theory.upper_bound_ms),
-    ] {
-        if let Some(bound) = bound {
-            json.figure(name, &labels, "ms", bound);
-        }
-    }
-    if let Some(most) = theory.capacity_per_s {
-        json.figure("capacity", &labels, "1/s", most);
-    }
+    json.metrics(theory.metrics(name));
     if let Some(result) = result {
-        crate::commands::sim::add_response_time(json, &labels, result);
+        json.metric(result.response_time_metric(&Labels::of("scenario", name)));
     }
 }

@@ -2,15 +2,7 @@
 
 use std::borrow::Cow;
 
-use iosonar_scenario::theory::{Family, How, Remark, SsdRemark, Standing};
-
-pub(super) fn standing(of: Standing) -> &'static str {
-    match of {
-        Standing::Exact => "exact",
-        Standing::UpperBound => "upper bound",
-        Standing::Approximation => "approximation",
-    }
-}
+use iosonar_scenario::theory::{Family, How, Remark, SsdRemark};
 
 pub(super) fn how(of: How) -> &'static str {
     match of {

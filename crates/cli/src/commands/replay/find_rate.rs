@@ -5,12 +5,14 @@
 
 mod search;
 
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
 use std::str::FromStr;
 
 use iosonar_guard::Host;
 use iosonar_replay::{EndedEarly, Load, ReplaySpec, Summary, Times, Verdict, Writes, fitter};
 use iosonar_stats::Distribution;
-use iosonar_study::objective::{Metric, Objective, ObjectiveError, Quantity, Requests};
+use iosonar_study::objective::{Objective, ObjectiveError, Quantity, Requests, Statistic};
 use iosonar_trace::transform::{Change, Ratio, Repeat, Rounds, beginning};
 use iosonar_trace::{Batch, Op, Reading, Request, input};
 use iosonar_units::Nanos;
@@ -41,12 +43,12 @@ impl FromStr for Limit {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let objective: Objective = text.parse().map_err(|e: ObjectiveError| e.to_string())?;
-        match objective.metric {
-            Metric::Throughput => Err(
+        match objective.statistic {
+            Statistic::Throughput => Err(
                 "the rate is what is looked for: give the limit of a time, such as 'latency p99 < 2ms'"
                     .to_owned(),
             ),
-            Metric::Mean | Metric::Quantile(_) => Ok(Self(objective)),
+            Statistic::Mean | Statistic::Quantile(_) => Ok(Self(objective)),
         }
     }
 }
@@ -78,8 +80,8 @@ impl Limit {
 
     /// The metric of these times.
     fn value(&self, times: &Distribution) -> Nanos {
-        match self.0.metric {
-            Metric::Quantile(p) => times.histogram.quantile(p).unwrap_or_default(),
+        match self.0.statistic {
+            Statistic::Quantile(p) => times.histogram.quantile(p).unwrap_or_default(),
             _ => Nanos::new(times.moments.mean().round() as u64),
         }
     }
@@ -465,17 +467,27 @@ impl Found<'_> {
             })
             .collect();
         json.set("tries", Value::Array(tries));
-        let none = json!({});
+        let none = Labels::default();
         let [median, least, most] = confirmed.map_or([f64::NAN; 3], |of| of.reached);
         // The device's highest rate is known only if it was the limit.
         let highest = match answer {
             Answer::Highest(_) => median,
             _ => f64::NAN,
         };
-        json.figure("highest_rate", &none, "1/s", highest);
-        json.figure("rate_reached", &none, "1/s", median);
-        json.figure("rate_reached", &json!({ "of": "least" }), "1/s", least);
-        json.figure("rate_reached", &json!({ "of": "most" }), "1/s", most);
+        json.figure("highest_rate", &none, MetricUnit::PerSecond, highest);
+        json.figure("rate_reached", &none, MetricUnit::PerSecond, median);
+        json.figure(
+            "rate_reached",
+            &Labels::of("of", "least"),
+            MetricUnit::PerSecond,
+            least,
+        );
+        json.figure(
+            "rate_reached",
+            &Labels::of("of", "most"),
+            MetricUnit::PerSecond,
+            most,
+        );
         json
     }
 }

@@ -1,6 +1,6 @@
 //! What a replay found out, for people and for programs.
 
-use iosonar_replay::verify::{Findings, Kind};
+use iosonar_replay::verify::Findings;
 use iosonar_replay::{
     EndedEarly, Episode, LATENESS_LIMITS, Summary, TargetSummary, Times, Verdict,
 };
@@ -19,7 +19,7 @@ const MOST_TOLD: usize = 10;
 #[allow(clippy::too_many_lines)] // Line by line.
 pub(super) fn text(summary: &Summary) -> String {
     let mut table = Table::of_times("");
-    for (name, times) in kinds(summary) {
+    for (name, times) in summary.kinds() {
         if times.latency.count() > 0 {
             let Times {
                 delay,
@@ -138,15 +138,6 @@ fn start_delays(summary: &Summary) -> String {
     let within = LATENESS_LIMITS.iter().zip(summary.on_time);
     let within = within.map(|(limit, n)| format!("{:.2} % within {limit}", share(n)));
     within.collect::<Vec<_>>().join(", ")
-}
-
-fn kinds(summary: &Summary) -> [(&'static str, &Times); 4] {
-    [
-        ("read", &summary.reads),
-        ("write", &summary.writes),
-        ("flush", &summary.flushes),
-        ("discard", &summary.others),
-    ]
 }
 
 fn line(name: &str, text: &str) -> String {
@@ -330,58 +321,7 @@ pub(super) fn json(summary: &Summary) -> Output {
     );
     json.set("ended_early", json!(summary.early.map(why)));
     json.set("records_error", json!(summary.records_error));
-    for (op, times) in kinds(summary) {
-        let labels = json!({ "op": op });
-        json.times("latency", &labels, &times.latency, None);
-        json.times("delay", &labels, &times.delay, None);
-        json.times("response_time", &labels, &times.response_time, None);
-    }
-    let none = json!({});
-    json.times("own_lateness", &none, &summary.own_lateness, None);
-    for (name, value) in [
-        ("requests", summary.requests),
-        ("completed", summary.completed),
-        ("skipped", summary.skipped),
-        ("dropped", summary.dropped),
-        ("pushed_back", summary.pushed_back),
-        ("ordered_waits", summary.ordered_waits),
-        ("cancelled", summary.cancelled),
-        ("errors", summary.errors),
-        ("short", summary.short),
-        ("missed", summary.missed),
-        ("warming_up", summary.warming_up),
-        ("verify_failed", summary.verify_failed),
-        ("record_stalls", summary.record_stalls),
-        ("preemptions", summary.interference.preemptions),
-        ("most_in_flight", summary.most_in_flight() as u64),
-    ] {
-        json.figure(name, &none, "1", value as f64);
-    }
-    for kind in Kind::ALL {
-        let labels = json!({ "kind": kind.name() });
-        json.figure(
-            "wrong_sectors",
-            &labels,
-            "1",
-            summary.faults_of(kind) as f64,
-        );
-    }
-    for (limit, n) in LATENESS_LIMITS.iter().zip(summary.on_time) {
-        // Of none there is no share: null.
-        let measured = summary.completed.saturating_sub(summary.warming_up);
-        let share = n as f64 / measured as f64;
-        let labels = json!({ "within_us": limit.as_micros_f64() });
-        json.figure("on_time", &labels, "1", share);
-    }
-    let seconds = summary.elapsed.as_secs_f64();
-    json.figure("elapsed", &none, "s", seconds);
-    json.figure("intended", &none, "s", summary.intended.as_secs_f64());
-    json.figure("throughput", &none, "1/s", summary.throughput());
-    let cpu = summary.processor_time.as_secs_f64();
-    json.figure("processor_time", &none, "s", cpu);
-    if let Some(waited) = summary.interference.run_delay {
-        json.figure("run_delay", &none, "s", waited.as_secs_f64());
-    }
+    json.metrics(summary.metrics());
     json
 }
 

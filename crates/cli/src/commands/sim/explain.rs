@@ -1,6 +1,8 @@
 //! What a scenario means, and how much work it offers to each station.
 
 use iosonar_scenario::Offered;
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
 use serde_json::json;
 
 use super::{Named, figures};
@@ -21,8 +23,10 @@ pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
             figures::add_assumptions(&mut json, name, simulation);
             for o in offered.iter().flatten() {
                 for (bound, value) in [("lower", o.lower), ("upper", o.upper)] {
-                    let labels = json!({ "scenario": name, "station": o.station, "bound": bound });
-                    json.figure_with("offered_load", &labels, "1", value, o.stderr);
+                    let labels = Labels::of("scenario", name)
+                        .with("station", &o.station)
+                        .with("bound", bound);
+                    json.figure_with("offered_load", &labels, MetricUnit::One, value, o.stderr);
                 }
             }
             continue;

@@ -4,9 +4,7 @@ use iosonar_raid::ResponseSplit;
 use iosonar_report::grouped;
 use iosonar_scenario::SimulationResult;
 use iosonar_ssd_model::{SsdReport, Stage, Station};
-use serde_json::{Value, json};
 
-use crate::json::Output;
 use crate::table::Table;
 
 /// Stations of a kind, such as all channels.
@@ -180,92 +178,4 @@ pub(super) fn add_stages(table: &mut Table, split: &ResponseSplit) {
     for (name, times) in Stage::NAMES.iter().zip(&split.stages) {
         table.times(&format!("  {name}"), times);
     }
-}
-
-/// Labels with one more.
-fn with(labels: &Value, key: &str, value: Value) -> Value {
-    let mut labels = labels.clone();
-    labels[key] = value;
-    labels
-}
-
-/// A count of each kind.
-fn add_kinds(json: &mut Output, labels: &Value, metric: &str, kinds: &[(&str, u64)]) {
-    for (kind, n) in kinds {
-        let labels = with(labels, "kind", json!(kind));
-        json.figure(metric, &labels, "1", *n as f64);
-    }
-}
-
-/// What was written to flash, for whom, and how worn it is.
-fn add_flash(json: &mut Output, labels: &Value, result: &SimulationResult, report: &SsdReport) {
-    let Some(ftl) = &report.ftl else { return };
-    let pages = [
-        ("host_writes", ftl.host_writes),
-        ("copies", ftl.copies),
-        ("discards", ftl.discards),
-    ];
-    add_kinds(json, labels, "logical_pages", &pages);
-    if let Some(factor) = &result.write_amplification {
-        json.estimate("write_amplification", labels, "1", factor);
-    }
-    let flash = &report.flash;
-    let operations = [
-        ("read", flash.reads),
-        ("program", flash.programs),
-        ("cleaning-read", flash.cleaning_reads),
-        ("cleaning-program", flash.cleaning_programs),
-        ("erase", flash.erases),
-        ("suspension", flash.suspensions),
-    ];
-    add_kinds(json, labels, "flash_operations", &operations);
-    let wear = &report.wear;
-    for (name, value) in [
-        ("least", f64::from(wear.least)),
-        ("mean", wear.mean()),
-        ("most", f64::from(wear.most)),
-    ] {
-        let labels = with(labels, "of", json!(name));
-        json.figure("erases_per_block", &labels, "1", value);
-    }
-}
-
-/// The figures for programs.
-pub(super) fn add_to(json: &mut Output, scenario: &str, result: &SimulationResult) {
-    let Some(report) = &result.ssd else { return };
-    let labels = json!({ "scenario": scenario });
-    for station in &report.stations {
-        let labels = with(&labels, "station", json!(station.name));
-        json.figure("utilisation", &labels, "1", report.utilisation(station));
-    }
-    for (size, &n) in report
-        .block_sizes
-        .iter()
-        .enumerate()
-        .filter(|(_, n)| **n > 0)
-    {
-        let labels = with(&labels, "descriptors", json!(size));
-        json.figure("blocks", &labels, "1", n as f64);
-    }
-    add_flash(json, &labels, result, report);
-    if let Some(cache) = &report.cache {
-        let pages = [
-            ("written", cache.writes),
-            ("written-again", cache.write_hits),
-            ("waited", cache.waits),
-            ("read", cache.read_hits),
-        ];
-        add_kinds(json, &labels, "cache_pages", &pages);
-    }
-    if let Some((hits, misses)) = report.mapping {
-        let all = [("hit", hits), ("miss", misses)];
-        add_kinds(json, &labels, "mapping_cache", &all);
-    }
-    json.figure("interrupts", &labels, "1", report.interrupts as f64);
-    json.figure(
-        "failed_commands",
-        &labels,
-        "1",
-        report.failed_commands as f64,
-    );
 }

@@ -1,5 +1,6 @@
 //! The same scenarios with other values: a table of all combinations, and curves.
 
+use iosonar_stats::Labels;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -12,9 +13,9 @@ use iosonar_stats::Estimate;
 use iosonar_trace::output::WholeFile;
 use iosonar_units::{Nanos, csv_field};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
-use super::{Named, figures, load};
+use super::{Named, load};
 use crate::args::{CurveKind, Sim};
 use crate::exit::{Ending, Usage, note, print};
 use crate::json::Output;
@@ -445,16 +446,14 @@ fn csv(args: &Sim, points: &[Point]) -> String {
 fn as_json(args: &Sim, points: &[Point]) -> Output {
     let mut json = Output::new("sim --vary");
     for point in points {
-        let mut labels = Map::new();
-        labels.insert("scenario".into(), json!(point.named.name));
+        let mut labels = Labels::of("scenario", &point.named.name);
         for ((key, _), value) in args.vary.iter().zip(&point.values) {
-            labels.insert(key.clone(), json!(value));
+            labels = labels.with(key.clone(), value);
         }
-        let labels = Value::Object(labels);
         match &point.result {
             Ok(result) => {
-                figures::add_rates(&mut json, &labels, result);
-                figures::add_response_time(&mut json, &labels, result);
+                json.metrics(result.rate_metrics(&labels));
+                json.metric(result.response_time_metric(&labels));
             }
             Err(why) => json.append("no_result", json!({ "labels": labels, "why": why })),
         }

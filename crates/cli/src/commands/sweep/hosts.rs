@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use anyhow::Context;
 use iosonar_report::Quantity;
-use iosonar_stats::Distribution;
+use iosonar_stats::{Distribution, Labels, Metric};
 use iosonar_study::elsewhere::hosts::{Ready, Ssh, agreed_start, now_ns, participants};
 use iosonar_study::hooks::{HookError, Stop};
 use iosonar_study::shell::quoted;
-use iosonar_study::sweep::{Base, Done, Failure, RECORDS, Run, Runner, SPEC, SweepError, Task};
+use iosonar_study::sweep::{
+    Base, Done, Failure, RECORDS, Run, Runner, SPEC, SweepError, Task, metrics_in,
+};
 use iosonar_trace::{Batch, Metadata, Op, Reading, output};
 use serde_json::{Value, json};
 
@@ -366,23 +368,17 @@ fn together(whole: &[(&Ready, String, PathBuf)], folder: &Path) -> anyhow::Resul
         let name = quantity.name().replace(' ', "_");
         for (op, times) in [("read", &of[0]), ("write", &of[1])] {
             if times.count() > 0 {
-                json.times(&name, &json!({ "op": op }), times, None);
+                json.metric(Metric::times(name.clone(), &Labels::of("op", op), times));
             }
         }
     }
     for (ready, text, _) in whole {
-        let value: Value = serde_json::from_str(text)
+        let metrics = metrics_in(text)
             .with_context(|| format!("{}: its replay printed no result", ready.participant.host))?;
-        for metric in value
-            .get("metrics")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            let mut metric = metric.clone();
-            metric["labels"]["host"] = json!(ready.participant.host);
-            json.metric(metric);
-        }
+        json.metrics(metrics.into_iter().map(|metric| Metric {
+            labels: metric.labels.with("host", &ready.participant.host),
+            ..metric
+        }));
     }
     Ok(json.text())
 }

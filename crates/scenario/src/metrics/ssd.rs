@@ -1,0 +1,103 @@
+//! The metrics of SSDs: stations, blocks, flash.
+
+use iosonar_ssd_model::SsdReport;
+use iosonar_stats::metric::MetricUnit;
+use iosonar_stats::{Labels, Metric};
+
+use super::count;
+use crate::SimulationResult;
+
+impl SimulationResult {
+    /// What SSDs did.
+    pub(super) fn add_ssd(&self, metrics: &mut Vec<Metric>, scenario: &Labels, report: &SsdReport) {
+        for station in &report.stations {
+            let labels = scenario.with("station", &station.name);
+            let utilisation = report.utilisation(station);
+            metrics.push(Metric::figure(
+                "utilisation",
+                &labels,
+                MetricUnit::One,
+                utilisation,
+            ));
+        }
+        for (size, &n) in report
+            .block_sizes
+            .iter()
+            .enumerate()
+            .filter(|(_, n)| **n > 0)
+        {
+            metrics.push(count("blocks", &scenario.with("descriptors", size), n));
+        }
+        self.add_flash(metrics, scenario, report);
+        let mut kinds = |name, kinds: &[_]| add_kinds(metrics, name, scenario, kinds);
+        if let Some(cache) = &report.cache {
+            let pages = [
+                ("written", cache.writes),
+                ("written-again", cache.write_hits),
+                ("waited", cache.waits),
+                ("read", cache.read_hits),
+            ];
+            kinds("cache_pages", &pages);
+        }
+        if let Some((hits, misses)) = report.mapping {
+            kinds("mapping_cache", &[("hit", hits), ("miss", misses)]);
+        }
+        metrics.push(count("interrupts", scenario, report.interrupts));
+        metrics.push(count("failed_commands", scenario, report.failed_commands));
+    }
+
+    /// What was written to flash, for whom, and how worn it is.
+    fn add_flash(&self, metrics: &mut Vec<Metric>, scenario: &Labels, report: &SsdReport) {
+        let Some(ftl) = &report.ftl else { return };
+        let pages = [
+            ("host_writes", ftl.host_writes),
+            ("copies", ftl.copies),
+            ("discards", ftl.discards),
+        ];
+        add_kinds(metrics, "logical_pages", scenario, &pages);
+        if let Some(factor) = &self.write_amplification {
+            metrics.push(Metric::estimate(
+                "write_amplification",
+                scenario,
+                MetricUnit::One,
+                factor,
+            ));
+        }
+        let flash = &report.flash;
+        let operations = [
+            ("read", flash.reads),
+            ("program", flash.programs),
+            ("cleaning-read", flash.cleaning_reads),
+            ("cleaning-program", flash.cleaning_programs),
+            ("erase", flash.erases),
+            ("suspension", flash.suspensions),
+        ];
+        add_kinds(metrics, "flash_operations", scenario, &operations);
+        let wear = &report.wear;
+        for (of, value) in [
+            ("least", f64::from(wear.least)),
+            ("mean", wear.mean()),
+            ("most", f64::from(wear.most)),
+        ] {
+            let labels = scenario.with("of", of);
+            metrics.push(Metric::figure(
+                "erases_per_block",
+                &labels,
+                MetricUnit::One,
+                value,
+            ));
+        }
+    }
+}
+
+/// A count of each kind.
+fn add_kinds(
+    metrics: &mut Vec<Metric>,
+    name: &'static str,
+    scenario: &Labels,
+    kinds: &[(&'static str, u64)],
+) {
+    for &(kind, n) in kinds {
+        metrics.push(count(name, &scenario.with("kind", kind), n));
+    }
+}
