@@ -21,7 +21,7 @@ pub(crate) use generate::Generate;
 pub(crate) use pictures::{LookArgs, Plot, Report};
 pub(crate) use reading::ReadArgs;
 pub(crate) use replay::Replay;
-pub(crate) use study::{Calibrate, Compare, Sweep, Where};
+pub(crate) use study::{Calibrate, Compare, Sweep, SweepTask, Where};
 pub(crate) use theory::{Find, Model, Plan, ServicesName, StructureName};
 pub(crate) use traces::{Analyze, Convert, Formats, Info, Split};
 
@@ -89,6 +89,9 @@ pub(crate) enum Command {
     Profiles(Profiles),
     /// Measure how fast this tool is on this machine
     Bench(Bench),
+    /// Do the runs of one task of a sweep on a cluster
+    #[command(hide = true)]
+    SweepTask(SweepTask),
     /// Answer each line of standard input with the time of this machine's clock, in nanoseconds since 1970
     #[command(hide = true)]
     Clock,

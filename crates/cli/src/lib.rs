@@ -68,6 +68,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::Model(args) => commands::model::run(&args),
         Command::Plan(args) => commands::plan::run(&args),
         Command::Sweep(args) => commands::sweep::run(&args),
+        Command::SweepTask(args) => commands::sweep::run_task(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Replay(args) => commands::replay::run(&args),

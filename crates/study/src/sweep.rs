@@ -12,6 +12,7 @@ mod error;
 mod file;
 mod folder;
 mod run;
+mod source;
 mod table;
 mod tree;
 mod values;
@@ -26,6 +27,7 @@ pub use folder::{
     metrics_in, rename_repadded, result, state, stop,
 };
 pub use run::{Changes, Common, Precision, Run, runs_of, words};
+pub use source::{Source, SweepSpec, is_tree};
 pub use table::{Column, PointRow, RunRow, Study, columns_of};
 pub use tree::runs_of_tree;
 pub(crate) use values::object_of;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use iosonar_study::sweep::{Changes, MOST_RUNS, Source, SweepError, SweepSpec};
 use iosonar_units::Bytes;
 
 use super::{LookArgs, ReadArgs, key_and_value};
@@ -72,18 +73,36 @@ pub(crate) struct Sweep {
     /// Copy this program to the hosts instead of using the one on their PATH
     #[arg(long, requires = "hosts")]
     pub(crate) push: bool,
-    /// Do the runs of this part of a list (what a task of a cluster is started with)
-    #[arg(long, value_name = "LIST", hide = true, requires = "part")]
-    pub(crate) list: Option<PathBuf>,
-    /// Which part
-    #[arg(long, value_name = "N", hide = true)]
-    pub(crate) part: Option<usize>,
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
     /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+impl Sweep {
+    /// What is asked for, as the library takes it.
+    pub(crate) fn to_spec(&self) -> Result<SweepSpec, SweepError> {
+        Ok(SweepSpec {
+            source: Source::of(&self.what, self.dir.as_deref())?,
+            changes: Changes {
+                set: self.set.clone(),
+                records: self.records,
+                most: (!self.yes).then_some(MOST_RUNS),
+            },
+            destroy: self.destroy.clone(),
+            jobs: self.jobs.map(u32::from),
+        })
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SweepTask {
+    /// What the sweep wrote for its tasks
+    pub(crate) tasks: PathBuf,
+    /// The task's number
+    pub(crate) number: usize,
 }
 
 /// Where runs go.

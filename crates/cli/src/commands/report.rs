@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use iosonar_report::{CATALOGUE, LookOptions, Measured, grouped, needs_of, page};
+use iosonar_study::sweep::is_tree;
 use iosonar_trace::ReadOptions;
 use iosonar_trace::input::open_with;
 use iosonar_trace::output::WholeFile;
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
         return Err(Usage(problem).into());
     }
     if let [tree] = args.inputs.as_slice()
-        && sweep::is_tree(tree)
+        && is_tree(tree)
     {
         let runs = sweep::write_page(tree, &args.out, args.title.as_deref())?;
         if !args.quiet {

@@ -6,7 +6,6 @@ mod operator;
 mod progress;
 mod results;
 mod slurm;
-mod source;
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -16,13 +15,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use iosonar_report::grouped;
+use iosonar_study::elsewhere::slurm::Tasks;
 use iosonar_study::hooks::Stop;
 use iosonar_study::sweep::{
-    Base, Event, How, Run, RunRow, Runner, SCENARIO, State, Study, Tally, Tree, carry_out,
-    rename_repadded, state,
+    Base, Event, How, Run, RunRow, Runner, SCENARIO, Source, State, Study, SweepSpec, Tally, Tree,
+    carry_out, rename_repadded, state,
 };
 
-use crate::args::{Sweep, Where};
+use crate::args::{Sweep, SweepTask, Where};
 use crate::beside::{Working, beside};
 use crate::exit::{Ending, Usage, note, print};
 use crate::signals;
@@ -31,8 +31,6 @@ use hosts::Hosts;
 pub(crate) use hosts::tell_the_time;
 use progress::{View, rough};
 use results::Tables;
-use source::Source;
-pub(crate) use source::is_tree;
 
 /// Writes the page of a tree that a sweep has begun; tells how many runs are on it.
 pub(crate) fn write_page(tree: &Path, out: &Path, title: Option<&str>) -> anyhow::Result<usize> {
@@ -41,31 +39,28 @@ pub(crate) fn write_page(tree: &Path, out: &Path, title: Option<&str>) -> anyhow
 }
 
 pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
-    let source = Source::of(args)?;
+    let spec = args.to_spec()?;
+    let source = &spec.source;
     if args.replot {
-        return replot(args, &source);
+        return replot(args, source);
     }
-    let program = std::env::current_exe().context("cannot find this program")?;
-    let here = Here::new(program, args.destroy.clone());
-    if let Some(list) = &args.list {
-        return slurm::do_part(args, &source, &here, list);
-    }
-    let runs = wanted(args, source.runs(args)?)?;
+    let here = here(&spec.destroy)?;
+    let runs = wanted(args, spec.runs()?)?;
     if !args.hosts.is_empty() {
         Hosts::check(args, &runs)?;
     }
     if args.dry_run {
-        check(&source, &here, &runs)?;
-        return list(args, &source, &runs);
+        check(source, &here, &runs)?;
+        return list(args, source, &runs);
     }
-    check(&source, &here, &runs)?;
+    check(source, &here, &runs)?;
     let _tree = Tree::take(&source.root)?;
     rename_repadded(&source.root, runs.iter().map(|run| run.path.as_path()))?;
     source.mark()?;
     signals::watch()?;
     let begin = Instant::now();
-    let mut tables = Tables::new(&source, false)?;
-    let changed = changed(&source, &here, &runs);
+    let mut tables = Tables::new(source, false)?;
+    let changed = changed(source, &here, &runs);
     if args.repeat_changed {
         for path in &changed {
             let result = source.root.join(path).join(iosonar_study::sweep::RESULT);
@@ -77,13 +72,13 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
         .first()
         .map(|run| run.path.join("run.json"))
         .unwrap_or_default();
-    let outcome = until_nothing_is_new(args, &source, &here, runs, &mut tables);
+    let outcome = until_nothing_is_new(args, &spec, &here, runs, &mut tables);
     // What is done stays, and is in the tables, however it ended.
     let made = tables.finish(args);
     let tally = outcome?;
     made?;
     if !args.quiet {
-        tell(args, &source, &first, &tally, begin.elapsed());
+        tell(args, source, &first, &tally, begin.elapsed());
         if !changed.is_empty() && !args.repeat_changed {
             note(&format!(
                 "note: {} done with another scenario, or other options, than now (the first is {}); \
@@ -94,6 +89,18 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
         }
     }
     Ok(ending(&tally))
+}
+
+/// Does the runs of one task of a sweep on a cluster.
+pub(crate) fn run_task(args: &SweepTask) -> anyhow::Result<Ending> {
+    let Tasks { sweep, parts } = Tasks::read(&args.tasks)?;
+    slurm::do_task(&sweep, parts, args, &here(&sweep.destroy)?)
+}
+
+/// What carries runs out with this program.
+fn here(destroy: &[PathBuf]) -> anyhow::Result<Here> {
+    let program = std::env::current_exe().context("cannot find this program")?;
+    Ok(Here::new(program, destroy.to_vec()))
 }
 
 /// How a sweep that came to this ends.
@@ -116,15 +123,16 @@ fn ending(tally: &Tally) -> Ending {
 /// Carries out what is open, and then what was added meanwhile.
 fn until_nothing_is_new(
     args: &Sweep,
-    source: &Source,
+    spec: &SweepSpec,
     here: &Here,
     mut runs: Vec<Run>,
     tables: &mut Tables<'_>,
 ) -> anyhow::Result<Tally> {
+    let source = &spec.source;
     let mut tried: HashSet<PathBuf> = HashSet::new();
     let mut total = Tally::default();
     loop {
-        let tally = once(args, source, here, &runs, tables)?;
+        let tally = once(args, spec, here, &runs, tables)?;
         tried.extend(runs.drain(..).map(|run| run.path));
         total.done += tally.done;
         total.failed += tally.failed;
@@ -137,7 +145,7 @@ fn until_nothing_is_new(
         if total.interrupted || total.stopped_by.is_some() {
             return Ok(total);
         }
-        runs = wanted(args, source.runs(args)?)?;
+        runs = wanted(args, spec.runs()?)?;
         runs.retain(|run| !tried.contains(&run.path));
         if runs.is_empty() {
             return Ok(total);
@@ -164,11 +172,12 @@ fn until_nothing_is_new(
 /// Carries out these runs.
 fn once(
     args: &Sweep,
-    source: &Source,
+    spec: &SweepSpec,
     here: &Here,
     runs: &[Run],
     tables: &mut Tables<'_>,
 ) -> anyhow::Result<Tally> {
+    let source = &spec.source;
     let stop = Stop::default();
     let open = runs.len() as u64;
     let view = View::new(open, args.quiet);
@@ -200,7 +209,7 @@ fn once(
         None => here,
     };
     let tally = stopping_at_signals(&stop, || match args.on {
-        Where::Slurm => slurm::carry_out_there(args, source, runs, &how, here, &seen),
+        Where::Slurm => slurm::carry_out_there(args, spec, runs, &how, here, &seen),
         Where::Here => Ok(carry_out(runs, &how, runner, &seen)?),
     });
     view.end();

@@ -10,11 +10,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use iosonar_trace::output::WholeFile;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::hooks::run_child;
 use crate::shell::quoted;
-use crate::sweep::{Run, SlurmFile, SweepError};
+use crate::sweep::{Run, SlurmFile, SweepError, SweepSpec};
 
 /// More tasks than this in an array many clusters refuse (`MaxArraySize` is 1001 unless it is set).
 const MOST_TASKS: usize = 1000;
@@ -62,35 +62,36 @@ pub fn parts(runs: &[&Run], chunk: Option<usize>, each: Option<Duration>) -> Vec
     groups.chunks(chunk).map(<[_]>::concat).collect()
 }
 
-/// The runs of a part of a list.
-///
-/// # Errors
-/// If the list cannot be read, or has no such part.
-pub fn part_of(list: &Path, part: usize) -> Result<Vec<PathBuf>, SweepError> {
-    let damaged = |message: &str| SweepError::Syntax {
-        path: list.to_owned(),
-        message: message.to_owned(),
-    };
-    let text = fs::read(list).map_err(SweepError::io(list, "read the list"))?;
-    let parts: Value = serde_json::from_slice(&text).map_err(|_| damaged("is no list of runs"))?;
-    let part = parts
-        .get("parts")
-        .and_then(|parts| parts.get(part))
-        .cloned();
-    let part = part.ok_or_else(|| damaged("has no such part"))?;
-    serde_json::from_value(part).map_err(|_| damaged("is no list of runs"))
+/// What the tasks of an array do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tasks {
+    /// The sweep that they are part of.
+    pub sweep: SweepSpec,
+    /// The paths of the runs of each.
+    pub parts: Vec<Vec<PathBuf>>,
 }
 
-/// Hands a job array in: each task runs `command` with `--list` and `--part`.
+impl Tasks {
+    /// Reads what [`submit`] wrote.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn read(path: &Path) -> Result<Self, SweepError> {
+        let text = fs::read(path).map_err(SweepError::io(path, "read the tasks"))?;
+        serde_json::from_slice(&text).map_err(|error| SweepError::Syntax {
+            path: path.to_owned(),
+            message: format!("is no list of tasks: {error}"),
+        })
+    }
+}
+
+/// Hands a job array in: each task runs `program sweep-task FILE N`, where the file holds `tasks`.
 ///
 /// # Errors
 /// If Slurm is not there or does not want it.
-pub fn submit(
-    root: &Path,
-    parts: &[Vec<PathBuf>],
-    options: &SlurmFile,
-    command: &[String],
-) -> Result<Job, SweepError> {
+pub fn submit(tasks: &Tasks, options: &SlurmFile, program: &Path) -> Result<Job, SweepError> {
+    let (root, parts) = (&tasks.sweep.source.root, &tasks.parts);
     if parts.len() > MOST_TASKS {
         return Err(SweepError::Elsewhere(format!(
             "slurm: 'chunk' makes {} tasks, expected at most {MOST_TASKS} in an array",
@@ -103,11 +104,13 @@ pub fn submit(
         WholeFile::write_all(&path, text.as_bytes()).map_err(SweepError::io(&path, "write"))?;
         Ok::<_, SweepError>(path)
     };
-    let list = write("list.json", &format!("{}\n", json!({ "parts": parts })))?;
-    let words: Vec<String> = command.iter().map(|word| quoted(word)).collect();
+    let text = serde_json::to_string(tasks).map_err(|e| {
+        SweepError::Elsewhere(format!("slurm: cannot write the list of tasks: {e}"))
+    })?;
+    let list = write("tasks.json", &(text + "\n"))?;
     let script = format!(
-        "#!/bin/sh\nexec {} --list {} --part \"$SLURM_ARRAY_TASK_ID\"\n",
-        words.join(" "),
+        "#!/bin/sh\nexec {} sweep-task {} \"$SLURM_ARRAY_TASK_ID\"\n",
+        quoted(&program.display().to_string()),
         quoted(&list.display().to_string())
     );
     let script = write("job.sh", &script)?;

@@ -68,6 +68,9 @@ pub enum SweepError {
         /// The tree.
         path: PathBuf,
     },
+    /// There is no such experiment or tree, or it is not this sweep's.
+    #[error("{0}")]
+    Source(String),
     /// Where runs go does not work.
     #[error("{0}")]
     Elsewhere(String),

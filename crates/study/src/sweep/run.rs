@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use iosonar_sim_core::hashed_bits;
+use serde::{Deserialize, Serialize};
 
 use super::design::{Point, points};
 use super::file::Base;
@@ -62,8 +63,9 @@ pub struct Precision {
     pub metric: String,
 }
 
-/// What the command line says for all runs.
-#[derive(Clone, Debug, Default)]
+/// What is set for all runs besides.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Changes {
     /// More values, before those of the parameters.
     pub set: Settings,

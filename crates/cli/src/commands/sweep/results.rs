@@ -11,10 +11,10 @@ use iosonar_report::study::{Panel, Series, chart_of_study};
 use iosonar_study::sweep::{CHARTS, ChartFile, PointRow, RunRow, Study, value_of};
 use iosonar_trace::output::WholeFile;
 
-use super::source::Source;
 use crate::args::Sweep;
 use crate::exit::{note, print};
 use crate::files;
+use iosonar_study::sweep::Source;
 
 /// The tables of a tree, kept up to date.
 pub(super) struct Tables<'a> {

@@ -5,29 +5,34 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use iosonar_study::elsewhere::slurm::{Job, part_of, parts, submit};
+use anyhow::Context;
+use iosonar_study::elsewhere::slurm::{Job, Tasks, parts, submit};
 use iosonar_study::hooks::Stop;
 use iosonar_study::sweep::{
-    Event, FAILED, How, Run, SlurmFile, State, SweepError, Tally, carry_out, needed, result, state,
+    Event, FAILED, How, Run, State, SweepError, SweepSpec, Tally, carry_out, needed, result, state,
     stop,
 };
 
 use super::here::{Here, estimate};
-use super::source::Source;
-use crate::args::Sweep;
+use crate::args::{Sweep, SweepTask};
 use crate::exit::{Ending, Usage, note};
 use crate::signals;
 
 /// Carries runs out as tasks of job arrays; what comes to no result is handed in again, as often as the file says.
 pub(super) fn carry_out_there(
     args: &Sweep,
-    source: &Source,
+    spec: &SweepSpec,
     runs: &[Run],
     how: &How<'_>,
     here: &Here,
     seen: &(dyn Fn(&Run, Event<'_>) + Sync),
 ) -> anyhow::Result<Tally> {
-    let (_, options) = source.extras();
+    let (_, options) = spec.source.extras();
+    // A task has processors for so many, and starts elsewhere.
+    let sweep = SweepSpec {
+        jobs: Some(options.cpus),
+        ..spec.absolute()?
+    };
     refuse_beside_another(how.root)?;
     let mut tally = Tally::default();
     let mut told: BTreeSet<&Path> = BTreeSet::new();
@@ -60,13 +65,11 @@ pub(super) fn carry_out_there(
         for run in &open {
             let _ = std::fs::remove_file(how.root.join(&run.path).join(FAILED));
         }
-        let command = command(args, source, here, &options)?;
-        let job = submit(
-            how.root,
-            &parts(&open, options.chunk, estimate(open[0])),
-            &options,
-            &command,
-        )?;
+        let tasks = Tasks {
+            sweep: sweep.clone(),
+            parts: parts(&open, options.chunk, estimate(open[0])),
+        };
+        let job = submit(&tasks, &options, &here.program)?;
         if !args.quiet {
             let (id, folder) = (&job.id, job.folder.display());
             note(&format!(
@@ -137,36 +140,6 @@ fn to_hand_in<'a>(runs: &'a [Run], how: &How<'_>, here: &Here) -> Vec<&'a Run> {
     all
 }
 
-/// What a task is started with.
-fn command(
-    args: &Sweep,
-    source: &Source,
-    here: &Here,
-    options: &SlurmFile,
-) -> anyhow::Result<Vec<String>> {
-    let text = |path: &Path| -> anyhow::Result<String> {
-        Ok(std::path::absolute(path)?.display().to_string())
-    };
-    let mut words = vec![text(&here.program)?, "sweep".to_owned(), text(&args.what)?];
-    if args.what.is_file() {
-        words.extend(["--dir".to_owned(), text(&source.root)?]);
-    }
-    for (key, value) in &args.set {
-        words.extend(["--set".to_owned(), format!("{key}={value}")]);
-    }
-    for target in &args.destroy {
-        words.extend(["--destroy".to_owned(), target.display().to_string()]);
-    }
-    words.extend(args.records.then(|| "--records".to_owned()));
-    words.extend(args.yes.then(|| "--yes".to_owned()));
-    words.extend([
-        "--jobs".to_owned(),
-        options.cpus.to_string(),
-        "--quiet".to_owned(),
-    ]);
-    Ok(words)
-}
-
 /// Watches the tree until the job is over; whether it came to its end.
 fn wait<'a>(
     job: &Job,
@@ -228,21 +201,25 @@ fn is_ended(root: &Path, run: &Run) -> bool {
     folder.join(iosonar_study::sweep::RESULT).exists() || folder.join(FAILED).exists()
 }
 
-/// Does the runs of a part of a list: what a task is started for.
-pub(super) fn do_part(
-    args: &Sweep,
-    source: &Source,
+/// Does the runs of a task.
+pub(super) fn do_task(
+    sweep: &SweepSpec,
+    parts: Vec<Vec<PathBuf>>,
+    args: &SweepTask,
     here: &Here,
-    list: &Path,
 ) -> anyhow::Result<Ending> {
-    let wanted: BTreeSet<PathBuf> = part_of(list, args.part.unwrap_or(0))?.into_iter().collect();
-    let mut runs = source.runs(args)?;
+    let part = parts.into_iter().nth(args.number).with_context(|| {
+        let path = args.tasks.display();
+        format!("{path}: has no task {}", args.number)
+    })?;
+    let wanted: BTreeSet<PathBuf> = part.into_iter().collect();
+    let mut runs = sweep.runs()?;
     runs.retain(|run| wanted.contains(&run.path));
     let stop = Stop::default();
     let how = How {
-        root: &source.root,
-        jobs: args.jobs.map_or(1, usize::from),
-        destroy: &args.destroy,
+        root: &sweep.source.root,
+        jobs: sweep.jobs.unwrap_or(1) as usize,
+        destroy: &sweep.destroy,
         program: &here.program,
         stop: &stop,
     };
