@@ -28,6 +28,7 @@ mod buffers;
 mod conflicts;
 mod engine;
 mod error;
+mod fake;
 mod feeder;
 mod ideal;
 mod lane;
@@ -56,6 +57,7 @@ pub use engine::{
     AccessKind, ConstantLatency, Durability, EngineKind, RingOptions, SimulatedDevice, TaskWork,
 };
 pub use error::ReplayError;
+pub use fake::{Fake, FakeOf};
 pub use iosonar_guard::Intent;
 pub use iosonar_trace::fit::{Beyond, Fit, Fitted};
 pub use listed::{Listed, look_at};

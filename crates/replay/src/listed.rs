@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use iosonar_guard::{Host, Intent, examine};
 use iosonar_units::{Bytes, SECTOR_BYTES};
 
-use crate::Target;
+use crate::{Fake, Target};
 
 /// A block device.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub struct Listed {
     /// Whether it may be written to all the same with `--destroy`.
     pub consent_helps: bool,
     /// Why results would not be those of the storage.
-    pub fakes: Vec<String>,
+    pub fakes: Vec<Fake>,
 }
 
 /// What may be done with the device at `path`. Nothing is written.

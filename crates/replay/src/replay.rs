@@ -11,6 +11,7 @@ use iosonar_units::{Nanos, SECTOR_BYTES};
 
 use crate::engine::{self, Chosen, Setup, SimulatedDevice, ThreadPool};
 use crate::error::Failure;
+use crate::fake::{Fake, FakeOf};
 use crate::feeder::{Fed, Feeder, Preparation, feeder};
 use crate::lane::{Bounds, Lane, MOST_LANES, MOST_PLACES, Parts};
 use crate::pacing::{self, Priority, Style, granted};
@@ -184,8 +185,10 @@ pub fn replay(
     }
     summary.max_dropped = options.max_dropped;
     if !options.engine.is_real() {
-        let fake = format!("no target was accessed (engine {})", summary.engine);
-        summary.fakes.insert(0, fake);
+        let fake = Fake::NoTarget {
+            engine: summary.engine,
+        };
+        summary.fakes.insert(0, FakeOf { target: None, fake });
     }
     Ok(summary)
 }
@@ -707,19 +710,20 @@ fn summarise(
     summary
 }
 
-fn target_fakes(target: &Target, lane: &Lane<'_>, targets: usize) -> Vec<String> {
-    let mut fakes = target.fakes().to_vec();
-    // A mapped device (a thin volume, flash after a discard, zram) answers so for what was never written.
-    if let (Some(places), Some(_)) = (lane.contents.only_zeros(), target.device_number()) {
-        fakes.push(format!(
-            "reads returned nothing but zeros, at {places} places or more: blocks that were never written are \
-             answered without the medium (iosonar prepare fill writes to all of them)"
-        ));
-    }
-    if targets > 1 {
-        for fake in &mut fakes {
-            *fake = format!("{}: {fake}", target.path().display());
-        }
-    }
-    fakes
+fn target_fakes<'a>(
+    target: &'a Target,
+    lane: &Lane<'_>,
+    targets: usize,
+) -> impl Iterator<Item = FakeOf> + use<'a> {
+    let zeros = lane
+        .contents
+        .only_zeros()
+        .filter(|_| target.device_number().is_some());
+    let zeros = zeros.map(|places| Fake::OnlyZeros { places });
+    let of = (targets > 1).then(|| target.path().to_owned());
+    let fakes = target.fakes().iter().copied().chain(zeros);
+    fakes.map(move |fake| FakeOf {
+        target: of.clone(),
+        fake,
+    })
 }

@@ -6,6 +6,7 @@ use iosonar_stats::Distribution;
 use iosonar_trace::Remark;
 use iosonar_units::Nanos;
 
+use crate::fake::FakeOf;
 pub use crate::results::Times;
 use crate::shared::EndedEarly;
 use crate::verify::{Expect, Findings, Kind, PassProgress, Survival, Tables, check_again};
@@ -20,7 +21,7 @@ pub struct Summary {
     /// What the user should know: why it is not the engine that was hoped for, what the system refused.
     pub notes: Vec<String>,
     /// Why the results may not be those of the storage.
-    pub fakes: Vec<String>,
+    pub fakes: Vec<FakeOf>,
     /// All requests of the load's window.
     pub requests: u64,
     /// Those that were done.

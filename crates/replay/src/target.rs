@@ -12,6 +12,7 @@ use iosonar_units::{Bytes, ParseUnitError, SECTOR_BYTES, Sectors, scalar};
 use rustix::fs::{AtFlags, OFlags, StatxFlags};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::fake::Fake;
 use crate::nvme::Namespace;
 use crate::replay::fitter;
 use crate::zones::{self, ZonePlan, Zones};
@@ -25,7 +26,7 @@ pub struct Target {
     file: Option<File>,
     size: Bytes,
     block: Bytes,
-    fakes: Vec<String>,
+    fakes: Vec<Fake>,
     write_through: bool,
     /// Of a block device.
     number: Option<u64>,
@@ -246,8 +247,7 @@ impl Target {
                 .filter(|s| StatxFlags::from_bits_retain(s.stx_mask).contains(wanted));
             match told.map(|s| u64::from(s.stx_dio_offset_align)) {
                 Some(0) => {
-                    let fake = "the file system cannot bypass the page cache for this file";
-                    self.fakes.push(fake.to_owned());
+                    self.fakes.push(Fake::NotDirect);
                     SECTOR_BYTES
                 }
                 Some(block) => block,
@@ -274,33 +274,23 @@ impl Target {
         /// `f_type` of tmpfs and ramfs.
         const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
         if intent.buffered {
-            self.fakes
-                .push("the page cache is used (--no-direct)".to_owned());
+            self.fakes.push(Fake::PageCache);
         }
         if rustix::fs::fstatfs(file).is_ok_and(|s| !is_device && IN_MEMORY.contains(&s.f_type)) {
-            self.fakes.push("the file system is in memory".to_owned());
+            self.fakes.push(Fake::InMemory);
         }
         let sparse = |m: &std::fs::Metadata| m.blocks() * 512 < m.len();
         if !is_device && sparse(metadata) {
-            self.fakes.push(
-                "the file has holes, whose reads never reach the storage; fill it with data first"
-                    .to_owned(),
-            );
+            self.fakes.push(Fake::Holes);
         }
         if let Some((backing, direct)) = host.loop_backing(metadata.rdev())
             && is_device
         {
             if !direct {
-                self.fakes.push(
-                    "the loop device goes through the page cache (losetup --direct-io=on)"
-                        .to_owned(),
-                );
+                self.fakes.push(Fake::LoopPageCache);
             }
             if std::fs::metadata(&backing).is_ok_and(|m| m.is_file() && sparse(&m)) {
-                self.fakes.push(
-                    "the file behind the loop device has holes, whose reads never reach the storage"
-                        .to_owned(),
-                );
+                self.fakes.push(Fake::LoopHoles);
             }
         }
     }
@@ -370,7 +360,7 @@ impl Target {
     }
 
     /// Why the results may not be those of the storage; empty if nothing speaks against them.
-    pub fn fakes(&self) -> &[String] {
+    pub fn fakes(&self) -> &[Fake] {
         &self.fakes
     }
 

@@ -121,6 +121,6 @@ fn to_json(listed: &Listed) -> Value {
         "character_device": listed.character_device.as_ref().map(|path| path.display().to_string()),
         "no_reads": listed.no_reads,
         "no_writes": listed.no_writes,
-        "fakes": listed.fakes,
+        "fakes": listed.fakes.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }

@@ -69,7 +69,7 @@ pub(super) fn text(summary: &Summary) -> String {
         text += &of_target(target, summary.targets.len());
     }
     for fake in &summary.fakes {
-        text += &line("FAKE", fake);
+        text += &line("FAKE", &fake.to_string());
     }
     if summary.is_verified {
         text += &line(
@@ -311,7 +311,16 @@ pub(super) fn json(summary: &Summary) -> Output {
     json.set("engine", json!(summary.engine));
     json.set("priority", json!(summary.priority.name()));
     json.set("notes", json!(summary.notes));
-    json.set("fakes", json!(summary.fakes));
+    json.set(
+        "fakes",
+        json!(
+            summary
+                .fakes
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+        ),
+    );
     json.set("verified", json!(summary.is_verified));
     json.set("verdict", json!(summary.verdict.to_string()));
     json.set("limited", json!(summary.verdict.name()));

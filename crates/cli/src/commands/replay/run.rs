@@ -263,7 +263,7 @@ pub(super) fn provenance(plan: &Plan) -> Result<Metadata, TraceError> {
         .targets
         .iter()
         .flat_map(Target::fakes)
-        .cloned()
+        .map(ToString::to_string)
         .collect();
     if !plan.options.engine.is_real() {
         fakes.push("no target was accessed".to_owned());

@@ -1,0 +1,79 @@
+//! Why latencies are not those of the storage.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why latencies are not, or may not be, those of the storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fake {
+    /// The page cache was asked for.
+    PageCache,
+    /// The file system cannot bypass the page cache for the file.
+    NotDirect,
+    /// The file system is in memory.
+    InMemory,
+    /// The file has holes.
+    Holes,
+    /// The loop device goes through the page cache.
+    LoopPageCache,
+    /// The file behind the loop device has holes.
+    LoopHoles,
+    /// All reads returned nothing but zeros, as a mapped device (a thin volume, flash after a discard, zram) answers
+    /// for what was never written.
+    OnlyZeros {
+        /// At how many places at least.
+        places: usize,
+    },
+    /// The engine accesses no target.
+    NoTarget {
+        /// Its name.
+        engine: &'static str,
+    },
+}
+
+/// A [`Fake`] of a replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FakeOf {
+    /// Of which target, where there are several.
+    pub target: Option<PathBuf>,
+    /// Why.
+    pub fake: Fake,
+}
+
+impl fmt::Display for Fake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PageCache => "the page cache is used (--no-direct)",
+            Self::NotDirect => "the file system cannot bypass the page cache for this file",
+            Self::InMemory => "the file system is in memory",
+            Self::Holes => {
+                "the file has holes, whose reads never reach the storage; fill it with data first"
+            }
+            Self::LoopPageCache => {
+                "the loop device goes through the page cache (losetup --direct-io=on)"
+            }
+            Self::LoopHoles => {
+                "the file behind the loop device has holes, whose reads never reach the storage"
+            }
+            Self::OnlyZeros { places } => {
+                return write!(
+                    f,
+                    "reads returned nothing but zeros, at {places} places or more: blocks that were never \
+                     written are answered without the medium (iosonar prepare fill writes to all of them)"
+                );
+            }
+            Self::NoTarget { engine } => {
+                return write!(f, "no target was accessed (engine {engine})");
+            }
+        })
+    }
+}
+
+impl fmt::Display for FakeOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.target {
+            Some(target) => write!(f, "{}: {}", target.display(), self.fake),
+            None => self.fake.fmt(f),
+        }
+    }
+}
