@@ -1,6 +1,6 @@
 //! A simulation as a scenario file: every value that was filled in, with its unit.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use iosonar_disk_model::Scheduler;
 use iosonar_raid::Placement;
@@ -8,6 +8,9 @@ use iosonar_units::Nanos;
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, Shape, Size};
 
 use crate::array_model::LevelOptions;
+use crate::file::{
+    ArrayFile, ControllerFile, DiskFile, Key, LoadFile, OtherDisksFile, RebuildFile, ScenarioFile,
+};
 use crate::words::Word;
 use crate::{Assumption, Devices, DiskModel, DiskSet, LoadModel, Prepared, SsdSet, Warmup};
 
@@ -15,58 +18,44 @@ impl Prepared {
     /// The scenario with all defaults filled in, as TOML with comments. It means the same simulation, but
     /// for which part of a trace is taken, which the command line says; paths are as they are from here.
     pub fn explain(&self) -> String {
-        let mut text = String::new();
-        line(
-            &mut text,
-            "seed",
-            self.seed,
-            "all randomness follows from it",
-        );
-        let runs = self.replications;
-        line(&mut text, "replications", runs, "independent runs");
+        let mut page = Page::default();
+        page.key(ScenarioFile::seed, self.seed);
+        page.key(ScenarioFile::replications, self.replications);
+        let warmup = ScenarioFile::warmup_requests;
         match self.warmup {
-            Warmup::Requests(n) => {
-                line(&mut text, "warmup_requests", n, "of each run, not measured");
-            }
-            Warmup::Auto => {
-                line(
-                    &mut text,
-                    "warmup_requests",
-                    "\"auto\"",
-                    "by MSER-5 of a pilot run",
-                );
-            }
+            Warmup::Requests(n) => page.key(warmup, n),
+            Warmup::Auto => page.noted(warmup, "\"auto\"", "by MSER-5 of a pilot run"),
         }
-        self.explain_load(&mut text);
-        self.explain_array(&mut text);
-        self.explain_controller(&mut text);
+        self.explain_load(&mut page);
+        self.explain_array(&mut page);
+        self.explain_controller(&mut page);
         for Assumption::Geometry { profile } in self.assumptions() {
             let _ = writeln!(
-                text,
+                page.text,
                 "\n# Assumed: profile \"{profile}\" has no [geometry], so each disk of it has one surface, no skews, and\n\
                  # zones that follow from its transfer times."
             );
         }
         match &self.array.devices {
-            Devices::Disks(disks) => explain_disks(disks, &mut text),
-            Devices::Ssds(ssds) => explain_ssds(ssds, &mut text),
+            Devices::Disks(disks) => explain_disks(disks, &mut page),
+            Devices::Ssds(ssds) => explain_ssds(ssds, &mut page),
         }
-        text
+        page.text
     }
 
-    fn explain_load(&self, text: &mut String) {
-        text.push_str("\n[load]\n");
+    fn explain_load(&self, page: &mut Page) {
+        page.table(ScenarioFile::load);
         match &self.load {
             LoadModel::Trace { path, .. } => {
                 let path = toml::Value::from(path.display().to_string());
-                line(text, "trace", path, "its requests at their times");
+                page.key(LoadFile::trace, path);
             }
             LoadModel::Alone { shape, requests } => {
-                line(text, "requests", requests, "measured in each run");
+                page.key(LoadFile::requests, requests);
                 let about = "each starts when the one before is complete and the system is idle";
-                line(text, "arrivals", "\"alone\"", about);
-                self.explain_block(text, shape);
-                explain_shape(text, shape);
+                page.noted(LoadFile::arrivals, "\"alone\"", about);
+                self.explain_block(page, shape);
+                explain_shape(page, shape);
             }
             LoadModel::Closed {
                 shape,
@@ -74,78 +63,55 @@ impl Prepared {
                 think,
                 requests,
             } => {
-                line(text, "requests", requests, "measured in each run");
+                page.key(LoadFile::requests, requests);
                 let think_ms = float(think.as_millis_f64());
                 let closed = format!("{{ outstanding = {outstanding}, think_ms = {think_ms} }}");
-                line(text, "closed", closed, "users who wait for their requests");
-                self.explain_block(text, shape);
-                explain_shape(text, shape);
+                page.key(LoadFile::closed, closed);
+                self.explain_block(page, shape);
+                explain_shape(page, shape);
             }
             LoadModel::Synthetic { classes, requests } => {
-                line(text, "requests", requests, "measured in each run");
+                page.key(LoadFile::requests, requests);
                 if let Some(first) = classes.first() {
-                    self.explain_block(text, &first.shape);
+                    self.explain_block(page, &first.shape);
                 }
                 for class in classes {
                     if classes.len() > 1 {
-                        text.push_str("\n[[load.class]]\n");
+                        page.table(LoadFile::class);
                     }
                     let rate = format!("{:.6} requests/s on average", class.requests_per_s());
-                    line(text, "arrivals", arrivals(&class.arrivals), &rate);
-                    match &class.batch {
-                        Batch::One => line(text, "batch", "{ requests = 1 }", "at each arrival"),
-                        Batch::Requests(n) => {
-                            line(
-                                text,
-                                "batch",
-                                format!("{{ requests = {n} }}"),
-                                "at each arrival",
-                            );
-                        }
-                        Batch::Geometric { mean } => {
-                            let law = format!("{{ geometric_mean = {} }}", float(*mean));
-                            line(text, "batch", law, "at each arrival");
-                        }
-                        Batch::Table(table) => {
-                            let row = |(share, n): &(f64, u32)| {
-                                format!("{{ requests = {n}, share = {} }}", float(*share))
-                            };
-                            let rows: Vec<String> = table.iter().map(row).collect();
-                            let law = format!("{{ table = [{}] }}", rows.join(", "));
-                            line(text, "batch", law, "at each arrival");
-                        }
-                    }
-                    explain_shape(text, &class.shape);
+                    page.noted(LoadFile::arrivals, arrivals(&class.arrivals), &rate);
+                    page.key(LoadFile::batch, batch(&class.batch));
+                    explain_shape(page, &class.shape);
                 }
             }
         }
     }
 
     /// What sizes are counted in, where that can be said.
-    fn explain_block(&self, text: &mut String, shape: &Shape) {
+    fn explain_block(&self, page: &mut Page, shape: &Shape) {
         if self.array.placement == Placement::Addressed {
             let bytes = format!("\"{}\"", shape.block.bytes().get());
-            line(text, "block", bytes, "bytes; what sizes are counted in");
+            page.key(LoadFile::block, bytes);
         }
     }
 
-    fn explain_array(&self, text: &mut String) {
+    fn explain_array(&self, page: &mut Page) {
         let array = &self.array;
-        let one_at_a_time = array.controller.one_at_a_time;
         let (level, _) = array.level_names();
-        text.push_str("\n[array]\n");
         let bytes = u64::from(array.stripe_unit.get()) * 512;
-        line(text, "level", quoted(level), "");
-        line(text, "disks", array.disks, "spares not counted");
-        line(text, "stripe_unit", format!("\"{bytes}\""), "bytes");
-        line(text, "placement", array.placement.quoted(), "of requests");
+        page.table(ScenarioFile::array);
+        page.key(ArrayFile::level, quoted(level));
+        page.key(ArrayFile::disks, array.disks);
+        page.key(ArrayFile::stripe_unit, format!("\"{bytes}\""));
+        page.key(ArrayFile::placement, array.placement.quoted());
         match array.level {
             LevelOptions::Striped | LevelOptions::Linear { .. } => {}
             LevelOptions::Mirrored { copies, read, .. } => {
                 if level != "raid1" {
-                    line(text, "copies", copies, "of each block");
+                    page.key(ArrayFile::copies, copies);
                 }
-                line(text, "mirror_read", read.quoted(), "the copy that is read");
+                page.key(ArrayFile::mirror_read, read.quoted());
             }
             LevelOptions::Parity {
                 groups,
@@ -154,185 +120,163 @@ impl Prepared {
                 ..
             } => {
                 if groups > 1 {
-                    line(text, "groups", groups, "each with parity of its own");
+                    page.key(ArrayFile::groups, groups);
                 }
                 if array.placement == Placement::Random {
-                    line(
-                        text,
-                        "read_layout",
-                        random.read.quoted(),
-                        "from stripe to stripe",
-                    );
-                    let start = random.write_start.quoted();
-                    line(text, "write_start", start, "first disk of a write");
+                    page.key(ArrayFile::read_layout, random.read.quoted());
+                    page.key(ArrayFile::write_start, random.write_start.quoted());
                 } else {
-                    line(text, "layout", layout.quoted(), "of parity and data");
+                    page.key(ArrayFile::layout, layout.quoted());
                 }
-                self.explain_rules(text);
+                self.explain_rules(page);
             }
         }
         if !array.failed.is_empty() {
-            line(text, "failed", format!("{:?}", array.failed), "disks");
+            page.key(ArrayFile::failed, format!("{:?}", array.failed));
         }
-        let mode = if one_at_a_time {
+        let mode = if array.controller.one_at_a_time {
             "split-merge"
         } else {
             "fork-join"
         };
-        line(text, "mode", quoted(mode), "whether requests overlap");
+        page.key(ArrayFile::mode, quoted(mode));
     }
 
-    fn explain_rules(&self, text: &mut String) {
+    fn explain_rules(&self, page: &mut Page) {
         let rules = self.array.rules;
-        line(
-            text,
-            "join",
-            rules.join.quoted(),
-            "when the last pre-read ends",
-        );
-        line(
-            text,
-            "preread_seek",
-            rules.preread_seek.quoted(),
-            "curve of pre-reads",
-        );
+        page.key(ArrayFile::join, rules.join.quoted());
+        page.key(ArrayFile::preread_seek, rules.preread_seek.quoted());
         if !self.array.devices.are_positional() {
-            line(
-                text,
-                "full_turn",
-                rules.full_turn.quoted(),
-                "of a read-modify-write",
-            );
-            line(
-                text,
-                "transfer_memory",
-                rules.transfer.quoted(),
-                "of a disk",
-            );
+            page.key(ArrayFile::full_turn, rules.full_turn.quoted());
+            page.key(ArrayFile::transfer_memory, rules.transfer.quoted());
         }
     }
 
-    fn explain_controller(&self, text: &mut String) {
+    fn explain_controller(&self, page: &mut Page) {
         let controller = &self.array.controller;
-        text.push_str("\n[controller]\n");
         let command_us = float(controller.command.as_micros_f64());
-        line(text, "command_us", command_us, "from arrival to issue");
         let xor = float(controller.xor_ns_per_sector / 512.0);
-        line(text, "xor_ns_per_byte", xor, "of parity");
+        page.table(ScenarioFile::controller);
+        page.key(ControllerFile::command_us, command_us);
+        page.key(ControllerFile::xor_ns_per_byte, xor);
         if controller.bus_ns_per_sector > 0.0 {
             let rate = float(512.0 * 1e3 / controller.bus_ns_per_sector);
-            line(text, "bus_mb_per_s", rate, "one bus for all disks");
+            page.key(ControllerFile::bus_mb_per_s, rate);
         }
         if let Some(cache) = controller.cache {
-            let size = format!("\"{}s\"", cache.capacity.get());
-            line(text, "cache", size, "sectors of 512 B, for writes");
             let share = |sectors: iosonar_units::Sectors| {
                 float(f64::from(sectors.get()) / f64::from(cache.capacity.get()))
             };
-            line(
-                text,
-                "destage_above",
-                share(cache.high),
-                "share that is dirty",
+            page.key(
+                ControllerFile::cache,
+                format!("\"{}s\"", cache.capacity.get()),
             );
-            line(
-                text,
-                "destage_below",
-                share(cache.low),
-                "share that is dirty",
-            );
+            page.key(ControllerFile::destage_above, share(cache.high));
+            page.key(ControllerFile::destage_below, share(cache.low));
         }
         if let Some(rebuild) = self.array.rebuild {
-            text.push_str("\n[rebuild]\n");
+            page.table(ScenarioFile::rebuild);
             if rebuild.distance > Nanos::ZERO {
                 let rate = float(1.0 / rebuild.distance.as_secs_f64());
-                line(text, "stripes_per_s", rate, "at most");
+                page.key(RebuildFile::stripes_per_s, rate);
             }
             if rebuild.most < u64::MAX {
-                line(text, "stripes", rebuild.most, "of the failed disks");
+                page.key(RebuildFile::stripes, rebuild.most);
             }
         }
     }
 }
 
 /// All that the profile says, with what the scenario changes of it.
-fn explain_ssds(ssds: &SsdSet, text: &mut String) {
-    let description = ssds
-        .profile
-        .description
-        .replace(|c: char| c.is_control(), " ");
-    let _ = writeln!(text, "\n[ssd]   # {description}");
-    line(
-        text,
+fn explain_ssds(ssds: &SsdSet, page: &mut Page) {
+    page.described_table(ScenarioFile::ssd, &ssds.profile.description);
+    page.line(
         "profile",
         quoted(&ssds.profile.name),
         "times in microseconds",
     );
     let sectors = ssds.parameters.capacity_sectors;
-    let _ = writeln!(text, "# it holds {sectors} sectors of 512 B");
+    let _ = writeln!(page.text, "# it holds {sectors} sectors of 512 B");
     // It was read from TOML, so it can be written.
     let all = toml::Table::try_from(&*ssds.profile).unwrap_or_default();
     let all = toml::Table::from_iter([("ssd".to_owned(), toml::Value::Table(all))]);
     let all = toml::to_string(&all).unwrap_or_default();
-    text.push_str(all.strip_prefix("[ssd]\n").unwrap_or(&all));
+    page.text
+        .push_str(all.strip_prefix("[ssd]\n").unwrap_or(&all));
 }
 
-fn explain_disks(disks: &DiskSet, text: &mut String) {
-    let profile = &disks.profile;
-    let description = profile.description.replace(|c: char| c.is_control(), " ");
-    let _ = writeln!(text, "\n[disk]   # {description}");
-    line(text, "profile", quoted(&profile.name), "");
-    let zoning = profile.transfer.zoning.quoted();
-    line(text, "zoning", zoning, "from the outermost cylinder in");
+fn explain_disks(disks: &DiskSet, page: &mut Page) {
+    let (model, scheduler) = (DiskFile::model, DiskFile::scheduler);
+    page.described_table(ScenarioFile::disk, &disks.profile.description);
+    page.key(DiskFile::profile, quoted(&disks.profile.name));
+    page.key(DiskFile::zoning, disks.profile.transfer.zoning.quoted());
     match disks.model {
         DiskModel::Sampled(Scheduler::Fcfs) => {
-            line(text, "model", quoted("sampled"), "every place is random");
-            line(text, "scheduler", quoted("fcfs"), "");
+            page.noted(model, quoted("sampled"), "every place is random");
+            page.key(scheduler, quoted("fcfs"));
         }
         DiskModel::Sampled(Scheduler::Rpo { count, most }) => {
-            line(text, "model", quoted("sampled"), "every place is random");
-            line(
-                text,
-                "scheduler",
-                quoted("rpo"),
-                "the best of q positionings",
-            );
-            line(text, "rpo_count", count.quoted(), "the job that starts");
+            page.noted(model, quoted("sampled"), "every place is random");
+            page.noted(scheduler, quoted("rpo"), "the best of q positionings");
+            page.key(DiskFile::rpo_count, count.quoted());
             if most < usize::MAX {
-                line(text, "rpo_most", most, "draws");
+                page.key(DiskFile::rpo_most, most);
             }
         }
         DiskModel::Positional(queueing) => {
-            line(
-                text,
-                "model",
-                quoted("positional"),
-                "with an arm and an angle",
-            );
-            line(text, "scheduler", queueing.scheduler.quoted(), "");
+            page.noted(model, quoted("positional"), "with an arm and an angle");
+            page.key(scheduler, queueing.scheduler.quoted());
             if queueing.depth < usize::MAX {
-                line(text, "queue_depth", queueing.depth, "jobs to choose from");
+                page.key(DiskFile::queue_depth, queueing.depth);
             }
             if queueing.most_wait < Nanos::MAX {
                 let ms = float(queueing.most_wait.as_millis_f64());
-                line(text, "most_wait_ms", ms, "then a job is served at once");
+                page.key(DiskFile::most_wait_ms, ms);
             }
         }
     }
     for (disks, profile) in &disks.others {
-        text.push_str("\n[[disk.other]]\n");
-        line(text, "disks", format!("{disks:?}"), "of another kind");
-        line(text, "profile", quoted(&profile.name), "");
+        page.table(DiskFile::other);
+        page.key(OtherDisksFile::disks, format!("{disks:?}"));
+        page.key(OtherDisksFile::profile, quoted(&profile.name));
     }
 }
 
-/// A key with its value, and what it means.
-fn line(text: &mut String, key: &str, value: impl std::fmt::Display, comment: &str) {
-    let assignment = format!("{key} = {value}");
-    let _ = match comment {
-        "" => writeln!(text, "{assignment}"),
-        _ => writeln!(text, "{assignment:<44} # {comment}"),
-    };
+/// The lines that are written so far.
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    /// The header of a table.
+    fn table(&mut self, key: Key) {
+        let _ = writeln!(self.text, "\n{}", key.table);
+    }
+
+    /// The header of a table that says of itself what it is.
+    fn described_table(&mut self, key: Key, description: &str) {
+        let description = description.replace(|c: char| c.is_control(), " ");
+        let _ = writeln!(self.text, "\n{}   # {description}", key.table);
+    }
+
+    /// A key with its value, and what it means.
+    fn key(&mut self, key: Key, value: impl Display) {
+        self.line(key.name, value, key.comment);
+    }
+
+    /// A key with its value, and what this value means.
+    fn noted(&mut self, key: Key, value: impl Display, comment: &str) {
+        self.line(key.name, value, comment);
+    }
+
+    fn line(&mut self, key: &str, value: impl Display, comment: &str) {
+        let assignment = format!("{key} = {value}");
+        let _ = match comment {
+            "" => writeln!(self.text, "{assignment}"),
+            _ => writeln!(self.text, "{assignment:<44} # {comment}"),
+        };
+    }
 }
 
 fn quoted(word: &str) -> String {
@@ -347,7 +291,22 @@ fn float(value: f64) -> String {
     format!("{value:?}")
 }
 
-fn explain_shape(text: &mut String, shape: &Shape) {
+fn batch(law: &Batch) -> String {
+    match law {
+        Batch::One => "{ requests = 1 }".to_owned(),
+        Batch::Requests(n) => format!("{{ requests = {n} }}"),
+        Batch::Geometric { mean } => format!("{{ geometric_mean = {} }}", float(*mean)),
+        Batch::Table(table) => {
+            let row = |(share, n): &(f64, u32)| {
+                format!("{{ requests = {n}, share = {} }}", float(*share))
+            };
+            let rows: Vec<String> = table.iter().map(row).collect();
+            format!("{{ table = [{}] }}", rows.join(", "))
+        }
+    }
+}
+
+fn explain_shape(page: &mut Page, shape: &Shape) {
     let size = match &shape.size {
         Size::Blocks(blocks) => format!("{{ blocks = {blocks} }}"),
         Size::GeometricBlocks { mean } => format!("{{ geometric_mean_blocks = {} }}", float(*mean)),
@@ -360,16 +319,11 @@ fn explain_shape(text: &mut String, shape: &Shape) {
         }
     };
     let mean = format!("{:.6} blocks on average", shape.size.mean());
-    line(text, "size", size, &mean);
-    line(
-        text,
-        "read_share",
-        float(shape.read_share),
-        "the others are writes",
-    );
+    page.noted(LoadFile::size, size, &mean);
+    page.key(LoadFile::read_share, float(shape.read_share));
     let addresses = match shape.addresses {
         Addresses::Uniform => {
-            text.push_str("# addresses: uniform over the array\n");
+            page.text.push_str("# addresses: uniform over the array\n");
             return;
         }
         Addresses::Sequential { run } => format!("{{ sequential_run = {} }}", float(run)),
@@ -390,7 +344,7 @@ fn explain_shape(text: &mut String, shape: &Shape) {
             float(requests)
         ),
     };
-    line(text, "addresses", addresses, "");
+    page.key(LoadFile::addresses, addresses);
 }
 
 fn arrivals(law: &ArrivalLaw) -> String {

@@ -5,46 +5,77 @@ use iosonar_raid::{MirrorRead, ParityLayout, Placement, ReadLayout, WriteStart};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::table_of_keys;
 use crate::words::Given;
 
-/// The table `[array]`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ArrayFile {
-    /// `"raid0"`, `"raid1"`, `"raid10"`, `"raid01"`, `"raid5"`, `"raid6"`, `"raid50"`, `"raid60"`,
-    /// `"jbod"` or `"concat"`.
-    pub level: LevelName,
-    /// How many disks.
-    pub disks: Spanned<usize>,
-    /// How much lies on one disk before the next follows, such as `"128KiB"` (the default).
-    pub stripe_unit: Option<Spanned<String>>,
-    /// `"random"` (the papers'; the default of synthetic loads) or `"addressed"` (by the addresses
-    /// of the left-symmetric layout; the default of traces, which need it).
-    pub placement: Option<Spanned<Given<Placement>>>,
-    /// Where parity and data of RAID 5 with addresses lie.
-    pub layout: Option<Given<ParityLayout>>,
-    /// Where a RAID 5 write with random placement begins.
-    pub write_start: Option<Given<WriteStart>>,
-    /// Which side of a mirror the blocks of a read come from.
-    pub mirror_read: Option<Given<MirrorRead>>,
-    /// How a RAID 5 read with random placement goes on from stripe to stripe.
-    pub read_layout: Option<Given<ReadLayout>>,
-    /// What happens first when the last pre-read of a partial write ends.
-    pub join: Option<Given<JoinOrder>>,
-    /// The seek curve of pre-reads.
-    pub preread_seek: Option<Given<PrereadSeek>>,
-    /// How long the full turn of a read-modify-write is.
-    pub full_turn: Option<Given<FullTurn>>,
-    /// What a disk remembers of the tracks of a write.
-    pub transfer_memory: Option<Given<TransferMemory>>,
-    /// How many copies RAID 1, 10 and 01 keep.
-    pub copies: Option<Spanned<usize>>,
-    /// How many groups RAID 50 and 60 have.
-    pub groups: Option<Spanned<usize>>,
-    /// The disks that have failed, from 0.
-    pub failed: Option<Spanned<Vec<usize>>>,
-    /// Whether the next request waits until the last has joined.
-    pub mode: Option<ModeName>,
+table_of_keys! {
+    /// The table `[array]`.
+    pub struct ArrayFile {
+        /// `"raid0"`, `"raid1"`, `"raid10"`, `"raid01"`, `"raid5"`, `"raid6"`, `"raid50"`, `"raid60"`, `"jbod"`,
+        /// `"concat"`
+        pub level: LevelName,
+        /// how many, all alike, spares not counted
+        #[comment = "spares not counted"]
+        pub disks: Spanned<usize>,
+        /// such as `"128KiB"`; a decimal unit (`"64KB"`, 64,000 bytes) only if the size is a multiple of 4 KiB
+        #[default = "128 KiB"]
+        #[comment = "bytes"]
+        pub stripe_unit: Option<Spanned<String>>,
+        /// `"random"` (the papers') or `"addressed"`
+        #[default = "synthetic without `addresses`, on sampled disks: random, else addressed"]
+        #[comment = "of requests"]
+        pub placement: Option<Spanned<Given<Placement>>>,
+        /// parity, addresses: `"left-symmetric"`, `"left-asymmetric"`, `"right-symmetric"`, `"right-asymmetric"`
+        #[default = "left-symmetric"]
+        #[comment = "of parity and data"]
+        pub layout: Option<Given<ParityLayout>>,
+        /// parity, random placement: `"after-parity"`, `"array-first"`, `"random"`
+        #[default = "after-parity"]
+        #[comment = "first disk of a write"]
+        pub write_start: Option<Given<WriteStart>>,
+        /// RAID 1, 10, 01: `"random"`, `"turns"`, `"shorter-queue"`, `"nearer-arm"` (positional); the papers'
+        /// `"halves"`, `"round-robin"`, `"alternating-rows"`, `"random-per-block"`
+        #[default = "RAID 01: halves, else random"]
+        #[comment = "the copy that is read"]
+        pub mirror_read: Option<Given<MirrorRead>>,
+        /// parity, random placement: how a read goes on: `"continue"`, `"restart"`, `"wrap"`
+        #[default = "continue"]
+        #[comment = "from stripe to stripe"]
+        pub read_layout: Option<Given<ReadLayout>>,
+        /// parity: when the last pre-read ends, `"writes-first"` or `"disk-first"`
+        #[default = "writes-first"]
+        #[comment = "when the last pre-read ends"]
+        pub join: Option<Given<JoinOrder>>,
+        /// parity: the seek curve of pre-reads, `"read"` or `"write"`
+        #[default = "read"]
+        #[comment = "curve of pre-reads"]
+        pub preread_seek: Option<Given<PrereadSeek>>,
+        /// parity: the turn of a read-modify-write, `"revolution"` or `"less-transfer"`
+        #[default = "revolution"]
+        #[comment = "of a read-modify-write"]
+        pub full_turn: Option<Given<FullTurn>>,
+        /// parity: the track of a write is that of its request's `"last-access"` to the disk, or there is
+        /// `"one-per-request"`
+        #[default = "last-access"]
+        #[comment = "of a disk"]
+        pub transfer_memory: Option<Given<TransferMemory>>,
+        /// RAID 10 and 01: of each block
+        #[default = "2"]
+        #[comment = "of each block"]
+        pub copies: Option<Spanned<usize>>,
+        /// RAID 50 and 60: each with parity of its own
+        #[default = "2"]
+        #[comment = "each with parity of its own"]
+        pub groups: Option<Spanned<usize>>,
+        /// disks that have failed, such as `[2]`
+        #[default = "none"]
+        #[comment = "disks"]
+        pub failed: Option<Spanned<Vec<usize>>>,
+        /// `"fork-join"` or `"split-merge"`: one request at a time
+        #[default = "fork-join"]
+        #[comment = "whether requests overlap"]
+        pub mode: Option<ModeName>,
+    }
 }
 
 impl ArrayFile {
@@ -86,32 +117,48 @@ pub enum ModeName {
     SplitMerge,
 }
 
-/// The table `[controller]`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ControllerFile {
-    /// Between the arrival of a request and the issue of its sub-requests.
-    pub command_us: Option<Spanned<f64>>,
-    /// How long a byte takes on its way through the exclusive-or.
-    pub xor_ns_per_byte: Option<Spanned<f64>>,
-    /// How fast data cross the one bus to the disks, in millions of bytes per second.
-    pub bus_mb_per_s: Option<Spanned<f64>>,
-    /// How much the write-back cache holds, such as `"64MiB"`.
-    pub cache: Option<Spanned<String>>,
-    /// The share of the cache that is dirty when writing to the disks begins; 0: at once.
-    pub destage_above: Option<Spanned<f64>>,
-    /// The share down to which it goes on then.
-    pub destage_below: Option<Spanned<f64>>,
+table_of_keys! {
+    /// The table `[controller]`.
+    pub struct ControllerFile {
+        /// from the arrival of a request to the issue of its sub-requests
+        #[default = "0"]
+        #[comment = "from arrival to issue"]
+        pub command_us: Option<Spanned<f64>>,
+        /// of data that go through the exclusive-or, before parity is written and after lost data are rebuilt
+        #[default = "0"]
+        #[comment = "of parity"]
+        pub xor_ns_per_byte: Option<Spanned<f64>>,
+        /// one bus for the data of all disks, in 10^6 bytes/s
+        #[default = "no bus"]
+        #[comment = "one bus for all disks"]
+        pub bus_mb_per_s: Option<Spanned<f64>>,
+        /// a write-back cache, such as `"64MiB"`; writes are complete when they are in it
+        #[default = "none"]
+        #[comment = "sectors of 512 B, for writes"]
+        pub cache: Option<Spanned<String>>,
+        /// the share of the cache that is dirty when writing to the disks begins
+        #[default = "0: at once"]
+        #[comment = "share that is dirty"]
+        pub destage_above: Option<Spanned<f64>>,
+        /// the share of the cache that is dirty when it ends
+        #[default = "0"]
+        #[comment = "share that is dirty"]
+        pub destage_below: Option<Spanned<f64>>,
+    }
 }
 
-/// The table `[rebuild]`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RebuildFile {
-    /// At most so many stripes per second; as fast as it goes if it is not given.
-    pub stripes_per_s: Option<Spanned<f64>>,
-    /// Only the first so many stripes; all if it is not given.
-    pub stripes: Option<Spanned<u64>>,
+table_of_keys! {
+    /// The table `[rebuild]`.
+    pub struct RebuildFile {
+        /// the most; stripes are rebuilt on hot spares one at a time, when the disks have nothing else to do
+        #[default = "as fast as it goes"]
+        #[comment = "at most"]
+        pub stripes_per_s: Option<Spanned<f64>>,
+        /// how many, from the first
+        #[default = "all"]
+        #[comment = "of the failed disks"]
+        pub stripes: Option<Spanned<u64>>,
+    }
 }
 
 /// RAID levels.

@@ -4,43 +4,56 @@ use iosonar_disk_model::{RpoCount, Zoning};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::table_of_keys;
 use crate::words::Given;
 
-/// The table `[disk]`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DiskFile {
-    /// The name of a built-in profile, or a `.toml` file relative to the scenario file.
-    pub profile: String,
-    /// `"sampled"` (the papers'; the default) or `"positional"` (with an arm and an angle).
-    pub model: Option<DiskModelName>,
-    /// `"fcfs"` (the default); `"rpo"` of the sampled model; `"sstf"`, `"look"`, `"c-look"` or `"sptf"` of
-    /// the positional one.
-    pub scheduler: Option<Spanned<SchedulerName>>,
-    /// Among how many waiting jobs the positional model chooses.
-    pub queue_depth: Option<Spanned<usize>>,
-    /// A job that has waited for longer is served at once.
-    pub most_wait_ms: Option<Spanned<f64>>,
-    /// Which waiting jobs the draws of RPO are counted by.
-    pub rpo_count: Option<Given<RpoCount>>,
-    /// No more draws of RPO than this.
-    pub rpo_most: Option<Spanned<usize>>,
-    /// What changes evenly from the outermost cylinder to the innermost, in place of what the profile
-    /// says.
-    pub zoning: Option<Given<Zoning>>,
-    /// Disks of other kinds.
-    #[serde(default)]
-    pub other: Vec<OtherDisksFile>,
+table_of_keys! {
+    /// The table `[disk]`.
+    pub struct DiskFile {
+        /// a built-in profile, or a `.toml` file
+        pub profile: String,
+        /// `"sampled"` (the papers': every place is random) or `"positional"` (an arm and an angle)
+        #[default = "sampled"]
+        pub model: Option<DiskModelName>,
+        /// `"fcfs"`; sampled: `"rpo"`; positional: `"sstf"`, `"look"`, `"c-look"`, `"sptf"`
+        #[default = "fcfs"]
+        pub scheduler: Option<Spanned<SchedulerName>>,
+        /// positional: among how many jobs the disk chooses
+        #[default = "no limit"]
+        #[comment = "jobs to choose from"]
+        pub queue_depth: Option<Spanned<usize>>,
+        /// positional: a job that has waited for longer is served at once
+        #[default = "2 000 for SSTF and SPTF, else no limit"]
+        #[comment = "then a job is served at once"]
+        pub most_wait_ms: Option<Spanned<f64>>,
+        /// jobs that RPO counts, the one that starts `"including"` or `"excluding"`
+        #[default = "including"]
+        #[comment = "the job that starts"]
+        pub rpo_count: Option<Given<RpoCount>>,
+        /// no more draws than this
+        #[default = "no limit"]
+        #[comment = "draws"]
+        pub rpo_most: Option<Spanned<usize>>,
+        /// `"sectors-per-track-linear"` or `"time-per-sector-linear"` from the outermost cylinder in
+        #[default = "the profile's"]
+        #[comment = "from the outermost cylinder in"]
+        pub zoning: Option<Given<Zoning>>,
+        /// Disks of other kinds.
+        #[serde(default)]
+        #[table = "[[disk.other]]"]
+        pub other: Vec<OtherDisksFile>,
+    }
 }
 
-/// An entry `[[disk.other]]`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OtherDisksFile {
-    /// Which disks, from 0; spares follow those of the array.
-    pub disks: Spanned<Vec<usize>>,
-    /// Their profile.
-    pub profile: String,
+table_of_keys! {
+    /// An entry `[[disk.other]]`.
+    pub struct OtherDisksFile {
+        /// which disks, from 0; spares follow those of the array
+        #[comment = "of another kind"]
+        pub disks: Spanned<Vec<usize>>,
+        /// their profile
+        pub profile: String,
+    }
 }
 
 /// How a disk comes to the place of a job.

@@ -5,31 +5,49 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::Spanned;
 
-/// The table `[load]`: a trace, or the laws of a synthetic load.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LoadFile {
-    /// A trace, relative to the scenario file.
-    pub trace: Option<Spanned<PathBuf>>,
-    /// How many requests are measured in each run of a synthetic load.
-    pub requests: Option<Spanned<u64>>,
-    /// When they come.
-    pub arrivals: Option<Spanned<ArrivalsFile>>,
-    /// In place of `arrivals`: users who wait for their requests.
-    pub closed: Option<Spanned<ClosedFile>>,
-    /// How many come at each arrival; one if it is not given.
-    pub batch: Option<Spanned<BatchFile>>,
-    /// How large they are.
-    pub size: Option<Spanned<SizeFile>>,
-    /// What sizes and addresses are counted in, such as `"4KiB"`; the stripe unit if it is not given, and
-    /// 4 KiB on SSDs.
-    pub block: Option<Spanned<String>>,
-    /// The probability that one is a read; 1 if it is not given.
-    pub read_share: Option<Spanned<f64>>,
-    /// Where they lie; anywhere if it is not given.
-    pub addresses: Option<Spanned<AddressesFile>>,
-    /// Several classes, each with laws of its own, in place of the laws above.
-    pub class: Option<Vec<ClassFile>>,
+use super::table_of_keys;
+
+table_of_keys! {
+    /// The table `[load]`: a trace, or the laws of a synthetic load.
+    pub struct LoadFile {
+        /// a trace; or use `--trace`
+        #[comment = "its requests at their times"]
+        pub trace: Option<Spanned<PathBuf>>,
+        /// measured requests of each run
+        #[comment = "measured in each run"]
+        pub requests: Option<Spanned<u64>>,
+        /// one of the laws below
+        pub arrivals: Option<Spanned<ArrivalsFile>>,
+        /// in place of `arrivals`: `{ outstanding = 8, think_ms = 5.0 }`, users who wait for their requests and then
+        /// think (exponential); `requests` must be at least as many as the users, and 10 for each are enough for a
+        /// steady state
+        #[comment = "users who wait for their requests"]
+        pub closed: Option<Spanned<ClosedFile>>,
+        /// requests at each arrival: `{ requests = 3 }` or `{ geometric_mean = 3.0 }`,
+        /// `{ table = [{ requests = 1, share = 0.7 }, { requests = 8, share = 0.3 }] }`
+        #[default = "one"]
+        #[comment = "at each arrival"]
+        pub batch: Option<Spanned<BatchFile>>,
+        /// in blocks: `{ blocks = 4 }`, `{ geometric_mean_blocks = 4.0 }` or
+        /// `{ table = [{ blocks = 1, share = 0.75 }, { blocks = 8, share = 0.25 }] }`
+        pub size: Option<Spanned<SizeFile>>,
+        /// what sizes and addresses are counted in, such as `"4KiB"`; only where requests have addresses
+        #[default = "the stripe unit; SSDs: 4 KiB"]
+        #[comment = "bytes; what sizes are counted in"]
+        pub block: Option<Spanned<String>>,
+        /// probability of a read, 0 to 1
+        #[default = "1"]
+        #[comment = "the others are writes"]
+        pub read_share: Option<Spanned<f64>>,
+        /// `{ sequential_run = 16.0 }` (mean requests of a run, or `inf`), `{ zipf = 0.9 }`,
+        /// `{ mixed = { follow = 0.3, zipf = 0.9, used = 0.1 } }` (the share of requests that follow on the one
+        /// before; the share of blocks that are ever gone to), `{ hot = { space = 0.1, requests = 0.9 } }`
+        #[default = "uniform"]
+        pub addresses: Option<Spanned<AddressesFile>>,
+        /// Several classes, each with laws of its own, in place of the laws above.
+        #[table = "[[load.class]]"]
+        pub class: Option<Vec<ClassFile>>,
+    }
 }
 
 /// An entry `[[load.class]]`.
