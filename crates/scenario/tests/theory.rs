@@ -245,6 +245,55 @@ fn one_disk_is_m_g_1_with_and_without_positioning_optimisation() {
     near(unstable.capacity_per_s.unwrap(), 1000.0 / 15.510_578, 1e-5);
 }
 
+/// Requests of hundreds of sizes, too many for tables of their responses.
+fn many_kinds(per_s: f64, more: &str, scheduler: &str) -> Theory {
+    let row = |n: u32| format!("{{ blocks = {}, share = 0.0025 }}", 40 * n);
+    let table: Vec<String> = (1..=400).map(row).collect();
+    let load = format!(
+        "arrivals = {{ poisson_per_s = {per_s} }}\nsize = {{ table = [{}] }}",
+        table.join(", ")
+    );
+    let array = format!("level = \"raid0\"\ndisks = 8\n{more}");
+    theory(&load, &array, &format!("scheduler = \"{scheduler}\""))
+}
+
+#[test]
+fn split_merge_of_too_many_kinds_is_not_answered_as_fork_join() {
+    for scheduler in ["fcfs", "rpo"] {
+        let theory = many_kinds(0.01, "mode = \"split-merge\"", scheduler);
+        assert!(theory.remarks.contains(&Remark::TooManyKinds), "{theory:?}");
+        // Disks that wait for each other do less than disks that do not.
+        assert_eq!(theory.capacity_per_s, None, "{scheduler}");
+        assert!(theory.response.is_none());
+        assert_eq!(
+            theory.stations.len(),
+            if scheduler == "fcfs" { 8 } else { 0 }
+        );
+        let remarks = &theory.remarks;
+        assert!(
+            !remarks.contains(&Remark::RpoSeveralAccesses),
+            "{remarks:?}"
+        );
+    }
+    assert!(many_kinds(0.01, "", "fcfs").capacity_per_s.is_some());
+}
+
+#[test]
+fn the_capacity_of_split_merge_is_its_own_beyond_that_of_fork_join() {
+    let at = |rate: f64| {
+        let load = format!("arrivals = {{ poisson_per_s = {rate} }}\nsize = {{ blocks = 2 }}");
+        let array = "level = \"raid0\"\ndisks = 2\nmode = \"split-merge\"";
+        theory(&load, array, "")
+    };
+    let (below, beyond) = (at(1.0), at(1000.0));
+    assert!(below.unstable.is_none() && beyond.unstable.is_some());
+    near(
+        beyond.capacity_per_s.unwrap(),
+        below.capacity_per_s.unwrap(),
+        1e-3,
+    );
+}
+
 #[test]
 fn split_merge_is_m_g_1_of_the_slowest_part() {
     for (op, per_s, mean, variance) in [

@@ -64,8 +64,9 @@ pub(super) fn answer(simulation: &Prepared, disks: &DiskSet, scheduler: Schedule
     let even = !classes.is_exact && classes.is_symmetric;
     let mut model = ArrayTheory::new(array, &disk, &classes.all, even);
     let loads = model.loads(&classes.all);
-    let is_open = matches!(simulation.load, LoadModel::Synthetic { .. });
-    if is_open && loads.unstable.is_some() && scheduler == Scheduler::Fcfs {
+    let one_at_a_time = array.controller.one_at_a_time;
+    let overlap = matches!(simulation.load, LoadModel::Synthetic { .. }) && !one_at_a_time;
+    if overlap && loads.unstable.is_some() && scheduler == Scheduler::Fcfs {
         return Theory {
             services,
             remarks,
@@ -76,7 +77,6 @@ pub(super) fn answer(simulation: &Prepared, disks: &DiskSet, scheduler: Schedule
     if alone.is_none() {
         remarks.push(Remark::TooManyKinds);
     }
-    let one_at_a_time = array.controller.one_at_a_time;
     let solved = match (&simulation.load, scheduler, &alone) {
         (LoadModel::Alone { .. }, ..) => Theory::default(),
         (LoadModel::Trace { .. }, ..) => Theory::only(Remark::Trace),
@@ -98,6 +98,12 @@ pub(super) fn answer(simulation: &Prepared, disks: &DiskSet, scheduler: Schedule
             ..loads.with(Remark::Rebuild)
         },
         (_, _, Some(alone)) if one_at_a_time => split_merge(&classes, alone),
+        // The work of the disks is the same, but they wait for each other.
+        (_, Scheduler::Fcfs, None) if one_at_a_time => Theory {
+            capacity_per_s: None,
+            ..loads
+        },
+        (_, Scheduler::Rpo { .. }, None) if one_at_a_time => Theory::default(),
         (_, Scheduler::Rpo { count, most }, _) => rpo::answer(&model, &classes, (count, most)),
         (_, Scheduler::Fcfs, Some(_)) => under_load(&mut model, &classes, &disk, loads),
         (_, Scheduler::Fcfs, None) => loads,
