@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use iosonar_guard::GuardError;
 use iosonar_recorder::RecordError;
 use iosonar_replay::ReplayError;
 use iosonar_scenario::ScenarioError;
@@ -102,7 +103,7 @@ fn is_usage(error: &anyhow::Error) -> bool {
         return error.is_refusal();
     }
     if let Some(error) = error.downcast_ref::<RecordError>() {
-        return matches!(error, RecordError::Refused(_));
+        return matches!(error, RecordError::Guard(GuardError::Refused(_)));
     }
     error
         .downcast_ref::<ReplayError>()

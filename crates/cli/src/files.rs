@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use iosonar_units::folder_of;
+
 use crate::exit::Usage;
 
 /// Refuses an output that is one of the inputs, by whatever path.
@@ -71,26 +73,17 @@ pub(crate) fn takes_room(path: &Path) -> bool {
     path != Path::new("-") && path.metadata().map_or(true, |there| there.is_file())
 }
 
-/// The folder that a file is in, or is to be in.
-pub(crate) fn folder_of(path: &Path) -> &Path {
-    let folder = path.parent();
-    let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
-}
-
 /// Refuses an output whose folder is not there: better now than when all is done.
 pub(crate) fn refuse_without_folder(output: &Path) -> Result<(), Usage> {
-    match output
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
-        Some(folder) if !folder.is_dir() => Err(Usage(format!(
-            "{}: there is no folder {}",
-            output.display(),
-            folder.display()
-        ))),
-        _ => Ok(()),
+    let folder = folder_of(output);
+    if folder.is_dir() {
+        return Ok(());
     }
+    Err(Usage(format!(
+        "{}: there is no folder {}",
+        output.display(),
+        folder.display()
+    )))
 }
 
 /// The file beside `path` whose name has this at its end.

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use iosonar_units::Sectors;
+use iosonar_units::{Sectors, folder_of};
 use rustix::fs::{major, makedev, minor};
 
 use crate::ioctls::{Storage, loop_storage};
@@ -382,9 +382,8 @@ impl Host {
     /// Whether the device with this number, a partition of it, or the disk that it is a partition
     /// of, holds the file system of `path` (or of the folder where it will be).
     pub fn holds(&self, rdev: u64, path: &Path) -> bool {
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
         let device = fs::metadata(path)
-            .or_else(|_| fs::metadata(folder.unwrap_or(Path::new("."))))
+            .or_else(|_| fs::metadata(folder_of(path)))
             .map(|metadata| metadata.dev());
         device.is_ok_and(|device| self.family(rdev).contains(&number(device)))
     }

@@ -39,7 +39,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use iosonar_units::Bytes;
+use iosonar_units::{Bytes, folder_of};
 
 use contents::{Content, Looked};
 
@@ -189,8 +189,7 @@ fn held(mut file: &File, metadata: &Metadata) -> Option<String> {
 
 /// How much room there is for a file at `path`; `None` if nobody knows.
 pub fn free_space(path: &Path) -> Option<Bytes> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-    let told = rustix::fs::statvfs(folder.unwrap_or(Path::new("."))).ok()?;
+    let told = rustix::fs::statvfs(folder_of(path)).ok()?;
     Some(Bytes::new(told.f_bavail.saturating_mul(told.f_frsize)))
 }
 

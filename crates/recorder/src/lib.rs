@@ -15,13 +15,14 @@ mod pages;
 mod tracefs;
 
 use std::collections::BinaryHeap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use iosonar_guard::Host;
+use iosonar_guard::{GuardError, Host};
+use iosonar_trace::output::written_so_far;
 use iosonar_trace::{
     Batch, LiveBegin, LiveEvent, LiveEvents, Metadata, Remark, TraceError, TraceReader,
     TraceWriter, live_reader,
@@ -126,7 +127,7 @@ pub fn record(
     let over = AtomicBool::new(false);
     let is_over = || {
         let lasted = |most| monotonic() - begin >= most;
-        let is_full = |(path, most): &(PathBuf, Bytes)| size_of(path) >= most.get();
+        let is_full = |(path, most): &(PathBuf, Bytes)| written_so_far(path) >= most.get();
         stop.load(Relaxed)
             || over.load(Relaxed)
             || options.duration.is_some_and(lasted)
@@ -154,7 +155,7 @@ pub fn record(
         (lost, written)
     });
     let written = written?;
-    let lost = lost.map_err(|source| RecordError::Io {
+    let lost = lost.map_err(|source| GuardError::Io {
         path: PathBuf::from("tracefs"),
         action: "read the kernel's trace buffers",
         source,
@@ -262,25 +263,6 @@ impl Writing<'_> {
             remarks: metadata.remarks,
         })
     }
-}
-
-fn size_of(path: &Path) -> u64 {
-    // The file has a temporary name of its own while it grows.
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return 0;
-    };
-    let folder = if folder.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        folder
-    };
-    let begins = format!("{}.{}-", name.to_string_lossy(), std::process::id());
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&begins))
-        .filter_map(|entry| entry.metadata().ok())
-        .map(|metadata| metadata.len())
-        .sum()
 }
 
 fn clock(id: ClockId) -> Nanos {
@@ -438,7 +420,8 @@ fn empty(
             return Ok(lost);
         }
         if last {
-            return Ok(lost + instance.overruns());
+            // What was seen to be missing is in the kernel's count, too.
+            return Ok(lost.max(instance.overruns()));
         }
         std::thread::sleep(ROUND);
     }

@@ -12,7 +12,7 @@ use rustix::fs::{OFlags, major, minor};
 
 use super::layout::{Layout, id_of};
 use super::pages::PageLayout;
-use crate::RecordError;
+use crate::GuardError;
 
 /// The events of a device, or of a part of it.
 #[derive(Clone, Debug)]
@@ -29,9 +29,9 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    pub(super) fn of(path: &Path, host: &Host) -> Result<Self, RecordError> {
+    pub(super) fn of(path: &Path, host: &Host) -> Result<Self, GuardError> {
         let failed = |action| {
-            move |source| RecordError::Io {
+            move |source| GuardError::Io {
                 path: path.to_owned(),
                 action,
                 source,
@@ -39,7 +39,7 @@ impl Filter {
         };
         let metadata = fs::metadata(path).map_err(failed("find the device"))?;
         if !metadata.file_type().is_block_device() {
-            return Err(RecordError::Refused(format!(
+            return Err(GuardError::Refused(format!(
                 "{} is no block device, and only what goes to one can be recorded; 'iosonar targets' lists them",
                 path.display()
             )));
@@ -73,7 +73,6 @@ pub(super) struct Instance {
     layouts: Vec<Layout>,
     page: PageLayout,
     buffer: Vec<u8>,
-    missed: u64,
 }
 
 const NAME: &str = "iosonar-";
@@ -82,7 +81,7 @@ const LARGEST_PAGE: usize = 1 << 20;
 
 impl Instance {
     /// Makes an instance that traces these devices.
-    pub(super) fn create(filters: &[Filter], buffer: Bytes) -> Result<Self, RecordError> {
+    pub(super) fn create(filters: &[Filter], buffer: Bytes) -> Result<Self, GuardError> {
         let root = root()?;
         remove_stale(&root);
         let page = page_layout(&root)?;
@@ -90,14 +89,14 @@ impl Instance {
             .join("instances")
             .join(format!("{NAME}{}", std::process::id()));
         let failed = |path: PathBuf, action: &'static str| {
-            move |source| RecordError::Io {
+            move |source| GuardError::Io {
                 path,
                 action,
                 source,
             }
         };
         fs::create_dir(&path).map_err(|e| match e.kind() {
-            io::ErrorKind::PermissionDenied => RecordError::Refused(not_permitted(&path)),
+            io::ErrorKind::PermissionDenied => GuardError::Refused(not_permitted(&path)),
             _ => failed(
                 path.clone(),
                 "make a trace instance (it needs a kernel with tracing)",
@@ -109,7 +108,6 @@ impl Instance {
             layouts: Vec::new(),
             page,
             buffer: vec![0; LARGEST_PAGE],
-            missed: 0,
         };
         instance
             .set_up(filters, buffer)
@@ -190,11 +188,10 @@ impl Instance {
                 });
             }
         }
-        self.missed += missed;
         Ok(missed)
     }
 
-    /// Events that were lost by the kernel's own count, beyond those that were seen to be missing.
+    /// Events that were lost by the kernel's own count.
     pub(super) fn overruns(&self) -> u64 {
         let count = |directory: &PathBuf| -> u64 {
             let text = fs::read_to_string(directory.join("stats")).unwrap_or_default();
@@ -204,8 +201,7 @@ impl Instance {
                 .filter_map(|(_, value)| value.trim().parse::<u64>().ok())
                 .sum()
         };
-        let all: u64 = self.processors.iter().map(|(dir, _)| count(dir)).sum();
-        all.saturating_sub(self.missed)
+        self.processors.iter().map(|(dir, _)| count(dir)).sum()
     }
 }
 
@@ -219,7 +215,7 @@ impl Drop for Instance {
 }
 
 /// Where tracefs is mounted.
-fn root() -> Result<PathBuf, RecordError> {
+fn root() -> Result<PathBuf, GuardError> {
     const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
     let mut barred = None;
     for place in PLACES.map(PathBuf::from) {
@@ -231,7 +227,7 @@ fn root() -> Result<PathBuf, RecordError> {
             _ => {}
         }
     }
-    Err(RecordError::Refused(match barred {
+    Err(GuardError::Refused(match barred {
         Some(place) => not_permitted(&place),
         None => "the kernel's tracing files are not there: mount -t tracefs nodev \
              /sys/kernel/tracing (as root, with a kernel that has CONFIG_FTRACE and CONFIG_BLK_DEV_IO_TRACE)"
@@ -247,7 +243,7 @@ fn not_permitted(place: &Path) -> String {
     )
 }
 
-fn page_layout(root: &Path) -> Result<PageLayout, RecordError> {
+fn page_layout(root: &Path) -> Result<PageLayout, GuardError> {
     let path = root.join("events/header_page");
     // The kernel gives this file in one piece only: what a first read leaves is gone.
     let mut text = [0; 4096];
@@ -258,7 +254,7 @@ fn page_layout(root: &Path) -> Result<PageLayout, RecordError> {
             PageLayout::parse(&text)
                 .ok_or_else(|| io::Error::other("it does not tell where the data are"))
         })
-        .map_err(|source| RecordError::Io {
+        .map_err(|source| GuardError::Io {
             path,
             action: "find out how trace buffers are laid out",
             source,

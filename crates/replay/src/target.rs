@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use iosonar_guard::{self as guard, Host, Lease};
-use iosonar_units::{Bytes, ParseUnitError, SECTOR_BYTES, Sectors, scalar};
+use iosonar_units::{Bytes, ParseUnitError, SECTOR_BYTES, Sectors, folder_of, scalar};
 use rustix::fs::{AtFlags, OFlags, StatxFlags};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -555,10 +555,7 @@ pub fn create_file(
     mut progress: impl FnMut(u64) -> bool,
 ) -> Result<(), ReplayError> {
     const CHUNK: usize = 1 << 20;
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+    let folder = folder_of(path).canonicalize();
     if folder.is_ok_and(|folder| folder.starts_with("/dev") && !folder.starts_with("/dev/shm")) {
         return Err(ReplayError::Refused(format!(
             "{} would be a file among the devices, in memory: make it elsewhere, or leave out --create to use a device",

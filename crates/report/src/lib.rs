@@ -30,10 +30,11 @@ mod words;
 pub use catalogue::{Arrange, CATALOGUE, Entry, Group, find, nearest, needs_of};
 pub use charts::distribution::{cdf_of, curve, curve_with_band};
 pub use measure::{
-    Failure, Look, LookOptions, Measured, Needs, NothingMeasured, Notice, Quantity, WorkingSets,
+    Failure, Look, LookOptions, Measured, Needs, NothingMeasured, Notice, WorkingSets,
 };
 pub use page::page;
 pub use self_check::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, read_self_check};
 pub use words::describe;
 
 pub use iosonar_plot::grouped;
+pub use iosonar_trace::Quantity;

@@ -7,15 +7,14 @@ mod look;
 mod measured;
 mod needs;
 mod notice;
-mod quantity;
 mod seen;
 
+pub(crate) use iosonar_trace::Quantity;
 pub use look::{Look, LookOptions, WorkingSets};
 pub use measured::{Measured, NothingMeasured};
 pub use needs::Needs;
 pub(crate) use needs::View;
 pub use notice::Notice;
-pub use quantity::Quantity;
 pub use seen::Failure;
 
 #[cfg(test)]

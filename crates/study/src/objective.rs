@@ -12,6 +12,7 @@ use std::str::FromStr;
 
 use iosonar_scenario::theory::Answer;
 use iosonar_stats::Estimate;
+use iosonar_trace::Quantity;
 use iosonar_units::Nanos;
 
 use crate::plan::Verdict;
@@ -26,18 +27,6 @@ pub enum Requests {
     Reads,
     /// Writes.
     Writes,
-}
-
-/// Which of a request's times an objective is about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Quantity {
-    /// From submission to completion.
-    Latency,
-    /// From the intended start to submission.
-    Delay,
-    /// Both together.
-    #[default]
-    ResponseTime,
 }
 
 /// What must hold.
@@ -101,7 +90,7 @@ impl FromStr for Objective {
         }
         Ok(Self {
             requests,
-            quantity: quantity.unwrap_or_default(),
+            quantity: quantity.unwrap_or(Quantity::ResponseTime),
             statistic,
             limit: value(statistic, is_below, limit)?,
         })

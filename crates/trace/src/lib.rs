@@ -55,7 +55,7 @@ pub use format::{
 pub use formats::kernel::{LiveAction, LiveBegin, LiveEvent, LiveEvents, live_reader};
 pub use input::Reading;
 pub use metadata::{Metadata, Remark};
-pub use record::{Flags, Op, Outcome, Record, Request, Status};
+pub use record::{Flags, Op, Outcome, Quantity, Record, Request, Status};
 pub use salvage::CutOff;
 pub use transform::SortedByStart;
 pub use written::one_byte;

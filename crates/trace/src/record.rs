@@ -205,6 +205,38 @@ impl Outcome {
     }
 }
 
+/// Which time of a request is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Quantity {
+    /// From submission to completion.
+    #[default]
+    Latency,
+    /// From the intended start to submission.
+    Delay,
+    /// From the intended start to completion.
+    ResponseTime,
+}
+
+impl Quantity {
+    /// Its name, as on axes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Latency => "latency",
+            Self::Delay => "delay",
+            Self::ResponseTime => "response time",
+        }
+    }
+
+    /// That time of an outcome, if it is known.
+    pub fn of(self, outcome: &Outcome) -> Option<Nanos> {
+        match self {
+            Self::Latency => outcome.latency,
+            Self::Delay => outcome.delay,
+            Self::ResponseTime => outcome.response_time(),
+        }
+    }
+}
+
 /// A request and what became of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {

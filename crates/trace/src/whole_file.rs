@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use iosonar_units::folder_of;
 use rustix::fs::{FlockOperation, flock};
 
 /// Something that bytes are written to and that must be closed to count.
@@ -171,8 +172,7 @@ impl WholeFile {
     }
 
     fn new(name: &Path, durable: bool) -> io::Result<Self> {
-        // A link stays one: what it points to is replaced.
-        let name = fs::canonicalize(name).unwrap_or_else(|_| name.to_owned());
+        let name = followed(name);
         if fs::symlink_metadata(&name).is_ok_and(|m| !m.is_file()) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, NoRegularFile));
         }
@@ -210,23 +210,13 @@ impl WholeFile {
     /// Each has locked its own file before it looks for others, so of two at once at most one goes on; if they begin at
     /// the very same moment, perhaps none.
     fn refuse_second(&self) -> io::Result<()> {
-        let folder = self.part.parent().filter(|p| !p.as_os_str().is_empty());
-        let entries = fs::read_dir(folder.unwrap_or(Path::new(".")))?;
-        for entry in entries.flatten() {
-            let part = entry.path();
-            let Some((name, process)) = temporary(&part) else {
-                continue;
-            };
-            let is_of_same = name.file_name() == self.name.file_name();
-            if !is_of_same || part.file_name() == self.part.file_name() {
-                continue;
-            }
-            if is_being_written(&part) {
-                let another = WrittenByAnother { process, part };
-                return Err(io::Error::new(io::ErrorKind::ResourceBusy, another));
-            }
-        }
-        Ok(())
+        let mut others =
+            parts_of(&self.name)?.filter(|(part, _)| part.file_name() != self.part.file_name());
+        let Some((part, process)) = others.find(|(part, _)| is_being_written(part)) else {
+            return Ok(());
+        };
+        let another = WrittenByAnother { process, part };
+        Err(io::Error::new(io::ErrorKind::ResourceBusy, another))
     }
 
     /// Writes `content` as the whole of the file `name`.
@@ -277,8 +267,7 @@ impl Write for WholeFile {
 /// # Errors
 /// If the folder cannot be synced.
 pub fn sync_folder_of(file: &Path) -> io::Result<()> {
-    let folder = file.parent().filter(|p| !p.as_os_str().is_empty());
-    match File::open(folder.unwrap_or(Path::new(".")))?.sync_all() {
+    match File::open(folder_of(file))?.sync_all() {
         // A file system that cannot do this for folders.
         Err(e) if e.kind() == io::ErrorKind::InvalidInput => Ok(()),
         outcome => outcome,
@@ -287,19 +276,13 @@ pub fn sync_folder_of(file: &Path) -> io::Result<()> {
 
 /// The error of a file that is not there, with what was written of it.
 pub(crate) fn not_there(path: &Path, error: io::Error) -> io::Error {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-    let entries = fs::read_dir(folder.unwrap_or(Path::new(".")));
-    let is_of_same =
-        |part: &PathBuf| final_name(part).is_some_and(|name| name.file_name() == path.file_name());
-    let parts = entries.into_iter().flatten().flatten();
-    let parts = parts.map(|entry| path.with_file_name(entry.file_name()));
+    let parts = parts_of(path).into_iter().flatten().map(|(part, _)| part);
     // Of several, that which was written last.
-    let last = parts
-        .filter(is_of_same)
-        .max_by_key(|part| fs::metadata(part).and_then(|m| m.modified()).ok());
-    let Some(part) = last else {
+    let last = parts.max_by_key(|part| fs::metadata(part).and_then(|m| m.modified()).ok());
+    let Some(part) = last.as_deref().and_then(Path::file_name) else {
         return error;
     };
+    let part = path.with_file_name(part);
     let how = match is_being_written(&part) {
         true => "which is being written: wait for its end, or read what is there with --lenient",
         false => "left by a process that was killed: --lenient reads it",
@@ -308,6 +291,31 @@ pub(crate) fn not_there(path: &Path, error: io::Error) -> io::Error {
         error.kind(),
         format!("{error}; there is {}, {how}", part.display()),
     )
+}
+
+/// A link stays one: what it points to is replaced.
+fn followed(name: &Path) -> PathBuf {
+    fs::canonicalize(name).unwrap_or_else(|_| name.to_owned())
+}
+
+/// The files that are, or were, to get this name, under their temporary ones, and the processes that made them.
+fn parts_of(name: &Path) -> io::Result<impl Iterator<Item = (PathBuf, u32)>> {
+    let entries = fs::read_dir(folder_of(name))?.flatten();
+    Ok(entries.filter_map(move |entry| {
+        let part = entry.path();
+        let (whole, process) = temporary(&part)?;
+        (whole.file_name() == name.file_name()).then_some((part, process))
+    }))
+}
+
+/// How much this process has written so far of the file that is to be called `name`.
+pub fn written_so_far(name: &Path) -> u64 {
+    let name = &followed(name);
+    let parts = parts_of(name).into_iter().flatten();
+    let own = parts.filter(|(_, process)| *process == std::process::id());
+    own.filter_map(|(part, _)| fs::metadata(part).ok())
+        .map(|metadata| metadata.len())
+        .sum()
 }
 
 /// Whether a process has a file under a temporary name open that it writes.

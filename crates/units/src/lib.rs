@@ -19,6 +19,7 @@
 mod bytes;
 mod csv;
 mod decimal;
+mod folder;
 mod nanos;
 mod scalar;
 mod sector;
@@ -27,6 +28,7 @@ mod text_file;
 pub use bytes::Bytes;
 pub use csv::csv_field;
 pub use decimal::ParseUnitError;
+pub use folder::folder_of;
 pub use nanos::Nanos;
 pub use scalar::{one_or_many, scalar};
 pub use sector::{SECTOR_BYTES, Sector, Sectors};

@@ -10,10 +10,11 @@ use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::theory::Standing;
 use iosonar_scenario::{LoadModel, Overrides, Prepared, ScenarioError, read_text};
 use iosonar_stats::Estimate;
-use iosonar_study::objective::{Objective, Quantity, Requests, Statistic};
+use iosonar_study::objective::{Objective, Requests, Statistic};
 use iosonar_study::plan::{
     ArraySubject, Found, NetworkSubject, PlanError, Point, Subject, Verdict, fewest, highest, most,
 };
+use iosonar_trace::Quantity;
 use iosonar_units::Nanos;
 use serde_json::json;
 

@@ -12,9 +12,9 @@ use std::str::FromStr;
 use iosonar_guard::Host;
 use iosonar_replay::{EndedEarly, Load, ReplaySpec, Summary, Times, Verdict, Writes, fitter};
 use iosonar_stats::Distribution;
-use iosonar_study::objective::{Objective, ObjectiveError, Quantity, Requests, Statistic};
+use iosonar_study::objective::{Objective, ObjectiveError, Requests, Statistic};
 use iosonar_trace::transform::{Change, Ratio, Repeat, Rounds, beginning};
-use iosonar_trace::{Batch, Op, Reading, Request, input};
+use iosonar_trace::{Batch, Op, Quantity, Reading, Request, input};
 use iosonar_units::Nanos;
 use serde_json::{Value, json};
 

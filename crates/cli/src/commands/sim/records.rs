@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use iosonar_scenario::{RecordFiles, ScenarioError};
 use iosonar_trace::{Metadata, TraceError, TraceWriter, output};
+use iosonar_units::folder_of;
 
 use crate::files;
 
@@ -42,9 +43,9 @@ fn is_numbered(path: &Path, name: &OsStr, replications: u32) -> bool {
 /// Whether the records of one of the first `replications` would go to `other`, by whatever path it is called. However
 /// many replications there are, only the files that are there are looked at.
 pub(super) fn go_to(path: &Path, replications: u32, other: &Path) -> bool {
-    let folder = files::folder_of(path);
+    let folder = folder_of(path);
     let same_folder = || {
-        let folder_of_other = files::folder_of(other).canonicalize().ok()?;
+        let folder_of_other = folder_of(other).canonicalize().ok()?;
         Some(folder.canonicalize().ok()? == folder_of_other)
     };
     let of_other = other.file_name().unwrap_or_default();

@@ -95,12 +95,6 @@ impl Parity {
         touched: &[Touched],
         plan: &mut RequestPlan,
     ) -> u64 {
-        if !self.lost.any() {
-            for unit in touched {
-                self.access(unit.disk, stripe, &unit.range, plan);
-            }
-            return 0;
-        }
         let lost = touched.iter().filter(|u| self.is_lost(u.disk, stripe));
         let Some(lost) = lost.map(|u| u.range.clone()).reduce(|a, b| cover(&a, &b)) else {
             for unit in touched {

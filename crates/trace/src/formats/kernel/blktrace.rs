@@ -8,6 +8,8 @@ use std::collections::BinaryHeap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use iosonar_units::folder_of;
+
 use super::event::{Action, Event, Events, errno_of};
 use super::pairing::Paired;
 use crate::decompress::read_error;
@@ -68,10 +70,7 @@ pub(crate) fn set_of(path: &Path) -> io::Result<Vec<PathBuf>> {
         None if !path.exists() => name,
         None => return Ok(Vec::new()),
     };
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(path);
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
