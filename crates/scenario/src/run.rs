@@ -1,18 +1,17 @@
 //! Carrying a simulation out: replications on threads, results in the order of their numbers.
 
-use std::sync::atomic::Ordering::Relaxed;
+mod outputs;
+
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use iosonar_device::{Device, Mechanism, Station};
 use iosonar_disk_model::{DiskLaws, Mechanics, PositionalDisk, Queueing, SampledDisk, Scheduler};
-use iosonar_raid::{
-    Array, Completion, CompletionSink, Level, Planner, RequestSource, RunSummary, Served,
-};
+use iosonar_raid::{Array, Level, Planner, RequestSource, RunSummary};
 use iosonar_sim_core::Seed;
 use iosonar_ssd_model::{AnySsd, SsdReport, Stage};
-use iosonar_trace::{Batch, Op, Outcome, Record, Status, TraceWriter};
+use iosonar_trace::{Batch, Op, TraceWriter};
 use iosonar_units::Nanos;
 use iosonar_workload::{ClosedLoad, Size, SyntheticLoad};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -24,6 +23,8 @@ use crate::{
     ArrayModel, Devices, DiskModel, DiskSet, LevelOptions, LoadModel, Replication, ScenarioError,
     SimulationResult, SsdSet,
 };
+pub use outputs::{Outputs, RecordFiles, Records, StageSink};
+use outputs::{RunOutputs, Sink};
 
 impl Prepared {
     /// Runs all replications on `threads` threads. The records of the first replication, the
@@ -394,26 +395,6 @@ impl Simulated for AnySsd {
     }
 }
 
-/// Takes what response times are made of, sub-request by sub-request.
-pub trait StageSink: Send {
-    /// A sub-request of replication `replication` that a device has served, and the times of its
-    /// [stages](Prepared::stage_names). Replications come one after the other, the sub-requests of each in the
-    /// order of their ends.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    fn served(&mut self, replication: u32, served: &Served<'_>) -> Result<(), ScenarioError>;
-}
-
-/// Takes the records of all replications, each in a trace of its own.
-pub trait RecordFiles: Send {
-    /// Where the records of `replication` go; those of the replications before are complete.
-    ///
-    /// # Errors
-    /// If the trace of the replication before cannot be completed, or this one cannot be created.
-    fn begin(&mut self, replication: u32) -> Result<&mut dyn TraceWriter, ScenarioError>;
-}
-
 /// A run as another thread sees it.
 #[derive(Debug, Default)]
 pub struct Watch {
@@ -421,135 +402,4 @@ pub struct Watch {
     pub completed: AtomicU64,
     /// Set, the run ends soon with [`ScenarioError::Interrupted`]. Several runs may share it.
     pub stop: Arc<AtomicBool>,
-}
-
-/// Which replications' records are written, and where to.
-#[derive(Default)]
-pub enum Records<'a> {
-    /// None.
-    #[default]
-    None,
-    /// Those of the first.
-    OfFirst(&'a mut dyn TraceWriter),
-    /// Those of all.
-    OfAll(&'a mut dyn RecordFiles),
-}
-
-/// Where requests and what they are made of go.
-#[derive(Default)]
-pub struct Outputs<'a> {
-    /// Records, the warm-up included, in the order of completion.
-    pub records: Records<'a>,
-    /// What the response times of the measured requests of all replications are made of.
-    pub stages: Option<&'a mut dyn StageSink>,
-}
-
-impl Outputs<'_> {
-    fn are_of_all(&self) -> bool {
-        self.stages.is_some() || matches!(self.records, Records::OfAll(_))
-    }
-
-    /// Those of a replication. They are asked for in the order of replications.
-    fn of(&mut self, replication: u32) -> Result<RunOutputs<'_>, ScenarioError> {
-        let records: Option<&mut dyn TraceWriter> = match &mut self.records {
-            Records::OfFirst(writer) if replication == 0 => Some(&mut **writer),
-            Records::OfAll(files) => Some(files.begin(replication)?),
-            Records::OfFirst(_) | Records::None => None,
-        };
-        let stages: Option<&mut dyn StageSink> = match &mut self.stages {
-            Some(sink) => Some(&mut **sink),
-            None => None,
-        };
-        Ok(RunOutputs {
-            replication,
-            records,
-            stages,
-        })
-    }
-}
-
-/// The outputs of one replication.
-#[derive(Default)]
-struct RunOutputs<'a> {
-    replication: u32,
-    records: Option<&'a mut dyn TraceWriter>,
-    stages: Option<&'a mut dyn StageSink>,
-}
-
-/// Statistics of the measured requests, and records of all.
-struct Sink<'w, 'c> {
-    replication: Replication,
-    records: Option<(&'w mut dyn TraceWriter, Batch)>,
-    stages: Option<&'w mut dyn StageSink>,
-    /// The number of the replication.
-    number: u32,
-    /// All threads count here, so each does it seldom.
-    watch: &'c Watch,
-    uncounted: u64,
-}
-
-impl Sink<'_, '_> {
-    fn flush(&mut self) -> Result<(), ScenarioError> {
-        if let Some((writer, batch)) = &mut self.records {
-            writer.write(batch)?;
-            batch.clear();
-        }
-        Ok(())
-    }
-}
-
-/// EIO.
-const INPUT_OUTPUT_ERROR: u16 = 5;
-
-impl CompletionSink for Sink<'_, '_> {
-    type Error = ScenarioError;
-
-    fn takes_services(&self) -> bool {
-        self.stages.is_some()
-    }
-
-    fn served(&mut self, served: &Served<'_>) -> Result<(), ScenarioError> {
-        let Some(sink) = &mut self.stages else {
-            return Ok(());
-        };
-        if served.stages.is_empty() {
-            let service = served.service;
-            let wait = service.started - service.arrived;
-            let stages = &[wait, service.positioning, service.transfer];
-            return sink.served(self.number, &Served { stages, ..*served });
-        }
-        sink.served(self.number, served)
-    }
-
-    #[inline]
-    fn completed(&mut self, completion: &Completion) -> Result<(), ScenarioError> {
-        if completion.measured && completion.failed {
-            self.replication.failed += 1;
-        } else if completion.measured {
-            let op = completion.request.op;
-            self.replication.push(op, completion.response_time);
-        }
-        self.uncounted += 1;
-        if self.uncounted == 1 << 14 {
-            self.watch.completed.fetch_add(self.uncounted, Relaxed);
-            self.uncounted = 0;
-            if self.watch.stop.load(Relaxed) {
-                return Err(ScenarioError::Interrupted);
-            }
-        }
-        if let Some((_, batch)) = &mut self.records {
-            let mut outcome = Outcome::done(Nanos::ZERO, completion.response_time);
-            if completion.failed {
-                outcome.status = Status::Error(INPUT_OUTPUT_ERROR);
-            }
-            batch.push(&Record {
-                request: completion.request,
-                outcome,
-            });
-            if batch.len() == Batch::ROWS {
-                self.flush()?;
-            }
-        }
-        Ok(())
-    }
 }

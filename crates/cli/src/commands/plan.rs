@@ -1,18 +1,17 @@
 //! `iosonar plan`: a target in, the highest load or the fewest devices out.
 
-use iosonar_stats::Labels;
-use iosonar_stats::metric::MetricUnit;
-use std::fmt::Write;
+mod charts;
+mod tables;
 
-use iosonar_plot::{Axis, Band, Chart, Colour, Limit, Line, Mark, Shape, Size, Theme, Unit};
-use iosonar_report::grouped;
+use iosonar_plot::{Size, Theme};
 use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::theory::Standing;
 use iosonar_scenario::{LoadModel, Overrides, Prepared, ScenarioError, read_text};
-use iosonar_stats::Estimate;
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
 use iosonar_study::objective::{Objective, Requests, Statistic};
 use iosonar_study::plan::{
-    ArraySubject, Found, NetworkSubject, PlanError, Point, Subject, Verdict, fewest, highest, most,
+    ArraySubject, Found, NetworkSubject, PlanError, Point, Subject, fewest, highest, most,
 };
 use iosonar_trace::Quantity;
 use iosonar_units::Nanos;
@@ -25,7 +24,8 @@ use crate::exit::{Ending, Usage, note, print};
 use crate::files;
 use crate::json::Output;
 use crate::picture;
-use crate::table::{Table, significant};
+use charts::chart;
+use tables::{describe, short, value_of};
 
 /// The most disks, or users, that are tried unless told otherwise.
 const MOST: u32 = 64;
@@ -332,215 +332,6 @@ fn around(
     loads
         .map(|load| subject.point(load, objective).map_err(usage))
         .collect()
-}
-
-fn short(load: f64) -> String {
-    if load.fract() == 0.0 {
-        return grouped(load as u64);
-    }
-    significant(load, 4)
-}
-
-fn value_of(objective: &Objective, value: f64) -> String {
-    match objective.statistic {
-        Statistic::Throughput => format!("{}/s", significant(value, 4)),
-        Statistic::Mean | Statistic::Quantile(_) if value.is_finite() => {
-            Nanos::from_millis_f64(value).to_string()
-        }
-        _ => "-".to_owned(),
-    }
-}
-
-/// What was tried, and what came out.
-fn table(objective: &Objective, unit: &str, points: &[Point]) -> String {
-    let mut table = Table::new(&[unit, "theory", "simulated", "95 % interval", "verdict"]);
-    for point in points {
-        let interval = match point.simulated {
-            Some(e) if e.half_width_95().is_finite() => {
-                format!("± {}", value_of(objective, e.half_width_95()))
-            }
-            Some(_) => "too few requests".to_owned(),
-            None => "-".to_owned(),
-        };
-        table.row(vec![
-            short(point.load),
-            point
-                .theory
-                .map_or("-".to_owned(), |v| value_of(objective, v)),
-            point.simulated.map_or("no steady state".to_owned(), |e| {
-                value_of(objective, e.mean)
-            }),
-            interval,
-            point.verdict.name().to_owned(),
-        ]);
-    }
-    table.text()
-}
-
-/// The load and the value that come nearest to the target.
-fn nearest(objective: &Objective, points: &[Point]) -> Option<(f64, f64)> {
-    let simulated = points.iter();
-    let simulated = simulated.filter_map(|p| Some((p.load, p.simulated?.mean)));
-    simulated.min_by(|a, b| match objective.statistic {
-        Statistic::Throughput => b.1.total_cmp(&a.1),
-        Statistic::Mean | Statistic::Quantile(_) => a.1.total_cmp(&b.1),
-    })
-}
-
-/// Why a point does not count as one that meets the target.
-fn why_not(next: &Point) -> &'static str {
-    let is_known = |e: &Estimate| e.half_width_95().is_finite();
-    match next.verdict {
-        Verdict::Unsure if !next.simulated.as_ref().is_some_and(is_known) => {
-            "too few requests for a confidence interval: raise load.requests"
-        }
-        Verdict::Unsure => "the target lies within the interval: more replications would tell",
-        Verdict::TooShort => {
-            "so near to saturation only longer runs would tell: raise load.requests"
-        }
-        Verdict::Unstable => "there is no steady state",
-        Verdict::Fails | Verdict::Meets => "it fails",
-    }
-}
-
-fn describe(objective: &Objective, answer: &Answer) -> String {
-    let found = &answer.found;
-    let mut text = format!("{}\n  target: {objective}\n", answer.headline);
-    text += &table(objective, answer.unit, &found.points);
-    if let Some(best) = &found.best {
-        let _ = writeln!(
-            text,
-            "  {}: {} {}",
-            answer.best,
-            short(best.load),
-            answer.unit
-        );
-    } else {
-        let _ = writeln!(text, "  nothing that was tried meets it");
-        if let Some((load, value)) = nearest(objective, &found.points) {
-            let (value, load) = (value_of(objective, value), short(load));
-            let _ = writeln!(text, "  nearest: {value} at {load} {}", answer.unit);
-        }
-    }
-    if let Some(next) = &found.next {
-        let why = why_not(next);
-        let _ = writeln!(text, "  at {} {}: {why}", short(next.load), answer.unit);
-    }
-    if answer.is_most {
-        text += "  that is the most that was tried: --most N goes further\n";
-    }
-    let answers = [&found.best, &found.next];
-    if answers.into_iter().flatten().any(|p| p.not_cleaned) {
-        text += "  NOT CLEANED: no block was erased yet, this is how a fresh drive writes: give the SSD a precondition\n";
-    }
-    if let Some(load) = found.by_theory {
-        let _ = writeln!(text, "  by theory alone: {} {}", short(load), answer.unit);
-    }
-    if let Some(knee) = answer.knee {
-        let _ = writeln!(text, "  knee: {} {}", short(knee), answer.unit);
-    }
-    if let Some(capacity) = answer.capacity {
-        let _ = writeln!(text, "  stable below {} {}", short(capacity), answer.unit);
-    }
-    text
-}
-
-/// Theory and simulation over the load, in the target's unit times `scale`.
-fn curves_of(objective: &Objective, answer: &Answer, scale: f64) -> Vec<Mark> {
-    let points = answer.found.points.iter().chain(&answer.around);
-    let mut simulated: Vec<_> = points
-        .filter_map(|p| Some((p.load, p.simulated?)))
-        .collect();
-    simulated.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // What lies far above the target makes the rest unreadable.
-    let top = match objective.statistic {
-        Statistic::Throughput => f64::INFINITY,
-        _ => 4.0 * objective.limit,
-    };
-    let theory = answer.theory.iter().filter(|(_, value)| *value <= top);
-    let theory: Vec<(f64, f64)> = theory.map(|(load, v)| (*load, v * scale)).collect();
-    let bands = simulated
-        .iter()
-        .filter(|(_, e)| e.mean <= top)
-        .map(|(load, e)| {
-            let half = e.half_width_95();
-            (
-                *load,
-                (e.mean - half).max(0.0) * scale,
-                (e.mean + half) * scale,
-            )
-        });
-    let means = simulated.iter().filter(|(_, e)| e.mean <= top);
-    let means = means.map(|(load, e)| (*load, e.mean * scale)).collect();
-    let mut marks = vec![
-        Mark::Line(Line::new("theory", Colour::Curve(1), theory).dashed()),
-        Mark::Band(Band {
-            label: String::new(),
-            colour: Colour::Curve(0),
-            points: bands.filter(|b| b.1.is_finite()).collect(),
-            shape: Shape::Straight,
-        }),
-        Mark::Line(Line::new("simulated, 95 % band", Colour::Curve(0), means)),
-    ];
-    marks.retain(|mark| match mark {
-        Mark::Line(line) => !line.points.is_empty(),
-        Mark::Band(band) => !band.points.is_empty(),
-        _ => true,
-    });
-    marks
-}
-
-fn chart(objective: &Objective, answer: &Answer) -> Chart {
-    let found = &answer.found;
-    let (name, unit, scale) = match objective.statistic {
-        Statistic::Mean => ("mean response time".to_owned(), Unit::Seconds, 1e-3),
-        Statistic::Quantile(p) => {
-            let name = format!("p{} of the response time", (p * 1e8).round() / 1e6);
-            (name, Unit::Seconds, 1e-3)
-        }
-        Statistic::Throughput => ("requests per second".to_owned(), Unit::Number, 1.0),
-    };
-    let mut marks = curves_of(objective, answer, scale);
-    let mut notes = Vec::new();
-    if let Some(best) = &found.best {
-        notes.push(format!(
-            "{}: {} {}",
-            answer.best,
-            short(best.load),
-            answer.unit
-        ));
-    }
-    if let Some(knee) = answer.knee {
-        notes.push(format!("knee: {} {}", short(knee), answer.unit));
-        let top = marks.iter().flat_map(|mark| match mark {
-            Mark::Line(line) => line.points.iter().map(|p| p.1).collect(),
-            _ => Vec::new(),
-        });
-        let top = top.fold(objective.limit * scale, f64::max);
-        let points = vec![(knee, 0.0), (knee, top)];
-        marks.push(Mark::Line(
-            Line::new("knee", Colour::Muted, points).dashed(),
-        ));
-    }
-    if let Some(capacity) = answer.capacity {
-        notes.push(format!("stable below {} {}", short(capacity), answer.unit));
-    }
-    let limit = Limit {
-        at: objective.limit * scale,
-        text: format!("target: {objective}"),
-        is_kept: found.best.is_some(),
-    };
-    Chart {
-        title: format!("{}{} against load", name[..1].to_uppercase(), &name[1..]),
-        subtitle: answer.headline.clone(),
-        footer: format!("iosonar {}", env!("CARGO_PKG_VERSION")),
-        x: Axis::from_zero(answer.unit, Unit::Number),
-        y: Axis::from_zero(&name, unit),
-        marks,
-        notes,
-        limit: Some(limit),
-        ..Chart::default()
-    }
 }
 
 fn as_json(objective: &Objective, answer: &Answer) -> Output {

@@ -1,0 +1,116 @@
+//! How busy devices were, and what their response times are made of, as tables.
+
+use iosonar_analysis::{Activity, Decomposition};
+use iosonar_report::grouped;
+
+use crate::commands::info::lines;
+use crate::table::Table;
+
+pub(super) fn decomposition(
+    name: &'static str,
+    of: &Decomposition,
+) -> Option<(&'static str, String)> {
+    if of.one.0 == 0 || of.two.0 == 0 {
+        return None;
+    }
+    let mut text = format!("1 block {:.3} ms, 2 blocks {:.3} ms: ", of.one.1, of.two.1);
+    text += &match of.parts() {
+        Some(parts) => format!(
+            "I/O {:.3} ms, overhead {:.3} ms",
+            parts.io_ms, parts.overhead_ms
+        ),
+        None => "size does not explain latency here".to_owned(),
+    };
+    if let Some(fit) = of.fit {
+        text += &if fit.explains() {
+            format!(
+                "; all sizes: I/O {:.3} ± {:.3} ms, overhead {:.3} ± {:.3} ms (95 %)",
+                fit.io_ms,
+                1.96 * fit.io_stderr_ms,
+                fit.overhead_ms,
+                1.96 * fit.overhead_stderr_ms
+            )
+        } else {
+            "; all sizes: size does not explain latency here".to_owned()
+        };
+    }
+    Some((name, text))
+}
+
+pub(super) fn activity(activity: &Activity) -> String {
+    let options = &activity.options;
+    let mut text = format!(
+        "Disk activity (intervals of {}, groups of {}, blocks of {})\n",
+        options.interval, options.group, options.block
+    );
+    let mut table = Table::new(&[
+        "from",
+        "requests",
+        "concurrent p50",
+        "p75",
+        "in flight p50",
+        "p75",
+        "utilisation",
+        "reads",
+        "writes",
+        "busy",
+        "response p50",
+        "p95",
+    ]);
+    let share = |s: f64| format!("{:.1} %", 100.0 * s);
+    for group in &activity.groups {
+        let quantile = |i: usize| {
+            let of = group.response_time.all;
+            of.map_or_else(String::new, |q| q[i].to_string())
+        };
+        table.row(vec![
+            group.begin.to_string(),
+            grouped(group.requests.all),
+            group.concurrency[0].to_string(),
+            group.concurrency[1].to_string(),
+            group.in_flight[0].to_string(),
+            group.in_flight[1].to_string(),
+            share(group.utilisation.all),
+            share(group.utilisation.reads),
+            share(group.utilisation.writes),
+            share(group.busy),
+            quantile(0),
+            quantile(2),
+        ]);
+    }
+    text += &table.text();
+    if activity.is_too_fast() {
+        text += &format!(
+            "  The median response time is below the interval of {}: 'concurrent' and 'utilisation' count requests \
+             per interval here; 'in flight' and 'busy' are what they say.\n",
+            options.interval
+        );
+    }
+    let mut rows: Vec<(&'static str, String)> = [
+        ("reads", &activity.decomposition.reads),
+        ("writes", &activity.decomposition.writes),
+    ]
+    .into_iter()
+    .filter_map(|(name, of)| decomposition(name, of))
+    .collect();
+    if let Some(peak) = &activity.peak {
+        rows.extend(decomposition("reads at peak", &peak.decomposition.reads));
+        rows.extend(decomposition("writes at peak", &peak.decomposition.writes));
+        rows.push(("peak", format!("from {} until {}", peak.from, peak.until)));
+    }
+    if let Some((slope, error)) = activity.first_io_trend
+        && slope.abs() > 3.0 * error
+    {
+        rows.push((
+            "first I/O",
+            format!(
+                "its time depends on the size: {slope:.3} ± {:.3} ms a block; it should not",
+                1.96 * error
+            ),
+        ));
+    }
+    if rows.len() > usize::from(activity.peak.is_some()) {
+        text += &lines("  A request's time as overhead and I/O", &rows);
+    }
+    text
+}

@@ -1,0 +1,123 @@
+//! An answer in words and as a table.
+
+use std::fmt::Write;
+
+use iosonar_report::grouped;
+use iosonar_stats::Estimate;
+use iosonar_study::objective::{Objective, Statistic};
+use iosonar_study::plan::{Point, Verdict};
+use iosonar_units::Nanos;
+
+use super::Answer;
+use crate::table::{Table, significant};
+
+pub(super) fn short(load: f64) -> String {
+    if load.fract() == 0.0 {
+        return grouped(load as u64);
+    }
+    significant(load, 4)
+}
+
+pub(super) fn value_of(objective: &Objective, value: f64) -> String {
+    match objective.statistic {
+        Statistic::Throughput => format!("{}/s", significant(value, 4)),
+        Statistic::Mean | Statistic::Quantile(_) if value.is_finite() => {
+            Nanos::from_millis_f64(value).to_string()
+        }
+        _ => "-".to_owned(),
+    }
+}
+
+/// What was tried, and what came out.
+pub(super) fn table(objective: &Objective, unit: &str, points: &[Point]) -> String {
+    let mut table = Table::new(&[unit, "theory", "simulated", "95 % interval", "verdict"]);
+    for point in points {
+        let interval = match point.simulated {
+            Some(e) if e.half_width_95().is_finite() => {
+                format!("± {}", value_of(objective, e.half_width_95()))
+            }
+            Some(_) => "too few requests".to_owned(),
+            None => "-".to_owned(),
+        };
+        table.row(vec![
+            short(point.load),
+            point
+                .theory
+                .map_or("-".to_owned(), |v| value_of(objective, v)),
+            point.simulated.map_or("no steady state".to_owned(), |e| {
+                value_of(objective, e.mean)
+            }),
+            interval,
+            point.verdict.name().to_owned(),
+        ]);
+    }
+    table.text()
+}
+
+/// The load and the value that come nearest to the target.
+pub(super) fn nearest(objective: &Objective, points: &[Point]) -> Option<(f64, f64)> {
+    let simulated = points.iter();
+    let simulated = simulated.filter_map(|p| Some((p.load, p.simulated?.mean)));
+    simulated.min_by(|a, b| match objective.statistic {
+        Statistic::Throughput => b.1.total_cmp(&a.1),
+        Statistic::Mean | Statistic::Quantile(_) => a.1.total_cmp(&b.1),
+    })
+}
+
+/// Why a point does not count as one that meets the target.
+pub(super) fn why_not(next: &Point) -> &'static str {
+    let is_known = |e: &Estimate| e.half_width_95().is_finite();
+    match next.verdict {
+        Verdict::Unsure if !next.simulated.as_ref().is_some_and(is_known) => {
+            "too few requests for a confidence interval: raise load.requests"
+        }
+        Verdict::Unsure => "the target lies within the interval: more replications would tell",
+        Verdict::TooShort => {
+            "so near to saturation only longer runs would tell: raise load.requests"
+        }
+        Verdict::Unstable => "there is no steady state",
+        Verdict::Fails | Verdict::Meets => "it fails",
+    }
+}
+
+pub(super) fn describe(objective: &Objective, answer: &Answer) -> String {
+    let found = &answer.found;
+    let mut text = format!("{}\n  target: {objective}\n", answer.headline);
+    text += &table(objective, answer.unit, &found.points);
+    if let Some(best) = &found.best {
+        let _ = writeln!(
+            text,
+            "  {}: {} {}",
+            answer.best,
+            short(best.load),
+            answer.unit
+        );
+    } else {
+        let _ = writeln!(text, "  nothing that was tried meets it");
+        if let Some((load, value)) = nearest(objective, &found.points) {
+            let (value, load) = (value_of(objective, value), short(load));
+            let _ = writeln!(text, "  nearest: {value} at {load} {}", answer.unit);
+        }
+    }
+    if let Some(next) = &found.next {
+        let why = why_not(next);
+        let _ = writeln!(text, "  at {} {}: {why}", short(next.load), answer.unit);
+    }
+    if answer.is_most {
+        text += "  that is the most that was tried: --most N goes further\n";
+    }
+    let answers = [&found.best, &found.next];
+    if answers.into_iter().flatten().any(|p| p.not_cleaned) {
+        text += "  NOT CLEANED: no block was erased yet, this is how a fresh drive writes: give the SSD a precondition\n";
+    }
+    if let Some(load) = found.by_theory {
+        let _ = writeln!(text, "  by theory alone: {} {}", short(load), answer.unit);
+    }
+    if let Some(knee) = answer.knee {
+        let _ = writeln!(text, "  knee: {} {}", short(knee), answer.unit);
+    }
+    if let Some(capacity) = answer.capacity {
+        let _ = writeln!(text, "  stable below {} {}", short(capacity), answer.unit);
+    }
+    text
+}

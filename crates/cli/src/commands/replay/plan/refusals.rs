@@ -1,0 +1,198 @@
+//! What is refused before a target is opened or a load is read twice.
+
+use std::path::{Path, PathBuf};
+
+use iosonar_guard::Host;
+use iosonar_replay::{EngineKind, Load, ReplaySpec, TaskWork};
+use iosonar_trace::transform::Change;
+use iosonar_trace::{Reading, input};
+use iosonar_units::Nanos;
+
+use super::super::usage;
+use super::Pair;
+use crate::files::{device_number, is_same};
+
+pub(super) fn speed_is_changed(reading: &Reading) -> bool {
+    let mut changes = reading.changes.iter();
+    changes.any(|change| matches!(change, Change::Speed(ratio) if ratio.divide(1_000_000) != Some(1_000_000)))
+}
+
+/// What the system would refuse later, and with fewer words.
+pub(super) fn refuse_impossible(spec: &ReplaySpec) -> anyhow::Result<()> {
+    const LONGEST: Nanos = Nanos::from_secs(3600);
+    refuse_without_effect(spec)?;
+    let options = &spec.options;
+    if options.ring.submission_thread && options.ring.task_work == TaskWork::Deferred {
+        return Err(usage(
+            "--sqpoll does not go with --task-work defer: where a kernel thread submits, nothing is deferred",
+        ));
+    }
+    if matches!(options.engine, EngineKind::Auto | EngineKind::IoUring) {
+        options.ring.check()?;
+    }
+    if let Some(latency) = spec.answer.latency.filter(|latency| *latency > LONGEST) {
+        return Err(usage(&format!(
+            "--latency must be at most 1h (got {latency})"
+        )));
+    }
+    let missing = |cpu: &&usize| {
+        !Path::new(&format!("/sys/devices/system/cpu/cpu{cpu}")).exists()
+            && Path::new("/sys/devices/system/cpu").exists()
+    };
+    match options.pacing.cpus.0.iter().find(missing) {
+        Some(cpu) => {
+            let there =
+                std::fs::read_to_string("/sys/devices/system/cpu/present").unwrap_or_default();
+            Err(usage(&format!(
+                "--cpu: there is no processor {cpu} here (there are {})",
+                there.trim()
+            )))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Options of an engine that is not the one that was chosen. What `auto` leaves unused is known later.
+pub(super) fn refuse_without_effect(spec: &ReplaySpec) -> anyhow::Result<()> {
+    use EngineKind::{Auto, IoUring, Passthrough, Simulate};
+    let (kind, ring, answer) = (spec.options.engine, &spec.options.ring, &spec.answer);
+    let given = |options: &[(&'static str, bool)]| {
+        let given = options.iter().filter(|(_, is_given)| *is_given);
+        let names: Vec<&str> = given.map(|(name, _)| *name).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "{} need{}",
+                names.join(", "),
+                if names.len() == 1 { "s" } else { "" }
+            )
+        })
+    };
+    let chosen = kind.name();
+    let of_ring = given(&[
+        ("--sqpoll", ring.submission_thread),
+        ("--iopoll", ring.poll_completions),
+        ("--task-work", ring.task_work != TaskWork::default()),
+        ("--plain-buffers", ring.plain_buffers),
+    ]);
+    if let Some(need) = of_ring.filter(|_| !matches!(kind, Auto | IoUring | Passthrough)) {
+        return Err(usage(&format!(
+            "{need} --engine io_uring, passthrough or auto (got {chosen}), and would have no effect: leave out one or the \
+             other"
+        )));
+    }
+    if kind == Passthrough && ring.plain_buffers {
+        return Err(usage(
+            "--plain-buffers needs --engine io_uring (got passthrough, which registers no buffers), and would have no \
+             effect: leave it out",
+        ));
+    }
+    let of_model = given(&[
+        ("--latency", answer.latency.is_some()),
+        ("--model", answer.model.is_some()),
+        ("--seed", answer.seed.is_some()),
+    ]);
+    if let Some(need) = of_model.filter(|_| kind != Simulate) {
+        return Err(usage(&format!(
+            "{need} --engine simulate (got {chosen}), and would have no effect: leave out one or the other"
+        )));
+    }
+    if ring.poll_completions && spec.no_direct {
+        return Err(usage(
+            "--iopoll does not go with --no-direct: completions are polled for only past the page cache",
+        ));
+    }
+    Ok(())
+}
+
+/// Whoever may lose its content is a target; anything else is a slip of the hand.
+pub(super) fn refuse_stray_destroy(
+    spec: &ReplaySpec,
+    host: &Host,
+    pairs: &[Pair],
+) -> anyhow::Result<()> {
+    for named in &spec.destroy {
+        let is_target = pairs
+            .iter()
+            .filter_map(|pair| pair.target.as_ref())
+            .any(|target| {
+                let namespace = host.namespace_of(target);
+                target == named
+                    || is_same(named, target)
+                    || namespace.is_some_and(|block| is_same(named, &block))
+            });
+        if !is_target {
+            return Err(usage(&format!(
+                "--destroy {} names no target of this replay: give the path of a --target, or leave it out",
+                named.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Only one can read a stream.
+pub(super) fn refuse_shared_streams(pairs: &[Pair]) -> anyhow::Result<()> {
+    for (i, pair) in pairs.iter().enumerate() {
+        let is_file = std::fs::metadata(&pair.trace).is_ok_and(|m| m.is_file() || m.is_dir());
+        if !is_file && pairs[..i].iter().any(|other| other.trace == pair.trace) {
+            return Err(usage(&format!(
+                "{} can be read only once, and several targets need it: give it as a file",
+                pair.trace.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Each target must be storage of its own. Asked before any is opened, which excludes even ourselves.
+pub(super) fn refuse_twice(targets: &[PathBuf], host: &Host) -> anyhow::Result<()> {
+    for (i, target) in targets.iter().enumerate() {
+        let number = device_number(target);
+        for other in &targets[..i] {
+            let (one, another) = (other.display(), target.display());
+            if other == target || is_same(other, target) {
+                return Err(usage(&format!(
+                    "{one} and {another} are the same target, and a replay needs targets of its own: leave one out"
+                )));
+            }
+            if let (Some(a), Some(b)) = (device_number(other), number)
+                && host.overlap(a, b)
+            {
+                return Err(usage(&format!(
+                    "{one} and {another} overlap: they have sectors of one disk in common, and a replay needs \
+                     targets of its own; choose partitions that do not overlap, or the disk alone"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The requests of several devices on one target would overlap where they never did.
+pub(super) fn refuse_several_devices(load: &Load) -> anyhow::Result<()> {
+    if load.scan.devices.len() < 2 {
+        return Ok(());
+    }
+    let metadata = input::open_with(&load.path, &load.reading.options)?
+        .metadata()
+        .clone();
+    let names: Vec<String> = load
+        .scan
+        .devices
+        .iter()
+        .take(8)
+        .map(|number| metadata.device_name(*number))
+        .collect();
+    Err(usage(&format!(
+        "{} holds requests to {} devices ({}{}), which would overlap on one target: --device NAME takes \
+         one, --map NAME=DEV gives each a target, 'iosonar convert --adjacent' lays them side by side",
+        load.path.display(),
+        load.scan.devices.len(),
+        names.join(", "),
+        if load.scan.devices.len() > 8 {
+            ", ..."
+        } else {
+            ""
+        }
+    )))
+}

@@ -1,0 +1,173 @@
+//! What is refused before anything is simulated.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use iosonar_scenario::{LoadModel, NoSteadyState, ScenarioError, Warmup};
+use iosonar_trace::output;
+
+use super::{Named, records, trace_of};
+use crate::args::Sim;
+use crate::exit::{Usage, note};
+use crate::files;
+use crate::picture;
+
+/// Pictures are called by the names of their scenarios.
+pub(super) fn check_names(args: &Sim, all: &[Named]) -> Result<(), Usage> {
+    let same_name = |(i, named): (usize, &Named)| all[..i].iter().any(|n| n.name == named.name);
+    if args.plot.is_some() && all.iter().enumerate().any(same_name) {
+        let problem =
+            "--plot: two scenarios have the same name, so one picture would replace the other";
+        return Err(Usage(problem.to_owned()));
+    }
+    Ok(())
+}
+
+/// The files that are written, as they are named.
+pub(super) fn outputs(args: &Sim) -> Vec<&Path> {
+    let all = [
+        &args.records,
+        &args.load_out,
+        &args.stages,
+        &args.result,
+        &args.cdf,
+        &args.cdf_data,
+        &args.csv,
+        &args.curve,
+    ];
+    all.into_iter().filter_map(Option::as_deref).collect()
+}
+
+/// What can be said against the outputs before anything is read.
+pub(super) fn check_outputs(args: &Sim) -> anyhow::Result<()> {
+    for (given, option) in [
+        (&args.records, "--records"),
+        (&args.load_out, "--load-out"),
+        (&args.stages, "--stages"),
+        (&args.result, "--result"),
+    ] {
+        if given.is_some() && args.scenarios.len() > 1 {
+            let problem = format!("{option} takes the requests of one scenario, not of several");
+            return Err(Usage(problem).into());
+        }
+    }
+    for traces in args.records.iter().chain(&args.load_out) {
+        output::format_for(traces)?;
+    }
+    for pictures in args.cdf.iter().chain(&args.curve) {
+        picture::kind_of(pictures)?;
+    }
+    let outputs = outputs(args);
+    for (i, output) in outputs.iter().enumerate() {
+        for input in args.scenarios.iter().chain(&args.trace) {
+            files::refuse_same(input, output)?;
+        }
+        if let Some(other) = outputs[..i]
+            .iter()
+            .find(|other| files::would_be_same(other, output))
+        {
+            let (one, two) = (other.display(), output.display());
+            let problem =
+                format!("{one} and {two} name the same file: one output would overwrite the other");
+            return Err(Usage(problem).into());
+        }
+        files::refuse_without_folder(output)?;
+    }
+    if args.precision.is_some() && args.replications.is_some_and(|n| n < 10) {
+        let problem = "--precision needs at least 10 replications to tell how precise the mean is";
+        return Err(Usage(problem.to_owned()).into());
+    }
+    if let Some(dir) = &args.plot {
+        std::fs::create_dir_all(dir)
+            .with_context(|| format!("{}: cannot make the folder", dir.display()))?;
+    }
+    Ok(())
+}
+
+/// A trace that is read more than once must be a file.
+pub(super) fn check_traces(args: &Sim, all: &[Named]) -> Result<(), Usage> {
+    for Named { simulation, .. } in all {
+        let several = simulation.replications() > 1
+            || simulation.warmup() == Warmup::Auto
+            || args.records.is_some()
+            || args.stages.is_some()
+            || args.load_out.is_some()
+            || all.len() > 1;
+        if let LoadModel::Trace { path, .. } = simulation.load()
+            && several
+            && (path == Path::new("-") || std::fs::metadata(path).is_ok_and(|m| !m.is_file()))
+        {
+            return Err(Usage(format!(
+                "{}: with several runs or with --records the trace is read more than once: store it \
+                 in a file",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// No output may replace the trace of a scenario.
+pub(super) fn check_inputs<'a>(
+    args: &Sim,
+    all: impl IntoIterator<Item = &'a Named>,
+) -> Result<(), Usage> {
+    let outputs = outputs(args);
+    let mut checked = None;
+    for trace in all.into_iter().filter_map(trace_of) {
+        // Mostly the same of each.
+        if checked.replace(trace) != Some(trace) {
+            for output in &outputs {
+                files::refuse_same(trace, output)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The records of no replication may replace an input, or a file of another output.
+pub(super) fn check_records(args: &Sim, all: &[Named]) -> Result<(), Usage> {
+    let (Some(path), [only]) = (&args.records, all) else {
+        return Ok(());
+    };
+    if records::path_of(path, 0).is_none() {
+        return Ok(());
+    }
+    let is_written = |other: &Path| records::go_to(path, only.simulation.replications(), other);
+    let inputs = args.scenarios.iter().map(PathBuf::as_path);
+    let mut inputs = inputs.chain(trace_of(only));
+    if let Some(input) = inputs.find(|input| is_written(input)) {
+        return Err(files::overwrites_input(input));
+    }
+    let mut others = outputs(args).into_iter().filter(|other| *other != path);
+    if let Some(other) = others.find(|other| is_written(other)) {
+        return Err(Usage(format!(
+            "{} would hold both a replication's records and another output: choose another name",
+            other.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses what can only grow, and says where that is not certain.
+pub(super) fn check_stability(args: &Sim, named: &Named) -> Result<(), ScenarioError> {
+    if args.unstable {
+        return Ok(());
+    }
+    match named.simulation.check_stability() {
+        Err(NoSteadyState::Unstable(offered)) => Err(ScenarioError::Unstable {
+            path: named.path.clone(),
+            station: offered.station,
+            offered: offered.lower,
+        }),
+        Ok(Some(offered)) => {
+            note(&format!(
+                "{}: may be unstable: {} is offered {:.2} to {:.2} of what it can do; if throughput stays below \
+                 the rate, the queue only grows",
+                named.name, offered.station, offered.lower, offered.upper
+            ));
+            Ok(())
+        }
+        Ok(None) | Err(NoSteadyState::Deadlock(_)) => Ok(()),
+    }
+}
