@@ -7,93 +7,39 @@
 
 #![allow(unsafe_code)] // Memory of a request.
 
+mod completion;
+mod contents;
+
 use std::collections::VecDeque;
 use std::io;
 use std::mem::ManuallyDrop;
 
 use crossbeam_channel::{RecvTimeoutError, TryRecvError};
 use iosonar_trace::{Batch, Flags, Op, Outcome, Record, Request, Status, TraceError};
-use iosonar_units::{Nanos, Sector};
+use iosonar_units::Nanos;
 
-use crate::accepted::{Accepted, Entry, NO_BUFFER};
+use crate::accepted::Accepted;
+use crate::bounds::{Bounds, SLOT_BITS};
 use crate::buffers::Buffers;
 use crate::conflicts::{Admission, Gate};
-use crate::engine::{Access, AccessKind, Done, Engine, Region};
+use crate::engine::{Access, AccessKind, Engine, Region};
 use crate::error::Failure;
 use crate::feeder::Feed;
 use crate::ideal::Ideal;
 use crate::options::Data;
-use crate::pacing::Clock;
 use crate::results::Records;
 use crate::verify::Verifier;
 use crate::watch::Watch;
 use crate::zones::Zones;
 use crate::{Options, Progress};
-
-/// Slots of lanes are told apart by the upper bits of the numbers that engines see.
-const SLOT_BITS: u32 = 22;
-/// The most places of a lane.
-pub(crate) const MOST_PLACES: u32 = 1 << SLOT_BITS;
-/// The most lanes.
-pub(crate) const MOST_LANES: u32 = 1 << (32 - SLOT_BITS);
-
-/// Which lane a number of the engine's belongs to, and which slot of it.
-#[inline]
-pub(crate) fn lane_and_slot(number: u32) -> (usize, u32) {
-    ((number >> SLOT_BITS) as usize, number & (MOST_PLACES - 1))
-}
+pub(crate) use completion::Completed;
+use contents::Contents;
 
 /// So much memory of each kind is made ready before the start.
 const WARM_BYTES: usize = 64 << 20;
 
 /// How often it is asked whether to give up.
 const GIVE_UP_INTERVAL: Nanos = Nanos::from_millis(50);
-
-/// How many requests of a lane may be where.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
-    /// Ordinary ones at the device, and as many that were pushed back.
-    pub(crate) in_flight: u32,
-    /// Both together.
-    pub(crate) total: u32,
-    /// Accepted and not complete.
-    pub(crate) accepted: u32,
-}
-
-/// Whether reads return data. Looked at until one does.
-#[derive(Default)]
-pub(crate) struct Contents {
-    has_data: bool,
-    reads: u64,
-    places: [Sector; Contents::MOST_PLACES],
-    /// How many of those are known.
-    zeros: usize,
-}
-
-impl Contents {
-    const MOST_PLACES: usize = 32;
-    /// A few places may well hold zeros.
-    const FEWEST_PLACES: usize = 8;
-    /// When so many places are known, this share of the reads is looked at.
-    const SHARE: u64 = 64;
-
-    fn look(&mut self, read: &Request, first_sector: &[u8]) {
-        self.reads += 1;
-        if self.zeros == Self::MOST_PLACES && !self.reads.is_multiple_of(Self::SHARE) {
-            return;
-        }
-        self.has_data = first_sector.iter().any(|byte| *byte != 0);
-        if self.zeros < Self::MOST_PLACES && !self.places[..self.zeros].contains(&read.sector) {
-            self.places[self.zeros] = read.sector;
-            self.zeros += 1;
-        }
-    }
-
-    /// At how many places the reads that were looked at returned zeros, if all did.
-    pub(crate) fn only_zeros(&self) -> Option<usize> {
-        (!self.has_data && self.zeros >= Self::FEWEST_PLACES).then_some(self.zeros)
-    }
-}
 
 /// What comes next in a lane.
 pub(crate) enum Next {
@@ -226,11 +172,8 @@ impl<'a> Lane<'a> {
             block_sectors,
             ideal: Ideal::new(if one_by_one { 1 } else { bounds.in_flight }),
             watch: Watch::default(),
-            contents: Contents {
-                // Nothing is read into the buffers else.
-                has_data: !options.engine.is_real(),
-                ..Contents::default()
-            },
+            // Nothing is read into the buffers else.
+            contents: Contents::new(!options.engine.is_real()),
         })
     }
 
@@ -523,225 +466,13 @@ impl<'a> Lane<'a> {
         self.watch.in_flight(self.in_flight() as usize);
         lateness
     }
-
-    /// The access of a slot is done. Returns whether it went wrong, and what is to be read back.
-    #[inline]
-    pub(crate) fn complete<E: Engine>(
-        &mut self,
-        engine: &mut E,
-        done: Done,
-        records: &mut Records,
-        clock: Clock,
-    ) -> Result<Completed, Failure> {
-        let Done {
-            slot,
-            result,
-            at,
-            place,
-        } = done;
-        let at = clock.at(at);
-        let entry = *self.table.get(slot);
-        let latency = at.saturating_sub(entry.handed);
-        let request = entry.request;
-        let status = status_of(&request, result);
-        let mut record = match entry.reading_back {
-            Some(record) => record,
-            None => Record {
-                request,
-                outcome: Outcome {
-                    status,
-                    pushed_back: entry.pushed_back,
-                    ..Outcome::done(entry.handed.saturating_sub(entry.planned), latency)
-                },
-            },
-        };
-        if let Some(verifier) = &mut self.verifier {
-            let length = request.sectors.bytes().get() as usize;
-            let done = status == Status::Done;
-            if request.op == Op::Read || entry.reading_back.is_some() {
-                // A read-back that fails is a failure of the request.
-                record.outcome.status = status;
-                let bytes = if done { length } else { 0 };
-                let data = self.read_buffers.bytes_mut(entry.buffer, bytes);
-                if done && !verifier.check_read(slot, &request, data) {
-                    record.outcome.status = Status::VerifyFailed;
-                }
-            } else {
-                let durable = request.flags.contains(Flags::FUA)
-                    || self.options.sync != crate::Durability::None;
-                verifier.ends(entry.number, &request, done, durable);
-                if done && request.op == Op::Write && verifier.reads_back() {
-                    verifier.remember(slot, &request);
-                    self.table.get_mut(slot).reading_back = Some(record);
-                    self.read_back(engine, slot, &entry)?;
-                    return Ok(Completed::ReadsBack);
-                }
-            }
-        }
-        if let Some(block) = place {
-            record.request.sector = Sector::new(block * self.block_sectors);
-        }
-        let is_done = matches!(record.outcome.status, Status::Done | Status::VerifyFailed);
-        self.watch.completed(at, latency, !is_done);
-        self.ideal.ended(entry.ideal, latency, at);
-        if is_done && request.op == Op::Read && !self.contents.has_data {
-            self.contents
-                .look(&request, self.read_buffers.bytes_mut(entry.buffer, 512));
-        }
-        self.leave(slot);
-        records.push(&record);
-        let gone = matches!(
-            record.outcome.status,
-            Status::Error(ENODEV | ENXIO | ENOMEDIUM)
-        );
-        Ok(match is_done {
-            true => Completed::Done,
-            false => Completed::Failed { gone },
-        })
-    }
-
-    fn read_back<E: Engine>(
-        &mut self,
-        engine: &mut E,
-        slot: u32,
-        entry: &Entry,
-    ) -> Result<(), Failure> {
-        let access = Access {
-            kind: AccessKind::Read,
-            target: self.number,
-            offset: entry.request.sector.offset().get(),
-            buffer: self.read_buffers.address(entry.buffer),
-            region: (2 * self.number) as u16,
-            length: entry.request.sectors.bytes().get(),
-        };
-        let number = self.number << SLOT_BITS | slot;
-        engine
-            .prepare(number, access)
-            .and_then(|()| engine.submit())
-            .map_err(Failure::Engine)
-    }
-
-    /// Takes a request that is complete out of all tables.
-    #[inline]
-    fn leave(&mut self, slot: u32) {
-        let entry = self.table.release(slot);
-        if entry.buffer != NO_BUFFER {
-            self.free_buffers.push(entry.buffer);
-        }
-        if entry.pushed_back {
-            self.extra -= 1;
-        } else {
-            self.ordinary -= 1;
-        }
-        let table = &self.table;
-        let request_in = |slot: u32| table.get(slot).request;
-        self.gate
-            .completed(slot, &entry.request, &mut self.ready, request_in);
-    }
-
-    /// What was accepted and will not be handed over any more is missed.
-    pub(crate) fn give_up_waiting(&mut self, records: &mut Records) {
-        for slot in self.table.taken() {
-            let entry = *self.table.get(slot);
-            if entry.buffer == NO_BUFFER {
-                self.table.release(slot);
-                self.waiting -= 1;
-                records.push(&Record {
-                    request: entry.request,
-                    outcome: Outcome {
-                        pushed_back: true,
-                        ..Outcome::untimed(Status::Missed)
-                    },
-                });
-            }
-        }
-        self.ready.clear();
-    }
-
-    /// What is at the device and was asked to be cancelled does not come back.
-    pub(crate) fn abandon(&mut self, records: &mut Records) {
-        for slot in self.table.taken() {
-            let entry = self.table.get(slot);
-            records.push(&Record {
-                request: entry.request,
-                outcome: Outcome {
-                    delay: Some(entry.handed.saturating_sub(entry.planned)),
-                    pushed_back: entry.pushed_back,
-                    ..Outcome::untimed(Status::Cancelled)
-                },
-            });
-        }
-    }
-
-    /// The rest of the load is missed. Returns when it has been read, or `give_up` says so.
-    pub(crate) fn miss_the_rest(&mut self, records: &mut Records, give_up: impl Fn() -> bool) {
-        while !give_up() {
-            while self.row < self.batch.len() {
-                records.push(&Record {
-                    request: self.request(),
-                    outcome: Outcome::untimed(Status::Missed),
-                });
-                self.row += 1;
-            }
-            // What a pipe would still have brought, nobody knows.
-            if self.is_stream {
-                return;
-            }
-            match self.await_batch(GIVE_UP_INTERVAL) {
-                Ok(Ok(batch)) => self.take(batch),
-                Err(RecvTimeoutError::Timeout) => {}
-                _ => return,
-            }
-        }
-    }
-}
-
-/// What a completion means.
-pub(crate) enum Completed {
-    Done,
-    /// It was a write; what it wrote is being read.
-    ReadsBack,
-    Failed {
-        /// The device is not there any more.
-        gone: bool,
-    },
-}
-
-const ENXIO: u16 = 6;
-const ENODEV: u16 = 19;
-const ENOMEDIUM: u16 = 123;
-const ECANCELED: u16 = 125;
-
-fn status_of(request: &Request, result: i32) -> Status {
-    let wanted = match request.op {
-        Op::Read | Op::Write => request.sectors.bytes().get(),
-        // These tell success, not bytes.
-        _ => {
-            return if result < 0 {
-                failed(result)
-            } else {
-                Status::Done
-            };
-        }
-    };
-    match u64::try_from(result) {
-        Ok(moved) if moved == wanted => Status::Done,
-        Ok(_) => Status::Short,
-        Err(_) => failed(result),
-    }
-}
-
-fn failed(result: i32) -> Status {
-    match result.unsigned_abs() as u16 {
-        ECANCELED => Status::Cancelled,
-        errno => Status::Error(errno),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::feeder::feeder;
+    use iosonar_units::Sector;
     use iosonar_units::Sectors;
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a user can say about a replay.
 
+use std::fs::File;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
@@ -7,11 +8,10 @@ use iosonar_units::{Bytes, Nanos, scalar};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::conflicts::{Conflicts, Strong};
-use crate::engine::{Durability, RingOptions};
-use crate::lane::Bounds;
+use crate::engine::{Durability, RingOptions, best_for};
 use crate::verify::Verification;
 use crate::zones::ZoneOptions;
-use crate::{EngineKind, Fit, InFlightLimit, Pacing, ReplayError, Target};
+use crate::{EngineKind, Fit, Pacing};
 
 /// What happens to the requests of a load that would change the target's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,98 +174,26 @@ pub struct Options {
 }
 
 impl Options {
-    /// Refuses targets that the engine cannot access, or not in the way that is wanted.
-    ///
-    /// # Errors
-    /// [`ReplayError::Refused`], with the target and what to do.
-    pub fn suit(&self, targets: &[Target]) -> Result<(), ReplayError> {
-        use EngineKind::{Auto, IoUring, Passthrough};
-        let refuse = |reason: String| Err(ReplayError::Refused(reason));
-        if !self.engine.is_real() {
-            return Ok(());
+    /// The engine for these targets, which `auto` leaves open, and what the user should know of it: why it is not the one that was hoped
+    /// for, which options it has no use for.
+    pub(crate) fn engine_for(&self, files: &[&File]) -> (EngineKind, Vec<String>) {
+        if self.engine != EngineKind::Auto {
+            return (self.engine, Vec::new());
         }
-        if matches!(self.engine, Auto | IoUring | Passthrough) {
-            self.ring.check()?;
-        }
-        let first = |is_passthrough: bool| {
-            let mut targets = targets.iter();
-            targets.find(|target| target.is_passthrough() == is_passthrough)
-        };
-        match (self.engine, first(true), first(false)) {
-            (Passthrough, _, Some(other)) => {
-                return refuse(format!(
-                    "--engine passthrough needs the character device of an NVMe namespace, such as /dev/ng0n1 (got {})",
-                    other.path().display()
-                ));
-            }
-            (Auto, Some(one), Some(other)) => {
-                return refuse(format!(
-                    "{} takes NVMe commands, and {} does not: replay on each of them separately",
-                    one.path().display(),
-                    other.path().display()
-                ));
-            }
-            (Auto | Passthrough, ..) | (_, None, _) => {}
-            (_, Some(one), _) => {
-                return refuse(format!(
-                    "{} takes NVMe commands only: --engine passthrough (or auto), or its block device (/dev/nvme...)",
-                    one.path().display()
-                ));
-            }
-        }
-        if !self.ring.poll_completions {
-            return Ok(());
-        }
-        if !matches!(self.engine, Auto | IoUring | Passthrough) {
-            return refuse("--iopoll needs --engine io_uring, passthrough or auto".to_owned());
-        }
-        let is_file =
-            |target: &&Target| !target.is_passthrough() && target.device_number().is_none();
-        let without_device =
-            |target: &&Target| target.has_poll_queues().is_none() && is_file(target);
-        if let Some(target) = targets.iter().find(without_device) {
-            return refuse(format!(
-                "--iopoll needs the poll queues of a block device, and the file system of {} names none that it is on: \
-                 leave it out, or give the block device itself",
-                target.path().display()
+        let (resolved, mut notes) = best_for(files);
+        let unused = self.unused_by(resolved);
+        if !unused.is_empty() {
+            notes.push(format!(
+                "{} had no effect, as engine auto is {} here: --engine io_uring has a use for it",
+                unused.join(", "),
+                resolved.name()
             ));
         }
-        match targets.iter().find(|t| t.has_poll_queues() == Some(false)) {
-            None => Ok(()),
-            Some(target) => refuse(format!(
-                "--iopoll needs poll queues, which {} does not have (queue/io_poll is 0): leave it out, or for NVMe load \
-                 the driver with nvme.poll_queues=2 (kernel command line, or options nvme poll_queues=2 in \
-                 /etc/modprobe.d)",
-                target.path().display()
-            )),
-        }
-    }
-}
-
-impl Options {
-    /// The option that leaves a lane so few places in flight, if it leaves fewer than the default and is what bounds them.
-    pub(crate) fn in_flight_limit(
-        &self,
-        engine: EngineKind,
-        bounds: &Bounds,
-    ) -> Option<InFlightLimit> {
-        // Which waits for each request whatever the limit.
-        if engine == EngineKind::Sync || bounds.in_flight >= DEFAULT_IN_FLIGHT {
-            return None;
-        }
-        [
-            ("--in-flight", Some(self.in_flight)),
-            ("--in-flight-total", self.in_flight_total),
-            ("--bottleneck", self.bottleneck),
-        ]
-        .into_iter()
-        .filter_map(|(option, requests)| Some((option, requests?)))
-        .find(|(_, requests)| *requests == bounds.in_flight)
-        .map(|(option, requests)| InFlightLimit { option, requests })
+        (resolved, notes)
     }
 
     /// The options, by their names on the command line, that are not the default and that this engine has no use for.
-    pub(crate) fn unused_by(&self, engine: EngineKind) -> Vec<&'static str> {
+    fn unused_by(&self, engine: EngineKind) -> Vec<&'static str> {
         let mut unused = self.ring.unused_by(engine);
         if engine == EngineKind::Sync {
             let limits = [
@@ -280,7 +208,7 @@ impl Options {
 }
 
 /// Enough for any device, and so many that a device which falls behind shows it.
-const DEFAULT_IN_FLIGHT: u32 = 1024;
+pub(crate) const DEFAULT_IN_FLIGHT: u32 = 1024;
 
 impl Default for Options {
     fn default() -> Self {

@@ -135,10 +135,10 @@ impl Clock {
         }
     }
 
-    /// The clock of a replay.
-    pub(crate) fn starting(options: &crate::Options) -> Self {
-        match options.begin_at {
-            None => Self::starting_in(options.start_grace),
+    /// The clock of a replay that begins at this time since 1970, or after `grace`.
+    pub(crate) fn starting(begin_at: Option<Nanos>, grace: Nanos) -> Self {
+        match begin_at {
+            None => Self::starting_in(grace),
             Some(at) => Self::starting_in(at.saturating_sub(since_1970())),
         }
     }

@@ -1,88 +1,35 @@
 //! Setting a replay up, and putting together what it found out.
 
+mod outcome;
+mod table_logs;
+
 use std::fs::File;
-use std::path::{Path, PathBuf};
 use std::thread;
 
-use iosonar_trace::fit::Fitter;
-use iosonar_trace::transform::{Change, beginning};
-use iosonar_trace::{Reading, TraceError, TraceWriter};
-use iosonar_units::{Nanos, SECTOR_BYTES};
+use iosonar_trace::transform::beginning;
+use iosonar_trace::{TraceError, TraceWriter};
+use iosonar_units::Nanos;
 
-use crate::engine::{self, Chosen, Setup, SimulatedDevice, ThreadPool};
+use crate::bounds::{Bounds, MOST_LANES};
+use crate::engine::{self, Chosen, Setup, SimulatedDevice};
 use crate::error::Failure;
 use crate::fake::{Fake, FakeOf};
 use crate::feeder::{Fed, Feeder, Preparation, feeder};
-use crate::lane::{Bounds, Lane, MOST_LANES, MOST_PLACES, Parts};
+use crate::lane::{Lane, Parts};
+use crate::load::{block_sectors, fitter};
 use crate::pacing::{self, Priority, Style, granted};
 use crate::results::{Counts, results};
 use crate::scan::LONGEST_REQUEST;
-use crate::session::{Ended, Session, together};
+use crate::session::{Session, together};
 use crate::shared::{Shared, Stop};
-use crate::summary::TargetSummary;
-use crate::verify::{Findings, TableLog, Verifier, new_run, run_on_target};
-use crate::watch::Watch;
+use crate::verify::{new_run, run_on_target};
 use crate::zones::Zones;
-use crate::{
-    EngineKind, InFlightLimit, Options, Progress, ReplayError, Scan, Summary, Target, Verdict,
-    Writes,
-};
+use crate::{EngineKind, Load, Options, Progress, ReplayError, Summary, Target, Verdict, Writes};
+use outcome::{Outcome, summarise};
+use table_logs::{refuse_existing_logs, verifier};
 
 /// Of two, four and sixteen threads that take turns, four are the fewest that are seldom late together.
 const HELPERS: usize = 3;
-
-/// What one target is given to do.
-#[derive(Clone, Debug)]
-pub struct Load {
-    /// The trace.
-    pub path: PathBuf,
-    /// How it is read and changed. Time zero of the replay is the beginning of its window.
-    pub reading: Reading,
-    /// What is in it.
-    pub scan: Scan,
-}
-
-impl Load {
-    /// Reads the load at `path` once, to find out what is in it.
-    ///
-    /// # Errors
-    /// As [`Scan::of`].
-    pub fn scanned(path: &Path, reading: &Reading, writes: Writes) -> Result<Self, ReplayError> {
-        Ok(Self {
-            path: path.to_owned(),
-            reading: reading.clone(),
-            scan: Scan::of(path, reading, writes)?,
-        })
-    }
-
-    /// The requests of the load at `path` that start within `most` of its beginning: those that a replay of that
-    /// length can start. If there are more, the replay ends early ([`Scan::goes_on`]). A stream is not read
-    /// beforehand, so it is not cut.
-    ///
-    /// # Errors
-    /// As [`Scan::of`].
-    pub fn scanned_within(
-        path: &Path,
-        reading: &Reading,
-        writes: Writes,
-        most: Nanos,
-    ) -> Result<Self, ReplayError> {
-        let end = beginning(&reading.changes).saturating_add(most);
-        let scan = Scan::until(path, reading, writes, end)?;
-        let mut reading = reading.clone();
-        if scan.goes_on {
-            reading.changes.push(Change::Select {
-                from: Nanos::ZERO,
-                until: end,
-            });
-        }
-        Ok(Self {
-            path: path.to_owned(),
-            reading,
-            scan,
-        })
-    }
-}
 
 /// Replays each of `loads` on the target with the same index, all against one clock. [`Scan::fits`] has
 /// found each fit. Records go to `records` in the order of completion, with the target's index as their device. `devices` are
@@ -109,7 +56,7 @@ pub fn replay(
         targets.iter().try_for_each(Target::begin_zones)?;
     }
     let files: Vec<_> = targets.iter().filter_map(Target::file).collect();
-    let (engine, engine_notes) = engine::resolve(options.engine, &files, options);
+    let (engine, engine_notes) = options.engine_for(&files);
     let zero = beginning(&loads[0].reading.changes);
     let threads = threads(options, targets.len());
     let (collector, senders) = results(threads, zero);
@@ -117,7 +64,7 @@ pub fn replay(
     let (lanes, feeders) = laid_out(loads, targets, options, engine, threads, &mut notes)?;
     let places: Vec<_> = lanes
         .iter()
-        .map(|(_, bounds)| (bounds.in_flight, options.in_flight_limit(engine, bounds)))
+        .map(|(_, bounds)| (bounds.in_flight, bounds.in_flight_limit(options, engine)))
         .collect();
     let goes_on = loads.iter().any(|load| load.scan.goes_on);
     let discards = loads
@@ -191,14 +138,6 @@ pub fn replay(
         summary.fakes.insert(0, FakeOf { target: None, fake });
     }
     Ok(summary)
-}
-
-/// How a replay went, thread by thread.
-struct Outcome<'a> {
-    sessions: Vec<std::io::Result<(Result<(), Failure>, Ended<'a>)>>,
-    counts: Counts,
-    written: Result<(), TraceError>,
-    fed: Vec<Fed>,
 }
 
 /// A session with what its engine is set up for.
@@ -320,7 +259,7 @@ fn laid_out<'a>(
         let (feeder, feed) = feeder();
         let preparation = preparation(load, target, options, zero);
         let longest = preparation.longest.bytes().get() as usize;
-        let bounds = bounds(options, engine, longest, loads.len(), notes);
+        let bounds = Bounds::of(options, engine, longest, loads.len(), notes);
         let run = run_on_target(run, number as u32);
         let verifier = verifier(target, options, run, number)?;
         let parts = Parts {
@@ -445,25 +384,6 @@ fn check_counts(
     Ok(())
 }
 
-/// The target's blocks, in sectors.
-fn block_sectors(target: &Target) -> u64 {
-    (target.block().get() / SECTOR_BYTES).max(1)
-}
-
-/// What makes the requests of a load fit its target.
-pub fn fitter(load: &Load, target: &Target, options: &Options) -> Fitter {
-    Fitter::new(
-        options.fit,
-        target.size().get() / SECTOR_BYTES,
-        block_sectors(target),
-        if load.scan.is_known {
-            load.scan.end.get()
-        } else {
-            u64::MAX
-        },
-    )
-}
-
 fn preparation(load: &Load, target: &Target, options: &Options, zero: Nanos) -> Preparation {
     let fitter = fitter(load, target, options);
     Preparation {
@@ -482,248 +402,4 @@ fn preparation(load: &Load, target: &Target, options: &Options, zero: Nanos) -> 
         later: beginning(&load.reading.changes).saturating_sub(zero),
         device: None,
     }
-}
-
-/// How many requests may be where, so that the buffers keep to their bound.
-fn bounds(
-    options: &Options,
-    engine: EngineKind,
-    longest: usize,
-    lanes: usize,
-    notes: &mut Vec<String>,
-) -> Bounds {
-    // What waits for a thread would look like a slow device.
-    let places = match engine {
-        EngineKind::Threads => (ThreadPool::MOST_THREADS / lanes as u32).max(1),
-        _ => 1 << 16,
-    };
-    let most = options.in_flight.min(places);
-    let total = options
-        .in_flight_total
-        .unwrap_or(most.saturating_mul(2))
-        .clamp(1, places);
-    // Reads and writes have buffers of their own.
-    let kinds = if options.writes == Writes::Do { 2 } else { 1 };
-    let each = kinds * longest.next_multiple_of(4096).max(4096) as u64;
-    let fit =
-        (options.buffer_memory.get() / lanes as u64 / each).clamp(1, u64::from(u32::MAX)) as u32;
-    // Half of the places are for requests that were pushed back.
-    let in_flight = most.min(total).min((fit / 2).max(1));
-    if in_flight < most.min(total) {
-        notes.push(format!(
-            "at most {in_flight} requests are in flight instead of {most}: the longest takes {each} bytes, \
-             and --buffer-memory is {}",
-            options.buffer_memory
-        ));
-    }
-    let total = total.min(fit).max(in_flight);
-    let accepted = options
-        .bottleneck
-        .unwrap_or(in_flight.saturating_mul(8))
-        .clamp(1, MOST_PLACES);
-    Bounds {
-        in_flight: in_flight.min(accepted),
-        total,
-        accepted: accepted.max(1),
-    }
-}
-
-/// Where the log of tables of the target with this number is kept: several targets have one each.
-fn log_path(path: &Path, number: usize) -> PathBuf {
-    match number {
-        0 => path.to_owned(),
-        n => PathBuf::from(format!("{}.{n}", path.display())),
-    }
-}
-
-fn log_exists(path: &Path) -> ReplayError {
-    ReplayError::Refused(format!(
-        "{} is there already, and a log of tables is a new file: take another name for it",
-        path.display()
-    ))
-}
-
-/// Refuses a replay one of whose logs of tables cannot be a new file, before any of them is created.
-fn refuse_existing_logs(targets: usize, options: &Options) -> Result<(), ReplayError> {
-    let Some(path) = &options.verification.keep_tables else {
-        return Ok(());
-    };
-    let mut paths = (0..targets).map(|number| log_path(path, number));
-    match paths.find(|path| path.symlink_metadata().is_ok()) {
-        Some(path) => Err(log_exists(&path)),
-        None => Ok(()),
-    }
-}
-
-fn verifier(
-    target: &Target,
-    options: &Options,
-    run: u64,
-    number: usize,
-) -> Result<Option<Verifier>, ReplayError> {
-    let verification = &options.verification;
-    if !verification.is_tagging() {
-        return Ok(None);
-    }
-    let log = match &verification.keep_tables {
-        None => None,
-        Some(path) => {
-            let path = log_path(path, number);
-            let sectors = target.size().get() / SECTOR_BYTES;
-            let log = TableLog::create(&path, run, sectors, verification.durable_tables);
-            Some(log.map_err(|source| match source.kind() {
-                std::io::ErrorKind::AlreadyExists => log_exists(&path),
-                _ => ReplayError::Io {
-                    path,
-                    action: "begin a log of tables",
-                    source,
-                },
-            })?)
-        }
-    };
-    let write_through = target.is_write_through();
-    Ok(Some(Verifier::new(verification, run, log, write_through)))
-}
-
-/// The summary of a target without its contents.
-fn target_summary(target: &Target, verdict: Verdict, watch: &Watch, fed: Fed) -> TargetSummary {
-    let [done, failed] = watch.done_and_failed();
-    TargetSummary {
-        path: target.path().to_owned(),
-        verdict,
-        done,
-        failed,
-        most_in_flight: watch.most_in_flight,
-        most_pushed_back: watch.most_pushed_back,
-        episodes: watch.episodes.clone(),
-        overload_rate: watch.overload_rate(),
-        fitted: fed.fitted,
-        remarks: fed.remarks,
-        findings: Findings::default(),
-        tables: None,
-        run: 0,
-    }
-}
-
-#[allow(clippy::too_many_lines)] // A field a line.
-fn summarise(
-    loads: &[Load],
-    targets: &[Target],
-    counts: Counts,
-    ended: Ended<'_>,
-    places: &[(u32, Option<InFlightLimit>)],
-    fed: Vec<Fed>,
-) -> Summary {
-    let Ended {
-        engine,
-        remarks,
-        lanes,
-        at,
-        early,
-        abandoned,
-        record_stalls,
-        processor_time,
-        priority,
-        interference,
-        self_check,
-    } = ended;
-    let recorded = counts.completed
-        + counts.skipped
-        + counts.dropped
-        + counts.cancelled
-        + counts.errors
-        + counts.short;
-    let known = loads.iter().all(|load| load.scan.is_known);
-    let requests = match known {
-        true => loads.iter().map(|load| load.scan.requests).sum(),
-        false => recorded + counts.missed,
-    };
-    let mut summary = Summary {
-        engine,
-        self_check,
-        requests,
-        completed: counts.completed,
-        skipped: counts.skipped,
-        dropped: counts.dropped,
-        cancelled: counts.cancelled,
-        missed: requests.saturating_sub(recorded),
-        verify_failed: counts.verify_failed,
-        warming_up: counts.warming_up,
-        errors: counts.errors,
-        first_errno: counts.first_error.map(|(errno, _)| errno),
-        first_error_on: counts.first_error_on(targets.len()),
-        short: counts.short,
-        early,
-        abandoned,
-        record_stalls,
-        processor_time,
-        priority,
-        interference,
-        on_time: counts.on_time,
-        intended: loads
-            .iter()
-            .map(|load| {
-                load.scan
-                    .last_start
-                    .saturating_sub(beginning(&load.reading.changes))
-            })
-            .max()
-            .unwrap_or_default(),
-        sectors: counts.sectors,
-        reads: counts.reads,
-        writes: counts.writes,
-        flushes: counts.flushes,
-        others: counts.others,
-        notes: remarks,
-        ..Summary::default()
-    };
-    for ((i, mut lane), fed) in lanes.into_iter().enumerate().zip(fed) {
-        let (most, limit) = places[i];
-        let verdict = lane.watch.verdict(at, most as usize, limit);
-        let watch = &lane.watch;
-        summary.verdict = match i {
-            0 => verdict,
-            _ => summary.verdict.or(verdict),
-        };
-        summary.pushed_back += watch.pushed_back;
-        summary.ordered_waits += watch.ordered_waits;
-        summary.elapsed = summary.elapsed.max(watch.last_completion);
-        summary.own_lateness.merge(&watch.own_lateness);
-        summary
-            .fakes
-            .extend(target_fakes(&targets[i], &lane, targets.len()));
-        let mut target = target_summary(&targets[i], verdict, watch, fed);
-        if let Some(verifier) = lane.take_verifier() {
-            let final_pass = verifier.has_final_pass();
-            let (tables, findings, run, log_error) = verifier.into_parts();
-            if let Some(e) = log_error {
-                summary
-                    .notes
-                    .push(format!("the log of tables is not complete: {e}"));
-                summary.tables_lost = true;
-            }
-            (target.findings, target.run) = (findings, run);
-            target.tables = final_pass.then_some(tables);
-        }
-        summary.targets.push(target);
-    }
-    summary
-}
-
-fn target_fakes<'a>(
-    target: &'a Target,
-    lane: &Lane<'_>,
-    targets: usize,
-) -> impl Iterator<Item = FakeOf> + use<'a> {
-    let zeros = lane
-        .contents
-        .only_zeros()
-        .filter(|_| target.device_number().is_some());
-    let zeros = zeros.map(|places| Fake::OnlyZeros { places });
-    let of = (targets > 1).then(|| target.path().to_owned());
-    let fakes = target.fakes().iter().copied().chain(zeros);
-    fakes.map(move |fake| FakeOf {
-        target: of.clone(),
-        fake,
-    })
 }

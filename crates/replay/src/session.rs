@@ -10,9 +10,10 @@ use crossbeam_channel::RecvTimeoutError;
 use iosonar_units::Nanos;
 
 use self::relay::{Help, relay};
+use crate::bounds::lane_and_slot;
 use crate::engine::{Done, Engine};
 use crate::error::Failure;
-use crate::lane::{Completed, Lane, Next, lane_and_slot};
+use crate::lane::{Completed, Lane, Next};
 use crate::pacing::{self, Clock, Interference, Pacing, Priority, Waiter};
 use crate::results::Records;
 use crate::self_check::{self, Round, SelfCheck, SelfCheckPoint};
@@ -104,7 +105,7 @@ impl<'s, 'a> Session<'s, 'a> {
             lanes,
             goes_on,
             records,
-            clock: Clock::starting(shared.options),
+            clock: Clock::starting(shared.options.begin_at, shared.options.start_grace),
             shown_in_flight: 0,
             late: Nanos::ZERO,
             first: 0,

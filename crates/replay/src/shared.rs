@@ -169,7 +169,7 @@ impl Arrival<'_, '_> {
                 .begin_at
                 .map_or(Nanos::ZERO, |at| pacing::since_1970().saturating_sub(at));
             Start {
-                clock: Clock::starting(options),
+                clock: Clock::starting(options.begin_at, options.start_grace),
                 late,
             }
         })

@@ -1,22 +1,23 @@
 //! Targets: what a load is replayed on.
 
+mod new_file;
+
+pub use new_file::{FileSize, create_file};
+
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use iosonar_guard::{self as guard, Host, Lease};
-use iosonar_units::{Bytes, ParseUnitError, SECTOR_BYTES, Sectors, folder_of, scalar};
+use iosonar_units::{Bytes, SECTOR_BYTES, Sectors};
 use rustix::fs::{AtFlags, OFlags, StatxFlags};
-use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::fake::Fake;
 use crate::nvme::Namespace;
-use crate::replay::fitter;
 use crate::zones::{self, ZonePlan, Zones};
-use crate::{Intent, Load, Options, ReplayError, Writes, ZoneOptions};
+use crate::{Intent, ReplayError};
 
 /// A block device, character device of an NVMe namespace, or regular file that has been examined and opened.
 #[derive(Debug)]
@@ -40,8 +41,8 @@ pub struct Target {
     /// Whether completions can be polled for; `None` if the kernel does not say.
     polls: Option<bool>,
     /// Of a zoned block device that is written to.
-    zones: Option<Zones>,
-    zone_plan: Option<ZonePlan>,
+    pub(crate) zones: Option<Zones>,
+    pub(crate) zone_plan: Option<ZonePlan>,
 }
 
 impl Target {
@@ -424,42 +425,6 @@ impl Target {
         self.zones.as_ref().is_some_and(Zones::is_sequential)
     }
 
-    /// Finds out whether a load's writes can be done where zones must be written in order. Reads the load once more.
-    ///
-    /// # Errors
-    /// [`ReplayError::Refused`] with the first write that cannot, and what to do about it.
-    pub fn plan_zones(&mut self, load: &Load, options: &Options) -> Result<(), ReplayError> {
-        self.zone_plan = match &self.zones {
-            Some(zones) if zones.is_sequential() && writes(load, options) => {
-                let fitter = fitter(load, self, options);
-                Some(ZonePlan::of(zones, load, self, fitter, options)?)
-            }
-            _ if options.zones == ZoneOptions::default() || !writes(load, options) => None,
-            _ => {
-                return Err(ReplayError::Refused(format!(
-                    "{} has no zones that must be written in order: leave out --zone-append and --reset-zones",
-                    self.path.display()
-                )));
-            }
-        };
-        Ok(())
-    }
-
-    /// Refuses to write to zones in order where nothing says that the load does.
-    pub(crate) fn check_zone_plan(
-        &self,
-        load: &Load,
-        options: &Options,
-    ) -> Result<(), ReplayError> {
-        if self.has_sequential_zones() && self.zone_plan.is_none() && writes(load, options) {
-            return Err(ReplayError::Refused(format!(
-                "{} has zones that must be written in order, and whether the load does was not checked",
-                self.path.display()
-            )));
-        }
-        Ok(())
-    }
-
     pub(crate) fn zone_plan(&self) -> Option<&ZonePlan> {
         self.zone_plan.as_ref()
     }
@@ -469,18 +434,6 @@ impl Target {
         let plan = self.zone_plan.as_ref().filter(|plan| plan.append)?;
         self.is_passthrough().then(|| plan.zones.clone())
     }
-
-    /// Does to the zones what is to be done before a replay.
-    pub(crate) fn begin_zones(&self) -> Result<(), ReplayError> {
-        self.zone_plan
-            .as_ref()
-            .map_or(Ok(()), |plan| plan.begin(self))
-    }
-}
-
-/// Whether a replay of a load changes its target.
-fn writes(load: &Load, options: &Options) -> bool {
-    options.writes == Writes::Do && (load.scan.harmless < load.scan.requests || !load.scan.is_known)
 }
 
 /// The zones of a block device; `None` if it is not zoned.
@@ -509,110 +462,4 @@ fn not_opened(path: &Path, purpose: &str, source: std::io::Error) -> ReplayError
             source,
         },
     }
-}
-
-/// The size of a file that is to be a target: whole blocks of 4096 bytes, as many as hold the size that is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct FileSize(Bytes);
-
-impl FileSize {
-    /// In bytes.
-    pub const fn bytes(self) -> Bytes {
-        self.0
-    }
-}
-
-impl FromStr for FileSize {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        const BLOCK: u64 = 4096;
-        let size: Bytes = text.parse().map_err(|e: ParseUnitError| e.to_string())?;
-        match size.get() {
-            0 => Err("a file of no bytes is no target".to_owned()),
-            n if n > 1 << 50 => Err("that is more than any file holds".to_owned()),
-            n => Ok(Self(Bytes::new(n.next_multiple_of(BLOCK)))),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for FileSize {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        scalar(deserializer)
-    }
-}
-
-/// Makes a new file of `size` at `path` and fills it with random data, so that reads of it reach
-/// the storage and nothing below can compress them away. `progress` is told the bytes written, and ends it
-/// with `false`.
-///
-/// # Errors
-/// [`ReplayError::Refused`] if there is such a file already or it would lie among the devices, [`ReplayError::Io`] if it cannot be
-/// written; a file begun is removed then.
-pub fn create_file(
-    path: &Path,
-    size: Bytes,
-    mut progress: impl FnMut(u64) -> bool,
-) -> Result<(), ReplayError> {
-    const CHUNK: usize = 1 << 20;
-    let folder = folder_of(path).canonicalize();
-    if folder.is_ok_and(|folder| folder.starts_with("/dev") && !folder.starts_with("/dev/shm")) {
-        return Err(ReplayError::Refused(format!(
-            "{} would be a file among the devices, in memory: make it elsewhere, or leave out --create to use a device",
-            path.display()
-        )));
-    }
-    let failed = |source| ReplayError::Io {
-        path: path.to_owned(),
-        action: "create and fill it",
-        source,
-    };
-    let exists = || {
-        ReplayError::Refused(format!(
-            "{} exists already; leave out --create to use it as it is",
-            path.display()
-        ))
-    };
-    if std::fs::symlink_metadata(path).is_ok() {
-        return Err(exists());
-    }
-    if let Some(free) = guard::free_space(path).filter(|free| *free < size) {
-        return Err(ReplayError::Refused(format!(
-            "{} cannot be made: it would take {size}, and there is room for {free}; choose a smaller size, or another place",
-            path.display()
-        )));
-    }
-    // Under a name of its own until it is full: a file that a kill left behind is recognisable.
-    let mut part = std::ffi::OsString::from(path);
-    part.push(format!(".{}.part", std::process::id()));
-    let part = PathBuf::from(part);
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&part)
-        .map_err(failed)?;
-    let mut fill = || -> std::io::Result<()> {
-        let mut chunk = vec![0; CHUNK];
-        let mut noise = crate::buffers::Noise::new(size.get());
-        let mut written = 0;
-        while written < size.get() {
-            let n = (CHUNK as u64).min(size.get() - written) as usize;
-            noise.fill(&mut chunk[..n]);
-            file.write_all(&chunk[..n])?;
-            written += n as u64;
-            if !progress(written) {
-                return Err(std::io::ErrorKind::Interrupted.into());
-            }
-        }
-        file.sync_all()?;
-        // Unlike a rename, a link replaces nothing that has appeared meanwhile.
-        std::fs::hard_link(&part, path)
-    };
-    let filled = fill();
-    // It is ours; nothing else can be done about a failure to remove it.
-    let _ = std::fs::remove_file(&part);
-    filled.map_err(|e| match e.kind() {
-        std::io::ErrorKind::AlreadyExists => exists(),
-        _ => failed(e),
-    })
 }

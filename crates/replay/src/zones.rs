@@ -10,11 +10,10 @@
 //! ```
 //!
 //! Whether a load's writes may go to such zones depends on nothing but the load and the pointers, so it is found out
-//! before anything is written ([`plan`]). The device must then see the writes of a zone in their order. Only one of them is
+//! before anything is written ([`zone_plan`](crate::zone_plan)). The device must then see the writes of a zone in their order. Only one of them is
 //! in flight at a time ([`Gate`](crate::conflicts::Gate)): a ring may pass a request to a worker of the kernel, which takes
 //! it out of its order even where the kernel itself delays the writes of a zone (zone write plugging, Linux 6.10).
 
-mod plan;
 mod report;
 
 use std::fmt;
@@ -23,8 +22,18 @@ use iosonar_trace::{Op, Request};
 use iosonar_units::SECTOR_BYTES;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use plan::ZonePlan;
 pub(crate) use report::{report, reset};
+
+/// The zones of a target, and what is done to them before a replay.
+#[derive(Clone, Debug)]
+pub(crate) struct ZonePlan {
+    /// As they are when the replay begins.
+    pub(crate) zones: Zones,
+    /// Those that are reset before it: first sectors, and lengths.
+    pub(crate) reset: Vec<(u64, u64)>,
+    /// Whether writes go to the write pointers.
+    pub(crate) append: bool,
+}
 
 /// How writes to the sequential zones of a zoned block device are done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

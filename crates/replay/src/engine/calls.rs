@@ -7,9 +7,9 @@ use std::os::unix::fs::FileTypeExt;
 use io_uring::types::Fixed;
 use io_uring::{cqueue, opcode, squeue};
 
+use super::access::{Access, AccessKind, Durability, Setup};
+use super::dialect::{Answer, Dialect};
 use super::perform::{write_flags, zero_range};
-use super::uring::{Answer, Dialect};
-use super::{Access, AccessKind, Durability, Setup};
 
 pub(crate) struct Calls {
     files: Vec<File>,
@@ -27,7 +27,7 @@ impl Dialect for Calls {
 
     fn new(setup: &Setup<'_>) -> io::Result<Self> {
         Ok(Self {
-            files: super::clones(&setup.files)?,
+            files: super::access::clones(&setup.files)?,
             sync: setup.sync,
         })
     }

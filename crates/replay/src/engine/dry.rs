@@ -4,7 +4,7 @@ use std::io;
 
 use iosonar_units::Nanos;
 
-use super::{Access, AccessKind, Done, Engine};
+use super::access::{Access, AccessKind, Done, Engine};
 use crate::pacing;
 
 /// Every access is complete when it is handed over.

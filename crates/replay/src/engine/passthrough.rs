@@ -10,8 +10,9 @@ use io_uring::types::Fixed;
 use io_uring::{cqueue, opcode, squeue};
 use libc::EINVAL;
 
-use super::uring::{Answer, Dialect};
-use super::{Access, AccessKind, Durability, Setup};
+use super::access::{Access, AccessKind, Durability, Setup};
+use super::command::{command, range};
+use super::dialect::{Answer, Dialect};
 use crate::nvme::{self, NVME_URING_CMD_IO, Namespace};
 use crate::zones::Zones;
 
@@ -60,9 +61,9 @@ impl Dialect for Passthrough {
             (Some(zones), AccessKind::Write { .. }) => zones.start_of_sequential(access.offset),
             _ => None,
         };
-        let command = nvme::command(namespace, access, self.sync, zone).ok_or(EINVAL)?;
+        let command = command(namespace, access, self.sync, zone).ok_or(EINVAL)?;
         if access.kind == AccessKind::Discard {
-            let range = nvme::range(namespace, access);
+            let range = range(namespace, access);
             // SAFETY: every access has a buffer of at least a page of its own, which stays untouched until it is reaped.
             unsafe {
                 access

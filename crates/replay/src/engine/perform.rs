@@ -11,7 +11,7 @@ use rustix::fs::FallocateFlags;
 use rustix::io::ReadWriteFlags;
 use rustix::ioctl::{Setter, ioctl};
 
-use super::{Access, AccessKind, Durability};
+use super::access::{Access, AccessKind, Durability};
 
 /// Does one access and waits for it; bytes moved, or a negative `errno`.
 pub(super) fn perform(file: &File, access: &Access, sync: Durability) -> i32 {

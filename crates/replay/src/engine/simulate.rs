@@ -7,7 +7,7 @@ use std::io;
 
 use iosonar_units::{Nanos, Sector, Sectors};
 
-use super::{Access, AccessKind, Done, Engine};
+use super::access::{Access, AccessKind, Done, Engine};
 use crate::pacing;
 
 /// A device that is computed: a model of its times, and, if it likes, of its contents and faults.

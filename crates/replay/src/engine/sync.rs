@@ -11,8 +11,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use iosonar_units::Nanos;
 use rustix::io::{Errno, ReadWriteFlags};
 
+use super::access::{Access, Done, Durability, Engine, Setup};
 use super::perform::perform;
-use super::{Access, Done, Durability, Engine, Setup};
 use crate::pacing;
 
 pub(crate) struct Synchronous {
@@ -25,7 +25,7 @@ pub(crate) struct Synchronous {
 impl Synchronous {
     pub(crate) fn new(setup: &Setup<'_>) -> io::Result<Self> {
         Ok(Self {
-            files: super::clones(&setup.files)?,
+            files: super::access::clones(&setup.files)?,
             sync: setup.sync,
             prepared: None,
             done: Vec::with_capacity(64),

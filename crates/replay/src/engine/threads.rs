@@ -14,8 +14,8 @@ use std::thread::{self, JoinHandle};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use iosonar_units::Nanos;
 
+use super::access::{Access, Done, Durability, Engine, Setup};
 use super::perform::perform;
-use super::{Access, Done, Durability, Engine, Setup};
 use crate::pacing;
 
 pub(crate) struct ThreadPool {
@@ -41,7 +41,7 @@ impl ThreadPool {
     pub(crate) const MOST_THREADS: u32 = 128;
 
     pub(crate) fn new(setup: &Setup<'_>) -> io::Result<Self> {
-        let files = super::clones(&setup.files)?;
+        let files = super::access::clones(&setup.files)?;
         Self::with(&files, setup.sync, setup.in_flight)
     }
 

@@ -7,87 +7,18 @@
 
 use std::fs::File;
 use std::io;
-use std::num::NonZeroUsize;
 use std::os::fd::AsRawFd;
 
 use io_uring::types::{CancelBuilder, SubmitArgs, Timespec};
 use io_uring::{IoUring, SubmissionQueue, Submitter, cqueue, squeue};
 use iosonar_units::Nanos;
 use libc::{EAGAIN, EBUSY, EINTR, ETIME};
-use serde::{Deserialize, Serialize};
 
-use super::calls::Calls;
-use super::{Access, Done, Engine, Region, Setup, ThreadPool};
-use crate::{EngineKind, ReplayError, pacing};
-
-/// How a ring is set up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct RingOptions {
-    /// A kernel thread submits (SQPOLL): it needs a processor of its own.
-    #[serde(rename = "sqpoll")]
-    pub submission_thread: bool,
-    /// Completions are polled for at the device (IOPOLL), which needs poll queues there.
-    #[serde(rename = "iopoll")]
-    pub poll_completions: bool,
-    /// When the kernel does its part of a completion.
-    pub task_work: TaskWork,
-    /// Buffers are not registered.
-    pub plain_buffers: bool,
-}
-
-/// The kernel's thread (SQPOLL), the replay's, and the rest of the machine: with fewer, the two keep each other waiting.
-const SQPOLL_PROCESSORS: usize = 3;
-
-impl RingOptions {
-    /// The options, by their names on the command line, that are not the default and that this engine has no use for.
-    pub(crate) fn unused_by(self, engine: EngineKind) -> Vec<&'static str> {
-        let default = Self::default();
-        let has_ring = matches!(engine, EngineKind::IoUring | EngineKind::Passthrough);
-        let registers = engine == EngineKind::IoUring;
-        [
-            ("--sqpoll", self.submission_thread, has_ring),
-            ("--iopoll", self.poll_completions, has_ring),
-            ("--task-work", self.task_work != default.task_work, has_ring),
-            ("--plain-buffers", self.plain_buffers, registers),
-        ]
-        .into_iter()
-        .filter(|(_, is_given, is_used)| *is_given && !is_used)
-        .map(|(name, ..)| name)
-        .collect()
-    }
-
-    /// Refuses what this machine is too small for.
-    ///
-    /// # Errors
-    /// [`ReplayError::Refused`] if a kernel thread is to submit and fewer than three processors are usable.
-    pub fn check(&self) -> Result<(), ReplayError> {
-        let usable = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        if !self.submission_thread || usable >= SQPOLL_PROCESSORS {
-            return Ok(());
-        }
-        Err(ReplayError::Refused(format!(
-            "--sqpoll needs at least {SQPOLL_PROCESSORS} usable processors, one of them for the kernel's thread \
-             alone (this process may use {usable}): leave it out, or allow more (taskset, the control group's cpu.max)"
-        )))
-    }
-}
-
-/// When the kernel does its part of a completion.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TaskWork {
-    /// At once, interrupting the thread.
-    Interrupt,
-    /// When the thread enters the kernel, which it does as soon as a flag says that there is
-    /// something (`COOP_TASKRUN`).
-    #[default]
-    #[serde(rename = "coop")]
-    Cooperative,
-    /// When the thread asks for completions (`DEFER_TASKRUN`).
-    #[serde(rename = "defer")]
-    Deferred,
-}
+use super::ThreadPool;
+use super::access::{Access, Done, Engine, Region, Setup, clones};
+use super::dialect::{Answer, Dialect};
+use super::ring_options::TaskWork;
+use crate::pacing;
 
 /// The kernel plugs the block layer's queue for a system call that submits more than this (`IO_PLUG_THRESHOLD` in
 /// `io_uring/io_uring.h`): it holds requests back and merges them, and the device gets another load.
@@ -106,39 +37,7 @@ const MOST_UNSEEN: usize = 64;
 /// How often it is looked whether the kernel's thread has taken what it was shown, before the kernel is called.
 const LOOKS_PER_CALL: u32 = 1 << 10;
 
-/// What a completion says.
-pub(crate) struct Answer {
-    pub(crate) slot: u32,
-    /// Bytes moved, or a negative `errno`.
-    pub(crate) result: i32,
-    /// The logical block that a zone append went to.
-    pub(crate) place: Option<u64>,
-}
-
-/// What is put into a ring, and what comes back.
-pub(crate) trait Dialect: Sized {
-    /// What the engine is called.
-    const NAME: &'static str;
-    /// Whether entries can name registered memory.
-    const REGISTERS: bool;
-    type Sqe: squeue::EntryMarker;
-    type Cqe: cqueue::EntryMarker;
-
-    fn new(setup: &Setup<'_>) -> io::Result<Self>;
-
-    /// Whether the ring, which may poll for its completions, has to leave this to threads.
-    fn is_for_the_side(&self, access: &Access, polled: bool) -> bool;
-
-    /// The entry of an access, whose buffer may lie in registered memory; or the `errno` that it fails with.
-    fn entry(&mut self, slot: u32, access: &Access, registered: bool) -> Result<Self::Sqe, i32>;
-
-    fn completed(&mut self, completion: &Self::Cqe) -> Answer;
-
-    /// What the user should know about how it went.
-    fn remarks(&self) -> Vec<String>;
-}
-
-pub(crate) struct Uring<D: Dialect = Calls> {
+pub(crate) struct Uring<D: Dialect> {
     dialect: D,
     ring: IoUring<D::Sqe, D::Cqe>,
     prepared: bool,
@@ -207,7 +106,7 @@ impl<D: Dialect> Uring<D> {
         }
         let descriptors: Vec<_> = setup.files.iter().map(|file| file.as_raw_fd()).collect();
         ring.submitter().register_files(&descriptors)?;
-        let files = super::clones(&setup.files)?;
+        let files = clones(&setup.files)?;
         let mut remarks = Vec::new();
         let registered = D::REGISTERS
             && !setup.ring.plain_buffers
@@ -297,18 +196,16 @@ impl<D: Dialect> Uring<D> {
     }
 }
 
-impl Uring {
-    /// Whether the kernel lets us have a ring, and a recent enough one.
-    pub(crate) fn is_permitted() -> io::Result<()> {
-        let ring = IoUring::new(2)?;
-        if ring.params().is_feature_ext_arg() {
-            return Ok(());
-        }
-        Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "the kernel is older than 5.11",
-        ))
+/// Whether the kernel lets us have a ring, and a recent enough one.
+pub(crate) fn is_permitted() -> io::Result<()> {
+    let ring = IoUring::new(2)?;
+    if ring.params().is_feature_ext_arg() {
+        return Ok(());
     }
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "the kernel is older than 5.11",
+    ))
 }
 
 /// Wakes the kernel's thread if it sleeps, as it does when it had nothing to do for a second.
@@ -542,11 +439,13 @@ fn is_passing(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::calls::Calls;
+    use super::super::ring_options::RingOptions;
     use super::*;
     use crate::engine::{AccessKind, Durability, Region};
 
     /// Reads of 4 KiB of a file, through a small ring that a kernel thread empties.
-    fn polled(file: &File) -> io::Result<Uring> {
+    fn polled(file: &File) -> io::Result<Uring<Calls>> {
         Uring::new(&Setup {
             files: vec![file],
             in_flight: 4,

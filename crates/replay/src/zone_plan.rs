@@ -3,18 +3,58 @@
 use iosonar_trace::fit::Fitter;
 use iosonar_trace::{Batch, Place, Request, TraceReader, input};
 
-use super::{Zones, is_write, reset};
-use crate::{Conflicts, Load, Options, ReplayError, Target};
+use crate::load::fitter;
+use crate::zones::{ZonePlan, Zones, is_write, reset};
+use crate::{Conflicts, Load, Options, ReplayError, Target, Writes, ZoneOptions};
 
-/// The zones of a target, and what is done to them before a replay.
-#[derive(Clone, Debug)]
-pub(crate) struct ZonePlan {
-    /// As they are when the replay begins.
-    pub(crate) zones: Zones,
-    /// Those that are reset before it: first sectors, and lengths.
-    reset: Vec<(u64, u64)>,
-    /// Whether writes go to the write pointers.
-    pub(crate) append: bool,
+impl Target {
+    /// Finds out whether a load's writes can be done where zones must be written in order. Reads the load once more.
+    ///
+    /// # Errors
+    /// [`ReplayError::Refused`] with the first write that cannot, and what to do about it.
+    pub fn plan_zones(&mut self, load: &Load, options: &Options) -> Result<(), ReplayError> {
+        self.zone_plan = match &self.zones {
+            Some(zones) if zones.is_sequential() && writes(load, options) => {
+                let fitter = fitter(load, self, options);
+                Some(ZonePlan::of(zones, load, self, fitter, options)?)
+            }
+            _ if options.zones == ZoneOptions::default() || !writes(load, options) => None,
+            _ => {
+                return Err(ReplayError::Refused(format!(
+                    "{} has no zones that must be written in order: leave out --zone-append and --reset-zones",
+                    self.path().display()
+                )));
+            }
+        };
+        Ok(())
+    }
+
+    /// Refuses to write to zones in order where nothing says that the load does.
+    pub(crate) fn check_zone_plan(
+        &self,
+        load: &Load,
+        options: &Options,
+    ) -> Result<(), ReplayError> {
+        if self.has_sequential_zones() && self.zone_plan.is_none() && writes(load, options) {
+            return Err(ReplayError::Refused(format!(
+                "{} has zones that must be written in order, and whether the load does was not checked",
+                self.path().display()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Does to the zones what is to be done before a replay.
+    pub(crate) fn begin_zones(&self) -> Result<(), ReplayError> {
+        self.zone_plan
+            .as_ref()
+            .map_or(Ok(()), |plan| plan.begin(self))
+    }
+}
+
+/// Whether a replay of a load changes its target.
+fn writes(load: &Load, options: &Options) -> bool {
+    options.writes == Writes::Do && (load.scan.harmless < load.scan.requests || !load.scan.is_known)
 }
 
 impl ZonePlan {
@@ -131,7 +171,7 @@ mod tests {
         let zones = Zones::new(vec![zone(0, 0), zone(100, 108)], None, 1);
         let load = Load::scanned(&path, &Reading::default(), options.writes).unwrap();
         let target = Target::imaginary(Bytes::new(200 * 512), Bytes::new(512));
-        let fitter = crate::replay::fitter(&load, &target, options);
+        let fitter = fitter(&load, &target, options);
         let plan = ZonePlan::of(&zones, &load, &target, fitter, options);
         plan.map_err(|e| {
             e.to_string()

@@ -1,0 +1,39 @@
+//! What is put into a ring, and what comes back.
+
+use std::io;
+
+use io_uring::{cqueue, squeue};
+
+use super::access::{Access, Setup};
+
+/// What a completion says.
+pub(crate) struct Answer {
+    pub(crate) slot: u32,
+    /// Bytes moved, or a negative `errno`.
+    pub(crate) result: i32,
+    /// The logical block that a zone append went to.
+    pub(crate) place: Option<u64>,
+}
+
+/// What is put into a ring, and what comes back.
+pub(crate) trait Dialect: Sized {
+    /// What the engine is called.
+    const NAME: &'static str;
+    /// Whether entries can name registered memory.
+    const REGISTERS: bool;
+    type Sqe: squeue::EntryMarker;
+    type Cqe: cqueue::EntryMarker;
+
+    fn new(setup: &Setup<'_>) -> io::Result<Self>;
+
+    /// Whether the ring, which may poll for its completions, has to leave this to threads.
+    fn is_for_the_side(&self, access: &Access, polled: bool) -> bool;
+
+    /// The entry of an access, whose buffer may lie in registered memory; or the `errno` that it fails with.
+    fn entry(&mut self, slot: u32, access: &Access, registered: bool) -> Result<Self::Sqe, i32>;
+
+    fn completed(&mut self, completion: &Self::Cqe) -> Answer;
+
+    /// What the user should know about how it went.
+    fn remarks(&self) -> Vec<String>;
+}

@@ -1,0 +1,230 @@
+//! What becomes of accesses that are done, and of requests that never begin.
+
+use crossbeam_channel::RecvTimeoutError;
+use iosonar_trace::{Flags, Op, Outcome, Record, Request, Status};
+use iosonar_units::Sector;
+
+use super::{GIVE_UP_INTERVAL, Lane, SLOT_BITS};
+use crate::accepted::{Entry, NO_BUFFER};
+use crate::engine::{Access, AccessKind, Done, Engine};
+use crate::error::Failure;
+use crate::pacing::Clock;
+use crate::results::Records;
+
+impl Lane<'_> {
+    /// The access of a slot is done. Returns whether it went wrong, and what is to be read back.
+    #[inline]
+    pub(crate) fn complete<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        done: Done,
+        records: &mut Records,
+        clock: Clock,
+    ) -> Result<Completed, Failure> {
+        let Done {
+            slot,
+            result,
+            at,
+            place,
+        } = done;
+        let at = clock.at(at);
+        let entry = *self.table.get(slot);
+        let latency = at.saturating_sub(entry.handed);
+        let request = entry.request;
+        let status = status_of(&request, result);
+        let mut record = match entry.reading_back {
+            Some(record) => record,
+            None => Record {
+                request,
+                outcome: Outcome {
+                    status,
+                    pushed_back: entry.pushed_back,
+                    ..Outcome::done(entry.handed.saturating_sub(entry.planned), latency)
+                },
+            },
+        };
+        if let Some(verifier) = &mut self.verifier {
+            let length = request.sectors.bytes().get() as usize;
+            let done = status == Status::Done;
+            if request.op == Op::Read || entry.reading_back.is_some() {
+                // A read-back that fails is a failure of the request.
+                record.outcome.status = status;
+                let bytes = if done { length } else { 0 };
+                let data = self.read_buffers.bytes_mut(entry.buffer, bytes);
+                if done && !verifier.check_read(slot, &request, data) {
+                    record.outcome.status = Status::VerifyFailed;
+                }
+            } else {
+                let durable = request.flags.contains(Flags::FUA)
+                    || self.options.sync != crate::Durability::None;
+                verifier.ends(entry.number, &request, done, durable);
+                if done && request.op == Op::Write && verifier.reads_back() {
+                    verifier.remember(slot, &request);
+                    self.table.get_mut(slot).reading_back = Some(record);
+                    self.read_back(engine, slot, &entry)?;
+                    return Ok(Completed::ReadsBack);
+                }
+            }
+        }
+        if let Some(block) = place {
+            record.request.sector = Sector::new(block * self.block_sectors);
+        }
+        let is_done = matches!(record.outcome.status, Status::Done | Status::VerifyFailed);
+        self.watch.completed(at, latency, !is_done);
+        self.ideal.ended(entry.ideal, latency, at);
+        if is_done && request.op == Op::Read && !self.contents.has_data {
+            self.contents
+                .look(&request, self.read_buffers.bytes_mut(entry.buffer, 512));
+        }
+        self.leave(slot);
+        records.push(&record);
+        let gone = matches!(
+            record.outcome.status,
+            Status::Error(ENODEV | ENXIO | ENOMEDIUM)
+        );
+        Ok(match is_done {
+            true => Completed::Done,
+            false => Completed::Failed { gone },
+        })
+    }
+
+    pub(super) fn read_back<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        slot: u32,
+        entry: &Entry,
+    ) -> Result<(), Failure> {
+        let access = Access {
+            kind: AccessKind::Read,
+            target: self.number,
+            offset: entry.request.sector.offset().get(),
+            buffer: self.read_buffers.address(entry.buffer),
+            region: (2 * self.number) as u16,
+            length: entry.request.sectors.bytes().get(),
+        };
+        let number = self.number << SLOT_BITS | slot;
+        engine
+            .prepare(number, access)
+            .and_then(|()| engine.submit())
+            .map_err(Failure::Engine)
+    }
+
+    /// Takes a request that is complete out of all tables.
+    #[inline]
+    pub(super) fn leave(&mut self, slot: u32) {
+        let entry = self.table.release(slot);
+        if entry.buffer != NO_BUFFER {
+            self.free_buffers.push(entry.buffer);
+        }
+        if entry.pushed_back {
+            self.extra -= 1;
+        } else {
+            self.ordinary -= 1;
+        }
+        let table = &self.table;
+        let request_in = |slot: u32| table.get(slot).request;
+        self.gate
+            .completed(slot, &entry.request, &mut self.ready, request_in);
+    }
+
+    /// What was accepted and will not be handed over any more is missed.
+    pub(crate) fn give_up_waiting(&mut self, records: &mut Records) {
+        for slot in self.table.taken() {
+            let entry = *self.table.get(slot);
+            if entry.buffer == NO_BUFFER {
+                self.table.release(slot);
+                self.waiting -= 1;
+                records.push(&Record {
+                    request: entry.request,
+                    outcome: Outcome {
+                        pushed_back: true,
+                        ..Outcome::untimed(Status::Missed)
+                    },
+                });
+            }
+        }
+        self.ready.clear();
+    }
+
+    /// What is at the device and was asked to be cancelled does not come back.
+    pub(crate) fn abandon(&mut self, records: &mut Records) {
+        for slot in self.table.taken() {
+            let entry = self.table.get(slot);
+            records.push(&Record {
+                request: entry.request,
+                outcome: Outcome {
+                    delay: Some(entry.handed.saturating_sub(entry.planned)),
+                    pushed_back: entry.pushed_back,
+                    ..Outcome::untimed(Status::Cancelled)
+                },
+            });
+        }
+    }
+
+    /// The rest of the load is missed. Returns when it has been read, or `give_up` says so.
+    pub(crate) fn miss_the_rest(&mut self, records: &mut Records, give_up: impl Fn() -> bool) {
+        while !give_up() {
+            while self.row < self.batch.len() {
+                records.push(&Record {
+                    request: self.request(),
+                    outcome: Outcome::untimed(Status::Missed),
+                });
+                self.row += 1;
+            }
+            // What a pipe would still have brought, nobody knows.
+            if self.is_stream {
+                return;
+            }
+            match self.await_batch(GIVE_UP_INTERVAL) {
+                Ok(Ok(batch)) => self.take(batch),
+                Err(RecvTimeoutError::Timeout) => {}
+                _ => return,
+            }
+        }
+    }
+}
+
+/// What a completion means.
+pub(crate) enum Completed {
+    Done,
+    /// It was a write; what it wrote is being read.
+    ReadsBack,
+    Failed {
+        /// The device is not there any more.
+        gone: bool,
+    },
+}
+
+pub(super) const ENXIO: u16 = 6;
+
+pub(super) const ENODEV: u16 = 19;
+
+pub(super) const ENOMEDIUM: u16 = 123;
+
+pub(super) const ECANCELED: u16 = 125;
+
+pub(super) fn status_of(request: &Request, result: i32) -> Status {
+    let wanted = match request.op {
+        Op::Read | Op::Write => request.sectors.bytes().get(),
+        // These tell success, not bytes.
+        _ => {
+            return if result < 0 {
+                failed(result)
+            } else {
+                Status::Done
+            };
+        }
+    };
+    match u64::try_from(result) {
+        Ok(moved) if moved == wanted => Status::Done,
+        Ok(_) => Status::Short,
+        Err(_) => failed(result),
+    }
+}
+
+pub(super) fn failed(result: i32) -> Status {
+    match result.unsigned_abs() as u16 {
+        ECANCELED => Status::Cancelled,
+        errno => Status::Error(errno),
+    }
+}

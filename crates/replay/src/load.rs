@@ -1,0 +1,82 @@
+//! A trace, and what makes its requests fit a target.
+
+use std::path::{Path, PathBuf};
+
+use iosonar_trace::Reading;
+use iosonar_trace::fit::Fitter;
+use iosonar_trace::transform::{Change, beginning};
+use iosonar_units::{Nanos, SECTOR_BYTES};
+
+use crate::{Options, ReplayError, Scan, Target, Writes};
+
+/// What one target is given to do.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// The trace.
+    pub path: PathBuf,
+    /// How it is read and changed. Time zero of the replay is the beginning of its window.
+    pub reading: Reading,
+    /// What is in it.
+    pub scan: Scan,
+}
+
+impl Load {
+    /// Reads the load at `path` once, to find out what is in it.
+    ///
+    /// # Errors
+    /// As [`Scan::of`].
+    pub fn scanned(path: &Path, reading: &Reading, writes: Writes) -> Result<Self, ReplayError> {
+        Ok(Self {
+            path: path.to_owned(),
+            reading: reading.clone(),
+            scan: Scan::of(path, reading, writes)?,
+        })
+    }
+
+    /// The requests of the load at `path` that start within `most` of its beginning: those that a replay of that
+    /// length can start. If there are more, the replay ends early ([`Scan::goes_on`]). A stream is not read
+    /// beforehand, so it is not cut.
+    ///
+    /// # Errors
+    /// As [`Scan::of`].
+    pub fn scanned_within(
+        path: &Path,
+        reading: &Reading,
+        writes: Writes,
+        most: Nanos,
+    ) -> Result<Self, ReplayError> {
+        let end = beginning(&reading.changes).saturating_add(most);
+        let scan = Scan::until(path, reading, writes, end)?;
+        let mut reading = reading.clone();
+        if scan.goes_on {
+            reading.changes.push(Change::Select {
+                from: Nanos::ZERO,
+                until: end,
+            });
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            reading,
+            scan,
+        })
+    }
+}
+
+/// The target's blocks, in sectors.
+pub(crate) fn block_sectors(target: &Target) -> u64 {
+    (target.block().get() / SECTOR_BYTES).max(1)
+}
+
+/// What makes the requests of a load fit its target.
+pub fn fitter(load: &Load, target: &Target, options: &Options) -> Fitter {
+    Fitter::new(
+        options.fit,
+        target.size().get() / SECTOR_BYTES,
+        block_sectors(target),
+        if load.scan.is_known {
+            load.scan.end.get()
+        } else {
+            u64::MAX
+        },
+    )
+}

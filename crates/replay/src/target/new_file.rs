@@ -1,0 +1,118 @@
+//! Making a file to be a target.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use iosonar_guard as guard;
+use iosonar_units::{Bytes, ParseUnitError, folder_of, scalar};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::ReplayError;
+
+/// The size of a file that is to be a target: whole blocks of 4096 bytes, as many as hold the size that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FileSize(Bytes);
+
+impl FileSize {
+    /// In bytes.
+    pub const fn bytes(self) -> Bytes {
+        self.0
+    }
+}
+
+impl FromStr for FileSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const BLOCK: u64 = 4096;
+        let size: Bytes = text.parse().map_err(|e: ParseUnitError| e.to_string())?;
+        match size.get() {
+            0 => Err("a file of no bytes is no target".to_owned()),
+            n if n > 1 << 50 => Err("that is more than any file holds".to_owned()),
+            n => Ok(Self(Bytes::new(n.next_multiple_of(BLOCK)))),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FileSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        scalar(deserializer)
+    }
+}
+
+/// Makes a new file of `size` at `path` and fills it with random data, so that reads of it reach
+/// the storage and nothing below can compress them away. `progress` is told the bytes written, and ends it
+/// with `false`.
+///
+/// # Errors
+/// [`ReplayError::Refused`] if there is such a file already or it would lie among the devices, [`ReplayError::Io`] if it cannot be
+/// written; a file begun is removed then.
+pub fn create_file(
+    path: &Path,
+    size: Bytes,
+    mut progress: impl FnMut(u64) -> bool,
+) -> Result<(), ReplayError> {
+    const CHUNK: usize = 1 << 20;
+    let folder = folder_of(path).canonicalize();
+    if folder.is_ok_and(|folder| folder.starts_with("/dev") && !folder.starts_with("/dev/shm")) {
+        return Err(ReplayError::Refused(format!(
+            "{} would be a file among the devices, in memory: make it elsewhere, or leave out --create to use a device",
+            path.display()
+        )));
+    }
+    let failed = |source| ReplayError::Io {
+        path: path.to_owned(),
+        action: "create and fill it",
+        source,
+    };
+    let exists = || {
+        ReplayError::Refused(format!(
+            "{} exists already; leave out --create to use it as it is",
+            path.display()
+        ))
+    };
+    if std::fs::symlink_metadata(path).is_ok() {
+        return Err(exists());
+    }
+    if let Some(free) = guard::free_space(path).filter(|free| *free < size) {
+        return Err(ReplayError::Refused(format!(
+            "{} cannot be made: it would take {size}, and there is room for {free}; choose a smaller size, or another place",
+            path.display()
+        )));
+    }
+    // Under a name of its own until it is full: a file that a kill left behind is recognisable.
+    let mut part = std::ffi::OsString::from(path);
+    part.push(format!(".{}.part", std::process::id()));
+    let part = PathBuf::from(part);
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&part)
+        .map_err(failed)?;
+    let mut fill = || -> std::io::Result<()> {
+        let mut chunk = vec![0; CHUNK];
+        let mut noise = crate::buffers::Noise::new(size.get());
+        let mut written = 0;
+        while written < size.get() {
+            let n = (CHUNK as u64).min(size.get() - written) as usize;
+            noise.fill(&mut chunk[..n]);
+            file.write_all(&chunk[..n])?;
+            written += n as u64;
+            if !progress(written) {
+                return Err(std::io::ErrorKind::Interrupted.into());
+            }
+        }
+        file.sync_all()?;
+        // Unlike a rename, a link replaces nothing that has appeared meanwhile.
+        std::fs::hard_link(&part, path)
+    };
+    let filled = fill();
+    // It is ours; nothing else can be done about a failure to remove it.
+    let _ = std::fs::remove_file(&part);
+    filled.map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => exists(),
+        _ => failed(e),
+    })
+}
