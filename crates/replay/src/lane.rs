@@ -89,6 +89,21 @@ pub(crate) struct Lane<'a> {
     pub(crate) contents: Contents,
 }
 
+/// What is submitted together.
+pub(crate) struct Together<'a> {
+    /// What was prepared, by the numbers that the engine knows.
+    pub(crate) numbers: &'a mut Vec<u32>,
+    /// At most so much.
+    pub(crate) most: usize,
+}
+
+impl Together<'_> {
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.numbers.len() >= self.most
+    }
+}
+
 /// What a lane is made of.
 pub(crate) struct Parts<'a> {
     /// Which of the replay's targets it is.
@@ -261,21 +276,18 @@ impl<'a> Lane<'a> {
         Ok(Some(true))
     }
 
-    /// Prepares what may start now, at most `most` requests: first what was pushed back and is free,
-    /// then what is due, in the order of the load. Their engine numbers go to `prepared`.
+    /// Prepares what may start now: first what was pushed back and is free, then what is due, in the order of the load.
     #[inline]
-    #[allow(clippy::too_many_arguments)] // What a lane shares with its thread, in the hot loop.
     pub(crate) fn prepare<E: Engine>(
         &mut self,
         engine: &mut E,
         now: Option<Nanos>,
-        most: usize,
-        prepared: &mut Vec<u32>,
+        together: &mut Together<'_>,
         records: &mut Records,
         progress: &Progress,
     ) -> Result<Next, Failure> {
         if !self.ready.is_empty() {
-            self.prepare_ready(engine, most, prepared)?;
+            self.prepare_ready(engine, together)?;
         }
         loop {
             match self.has_row().map_err(Failure::Load)? {
@@ -285,7 +297,7 @@ impl<'a> Lane<'a> {
                 None => return Ok(Next::NotYet),
             }
             let planned = self.batch.starts()[self.row].saturating_sub(self.zero);
-            let Some(now) = now.filter(|now| planned <= *now && prepared.len() < most) else {
+            let Some(now) = now.filter(|now| planned <= *now && !together.is_full()) else {
                 return Ok(Next::Due(planned));
             };
             if self.batch.is_skipped(self.row) {
@@ -338,7 +350,7 @@ impl<'a> Lane<'a> {
             self.table.get_mut(place).start = Some(self.ideal.start(planned, held));
             self.gate.start(place, &request);
             self.ordinary += 1;
-            self.hand_over(engine, place, prepared)?;
+            self.hand_over(engine, place, together)?;
         }
     }
 
@@ -350,10 +362,9 @@ impl<'a> Lane<'a> {
     fn prepare_ready<E: Engine>(
         &mut self,
         engine: &mut E,
-        most: usize,
-        prepared: &mut Vec<u32>,
+        together: &mut Together<'_>,
     ) -> Result<(), Failure> {
-        while prepared.len() < most
+        while !together.is_full()
             && self.extra < self.bounds.in_flight
             && self.in_flight() < self.bounds.total
         {
@@ -366,7 +377,7 @@ impl<'a> Lane<'a> {
             }
             self.waiting -= 1;
             self.extra += 1;
-            self.hand_over(engine, slot, prepared)?;
+            self.hand_over(engine, slot, together)?;
         }
         Ok(())
     }
@@ -377,7 +388,7 @@ impl<'a> Lane<'a> {
         &mut self,
         engine: &mut E,
         slot: u32,
-        prepared: &mut Vec<u32>,
+        together: &mut Together<'_>,
     ) -> Result<(), Failure> {
         let request = self.table.get(slot).request;
         let number = self.number << SLOT_BITS | slot;
@@ -397,7 +408,7 @@ impl<'a> Lane<'a> {
                 prepared.map_err(failed("submit a request"))
             });
         match outcome {
-            Ok(()) => prepared.push(number),
+            Ok(()) => together.numbers.push(number),
             // It will never complete, so nobody must wait for it.
             Err(_) => self.leave(slot),
         }

@@ -73,7 +73,7 @@ pub use replay::replay;
 pub use results::Progress;
 pub use scan::Scan;
 pub use self_check::SelfCheckPoint;
-pub use shared::{EndedEarly, Stop};
+pub use shared::{Control, EndedEarly, Stop};
 pub use spec::{Answer, Merges, RecordKeeping, ReplaySpec, SpecError};
 pub use summary::{Summary, TargetSummary, Times};
 pub use target::{FileSize, Target, create_file};

@@ -13,7 +13,6 @@ use iosonar_units::Nanos;
 use crate::bounds::{Bounds, MOST_LANES};
 use crate::engine::{self, Chosen, Setup, SimulatedDevice};
 use crate::error::Failure;
-use crate::fake::{Fake, FakeOf};
 use crate::feeder::{Fed, Feeder, Preparation, feeder};
 use crate::lane::{Lane, Parts};
 use crate::load::{block_sectors, fitter};
@@ -21,11 +20,11 @@ use crate::pacing::{self, Priority, Style, granted};
 use crate::results::{Counts, results};
 use crate::scan::LONGEST_REQUEST;
 use crate::session::{Session, together};
-use crate::shared::{Shared, Stop};
+use crate::shared::{Control, Shared};
 use crate::verify::{new_run, run_on_target};
 use crate::zones::Zones;
-use crate::{EngineKind, Load, Options, Progress, ReplayError, Summary, Target, Verdict, Writes};
-use outcome::{Outcome, summarise};
+use crate::{EngineKind, Load, Options, ReplayError, Summary, Target, Writes};
+use outcome::{Outcome, mark, summarise};
 use table_logs::{refuse_existing_logs, verifier};
 
 /// Of two, four and sixteen threads that take turns, four are the fewest that are seldom late together.
@@ -33,21 +32,19 @@ const HELPERS: usize = 3;
 
 /// Replays each of `loads` on the target with the same index, all against one clock. [`Scan::fits`] has
 /// found each fit. Records go to `records` in the order of completion, with the target's index as their device. `devices` are
-/// those that [`EngineKind::Simulate`] asks, one for each target. The replay ends early when `stop` is
-/// asked: what is in flight is waited for, and everything measured is kept.
+/// those that [`EngineKind::Simulate`] asks, one for each target. The replay ends early when it is
+/// asked to stop: what is in flight is waited for, and everything measured is kept.
 ///
 /// # Errors
 /// If the engine cannot be set up or fails, a load changed since it was scanned, or tables cannot be
 /// kept. What was measured until then has been written if it could be.
-#[allow(clippy::too_many_arguments, clippy::too_many_lines)] // From the targets to the summary, in order.
 pub fn replay(
     loads: &[Load],
     targets: &[Target],
     devices: Vec<Box<dyn SimulatedDevice>>,
     options: &Options,
     records: Option<Box<dyn TraceWriter>>,
-    stop: &Stop,
-    progress: &Progress,
+    Control { stop, progress }: Control<'_>,
 ) -> Result<Summary, ReplayError> {
     check_counts(loads, targets, devices.len(), options)?;
     refuse_existing_logs(targets.len(), options)?;
@@ -78,23 +75,10 @@ pub fn replay(
         .zip(senders)
         .enumerate()
         .map(|(number, (share, records))| {
-            let setup = Setup {
-                files: share.files,
-                zones: share.appends,
-                discards,
-                in_flight: share.lanes.iter().map(|(_, bounds)| bounds.total).sum(),
-                ring: options.ring,
-                sync: options.sync,
-                regions: share
-                    .lanes
-                    .iter()
-                    .flat_map(|(lane, _)| lane.regions())
-                    .collect(),
-            };
-            let lanes = share.lanes.into_iter().map(|(lane, _)| lane).collect();
+            let (setup, lanes, devices) = share.set_up(options, discards);
             let pacing = options.pacing.of_thread(number, threads);
             let session = Session::new(&shared, pacing, lanes, goes_on, records, helpers);
-            (session, setup, share.devices)
+            (session, setup, devices)
         });
     let sessions: Vec<_> = sessions.collect();
 
@@ -117,26 +101,8 @@ pub fn replay(
     let mut summary = summarise(loads, targets, counts, ended, &places, fed);
     notes.extend(engine_notes);
     summary.notes.splice(0..0, notes);
-    summary.warmup = options.warmup;
-    for target in targets.iter().filter(|t| t.was_opened_by_another()) {
-        summary.notes.push(format!(
-            "another process wanted to open {} during the replay, and had to wait: it may hold it now",
-            target.path().display()
-        ));
-    }
     summary.records_error = written.err().map(|e| e.to_string());
-    let writes = |load: &Load| !load.scan.is_known || load.scan.harmless < load.scan.requests;
-    summary.is_verified = options.verification.is_tagging() && loads.iter().any(writes);
-    if summary.completed == 0 {
-        summary.verdict = Verdict::NotJudged;
-    }
-    summary.max_dropped = options.max_dropped;
-    if !options.engine.is_real() {
-        let fake = Fake::NoTarget {
-            engine: summary.engine,
-        };
-        summary.fakes.insert(0, FakeOf { target: None, fake });
-    }
+    mark(&mut summary, loads, targets, options);
     Ok(summary)
 }
 
@@ -323,6 +289,28 @@ struct Share<'f, 'a> {
     devices: Vec<Box<dyn SimulatedDevice>>,
     files: Vec<&'f File>,
     appends: Vec<Option<Zones>>,
+}
+
+impl<'f, 'a> Share<'f, 'a> {
+    /// What an engine is set up for, with the lanes that it serves and the devices that it asks.
+    fn set_up(
+        self,
+        options: &Options,
+        discards: bool,
+    ) -> (Setup<'f>, Vec<Lane<'a>>, Vec<Box<dyn SimulatedDevice>>) {
+        let regions = self.lanes.iter().flat_map(|(lane, _)| lane.regions());
+        let setup = Setup {
+            regions: regions.collect(),
+            in_flight: self.lanes.iter().map(|(_, bounds)| bounds.total).sum(),
+            files: self.files,
+            zones: self.appends,
+            discards,
+            ring: options.ring,
+            sync: options.sync,
+        };
+        let lanes = self.lanes.into_iter().map(|(lane, _)| lane).collect();
+        (setup, lanes, self.devices)
+    }
 }
 
 /// Deals the targets to the threads in turn.

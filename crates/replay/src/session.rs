@@ -13,7 +13,7 @@ use self::relay::{Help, relay};
 use crate::bounds::lane_and_slot;
 use crate::engine::{Done, Engine};
 use crate::error::Failure;
-use crate::lane::{Completed, Lane, Next};
+use crate::lane::{Completed, Lane, Next, Together};
 use crate::pacing::{self, Clock, Interference, Pacing, Priority, Waiter};
 use crate::results::Records;
 use crate::self_check::{self, Round, SelfCheck, SelfCheckPoint};
@@ -273,7 +273,10 @@ impl<'s, 'a> Session<'s, 'a> {
             let in_flight: u32 = self.lanes.iter().map(Lane::in_flight).sum();
             self.check.sample(now, ahead, in_flight.into());
         }
-        let together = engine.together(self.behind);
+        let mut together = Together {
+            numbers: &mut self.prepared,
+            most: engine.together(self.behind),
+        };
         let (mut wake, mut ended, mut not_yet) = (None::<Nanos>, true, false);
         let mut failed = None;
         // Each in turn is the first, so that none starves the others.
@@ -285,8 +288,7 @@ impl<'s, 'a> Session<'s, 'a> {
             let next = lane.prepare(
                 engine,
                 now,
-                together,
-                &mut self.prepared,
+                &mut together,
                 &mut self.records,
                 self.shared.progress,
             );

@@ -45,6 +45,15 @@ pub enum EndedEarly {
     DeviceGone,
 }
 
+/// What others do with a replay while it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Control<'a> {
+    /// Ends it early.
+    pub stop: &'a Stop,
+    /// How far it has come.
+    pub progress: &'a Progress,
+}
+
 /// What all threads of a replay see.
 pub(crate) struct Shared<'a> {
     pub(crate) options: &'a Options,

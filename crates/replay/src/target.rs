@@ -52,7 +52,6 @@ impl Target {
     /// [`ReplayError::Refused`] if it must not be used as `intent` says or cannot be without the
     /// page cache, [`ReplayError::Busy`] if another process has opened it exclusively,
     /// [`ReplayError::Io`] if it cannot be opened.
-    #[allow(clippy::too_many_lines)] // Check by check, in the order in which they protect.
     pub fn open(path: &Path, intent: &Intent, host: &Host) -> Result<Self, ReplayError> {
         let io_error = |action| {
             move |source| ReplayError::Io {
@@ -81,41 +80,7 @@ impl Target {
         guard::examine(host, path, &probe, intent)?;
         let metadata = probe.metadata().map_err(io_error("examine it"))?;
         let is_device = metadata.file_type().is_block_device();
-        let mut flags = OFlags::empty();
-        if !intent.buffered {
-            flags |= OFlags::DIRECT;
-        }
-        if is_device {
-            // Exclusive: fails if anybody else has claimed it, and claims it for us.
-            flags |= OFlags::EXCL;
-        }
-        // The very file that was examined, whatever the path says by now.
-        let examined = format!("/proc/self/fd/{}", probe.as_raw_fd());
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(intent.write)
-            .custom_flags(flags.bits() as i32)
-            .open(examined);
-        let mut file = match opened {
-            Ok(file) => file,
-            Err(e) if is_device && e.raw_os_error() == Some(16) => {
-                return Err(ReplayError::Busy {
-                    path: path.to_owned(),
-                });
-            }
-            Err(e) if !intent.buffered && e.raw_os_error() == Some(22) => {
-                return Err(ReplayError::Refused(format!(
-                    "the file system of {} cannot bypass the page cache (O_DIRECT), so latencies \
-                     would be those of memory; take another target, or say --no-direct and get \
-                     results marked as fake",
-                    path.display()
-                )));
-            }
-            Err(e) => {
-                let purpose = if intent.write { "written to" } else { "read" };
-                return Err(not_opened(path, purpose, e));
-            }
-        };
+        let mut file = open_examined(path, &probe, is_device, intent)?;
         // The lease would be refused for our own sake.
         drop(probe);
         let size = file
@@ -433,6 +398,48 @@ impl Target {
     pub(crate) fn appends(&self) -> Option<Zones> {
         let plan = self.zone_plan.as_ref().filter(|plan| plan.append)?;
         self.is_passthrough().then(|| plan.zones.clone())
+    }
+}
+
+/// Opens the file that `probe` is, as `intent` says; a device exclusively.
+fn open_examined(
+    path: &Path,
+    probe: &File,
+    is_device: bool,
+    intent: &Intent,
+) -> Result<File, ReplayError> {
+    let mut flags = OFlags::empty();
+    if !intent.buffered {
+        flags |= OFlags::DIRECT;
+    }
+    if is_device {
+        // Exclusive: fails if anybody else has claimed it, and claims it for us.
+        flags |= OFlags::EXCL;
+    }
+    // The very file that was examined, whatever the path says by now.
+    let examined = format!("/proc/self/fd/{}", probe.as_raw_fd());
+    let opened = OpenOptions::new()
+        .read(true)
+        .write(intent.write)
+        .custom_flags(flags.bits() as i32)
+        .open(examined);
+    match opened {
+        Ok(file) => Ok(file),
+        Err(e) if is_device && e.raw_os_error() == Some(16) => Err(ReplayError::Busy {
+            path: path.to_owned(),
+        }),
+        Err(e) if !intent.buffered && e.raw_os_error() == Some(22) => {
+            Err(ReplayError::Refused(format!(
+                "the file system of {} cannot bypass the page cache (O_DIRECT), so latencies \
+                 would be those of memory; take another target, or say --no-direct and get \
+                 results marked as fake",
+                path.display()
+            )))
+        }
+        Err(e) => {
+            let purpose = if intent.write { "written to" } else { "read" };
+            Err(not_opened(path, purpose, e))
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use iosonar_guard::Host;
 use iosonar_replay::{
-    EndedEarly, EngineKind, Intent, Load, Options, Pacing, Priority, Progress, ReplayError, Stop,
-    Summary, Target, Verdict, Writes, create_file, replay,
+    Control, EndedEarly, EngineKind, Intent, Load, Options, Pacing, Priority, Progress,
+    ReplayError, Stop, Summary, Target, Verdict, Writes, create_file, replay,
 };
 use iosonar_trace::transform::Change;
 use iosonar_trace::{
@@ -97,8 +97,10 @@ fn run_part(
         Vec::new(),
         options,
         Some(writer),
-        &Stop::default(),
-        &Progress::default(),
+        Control {
+            stop: &Stop::default(),
+            progress: &Progress::default(),
+        },
     )?;
     let mut reader = input::open(&out)?;
     let (mut records, mut batch) = (Vec::new(), Batch::default());
@@ -117,15 +119,8 @@ fn go(
     stop: &Stop,
     progress: &Progress,
 ) -> Result<Summary, ReplayError> {
-    replay(
-        &[load],
-        &[target],
-        Vec::new(),
-        options,
-        records,
-        stop,
-        progress,
-    )
+    let control = Control { stop, progress };
+    replay(&[load], &[target], Vec::new(), options, records, control)
 }
 
 /// Reads of 8 sectors, `n` of them, `distance_us` apart, all over 1 024 sectors.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use iosonar_replay::verify::{Kind, Verification, Verify};
 use iosonar_replay::{
-    AccessKind, Conflicts, EndedEarly, EngineKind, Load, Options, Progress, ReplayError,
+    AccessKind, Conflicts, Control, EndedEarly, EngineKind, Load, Options, Progress, ReplayError,
     SimulatedDevice, Stop, Strong, Summary, Target, Writes, replay,
 };
 use iosonar_trace::Reading;
@@ -195,8 +195,10 @@ fn go(load: &Path, device: Device, options: &Options) -> Result<Summary, ReplayE
         vec![Box::new(device)],
         options,
         None,
-        &Stop::default(),
-        &Progress::default(),
+        Control {
+            stop: &Stop::default(),
+            progress: &Progress::default(),
+        },
     )
 }
 
@@ -393,8 +395,10 @@ fn several_targets_have_their_own_load_and_one_clock() {
         vec![Box::new(a), Box::new(b)],
         &options,
         None,
-        &Stop::default(),
-        &Progress::default(),
+        Control {
+            stop: &Stop::default(),
+            progress: &Progress::default(),
+        },
     )
     .unwrap();
     assert_eq!(summary.completed, 800);

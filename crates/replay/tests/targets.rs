@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use iosonar_guard::Host;
 use iosonar_replay::verify::{Verification, Verify};
 use iosonar_replay::{
-    AccessKind, ConstantLatency, EndedEarly, EngineKind, Intent, Load, Options, Progress,
+    AccessKind, ConstantLatency, Control, EndedEarly, EngineKind, Intent, Load, Options, Progress,
     ReplayError, SimulatedDevice, Stop, Summary, Target, Writes, replay,
 };
 use iosonar_trace::{Batch, Reading, Record, Status, TraceError, TraceWriter};
@@ -47,8 +47,10 @@ fn go(
         devices,
         options,
         None,
-        &Stop::default(),
-        &Progress::default(),
+        Control {
+            stop: &Stop::default(),
+            progress: &Progress::default(),
+        },
     )
 }
 
@@ -186,8 +188,10 @@ fn threads_have_one_clock_and_their_records_come_in_the_order_of_completion() {
         vec![device(50), device(7000), device(300)],
         &options,
         Some(Box::new(Kept(kept.clone()))),
-        &Stop::default(),
-        &Progress::default(),
+        Control {
+            stop: &Stop::default(),
+            progress: &Progress::default(),
+        },
     )
     .unwrap();
     let records = kept.lock().unwrap();
@@ -259,8 +263,10 @@ fn a_device_that_is_gone_ends_the_threads_of_all() {
         vec![Answers::boxed(false), Box::new(Vanishing(latency, 0))],
         &options,
         Some(Box::new(Kept(kept.clone()))),
-        &Stop::default(),
-        &Progress::default(),
+        Control {
+            stop: &Stop::default(),
+            progress: &Progress::default(),
+        },
     )
     .unwrap();
     assert_eq!(summary.early, Some(EndedEarly::DeviceGone));

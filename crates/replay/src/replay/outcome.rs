@@ -3,7 +3,6 @@
 use iosonar_trace::TraceError;
 use iosonar_trace::transform::beginning;
 
-use super::Load;
 use crate::error::Failure;
 use crate::fake::{Fake, FakeOf};
 use crate::feeder::Fed;
@@ -13,7 +12,7 @@ use crate::session::Ended;
 use crate::summary::TargetSummary;
 use crate::verify::Findings;
 use crate::watch::Watch;
-use crate::{InFlightLimit, Summary, Target, Verdict};
+use crate::{InFlightLimit, Load, Options, Summary, Target, Verdict};
 
 /// How a replay went, thread by thread.
 pub(super) struct Outcome<'a> {
@@ -24,12 +23,7 @@ pub(super) struct Outcome<'a> {
 }
 
 /// The summary of a target without its contents.
-pub(super) fn target_summary(
-    target: &Target,
-    verdict: Verdict,
-    watch: &Watch,
-    fed: Fed,
-) -> TargetSummary {
+fn target_summary(target: &Target, verdict: Verdict, watch: &Watch, fed: Fed) -> TargetSummary {
     let [done, failed] = watch.done_and_failed();
     TargetSummary {
         path: target.path().to_owned(),
@@ -48,7 +42,51 @@ pub(super) fn target_summary(
     }
 }
 
-#[allow(clippy::too_many_lines)] // A field a line.
+/// What was counted of the requests of all loads.
+fn counted(loads: &[Load], targets: usize, counts: Counts) -> Summary {
+    let recorded = counts.completed
+        + counts.skipped
+        + counts.dropped
+        + counts.cancelled
+        + counts.errors
+        + counts.short;
+    let known = loads.iter().all(|load| load.scan.is_known);
+    let requests = match known {
+        true => loads.iter().map(|load| load.scan.requests).sum(),
+        false => recorded + counts.missed,
+    };
+    Summary {
+        requests,
+        completed: counts.completed,
+        skipped: counts.skipped,
+        dropped: counts.dropped,
+        cancelled: counts.cancelled,
+        missed: requests.saturating_sub(recorded),
+        verify_failed: counts.verify_failed,
+        warming_up: counts.warming_up,
+        errors: counts.errors,
+        first_errno: counts.first_error.map(|(errno, _)| errno),
+        first_error_on: counts.first_error_on(targets),
+        short: counts.short,
+        on_time: counts.on_time,
+        intended: loads
+            .iter()
+            .map(|load| {
+                load.scan
+                    .last_start
+                    .saturating_sub(beginning(&load.reading.changes))
+            })
+            .max()
+            .unwrap_or_default(),
+        sectors: counts.sectors,
+        reads: counts.reads,
+        writes: counts.writes,
+        flushes: counts.flushes,
+        others: counts.others,
+        ..Summary::default()
+    }
+}
+
 pub(super) fn summarise(
     loads: &[Load],
     targets: &[Target],
@@ -70,55 +108,17 @@ pub(super) fn summarise(
         interference,
         self_check,
     } = ended;
-    let recorded = counts.completed
-        + counts.skipped
-        + counts.dropped
-        + counts.cancelled
-        + counts.errors
-        + counts.short;
-    let known = loads.iter().all(|load| load.scan.is_known);
-    let requests = match known {
-        true => loads.iter().map(|load| load.scan.requests).sum(),
-        false => recorded + counts.missed,
-    };
     let mut summary = Summary {
         engine,
         self_check,
-        requests,
-        completed: counts.completed,
-        skipped: counts.skipped,
-        dropped: counts.dropped,
-        cancelled: counts.cancelled,
-        missed: requests.saturating_sub(recorded),
-        verify_failed: counts.verify_failed,
-        warming_up: counts.warming_up,
-        errors: counts.errors,
-        first_errno: counts.first_error.map(|(errno, _)| errno),
-        first_error_on: counts.first_error_on(targets.len()),
-        short: counts.short,
         early,
         abandoned,
         record_stalls,
         processor_time,
         priority,
         interference,
-        on_time: counts.on_time,
-        intended: loads
-            .iter()
-            .map(|load| {
-                load.scan
-                    .last_start
-                    .saturating_sub(beginning(&load.reading.changes))
-            })
-            .max()
-            .unwrap_or_default(),
-        sectors: counts.sectors,
-        reads: counts.reads,
-        writes: counts.writes,
-        flushes: counts.flushes,
-        others: counts.others,
         notes: remarks,
-        ..Summary::default()
+        ..counted(loads, targets.len(), counts)
     };
     for ((i, mut lane), fed) in lanes.into_iter().enumerate().zip(fed) {
         let (most, limit) = places[i];
@@ -169,4 +169,27 @@ fn target_fakes<'a>(
         target: of.clone(),
         fake,
     })
+}
+
+/// What the options and the targets say of the results.
+pub(super) fn mark(summary: &mut Summary, loads: &[Load], targets: &[Target], options: &Options) {
+    summary.warmup = options.warmup;
+    for target in targets.iter().filter(|t| t.was_opened_by_another()) {
+        summary.notes.push(format!(
+            "another process wanted to open {} during the replay, and had to wait: it may hold it now",
+            target.path().display()
+        ));
+    }
+    let writes = |load: &Load| !load.scan.is_known || load.scan.harmless < load.scan.requests;
+    summary.is_verified = options.verification.is_tagging() && loads.iter().any(writes);
+    if summary.completed == 0 {
+        summary.verdict = Verdict::NotJudged;
+    }
+    summary.max_dropped = options.max_dropped;
+    if !options.engine.is_real() {
+        let fake = Fake::NoTarget {
+            engine: summary.engine,
+        };
+        summary.fakes.insert(0, FakeOf { target: None, fake });
+    }
 }

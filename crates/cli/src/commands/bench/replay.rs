@@ -12,7 +12,8 @@ use std::path::Path;
 
 use iosonar_guard::Host;
 use iosonar_replay::{
-    EngineKind, Intent, Load, Options, Progress, Stop, Summary, Target, Verdict, Writes, replay,
+    Control, EngineKind, Intent, Load, Options, Progress, Stop, Summary, Target, Verdict, Writes,
+    replay,
 };
 use iosonar_report::grouped;
 use iosonar_trace::Reading;
@@ -166,8 +167,10 @@ impl Bencher<'_> {
             Vec::new(),
             options,
             None,
-            &Stop::default(),
-            &Progress::default(),
+            Control {
+                stop: &Stop::default(),
+                progress: &Progress::default(),
+            },
         )?)
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
-use iosonar_replay::{Beyond, Progress, Stop, Summary, Target, replay};
+use iosonar_replay::{Beyond, Control, Progress, Stop, Summary, Target, replay};
 use iosonar_report::{Notice, grouped};
 use iosonar_trace::transform::beginning;
 use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, WriteOptions, input, output};
@@ -85,8 +85,10 @@ pub(crate) fn carry_out(plan: &Plan, results: &Results<'_>) -> anyhow::Result<Su
             devices,
             &plan.options,
             records,
-            &stop,
-            &progress,
+            Control {
+                stop: &stop,
+                progress: &progress,
+            },
         )
     })?;
     bar.finish_and_clear();
