@@ -13,7 +13,7 @@
 
 use crate::error::{positive, stable};
 use crate::open::Mg1;
-use crate::{AnalyticError, Law};
+use crate::{AnalyticError, ServiceLaw};
 
 /// The harmonic number `H_n = 1 + 1/2 + ... + 1/n`.
 pub fn harmonic(n: u32) -> f64 {
@@ -25,7 +25,7 @@ pub fn harmonic(n: u32) -> f64 {
 ///
 /// # Errors
 /// As [`Mg1::new`].
-pub fn split_merge(rate: f64, slowest: Law) -> Result<Mg1, AnalyticError> {
+pub fn split_merge(rate: f64, slowest: ServiceLaw) -> Result<Mg1, AnalyticError> {
     Mg1::new(rate, slowest)
 }
 

@@ -75,12 +75,12 @@ pub(crate) fn quantile_of(below: impl Fn(f64) -> f64, p: f64, mean: f64) -> f64 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Law;
+    use crate::ServiceLaw;
 
     #[test]
     fn known_distributions_come_back() {
-        let exponential = Law::Exponential(2.0);
-        let erlang = Law::erlang(4, 4.0);
+        let exponential = ServiceLaw::Exponential(2.0);
+        let erlang = ServiceLaw::erlang(4, 4.0);
         for t in [0.1, 1.0, 3.0, 10.0, 40.0] {
             let seen = distribution_function(|s| exponential.lst(s), t);
             assert!((seen - (1.0 - libm::exp(-t / 2.0))).abs() < 3e-8, "{t}");

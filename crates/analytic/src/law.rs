@@ -6,7 +6,7 @@ use num_complex::Complex64;
 
 /// The distribution of a time, at least 0.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Law {
+pub enum ServiceLaw {
     /// Always the same.
     Constant(f64),
     /// Exponential with this mean.
@@ -17,14 +17,14 @@ pub enum Law {
     /// quadrature rule of a density.
     Points(Arc<[(f64, f64)]>),
     /// The sum of independent times.
-    Sum(Vec<Law>),
+    Sum(Vec<ServiceLaw>),
     /// So many independent times one after the other.
-    Times(u32, Box<Law>),
+    Times(u32, Box<ServiceLaw>),
     /// One of several laws, each with its probability.
-    Mixture(Vec<(f64, Law)>),
+    Mixture(Vec<(f64, ServiceLaw)>),
 }
 
-impl Law {
+impl ServiceLaw {
     /// Always 0.
     pub const ZERO: Self = Self::Constant(0.0);
 
@@ -126,18 +126,21 @@ impl Law {
 mod tests {
     use super::*;
 
-    fn laws() -> Vec<Law> {
-        let points = Law::Points([(0.25, 1.0), (0.75, 3.0)].into());
-        let sum = Law::Sum(vec![
-            Law::Uniform(0.5, 2.0),
-            Law::Exponential(1.5),
+    fn laws() -> Vec<ServiceLaw> {
+        let points = ServiceLaw::Points([(0.25, 1.0), (0.75, 3.0)].into());
+        let sum = ServiceLaw::Sum(vec![
+            ServiceLaw::Uniform(0.5, 2.0),
+            ServiceLaw::Exponential(1.5),
             points.clone(),
         ]);
         vec![
-            Law::Constant(2.0),
+            ServiceLaw::Constant(2.0),
             points,
-            Law::erlang(3, 2.0),
-            Law::Mixture(vec![(0.3, sum.clone()), (0.7, Law::Exponential(0.5))]),
+            ServiceLaw::erlang(3, 2.0),
+            ServiceLaw::Mixture(vec![
+                (0.3, sum.clone()),
+                (0.7, ServiceLaw::Exponential(0.5)),
+            ]),
             sum,
         ]
     }
@@ -162,17 +165,17 @@ mod tests {
     #[test]
     fn third_moments_are_known() {
         // E T^3: exponential 6 m^3, uniform on [0, 1] 1/4, Erlang-3 with phases of 1: 3 4 5.
-        let third = |law: Law| law.moments()[2];
-        assert!((third(Law::Exponential(2.0)) - 48.0).abs() < 1e-12);
-        assert!((third(Law::Uniform(0.0, 1.0)) - 0.25).abs() < 1e-15);
-        assert!((third(Law::erlang(3, 3.0)) - 60.0).abs() < 1e-12);
-        let table = Law::Points([(0.25, 1.0), (0.75, 3.0)].into());
+        let third = |law: ServiceLaw| law.moments()[2];
+        assert!((third(ServiceLaw::Exponential(2.0)) - 48.0).abs() < 1e-12);
+        assert!((third(ServiceLaw::Uniform(0.0, 1.0)) - 0.25).abs() < 1e-15);
+        assert!((third(ServiceLaw::erlang(3, 3.0)) - 60.0).abs() < 1e-12);
+        let table = ServiceLaw::Points([(0.25, 1.0), (0.75, 3.0)].into());
         assert!((third(table) - (0.25 + 0.75 * 27.0)).abs() < 1e-12);
     }
 
     #[test]
     fn the_transform_of_a_uniform_time_has_no_step_where_the_series_begins() {
-        let law = Law::Uniform(0.0, 1.0);
+        let law = ServiceLaw::Uniform(0.0, 1.0);
         let at = |x: f64| law.lst(Complex64::new(0.0, x));
         assert!((at(0.999_999e-4) - at(1.000_001e-4)).norm() < 1e-9);
         assert!((at(1e-12).re - 1.0).abs() < 1e-15);

@@ -2,7 +2,7 @@
 //!
 //! Times are plain numbers in any unit of the caller's, the same throughout; rates are per that unit.
 //!
-//! - [`Law`]: a service time as an expression (constants, exponentials, uniforms, weighted points, their
+//! - [`ServiceLaw`]: a service time as an expression (constants, exponentials, uniforms, weighted points, their
 //!   sums and mixtures) with its moments and its Laplace-Stieltjes transform;
 //! - [`invert`]: distribution functions and quantiles from transforms;
 //! - [`Table`]: a distribution on a grid: sums, maxima, the waiting times of M/G/1 and D/G/1 queues;
@@ -14,10 +14,10 @@
 //! [`AnalyticError`], which says what would make it answerable.
 //!
 //! ```
-//! use iosonar_analytic::{Law, open::Mg1};
+//! use iosonar_analytic::{ServiceLaw, open::Mg1};
 //!
 //! // M/D/1 at a utilisation of 0.5: the wait is half a service time.
-//! let queue = Mg1::new(0.5, Law::Constant(1.0)).unwrap();
+//! let queue = Mg1::new(0.5, ServiceLaw::Constant(1.0)).unwrap();
 //! assert_eq!(queue.mean_wait(), 0.5);
 //! ```
 
@@ -32,6 +32,6 @@ pub mod quadrature;
 mod table;
 
 pub use error::AnalyticError;
-pub use law::Law;
+pub use law::ServiceLaw;
 pub use num_complex::Complex64;
 pub use table::Table;

@@ -421,7 +421,7 @@ impl Table {
 mod tests {
     use super::*;
     use crate::AnalyticError;
-    use crate::Law;
+    use crate::ServiceLaw;
     use crate::open::Mg1;
 
     fn uniform(step: f64, most: f64) -> Table {
@@ -470,7 +470,7 @@ mod tests {
     fn the_wait_of_m_g_1_is_as_the_transform_has_it() {
         for rate in [0.4, 1.0, 1.6, 1.9] {
             // A triangle: transforms of times with corners in their distribution are inverted less well.
-            let service = Law::Times(2, Box::new(Law::Uniform(0.0, 0.5)));
+            let service = ServiceLaw::Times(2, Box::new(ServiceLaw::Uniform(0.0, 0.5)));
             let table = uniform(1e-3, 0.5).times(2);
             let queue = Mg1::new(rate, service).unwrap();
             let wait = Table::wait_mg1(rate, &table).unwrap();

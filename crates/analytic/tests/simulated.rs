@@ -3,13 +3,13 @@
 //! The stored rows come from the ignored test at the end (some minutes):
 //! `cargo test --release -p iosonar-analytic --test simulated -- --ignored --nocapture`
 
-use iosonar_analytic::Law;
+use iosonar_analytic::ServiceLaw;
 use iosonar_analytic::fork_join::{
     independent_exponential, nelson_tantawi, regular_exponential, varma_makowski,
 };
 use iosonar_analytic::open::{Discipline, Mg1, PriorityClass, PriorityQueue};
 use iosonar_sim_core::network::{self, Arrivals, Builder, Class, Queue, Until};
-use iosonar_sim_core::{Law as SimLaw, Seed};
+use iosonar_sim_core::{Law, Seed};
 use iosonar_stats::{Distribution, Estimate};
 use iosonar_units::Nanos;
 
@@ -21,7 +21,7 @@ fn unit(t: f64) -> Nanos {
 }
 
 fn poisson(rate: f64) -> Arrivals {
-    Arrivals::every(SimLaw::Exponential(unit(1.0 / rate)))
+    Arrivals::every(Law::Exponential(unit(1.0 / rate)))
 }
 
 /// Independent runs of `one`, each with figures of its own.
@@ -52,7 +52,7 @@ fn fork_join(n: u32, rho: f64) -> Estimate {
         let source = b.source("source", poisson(rho));
         let (fork, join, sink) = (b.fork("fork"), b.join("join"), b.sink("sink"));
         for i in 0..n {
-            let queue = Queue::fcfs(1, SimLaw::Exponential(unit(1.0)));
+            let queue = Queue::fcfs(1, Law::Exponential(unit(1.0)));
             let server = b.station(&format!("server/{i}"), queue);
             b.chain(&[fork, server, join]);
         }
@@ -71,9 +71,9 @@ fn fork_join(n: u32, rho: f64) -> Estimate {
 fn preemptive() -> [Estimate; 3] {
     replications(|seed| {
         let laws = [
-            SimLaw::Exponential(unit(0.5)),
-            SimLaw::Constant(unit(1.0)),
-            SimLaw::Uniform(unit(0.0), unit(4.0)),
+            Law::Exponential(unit(0.5)),
+            Law::Constant(unit(1.0)),
+            Law::Uniform(unit(0.0), unit(4.0)),
         ];
         let mut b = Builder::new(seed);
         let mut queue = Queue::fcfs(1, laws[0].clone()).with(network::Discipline::PreemptiveResume);
@@ -103,8 +103,8 @@ fn preemptive() -> [Estimate; 3] {
 fn last_first(uniform: bool) -> [Estimate; 2] {
     replications(|seed| {
         let law = match uniform {
-            true => SimLaw::Uniform(Nanos::ZERO, unit(2.0)),
-            false => SimLaw::Exponential(unit(1.0)),
+            true => Law::Uniform(Nanos::ZERO, unit(2.0)),
+            false => Law::Exponential(unit(1.0)),
         };
         let mut b = Builder::new(seed);
         let source = b.source("source", poisson(0.7));
@@ -182,9 +182,9 @@ fn fork_join_of_exponential_stations_is_near_its_approximations_and_within_its_b
 fn preemptive_priorities_are_as_the_formula_says() {
     let simulated = [(0.55564, 0.00041), (1.94453, 0.00097), (12.09375, 0.01249)];
     let services = [
-        Law::Exponential(0.5),
-        Law::Constant(1.0),
-        Law::Uniform(0.0, 4.0),
+        ServiceLaw::Exponential(0.5),
+        ServiceLaw::Constant(1.0),
+        ServiceLaw::Uniform(0.0, 4.0),
     ];
     let classes = [0.2, 0.5, 0.1].into_iter().zip(services);
     let classes = classes.map(|(rate, service)| PriorityClass { rate, service });
@@ -198,8 +198,20 @@ fn preemptive_priorities_are_as_the_formula_says() {
 #[test]
 fn last_come_first_served_waits_as_long_on_average_and_varies_more() {
     for (service, mean, mean_stderr, variance, variance_stderr) in [
-        (Law::Exponential(1.0), 2.34016, 0.00348, 46.6573, 0.2143),
-        (Law::Uniform(0.0, 2.0), 1.55640, 0.00203, 18.9547, 0.0947),
+        (
+            ServiceLaw::Exponential(1.0),
+            2.34016,
+            0.00348,
+            46.6573,
+            0.2143,
+        ),
+        (
+            ServiceLaw::Uniform(0.0, 2.0),
+            1.55640,
+            0.00203,
+            18.9547,
+            0.0947,
+        ),
     ] {
         let queue = Mg1::new(0.7, service).unwrap();
         let off = (queue.mean_wait() - mean) / mean_stderr;

@@ -21,8 +21,8 @@ mod sync;
 mod threads;
 mod uring;
 
-pub(crate) use access::{Access, Done, Engine, Region, Setup};
 pub use access::{AccessKind, Durability};
+pub(crate) use access::{Done, Engine, IoAccess, Region, Setup};
 use calls::Calls;
 pub(crate) use dry::Dry;
 pub use kind::EngineKind;

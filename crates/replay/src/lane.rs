@@ -22,7 +22,7 @@ use crate::accepted::Accepted;
 use crate::bounds::{Bounds, SLOT_BITS};
 use crate::buffers::Buffers;
 use crate::conflicts::{Admission, Gate};
-use crate::engine::{Access, AccessKind, Engine, Region};
+use crate::engine::{AccessKind, Engine, IoAccess, Region};
 use crate::error::Failure;
 use crate::feeder::Feed;
 use crate::ideal::Ideal;
@@ -416,7 +416,7 @@ impl<'a> Lane<'a> {
     }
 
     #[inline]
-    fn access(&mut self, slot: u32, request: &Request) -> io::Result<Access> {
+    fn access(&mut self, slot: u32, request: &Request) -> io::Result<IoAccess> {
         let length = request.sectors.bytes().get();
         // A buffer that two requests share would be silent corruption.
         let buffer = self
@@ -456,7 +456,7 @@ impl<'a> Lane<'a> {
             let data = buffers.bytes_mut(buffer, bytes);
             entry.number = verifier.starts(slot, request, data)?;
         }
-        Ok(Access {
+        Ok(IoAccess {
             kind,
             target: self.number,
             offset: request.sector.offset().get(),

@@ -16,7 +16,7 @@ mod wait;
 
 pub use interference::Interference;
 pub(crate) use interference::ThreadTimes;
-pub use priority::Priority;
+pub use priority::ThreadPriority;
 pub(crate) use priority::{check, granted, prepare_thread};
 pub(crate) use wait::Waiter;
 
@@ -33,7 +33,7 @@ pub struct Pacing {
     #[serde(rename = "cpu")]
     pub cpus: Processors,
     /// How the pacing threads are scheduled among others.
-    pub priority: Priority,
+    pub priority: ThreadPriority,
 }
 
 impl Default for Pacing {
@@ -42,7 +42,7 @@ impl Default for Pacing {
             style: Style::SleepThenSpin,
             spin: Nanos::from_micros(20),
             cpus: Processors::default(),
-            priority: Priority::Auto,
+            priority: ThreadPriority::Auto,
         }
     }
 }

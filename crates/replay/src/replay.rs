@@ -16,7 +16,7 @@ use crate::error::Failure;
 use crate::feeder::{Fed, Feeder, Preparation, feeder};
 use crate::lane::{Lane, Parts};
 use crate::load::{block_sectors, fitter};
-use crate::pacing::{self, Priority, Style, granted};
+use crate::pacing::{self, Style, ThreadPriority, granted};
 use crate::results::{Counts, results};
 use crate::scan::LONGEST_REQUEST;
 use crate::session::{Session, together};
@@ -278,7 +278,10 @@ fn helpers(options: &Options, engine: EngineKind) -> usize {
     let pacing = &options.pacing;
     let helps = engine == EngineKind::Sync
         && pacing.style == Style::SleepThenSpin
-        && matches!(granted(pacing), Priority::Slice | Priority::Normal);
+        && matches!(
+            granted(pacing),
+            ThreadPriority::Slice | ThreadPriority::Normal
+        );
     if helps { HELPERS } else { 0 }
 }
 

@@ -14,7 +14,7 @@ use crate::bounds::lane_and_slot;
 use crate::engine::{Done, Engine};
 use crate::error::Failure;
 use crate::lane::{Completed, Lane, Next, Together};
-use crate::pacing::{self, Clock, Interference, Pacing, Priority, Waiter};
+use crate::pacing::{self, Clock, Interference, Pacing, ThreadPriority, Waiter};
 use crate::results::Records;
 use crate::self_check::{self, Round, SelfCheck, SelfCheckPoint};
 use crate::shared::{Arrival, EndedEarly, Shared};
@@ -40,7 +40,7 @@ pub(crate) struct Ended<'a> {
     pub(crate) abandoned: bool,
     pub(crate) record_stalls: u64,
     pub(crate) processor_time: Nanos,
-    pub(crate) priority: Priority,
+    pub(crate) priority: ThreadPriority,
     pub(crate) interference: Interference,
     pub(crate) self_check: Vec<SelfCheckPoint>,
 }

@@ -10,9 +10,9 @@ use crate::{Options, Progress};
 
 /// How a replay is asked to end.
 #[derive(Debug, Default)]
-pub struct Stop(AtomicU8);
+pub struct StopRequest(AtomicU8);
 
-impl Stop {
+impl StopRequest {
     /// Nothing more is started; what is in flight is waited for. Asked again, it is cancelled.
     pub fn ask(&self) {
         let _ = self
@@ -49,7 +49,7 @@ pub enum EndedEarly {
 #[derive(Clone, Copy, Debug)]
 pub struct Control<'a> {
     /// Ends it early.
-    pub stop: &'a Stop,
+    pub stop: &'a StopRequest,
     /// How far it has come.
     pub progress: &'a Progress,
 }
@@ -57,7 +57,7 @@ pub struct Control<'a> {
 /// What all threads of a replay see.
 pub(crate) struct Shared<'a> {
     pub(crate) options: &'a Options,
-    pub(crate) stop: &'a Stop,
+    pub(crate) stop: &'a StopRequest,
     pub(crate) progress: &'a Progress,
     /// How many threads are not ready yet.
     missing: Mutex<usize>,
@@ -79,7 +79,7 @@ pub(crate) struct Start {
 impl<'a> Shared<'a> {
     pub(crate) fn new(
         options: &'a Options,
-        stop: &'a Stop,
+        stop: &'a StopRequest,
         progress: &'a Progress,
         threads: usize,
     ) -> Self {
@@ -202,7 +202,11 @@ mod tests {
 
     #[test]
     fn a_thread_that_cannot_start_keeps_no_other_waiting() {
-        let (options, stop, progress) = (Options::default(), Stop::default(), Progress::default());
+        let (options, stop, progress) = (
+            Options::default(),
+            StopRequest::default(),
+            Progress::default(),
+        );
         let shared = Shared::new(&options, &stop, &progress, 3);
         std::thread::scope(|scope| {
             let others = [(); 2].map(|()| scope.spawn(|| shared.arrival().start().clock));

@@ -263,7 +263,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Beyond, Conflicts, Data, EngineKind, Priority, Processors, Strong};
+    use crate::{Beyond, Conflicts, Data, EngineKind, Processors, Strong, ThreadPriority};
     use iosonar_trace::transform::Change;
 
     fn spec(keys: &[(&str, Value)]) -> Result<ReplaySpec, SpecError> {
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(options.max_runtime, Some(Nanos::from_secs(30)));
         assert_eq!(spec.create.unwrap().bytes().get(), 512 << 20);
         assert_eq!(options.engine, EngineKind::IoUring);
-        assert_eq!(options.pacing.priority, Priority::Nice);
+        assert_eq!(options.pacing.priority, ThreadPriority::Nice);
         assert_eq!(options.pacing.cpus, Processors(vec![0, 2, 3]));
         assert_eq!(
             (options.conflicts, options.strong),

@@ -11,7 +11,9 @@ pub use crate::results::Times;
 use crate::shared::EndedEarly;
 use crate::verify::{Expect, Findings, Kind, PassProgress, Survival, Tables, check_again};
 use crate::watch::Episode;
-use crate::{Fitted, Interference, LATENESS_LIMITS, Priority, SelfCheckPoint, Target, Verdict};
+use crate::{
+    Fitted, Interference, LATENESS_LIMITS, SelfCheckPoint, Target, ThreadPriority, Verdict,
+};
 
 /// The outcome of a replay.
 #[derive(Debug, Default)]
@@ -63,7 +65,7 @@ pub struct Summary {
     /// Processor time of the threads that submit.
     pub processor_time: Nanos,
     /// How these were scheduled.
-    pub priority: Priority,
+    pub priority: ThreadPriority,
     /// What other threads of the machine cost them.
     pub interference: Interference,
     /// The times of the reads.

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use iosonar_guard::Host;
 use iosonar_replay::{
-    Control, EndedEarly, EngineKind, Intent, Load, Options, Pacing, Priority, Progress,
-    ReplayError, Stop, Summary, Target, Verdict, Writes, create_file, replay,
+    Control, EndedEarly, EngineKind, Intent, Load, Options, Pacing, Progress, ReplayError,
+    StopRequest, Summary, Target, ThreadPriority, Verdict, Writes, create_file, replay,
 };
 use iosonar_trace::transform::Change;
 use iosonar_trace::{
@@ -98,7 +98,7 @@ fn run_part(
         options,
         Some(writer),
         Control {
-            stop: &Stop::default(),
+            stop: &StopRequest::default(),
             progress: &Progress::default(),
         },
     )?;
@@ -116,7 +116,7 @@ fn go(
     target: Target,
     options: &Options,
     records: Option<Box<dyn TraceWriter>>,
-    stop: &Stop,
+    stop: &StopRequest,
     progress: &Progress,
 ) -> Result<Summary, ReplayError> {
     let control = Control { stop, progress };
@@ -183,7 +183,7 @@ fn threads_that_take_turns_on_a_busy_machine_do_every_request_once_and_in_order(
     let options = Options {
         engine: EngineKind::Sync,
         pacing: Pacing {
-            priority: Priority::Slice,
+            priority: ThreadPriority::Slice,
             ..Pacing::default()
         },
         ..Options::default()
@@ -356,7 +356,7 @@ fn a_failing_device_ends_the_run_and_the_rest_is_missed() {
         .unwrap()
         .set_len(0)
         .unwrap();
-    let (stop, progress) = (Stop::default(), Progress::default());
+    let (stop, progress) = (StopRequest::default(), Progress::default());
     let summary = go(load, target, &options, None, &stop, &progress).unwrap();
     assert!(summary.short > 0 && summary.missed > 1000, "{summary:?}");
     assert_eq!(summary.completed + summary.short + summary.missed, 2000);
@@ -371,7 +371,7 @@ fn a_stopped_replay_keeps_what_it_measured() {
     let target = open(&path, Intent::default()).unwrap();
     let load = Load::scanned(&load, &Reading::default(), options.writes).unwrap();
     load.scan.fits(&target, options.fit).unwrap();
-    let (stop, progress) = (Stop::default(), Progress::default());
+    let (stop, progress) = (StopRequest::default(), Progress::default());
     let summary = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(std::time::Duration::from_millis(400));
@@ -408,7 +408,7 @@ fn records_that_cannot_be_written_cost_no_measurement() {
     let options = Options::default();
     let target = open(&path, Intent::default()).unwrap();
     let load = Load::scanned(&load, &Reading::default(), options.writes).unwrap();
-    let (stop, progress) = (Stop::default(), Progress::default());
+    let (stop, progress) = (StopRequest::default(), Progress::default());
     let writer = Box::new(Full);
     let summary = go(
         load,
@@ -443,7 +443,7 @@ fn a_load_that_changes_after_it_was_checked_ends_the_replay() {
             let target = open(&path, Intent::default()).unwrap();
             let load = Load::scanned(&load, &Reading::default(), options.writes).unwrap();
             scratch.load(&changed);
-            let (stop, progress) = (Stop::default(), Progress::default());
+            let (stop, progress) = (StopRequest::default(), Progress::default());
             let outcome = go(load, target, &options, None, &stop, &progress);
             assert!(matches!(outcome, Err(ReplayError::Trace(_))), "{outcome:?}");
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use iosonar_replay::verify::{Kind, Verification, Verify};
 use iosonar_replay::{
     AccessKind, Conflicts, Control, EndedEarly, EngineKind, Load, Options, Progress, ReplayError,
-    SimulatedDevice, Stop, Strong, Summary, Target, Writes, replay,
+    SimulatedDevice, StopRequest, Strong, Summary, Target, Writes, replay,
 };
 use iosonar_trace::Reading;
 use iosonar_units::{Bytes, Nanos, Sector, Sectors};
@@ -196,7 +196,7 @@ fn go(load: &Path, device: Device, options: &Options) -> Result<Summary, ReplayE
         options,
         None,
         Control {
-            stop: &Stop::default(),
+            stop: &StopRequest::default(),
             progress: &Progress::default(),
         },
     )
@@ -396,7 +396,7 @@ fn several_targets_have_their_own_load_and_one_clock() {
         &options,
         None,
         Control {
-            stop: &Stop::default(),
+            stop: &StopRequest::default(),
             progress: &Progress::default(),
         },
     )

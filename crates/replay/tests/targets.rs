@@ -8,7 +8,7 @@ use iosonar_guard::Host;
 use iosonar_replay::verify::{Verification, Verify};
 use iosonar_replay::{
     AccessKind, ConstantLatency, Control, EndedEarly, EngineKind, Intent, Load, Options, Progress,
-    ReplayError, SimulatedDevice, Stop, Summary, Target, Writes, replay,
+    ReplayError, SimulatedDevice, StopRequest, Summary, Target, Writes, replay,
 };
 use iosonar_trace::{Batch, Reading, Record, Status, TraceError, TraceWriter};
 use iosonar_units::{Bytes, Nanos, Sector, Sectors};
@@ -48,7 +48,7 @@ fn go(
         options,
         None,
         Control {
-            stop: &Stop::default(),
+            stop: &StopRequest::default(),
             progress: &Progress::default(),
         },
     )
@@ -189,7 +189,7 @@ fn threads_have_one_clock_and_their_records_come_in_the_order_of_completion() {
         &options,
         Some(Box::new(Kept(kept.clone()))),
         Control {
-            stop: &Stop::default(),
+            stop: &StopRequest::default(),
             progress: &Progress::default(),
         },
     )
@@ -264,7 +264,7 @@ fn a_device_that_is_gone_ends_the_threads_of_all() {
         &options,
         Some(Box::new(Kept(kept.clone()))),
         Control {
-            stop: &Stop::default(),
+            stop: &StopRequest::default(),
             progress: &Progress::default(),
         },
     )

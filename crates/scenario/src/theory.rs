@@ -32,7 +32,7 @@ mod waits;
 mod writes;
 
 use iosonar_analytic::open::Mg1;
-use iosonar_analytic::{AnalyticError, Law, Table};
+use iosonar_analytic::{AnalyticError, ServiceLaw, Table};
 
 pub use accuracy::{Accuracy, Family};
 
@@ -181,7 +181,7 @@ pub struct ServiceTheory {
     /// How much.
     pub sectors: u32,
     /// Seek, rotation and transfer, in milliseconds.
-    pub law: Law,
+    pub law: ServiceLaw,
 }
 
 /// A station under its load.

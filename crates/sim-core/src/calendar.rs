@@ -24,11 +24,11 @@ use cancel::{Cancellations, NOT_CANCELLABLE};
 use wheel::Wheel;
 
 /// Which of several events of one instant comes first: the smaller number. Ordinary events have
-/// [`Priority::default`], the middle.
+/// [`EventPriority::default`], the middle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Priority(pub u8);
+pub struct EventPriority(pub u8);
 
-impl Default for Priority {
+impl Default for EventPriority {
     fn default() -> Self {
         Self(128)
     }
@@ -111,7 +111,7 @@ impl<T: Copy> Calendar<T> {
     /// If `at` lies before [`now`](Self::now): the clock never goes back.
     #[inline]
     pub fn schedule(&mut self, at: Nanos, event: T) {
-        self.insert(at, Priority::default(), NOT_CANCELLABLE, event);
+        self.insert(at, EventPriority::default(), NOT_CANCELLABLE, event);
     }
 
     /// Plans `event` for the instant `at`, before all of that instant with a larger priority number.
@@ -119,7 +119,7 @@ impl<T: Copy> Calendar<T> {
     /// # Panics
     /// If `at` lies before [`now`](Self::now).
     #[inline]
-    pub fn schedule_with(&mut self, at: Nanos, priority: Priority, event: T) {
+    pub fn schedule_with(&mut self, at: Nanos, priority: EventPriority, event: T) {
         self.insert(at, priority, NOT_CANCELLABLE, event);
     }
 
@@ -128,7 +128,12 @@ impl<T: Copy> Calendar<T> {
     /// # Panics
     /// If `at` lies before [`now`](Self::now).
     #[inline]
-    pub fn schedule_cancellable(&mut self, at: Nanos, priority: Priority, event: T) -> EventId {
+    pub fn schedule_cancellable(
+        &mut self,
+        at: Nanos,
+        priority: EventPriority,
+        event: T,
+    ) -> EventId {
         let id = self.cancellations.claim();
         self.insert(at, priority, id.slot(), event);
         id
@@ -148,7 +153,7 @@ impl<T: Copy> Calendar<T> {
     }
 
     #[inline]
-    fn insert(&mut self, at: Nanos, priority: Priority, cancel: u32, event: T) {
+    fn insert(&mut self, at: Nanos, priority: EventPriority, cancel: u32, event: T) {
         let at = at.get();
         assert!(
             at >= self.now,
@@ -284,10 +289,10 @@ mod tests {
     #[test]
     fn a_smaller_priority_number_comes_first_within_an_instant_only() {
         let mut calendar = Calendar::default();
-        calendar.schedule_with(Nanos::new(7), Priority(200), "last");
+        calendar.schedule_with(Nanos::new(7), EventPriority(200), "last");
         calendar.schedule(Nanos::new(7), "middle");
-        calendar.schedule_with(Nanos::new(7), Priority(0), "first");
-        calendar.schedule_with(Nanos::new(6), Priority(255), "earlier");
+        calendar.schedule_with(Nanos::new(7), EventPriority(0), "first");
+        calendar.schedule_with(Nanos::new(6), EventPriority(255), "earlier");
         let order: Vec<_> = std::iter::from_fn(|| calendar.pop().map(|(_, e)| e)).collect();
         assert_eq!(order, ["earlier", "first", "middle", "last"]);
     }
@@ -317,7 +322,7 @@ mod tests {
     fn a_cancelled_event_does_not_come_and_is_not_pending() {
         let mut calendar = Calendar::default();
         let ids: Vec<_> = (0..10)
-            .map(|i| calendar.schedule_cancellable(Nanos::new(i), Priority::default(), i))
+            .map(|i| calendar.schedule_cancellable(Nanos::new(i), EventPriority::default(), i))
             .collect();
         assert!(calendar.cancel(ids[3]) && calendar.cancel(ids[0]));
         assert!(!calendar.cancel(ids[3]), "only once");
@@ -333,7 +338,8 @@ mod tests {
     fn cancelled_events_do_not_pile_up() {
         let mut calendar = Calendar::default();
         for i in 0..100_000 {
-            let id = calendar.schedule_cancellable(Nanos::new(1 << 40), Priority::default(), i);
+            let id =
+                calendar.schedule_cancellable(Nanos::new(1 << 40), EventPriority::default(), i);
             if i % 10 != 0 {
                 calendar.cancel(id);
             }
@@ -381,7 +387,7 @@ mod tests {
                     Step::Schedule { delay, priority } => {
                         let at = ours.now().saturating_add(Nanos::new(delay));
                         let i = ids.len();
-                        ids.push(ours.schedule_cancellable(at, Priority(priority), i));
+                        ids.push(ours.schedule_cancellable(at, EventPriority(priority), i));
                         theirs.push(Reverse((at, priority, i)));
                     }
                     Step::Pop => {

@@ -51,7 +51,7 @@ mod stream;
 mod unit;
 mod ziggurat;
 
-pub use calendar::{Calendar, EventId, Priority};
+pub use calendar::{Calendar, EventId, EventPriority};
 pub use completion_hash::CompletionHash;
 pub use law::{Law, LawError};
 pub use network::Network;

@@ -15,7 +15,7 @@ use iosonar_stats::Estimate;
 use iosonar_trace::Quantity;
 use iosonar_units::Nanos;
 
-use crate::plan::Verdict;
+use crate::plan::Judgement;
 
 /// Which requests an objective is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -192,16 +192,16 @@ impl Objective {
     }
 
     /// What an estimate says, by its 95 % confidence interval. Without one nothing is sure.
-    pub fn verdict(&self, estimate: &Estimate) -> Verdict {
+    pub fn verdict(&self, estimate: &Estimate) -> Judgement {
         let half = estimate.half_width_95();
         if !half.is_finite() {
-            return Verdict::Unsure;
+            return Judgement::Unsure;
         }
         let (low, high) = (estimate.mean - half, estimate.mean + half);
         match (self.is_kept_by(low), self.is_kept_by(high)) {
-            (true, true) => Verdict::Meets,
-            (false, false) => Verdict::Fails,
-            _ => Verdict::Unsure,
+            (true, true) => Judgement::Meets,
+            (false, false) => Judgement::Fails,
+            _ => Judgement::Unsure,
         }
     }
 }
@@ -270,12 +270,12 @@ mod tests {
             values: 10,
         };
         let below = objective("mean < 10ms");
-        assert_eq!(below.verdict(&at(9.0, 0.1)), Verdict::Meets);
-        assert_eq!(below.verdict(&at(9.9, 0.1)), Verdict::Unsure);
-        assert_eq!(below.verdict(&at(11.0, 0.1)), Verdict::Fails);
-        assert_eq!(below.verdict(&at(9.0, f64::NAN)), Verdict::Unsure);
+        assert_eq!(below.verdict(&at(9.0, 0.1)), Judgement::Meets);
+        assert_eq!(below.verdict(&at(9.9, 0.1)), Judgement::Unsure);
+        assert_eq!(below.verdict(&at(11.0, 0.1)), Judgement::Fails);
+        assert_eq!(below.verdict(&at(9.0, f64::NAN)), Judgement::Unsure);
         let above = objective("throughput > 10");
-        assert_eq!(above.verdict(&at(11.0, 0.1)), Verdict::Meets);
-        assert_eq!(above.verdict(&at(9.0, 0.1)), Verdict::Fails);
+        assert_eq!(above.verdict(&at(11.0, 0.1)), Judgement::Meets);
+        assert_eq!(above.verdict(&at(9.0, 0.1)), Judgement::Fails);
     }
 }

@@ -16,7 +16,7 @@ use iosonar_stats::Estimate;
 
 /// What became of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Judgement {
     /// The whole confidence interval is on the right side.
     Meets,
     /// The target lies within the interval.
@@ -29,7 +29,7 @@ pub enum Verdict {
     Unstable,
 }
 
-impl Verdict {
+impl Judgement {
     /// In a word.
     pub fn name(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ pub struct Point {
     /// What was simulated; `None` if it is unstable.
     pub simulated: Option<Estimate>,
     /// What this means.
-    pub verdict: Verdict,
+    pub verdict: Judgement,
     /// Whether flash was written and never cleaned: a drive that is fuller is slower.
     pub not_cleaned: bool,
 }

@@ -4,7 +4,7 @@ use num_complex::Complex64;
 
 use crate::error::{positive, stable};
 use crate::invert::quantile_of;
-use crate::{AnalyticError, Law, invert};
+use crate::{AnalyticError, ServiceLaw, invert};
 
 /// How many jobs come at an arrival.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,7 +96,7 @@ impl BatchLaw {
 pub struct BatchQueue {
     rate: f64,
     batch: BatchLaw,
-    service: Law,
+    service: ServiceLaw,
     utilisation: f64,
 }
 
@@ -105,7 +105,7 @@ impl BatchQueue {
     ///
     /// # Errors
     /// If a number is not above zero, or the queue only grows.
-    pub fn new(rate: f64, batch: BatchLaw, service: Law) -> Result<Self, AnalyticError> {
+    pub fn new(rate: f64, batch: BatchLaw, service: ServiceLaw) -> Result<Self, AnalyticError> {
         positive("the rate of batches", rate)?;
         batch.check()?;
         positive("the mean service time", service.mean())?;
@@ -175,7 +175,7 @@ mod tests {
             (
                 0.1,
                 BatchLaw::Geometric(3.0),
-                Law::Exponential(1.0),
+                ServiceLaw::Exponential(1.0),
                 1.285_714_285_714_285_8,
                 4.285_714_285_714_286_5,
                 4.285_714_285_714_286,
@@ -183,7 +183,7 @@ mod tests {
             (
                 0.2,
                 BatchLaw::Geometric(3.0),
-                Law::Constant(1.0),
+                ServiceLaw::Constant(1.0),
                 3.75,
                 6.75,
                 6.75,
@@ -191,7 +191,7 @@ mod tests {
             (
                 0.15,
                 BatchLaw::Constant(4),
-                Law::Exponential(1.0),
+                ServiceLaw::Exponential(1.0),
                 3.75,
                 6.25,
                 7.75,
@@ -207,7 +207,8 @@ mod tests {
     #[test]
     fn geometric_batches_of_exponential_jobs_have_an_exponential_response() {
         // A geometric number of exponential phases is exponential, so the whole is M/M/1 in batches.
-        let queue = BatchQueue::new(0.1, BatchLaw::Geometric(3.0), Law::Exponential(1.0)).unwrap();
+        let queue =
+            BatchQueue::new(0.1, BatchLaw::Geometric(3.0), ServiceLaw::Exponential(1.0)).unwrap();
         for p in [0.5, 0.9, 0.99] {
             let exact = -libm::log1p(-p) * queue.mean_response();
             assert!(

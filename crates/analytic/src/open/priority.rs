@@ -1,7 +1,7 @@
 //! Classes of which some go first.
 
 use crate::error::{positive, stable};
-use crate::{AnalyticError, Law};
+use crate::{AnalyticError, ServiceLaw};
 
 /// A class of jobs.
 #[derive(Clone, Debug)]
@@ -9,7 +9,7 @@ pub struct PriorityClass {
     /// Its arrival rate.
     pub rate: f64,
     /// Its law of service.
-    pub service: Law,
+    pub service: ServiceLaw,
 }
 
 /// What happens when a job of a higher class finds one of a lower class in service.
@@ -96,7 +96,7 @@ mod tests {
     fn queue(rates: &[f64], means: &[f64], discipline: Discipline) -> PriorityQueue {
         let class = |(rate, mean): (&f64, &f64)| PriorityClass {
             rate: *rate,
-            service: Law::Exponential(*mean),
+            service: ServiceLaw::Exponential(*mean),
         };
         PriorityQueue::new(rates.iter().zip(means).map(class).collect(), discipline).unwrap()
     }

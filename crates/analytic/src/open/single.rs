@@ -4,7 +4,7 @@ use num_complex::Complex64;
 
 use crate::error::{positive, stable};
 use crate::invert::{distribution_function, quantile_of};
-use crate::{AnalyticError, Law};
+use crate::{AnalyticError, ServiceLaw};
 
 /// M/G/1: Poisson arrivals, one server, any law of service, first come, first served unless said
 /// otherwise.
@@ -13,7 +13,7 @@ use crate::{AnalyticError, Law};
 #[derive(Clone, Debug)]
 pub struct Mg1 {
     rate: f64,
-    service: Law,
+    service: ServiceLaw,
     moments: [f64; 3],
     utilisation: f64,
 }
@@ -23,7 +23,7 @@ impl Mg1 {
     ///
     /// # Errors
     /// If the rate or the mean service time is not above zero, or the queue only grows.
-    pub fn new(rate: f64, service: Law) -> Result<Self, AnalyticError> {
+    pub fn new(rate: f64, service: ServiceLaw) -> Result<Self, AnalyticError> {
         positive("the arrival rate", rate)?;
         let moments = service.moments();
         positive("the mean service time", moments[0])?;
@@ -42,7 +42,7 @@ impl Mg1 {
     }
 
     /// The law of service.
-    pub fn service(&self) -> &Law {
+    pub fn service(&self) -> &ServiceLaw {
         &self.service
     }
 
@@ -136,7 +136,7 @@ mod tests {
     fn an_exponential_server_is_m_m_1() {
         // Reference, part 1e: quantiles -ln(1 - p) / (mu - lambda); means 1 / (mu - lambda).
         for rate in [0.3, 0.5, 0.8, 0.9] {
-            let queue = Mg1::new(rate, Law::Exponential(1.0)).unwrap();
+            let queue = Mg1::new(rate, ServiceLaw::Exponential(1.0)).unwrap();
             let response = 1.0 / (1.0 - rate);
             assert!((queue.mean_response() / response - 1.0).abs() < 1e-12);
             assert!((queue.variance_of_response() / (response * response) - 1.0).abs() < 1e-12);
@@ -163,7 +163,7 @@ mod tests {
             (0.8, 3.0, 5.333_333_333_333_336),
             (0.9, 5.5, 23.25),
         ] {
-            let queue = Mg1::new(rate, Law::Constant(1.0)).unwrap();
+            let queue = Mg1::new(rate, ServiceLaw::Constant(1.0)).unwrap();
             assert!((queue.mean_response() / response - 1.0).abs() < 1e-12);
             assert!((queue.variance_of_wait() / variance - 1.0).abs() < 1e-12);
         }
@@ -171,12 +171,12 @@ mod tests {
 
     #[test]
     fn what_has_no_answer_says_so() {
-        let at = |rate| Mg1::new(rate, Law::Constant(2.0)).map(|_| ());
+        let at = |rate| Mg1::new(rate, ServiceLaw::Constant(2.0)).map(|_| ());
         assert_eq!(at(0.6), Err(AnalyticError::Unstable { offered: 1.2 }));
         assert_eq!(at(0.5), Err(AnalyticError::Unstable { offered: 1.0 }));
         assert!(matches!(at(0.0), Err(AnalyticError::Parameter { .. })));
         assert!(matches!(at(f64::NAN), Err(AnalyticError::Parameter { .. })));
-        let none = Mg1::new(0.5, Law::ZERO).map(|_| ());
+        let none = Mg1::new(0.5, ServiceLaw::ZERO).map(|_| ());
         assert!(matches!(none, Err(AnalyticError::Parameter { .. })));
         let text = at(0.6).unwrap_err().to_string();
         assert!(

@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 use iosonar_replay::verify::{Verification, Verify};
 use iosonar_replay::{
     Answer, Conflicts, Data, Durability, EngineKind, FileSize, Fit, Merges, Options, Pacing,
-    Priority, Processors, RecordKeeping, ReplaySpec, RingOptions, Strong, Style, TaskWork, Writes,
-    ZoneOptions,
+    Processors, RecordKeeping, ReplaySpec, RingOptions, Strong, Style, TaskWork, ThreadPriority,
+    Writes, ZoneOptions,
 };
 use iosonar_units::{Bytes, Nanos};
 
@@ -152,7 +152,7 @@ pub(crate) struct PaceArgs {
     /// How the pacing thread is scheduled: fifo ahead of everything that is not real-time, nice with the largest
     /// share of a processor, slice with a short slice, normal; auto is the first of these that is permitted
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = priority)]
-    pub(crate) priority: Priority,
+    pub(crate) priority: ThreadPriority,
     /// Submit with N threads, each for its share of the targets; at most one per target [default: one per target,
     /// but one less than there are processors]
     #[arg(long, value_name = "N")]
@@ -418,8 +418,8 @@ fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-fn priority(text: &str) -> Result<Priority, String> {
-    named(&Priority::ALL, text)
+fn priority(text: &str) -> Result<ThreadPriority, String> {
+    named(&ThreadPriority::ALL, text)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use iosonar_units::{Bytes, Nanos};
 use crate::Assets;
 use crate::args::Demo;
 use crate::commands::calibrate::POOR;
-use crate::commands::replay::{Plan, Results, carry_out, create, ending};
+use crate::commands::replay::{ReplayPlan, Results, carry_out, create, ending};
 use crate::commands::sim;
 use crate::exit::{Ending, Usage, note, print};
 use crate::picture;
@@ -408,7 +408,10 @@ fn replay_on_scratch(
         watch: false,
         durable: false,
     };
-    let summary = carry_out(&Plan::new(vec![load], vec![target], options), &results)?;
+    let summary = carry_out(
+        &ReplayPlan::new(vec![load], vec![target], options),
+        &results,
+    )?;
     drop(removed);
     Ok(summary)
 }

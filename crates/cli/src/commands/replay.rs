@@ -25,7 +25,7 @@ use crate::files;
 use crate::signals;
 
 pub(crate) use find_rate::Limit;
-pub(crate) use plan::{Plan, create, scanned};
+pub(crate) use plan::{ReplayPlan, create, scanned};
 pub(crate) use report::{findings_json, findings_text};
 pub(crate) use run::{Results, carry_out};
 
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
         return find_rate::run(args, &spec, limit, &host);
     }
     let out = args.out.as_deref();
-    let plan = Plan::of(&spec, out, &host, args.quiet)?;
+    let plan = ReplayPlan::of(&spec, out, &host, args.quiet)?;
     if let Some(out) = out {
         refuse_without_room(out, &plan)?;
     }
@@ -108,7 +108,7 @@ fn check_out(args: &Replay, spec: &ReplaySpec, out: &Path) -> anyhow::Result<()>
 fn write_self_check(
     out: &Path,
     out_from: Option<Nanos>,
-    plan: &Plan,
+    plan: &ReplayPlan,
     summary: &Summary,
 ) -> anyhow::Result<()> {
     let beginning = plan
@@ -147,7 +147,7 @@ pub(crate) fn ending(summary: &Summary) -> Ending {
 }
 
 /// Records that do not fit their disk would be lost at the end.
-fn refuse_without_room(out: &Path, plan: &Plan) -> anyhow::Result<()> {
+fn refuse_without_room(out: &Path, plan: &ReplayPlan) -> anyhow::Result<()> {
     if !files::takes_room(out) {
         return Ok(());
     }

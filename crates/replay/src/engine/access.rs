@@ -32,7 +32,7 @@ pub enum AccessKind {
 
 /// One access to a target.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Access {
+pub(crate) struct IoAccess {
     pub(crate) kind: AccessKind,
     /// Which of the targets.
     pub(crate) target: u32,
@@ -56,7 +56,7 @@ pub(crate) struct Region {
 unsafe impl Send for Region {}
 
 // SAFETY: it is the address of memory that no other code accesses until the access is complete.
-unsafe impl Send for Access {}
+unsafe impl Send for IoAccess {}
 
 /// An access that is done.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +93,7 @@ pub(crate) trait Engine {
     }
 
     /// Prepares an access; it begins with the next [`submit`](Self::submit).
-    fn prepare(&mut self, slot: u32, access: Access) -> io::Result<()>;
+    fn prepare(&mut self, slot: u32, access: IoAccess) -> io::Result<()>;
 
     /// Submits everything prepared.
     fn submit(&mut self) -> io::Result<()>;

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileTypeExt;
 use io_uring::types::Fixed;
 use io_uring::{cqueue, opcode, squeue};
 
-use super::access::{Access, AccessKind, Durability, Setup};
+use super::access::{AccessKind, Durability, IoAccess, Setup};
 use super::dialect::{Answer, Dialect};
 use super::perform::{write_flags, zero_range};
 
@@ -34,7 +34,7 @@ impl Dialect for Calls {
 
     /// A ring knows no discard of block devices, and one that polls knows reads and writes only.
     #[inline]
-    fn is_for_the_side(&self, access: &Access, polled: bool) -> bool {
+    fn is_for_the_side(&self, access: &IoAccess, polled: bool) -> bool {
         match access.kind {
             AccessKind::Read | AccessKind::Write { .. } => false,
             AccessKind::Discard => {
@@ -51,10 +51,10 @@ impl Dialect for Calls {
     fn entry(
         &mut self,
         slot: u32,
-        access: &Access,
+        access: &IoAccess,
         registered: bool,
     ) -> Result<squeue::Entry, i32> {
-        let Access {
+        let IoAccess {
             kind,
             target,
             offset,

@@ -1,6 +1,6 @@
 //! Accesses as NVMe commands (NVM Command Set specification).
 
-use super::access::{Access, AccessKind, Durability};
+use super::access::{AccessKind, Durability, IoAccess};
 use crate::nvme::{COMMAND, Command, Namespace};
 
 const FLUSH: u8 = 0x00;
@@ -31,7 +31,7 @@ const RANGE: usize = 16;
 /// `None` if no single command does it.
 pub(crate) fn command(
     namespace: &Namespace,
-    access: &Access,
+    access: &IoAccess,
     sync: Durability,
     zone: Option<u64>,
 ) -> Option<[u8; 80]> {
@@ -86,7 +86,7 @@ pub(crate) fn command(
 }
 
 /// The range that a discard deallocates, as the device reads it.
-pub(crate) fn range(namespace: &Namespace, access: &Access) -> [u8; RANGE] {
+pub(crate) fn range(namespace: &Namespace, access: &IoAccess) -> [u8; RANGE] {
     let shift = namespace.format.shift;
     let mut range = [0; RANGE];
     range[4..8].copy_from_slice(&((access.length >> shift) as u32).to_le_bytes());
@@ -108,8 +108,8 @@ mod tests {
         },
     };
 
-    fn access(kind: AccessKind) -> Access {
-        Access {
+    fn access(kind: AccessKind) -> IoAccess {
+        IoAccess {
             kind,
             target: 0,
             offset: 0x1_2345_6789 << 12,
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn a_command_has_at_most_65536_blocks() {
         let of = |length| {
-            let access = Access {
+            let access = IoAccess {
                 length,
                 ..access(AccessKind::WriteZeroes)
             };

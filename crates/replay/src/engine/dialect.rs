@@ -4,7 +4,7 @@ use std::io;
 
 use io_uring::{cqueue, squeue};
 
-use super::access::{Access, Setup};
+use super::access::{IoAccess, Setup};
 
 /// What a completion says.
 pub(crate) struct Answer {
@@ -27,10 +27,10 @@ pub(crate) trait Dialect: Sized {
     fn new(setup: &Setup<'_>) -> io::Result<Self>;
 
     /// Whether the ring, which may poll for its completions, has to leave this to threads.
-    fn is_for_the_side(&self, access: &Access, polled: bool) -> bool;
+    fn is_for_the_side(&self, access: &IoAccess, polled: bool) -> bool;
 
     /// The entry of an access, whose buffer may lie in registered memory; or the `errno` that it fails with.
-    fn entry(&mut self, slot: u32, access: &Access, registered: bool) -> Result<Self::Sqe, i32>;
+    fn entry(&mut self, slot: u32, access: &IoAccess, registered: bool) -> Result<Self::Sqe, i32>;
 
     fn completed(&mut self, completion: &Self::Cqe) -> Answer;
 

@@ -4,7 +4,7 @@ use std::io;
 
 use iosonar_units::Nanos;
 
-use super::access::{Access, AccessKind, Done, Engine};
+use super::access::{AccessKind, Done, Engine, IoAccess};
 use crate::pacing;
 
 /// Every access is complete when it is handed over.
@@ -20,7 +20,7 @@ impl Engine for Dry {
     }
 
     #[inline]
-    fn prepare(&mut self, slot: u32, access: Access) -> io::Result<()> {
+    fn prepare(&mut self, slot: u32, access: IoAccess) -> io::Result<()> {
         let moved = match access.kind {
             AccessKind::Read | AccessKind::Write { .. } => access.length as i32,
             _ => 0,

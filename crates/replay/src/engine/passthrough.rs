@@ -10,7 +10,7 @@ use io_uring::types::Fixed;
 use io_uring::{cqueue, opcode, squeue};
 use libc::EINVAL;
 
-use super::access::{Access, AccessKind, Durability, Setup};
+use super::access::{AccessKind, Durability, IoAccess, Setup};
 use super::command::{command, range};
 use super::dialect::{Answer, Dialect};
 use crate::nvme::{self, NVME_URING_CMD_IO, Namespace};
@@ -50,12 +50,12 @@ impl Dialect for Passthrough {
         })
     }
 
-    fn is_for_the_side(&self, _: &Access, _: bool) -> bool {
+    fn is_for_the_side(&self, _: &IoAccess, _: bool) -> bool {
         false
     }
 
     #[inline]
-    fn entry(&mut self, slot: u32, access: &Access, _: bool) -> Result<squeue::Entry128, i32> {
+    fn entry(&mut self, slot: u32, access: &IoAccess, _: bool) -> Result<squeue::Entry128, i32> {
         let namespace = &self.namespaces[access.target as usize];
         let zone = match (&self.zones[access.target as usize], access.kind) {
             (Some(zones), AccessKind::Write { .. }) => zones.start_of_sequential(access.offset),

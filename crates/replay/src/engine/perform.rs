@@ -11,10 +11,10 @@ use rustix::fs::FallocateFlags;
 use rustix::io::ReadWriteFlags;
 use rustix::ioctl::{Setter, ioctl};
 
-use super::access::{Access, AccessKind, Durability};
+use super::access::{AccessKind, Durability, IoAccess};
 
 /// Does one access and waits for it; bytes moved, or a negative `errno`.
-pub(super) fn perform(file: &File, access: &Access, sync: Durability) -> i32 {
+pub(super) fn perform(file: &File, access: &IoAccess, sync: Durability) -> i32 {
     loop {
         match once(file, access, sync) {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -39,7 +39,7 @@ pub(super) fn zero_range() -> FallocateFlags {
     FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE
 }
 
-fn once(file: &File, access: &Access, sync: Durability) -> io::Result<usize> {
+fn once(file: &File, access: &IoAccess, sync: Durability) -> io::Result<usize> {
     let (offset, length) = (access.offset, access.length as usize);
     // SAFETY: the session keeps this memory untouched until the access is reaped.
     let buffer = || unsafe { std::slice::from_raw_parts_mut(access.buffer, length) };

@@ -7,7 +7,7 @@ use std::io;
 
 use iosonar_units::{Nanos, Sector, Sectors};
 
-use super::access::{Access, AccessKind, Done, Engine};
+use super::access::{AccessKind, Done, Engine, IoAccess};
 use crate::pacing;
 
 /// A device that is computed: a model of its times, and, if it likes, of its contents and faults.
@@ -71,7 +71,7 @@ impl SimulatedDevice for ConstantLatency {
 /// The engine around simulated devices, one for each target.
 pub(crate) struct Simulated {
     devices: Vec<Box<dyn SimulatedDevice>>,
-    accesses: HashMap<u32, Access>,
+    accesses: HashMap<u32, IoAccess>,
     prepared: Vec<u32>,
 }
 
@@ -92,7 +92,7 @@ impl Simulated {
     }
 }
 
-fn place(access: &Access) -> (Sector, Sectors) {
+fn place(access: &IoAccess) -> (Sector, Sectors) {
     (
         Sector::new(access.offset / 512),
         Sectors::new((access.length / 512) as u32),
@@ -104,7 +104,7 @@ impl Engine for Simulated {
         "simulate"
     }
 
-    fn prepare(&mut self, slot: u32, access: Access) -> io::Result<()> {
+    fn prepare(&mut self, slot: u32, access: IoAccess) -> io::Result<()> {
         self.accesses.insert(slot, access);
         self.prepared.push(slot);
         Ok(())

@@ -11,14 +11,14 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use iosonar_units::Nanos;
 use rustix::io::{Errno, ReadWriteFlags};
 
-use super::access::{Access, Done, Durability, Engine, Setup};
+use super::access::{Done, Durability, Engine, IoAccess, Setup};
 use super::perform::perform;
 use crate::pacing;
 
 pub(crate) struct Synchronous {
     files: Vec<File>,
     sync: Durability,
-    prepared: Option<(u32, Access)>,
+    prepared: Option<(u32, IoAccess)>,
     done: Vec<Done>,
 }
 
@@ -43,7 +43,7 @@ impl Engine for Synchronous {
     }
 
     #[inline]
-    fn prepare(&mut self, slot: u32, access: Access) -> io::Result<()> {
+    fn prepare(&mut self, slot: u32, access: IoAccess) -> io::Result<()> {
         self.submit()?;
         self.prepared = Some((slot, access));
         Ok(())

@@ -14,7 +14,7 @@ use std::thread::{self, JoinHandle};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use iosonar_units::Nanos;
 
-use super::access::{Access, Done, Durability, Engine, Setup};
+use super::access::{Done, Durability, Engine, IoAccess, Setup};
 use super::perform::perform;
 use crate::pacing;
 
@@ -30,7 +30,7 @@ pub(crate) struct ThreadPool {
 
 struct Task {
     slot: u32,
-    access: Access,
+    access: IoAccess,
 }
 
 // SAFETY: the buffer of an access belongs to the access alone until it is reaped.
@@ -96,7 +96,7 @@ impl Engine for ThreadPool {
         1
     }
 
-    fn prepare(&mut self, slot: u32, access: Access) -> io::Result<()> {
+    fn prepare(&mut self, slot: u32, access: IoAccess) -> io::Result<()> {
         self.prepared.push(Task { slot, access });
         Ok(())
     }

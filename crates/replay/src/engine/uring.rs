@@ -15,7 +15,7 @@ use iosonar_units::Nanos;
 use libc::{EAGAIN, EBUSY, EINTR, ETIME};
 
 use super::ThreadPool;
-use super::access::{Access, Done, Engine, Region, Setup, clones};
+use super::access::{Done, Engine, IoAccess, Region, Setup, clones};
 use super::dialect::{Answer, Dialect};
 use super::ring_options::TaskWork;
 use crate::pacing;
@@ -274,7 +274,7 @@ impl<D: Dialect> Engine for Uring<D> {
     }
 
     #[inline]
-    fn prepare(&mut self, slot: u32, access: Access) -> io::Result<()> {
+    fn prepare(&mut self, slot: u32, access: IoAccess) -> io::Result<()> {
         if self.dialect.is_for_the_side(&access, self.polled) {
             self.at_the_side += 1;
             return match &mut self.side {
@@ -472,7 +472,7 @@ mod tests {
         };
         let mut data = vec![0; 4096 * READS as usize];
         for slot in 0..READS {
-            let access = Access {
+            let access = IoAccess {
                 kind: AccessKind::Read,
                 target: 0,
                 offset: u64::from(slot) * 4096,

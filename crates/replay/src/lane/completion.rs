@@ -6,7 +6,7 @@ use iosonar_units::Sector;
 
 use super::{GIVE_UP_INTERVAL, Lane, SLOT_BITS};
 use crate::accepted::{Entry, NO_BUFFER};
-use crate::engine::{Access, AccessKind, Done, Engine};
+use crate::engine::{AccessKind, Done, Engine, IoAccess};
 use crate::error::Failure;
 use crate::pacing::Clock;
 use crate::results::Records;
@@ -94,7 +94,7 @@ impl Lane<'_> {
         slot: u32,
         entry: &Entry,
     ) -> Result<(), Failure> {
-        let access = Access {
+        let access = IoAccess {
             kind: AccessKind::Read,
             target: self.number,
             offset: entry.request.sector.offset().get(),

@@ -15,7 +15,7 @@ use super::{Pacing, Style};
 /// How a pacing thread is scheduled among the other threads of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Priority {
+pub enum ThreadPriority {
     /// The first of `Fifo` (unless it only spins), `Nice` and `Slice` that the system permits.
     #[default]
     Auto,
@@ -29,7 +29,7 @@ pub enum Priority {
     Normal,
 }
 
-impl Priority {
+impl ThreadPriority {
     /// All of them, with their names.
     pub const ALL: [(Self, &'static str); 5] = [
         (Self::Auto, "auto"),
@@ -61,7 +61,7 @@ const LEAST_NICE: i32 = -20;
 
 /// Prepares the calling thread. What the system refuses costs accuracy, which the replay measures;
 /// it is returned, with the priority that it got.
-pub(crate) fn prepare_thread(pacing: &Pacing) -> (Priority, Vec<String>) {
+pub(crate) fn prepare_thread(pacing: &Pacing) -> (ThreadPriority, Vec<String>) {
     let mut refused = Vec::new();
     // By default a thread may be woken 50 us later than it asked for.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
@@ -80,33 +80,37 @@ pub(crate) fn prepare_thread(pacing: &Pacing) -> (Priority, Vec<String>) {
         }
     }
     let priority = match pacing.priority {
-        Priority::Auto => {
+        ThreadPriority::Auto => {
             // Tried only to know whether it is this that costs the priority: what is set next replaces it.
             let limit = real_time_limit().filter(|_| pacing.style != Style::Spin);
-            if let Some(limit) = limit.filter(|_| set(Priority::Fifo).is_ok()) {
+            if let Some(limit) = limit.filter(|_| set(ThreadPriority::Fifo).is_ok()) {
                 refused.push(format!(
                     "SCHED_FIFO was not taken: the kernel kills a real-time thread that computes for {limit} without \
                      sleeping (RLIMIT_RTTIME), as one that is behind does; 'ulimit -R unlimited' permits it"
                 ));
             }
-            [Priority::Fifo, Priority::Nice, Priority::Slice]
-                .into_iter()
-                .filter(|priority| *priority != Priority::Fifo || suits_real_time(pacing))
-                .find(|&priority| set(priority).is_ok())
-                .unwrap_or(Priority::Normal)
+            [
+                ThreadPriority::Fifo,
+                ThreadPriority::Nice,
+                ThreadPriority::Slice,
+            ]
+            .into_iter()
+            .filter(|priority| *priority != ThreadPriority::Fifo || suits_real_time(pacing))
+            .find(|&priority| set(priority).is_ok())
+            .unwrap_or(ThreadPriority::Normal)
         }
         wanted => match set(wanted) {
             Ok(()) => wanted,
             Err(e) => {
                 let what = match wanted {
-                    Priority::Fifo => "SCHED_FIFO is refused",
-                    Priority::Nice => "nice -20 is refused",
+                    ThreadPriority::Fifo => "SCHED_FIFO is refused",
+                    ThreadPriority::Nice => "nice -20 is refused",
                     _ => "a slice of its own is refused",
                 };
                 refused.push(format!(
                     "{what}: {e} (it needs root, CAP_SYS_NICE, or a higher ulimit -r or -e)"
                 ));
-                Priority::Normal
+                ThreadPriority::Normal
             }
         },
     };
@@ -119,13 +123,13 @@ pub(crate) fn prepare_thread(pacing: &Pacing) -> (Priority, Vec<String>) {
 /// If the system refuses it.
 pub(crate) fn check(pacing: &Pacing) -> Result<(), String> {
     let wanted = pacing.priority;
-    if let (Priority::Fifo, Some(limit)) = (wanted, real_time_limit()) {
+    if let (ThreadPriority::Fifo, Some(limit)) = (wanted, real_time_limit()) {
         return Err(format!(
             "--priority fifo needs a process without a limit on real-time computing: after {limit} without sleep the \
              kernel would kill this one (RLIMIT_RTTIME); 'ulimit -R unlimited' before, or --priority auto"
         ));
     }
-    if wanted == Priority::Auto || granted(pacing) == wanted {
+    if wanted == ThreadPriority::Auto || granted(pacing) == wanted {
         return Ok(());
     }
     Err(format!(
@@ -136,12 +140,12 @@ pub(crate) fn check(pacing: &Pacing) -> Result<(), String> {
 }
 
 /// The priority that a thread would get.
-pub(crate) fn granted(pacing: &Pacing) -> Priority {
+pub(crate) fn granted(pacing: &Pacing) -> ThreadPriority {
     // One that ends at once, as the calling thread stays what it is.
     let pacing = pacing.clone();
     let tried = std::thread::Builder::new().spawn(move || prepare_thread(&pacing).0);
     let granted = tried.ok().and_then(|thread| thread.join().ok());
-    granted.unwrap_or(Priority::Normal)
+    granted.unwrap_or(ThreadPriority::Normal)
 }
 
 /// Whether the thread may be ahead of all that are not real-time: one that never sleeps is stopped for a part of each
@@ -158,18 +162,18 @@ fn real_time_limit() -> Option<Nanos> {
 }
 
 /// Schedules the calling thread so.
-fn set(priority: Priority) -> io::Result<()> {
+fn set(priority: ThreadPriority) -> io::Result<()> {
     let (policy, nice, real_time, slice) = match priority {
-        Priority::Fifo => (libc::SCHED_FIFO, 0, FIFO_PRIORITY, Nanos::ZERO),
-        Priority::Nice => (libc::SCHED_OTHER, LEAST_NICE, 0, SLICE),
+        ThreadPriority::Fifo => (libc::SCHED_FIFO, 0, FIFO_PRIORITY, Nanos::ZERO),
+        ThreadPriority::Nice => (libc::SCHED_OTHER, LEAST_NICE, 0, SLICE),
         // SAFETY: it takes no pointers. The nice value stays what it is.
-        Priority::Slice => (
+        ThreadPriority::Slice => (
             libc::SCHED_OTHER,
             unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) },
             0,
             SLICE,
         ),
-        Priority::Auto | Priority::Normal => return Ok(()),
+        ThreadPriority::Auto | ThreadPriority::Normal => return Ok(()),
     };
     // SAFETY: all fields are numbers, for which zero is a value.
     let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };

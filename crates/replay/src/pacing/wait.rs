@@ -17,7 +17,7 @@ use std::os::unix::fs::FileExt;
 use iosonar_units::Nanos;
 
 use super::interference::{Usage, WAKE_UP_TIME};
-use super::{Pacing, Priority, Style, ThreadTimes, prepare_thread};
+use super::{Pacing, Style, ThreadPriority, ThreadTimes, prepare_thread};
 
 /// How often it is looked whether the machine is contended.
 const LOOK_INTERVAL: Nanos = Nanos::from_millis(20);
@@ -48,7 +48,7 @@ const SHORTEST_SLEEP: Nanos = Nanos::from_micros(3);
 #[derive(Debug)]
 pub(crate) struct Waiter {
     style: Style,
-    priority: Priority,
+    priority: ThreadPriority,
     margin: Margin,
     contention: Contention,
     /// What is waited for, and how long before it sleeping ends.
@@ -85,7 +85,7 @@ impl Waiter {
     }
 
     /// How the thread is scheduled.
-    pub(crate) fn priority(&self) -> Priority {
+    pub(crate) fn priority(&self) -> ThreadPriority {
         self.priority
     }
 
@@ -155,7 +155,7 @@ struct Contention {
     /// How often it was looked, and how often it was there.
     looks: u64,
     found: u64,
-    priority: Priority,
+    priority: ThreadPriority,
     /// How much of a processor it uses, of late.
     used: f64,
     uses_too_much: bool,
@@ -171,7 +171,7 @@ struct Contention {
 }
 
 impl Contention {
-    fn new(priority: Priority) -> Self {
+    fn new(priority: ThreadPriority) -> Self {
         Self {
             is_there: false,
             looks: 0,
@@ -235,7 +235,7 @@ impl Contention {
         self.found += u64::from(self.is_there);
         let most = match self.priority {
             _ if self.is_there => MOST_USED_CONTENDED,
-            Priority::Fifo => MOST_USED_REAL_TIME,
+            ThreadPriority::Fifo => MOST_USED_REAL_TIME,
             _ => f64::INFINITY,
         };
         self.uses_too_much = self.used > most;

@@ -70,21 +70,21 @@ fn side_by_side(inputs: &[Measured]) -> Table {
 }
 
 /// Whether what was measured is what was asked.
-struct Verdict {
+struct Assessment {
     text: String,
     is_good: bool,
 }
 
 /// Judged from the records alone: more than 1 % of requests more than 100 us late, or more than 0.1 % more
 /// than 1 ms late, although nothing held them back, is not what the load says.
-fn verdict(input: &Measured) -> Verdict {
+fn verdict(input: &Measured) -> Assessment {
     let (late, of) = input.lateness();
     let about = &input.metadata().about;
-    let good = |text: String| Verdict {
+    let good = |text: String| Assessment {
         text,
         is_good: true,
     };
-    let bad = |text: String| Verdict {
+    let bad = |text: String| Assessment {
         text,
         is_good: false,
     };

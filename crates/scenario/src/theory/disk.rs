@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use iosonar_analytic::quadrature::GaussLegendre;
-use iosonar_analytic::{Law, Table};
+use iosonar_analytic::{ServiceLaw, Table};
 use iosonar_device::Access;
 use iosonar_disk_model::{DiskLaws, DiskProfile};
 
@@ -27,7 +27,7 @@ impl DiskTheory {
     }
 
     /// The seek between two random sectors: S(D), by quadrature over the root of the distance.
-    pub fn seek(&self, access: Access) -> Law {
+    pub fn seek(&self, access: Access) -> ServiceLaw {
         let rule = GaussLegendre::new(SEEK_POINTS);
         let points = rule.on(0.0, 1.0).map(|(root, weight)| {
             let distance = root * root;
@@ -37,17 +37,17 @@ impl DiskTheory {
                 self.laws.seek_ms(access, distance),
             )
         });
-        Law::Points(points.collect())
+        ServiceLaw::Points(points.collect())
     }
 
     /// The rotational latency: uniform over a revolution.
-    pub fn rotation(&self) -> Law {
-        Law::Uniform(0.0, self.laws.revolution_ms())
+    pub fn rotation(&self) -> ServiceLaw {
+        ServiceLaw::Uniform(0.0, self.laws.revolution_ms())
     }
 
     /// The transfer of this many sectors of one track.
-    pub fn transfer(&self, sectors: u64) -> Law {
-        Law::Points(self.transfer_points(sectors, ZONE_POINTS).into())
+    pub fn transfer(&self, sectors: u64) -> ServiceLaw {
+        ServiceLaw::Points(self.transfer_points(sectors, ZONE_POINTS).into())
     }
 
     fn transfer_points(&self, sectors: u64, points: usize) -> Vec<(f64, f64)> {
@@ -90,8 +90,8 @@ impl DiskTheory {
     }
 
     /// Seek, rotation and transfer: the service of an access to a random place.
-    pub fn service(&self, access: Access, sectors: u32) -> Law {
-        Law::Sum(vec![
+    pub fn service(&self, access: Access, sectors: u32) -> ServiceLaw {
+        ServiceLaw::Sum(vec![
             self.seek(access),
             self.rotation(),
             self.transfer(u64::from(sectors)),
@@ -459,7 +459,7 @@ mod tests {
         let batches = BatchQueue::new(0.01, BatchLaw::Geometric(3.0), read.clone()).unwrap();
         near(batches.mean_response(), 80.804_275_271_481_4, 1e-6);
         near(batches.mean_wait_of_first(), 34.272_541_106_397_256, 1e-6);
-        let class = |rate, service: &Law| PriorityClass {
+        let class = |rate, service: &ServiceLaw| PriorityClass {
             rate,
             service: service.clone(),
         };

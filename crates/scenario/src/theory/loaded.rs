@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use iosonar_analytic::open::Mg1;
-use iosonar_analytic::{Law, Table};
+use iosonar_analytic::{ServiceLaw, Table};
 use iosonar_device::Access;
 
 use super::disk::{DiskGrid, DiskTheory};
@@ -52,8 +52,8 @@ struct AccessMoments {
 
 impl AccessMoments {
     fn new(disk: &DiskTheory) -> Self {
-        let of = |law: Law| (law.mean(), law.variance());
-        let positioning = |access| of(Law::Sum(vec![disk.seek(access), disk.rotation()]));
+        let of = |law: ServiceLaw| (law.mean(), law.variance());
+        let positioning = |access| of(ServiceLaw::Sum(vec![disk.seek(access), disk.rotation()]));
         Self {
             positioning: [positioning(Access::Read), positioning(Access::Write)],
             pace: of(disk.transfer(1)),
@@ -422,16 +422,16 @@ impl<'a> ArrayTheory<'a> {
         }
         let law = |(access, sectors): Job| match visit.places() {
             Places::Many => disk.service(access, sectors),
-            Places::One => Law::Sum(vec![disk.seek(access), disk.rotation()]),
+            Places::One => ServiceLaw::Sum(vec![disk.seek(access), disk.rotation()]),
         };
         let parts = visit.jobs().map(|(job, count)| match count {
             1 => law(job),
-            count => Law::Times(count, Box::new(law(job))),
+            count => ServiceLaw::Times(count, Box::new(law(job))),
         });
-        let mut parts: Vec<Law> = parts.collect();
+        let mut parts: Vec<ServiceLaw> = parts.collect();
         if visit.places() == Places::One {
             parts.push(disk.transfer(visit.sectors()));
         }
-        Mg1::new(*rate, Law::Sum(parts)).ok()
+        Mg1::new(*rate, ServiceLaw::Sum(parts)).ok()
     }
 }

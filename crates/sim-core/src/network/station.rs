@@ -8,7 +8,7 @@ use iosonar_units::Nanos;
 use super::context::{Context, Event};
 use super::job::{Job, NONE, NOT_INTERRUPTED};
 use super::{Class, NodeId, Probe, StationStatistics};
-use crate::{EventId, Law, Priority, Stream};
+use crate::{EventId, EventPriority, Law, Stream};
 
 /// Which of the waiting jobs is served next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -340,7 +340,7 @@ impl Station {
         if self.queue.discipline == Discipline::PreemptiveResume {
             let id = context
                 .calendar
-                .schedule_cancellable(ends, Priority::default(), event);
+                .schedule_cancellable(ends, EventPriority::default(), event);
             self.in_service.push(Interruptible {
                 job: first,
                 rank: self.queue.rank(class),
@@ -486,7 +486,7 @@ impl Station {
         let span = Nanos::new(u64::try_from(span).unwrap_or(u64::MAX));
         let id = context.calendar.schedule_cancellable(
             now.saturating_add(span),
-            Priority::default(),
+            EventPriority::default(),
             Event::end(me, NONE),
         );
         self.sharing.next_end = Some(id);

@@ -1,6 +1,6 @@
 //! The searches.
 
-use super::{Found, PlanError, Point, Subject, Verdict};
+use super::{Found, Judgement, PlanError, Point, Subject};
 use crate::objective::Objective;
 
 /// The most simulations of a search.
@@ -12,7 +12,7 @@ fn look(
     objective: &Objective,
     load: f64,
     watch: &mut dyn FnMut(&Point),
-) -> Result<Verdict, PlanError> {
+) -> Result<Judgement, PlanError> {
     if let Some(known) = found.of(load) {
         return Ok(known.verdict);
     }
@@ -46,7 +46,7 @@ pub fn highest(
     let (mut low, mut high) = (None, None);
     let (mut load, mut step) = (begin, 2.0 * within.max(0.005));
     while found.points.len() < MOST_POINTS {
-        if look(&mut found, subject, objective, load, watch)? == Verdict::Meets {
+        if look(&mut found, subject, objective, load, watch)? == Judgement::Meets {
             low = Some(load);
         } else {
             high = Some(load);
@@ -69,7 +69,7 @@ pub fn highest(
             break;
         }
         let middle = f64::midpoint(l, h);
-        if look(&mut found, subject, objective, middle, watch)? == Verdict::Meets {
+        if look(&mut found, subject, objective, middle, watch)? == Judgement::Meets {
             low = Some(middle);
         } else {
             high = Some(middle);
@@ -133,7 +133,7 @@ pub fn fewest(
     let (mut next, mut best) = (None, None);
     let (mut i, mut step) = (begin, 1);
     while found.points.len() < MOST_POINTS {
-        if look(&mut found, subject, objective, at(i), watch)? == Verdict::Meets {
+        if look(&mut found, subject, objective, at(i), watch)? == Judgement::Meets {
             best = Some(i);
         } else {
             next = Some(i);
@@ -151,7 +151,7 @@ pub fn fewest(
     }
     for i in 0..best.unwrap_or(candidates.len()) {
         if subject.may_meet(at(i), objective)?
-            && look(&mut found, subject, objective, at(i), watch)? == Verdict::Meets
+            && look(&mut found, subject, objective, at(i), watch)? == Judgement::Meets
         {
             best = Some(i);
             break;
@@ -207,7 +207,7 @@ pub fn most(
     let mut n = breaks.map_or(1, |n| (n as u32).clamp(1, most));
     let mut step = 1;
     while high - low > 1 && found.points.len() < MOST_POINTS {
-        if look(&mut found, subject, objective, f64::from(n), watch)? == Verdict::Meets {
+        if look(&mut found, subject, objective, f64::from(n), watch)? == Judgement::Meets {
             low = n;
         } else {
             high = n;

@@ -9,7 +9,7 @@ use iosonar_scenario::{
 };
 use iosonar_stats::Estimate;
 
-use super::{PlanError, Point, Verdict};
+use super::{Judgement, PlanError, Point};
 use crate::objective::{Objective, Statistic};
 
 /// What simulations of a load found.
@@ -68,9 +68,9 @@ pub trait Subject {
         let simulated = self.simulate(load, objective)?;
         let mut verdict = simulated
             .as_ref()
-            .map_or(Verdict::Unstable, |s| objective.verdict(&s.estimate));
-        if verdict == Verdict::Meets && !self.is_long_enough(load)? {
-            verdict = Verdict::TooShort;
+            .map_or(Judgement::Unstable, |s| objective.verdict(&s.estimate));
+        if verdict == Judgement::Meets && !self.is_long_enough(load)? {
+            verdict = Judgement::TooShort;
         }
         Ok(Point {
             load,

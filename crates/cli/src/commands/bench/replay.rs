@@ -12,8 +12,8 @@ use std::path::Path;
 
 use iosonar_guard::Host;
 use iosonar_replay::{
-    Control, EngineKind, Intent, Load, Options, Progress, Stop, Summary, Target, Verdict, Writes,
-    replay,
+    Control, EngineKind, Intent, Load, Options, Progress, StopRequest, Summary, Target, Verdict,
+    Writes, replay,
 };
 use iosonar_report::grouped;
 use iosonar_trace::Reading;
@@ -168,7 +168,7 @@ impl Bencher<'_> {
             options,
             None,
             Control {
-                stop: &Stop::default(),
+                stop: &StopRequest::default(),
                 progress: &Progress::default(),
             },
         )?)

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use iosonar_report::grouped;
 use iosonar_stats::Estimate;
 use iosonar_study::objective::{Objective, Statistic};
-use iosonar_study::plan::{Point, Verdict};
+use iosonar_study::plan::{Judgement, Point};
 use iosonar_units::Nanos;
 
 use super::Answer;
@@ -68,15 +68,15 @@ pub(super) fn nearest(objective: &Objective, points: &[Point]) -> Option<(f64, f
 pub(super) fn why_not(next: &Point) -> &'static str {
     let is_known = |e: &Estimate| e.half_width_95().is_finite();
     match next.verdict {
-        Verdict::Unsure if !next.simulated.as_ref().is_some_and(is_known) => {
+        Judgement::Unsure if !next.simulated.as_ref().is_some_and(is_known) => {
             "too few requests for a confidence interval: raise load.requests"
         }
-        Verdict::Unsure => "the target lies within the interval: more replications would tell",
-        Verdict::TooShort => {
+        Judgement::Unsure => "the target lies within the interval: more replications would tell",
+        Judgement::TooShort => {
             "so near to saturation only longer runs would tell: raise load.requests"
         }
-        Verdict::Unstable => "there is no steady state",
-        Verdict::Fails | Verdict::Meets => "it fails",
+        Judgement::Unstable => "there is no steady state",
+        Judgement::Fails | Judgement::Meets => "it fails",
     }
 }
 

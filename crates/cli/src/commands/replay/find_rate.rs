@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use self::search::{
     Answer, Confirmed, FEWEST_REQUESTS, LEAST_REACHED, Outcome, PRECISION, Search, Try,
 };
-use super::{Plan, Results, carry_out, usage};
+use super::{ReplayPlan, Results, carry_out, usage};
 use crate::args::Replay;
 use crate::exit::{Ending, note, print};
 use crate::json::Output;
@@ -121,7 +121,7 @@ pub(super) fn run(
     limit: Limit,
     host: &Host,
 ) -> anyhow::Result<Ending> {
-    let plan = Plan::of(spec, None, host, args.quiet)?;
+    let plan = ReplayPlan::of(spec, None, host, args.quiet)?;
     let [load] = &plan.loads[..] else {
         return Err(usage(&format!(
             "--find-rate takes one load and one target (got {}): search on one after the other",
@@ -251,7 +251,7 @@ impl Tries<'_> {
                 "the load cannot be replayed {factor} times as fast: {problem}"
             ))
         })?;
-        let plan = Plan::again(
+        let plan = ReplayPlan::again(
             self.spec,
             self.host,
             &self.base.path,

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use iosonar_guard::Host;
 use iosonar_replay::advice;
 use iosonar_replay::{
-    Answer, EngineKind, FileSize, Load, Options, Priority, ReplayError, ReplaySpec,
-    SimulatedDevice, Style, Target, Writes, create_file,
+    Answer, EngineKind, FileSize, Load, Options, ReplayError, ReplaySpec, SimulatedDevice, Style,
+    Target, ThreadPriority, Writes, create_file,
 };
 use iosonar_report::grouped;
 use iosonar_trace::transform::Change;
@@ -25,7 +25,7 @@ use refusals::{
 };
 
 /// All that is known before the start.
-pub(crate) struct Plan {
+pub(crate) struct ReplayPlan {
     pub(crate) loads: Vec<Load>,
     pub(crate) targets: Vec<Target>,
     pub(crate) options: Options,
@@ -40,7 +40,7 @@ struct Pair {
     target: Option<PathBuf>,
 }
 
-impl Plan {
+impl ReplayPlan {
     /// Reads the loads, and examines and opens the targets; records go to `out`.
     pub(crate) fn of(
         spec: &ReplaySpec,
@@ -188,7 +188,7 @@ impl Plan {
                 );
             }
         }
-        if self.options.pacing.priority == Priority::Fifo
+        if self.options.pacing.priority == ThreadPriority::Fifo
             && self.options.pacing.style == Style::Spin
         {
             warn(
@@ -341,7 +341,7 @@ pub(crate) fn create(path: &Path, size: Bytes, quiet: bool) -> anyhow::Result<()
     Ok(outcome?)
 }
 
-impl Plan {
+impl ReplayPlan {
     /// A plan that others made, such as the demo.
     pub(crate) fn new(loads: Vec<Load>, targets: Vec<Target>, options: Options) -> Self {
         Self {

@@ -10,7 +10,7 @@ use iosonar_replay::{Merges, ReplaySpec, Summary, Target};
 use iosonar_report::grouped;
 
 use super::originals::{Kept, Left, Originals, active};
-use super::{Plan, usage};
+use super::{ReplayPlan, usage};
 use crate::exit::note;
 
 /// A setting that was changed.
@@ -65,7 +65,7 @@ pub(super) struct Settings {
 impl Settings {
     /// Restores what a replay that was killed has left changed, then makes the settings that the user wants.
     pub(super) fn apply(
-        plan: &Plan,
+        plan: &ReplayPlan,
         spec: &ReplaySpec,
         host: &Host,
         quiet: bool,

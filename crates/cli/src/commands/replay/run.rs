@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
-use iosonar_replay::{Beyond, Control, Progress, Stop, Summary, Target, replay};
+use iosonar_replay::{Beyond, Control, Progress, StopRequest, Summary, Target, replay};
 use iosonar_report::{Notice, grouped};
 use iosonar_trace::transform::beginning;
 use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, WriteOptions, input, output};
 use iosonar_units::Nanos;
 
-use super::Plan;
+use super::ReplayPlan;
 use super::screen::{Painter, Screen};
 use crate::beside::{Working, beside};
 use crate::progress::verifying;
@@ -30,7 +30,7 @@ pub(crate) struct Results<'a> {
 }
 
 /// Replays as planned, with a live view, and ends early at a signal.
-pub(crate) fn carry_out(plan: &Plan, results: &Results<'_>) -> anyhow::Result<Summary> {
+pub(crate) fn carry_out(plan: &ReplayPlan, results: &Results<'_>) -> anyhow::Result<Summary> {
     let records = results
         .out
         .map(|path| records_to(path, plan, results))
@@ -58,7 +58,7 @@ pub(crate) fn carry_out(plan: &Plan, results: &Results<'_>) -> anyhow::Result<Su
     } else {
         "{spinner} {msg}"
     })?);
-    let stop = Stop::default();
+    let stop = StopRequest::default();
     // Where there is no thread for it, there is no live view, and signals are seen at the end.
     let watcher = |working: &Working| {
         let mut live = Live::default();
@@ -159,7 +159,7 @@ fn final_pass(summary: &mut Summary, targets: &[Target], quiet: bool) -> anyhow:
 
 fn records_to(
     path: &Path,
-    plan: &Plan,
+    plan: &ReplayPlan,
     results: &Results<'_>,
 ) -> Result<Box<dyn TraceWriter>, TraceError> {
     let options = WriteOptions {
@@ -217,13 +217,13 @@ fn listed<'a>(paths: impl Iterator<Item = &'a Path>) -> String {
     names.join(", ")
 }
 
-fn load_names(plan: &Plan) -> String {
+fn load_names(plan: &ReplayPlan) -> String {
     listed(plan.loads.iter().map(|load| load.path.as_path()))
 }
 
 /// What is written above the records: the load's own notices, where the records come from, and why
 /// they may not be of the storage.
-pub(super) fn provenance(plan: &Plan) -> Result<Metadata, TraceError> {
+pub(super) fn provenance(plan: &ReplayPlan) -> Result<Metadata, TraceError> {
     let Some(load) = plan.loads.first() else {
         return Ok(Metadata::default());
     };

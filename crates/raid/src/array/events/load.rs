@@ -1,7 +1,7 @@
 //! The load: arrivals that follow on each other, or, in a closed loop, on completions.
 
 use iosonar_device::Device;
-use iosonar_sim_core::{Priority, Slab};
+use iosonar_sim_core::{EventPriority, Slab};
 use iosonar_trace::Request;
 use iosonar_units::Nanos;
 
@@ -10,7 +10,7 @@ use crate::Planner;
 use crate::array::{Completion, CompletionSink, RequestSource};
 
 /// Requests arrive after all else that happens in the same nanosecond: they find gone what ends then.
-const ARRIVES_LAST: Priority = Priority(200);
+const ARRIVES_LAST: EventPriority = EventPriority(200);
 
 /// The load, as far as it is known.
 pub(super) struct Load {
