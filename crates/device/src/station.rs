@@ -38,8 +38,8 @@ pub trait Mechanism {
     fn place(&self, job: &Job) -> Self::Place;
 
     /// Which of the jobs of the highest priority is next, by its number. They are in the order of their arrival,
-    /// and there is at least one.
-    fn next(&self, waiting: &VecDeque<Waiting<Self::Place>>, now: Nanos) -> usize {
+    /// and there is at least one. A mechanism that goes on by itself between services may go on to `now` first.
+    fn next(&mut self, waiting: &VecDeque<Waiting<Self::Place>>, now: Nanos) -> usize {
         let _ = (waiting, now);
         0
     }

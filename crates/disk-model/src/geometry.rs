@@ -1,13 +1,53 @@
 //! Where sectors lie: zones, cylinders, heads, skews.
 
+use serde::{Deserialize, Serialize};
+
+use crate::profile::LayoutProfile;
+use crate::sparing::{Numbering, Span, Sparing};
 use crate::{DiskProfile, ZoneLaw};
 
 /// Cylinders with the same number of sectors per track.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Zone {
     first_cylinder: u64,
-    sectors_per_track: u64,
     first_sector: u64,
+    numbering: Numbering,
+    /// Where the first sector of the cylinder `skewed_from` begins, and how much later, in turns, a track begins
+    /// than the one of the head before, and a cylinder than the one before.
+    offset: f64,
+    track_skew: f64,
+    cylinder_skew: f64,
+    skewed_from: u64,
+}
+
+impl Zone {
+    #[inline]
+    fn sectors_per_track(&self) -> u64 {
+        self.numbering.sectors_per_track
+    }
+}
+
+/// In which order the sectors of a cylinder are numbered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeadOrder {
+    /// From the first head to the last on all cylinders.
+    #[default]
+    Ascending,
+    /// Back from the last to the first on every second cylinder of a zone, so that the head stays where the arm
+    /// moves on.
+    SerpentineInZone,
+    /// The same on all odd cylinders.
+    Serpentine,
+}
+
+/// The sectors of one track.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrackSpan {
+    /// The lowest.
+    pub first: u64,
+    /// The highest.
+    pub last: u64,
 }
 
 /// The place of a sector.
@@ -32,16 +72,21 @@ pub struct Geometry {
     cylinders: u64,
     heads: u64,
     capacity: u64,
-    /// How much later, in turns, a track begins than the one of the head before ...
-    track_skew: f64,
-    /// ... and than the last one of the cylinder before.
-    cylinder_skew: f64,
+    order: HeadOrder,
+    /// Whether all sectors of all tracks hold data.
+    plain: bool,
+    /// Whether slips push the skew forward: those before the cylinder, or those before the track.
+    slips_skew_cylinders: bool,
+    slips_skew_tracks: bool,
 }
 
 impl Geometry {
-    /// The geometry of a drive: the zones that its profile lists, or one wherever the linear law of its
-    /// zones comes to another whole number of sectors per track.
+    /// The geometry of a drive: that of its `[layout]`, or the zones that its profile lists, or one wherever the
+    /// linear law of its zones comes to another whole number of sectors per track.
     pub fn new(profile: &DiskProfile) -> Self {
+        if let Some(layout) = &profile.layout {
+            return Self::laid_out(profile, layout);
+        }
         let heads = u64::from(profile.geometry.surfaces);
         let cylinders = u64::from(profile.cylinders);
         let mut spans: Vec<(u64, u64)> = profile
@@ -65,24 +110,82 @@ impl Geometry {
                 }
             }
         }
+        let track_skew = profile.geometry.track_skew_ms / profile.revolution_ms;
+        let cylinder_skew = profile.geometry.cylinder_skew_ms / profile.revolution_ms;
         let mut zones = Vec::with_capacity(spans.len());
         let mut first_sector = 0;
         for (i, &(first_cylinder, sectors_per_track)) in spans.iter().enumerate() {
+            let end = spans.get(i + 1).map_or(cylinders, |next| next.0);
+            let numbering = Numbering::plain(end - first_cylinder, heads, sectors_per_track);
+            let sectors = numbering.sectors;
             zones.push(Zone {
                 first_cylinder,
-                sectors_per_track,
                 first_sector,
+                numbering,
+                offset: 0.0,
+                track_skew,
+                cylinder_skew: cylinder_skew + (heads - 1) as f64 * track_skew,
+                skewed_from: 0,
             });
-            let end = spans.get(i + 1).map_or(cylinders, |next| next.0);
-            first_sector += (end - first_cylinder) * heads * sectors_per_track;
+            first_sector += sectors;
         }
         Self {
             zones,
             cylinders,
             heads,
             capacity: first_sector,
-            track_skew: profile.geometry.track_skew_ms / profile.revolution_ms,
-            cylinder_skew: profile.geometry.cylinder_skew_ms / profile.revolution_ms,
+            order: HeadOrder::Ascending,
+            plain: true,
+            slips_skew_cylinders: false,
+            slips_skew_tracks: false,
+        }
+    }
+
+    fn laid_out(profile: &DiskProfile, layout: &LayoutProfile) -> Self {
+        let heads = u64::from(profile.geometry.surfaces);
+        let mut zones = Vec::with_capacity(layout.zones.len());
+        let mut first_sector = 0;
+        for zone in &layout.zones {
+            let sectors_per_track = f64::from(zone.sectors_per_track);
+            let numbering = Numbering::new(
+                layout.sparing,
+                u64::from(layout.range_cylinders),
+                &Span {
+                    cylinders: u64::from(zone.last_cylinder - zone.first_cylinder) + 1,
+                    heads,
+                    sectors_per_track: u64::from(zone.sectors_per_track),
+                    skipped: zone.skipped_sectors,
+                    spares: zone.spares,
+                    slips: &zone.slips,
+                    remaps: &zone.remaps,
+                },
+            );
+            let sectors = numbering.sectors;
+            let track_skew = zone.track_skew_sectors / sectors_per_track;
+            let cylinder_skew = zone.cylinder_skew_sectors / sectors_per_track;
+            zones.push(Zone {
+                first_cylinder: u64::from(zone.first_cylinder),
+                first_sector,
+                numbering,
+                offset: zone.offset_sectors / sectors_per_track,
+                track_skew,
+                cylinder_skew: cylinder_skew + (heads - 1) as f64 * track_skew,
+                skewed_from: u64::from(zone.first_cylinder),
+            });
+            first_sector += sectors;
+        }
+        Self {
+            zones,
+            cylinders: u64::from(profile.cylinders),
+            heads,
+            capacity: first_sector,
+            order: layout.heads,
+            plain: false,
+            slips_skew_cylinders: matches!(
+                layout.sparing,
+                Sparing::Cylinder | Sparing::CylinderFront
+            ),
+            slips_skew_tracks: layout.sparing == Sparing::Track,
         }
     }
 
@@ -93,44 +196,115 @@ impl Geometry {
 
     /// Sectors on the fullest track.
     pub fn most_sectors_per_track(&self) -> f64 {
-        let most = self.zones.iter().map(|zone| zone.sectors_per_track).max();
+        let most = self.zones.iter().map(Zone::sectors_per_track).max();
         most.unwrap_or(1) as f64
+    }
+
+    #[inline]
+    fn zone_of(&self, sector: u64) -> &Zone {
+        let zone = self
+            .zones
+            .partition_point(|zone| zone.first_sector <= sector)
+            - 1;
+        &self.zones[zone]
     }
 
     /// The place of a sector below the capacity.
     #[inline]
     pub fn place(&self, sector: u64) -> Place {
-        let zone = self
-            .zones
-            .partition_point(|zone| zone.first_sector <= sector)
-            - 1;
-        let zone = &self.zones[zone];
-        let offset = sector - zone.first_sector;
-        let (track, sector) = (
-            offset / zone.sectors_per_track,
-            offset % zone.sectors_per_track,
-        );
-        let (cylinder, head) = (zone.first_cylinder + track / self.heads, track % self.heads);
-        self.at(cylinder, head, sector, zone.sectors_per_track)
+        self.placed(sector).0
     }
 
+    /// The place of a sector, and whether it is a remapped one, away from its track.
     #[inline]
-    fn at(&self, cylinder: u64, head: u64, sector: u64, sectors_per_track: u64) -> Place {
-        let per_cylinder = self.cylinder_skew + (self.heads - 1) as f64 * self.track_skew;
-        let skew = cylinder as f64 * per_cylinder + head as f64 * self.track_skew;
-        let turn = skew + sector as f64 / sectors_per_track as f64;
+    pub(crate) fn placed(&self, sector: u64) -> (Place, bool) {
+        let zone = self.zone_of(sector);
+        let (offset, remapped) = zone.numbering.place(sector - zone.first_sector);
+        let sectors_per_track = zone.sectors_per_track();
+        let (track, sector) = (offset / sectors_per_track, offset % sectors_per_track);
+        let (cylinder, head) = (zone.first_cylinder + track / self.heads, track % self.heads);
+        (self.at(zone, cylinder, head, sector), remapped)
+    }
+
+    /// `head` is counted in the order in which the tracks of the cylinder are numbered.
+    #[inline]
+    fn at(&self, zone: &Zone, cylinder: u64, head: u64, sector: u64) -> Place {
+        let skew = (cylinder - zone.skewed_from) as f64 * zone.cylinder_skew
+            + head as f64 * zone.track_skew;
+        let mut passed = sector;
+        if self.slips_skew_cylinders || self.slips_skew_tracks {
+            let mut tracks = (cylinder - zone.first_cylinder) * self.heads;
+            tracks += if self.slips_skew_tracks { head } else { 0 };
+            let before = tracks * zone.sectors_per_track();
+            passed += zone.numbering.slipped.partition_point(|&x| x < before) as u64;
+        }
+        let turn = zone.offset + skew + passed as f64 / zone.sectors_per_track() as f64;
+        let backwards = match self.order {
+            HeadOrder::Ascending => false,
+            HeadOrder::SerpentineInZone => !(cylinder - zone.first_cylinder).is_multiple_of(2),
+            HeadOrder::Serpentine => !cylinder.is_multiple_of(2),
+        };
         Place {
             cylinder: cylinder as u32,
-            head: head as u32,
+            head: (if backwards {
+                self.heads - 1 - head
+            } else {
+                head
+            }) as u32,
             sector: sector as u32,
-            sectors_per_track: sectors_per_track as u32,
+            sectors_per_track: zone.sectors_per_track() as u32,
             turn: turn - turn.floor(),
         }
     }
 
-    /// The first sector of the track that follows; of the last one the first of all.
+    /// Sectors per track where a sector is.
     #[inline]
-    pub(crate) fn next_track(&self, place: &Place) -> Place {
+    pub(crate) fn sectors_per_track(&self, sector: u64) -> u64 {
+        self.zone_of(sector).sectors_per_track()
+    }
+
+    /// Whether single sectors of the zone of this one lie away from their tracks.
+    #[inline]
+    pub(crate) fn has_remaps(&self, sector: u64) -> bool {
+        self.zone_of(sector).numbering.has_remaps()
+    }
+
+    /// The sectors on the track of one that is below the capacity. A remapped sector counts as one of the track that
+    /// it was on.
+    #[inline]
+    pub fn track(&self, sector: u64) -> TrackSpan {
+        let zone = self.zone_of(sector);
+        let (first, last) = zone.numbering.track(sector - zone.first_sector);
+        TrackSpan {
+            first: zone.first_sector + first,
+            last: zone.first_sector + last,
+        }
+    }
+
+    /// How many sectors there are from one on to the end of its track.
+    #[inline]
+    pub(crate) fn rest_of_track(&self, sector: u64, place: &Place) -> u32 {
+        match self.plain {
+            true => place.sectors_per_track - place.sector,
+            false => (self.track(sector).last + 1 - sector) as u32,
+        }
+    }
+
+    /// The first sector behind the track of one, which is `rest` sectors on, and its place; behind the last of all comes the
+    /// first.
+    #[inline]
+    pub(crate) fn behind_track(&self, sector: u64, place: &Place, rest: u32) -> (u64, Place) {
+        let next = sector + u64::from(rest);
+        if self.plain {
+            return (next, self.next_track(place));
+        }
+        let next = if next >= self.capacity { 0 } else { next };
+        (next, self.place(next))
+    }
+
+    /// The first sector of the track that follows; of the last one the first of all. Where all sectors hold data.
+    #[inline]
+    fn next_track(&self, place: &Place) -> Place {
         let (mut cylinder, mut head) = (u64::from(place.cylinder), u64::from(place.head) + 1);
         if head == self.heads {
             (cylinder, head) = ((cylinder + 1) % self.cylinders, 0);
@@ -139,7 +313,7 @@ impl Geometry {
             .zones
             .partition_point(|zone| zone.first_cylinder <= cylinder)
             - 1;
-        self.at(cylinder, head, 0, self.zones[zone].sectors_per_track)
+        self.at(&self.zones[zone], cylinder, head, 0)
     }
 }
 

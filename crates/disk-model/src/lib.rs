@@ -17,18 +17,32 @@
 //! Source: Lebrecht, Dingle, Knottenbelt, "Modelling Zoned RAID Systems using Fork-Join Queueing
 //! Simulation", EPEW 2009; Zertal and Harrison 2007 for seek and rotation.
 
+mod bus;
+mod cache;
+mod command;
+mod drive;
 mod geometry;
+mod mechanics;
+mod media;
 mod positional;
 mod profile;
 mod sampled;
 mod seek;
+mod segment;
 mod service;
+mod sparing;
 mod zone;
 
-pub use geometry::{Geometry, Place};
-pub use positional::{ArmScheduler, Mechanics, PositionalDisk, Queueing};
-pub use profile::{BUILT_IN, DiskProfile, ProfileError, SeekPoints};
+pub use geometry::{Geometry, HeadOrder, Place, TrackSpan};
+pub use mechanics::Mechanics;
+pub use positional::{ArmScheduler, PositionalDisk, Queueing};
+pub use profile::{
+    Arrival, BUILT_IN, BusProfile, CacheProfile, DiskProfile, ExtraDisconnect, GeometryProfile,
+    LayoutProfile, LayoutZone, OverheadsProfile, ProfileError, ReadAhead, Requested, SeekLaw,
+    SeekPoints, SeekProfile, TransferProfile, WaterMarkOf, ZoneProfile,
+};
 pub use sampled::{DiskLaws, SampledDisk};
 pub use seek::{SeekCurve, SeekCurves, SeekDistance};
 pub use service::{RpoCount, Scheduler};
+pub use sparing::Sparing;
 pub use zone::{ZoneLaw, Zoning};

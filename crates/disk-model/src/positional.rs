@@ -3,7 +3,11 @@
 //!
 //! A request to the sector behind the last one costs its transfer only, if it comes in time; where a
 //! request goes on from one track to the next, the head switches (or the arm moves on a cylinder) and
-//! waits until the skewed track begins. There is no cache and no read-ahead.
+//! waits until the skewed track begins.
+//!
+//! Without a `[cache]` in its profile a disk has no buffer and no read-ahead. With one it is a whole
+//! drive: requests that wait are chosen by the same rules, but those that the buffer serves without the arm (reads
+//! of what is there, writes for which there is room) go first, except in the order of arrival (FCFS).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,8 +16,9 @@ use iosonar_device::{Access, Job, Mechanism, Pace, ServiceTime};
 use iosonar_sim_core::{Seed, Stream};
 use iosonar_units::{Nanos, Sector};
 
-use crate::geometry::{Geometry, Place};
-use crate::{DiskProfile, SeekCurves};
+use crate::drive::Drive;
+use crate::geometry::Place;
+use crate::mechanics::{Head, Mechanics, Track};
 
 /// Which of the waiting jobs of the highest priority is served next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,60 +57,6 @@ impl Default for Queueing {
     }
 }
 
-/// What positional disks of a kind share.
-#[derive(Debug)]
-pub struct Mechanics {
-    geometry: Geometry,
-    revolution_ns: f64,
-    seeks: SeekCurves,
-    head_switch_ns: f64,
-    cylinder_switch_ns: Option<f64>,
-}
-
-impl Mechanics {
-    /// The mechanics of a drive.
-    pub fn new(profile: &DiskProfile) -> Arc<Self> {
-        Arc::new(Self {
-            geometry: Geometry::new(profile),
-            revolution_ns: profile.revolution_ms * 1e6,
-            seeks: profile.seek_curves(),
-            head_switch_ns: profile.geometry.head_switch_ms * 1e6,
-            cylinder_switch_ns: profile.geometry.cylinder_switch_ms.map(|ms| ms * 1e6),
-        })
-    }
-
-    /// The time to bring the head from one track to another.
-    #[inline]
-    fn seek_ns(&self, from: Track, to: &Place, access: Access) -> f64 {
-        let distance = from.cylinder.abs_diff(to.cylinder);
-        let switch = if from.head == to.head {
-            0.0
-        } else {
-            self.head_switch_ns
-        };
-        if distance == 0 {
-            return switch;
-        }
-        let seek_ms = self.seeks.of(access).time_ms(f64::from(distance));
-        (seek_ms * 1e6).max(switch)
-    }
-
-    /// The time to go on to the next track in the middle of a transfer.
-    fn crossing_ns(&self, from: Track, to: &Place, access: Access) -> f64 {
-        match self.cylinder_switch_ns {
-            Some(switch) if from.cylinder != to.cylinder => switch,
-            _ => self.seek_ns(from, to, access),
-        }
-    }
-}
-
-/// The track under the head.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Track {
-    cylinder: u32,
-    head: u32,
-}
-
 type Waiting = iosonar_device::Waiting<Place>;
 
 /// A disk with an arm and an angle. In a [`Station`](iosonar_device::Station) it is a device for an array.
@@ -113,16 +64,11 @@ type Waiting = iosonar_device::Waiting<Place>;
 pub struct PositionalDisk {
     mechanics: Arc<Mechanics>,
     queueing: Queueing,
-    /// The platter's angle in turns at the instant `clock`, when the last service began. Times are taken from
-    /// there: since the beginning of a long run they would be too long for a float to tell nanoseconds.
-    angle: f64,
-    clock: Nanos,
-    track: Track,
+    head: Head,
     inwards: bool,
+    /// The buffer and what goes on behind it, if the drive has one.
+    drive: Option<Box<Drive>>,
 }
-
-/// Rounding to nanoseconds may bring a head to its sector this much too late: that costs no turn.
-const ROUNDING_NS: f64 = 5.0;
 
 impl PositionalDisk {
     /// An idle disk with its arm on the outermost cylinder, at an angle of its own.
@@ -133,41 +79,90 @@ impl PositionalDisk {
         component: &str,
     ) -> Self {
         let mut phase: Stream = seed.stream(component, "phase");
+        // Spindles are not synchronised.
+        Self::at_angle(mechanics, queueing, phase.uniform())
+    }
+
+    /// An idle disk with its arm on the outermost cylinder, turned by `turns`, 0 to 1, from its index.
+    pub fn at_angle(mechanics: &Arc<Mechanics>, queueing: Queueing, turns: f64) -> Self {
         Self {
             mechanics: Arc::clone(mechanics),
             queueing,
-            // Spindles are not synchronised.
-            angle: phase.uniform(),
-            clock: Nanos::ZERO,
-            track: Track {
-                cylinder: 0,
-                head: 0,
+            head: Head {
+                angle: turns,
+                clock: Nanos::ZERO,
+                track: Track {
+                    cylinder: 0,
+                    head: 0,
+                },
             },
             inwards: true,
+            drive: mechanics
+                .electronics
+                .as_ref()
+                .map(|e| Box::new(Drive::new(e))),
         }
     }
 
-    /// How long after `at_ns`, counted from `clock`, the place `turn` comes under the head. If it has gone by by no more
-    /// than rounding to nanoseconds explains, that: it is negative then.
-    #[inline]
-    fn latency_ns(&self, turn: f64, at_ns: f64) -> f64 {
-        let revolution = self.mechanics.revolution_ns;
-        let angle = at_ns / revolution + self.angle;
-        let wait = turn - angle;
-        let latency = (wait - wait.floor()) * revolution;
-        if latency > revolution - ROUNDING_NS {
-            latency - revolution
-        } else {
-            latency
+    /// Simulates every sector on its own, where many at once would give the same: for comparison.
+    #[must_use]
+    pub fn sector_by_sector(mut self) -> Self {
+        if let Some(drive) = &mut self.drive {
+            drive.media.sector_by_sector = true;
         }
+        self
     }
 
     /// Seek and rotational latency to a place, if the arm sets out now.
     #[inline]
     fn positioning_ns(&self, place: &Place, access: Access, now: Nanos) -> f64 {
-        let seek = self.mechanics.seek_ns(self.track, place, access);
-        let begin = (now - self.clock).get() as f64;
-        seek + self.latency_ns(place.turn, begin + seek)
+        let mechanics = &*self.mechanics;
+        let seek = mechanics.seek_ns(self.head.track, place, access);
+        let begin = (now - self.head.clock).get() as f64;
+        seek + self
+            .head
+            .latency_ns(place.turn, begin + seek, mechanics.revolution_ns)
+    }
+
+    /// The first sector of a job and the one behind its last, on the disk.
+    fn span(&self, job: &Job) -> (u64, u64) {
+        let capacity = self.mechanics.geometry.capacity();
+        let sectors = u64::from(job.sectors.get()).clamp(1, capacity);
+        let begin = job.sector.get().min(capacity - sectors);
+        (begin, begin + sectors)
+    }
+
+    /// The first job that the buffer serves without the arm: it need not wait for those that do.
+    fn served_by_buffer(&self, queue: &VecDeque<Waiting>) -> Option<usize> {
+        let drive = self.drive.as_ref()?;
+        let electronics = self.mechanics.electronics.as_ref()?;
+        queue
+            .iter()
+            .take(self.queueing.depth.max(1))
+            .position(|waiting| {
+                drive.takes_at_once(electronics, waiting.job.access, self.span(&waiting.job))
+            })
+    }
+
+    fn serve_by_drive(&mut self, job: &Job, now: Nanos) -> Option<ServiceTime> {
+        let span = self.span(job);
+        let drive = self.drive.as_mut()?;
+        let mechanics = &*self.mechanics;
+        let electronics = mechanics.electronics.as_ref()?;
+        drive.idle_until(mechanics, electronics, &mut self.head, now);
+        let from = self.head.track.cylinder;
+        let served = drive.serve(mechanics, electronics, &mut self.head, job.access, span);
+        let inwards = self.head.track.cylinder.cmp(&from);
+        if inwards.is_ne() {
+            self.inwards = inwards.is_gt();
+        }
+        let positioning = Nanos::nearest(served.data_ns);
+        let transfer = Nanos::nearest(served.done_ns).saturating_sub(positioning);
+        Some(ServiceTime {
+            positioning,
+            transfer,
+            pace: Pace(transfer.get() as f64 / f64::from(job.sectors.get().max(1))),
+        })
     }
 }
 
@@ -180,7 +175,7 @@ impl Mechanism for PositionalDisk {
     }
 
     #[inline]
-    fn next(&self, queue: &VecDeque<Waiting>, now: Nanos) -> usize {
+    fn next(&mut self, queue: &VecDeque<Waiting>, now: Nanos) -> usize {
         let Queueing {
             scheduler,
             depth,
@@ -190,7 +185,13 @@ impl Mechanism for PositionalDisk {
         if scheduler == ArmScheduler::Fcfs || queue[0].arrived.saturating_add(most_wait) <= now {
             return 0;
         }
-        let arm = self.track.cylinder;
+        if let (Some(drive), Some(electronics)) = (&mut self.drive, &self.mechanics.electronics) {
+            drive.idle_until(&self.mechanics, electronics, &mut self.head, now);
+            if let Some(first) = self.served_by_buffer(queue) {
+                return first;
+            }
+        }
+        let arm = self.head.track.cylinder;
         let seen = || queue.iter().take(depth.max(1)).enumerate();
         let distance = |w: &Waiting| w.place.cylinder.abs_diff(arm);
         let nearest = |inwards: bool| {
@@ -227,37 +228,37 @@ impl Mechanism for PositionalDisk {
         self.queueing.scheduler == ArmScheduler::Fcfs
     }
 
-    /// The arm is where the job ends.
+    /// The arm is where the job ends, or in a drive with a buffer where that is read or written.
     #[inline]
     fn serve(&mut self, waiting: &Waiting, now: Nanos, _: usize) -> ServiceTime {
         let Waiting { job, place, .. } = *waiting;
+        if let Some(time) = self.serve_by_drive(&job, now) {
+            return time;
+        }
         let mechanics = Arc::clone(&self.mechanics);
-        let turns = (now - self.clock).get() as f64 / mechanics.revolution_ns + self.angle;
-        (self.angle, self.clock) = (turns - turns.floor(), now);
+        let revolution_ns = mechanics.revolution_ns;
+        self.head.wind(now, revolution_ns);
         let exact = self.positioning_ns(&place, job.access, now);
         let positioning = Nanos::nearest(exact);
-        let inwards = place.cylinder.cmp(&self.track.cylinder);
+        let inwards = place.cylinder.cmp(&self.head.track.cylinder);
         if inwards.is_ne() {
             self.inwards = inwards.is_gt();
         }
         // From where the head really is: what rounding adds to one request must not delay the next.
         let mut at = exact;
-        let (mut place, mut left) = (place, job.sectors.get());
+        let (mut sector, mut place, mut left) = (job.sector.get(), place, job.sectors.get());
         loop {
-            self.track = Track {
-                cylinder: place.cylinder,
-                head: place.head,
-            };
-            let here = left.min(place.sectors_per_track - place.sector);
-            let per_sector = mechanics.revolution_ns / f64::from(place.sectors_per_track);
+            self.head.track = Track::from(&place);
+            let here = left.min(mechanics.geometry.rest_of_track(sector, &place));
+            let per_sector = revolution_ns / f64::from(place.sectors_per_track);
             at += f64::from(here) * per_sector;
             left -= here;
             if left == 0 {
                 break;
             }
-            place = mechanics.geometry.next_track(&place);
-            at += mechanics.crossing_ns(self.track, &place, job.access);
-            at += self.latency_ns(place.turn, at);
+            (sector, place) = mechanics.geometry.behind_track(sector, &place, here);
+            at += mechanics.crossing_ns(self.head.track, &place, job.access);
+            at += self.head.latency_ns(place.turn, at, revolution_ns);
         }
         let transfer = Nanos::nearest(at).saturating_sub(positioning);
         ServiceTime {
@@ -269,13 +270,14 @@ impl Mechanism for PositionalDisk {
 
     fn distance(&self, sector: Sector) -> u64 {
         let place = self.mechanics.geometry.place(sector.get());
-        u64::from(place.cylinder.abs_diff(self.track.cylinder))
+        u64::from(place.cylinder.abs_diff(self.head.track.cylinder))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DiskProfile;
     use iosonar_device::{Device, InOrder, Observable, RequestId, Station};
     use iosonar_stats::Moments;
     use iosonar_units::Sectors;

@@ -2,9 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+
+mod drive;
 
 use crate::{SeekCurve, SeekCurves, ZoneLaw, Zoning};
+pub use drive::{
+    Arrival, BusProfile, CacheProfile, ExtraDisconnect, LayoutProfile, LayoutZone,
+    OverheadsProfile, ReadAhead, Requested, SeekLaw, WaterMarkOf,
+};
 
 /// The profiles that are built in, by name.
 pub const BUILT_IN: &[(&str, &str)] = &[(
@@ -56,7 +62,7 @@ pub enum ProfileError {
 }
 
 /// A zoned drive. Times in milliseconds, as data sheets give them.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiskProfile {
     /// Under which name it was found.
@@ -77,10 +83,18 @@ pub struct DiskProfile {
     /// Where sectors lie, for the positional model.
     #[serde(default)]
     pub geometry: GeometryProfile,
+    /// Zones with gaps, spares, slips and skews of their own, instead of those of the geometry.
+    pub layout: Option<LayoutProfile>,
+    /// The drive's buffer. Without it data pass between the host and the medium as they are read and written.
+    pub cache: Option<CacheProfile>,
+    /// How long the drive's electronics take. Only with a cache.
+    pub overheads: Option<OverheadsProfile>,
+    /// How long data take between the buffer and the host. Only with a cache.
+    pub bus: Option<BusProfile>,
 }
 
 /// Surfaces, skews and zones. The default has one surface and no skews.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct GeometryProfile {
     /// How many surfaces have a head.
@@ -118,7 +132,7 @@ impl Default for GeometryProfile {
 }
 
 /// Cylinders with the same number of sectors per track, up to the next zone.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ZoneProfile {
     /// The outermost cylinder; 0 for the first zone.
@@ -128,7 +142,7 @@ pub struct ZoneProfile {
 }
 
 /// The time to transfer one sector at the two ends of the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransferProfile {
     /// On the outermost track, the fastest.
@@ -140,18 +154,25 @@ pub struct TransferProfile {
     pub zoning: Zoning,
 }
 
-/// The seek curves.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+/// The seek curves: of reads and of writes, or one of both.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeekProfile {
-    /// Before a read.
+    /// Before a read. It may be left out if there is a `curve`.
+    #[serde(default, skip_serializing_if = "SeekPoints::are_left_out")]
     pub read: SeekPoints,
-    /// Before a write, which needs a better settled head.
+    /// Before a write, which needs a better settled head. It may be left out if there is a `curve`.
+    #[serde(default, skip_serializing_if = "SeekPoints::are_left_out")]
     pub write: SeekPoints,
+    /// A curve of reads and writes, for the positional model.
+    pub curve: Option<SeekLaw>,
+    /// How much longer the head settles before a write, after a seek by the `curve` or a switch of heads.
+    #[serde(default)]
+    pub write_settle_ms: f64,
 }
 
 /// A seek curve: two points of a + b sqrt(distance), or measured points.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeekPoints {
     /// To the next cylinder.
@@ -165,6 +186,10 @@ pub struct SeekPoints {
 }
 
 impl SeekPoints {
+    fn are_left_out(&self) -> bool {
+        *self == Self::default()
+    }
+
     fn curve(&self, cylinders: u32) -> SeekCurve {
         let (first, last) = (self.track_to_track_ms, self.full_stroke_ms);
         if self.measured.is_empty() {
@@ -214,15 +239,24 @@ impl DiskProfile {
         Self::parse(&text, &path.display().to_string()).map(named)
     }
 
+    /// The text of the profile, to be read by [`parse`](Self::parse).
+    ///
+    /// # Panics
+    /// Never: every profile has a text.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a profile consists of tables and values")
+    }
+
     /// From the text of a profile; `origin` is for messages.
     ///
     /// # Errors
     /// If the text is no TOML, a key is unknown or missing, or a value makes no drive.
     pub fn parse(text: &str, origin: &str) -> Result<Self, ProfileError> {
-        let profile: Self = toml::from_str(text).map_err(|e| ProfileError::Syntax {
+        let mut profile: Self = toml::from_str(text).map_err(|e| ProfileError::Syntax {
             origin: origin.to_owned(),
             message: e.to_string(),
         })?;
+        profile.complete();
         profile.check(origin)?;
         Ok(profile)
     }
@@ -280,6 +314,7 @@ impl DiskProfile {
             );
         }
         self.check_geometry(&refuse)?;
+        self.check_drive(&refuse)?;
         for (key, points) in [
             ("seek.read.full_stroke_ms", &self.seek.read),
             ("seek.write.full_stroke_ms", &self.seek.write),
@@ -294,7 +329,7 @@ impl DiskProfile {
             if !positive(full) || full < points.track_to_track_ms {
                 return refuse(key, full, "at least the track-to-track time");
             }
-            if points.curve(self.cylinders).time_ms(0.0) < 0.0 {
+            if self.seek.curve.is_none() && points.curve(self.cylinders).time_ms(0.0) < 0.0 {
                 return refuse(key, full, "so little that a + b sqrt(d) stays above zero");
             }
         }
@@ -351,7 +386,54 @@ impl DiskProfile {
         )
     }
 
-    /// How long seeks take.
+    /// How long seeks of the positional model take.
+    pub(crate) fn seeks(&self) -> SeekCurves {
+        match &self.seek.curve {
+            None => self.seek_curves(),
+            Some(law) => SeekCurves {
+                read: law.curve(self.cylinders),
+                write: law.curve(self.cylinders),
+            },
+        }
+    }
+
+    /// The points of reads and writes that were left out, from the curve of both.
+    fn complete(&mut self) {
+        let Some(law) = &self.seek.curve else { return };
+        let points = |settle: f64| {
+            let curve = law.curve(self.cylinders);
+            let last = f64::from(self.cylinders.max(3) - 1);
+            let at = |d: f64| (curve.time_ms(d) + settle).max(1e-6);
+            let shortest = at(1.0);
+            let mut measured: Vec<(f64, f64)> = Vec::new();
+            if let SeekCurve::Measured(points) = &curve {
+                let inside = points.iter().filter(|(d, _)| *d > 1.0 && *d < last);
+                measured.extend(inside.map(|&(d, ms)| (d, (ms + settle).max(0.0))));
+            } else {
+                // The curves of formulas are smooth enough between places that lie ever farther apart.
+                let mut d = 2.0_f64;
+                while d < last {
+                    measured.push((d, at(d)));
+                    d = (d * 1.25).ceil();
+                }
+            }
+            SeekPoints {
+                track_to_track_ms: shortest,
+                full_stroke_ms: at(last).max(shortest),
+                measured,
+            }
+        };
+        let (read, write) = (points(0.0), points(self.seek.write_settle_ms));
+        let seek = &mut self.seek;
+        if seek.read.are_left_out() {
+            seek.read = read;
+        }
+        if seek.write.are_left_out() {
+            seek.write = write;
+        }
+    }
+
+    /// How long seeks of the sampled model take.
     pub fn seek_curves(&self) -> SeekCurves {
         SeekCurves {
             read: self.seek.read.curve(self.cylinders),

@@ -17,6 +17,18 @@ pub enum SeekCurve {
     },
     /// Points (cylinders, milliseconds), ascending in cylinders, with straight lines between them.
     Measured(Box<[(f64, f64)]>),
+    /// A root for short seeks and a straight line for long ones, with the times of the shortest in a list (Ruemmler
+    /// and Wilkes, "An introduction to disk drive modeling", IEEE Computer 1994).
+    TwoPiece {
+        /// Over 1, 2, ... cylinders, in milliseconds.
+        first_ms: Box<[f64]>,
+        /// From this distance on the line holds.
+        line_from: f64,
+        /// `a + b sqrt(d)`.
+        root_ms: (f64, f64),
+        /// `a + b d`.
+        line_ms: (f64, f64),
+    },
 }
 
 impl SeekCurve {
@@ -40,6 +52,21 @@ impl SeekCurve {
         match self {
             Self::Root { a_ms, b_ms } => a_ms + b_ms * cylinders.sqrt(),
             Self::Measured(points) => interpolated(points, cylinders),
+            Self::TwoPiece {
+                first_ms,
+                line_from,
+                root_ms,
+                line_ms,
+            } => {
+                let nth = cylinders as usize;
+                if cylinders > 0.0 && nth <= first_ms.len() {
+                    return first_ms[nth.max(1) - 1];
+                }
+                match cylinders < *line_from {
+                    true => root_ms.0 + root_ms.1 * cylinders.sqrt(),
+                    false => line_ms.0 + line_ms.1 * cylinders,
+                }
+            }
         }
     }
 
@@ -48,7 +75,7 @@ impl SeekCurve {
     pub fn time_of_root_ms(&self, root: f64) -> f64 {
         match self {
             Self::Root { a_ms, b_ms } => a_ms + b_ms * root,
-            Self::Measured(points) => interpolated(points, root * root),
+            Self::Measured(_) | Self::TwoPiece { .. } => self.time_ms(root * root),
         }
     }
 }

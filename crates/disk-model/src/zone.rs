@@ -1,10 +1,10 @@
 //! Zones: how fast data pass under the head at a random sector.
 
 use iosonar_device::Pace;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What changes evenly from the outermost cylinder to the innermost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Zoning {
     /// The number of sectors per track.

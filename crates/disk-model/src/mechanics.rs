@@ -1,0 +1,134 @@
+//! The arm and the platter: how long it takes to bring the head to a track, and until a sector comes under it.
+
+use std::sync::Arc;
+
+use iosonar_device::Access;
+use iosonar_units::Nanos;
+
+use crate::command::Electronics;
+use crate::geometry::{Geometry, Place};
+use crate::{DiskProfile, SeekCurves};
+
+/// What positional disks of a kind share.
+#[derive(Debug)]
+pub struct Mechanics {
+    pub(crate) geometry: Geometry,
+    pub(crate) revolution_ns: f64,
+    seeks: SeekCurves,
+    write_settle_ns: f64,
+    head_switch_ns: f64,
+    cylinder_switch_ns: Option<f64>,
+    /// The buffer and the bus, if the drive has them.
+    pub(crate) electronics: Option<Electronics>,
+}
+
+/// The track under the head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Track {
+    pub(crate) cylinder: u32,
+    pub(crate) head: u32,
+}
+
+impl From<&Place> for Track {
+    fn from(place: &Place) -> Self {
+        Self {
+            cylinder: place.cylinder,
+            head: place.head,
+        }
+    }
+}
+
+impl Mechanics {
+    /// The mechanics of a drive.
+    pub fn new(profile: &DiskProfile) -> Arc<Self> {
+        Arc::new(Self {
+            geometry: Geometry::new(profile),
+            revolution_ns: profile.revolution_ms * 1e6,
+            seeks: profile.seeks(),
+            write_settle_ns: profile.seek.write_settle_ms * 1e6,
+            head_switch_ns: profile.geometry.head_switch_ms * 1e6,
+            cylinder_switch_ns: profile.geometry.cylinder_switch_ms.map(|ms| ms * 1e6),
+            electronics: Electronics::new(profile),
+        })
+    }
+
+    /// Where the sectors are.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The time of a seek over so many cylinders, or of a switch of heads, in milliseconds.
+    pub fn seek_ms(&self, cylinders: u32, other_head: bool, access: Access) -> f64 {
+        self.moved_ns(cylinders, other_head, access) / 1e6
+    }
+
+    #[inline]
+    fn moved_ns(&self, cylinders: u32, other_head: bool, access: Access) -> f64 {
+        let switch = if other_head { self.head_switch_ns } else { 0.0 };
+        let time = if cylinders == 0 {
+            switch
+        } else {
+            let seek_ms = self.seeks.of(access).time_ms(f64::from(cylinders));
+            (seek_ms * 1e6).max(switch)
+        };
+        match access {
+            Access::Write if time > 0.0 && self.write_settle_ns != 0.0 => {
+                (time + self.write_settle_ns).max(0.0)
+            }
+            _ => time,
+        }
+    }
+
+    /// The time to bring the head from one track to another.
+    #[inline]
+    pub(crate) fn seek_ns(&self, from: Track, to: &Place, access: Access) -> f64 {
+        let distance = from.cylinder.abs_diff(to.cylinder);
+        self.moved_ns(distance, from.head != to.head, access)
+    }
+
+    /// The time to go on to the next track in the middle of a transfer.
+    pub(crate) fn crossing_ns(&self, from: Track, to: &Place, access: Access) -> f64 {
+        match self.cylinder_switch_ns {
+            Some(switch) if from.cylinder != to.cylinder => switch,
+            _ => self.seek_ns(from, to, access),
+        }
+    }
+}
+
+/// Where the head is, and how the platter lies under it.
+#[derive(Clone, Debug)]
+pub(crate) struct Head {
+    /// The platter's angle in turns at the instant `clock`, when the last service began. Times are taken from
+    /// there: since the beginning of a long run they would be too long for a float to tell nanoseconds.
+    pub(crate) angle: f64,
+    pub(crate) clock: Nanos,
+    pub(crate) track: Track,
+}
+
+/// Rounding to nanoseconds may bring a head to its sector this much too late: that costs no turn.
+pub(crate) const ROUNDING_NS: f64 = 5.0;
+
+impl Head {
+    /// Times are taken from `now` on, which is returned as they were counted before.
+    #[inline]
+    pub(crate) fn wind(&mut self, now: Nanos, revolution_ns: f64) -> f64 {
+        let passed = (now - self.clock).get() as f64;
+        let turns = passed / revolution_ns + self.angle;
+        (self.angle, self.clock) = (turns - turns.floor(), now);
+        passed
+    }
+
+    /// How long after `at_ns`, counted from `clock`, the place `turn` comes under the head. If it has gone by by no more
+    /// than rounding to nanoseconds explains, that: it is negative then.
+    #[inline]
+    pub(crate) fn latency_ns(&self, turn: f64, at_ns: f64, revolution_ns: f64) -> f64 {
+        let angle = at_ns / revolution_ns + self.angle;
+        let wait = turn - angle;
+        let latency = (wait - wait.floor()) * revolution_ns;
+        if latency > revolution_ns - ROUNDING_NS {
+            latency - revolution_ns
+        } else {
+            latency
+        }
+    }
+}
