@@ -20,6 +20,7 @@
 mod bus;
 mod cache;
 mod command;
+pub mod disksim;
 mod drive;
 mod geometry;
 mod mechanics;

@@ -1,0 +1,20 @@
+//! The parameter files of `DiskSim` 4.0 (Bucy, Schindler, Schlosser, Ganger, "The `DiskSim` Simulation Environment
+//! Version 4.0 Reference Manual", CMU-PDL-08-101).
+//!
+//! ```text
+//! .parv ──► .diskspecs ──► .model ──► .seek        text, with files that include others
+//!    └───────────┴───────────┴──────────┴──► syntax ──► blocks of parameters
+//!                                                         └─► parameters: typed, checked
+//!                                                                └─► import: a profile of a drive
+//! ```
+//!
+//! [`import()`] takes any of these files. A parameter is used, or irrelevant for a drive (see [`IRRELEVANT`]), or
+//! refused; one that `DiskSim` does not have is a warning.
+
+mod import;
+mod parameters;
+mod syntax;
+
+pub use import::{BusTimes, Imported, import};
+pub use parameters::{IRRELEVANT, Irrelevant};
+pub use syntax::{DiskSimError, Warning, WarningAbout};
