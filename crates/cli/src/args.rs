@@ -2,6 +2,7 @@
 
 mod beyond;
 mod devices;
+mod drives;
 pub(crate) mod generate;
 mod pictures;
 mod reading;
@@ -17,6 +18,7 @@ use iosonar_units::Nanos;
 
 pub(crate) use beyond::BeyondArgs;
 pub(crate) use devices::{Check, Prepare, Record, Targets, Verify};
+pub(crate) use drives::{Import, ImportDisksim, ImportFrom, Validate};
 pub(crate) use generate::Generate;
 pub(crate) use pictures::{LookArgs, Plot, Report};
 pub(crate) use reading::ReadArgs;
@@ -59,6 +61,10 @@ pub(crate) enum Command {
     Compare(Box<Compare>),
     /// Fit a device profile to records of a device, and say how well it fits
     Calibrate(Box<Calibrate>),
+    /// Make a drive profile from the parameter files of another simulator
+    Import(Import),
+    /// Run a recording of a drive on its profile, and say how true the profile is
+    Validate(Box<Validate>),
     /// Replay a load on a block device or file, at its original timing
     Replay(Box<Replay>),
     /// Record what block devices do, with the kernel's trace points

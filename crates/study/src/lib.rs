@@ -7,6 +7,7 @@
 //! - [`plan`]: the highest load, or the fewest devices, that meets an objective.
 //! - [`shell`]: words for a shell.
 //! - [`sweep`]: runs over the values of parameters, in a tree of folders.
+//! - [`validate`]: how true a profile is to a recording of its drive.
 //! - [`hooks`]: what happens around each run.
 
 pub mod calibrate;
@@ -17,3 +18,4 @@ pub mod objective;
 pub mod plan;
 pub mod shell;
 pub mod sweep;
+pub mod validate;

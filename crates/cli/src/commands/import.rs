@@ -1,0 +1,72 @@
+//! `iosonar import`: parameter files of another simulator in, a profile out.
+
+use anyhow::Context;
+use iosonar_disk_model::Arrival;
+use iosonar_disk_model::disksim::{BusTimes, import};
+use iosonar_trace::output::WholeFile;
+
+use crate::args::{Import, ImportDisksim, ImportFrom};
+use crate::exit::{Ending, note, print};
+use crate::files;
+
+pub(crate) fn run(args: &Import) -> anyhow::Result<Ending> {
+    match &args.from {
+        ImportFrom::Disksim(args) => disksim(args),
+    }
+}
+
+fn disksim(args: &ImportDisksim) -> anyhow::Result<Ending> {
+    let bus = BusTimes {
+        read_ms: args.bus_read_ms,
+        write_ms: args.bus_write_ms,
+    };
+    let mut imported = import(&args.files, args.disk.as_deref(), bus)?;
+    if let Some(cache) = imported
+        .profile
+        .cache
+        .as_mut()
+        .filter(|_| args.arrival_as_disksim)
+    {
+        cache.arrival = Arrival::AsDisksim;
+    }
+    if !args.quiet {
+        for warning in &imported.warnings {
+            note(&warning.to_string());
+        }
+    }
+    let sources: Vec<String> = imported
+        .files
+        .iter()
+        .map(|path| {
+            path.file_name()
+                .unwrap_or(path.as_os_str())
+                .display()
+                .to_string()
+        })
+        .collect();
+    let text = format!(
+        "# Imported by iosonar {} from {}.\n{}",
+        env!("CARGO_PKG_VERSION"),
+        sources.join(", "),
+        imported.profile.to_toml()
+    );
+    let Some(out) = &args.out else {
+        print(&text)?;
+        return Ok(Ending::Done);
+    };
+    for input in &imported.files {
+        files::refuse_same(input, out)?;
+    }
+    WholeFile::write_all(out, text.as_bytes())
+        .with_context(|| format!("{}: cannot write the profile", out.display()))?;
+    if !args.quiet {
+        let profile = &imported.profile;
+        note(&format!(
+            "{}: {}, {} sectors; '[disk] profile = \"{0}\"' in a scenario, or 'iosonar validate {0} TRACE'",
+            out.display(),
+            profile.description,
+            iosonar_report::grouped(profile.capacity_sectors)
+        ));
+    }
+    Ok(Ending::Done)
+}

@@ -1,0 +1,114 @@
+//! `iosonar validate`: a recording and a profile in, how far they are apart out.
+
+use std::path::Path;
+
+use anyhow::Context;
+use iosonar_disk_model::DiskProfile;
+use iosonar_plot::{Colour, Mark, Size, Theme};
+use iosonar_report::{Quantity, cdf_of, curve, grouped};
+use iosonar_study::validate::{Compared, Validation, validate};
+use iosonar_trace::input;
+use serde_json::json;
+
+use crate::args::Validate;
+use crate::exit::{Ending, Usage, note, print};
+use crate::json::Output;
+use crate::table::Table;
+use crate::{files, picture};
+
+pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
+    if let Some(plot) = &args.plot {
+        picture::kind_of(plot)?;
+        files::refuse_same(&args.trace, plot)?;
+        files::refuse_same(Path::new(&args.profile), plot)?;
+        files::refuse_without_folder(plot)?;
+    }
+    let profile = DiskProfile::load(&args.profile, Path::new("."))
+        .map_err(|e| Usage(format!("PROFILE: {e}")))?;
+    let mut recording = input::open_changed(&args.trace, &args.reading.reading()?)?;
+    let of =
+        validate(&profile, &mut *recording).with_context(|| args.trace.display().to_string())?;
+    match args.json {
+        true => print(&as_json(args, &of).text())?,
+        false => print(&table(&profile, &of))?,
+    }
+    if let Some(plot) = &args.plot {
+        let curves = vec![
+            Mark::Line(curve("measured", &of.all.measured, Colour::Curve(0))),
+            Mark::Line(curve("simulated", &of.all.simulated, Colour::Curve(1))),
+        ];
+        let title = format!(
+            "{}: demerit {}",
+            profile.description,
+            milliseconds(of.demerit_ms)
+        );
+        let chart = cdf_of(&title, Quantity::Latency, curves);
+        picture::save(&[&chart], plot, Size::default(), Theme::Light)?;
+        if !args.quiet {
+            note(&format!("picture: {}", plot.display()));
+        }
+    }
+    Ok(Ending::Done)
+}
+
+fn milliseconds(ms: f64) -> String {
+    format!("{ms:.3} ms")
+}
+
+fn classes(of: &Validation) -> [(&'static str, &Compared); 3] {
+    [
+        ("reads", &of.reads),
+        ("writes", &of.writes),
+        ("all", &of.all),
+    ]
+}
+
+fn table(profile: &DiskProfile, of: &Validation) -> String {
+    let mut table = Table::of_times("access time");
+    for (name, class) in classes(of) {
+        if class.measured.count() > 0 {
+            table.times(&format!("{name}, measured"), &class.measured);
+            table.times(&format!("{name}, simulated"), &class.simulated);
+        }
+    }
+    let mean = of.all.measured.moments.mean() / 1e6;
+    format!(
+        "{}, {} requests in a closed loop\n\n{}\n  demerit {} ({:.1} % of the mean), KS {:.3}; request by request {:.0} % \
+         are within 0.1 ms, {:.0} % within 0.5 ms\n  demerit: root mean square of the horizontal distance of the curves\n",
+        profile.description,
+        grouped(of.all.measured.count()),
+        table.text(),
+        milliseconds(of.demerit_ms),
+        100.0 * of.demerit_ms / mean,
+        of.ks,
+        100.0 * of.within[0],
+        100.0 * of.within[1],
+    )
+}
+
+fn as_json(args: &Validate, of: &Validation) -> Output {
+    let mut json = Output::new("validate");
+    let labels = json!({ "profile": args.profile, "input": args.trace.display().to_string() });
+    json.figure("demerit", &labels, "ms", of.demerit_ms);
+    json.figure("ks_distance", &labels, "1", of.ks);
+    for (within, ms) in of.within.iter().zip([0.1, 0.5]) {
+        json.figure(
+            "share_within",
+            &json!({ "profile": args.profile, "within_ms": ms }),
+            "1",
+            *within,
+        );
+    }
+    for (name, class) in classes(of) {
+        for (source, times) in [
+            ("measured", &class.measured),
+            ("simulated", &class.simulated),
+        ] {
+            if times.count() > 0 {
+                let labels = json!({ "class": name, "source": source });
+                json.times("latency", &labels, times, None);
+            }
+        }
+    }
+    json
+}

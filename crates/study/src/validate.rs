@@ -1,0 +1,150 @@
+//! How true a profile is: a recording of a drive, repeated on its profile.
+//!
+//! The recording is a closed loop with one request at a time: each request comes its think time after the *simulated*
+//! completion of the one before. So the drive's rotation and its buffer are at each request what they were in the
+//! recording, if the profile is right.
+//!
+//! The figure of merit is the demerit (Ruemmler and Wilkes 1994), in the form of `DiskSim`'s validation
+//! ([`iosonar_stats::demerit_of_rms`]).
+
+use iosonar_device::{Access, InOrder, Job, RequestId, Station};
+use iosonar_disk_model::{DiskProfile, Mechanics, PositionalDisk, Queueing};
+use iosonar_stats::{Distribution, demerit_of_rms, ks_distance};
+use iosonar_trace::{Batch, Op, TraceError, TraceReader};
+use iosonar_units::Nanos;
+
+/// Why a recording says nothing about a profile.
+#[derive(Debug, thiserror::Error)]
+pub enum ValidateError {
+    /// The recording cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// There is nothing in it.
+    #[error("there is no request in the recording")]
+    Empty,
+    /// A request has no think time or no access time.
+    #[error(
+        "request {number} has no {what}, expected a closed loop with measured times, such as a trace of \
+         'disksim-validation'"
+    )]
+    Untimed {
+        /// Which request, from 1.
+        number: u64,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// A request is neither a read nor a write.
+    #[error("request {number} is neither a read nor a write, expected one of these")]
+    Operation {
+        /// Which request, from 1.
+        number: u64,
+    },
+    /// A request goes beyond the drive.
+    #[error(
+        "request {number} ends at sector {seen}, but the profile has {capacity} sectors: it is of another drive"
+    )]
+    Beyond {
+        /// Which request, from 1.
+        number: u64,
+        /// The first sector behind it.
+        seen: u64,
+        /// How many there are.
+        capacity: u64,
+    },
+}
+
+/// Simulated and measured times of some of the requests.
+#[derive(Clone, Debug, Default)]
+pub struct Compared {
+    /// On the profile.
+    pub simulated: Distribution,
+    /// On the drive.
+    pub measured: Distribution,
+}
+
+/// A recording and what its profile makes of it.
+#[derive(Clone, Debug, Default)]
+pub struct Validation {
+    /// All requests.
+    pub all: Compared,
+    /// Those that read.
+    pub reads: Compared,
+    /// Those that write.
+    pub writes: Compared,
+    /// How far the distributions of all requests are apart, in milliseconds.
+    pub demerit_ms: f64,
+    /// The largest vertical distance of the two.
+    pub ks: f64,
+    /// The share of requests whose simulated time is within 0.1 ms of the measured one, and within 0.5 ms.
+    pub within: [f64; 2],
+}
+
+/// Repeats a recording on a profile.
+///
+/// # Errors
+/// If the recording cannot be read, has no think times, or is of a larger drive.
+pub fn validate(
+    profile: &DiskProfile,
+    recording: &mut dyn TraceReader,
+) -> Result<Validation, ValidateError> {
+    let mechanics = Mechanics::new(profile);
+    let capacity = mechanics.geometry().capacity();
+    // The phase at the beginning is unknown; after the first access it is that of the recording.
+    let mut drive = Station::new(PositionalDisk::at_angle(
+        &mechanics,
+        Queueing::default(),
+        0.0,
+    ));
+    let mut of = Validation::default();
+    let (mut simulated, mut measured) = (Vec::new(), Vec::new());
+    let (mut batch, mut now, mut within) = (Batch::default(), Nanos::ZERO, [0_u64; 2]);
+    while recording.next_batch(&mut batch)? > 0 {
+        for row in 0..batch.len() {
+            let number = measured.len() as u64 + 1;
+            let record = batch.record(row);
+            let request = record.request;
+            let access = match request.op {
+                Op::Read => Access::Read,
+                Op::Write => Access::Write,
+                _ => return Err(ValidateError::Operation { number }),
+            };
+            let untimed = |what| ValidateError::Untimed { number, what };
+            let think = batch.think(row).ok_or_else(|| untimed("think time"))?;
+            let latency = record
+                .outcome
+                .latency
+                .ok_or_else(|| untimed("access time"))?;
+            let seen = request.end().get();
+            if seen > capacity {
+                return Err(ValidateError::Beyond {
+                    number,
+                    seen,
+                    capacity,
+                });
+            }
+            let job = Job::new(RequestId(number), access, request.sector, request.sectors);
+            let response = drive.serve(job, now).ended() - now;
+            now = now.saturating_add(response).saturating_add(think);
+            let class = match access {
+                Access::Read => &mut of.reads,
+                _ => &mut of.writes,
+            };
+            for compared in [class, &mut of.all] {
+                compared.simulated.push(response);
+                compared.measured.push(latency);
+            }
+            let off = response.get().abs_diff(latency.get());
+            within[0] += u64::from(off <= 100_000);
+            within[1] += u64::from(off <= 500_000);
+            simulated.push(response);
+            measured.push(latency);
+        }
+    }
+    if measured.is_empty() {
+        return Err(ValidateError::Empty);
+    }
+    of.demerit_ms = demerit_of_rms(&simulated, &measured);
+    of.ks = ks_distance(&of.all.simulated.histogram, &of.all.measured.histogram);
+    of.within = within.map(|n| n as f64 / measured.len() as f64);
+    Ok(of)
+}
