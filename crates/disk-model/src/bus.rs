@@ -33,7 +33,7 @@ enum Bus {
 pub(crate) struct Transfer {
     pub(crate) segment: usize,
     pub(crate) writes: bool,
-    begin: u64,
+    pub(crate) begin: u64,
     end: u64,
     /// The next sector that crosses the bus.
     pub(crate) out: u64,
@@ -92,7 +92,11 @@ impl Transfer {
                 true => electronics.write_ns,
                 false => electronics.read_ns,
             },
-            mark: electronics.mark(writes, end - begin),
+            // A write that goes on must find room.
+            mark: match writes {
+                true => electronics.mark(true, end - begin).min(electronics.cache.segment_sectors - 1),
+                false => electronics.mark(false, end - begin),
+            },
             ready_at,
             leave_ns,
             reselects: [electronics.first_reselect; 2],

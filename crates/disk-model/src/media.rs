@@ -307,14 +307,14 @@ impl Media {
             if let Some(transfer) = transfer {
                 end += transfer.crossed(now);
                 if around.electronics.extra.is_some() {
-                    // The drive wants a few sectors in hand.
+                    // The drive wants a few sectors of this write in hand.
                     let least = if transfer.sectors() < 45 {
                         transfer.sectors().min(10)
                     } else {
                         15
                     };
                     let least = least.min(around.electronics.cache.segment_sectors);
-                    waits = end - segment.start < least;
+                    waits = sector >= transfer.begin && end - segment.start < least;
                 }
             }
             return sector < end && !waits;
