@@ -22,7 +22,7 @@ use crate::ftl::{Filling, FtlCounts, Nowhere, Plane, ShapeError};
 use crate::servers::Servers;
 use crate::stages::Stage;
 use collector::Collector;
-pub use counts::{FlashCounts, Wear};
+pub use counts::{FlashCounts, Joined, Wear};
 use server::{Cleaning, Kind, Operation, Phase, Server};
 
 /// Who waits for an operation.
@@ -144,6 +144,12 @@ impl Flash {
         self.planes[plane as usize].discard(page);
     }
 
+    /// The place of a slot's flash page in its block.
+    pub(crate) fn page_of(&self, slot: u32) -> u32 {
+        let shape = &self.p.plane;
+        slot % shape.slots_per_block / shape.slots_per_page
+    }
+
     /// Reads the flash page of a slot.
     pub(crate) fn read(
         &mut self,
@@ -153,8 +159,7 @@ impl Flash {
         owner: Owner,
         host: &mut impl FlashHost,
     ) {
-        let shape = &self.p.plane;
-        let page = slot % shape.slots_per_block / shape.slots_per_page;
+        let page = self.page_of(slot);
         self.read_page(plane, page, bytes, owner, host);
     }
 
@@ -175,6 +180,8 @@ impl Flash {
             time: self.p.read[page as usize % self.p.read.len()],
             bytes,
             needs: 0,
+            plane,
+            page,
             order: state.operations,
         };
         state.operations += 1;
@@ -192,18 +199,44 @@ impl Flash {
         owner: Owner,
         host: &mut impl FlashHost,
     ) -> u32 {
+        let (state, mut collector) = self.collector(plane, Some(owner), bytes);
+        let slot = state.write(page, &mut collector);
+        self.start(self.server_of(plane), host);
+        slot
+    }
+
+    /// Gives a logical page that was never written a slot, as a write would.
+    pub(crate) fn assume_written(
+        &mut self,
+        plane: u32,
+        page: u32,
+        host: &mut impl FlashHost,
+    ) -> u32 {
+        let (state, mut collector) = self.collector(plane, None, 0);
+        let slot = state.assume_written(page, &mut collector);
+        self.start(self.server_of(plane), host);
+        slot
+    }
+
+    /// A plane, and what collects the operations of its translation layer.
+    #[inline]
+    fn collector(
+        &mut self,
+        plane: u32,
+        owner: Option<Owner>,
+        bytes: u32,
+    ) -> (&mut Plane, Collector<'_>) {
         let server = self.server_of(plane);
-        let mut collector = Collector {
+        let collector = Collector {
             p: &self.p,
+            plane,
             server: &mut self.servers[server as usize],
             ready: &mut self.ready[plane as usize],
             cleaning: Cleaning::default(),
             owner,
             bytes,
         };
-        let slot = self.planes[plane as usize].write(page, &mut collector);
-        self.start(server, host);
-        slot
+        (&mut self.planes[plane as usize], collector)
     }
 
     /// Takes the next thing to do, if the server is free.
@@ -221,18 +254,12 @@ impl Flash {
     }
 
     fn begin(&mut self, server: u32, operation: Operation, host: &mut impl FlashHost) {
-        if let Some(owner) = operation.owner {
-            host.passed(owner, Stage::ChannelWait);
+        let state = &mut self.servers[server as usize];
+        if self.p.multi_plane > 1 {
+            state.take_mates(&operation, &self.p);
         }
-        match operation.kind {
-            Kind::Read => self.counts.reads += 1,
-            Kind::Program => self.counts.programs += 1,
-            Kind::Copy { read, program } => {
-                self.counts.cleaning_reads += u64::from(read);
-                self.counts.cleaning_programs += u64::from(program);
-            }
-            Kind::Erase => self.counts.erases += 1,
-        }
+        self.counts.begin(operation.kind, state.mates.len() as u64);
+        state.passed(&operation, None, Stage::ChannelWait, host);
         match operation.kind {
             // These come with their data.
             Kind::Program | Kind::Copy { read: false, .. } => {
@@ -301,15 +328,22 @@ impl Flash {
 
     fn cross_channel(&mut self, server: u32, host: &mut impl FlashHost) {
         let (operation, phase) = self.current(server);
-        if let Some(owner) = operation.owner {
-            host.passed(owner, Stage::ChannelWait);
-        }
+        let state = &self.servers[server as usize];
+        state.passed(&operation, Some(phase), Stage::ChannelWait, host);
+        let mates = &state.mates;
         let mut time = Nanos::ZERO;
         if phase == Phase::Data {
-            time = Nanos::nearest(f64::from(operation.bytes) * self.p.channel_ns_per_byte);
+            let mut bytes = f64::from(operation.bytes);
+            if operation.kind == Kind::Program {
+                bytes += mates.iter().map(|mate| f64::from(mate.bytes)).sum::<f64>();
+            }
+            time = Nanos::nearest(bytes * self.p.channel_ns_per_byte);
         }
         if phase == Phase::Command || matches!(operation.kind, Kind::Program | Kind::Copy { .. }) {
             time += self.p.command;
+            for _ in mates {
+                time += self.p.multi_plane_command;
+            }
         }
         host.schedule(host.now() + time, FlashEvent::Channel { server });
     }
@@ -331,9 +365,7 @@ impl Flash {
             }
         };
         let (operation, phase) = self.current(server);
-        if let Some(owner) = operation.owner {
-            host.passed(owner, stage);
-        }
+        self.servers[server as usize].passed(&operation, Some(phase), stage, host);
         self.phase_over(server, operation, phase, host);
     }
 
@@ -354,7 +386,19 @@ impl Flash {
                 let time = self.page_time[1];
                 self.in_die(server, operation, Phase::Write, time, host);
             }
+            (Phase::Data, Kind::Read) if !self.servers[server as usize].mates.is_empty() => {
+                self.next_plane(server, operation, host);
+            }
             (Phase::Data | Phase::Write, _) => self.finish(server, operation, host),
+        }
+    }
+
+    /// The data of one plane have crossed the channel; those of the next one that was read with it follow.
+    fn next_plane(&mut self, server: u32, operation: Operation, host: &mut impl FlashHost) {
+        let next = self.servers[server as usize].mates.remove(0);
+        self.ask_for_channel(server, next, Phase::Data, host);
+        if let Some(owner) = operation.owner {
+            host.done(owner);
         }
     }
 
@@ -364,10 +408,16 @@ impl Flash {
         if matches!(operation.kind, Kind::Copy { .. } | Kind::Erase) {
             state.end_of_step(operation.kind);
         }
+        for mate in state.mates.drain(..) {
+            if let Some(owner) = mate.owner {
+                host.done(owner);
+            }
+        }
         match state.suspended.take() {
             // What was suspended goes on when no other read waits.
             Some((resumed, left)) if state.reads.is_empty() => {
                 let phase = Phase::Write;
+                std::mem::swap(&mut state.mates, &mut state.suspended_mates);
                 self.in_die(server, resumed, phase, left, host);
             }
             suspended => {
@@ -401,6 +451,7 @@ impl Flash {
             return;
         };
         state.suspended = Some((operation, left));
+        std::mem::swap(&mut state.mates, &mut state.suspended_mates);
         self.counts.suspensions += 1;
         // What the suspension takes, the read waits for.
         read.time += cost;

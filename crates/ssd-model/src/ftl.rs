@@ -349,16 +349,23 @@ impl Plane {
     /// The host writes a logical page. Returns its slot.
     #[inline]
     pub fn write(&mut self, page: u32, medium: &mut impl Medium) -> u32 {
-        self.make_room(medium);
-        let slot = self.host.block * self.shape.slots_per_block + self.host.next;
-        self.host.next += 1;
+        let slot = self.assume_written(page, medium);
         self.counts.host_writes += 1;
-        self.invalidate(page);
-        self.map(page, slot);
         medium.write(slot);
         if self.host.next.is_multiple_of(self.shape.slots_per_page) {
             medium.program(slot, Writer::Host);
         }
+        slot
+    }
+
+    /// Gives a logical page the slot that a write would give it, but nothing is written.
+    #[inline]
+    pub fn assume_written(&mut self, page: u32, medium: &mut impl Medium) -> u32 {
+        self.make_room(medium);
+        let slot = self.host.block * self.shape.slots_per_block + self.host.next;
+        self.host.next += 1;
+        self.invalidate(page);
+        self.map(page, slot);
         slot
     }
 

@@ -20,7 +20,7 @@ mod ssd;
 mod stages;
 
 pub use cache::CacheCounts;
-pub use flash::{FlashCounts, Wear};
+pub use flash::{FlashCounts, Joined, Wear};
 pub use mapping_cache::MappingCacheParameters;
 pub use parameters::*;
 pub use profile::*;

@@ -329,7 +329,7 @@ fn configs() -> impl Strategy<Value = Config> {
         prop_oneof![Just(0_u32), 2..4_u32],
     );
     let ways = (
-        0..2_usize,
+        0..3_usize,
         0..3_usize,
         any::<bool>(),
         any::<bool>(),
@@ -337,10 +337,13 @@ fn configs() -> impl Strategy<Value = Config> {
         0..3_usize,
         any::<bool>(),
     );
-    (flash, ways, 0.25..1.5_f64, 1..40_usize, any::<u64>(), 0..3_usize).prop_map(
-        |((channels, dies, planes, blocks, pages, cleaning, reserve), ways, over, threads, seed, filling)| {
+    let options = (any::<bool>(), any::<bool>());
+    (flash, ways, 0.25..1.5_f64, 1..40_usize, any::<u64>(), 0..3_usize, options).prop_map(
+        |((channels, dies, planes, blocks, pages, cleaning, reserve), ways, over, threads, seed, filling, options)| {
             let (parallelism, per_page, fcfs, suspend, copyback, cache, mapping) = ways;
-            let parallelism = ["die", "plane"][parallelism];
+            let multi_plane = if parallelism == 2 { planes } else { 1 };
+            let parallelism = ["die", "plane", "die"][parallelism];
+            let (partial, unwritten) = options;
             let cleaning = ["greedy", "fifo", "cost-benefit"][cleaning];
             let filling = ["none", "sequential", "steady-state"][filling];
             let (unit, cache) = match (per_page, cache) {
@@ -360,6 +363,7 @@ fn configs() -> impl Strategy<Value = Config> {
                  page = \"16KiB\"\nmapping_unit = \"{unit}\"\nover_provisioning = {over:?}\nreserve = {reserve}\n\
                  cleaning = \"{cleaning}\"\nprecondition = \"{filling}\"\nparallelism = \"{parallelism}\"\n\
                  scheduling = \"{scheduling}\"\nsuspend_us = {suspend:?}\ncopyback = {copyback}\nwear_levelling = 8\n\
+                 multi_plane = {multi_plane}\npartial_pages = {partial}\nread_unwritten = {unwritten}\nmap_unwritten = {unwritten}\n\
                  {mapping}[cache]\nsize = \"{cache}\"\n[nvme]\nqueues = 2\nmost_transfer = \"32KiB\"\n"
             );
             Config { text, threads, seed }

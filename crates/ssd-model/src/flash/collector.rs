@@ -8,11 +8,12 @@ use crate::ftl::{Medium, Writer};
 /// Makes operations of a server of what the translation layer of one of its planes does.
 pub(super) struct Collector<'a> {
     pub(super) p: &'a FlashParameters,
+    pub(super) plane: u32,
     pub(super) server: &'a mut Server,
     pub(super) ready: &'a mut [u32],
     pub(super) cleaning: Cleaning,
     /// Who waits for the page that is programmed.
-    pub(super) owner: Owner,
+    pub(super) owner: Option<Owner>,
     /// How much of the data crosses the channel.
     pub(super) bytes: u32,
 }
@@ -30,10 +31,12 @@ impl Medium for Collector<'_> {
         let page = last_slot % shape.slots_per_block / shape.slots_per_page;
         let operation = Operation {
             kind: Kind::Program,
-            owner: Some(self.owner),
+            owner: self.owner,
             time: self.p.program[page as usize % self.p.program.len()],
             bytes: self.bytes,
             needs: self.ready[block as usize],
+            plane: self.plane,
+            page,
             order: self.server.operations,
         };
         self.server.operations += 1;
@@ -41,7 +44,10 @@ impl Medium for Collector<'_> {
     }
 
     fn clean(&mut self, _: u32) {
-        self.cleaning = Cleaning::default();
+        self.cleaning = Cleaning {
+            plane: self.plane,
+            ..Cleaning::default()
+        };
     }
 
     fn read(&mut self, _: u32, pages: u32) {

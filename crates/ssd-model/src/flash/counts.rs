@@ -1,5 +1,7 @@
 //! The operations that flash has done, and its wear.
 
+use super::server::Kind;
+
 /// The operations that flash has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlashCounts {
@@ -15,9 +17,52 @@ pub struct FlashCounts {
     pub erases: u64,
     /// Programs and erases that were suspended for a read.
     pub suspensions: u64,
+    /// Those that the command of another plane executed too.
+    pub joined: Joined,
+}
+
+/// Operations beyond the first one of commands for several planes of a die.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Joined {
+    /// Pages read.
+    pub reads: u64,
+    /// Pages programmed.
+    pub programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
+}
+
+impl Joined {
+    /// The sum over all kinds.
+    pub fn operations(&self) -> u64 {
+        self.reads + self.programs + self.erases
+    }
 }
 
 impl FlashCounts {
+    /// A command of this kind begins, on this many planes beyond the first.
+    #[inline]
+    pub(super) fn begin(&mut self, kind: Kind, more: u64) {
+        match kind {
+            Kind::Read => {
+                self.reads += 1 + more;
+                self.joined.reads += more;
+            }
+            Kind::Program => {
+                self.programs += 1 + more;
+                self.joined.programs += more;
+            }
+            Kind::Copy { read, program } => {
+                self.cleaning_reads += u64::from(read);
+                self.cleaning_programs += u64::from(program);
+            }
+            Kind::Erase => {
+                self.erases += 1 + more;
+                self.joined.erases += more;
+            }
+        }
+    }
+
     /// The sum over all kinds of operations.
     pub fn operations(&self) -> u64 {
         self.reads + self.programs + self.cleaning_reads + self.cleaning_programs + self.erases
@@ -36,6 +81,9 @@ impl FlashCounts {
         self.cleaning_programs += other.cleaning_programs;
         self.erases += other.erases;
         self.suspensions += other.suspensions;
+        self.joined.reads += other.joined.reads;
+        self.joined.programs += other.joined.programs;
+        self.joined.erases += other.joined.erases;
     }
 }
 

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use iosonar_units::Nanos;
 
-use super::Owner;
+use super::{FlashHost, Owner};
 use crate::FlashParameters;
 use crate::servers::BusyTime;
+use crate::stages::Stage;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -35,6 +36,9 @@ pub(super) struct Operation {
     pub(super) bytes: u32,
     /// How many cleanings must be done before.
     pub(super) needs: u32,
+    /// Its plane, and its page's place in the block.
+    pub(super) plane: u32,
+    pub(super) page: u32,
     /// The order of arrival at the server.
     pub(super) order: u64,
 }
@@ -42,6 +46,7 @@ pub(super) struct Operation {
 /// The cleaning of a block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cleaning {
+    pub(super) plane: u32,
     pub(super) reads: u32,
     pub(super) pages: u32,
     pub(super) programs: u32,
@@ -65,11 +70,14 @@ pub(super) enum Phase {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Server {
     pub(super) current: Option<(Operation, Phase)>,
+    /// The operations on other planes that the same command executes.
+    pub(super) mates: Vec<Operation>,
     /// When the die's phase ends.
     pub(super) until: Nanos,
     /// The events of phases that were suspended are void.
     pub(super) generation: u32,
     pub(super) suspended: Option<(Operation, Nanos)>,
+    pub(super) suspended_mates: Vec<Operation>,
     pub(super) reads: VecDeque<Operation>,
     pub(super) writes: VecDeque<Operation>,
     pub(super) cleanings: VecDeque<Cleaning>,
@@ -87,9 +95,31 @@ impl Cleaning {
     fn steps(&self) -> u64 {
         u64::from(self.reads.max(self.programs)) + u64::from(self.erase)
     }
+
+    /// Whether the block's erase is what comes next: in place, all is read before, and the first page goes back after it.
+    fn erases_now(&self) -> bool {
+        self.erase && self.reads == 0 && (self.in_place || self.programs == 0)
+    }
 }
 
 impl Server {
+    /// What a command executes has passed a stage; of reads on several planes the data cross the channel one after
+    /// the other.
+    #[inline]
+    pub(super) fn passed(
+        &self,
+        lead: &Operation,
+        phase: Option<Phase>,
+        stage: Stage,
+        host: &mut impl FlashHost,
+    ) {
+        let alone = lead.kind == Kind::Read && phase == Some(Phase::Data);
+        let mates = if alone { &[] } else { &self.mates[..] };
+        for owner in std::iter::once(lead).chain(mates).filter_map(|o| o.owner) {
+            host.passed(owner, stage);
+        }
+    }
+
     /// Cleaning was added: all of it should be done when the host has filled its next block, of `pages`.
     pub(super) fn pace(&mut self, pages: u32) {
         let steps: u64 = self.cleanings.iter().map(Cleaning::steps).sum();
@@ -127,19 +157,19 @@ impl Server {
     /// The next step of cleaning.
     fn next_step(&mut self, p: &FlashParameters, page_time: [Nanos; 2]) -> Option<Operation> {
         let cleaning = self.cleanings.front_mut()?;
+        let plane = cleaning.plane;
         let operation = |kind, time, bytes| Operation {
             kind,
             owner: None,
             time,
             bytes,
             needs: 0,
+            plane,
+            page: 0,
             order: 0,
         };
         let unit = p.logical_page_bytes as u32;
-        // In place, all is read and the block erased before the first page goes back.
-        let erases_now =
-            cleaning.erase && cleaning.reads == 0 && (cleaning.in_place || cleaning.programs == 0);
-        if erases_now {
+        if cleaning.erases_now() {
             return Some(operation(Kind::Erase, p.erase, 0));
         }
         let read = cleaning.reads > 0;
@@ -165,17 +195,58 @@ impl Server {
         Some(operation(kind, page_time[0], bytes))
     }
 
+    /// Takes the operations that one command executes with `lead`, which was taken: the first ones of the same kind
+    /// on the other planes of its group, at the same page of their blocks.
+    pub(super) fn take_mates(&mut self, lead: &Operation, p: &FlashParameters) {
+        let Self { mates, .. } = self;
+        let fits = |mates: &[Operation], plane: u32| {
+            p.plane_group(plane) == p.plane_group(lead.plane)
+                && plane != lead.plane
+                && mates.iter().all(|mate| mate.plane != plane)
+        };
+        if lead.kind == Kind::Erase {
+            for cleaning in self.cleanings.iter_mut().skip(1) {
+                if cleaning.erases_now() && fits(mates, cleaning.plane) {
+                    cleaning.erase = false;
+                    mates.push(Operation {
+                        plane: cleaning.plane,
+                        ..*lead
+                    });
+                }
+            }
+            return;
+        }
+        let queue = match lead.kind {
+            Kind::Read => &mut self.reads,
+            Kind::Program => &mut self.writes,
+            Kind::Copy { .. } | Kind::Erase => return,
+        };
+        let mut at = 0;
+        while at < queue.len() && mates.len() + 1 < p.multi_plane as usize {
+            let other = &queue[at];
+            let page = other.page == lead.page && other.needs <= self.cleaned;
+            if page && fits(mates, other.plane) {
+                mates.extend(queue.remove(at));
+            } else {
+                at += 1;
+            }
+        }
+    }
+
     pub(super) fn end_of_step(&mut self, kind: Kind) {
         let cleaning = self.cleanings.front_mut().expect("a step of it was taken");
         if kind == Kind::Erase {
             cleaning.erase = false;
         }
-        if cleaning.reads == 0 && cleaning.programs == 0 && !cleaning.erase {
+        // Blocks behind it may have been erased with it.
+        while let Some(cleaning) = self.cleanings.front()
+            && cleaning.steps() == 0
+        {
             self.cleanings.pop_front();
             self.cleaned += 1;
-            if self.cleanings.is_empty() {
-                (self.pace, self.due) = (0, 0);
-            }
+        }
+        if self.cleanings.is_empty() {
+            (self.pace, self.due) = (0, 0);
         }
     }
 }

@@ -21,12 +21,20 @@ pub struct FlashParameters {
     pub planes: u32,
     /// How many planes share a server, which executes one operation at a time: those of a die, or 1.
     pub planes_per_server: u32,
+    /// On how many planes of a server one command works at most.
+    pub multi_plane: u32,
+    /// What each of them but the first adds to its time on the channel.
+    pub multi_plane_command: Nanos,
     /// The shape of each plane.
     pub plane: PlaneShape,
     /// What each plane holds at the beginning.
     pub filling: Filling,
     /// Whether a read of what was never written reads a page all the same.
     pub read_unwritten: bool,
+    /// Whether such a read gives the page a place.
+    pub map_unwritten: bool,
+    /// Whether it is known which sectors of a page were written.
+    pub partial_pages: bool,
     /// How often all logical pages are overwritten then, at random, before the simulation begins.
     pub overwrites: f64,
     /// The size of a logical page.
@@ -60,7 +68,16 @@ impl FlashParameters {
         let dies = check.count("flash.dies", flash.dies, 1 << 10)?;
         let planes_of_die = check.count("flash.planes", flash.planes, 1 << 6)?;
         let planes = channels * dies * planes_of_die;
+        if flash.map_unwritten && !flash.read_unwritten {
+            let expected = "flash.read_unwritten = true with it";
+            return Err(check.wrong("flash.map_unwritten", true, expected));
+        }
+        let multi_plane = multi_plane(check, flash, planes_of_die)?;
         let (page, unit) = page_sizes(check, flash)?;
+        if flash.partial_pages && unit > 64 * SECTOR_BYTES {
+            let expected = "false where a logical page has more than 64 sectors";
+            return Err(check.wrong("flash.partial_pages", true, expected));
+        }
         let plane = shape(check, flash, page / unit)?;
         let overwrites = flash.overwrites;
         let most = MOST_OVERWRITES / (f64::from(plane.logical_pages) * f64::from(planes));
@@ -85,9 +102,14 @@ impl FlashParameters {
                 Parallelism::Die => planes_of_die,
                 Parallelism::Plane => 1,
             },
+            multi_plane,
+            multi_plane_command: check
+                .micros("flash.multi_plane_command_us", flash.multi_plane_command_us)?,
             plane,
             filling: flash.precondition,
             read_unwritten: flash.read_unwritten,
+            map_unwritten: flash.map_unwritten,
+            partial_pages: flash.partial_pages,
             overwrites,
             logical_page_bytes: unit,
             read: page_times(check, "flash.read_us", read.or(preset.map(|p| p.0)))?,
@@ -117,6 +139,14 @@ impl FlashParameters {
         u64::from(self.planes) * self.plane.bytes_after(preset + overwritten)
     }
 
+    /// The planes that one command can work on together with this one have the same group: of a die with N planes those
+    /// whose numbers differ by multiples of N / `multi_plane`, which follow each other in the order of logical pages at
+    /// the largest distance.
+    #[inline]
+    pub(crate) fn plane_group(&self, plane: u32) -> u32 {
+        plane % (self.planes / self.multi_plane)
+    }
+
     /// The logical pages of all planes.
     pub fn logical_pages(&self) -> u64 {
         u64::from(self.planes) * u64::from(self.plane.logical_pages)
@@ -125,6 +155,25 @@ impl FlashParameters {
     pub(crate) fn logical_page_sectors(&self) -> u64 {
         self.logical_page_bytes / SECTOR_BYTES
     }
+}
+
+/// On how many of a die's planes one command works.
+fn multi_plane(
+    check: &Checker<'_>,
+    flash: &FlashProfile,
+    planes_of_die: u32,
+) -> Result<u32, SsdProfileError> {
+    let key = "flash.multi_plane";
+    let count = check.count(key, flash.multi_plane, planes_of_die)?;
+    if !planes_of_die.is_multiple_of(count) {
+        let expected = format!("1, or what divides flash.planes, which is {planes_of_die}");
+        return Err(check.wrong(key, count, expected));
+    }
+    if count > 1 && flash.parallelism == Parallelism::Plane {
+        let expected = "1 with flash.parallelism = \"plane\": planes that work independently share no commands";
+        return Err(check.wrong(key, count, expected));
+    }
+    Ok(count)
 }
 
 /// The sizes of a flash page and of a logical page, in bytes.

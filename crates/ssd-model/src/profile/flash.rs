@@ -43,6 +43,12 @@ pub struct FlashProfile {
     /// Whether the planes of a die work independently.
     #[serde(default)]
     pub parallelism: Parallelism,
+    /// On how many planes of a die one command reads, programs or erases at once: at the same page of a block of each.
+    #[serde(default = "super::one")]
+    pub multi_plane: u32,
+    /// How much longer each plane after the first makes a command, on the channel.
+    #[serde(default)]
+    pub multi_plane_command_us: f64,
     /// Whether reads go before writes.
     #[serde(default)]
     pub scheduling: Scheduling,
@@ -68,6 +74,13 @@ pub struct FlashProfile {
     /// Whether a read of what was never written reads a page all the same.
     #[serde(default)]
     pub read_unwritten: bool,
+    /// Whether such a read gives the page a place, as a write would.
+    #[serde(default)]
+    pub map_unwritten: bool,
+    /// Whether the drive knows which sectors of a page were written: a write of a part then reads no more than what
+    /// was written before and is not written now.
+    #[serde(default)]
+    pub partial_pages: bool,
     /// How often all logical pages are overwritten then, at random, before the simulation begins.
     #[serde(default)]
     pub overwrites: f64,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use iosonar_device::Access;
 use iosonar_sim_core::{Calendar, Slab, Stream};
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, SECTOR_BYTES};
 
 use super::data::{CommandStorage, Step, Unit};
 use super::mapping::NeedsMap;
@@ -30,6 +30,8 @@ pub(super) struct FlashStorage {
     /// The owners of operations that flash has finished since the last [`Ssd::flash_done`].
     done: Vec<Owner>,
     page_sectors: u64,
+    /// The sectors of pages that were written in part; of others all, or none.
+    written: PageMap<u64>,
 }
 
 /// What happens next in the cache or in flash.
@@ -52,7 +54,49 @@ impl FlashStorage {
             page_reads: Vec::new(),
             done: Vec::new(),
             page_sectors: p.logical_page_sectors(),
+            written: PageMap::default(),
         })
+    }
+
+    /// The sectors of a page that a unit covers, a bit each.
+    pub(super) fn sectors(&self, unit: &Unit, page: u64) -> u64 {
+        let first = page * self.page_sectors;
+        let from = unit.sector.max(first) - first;
+        let end = (unit.sector + u64::from(unit.sectors)).min(first + self.page_sectors) - first;
+        bits(end) & !bits(from)
+    }
+
+    /// What is to be read of a page before these sectors of it, a part of it or all, are written.
+    pub(super) fn rest_of_page(&mut self, page: u64, partial: bool, sectors: u64) -> Option<Rest> {
+        let p = &self.flash.p;
+        if !partial && !p.partial_pages {
+            return None;
+        }
+        let mut bytes = p.logical_page_bytes as u32;
+        let by_sector = p.partial_pages;
+        let (plane, local) = self.flash.place(page);
+        let slot = self.flash.plane(plane).locate(local);
+        if by_sector {
+            bytes = self.write_sectors(page, sectors, slot.is_some()) * SECTOR_BYTES as u32;
+        }
+        let slot = slot.filter(|_| bytes > 0)?;
+        Some(Rest { plane, slot, bytes })
+    }
+
+    /// These sectors of a page are going to be written. Returns how many others were written before.
+    fn write_sectors(&mut self, page: u64, sectors: u64, was_written: bool) -> u32 {
+        let all = bits(self.page_sectors);
+        let before = match self.written.get(&page) {
+            Some(&before) => before,
+            None if was_written => all,
+            None => 0,
+        };
+        if before | sectors == all {
+            self.written.remove(&page);
+        } else {
+            self.written.insert(page, before | sectors);
+        }
+        (before & !sectors).count_ones()
     }
 
     /// Whether a unit covers only a part of a logical page.
@@ -68,6 +112,22 @@ pub(super) struct View<'a, H: Host<FlashStorage>> {
     calendar: &'a mut Calendar<EventOf<H, FlashStorage>>,
     units: &'a mut Slab<Unit>,
     done: &'a mut Vec<Owner>,
+}
+
+/// What is read of a page because only its other sectors are written.
+pub(super) struct Rest {
+    pub(super) plane: u32,
+    pub(super) slot: u32,
+    pub(super) bytes: u32,
+}
+
+/// The lowest `count` of 64 bits.
+fn bits(count: u64) -> u64 {
+    if count >= 64 {
+        u64::MAX
+    } else {
+        (1 << count) - 1
+    }
 }
 
 impl<H: Host<FlashStorage>> FlashHost for View<'_, H> {
@@ -176,6 +236,7 @@ impl CommandStorage for FlashStorage {
             self.cache.discard(page);
             let (plane, local) = self.flash.place(page);
             self.flash.discard(plane, local);
+            self.written.remove(&page);
         }
     }
 }
@@ -201,7 +262,7 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
     /// Asks for all flash pages that a unit lies on, and for the cache if it is there.
     fn read_flash(&mut self, unit: u32, now: Nanos) {
         let pages = self.pages(unit);
-        let mut in_cache = false;
+        let (mut in_cache, mut assumed) = (false, 0u64);
         // A unit's pages lie on one flash page, unless they were written at different times: each with a slot of it
         // and how many they are.
         let mut reads = std::mem::take(&mut self.storage.page_reads);
@@ -217,9 +278,17 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
             let (plane, local) = flash.place(page);
             let Some(slot) = flash.plane(plane).locate(local) else {
                 if flash.p.read_unwritten {
+                    let page = match flash.p.map_unwritten {
+                        true => {
+                            assumed |= 1 << (page - pages.start);
+                            let slot = flash.assume_written(plane, local, &mut view);
+                            flash.page_of(slot)
+                        }
+                        false => local,
+                    };
                     view.units[unit].waits += 1;
                     let bytes = size.min(all) as u32;
-                    flash.read_page(plane, local, bytes, Owner::Unit(unit), &mut view);
+                    flash.read_page(plane, page, bytes, Owner::Unit(unit), &mut view);
                 }
                 continue;
             };
@@ -239,27 +308,47 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
             flash.read(plane, slot, bytes, Owner::Unit(unit), &mut view);
         }
         self.storage.page_reads = reads;
+        if assumed > 0 && self.storage.flash.p.partial_pages {
+            self.assume_sectors_written(unit, assumed);
+        }
         if in_cache && self.storage.cache.p.access > Nanos::ZERO {
             self.units[unit].waits += 1;
             self.ask_cache(unit, now);
         }
     }
 
+    /// Those of a unit's pages, a bit each, were read before they were ever written, and count as written now.
+    fn assume_sectors_written(&mut self, unit: u32, pages: u64) {
+        for (at, page) in self.pages(unit).enumerate() {
+            if pages >> at & 1 == 0 {
+                continue;
+            }
+            let sectors = self.storage.sectors(&self.units[unit], page);
+            self.storage.write_sectors(page, sectors, false);
+        }
+    }
+
     /// Without a cache: what was not written of a page is read first.
     fn write_through(&mut self, unit: u32, now: Nanos) {
         let page = self.pages(unit).start;
-        if self.storage.is_partial(&self.units[unit], page) {
-            let (flash, _, mut view) = self.flash(now);
-            let (plane, local) = flash.place(page);
-            if let Some(slot) = flash.plane(plane).locate(local) {
-                view.units[unit].step = Step::Reading;
-                view.units[unit].waits = 1;
-                let bytes = flash.p.logical_page_bytes as u32;
-                flash.read(plane, slot, bytes, Owner::Unit(unit), &mut view);
-                return;
-            }
-        }
-        self.program(unit, now);
+        let (state, storage) = (&mut self.units[unit], &mut self.storage);
+        let (partial, sectors) = (
+            storage.is_partial(state, page),
+            storage.sectors(state, page),
+        );
+        let Some(rest) = storage.rest_of_page(page, partial, sectors) else {
+            self.program(unit, now);
+            return;
+        };
+        (state.step, state.waits) = (Step::Reading, 1);
+        let (flash, _, mut view) = self.flash(now);
+        flash.read(
+            rest.plane,
+            rest.slot,
+            rest.bytes,
+            Owner::Unit(unit),
+            &mut view,
+        );
     }
 
     fn program(&mut self, unit: u32, now: Nanos) {

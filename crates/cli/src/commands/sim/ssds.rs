@@ -120,6 +120,15 @@ fn flash(report: &SsdReport, is_not_cleaned: bool) -> String {
         grouped(flash.cleaning_programs),
         grouped(flash.erases),
     );
+    let joined = flash.joined;
+    if joined.operations() > 0 {
+        text += &format!(
+            "  multi-plane       {} of the reads, {} of the programs, {} of the erases shared the command of another plane\n",
+            grouped(joined.reads),
+            grouped(joined.programs),
+            grouped(joined.erases)
+        );
+    }
     if flash.suspensions > 0 {
         text += &format!(
             "  suspensions       {} programs and erases, for reads\n",
