@@ -3,14 +3,14 @@
 //! A write is complete when its pages are in the cache. A page that is written again before its way to
 //! flash has begun takes no more room; one that is read comes from here.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use iosonar_sim_core::Slab;
 use iosonar_units::Nanos;
 
-use crate::CacheParameters;
 use crate::servers::Servers;
+use crate::{CacheParameters, FlashParameters};
 
 /// Pages are numbers without an adversary: one multiplication spreads them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,11 +36,23 @@ pub(crate) type PageMap<T> = HashMap<u64, T, BuildHasherDefault<PageHasher>>;
 
 /// A page in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Page {
+    state: State,
+    /// Whether only a part of it was written.
+    partial: bool,
+    /// Which sectors of it are here, a bit each; only where the drive knows them.
+    sectors: u64,
+}
+
+/// Where a page is on its way to flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Its way to flash has not begun; whether only a part of it was written.
-    Dirty { partial: bool },
+    /// Its way has not begun.
+    Dirty,
+    /// It was written again soon, and stays until others have stayed for shorter; this is its number in their list.
+    Held { turn: u64 },
     /// On its way, with this place on flash.
-    Leaving { slot: u32, partial: bool },
+    Leaving { slot: u32 },
 }
 
 /// How often pages were written to the cache and read from it.
@@ -71,20 +83,60 @@ impl CacheCounts {
 pub(crate) struct Destaged {
     pub(crate) page: u64,
     pub(crate) partial: bool,
+    /// Which sectors of it leave, a bit each; only where the drive knows them.
+    pub(crate) sectors: u64,
+}
+
+/// A page on its way to flash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving {
+    pub(crate) page: u64,
+    pub(crate) slot: u32,
+    /// How many of its sectors are written.
+    pub(crate) sectors: u32,
+}
+
+/// The pages that were written in the present window of time.
+#[derive(Clone, Debug, Default)]
+struct Recent {
+    pages: HashSet<u64, BuildHasherDefault<PageHasher>>,
+    until: Nanos,
+}
+
+impl Recent {
+    /// A page is written. Returns whether it was written in this window before.
+    fn again(&mut self, page: u64, window: Nanos, now: Nanos) -> bool {
+        if now >= self.until {
+            self.pages.clear();
+            self.until = now + window;
+        }
+        !self.pages.insert(page)
+    }
 }
 
 /// The write cache; one without pages is none.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
     pub(crate) p: CacheParameters,
-    pages: PageMap<State>,
+    /// The sectors of a page.
+    page_sectors: u32,
+    /// Whether sectors are known by themselves.
+    by_sector: bool,
+    pages: PageMap<Page>,
     dirty: VecDeque<u64>,
     used: u64,
     emptying: bool,
+    recent: Recent,
+    /// Pages that stay, by when they were written last; those that were written again since have other turns.
+    held: VecDeque<(u64, u64)>,
+    holding: u64,
+    turns: u64,
+    /// Sectors on their way to flash.
+    in_flight: u64,
     /// Units that wait for room.
     pub(crate) waiting: VecDeque<u32>,
-    /// The pages of each flash page on its way, with their slots.
-    pub(crate) groups: Slab<Vec<(u64, u32)>>,
+    /// The pages of each flash page on its way.
+    pub(crate) groups: Slab<Vec<Leaving>>,
     /// By plane: the flash page that is being filled.
     pub(crate) open: Vec<Option<u32>>,
     /// Accesses, one at a time.
@@ -93,16 +145,23 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    pub(crate) fn new(p: CacheParameters, planes: u32) -> Self {
+    pub(crate) fn new(flash: &FlashParameters) -> Self {
         Self {
-            p,
+            p: flash.cache.unwrap_or_default(),
+            page_sectors: flash.logical_page_sectors() as u32,
+            by_sector: flash.partial_pages,
             pages: PageMap::default(),
             dirty: VecDeque::new(),
             used: 0,
             emptying: false,
+            recent: Recent::default(),
+            held: VecDeque::new(),
+            holding: 0,
+            turns: 0,
+            in_flight: 0,
             waiting: VecDeque::new(),
             groups: Slab::default(),
-            open: vec![None; planes as usize],
+            open: vec![None; flash.planes as usize],
             memory: Servers::new(1),
             counts: CacheCounts::default(),
         }
@@ -114,36 +173,93 @@ impl Cache {
         self.p.pages == 0
     }
 
-    /// Whether all of a page is there.
+    /// Whether these sectors of a page are there; all of it, where the drive does not know them.
     #[inline]
-    pub(crate) fn holds(&self, page: u64) -> bool {
-        let is_whole = |state: &State| {
-            matches!(
-                state,
-                State::Dirty { partial: false } | State::Leaving { partial: false, .. }
-            )
+    pub(crate) fn holds(&self, page: u64, sectors: u64) -> bool {
+        let has = |page: &Page| match self.by_sector {
+            true => page.sectors & sectors == sectors,
+            false => !page.partial,
         };
-        self.used > 0 && self.pages.get(&page).is_some_and(is_whole)
+        self.used > 0 && self.pages.get(&page).is_some_and(has)
     }
 
-    /// Puts a page in; `false`: there is no room.
+    /// How many sectors of a page are written to flash.
     #[inline]
-    pub(crate) fn put(&mut self, page: u64, partial: bool) -> bool {
-        match self.pages.get_mut(&page) {
-            Some(State::Dirty { partial: before }) => {
-                // Two halves are taken for a whole only if one of them was it.
-                *before &= partial;
-                self.counts.write_hits += 1;
-            }
-            _ if self.used >= self.p.pages => return false,
-            _ => {
-                self.pages.insert(page, State::Dirty { partial });
-                self.dirty.push_back(page);
-                self.used += 1;
-            }
+    pub(crate) fn count(&self, sectors: u64) -> u32 {
+        if self.by_sector {
+            sectors.count_ones()
+        } else {
+            self.page_sectors
         }
+    }
+
+    /// Puts a page in, or a part of it; `false`: there is no room.
+    #[inline]
+    pub(crate) fn put(&mut self, page: u64, partial: bool, sectors: u64, now: Nanos) -> bool {
+        if self.p.in_flight.is_some_and(|most| self.in_flight >= most) {
+            return false;
+        }
+        let before = self.pages.get(&page).copied();
+        let present = before.filter(|page| !matches!(page.state, State::Leaving { .. }));
+        if present.is_none() && self.used >= self.p.pages {
+            return false;
+        }
+        let again = self.p.hold > Nanos::ZERO && self.recent.again(page, self.p.hold, now);
+        let mut new = Page {
+            state: State::Dirty,
+            partial,
+            sectors,
+        };
+        let mut known = 0;
+        if let Some(before) = present {
+            // Two halves are taken for a whole only if one of them was it.
+            new.partial &= before.partial;
+            new.sectors |= before.sectors;
+            if before.state == State::Dirty {
+                known = self.count(before.sectors);
+            }
+            self.counts.write_hits += 1;
+        } else {
+            self.used += 1;
+        }
+        match present.map(|page| page.state) {
+            None if !again => self.dirty.push_back(page),
+            None => {
+                // What is on its way to flash is here as well.
+                new.sectors |= before.map_or(0, |page| page.sectors);
+                self.holding += 1;
+                new.state = self.next_turn(page);
+            }
+            Some(State::Held { .. }) if again => new.state = self.next_turn(page),
+            Some(State::Held { .. }) => {
+                self.holding -= 1;
+                self.dirty.push_back(page);
+            }
+            Some(_) => {}
+        }
+        if new.state == State::Dirty {
+            self.in_flight += u64::from(self.count(new.sectors) - known);
+        }
+        self.pages.insert(page, new);
         self.counts.writes += 1;
         true
+    }
+
+    /// A page that stays is written.
+    fn next_turn(&mut self, page: u64) -> State {
+        // Most of the list would be turns that are over.
+        if self.held.len() as u64 > 2 * self.holding + 64 {
+            let pages = &self.pages;
+            self.held.retain(|&(page, turn)| {
+                pages
+                    .get(&page)
+                    .is_some_and(|p| p.state == State::Held { turn })
+            });
+        }
+        self.turns += 1;
+        let turn = self.turns;
+        self.held.push_back((page, turn));
+        State::Held { turn }
     }
 
     /// The next page that is to be written to flash.
@@ -152,34 +268,65 @@ impl Cache {
         let dirty = self.dirty.len() as u64;
         self.emptying |= dirty > self.p.high;
         self.emptying &= dirty > self.p.low;
-        if !self.emptying {
-            return None;
+        while self.emptying
+            && let Some(page) = self.dirty.pop_front()
+        {
+            if let Some(leaving) = self.begin_to_leave(page, State::Dirty) {
+                return Some(leaving);
+            }
         }
-        while let Some(page) = self.dirty.pop_front() {
-            if let Some(State::Dirty { partial }) = self.pages.get(&page).copied() {
-                let slot = u32::MAX;
-                self.pages.insert(page, State::Leaving { slot, partial });
-                return Some(Destaged { page, partial });
+        while self.holding > self.p.held
+            && let Some((page, turn)) = self.held.pop_front()
+        {
+            if let Some(leaving) = self.begin_to_leave(page, State::Held { turn }) {
+                self.holding -= 1;
+                self.in_flight += u64::from(self.count(leaving.sectors));
+                return Some(leaving);
             }
         }
         None
     }
 
-    /// Remembers where a page goes.
+    /// A page leaves if it is in this state still.
+    fn begin_to_leave(&mut self, page: u64, state: State) -> Option<Destaged> {
+        let present = self
+            .pages
+            .get_mut(&page)
+            .filter(|page| page.state == state)?;
+        present.state = State::Leaving { slot: u32::MAX };
+        Some(Destaged {
+            page,
+            partial: present.partial,
+            sectors: present.sectors,
+        })
+    }
+
+    /// A page is written to a slot of a group.
     #[inline]
-    pub(crate) fn leaves(&mut self, page: u64, slot: u32) {
-        if let Some(State::Leaving { slot: at, .. }) = self.pages.get_mut(&page) {
-            *at = slot;
+    pub(crate) fn leaves(&mut self, group: u32, leaving: Leaving) {
+        self.groups[group].push(leaving);
+        if let Some(Page {
+            state: State::Leaving { slot },
+            ..
+        }) = self.pages.get_mut(&leaving.page)
+        {
+            *slot = leaving.slot;
         }
     }
 
     /// The pages of a flash page have been programmed.
     pub(crate) fn group_has_left(&mut self, group: u32) {
         self.used -= self.groups[group].len() as u64;
-        for (page, slot) in self.groups[group].drain(..) {
+        for Leaving {
+            page,
+            slot,
+            sectors,
+        } in self.groups[group].drain(..)
+        {
+            self.in_flight -= u64::from(sectors);
             // It may have been written again, and even be on its way to another place.
-            if let Some(State::Leaving { slot: at, .. }) = self.pages.get(&page)
-                && *at == slot
+            if let Some(present) = self.pages.get(&page)
+                && present.state == (State::Leaving { slot })
             {
                 self.pages.remove(&page);
             }
@@ -192,11 +339,17 @@ impl Cache {
         if self.used == 0 {
             return;
         }
-        if let Some(State::Dirty { .. }) = self.pages.get(&page) {
-            self.pages.remove(&page);
-            // Its place in the list is passed over when its turn comes.
-            self.used -= 1;
+        let Some(present) = self.pages.get(&page) else {
+            return;
+        };
+        match present.state {
+            State::Leaving { .. } => return,
+            State::Dirty => self.in_flight -= u64::from(self.count(present.sectors)),
+            State::Held { .. } => self.holding -= 1,
         }
+        self.pages.remove(&page);
+        // Its place in the list is passed over when its turn comes.
+        self.used -= 1;
     }
 
     pub(crate) fn measure_from(&mut self, now: Nanos) {

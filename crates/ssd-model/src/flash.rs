@@ -33,7 +33,7 @@ pub(crate) enum Owner {
     /// All who wait for this page of the map.
     Mapping { map_page: u64 },
     /// A page of the cache of which a part was written: the rest is read first.
-    Destage { page: u64 },
+    Destage { page: u64, sectors: u32 },
     /// Pages of the cache that share a flash page.
     Programmed { group: u32 },
 }

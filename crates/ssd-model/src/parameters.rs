@@ -70,7 +70,7 @@ pub struct DriverParameters {
 }
 
 /// The time of a DMA transfer: its setup, and each byte.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Transfer {
     setup_ns: f64,
     ns_per_byte: f64,
@@ -84,7 +84,7 @@ impl Transfer {
     }
 
     /// Whether it takes no time.
-    fn is_immediate(&self) -> bool {
+    pub fn is_immediate(&self) -> bool {
         self.setup_ns == 0.0 && self.ns_per_byte == 0.0
     }
 

@@ -226,6 +226,25 @@ pub struct CacheProfile {
     /// The time of an access, one at a time.
     #[serde(default)]
     pub access_us: f64,
+    /// The rate of the cache's memory: what an access takes beyond `access_us`. Unbounded if it is not given.
+    pub mb_per_s: Option<f64>,
+    /// Requests that are longer than this use two rows of the memory at a time: half the time for each byte. None do if
+    /// it is not given.
+    #[serde(default, deserialize_with = "optional_size")]
+    pub row: Option<String>,
+    /// How much may be on its way to flash before further writes wait; no more than the cache holds if it is not given.
+    #[serde(default, deserialize_with = "optional_size")]
+    pub in_flight: Option<String>,
+    /// A page that is written again within this time stays in the cache; 0: it goes to flash each time.
+    #[serde(default)]
+    pub hold_ms: f64,
+    /// The share of the cache that may hold such pages: beyond it, the least recently written one goes to flash.
+    #[serde(default = "half")]
+    pub hold_share: f64,
+}
+
+fn half() -> f64 {
+    0.5
 }
 
 fn one() -> u32 {

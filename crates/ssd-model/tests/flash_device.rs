@@ -337,13 +337,17 @@ fn configs() -> impl Strategy<Value = Config> {
         0..3_usize,
         any::<bool>(),
     );
-    let options = (any::<bool>(), any::<bool>());
+    let options = (any::<bool>(), any::<bool>(), any::<bool>());
     (flash, ways, 0.25..1.5_f64, 1..40_usize, any::<u64>(), 0..3_usize, options).prop_map(
         |((channels, dies, planes, blocks, pages, cleaning, reserve), ways, over, threads, seed, filling, options)| {
             let (parallelism, per_page, fcfs, suspend, copyback, cache, mapping) = ways;
             let multi_plane = if parallelism == 2 { planes } else { 1 };
             let parallelism = ["die", "plane", "die"][parallelism];
-            let (partial, unwritten) = options;
+            let (partial, unwritten, hold) = options;
+            let hold = match hold {
+                true => "in_flight = \"512KiB\"\nhold_ms = 0.5\nhold_share = 0.25\nmb_per_s = 400.0\nrow = \"4KiB\"\n",
+                false => "",
+            };
             let cleaning = ["greedy", "fifo", "cost-benefit"][cleaning];
             let filling = ["none", "sequential", "steady-state"][filling];
             let (unit, cache) = match (per_page, cache) {
@@ -364,7 +368,7 @@ fn configs() -> impl Strategy<Value = Config> {
                  cleaning = \"{cleaning}\"\nprecondition = \"{filling}\"\nparallelism = \"{parallelism}\"\n\
                  scheduling = \"{scheduling}\"\nsuspend_us = {suspend:?}\ncopyback = {copyback}\nwear_levelling = 8\n\
                  multi_plane = {multi_plane}\npartial_pages = {partial}\nread_unwritten = {unwritten}\nmap_unwritten = {unwritten}\n\
-                 {mapping}[cache]\nsize = \"{cache}\"\n[nvme]\nqueues = 2\nmost_transfer = \"32KiB\"\n"
+                 {mapping}[cache]\nsize = \"{cache}\"\n{hold}[nvme]\nqueues = 2\nmost_transfer = \"32KiB\"\n"
             );
             Config { text, threads, seed }
         },

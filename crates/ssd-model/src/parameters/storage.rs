@@ -2,7 +2,7 @@
 
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
-use super::{BIO_SECTORS, Checker, FlashParameters};
+use super::{BIO_SECTORS, Checker, FlashParameters, Transfer};
 use crate::mapping_cache::MappingCacheParameters;
 use crate::measured::MeasuredService;
 use crate::profile::{
@@ -38,7 +38,7 @@ pub enum AccessTimes {
 }
 
 /// A write cache, in logical pages. The default holds none: writes go through to flash.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CacheParameters {
     /// How many pages it holds.
     pub pages: u64,
@@ -47,7 +47,15 @@ pub struct CacheParameters {
     /// ... and goes on until no more are.
     pub low: u64,
     /// The time of an access, one at a time.
-    pub access: Nanos,
+    pub access: Transfer,
+    /// Requests of more sectors move two rows at a time.
+    pub row_sectors: u64,
+    /// How many sectors may be on their way to flash before further writes wait.
+    pub in_flight: Option<u64>,
+    /// Pages that are written again within this time stay; zero: none does.
+    pub hold: Nanos,
+    /// How many pages stay at most.
+    pub held: u64,
 }
 
 /// The capacity that a profile gives, in sectors.
@@ -141,10 +149,21 @@ pub(super) fn cache(
     let parameters = cache_parameters(check, cache, flash.logical_page_bytes)?;
     // Pages wait until others fill their flash page: there must be room for one that does.
     let open = u64::from(flash.planes) * u64::from(flash.plane.slots_per_page - 1);
-    if parameters.high + open >= parameters.pages {
-        let least = (parameters.high + open + 1) * flash.logical_page_bytes;
+    let waiting = open * flash.logical_page_sectors();
+    if parameters.in_flight.is_some_and(|most| most <= waiting) {
+        let least = Bytes::new((waiting + 1) * SECTOR_BYTES);
+        let expected = format!("at least {least}: more than a part of a flash page of each plane");
+        let seen = cache.in_flight.as_deref().unwrap_or_default();
+        return Err(check.wrong("cache.in_flight", seen, expected));
+    }
+    let stays = match parameters.hold {
+        Nanos::ZERO => parameters.high,
+        _ => parameters.high + parameters.held,
+    };
+    if stays + open >= parameters.pages {
+        let least = (stays + open + 1) * flash.logical_page_bytes;
         let expected = format!(
-            "at least {} for what may be dirty and for a part of a flash page of each plane",
+            "at least {} for what may be dirty or stay, and for a part of a flash page of each plane",
             Bytes::new(least)
         );
         return Err(check.wrong("cache.size", &cache.size, expected));
@@ -168,13 +187,46 @@ fn cache_parameters(
         let expected = "at most cache.destage_above";
         return Err(check.wrong("cache.destage_below", below, expected));
     }
+    if !(0.0..=1e4).contains(&cache.hold_ms) {
+        let expected = "a time in milliseconds, 0 to 1e4";
+        return Err(check.wrong("cache.hold_ms", cache.hold_ms, expected));
+    }
+    let in_flight = sectors(check, "cache.in_flight", cache.in_flight.as_deref())?;
+    let row = sectors(check, "cache.row", cache.row.as_deref())?;
+    if in_flight.is_some() && above > 0.0 {
+        let expected = "0 with cache.in_flight: what is dirty is on its way then";
+        return Err(check.wrong("cache.destage_above", above, expected));
+    }
     let share = |share: f64| ((share * pages as f64) as u64).min(pages - 1);
     Ok(CacheParameters {
         pages,
         high: share(above),
         low: share(below),
-        access: check.micros("cache.access_us", cache.access_us)?,
+        access: Transfer {
+            setup_ns: check.micros("cache.access_us", cache.access_us)?.get() as f64,
+            ns_per_byte: match cache.mb_per_s {
+                Some(rate) => check.ns_per_byte("cache.mb_per_s", rate)?,
+                None => 0.0,
+            },
+        },
+        row_sectors: row.unwrap_or(u64::MAX),
+        in_flight,
+        hold: Nanos::nearest(cache.hold_ms * 1e6),
+        held: share(check.probability("cache.hold_share", cache.hold_share)?),
     })
+}
+
+/// A size that may be left out, in sectors.
+fn sectors(
+    check: &Checker<'_>,
+    key: &str,
+    size: Option<&str>,
+) -> Result<Option<u64>, SsdProfileError> {
+    let Some(size) = size else { return Ok(None) };
+    match check.bytes(key, size)? / SECTOR_BYTES {
+        0 => Err(check.wrong(key, size, "at least 512 bytes")),
+        sectors => Ok(Some(sectors)),
+    }
 }
 
 /// The mapping cache, if the profile has one; only flash has a map.

@@ -1,19 +1,19 @@
 //! Through the write cache: in, out to flash, and who waits for room.
 
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, SECTOR_BYTES};
 
 use super::data::Step;
 use super::flash_storage::{FlashStorage, FlashStorageEvent};
 use super::mapping::NeedsMap;
 use super::{Host, Ssd};
-use crate::cache::Destaged;
+use crate::cache::{Destaged, Leaving};
 use crate::flash::Owner;
 use crate::stages::Stage;
 
 impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
     pub(super) fn ask_cache(&mut self, unit: u32, now: Nanos) {
         let cache = &mut self.storage.cache;
-        if cache.p.access == Nanos::ZERO {
+        if cache.p.access.is_immediate() {
             self.in_cache(unit, now);
         } else if let Some(unit) = cache.memory.arrive(unit, now) {
             self.start_cache(unit, now);
@@ -21,8 +21,15 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
     }
 
     fn start_cache(&mut self, unit: u32, now: Nanos) {
-        self.units[unit].stages.pass(Stage::ChannelWait, now);
-        let at = now + self.storage.cache.p.access;
+        let state = &mut self.units[unit];
+        state.stages.pass(Stage::ChannelWait, now);
+        let p = &self.storage.cache.p;
+        let rows = if self.commands[state.command].sectors > p.row_sectors {
+            2
+        } else {
+            1
+        };
+        let at = now + p.access.time(state.bytes() / rows);
         self.schedule_storage(at, FlashStorageEvent::Cache { unit });
     }
 
@@ -58,7 +65,8 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
         let (state, storage) = (&mut self.units[unit], &mut self.storage);
         for page in pages.skip(state.cached as usize) {
             let partial = storage.is_partial(state, page);
-            if !storage.cache.put(page, partial) {
+            let sectors = storage.sectors(state, page);
+            if !storage.cache.put(page, partial, sectors, now) {
                 return false;
             }
             state.cached += 1;
@@ -79,28 +87,42 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
 
     /// The place of a page is known: it goes to flash, after the rest of it if only a part was written.
     pub(super) fn leave_cache(&mut self, leaving: Destaged, now: Nanos) {
-        let (flash, _, mut view) = self.flash(now);
-        let (plane, page) = flash.place(leaving.page);
-        let bytes = flash.p.logical_page_bytes as u32;
-        match flash.plane(plane).locate(page) {
-            Some(slot) if leaving.partial => {
-                let owner = Owner::Destage { page: leaving.page };
-                flash.read(plane, slot, bytes, owner, &mut view);
+        let Destaged {
+            page,
+            partial,
+            sectors,
+        } = leaving;
+        let rest = self.storage.rest_of_page(page, partial, sectors);
+        let (flash, cache, mut view) = self.flash(now);
+        let sectors = cache.count(sectors);
+        match rest {
+            Some(rest) => {
+                let owner = Owner::Destage { page, sectors };
+                flash.read(rest.plane, rest.slot, rest.bytes, owner, &mut view);
             }
-            _ => self.send_to_flash(leaving.page, now),
+            None => self.send_to_flash(page, sectors, now),
         }
     }
 
-    pub(super) fn send_to_flash(&mut self, page: u64, now: Nanos) {
+    pub(super) fn send_to_flash(&mut self, page: u64, sectors: u32, now: Nanos) {
         let (flash, cache, mut view) = self.flash(now);
         let (plane, local) = flash.place(page);
         let group = *cache.open[plane as usize].get_or_insert_with(|| cache.groups.claim(Vec::new));
         let slots = flash.slots_per_page() as u32;
-        let bytes = flash.p.logical_page_bytes as u32 * slots;
+        let bytes = match slots {
+            1 => sectors * SECTOR_BYTES as u32,
+            _ => flash.p.logical_page_bytes as u32 * slots,
+        };
         let owner = Owner::Programmed { group };
         let slot = flash.write(plane, local, bytes, owner, &mut view);
-        cache.leaves(page, slot);
-        cache.groups[group].push((page, slot));
+        cache.leaves(
+            group,
+            Leaving {
+                page,
+                slot,
+                sectors,
+            },
+        );
         if (slot + 1).is_multiple_of(slots) {
             cache.open[plane as usize] = None;
         }

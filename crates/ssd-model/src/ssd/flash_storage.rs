@@ -48,7 +48,7 @@ impl FlashStorage {
     pub(super) fn new(p: &FlashParameters, places: &mut Stream) -> Result<Self, ShapeError> {
         Ok(Self {
             flash: Flash::new(p, places)?,
-            cache: Cache::new(p.cache.unwrap_or_default(), p.planes),
+            cache: Cache::new(p),
             mapping: p.mapping_cache.map(MappingCache::new),
             mapping_reads: PageMap::default(),
             page_reads: Vec::new(),
@@ -60,10 +60,7 @@ impl FlashStorage {
 
     /// The sectors of a page that a unit covers, a bit each.
     pub(super) fn sectors(&self, unit: &Unit, page: u64) -> u64 {
-        let first = page * self.page_sectors;
-        let from = unit.sector.max(first) - first;
-        let end = (unit.sector + u64::from(unit.sectors)).min(first + self.page_sectors) - first;
-        bits(end) & !bits(from)
+        sectors(unit, page, self.page_sectors)
     }
 
     /// What is to be read of a page before these sectors of it, a part of it or all, are written.
@@ -119,6 +116,14 @@ pub(super) struct Rest {
     pub(super) plane: u32,
     pub(super) slot: u32,
     pub(super) bytes: u32,
+}
+
+/// The sectors of a page that a unit covers, a bit each.
+fn sectors(unit: &Unit, page: u64, page_sectors: u64) -> u64 {
+    let first = page * page_sectors;
+    let from = unit.sector.max(first) - first;
+    let end = (unit.sector + u64::from(unit.sectors)).min(first + page_sectors) - first;
+    bits(end) & !bits(from)
 }
 
 /// The lowest `count` of 64 bits.
@@ -266,11 +271,12 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
         // A unit's pages lie on one flash page, unless they were written at different times: each with a slot of it
         // and how many they are.
         let mut reads = std::mem::take(&mut self.storage.page_reads);
+        let page_sectors = self.storage.page_sectors;
         let (flash, cache, mut view) = self.flash(now);
         let (size, all) = (flash.p.logical_page_bytes, view.units[unit].bytes());
         let slots = flash.slots_per_page() as u32;
         for page in pages.clone() {
-            if cache.holds(page) {
+            if cache.holds(page, sectors(&view.units[unit], page, page_sectors)) {
                 cache.counts.read_hits += 1;
                 in_cache = true;
                 continue;
@@ -311,7 +317,7 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
         if assumed > 0 && self.storage.flash.p.partial_pages {
             self.assume_sectors_written(unit, assumed);
         }
-        if in_cache && self.storage.cache.p.access > Nanos::ZERO {
+        if in_cache && !self.storage.cache.p.access.is_immediate() {
             self.units[unit].waits += 1;
             self.ask_cache(unit, now);
         }
@@ -367,7 +373,7 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
             match owner {
                 Owner::Unit(unit) => self.part_done(unit, now),
                 Owner::Mapping { map_page } => self.map_read(map_page, now),
-                Owner::Destage { page } => self.send_to_flash(page, now),
+                Owner::Destage { page, sectors } => self.send_to_flash(page, sectors, now),
                 Owner::Programmed { group } => self.pages_programmed(group, now),
             }
         }
