@@ -345,7 +345,7 @@ fn errors_of_descriptors_are_in_the_records_and_in_no_time() {
 }
 
 #[test]
-fn reads_of_a_real_trace_take_what_mqsim_says() {
+fn a_real_trace_takes_what_mqsim_says() {
     let trace = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../shared/traces/mqsim/tpcc-small.trace.gz"
@@ -359,30 +359,37 @@ fn reads_of_a_real_trace_take_what_mqsim_says() {
         "s.toml",
         "[ssd]\nprofile = 'mqsim-default'\n[ssd.flash]\npage = '8KiB'\n",
     );
-    // MQSim 7ec40e3: the mean of the reads in microseconds, with its mapping cache and with all of the map in memory and no
-    // write cache; docs/src/validation.md tells why writes are another matter.
-    let all_in_memory = [
-        "--set",
-        "ssd.mapping_cache.entries=0",
-        "--set",
-        "ssd.cache.size=0",
-    ];
-    for (mqsim, options) in [(1_046.4, &[][..]), (586.5, &all_in_memory[..])] {
+    // MQSim 7ec40e3: the means of reads and writes in microseconds. The dies are offered all that they can do, so a small
+    // difference of what a write takes is a large one of the queue.
+    let all_in_memory = "--set=ssd.mapping_cache.entries=0";
+    let no_cache = "--set=ssd.cache.size=0";
+    for (mqsim_reads, mqsim_writes, options) in [
+        (1_046.4, 7_495.3, &[][..]),
+        (585.6, 714.0, &[all_in_memory][..]),
+        (586.5, 7_869.1, &[all_in_memory, no_cache][..]),
+        (1_085.9, 15_671.3, &[no_cache][..]),
+    ] {
         let run = sim(
             &scenario,
             &[&["--trace", trace, "--json"], options].concat(),
         );
         let json: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
         let metrics = json["metrics"].as_array().unwrap();
-        let reads = metrics
-            .iter()
-            .find(|m| m["name"] == "response_time" && m["labels"]["op"] == "read")
-            .unwrap();
-        let mean = reads["mean"].as_f64().unwrap() * 1e3;
-        assert_eq!(reads["n"], 4_381);
-        assert!(
-            (mean / mqsim - 1.0).abs() < 0.03,
-            "{mean} us, MQSim {mqsim}"
-        );
+        for (op, requests, mqsim, tolerance) in [
+            ("read", 4_381, mqsim_reads, 0.015),
+            ("write", 2_618, mqsim_writes, 0.05),
+        ] {
+            let times = metrics
+                .iter()
+                .find(|m| m["name"] == "response_time" && m["labels"]["op"] == op)
+                .unwrap();
+            let mean = times["mean"].as_f64().unwrap() * 1e3;
+            assert_eq!(times["n"], requests);
+            println!("{options:?} {op}: {mean:.1} us, MQSim {mqsim}");
+            assert!(
+                (mean / mqsim - 1.0).abs() < tolerance,
+                "{options:?} {op}: {mean} us, MQSim {mqsim}"
+            );
+        }
     }
 }

@@ -189,7 +189,7 @@ fn mqsim_is_met_on_an_equal_configuration() {
         (NO_CACHE, Access::Read, 1, 88_906.0, 0.0),
         (NO_CACHE, Access::Write, 1, 763_965.0, 0.0),
         // With it the seeds of both make half a per cent; MQSim's own seeds spread by 0.15 % of reads and 0.9 % of
-        // cached writes.
+        // cached writes. Without multi-plane commands the cached writes are 2.5 % longer.
         (NO_CACHE, Access::Read, 16, 120_092.4, 0.006),
         (NO_CACHE, Access::Write, 16, 983_697.3, 0.010),
         ("", Access::Read, 16, 218_840.2, 0.006),
@@ -200,9 +200,8 @@ fn mqsim_is_met_on_an_equal_configuration() {
             1_147_351.9,
             0.010,
         ),
-        // MQSim programs 2 % of the pages together with one of another plane, which is not modelled.
-        (ALL_IN_MEMORY, Access::Write, 16, 392_839.3, 0.040),
-        ("", Access::Write, 16, 432_537.9, 0.040),
+        (ALL_IN_MEMORY, Access::Write, 16, 392_839.3, 0.010),
+        ("", Access::Write, 16, 432_537.9, 0.010),
     ] {
         let requests = if threads == 1 { 2_000 } else { 100_000 };
         let out = random("mqsim-default", changes, access, threads, requests);
@@ -212,5 +211,10 @@ fn mqsim_is_met_on_an_equal_configuration() {
             (mean / mqsim - 1.0).abs() <= tolerance,
             "{changes:?} {access:?} at depth {threads}: {mean}, MQSim {mqsim}"
         );
+        if changes == ALL_IN_MEMORY {
+            // MQSim programs 2.2 % of the pages together with one of another plane.
+            let joined = out.report.flash.joined.programs;
+            assert!((2_000..2_500).contains(&joined), "{joined}");
+        }
     }
 }
