@@ -301,6 +301,13 @@ impl Cache {
         })
     }
 
+    /// A page that never was in the cache is going to leave as those that are.
+    pub(crate) fn passes(&mut self) -> u32 {
+        self.used += 1;
+        self.in_flight += u64::from(self.page_sectors);
+        self.page_sectors
+    }
+
     /// A page is written to a slot of a group.
     #[inline]
     pub(crate) fn leaves(&mut self, group: u32, leaving: Leaving) {

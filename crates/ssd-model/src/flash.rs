@@ -36,6 +36,10 @@ pub(crate) enum Owner {
     Destage { page: u64, sectors: u32 },
     /// Pages of the cache that share a flash page.
     Programmed { group: u32 },
+    /// A page of the map that is read because only a part of it has changed.
+    MapMerge { map_page: u64 },
+    /// A page of the map that was written.
+    MapWritten { map_page: u64 },
 }
 
 /// What happens next to flash.
@@ -119,6 +123,16 @@ impl Flash {
             (whole % planes) as u32,
             (whole / planes * per_page + part) as u32,
         )
+    }
+
+    /// The plane and slot of a page of the map, if it was written: pages of the map follow those of the host.
+    pub(crate) fn map_slot(&self, map_page: u64) -> Option<(u32, u32)> {
+        if self.p.mapping_cache.is_none_or(|map| !map.write_back) {
+            return None;
+        }
+        let (plane, local) = self.place(self.p.host_pages + map_page);
+        let slot = self.plane(plane).locate(local);
+        slot.map(|slot| (plane, slot))
     }
 
     pub(crate) fn slots_per_page(&self) -> u64 {

@@ -154,6 +154,9 @@ impl Parameters {
         let mapping_cache = storage::mapping_cache(&check, given, flash.is_some())?;
         if let Some(flash) = flash {
             (flash.cache, flash.mapping_cache) = (cache, mapping_cache);
+            if let Some(map) = mapping_cache.filter(|map| map.write_back) {
+                flash.make_room_for_map(&check, map.entries_per_page)?;
+            }
         }
         Ok(Self {
             ends,

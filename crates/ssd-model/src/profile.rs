@@ -130,6 +130,10 @@ pub struct MappingCacheProfile {
     pub entries_per_page: u32,
     /// How much of it is read for an entry.
     pub read_bytes: u32,
+    /// Whether what writes have changed goes back to flash when an entry leaves the memory: all changed entries of its
+    /// page of the map, with the rest of that page, which is read first. The map takes spare room then.
+    #[serde(default)]
+    pub write_back: bool,
 }
 
 /// What lies behind the controller.

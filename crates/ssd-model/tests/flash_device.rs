@@ -337,13 +337,13 @@ fn configs() -> impl Strategy<Value = Config> {
         0..3_usize,
         any::<bool>(),
     );
-    let options = (any::<bool>(), any::<bool>(), any::<bool>());
+    let options = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (flash, ways, 0.25..1.5_f64, 1..40_usize, any::<u64>(), 0..3_usize, options).prop_map(
         |((channels, dies, planes, blocks, pages, cleaning, reserve), ways, over, threads, seed, filling, options)| {
             let (parallelism, per_page, fcfs, suspend, copyback, cache, mapping) = ways;
             let multi_plane = if parallelism == 2 { planes } else { 1 };
             let parallelism = ["die", "plane", "die"][parallelism];
-            let (partial, unwritten, hold) = options;
+            let (partial, unwritten, hold, write_back) = options;
             let hold = match hold {
                 true => "in_flight = \"512KiB\"\nhold_ms = 0.5\nhold_share = 0.25\nmb_per_s = 400.0\nrow = \"4KiB\"\n",
                 false => "",
@@ -361,7 +361,10 @@ fn configs() -> impl Strategy<Value = Config> {
             };
             let scheduling = if fcfs { "fcfs" } else { "reads-first" };
             let suspend = if suspend { 5.0 } else { 1e6 };
-            let mapping = if mapping { "[mapping_cache]\nentries = 20\nentries_per_page = 8\nread_bytes = 512\n" } else { "" };
+            let mapping = match mapping {
+                true => format!("[mapping_cache]\nentries = 20\nentries_per_page = 8\nread_bytes = 512\nwrite_back = {write_back}\n"),
+                false => String::new(),
+            };
             let text = format!(
                 "[flash]\nchannels = {channels}\ndies = {dies}\nplanes = {planes}\nblocks = {blocks}\npages = {pages}\n\
                  page = \"16KiB\"\nmapping_unit = \"{unit}\"\nover_provisioning = {over:?}\nreserve = {reserve}\n\

@@ -162,7 +162,8 @@ impl Accumulator {
         if let Some(report) = &replication.ssd {
             let flash = &report.flash;
             let all = flash.programs + flash.cleaning_programs;
-            self.programs.push((all as f64, flash.programs as f64));
+            self.programs
+                .push((all as f64, flash.data_programs() as f64));
             self.ssd
                 .get_or_insert_with(SsdReport::default)
                 .merge(report, false);

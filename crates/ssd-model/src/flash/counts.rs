@@ -15,6 +15,8 @@ pub struct FlashCounts {
     pub cleaning_programs: u64,
     /// Blocks erased.
     pub erases: u64,
+    /// Pages among those programmed for the host that hold parts of the map.
+    pub map_programs: u64,
     /// Programs and erases that were suspended for a read.
     pub suspensions: u64,
     /// Those that the command of another plane executed too.
@@ -68,9 +70,14 @@ impl FlashCounts {
         self.reads + self.programs + self.cleaning_reads + self.cleaning_programs + self.erases
     }
 
-    /// All programmed pages by those that were programmed for the host; 1 is the best. NaN if there were none.
+    /// Pages programmed with the host's data.
+    pub fn data_programs(&self) -> u64 {
+        self.programs.saturating_sub(self.map_programs)
+    }
+
+    /// All programmed pages by those with the host's data; 1 is the best. NaN if there were none.
     pub fn write_amplification(&self) -> f64 {
-        (self.programs + self.cleaning_programs) as f64 / self.programs as f64
+        (self.programs + self.cleaning_programs) as f64 / self.data_programs() as f64
     }
 
     /// Adds the counts of another device.
@@ -80,6 +87,7 @@ impl FlashCounts {
         self.cleaning_reads += other.cleaning_reads;
         self.cleaning_programs += other.cleaning_programs;
         self.erases += other.erases;
+        self.map_programs += other.map_programs;
         self.suspensions += other.suspensions;
         self.joined.reads += other.joined.reads;
         self.joined.programs += other.joined.programs;

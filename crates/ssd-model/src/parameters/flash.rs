@@ -27,6 +27,8 @@ pub struct FlashParameters {
     pub multi_plane_command: Nanos,
     /// The shape of each plane.
     pub plane: PlaneShape,
+    /// The logical pages of the host, of all planes; those of the map follow them where they are written.
+    pub host_pages: u64,
     /// What each plane holds at the beginning.
     pub filling: Filling,
     /// Whether a read of what was never written reads a page all the same.
@@ -105,6 +107,7 @@ impl FlashParameters {
             multi_plane,
             multi_plane_command: check
                 .micros("flash.multi_plane_command_us", flash.multi_plane_command_us)?,
+            host_pages: u64::from(planes) * u64::from(plane.logical_pages),
             plane,
             filling: flash.precondition,
             read_unwritten: flash.read_unwritten,
@@ -128,6 +131,24 @@ impl FlashParameters {
         })
     }
 
+    /// Each page of the map takes a logical page of spare room.
+    pub(super) fn make_room_for_map(
+        &mut self,
+        check: &Checker<'_>,
+        entries_per_page: u32,
+    ) -> Result<(), SsdProfileError> {
+        let pages = self.host_pages.div_ceil(u64::from(entries_per_page));
+        let slots = self.plane.slots_per_page;
+        let whole = pages.div_ceil(u64::from(self.planes) * u64::from(slots));
+        let host = self.plane.logical_pages;
+        let all = u64::from(host) + whole * u64::from(slots);
+        self.plane.logical_pages = all.min(u64::from(u32::MAX)) as u32;
+        self.plane.check().map_err(|e| {
+            let expected = format!("false, or more spare room: with the map, {e}");
+            check.wrong("mapping_cache.write_back", true, expected)
+        })
+    }
+
     /// The most memory that the translation takes before the first request, in bytes.
     pub fn bytes_at_start(&self) -> u64 {
         let preset = match self.filling {
@@ -147,9 +168,9 @@ impl FlashParameters {
         plane % (self.planes / self.multi_plane)
     }
 
-    /// The logical pages of all planes.
+    /// The logical pages of the host, of all planes.
     pub fn logical_pages(&self) -> u64 {
-        u64::from(self.planes) * u64::from(self.plane.logical_pages)
+        self.host_pages
     }
 
     pub(crate) fn logical_page_sectors(&self) -> u64 {

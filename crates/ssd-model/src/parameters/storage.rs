@@ -248,5 +248,6 @@ pub(super) fn mapping_cache(
         entries: count("entries", cache.entries, most)?,
         entries_per_page: count("entries_per_page", cache.entries_per_page, most)?,
         read_bytes: count("read_bytes", cache.read_bytes, 1 << 24)?,
+        write_back: cache.write_back,
     }))
 }

@@ -126,11 +126,19 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
         if (slot + 1).is_multiple_of(slots) {
             cache.open[plane as usize] = None;
         }
+        self.has_moved(page, now);
     }
 
     /// The pages of a flash page have left the cache: there is room for others.
     pub(super) fn pages_programmed(&mut self, group: u32, now: Nanos) {
-        self.storage.cache.group_has_left(group);
+        let storage = &mut self.storage;
+        if let Some(mapping) = storage.mapping.as_mut().filter(|m| m.p.write_back) {
+            let map = storage.flash.p.host_pages;
+            for leaving in storage.cache.groups[group].iter().filter(|l| l.page >= map) {
+                mapping.has_departed(leaving.page - map);
+            }
+        }
+        storage.cache.group_has_left(group);
         while let Some(&unit) = self.storage.cache.waiting.front() {
             if !self.put_into_cache(unit, now) {
                 break;

@@ -191,7 +191,7 @@ impl Storage for FlashStorage {
         self.flash.measure_from(now);
         self.cache.measure_from(now);
         if let Some(mapping) = &mut self.mapping {
-            (mapping.hits, mapping.misses) = (0, 0);
+            (mapping.hits, mapping.misses, mapping.written) = (0, 0, 0);
         }
     }
 
@@ -209,6 +209,9 @@ impl Storage for FlashStorage {
         if !self.cache.is_absent() {
             report.add_servers("cache".to_owned(), &self.cache.memory, now);
             report.cache = Some(self.cache.counts);
+        }
+        if let Some(mapping) = &self.mapping {
+            report.flash.map_programs = mapping.written / self.flash.slots_per_page();
         }
         report.mapping = self.mapping.as_ref().map(|m| (m.hits, m.misses));
     }
@@ -365,6 +368,7 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
         let bytes = state.bytes() as u32;
         let (plane, local) = flash.place(page);
         flash.write(plane, local, bytes, Owner::Unit(unit), &mut view);
+        self.has_moved(page, now);
     }
 
     /// Goes on with all that flash has finished, the last one first.
@@ -375,6 +379,8 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
                 Owner::Mapping { map_page } => self.map_read(map_page, now),
                 Owner::Destage { page, sectors } => self.send_to_flash(page, sectors, now),
                 Owner::Programmed { group } => self.pages_programmed(group, now),
+                Owner::MapMerge { map_page } => self.write_map(map_page, now),
+                Owner::MapWritten { map_page } => self.map_written(map_page),
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Where the map is too large for the device's memory: its pages are read from flash first.
+//! Where the map is too large for the device's memory: its pages are read from flash first, and written when changed
+//! entries leave the memory.
 
 use iosonar_units::Nanos;
 
@@ -6,6 +7,7 @@ use super::flash_storage::FlashStorage;
 use super::{Host, Ssd};
 use crate::cache::Destaged;
 use crate::flash::Owner;
+use crate::mapping_cache::Touched;
 
 /// Who waits for a page of the map.
 #[derive(Clone, Copy, Debug)]
@@ -32,9 +34,9 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
         let Some(mapping) = &mut storage.mapping else {
             return false;
         };
-        let is_there = mapping.touch(page);
+        let touched = mapping.touch(page);
         let (map_page, bytes) = (mapping.map_page(page), mapping.p.read_bytes);
-        if is_there {
+        if touched == Touched::Hit {
             // It may be on its way still.
             let Some(readers) = storage.mapping_reads.get_mut(&map_page) else {
                 return false;
@@ -45,15 +47,79 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
             }
             return comes;
         }
-        let readers = storage.mapping_reads.entry(map_page).or_default();
-        readers.push((page, who));
-        if readers.len() == 1 {
-            let (flash, _, mut view) = self.flash(now);
-            let (plane, place) = flash.place(map_page * flash.slots_per_page());
-            let owner = Owner::Mapping { map_page };
-            flash.read_page(plane, place, bytes, owner, &mut view);
+        // What is on its way to flash is in memory still.
+        let departs = mapping.departing.contains_key(&map_page);
+        if !departs {
+            let readers = storage.mapping_reads.entry(map_page).or_default();
+            readers.push((page, who));
+            if readers.len() == 1 {
+                self.read_map(map_page, bytes, Owner::Mapping { map_page }, now);
+            }
         }
-        true
+        if let Touched::Miss {
+            write: Some(map_page),
+        } = touched
+        {
+            self.merge_map(map_page, now);
+        }
+        !departs
+    }
+
+    /// Reads a page of the map, or a part of it.
+    fn read_map(&mut self, map_page: u64, bytes: u32, owner: Owner, now: Nanos) {
+        let (flash, _, mut view) = self.flash(now);
+        if let Some((plane, slot)) = flash.map_slot(map_page) {
+            flash.read(plane, slot, bytes, owner, &mut view);
+            return;
+        }
+        // Where it lies is not known, but it lies somewhere.
+        let (plane, place) = flash.place(map_page * flash.slots_per_page());
+        flash.read_page(plane, place, bytes, owner, &mut view);
+    }
+
+    /// A page has a new place: so has its entry.
+    pub(super) fn has_moved(&mut self, page: u64, now: Nanos) {
+        if page >= self.storage.flash.p.host_pages {
+            return;
+        }
+        let change = self.storage.mapping.as_mut().and_then(|m| m.change(page));
+        if let Some(map_page) = change {
+            self.merge_map(map_page, now);
+        }
+    }
+
+    /// A page of the map is going to be written: the rest of it is read first.
+    fn merge_map(&mut self, map_page: u64, now: Nanos) {
+        let flash = &self.storage.flash;
+        let waits = |(plane, slot)| flash.plane(plane).is_open(slot);
+        if flash.map_slot(map_page).is_some_and(waits) {
+            // It waits for others to fill its flash page, and is in memory.
+            self.write_map(map_page, now);
+            return;
+        }
+        let bytes = self.storage.flash.p.logical_page_bytes as u32;
+        self.read_map(map_page, bytes, Owner::MapMerge { map_page }, now);
+    }
+
+    /// The rest of a page of the map has been read: it is written.
+    pub(super) fn write_map(&mut self, map_page: u64, now: Nanos) {
+        let page = self.storage.flash.p.host_pages + map_page;
+        if !self.storage.cache.is_absent() {
+            let sectors = self.storage.cache.passes();
+            self.send_to_flash(page, sectors, now);
+            return;
+        }
+        let (flash, _, mut view) = self.flash(now);
+        let (plane, local) = flash.place(page);
+        let bytes = flash.p.logical_page_bytes as u32;
+        let owner = Owner::MapWritten { map_page };
+        flash.write(plane, local, bytes, owner, &mut view);
+    }
+
+    pub(super) fn map_written(&mut self, map_page: u64) {
+        if let Some(mapping) = &mut self.storage.mapping {
+            mapping.has_departed(map_page);
+        }
     }
 
     /// A page of the map has been read: all who wait for it know their places.

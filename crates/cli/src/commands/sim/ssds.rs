@@ -61,6 +61,12 @@ pub(super) fn describe(result: &SimulationResult) -> String {
             grouped(cache.read_hits)
         );
     }
+    if report.flash.map_programs > 0 {
+        text += &format!(
+            "  map               {} of the programmed pages hold parts of the map\n",
+            grouped(report.flash.map_programs)
+        );
+    }
     if let Some((hits, misses)) = report.mapping {
         text += &format!(
             "  mapping cache     {} of {} look-ups missed\n",
