@@ -35,6 +35,8 @@ pub enum Access {
     Write,
     /// Neither: the data are needed no more.
     Discard,
+    /// Neither: everything whose writing was complete is to be on the medium.
+    Flush,
 }
 
 /// Who goes first. Non-preemptive: a job in service is finished first.
@@ -230,10 +232,16 @@ pub trait Device: Observable {
     }
 }
 
-/// A device that takes many jobs at a time through stages of its own, discards too. To others these cost nothing.
+/// A device that takes many jobs at a time through stages of its own, discards and flushes too. To others these cost
+/// nothing.
 pub trait Pipelined {
     /// How long each stage of the job took that was completed last.
     fn stage_times(&self) -> &[Nanos];
+
+    /// Whether a flush costs it something; no other device is sent one.
+    fn takes_flushes(&self) -> bool {
+        false
+    }
 
     /// No job will be submitted any more unless one is done: what waits for more waits no longer.
     fn drain(&mut self, now: Nanos);

@@ -93,7 +93,7 @@ impl SeekCurves {
     pub fn of(&self, access: Access) -> &SeekCurve {
         match access {
             Access::Read => &self.read,
-            Access::Write | Access::Discard => &self.write,
+            Access::Write | Access::Discard | Access::Flush => &self.write,
         }
     }
 }

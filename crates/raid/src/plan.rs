@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use iosonar_device::{Access, Observable};
+use iosonar_device::{Access, Device, Observable};
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Sector, Sectors};
 
@@ -150,6 +150,19 @@ impl RequestPlan {
             merge(&mut stage.then, &mut merged);
         }
         self.sub_requests = merged;
+    }
+
+    /// Flushes those of the devices that it costs something, whatever the level.
+    pub(crate) fn flush<D: Device>(&mut self, devices: &mut [D]) {
+        for (disk, device) in devices.iter_mut().enumerate() {
+            if device
+                .pipelined()
+                .is_some_and(|device| device.takes_flushes())
+            {
+                self.add(disk, Sector::new(0), Sectors::new(0));
+            }
+        }
+        self.direct(Access::Flush, 0);
     }
 
     /// Makes discards of the writes, which are all direct.

@@ -102,7 +102,7 @@ impl Means {
     fn positioning(&self, kind: StageKind, preread: bool, preread_access: Access) -> (f64, f64) {
         let fresh = |access| match access {
             Access::Read => self.fresh[0],
-            Access::Write | Access::Discard => self.fresh[1],
+            Access::Write | Access::Discard | Access::Flush => self.fresh[1],
         };
         match kind {
             StageKind::Direct(access) => fresh(access),

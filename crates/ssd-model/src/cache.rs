@@ -1,6 +1,7 @@
 //! The write cache: dirty pages on their way to flash, and those who wait for room.
 //!
-//! A write is complete when its pages are in the cache. A page that is written again before its way to
+//! A write is complete when its pages are in the cache; a flush, when all are on flash that were written before it.
+//! So every page leaves in an *epoch*, which the next flush ends. A page that is written again before its way to
 //! flash has begun takes no more room; one that is read comes from here.
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -66,6 +67,10 @@ pub struct CacheCounts {
     pub read_hits: u64,
     /// Pages that had to wait for room.
     pub waits: u64,
+    /// Flushes that were complete.
+    pub flushes: u64,
+    /// What these took together, in nanoseconds.
+    pub flush_time: u128,
 }
 
 impl CacheCounts {
@@ -75,6 +80,8 @@ impl CacheCounts {
         self.write_hits += other.write_hits;
         self.read_hits += other.read_hits;
         self.waits += other.waits;
+        self.flushes += other.flushes;
+        self.flush_time += other.flush_time;
     }
 }
 
@@ -85,6 +92,7 @@ pub(crate) struct Destaged {
     pub(crate) partial: bool,
     /// Which sectors of it leave, a bit each; only where the drive knows them.
     pub(crate) sectors: u64,
+    pub(crate) epoch: u64,
 }
 
 /// A page on its way to flash.
@@ -94,6 +102,63 @@ pub(crate) struct Leaving {
     pub(crate) slot: u32,
     /// How many of its sectors are written.
     pub(crate) sectors: u32,
+    pub(crate) epoch: u64,
+}
+
+/// A flush that waits for pages.
+#[derive(Clone, Copy, Debug)]
+struct Flush {
+    command: u32,
+    since: Nanos,
+}
+
+/// The pages that began to leave between two flushes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Epoch {
+    /// Those that have not left yet.
+    left: u64,
+    /// What ended it.
+    flush: Option<Flush>,
+}
+
+/// The epochs that are not over, the present one last.
+#[derive(Clone, Debug)]
+struct Epochs {
+    first: u64,
+    open: VecDeque<Epoch>,
+}
+
+impl Default for Epochs {
+    fn default() -> Self {
+        Self {
+            first: 0,
+            open: VecDeque::from([Epoch::default()]),
+        }
+    }
+}
+
+impl Epochs {
+    fn present(&self) -> u64 {
+        self.first + self.open.len() as u64 - 1
+    }
+
+    fn page(&mut self, epoch: u64) -> &mut u64 {
+        &mut self.open[(epoch - self.first) as usize].left
+    }
+
+    fn begins_to_leave(&mut self) -> u64 {
+        let present = self.present();
+        *self.page(present) += 1;
+        present
+    }
+
+    /// The flush of the first epoch, if its pages have left.
+    fn next_flush(&mut self) -> Option<Flush> {
+        let flush = self.open.front().filter(|epoch| epoch.left == 0)?.flush?;
+        self.open.pop_front();
+        self.first += 1;
+        Some(flush)
+    }
 }
 
 /// The pages that were written in the present window of time.
@@ -133,6 +198,11 @@ pub(crate) struct Cache {
     turns: u64,
     /// Sectors on their way to flash.
     in_flight: u64,
+    epochs: Epochs,
+    /// Whether everything leaves.
+    flushing: bool,
+    /// Pages that are read before they are written.
+    pub(crate) merging: Slab<Destaged>,
     /// Units that wait for room.
     pub(crate) waiting: VecDeque<u32>,
     /// The pages of each flash page on its way.
@@ -159,6 +229,9 @@ impl Cache {
             holding: 0,
             turns: 0,
             in_flight: 0,
+            epochs: Epochs::default(),
+            flushing: false,
+            merging: Slab::default(),
             waiting: VecDeque::new(),
             groups: Slab::default(),
             open: vec![None; flash.planes as usize],
@@ -266,8 +339,12 @@ impl Cache {
     #[inline]
     pub(crate) fn next_to_leave(&mut self) -> Option<Destaged> {
         let dirty = self.dirty.len() as u64;
-        self.emptying |= dirty > self.p.high;
-        self.emptying &= dirty > self.p.low;
+        let (high, low, held) = match self.flushing {
+            true => (0, 0, 0),
+            false => (self.p.high, self.p.low, self.p.held),
+        };
+        self.emptying |= dirty > high;
+        self.emptying &= dirty > low;
         while self.emptying
             && let Some(page) = self.dirty.pop_front()
         {
@@ -275,7 +352,7 @@ impl Cache {
                 return Some(leaving);
             }
         }
-        while self.holding > self.p.held
+        while self.holding > held
             && let Some((page, turn)) = self.held.pop_front()
         {
             if let Some(leaving) = self.begin_to_leave(page, State::Held { turn }) {
@@ -284,7 +361,36 @@ impl Cache {
                 return Some(leaving);
             }
         }
+        self.flushing = false;
         None
+    }
+
+    /// Lets everything leave.
+    pub(crate) fn empty(&mut self) {
+        self.flushing = true;
+    }
+
+    /// A command waits for all that has begun to leave.
+    pub(crate) fn flush(&mut self, command: u32, now: Nanos) {
+        let present = self.epochs.open.back_mut();
+        present.expect("there is a present epoch").flush = Some(Flush {
+            command,
+            since: now,
+        });
+        self.epochs.open.push_back(Epoch::default());
+    }
+
+    /// Whether a flush waits for pages of this epoch.
+    pub(crate) fn is_flushed(&self, epoch: u64) -> bool {
+        epoch < self.epochs.present()
+    }
+
+    /// The command of the next flush that is complete.
+    pub(crate) fn flushed(&mut self, now: Nanos) -> Option<u32> {
+        let flush = self.epochs.next_flush()?;
+        self.counts.flushes += 1;
+        self.counts.flush_time += u128::from((now - flush.since).get());
+        Some(flush.command)
     }
 
     /// A page leaves if it is in this state still.
@@ -298,14 +404,20 @@ impl Cache {
             page,
             partial: present.partial,
             sectors: present.sectors,
+            epoch: self.epochs.begins_to_leave(),
         })
     }
 
     /// A page that never was in the cache is going to leave as those that are.
-    pub(crate) fn passes(&mut self) -> u32 {
+    pub(crate) fn passes(&mut self, page: u64) -> Leaving {
         self.used += 1;
         self.in_flight += u64::from(self.page_sectors);
-        self.page_sectors
+        Leaving {
+            page,
+            slot: u32::MAX,
+            sectors: self.page_sectors,
+            epoch: self.epochs.begins_to_leave(),
+        }
     }
 
     /// A page is written to a slot of a group.
@@ -328,9 +440,11 @@ impl Cache {
             page,
             slot,
             sectors,
+            epoch,
         } in self.groups[group].drain(..)
         {
             self.in_flight -= u64::from(sectors);
+            *self.epochs.page(epoch) -= 1;
             // It may have been written again, and even be on its way to another place.
             if let Some(present) = self.pages.get(&page)
                 && present.state == (State::Leaving { slot })

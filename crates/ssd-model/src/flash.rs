@@ -33,7 +33,7 @@ pub(crate) enum Owner {
     /// All who wait for this page of the map.
     Mapping { map_page: u64 },
     /// A page of the cache of which a part was written: the rest is read first.
-    Destage { page: u64, sectors: u32 },
+    Destage { merged: u32 },
     /// Pages of the cache that share a flash page.
     Programmed { group: u32 },
     /// A page of the map that is read because only a part of it has changed.
@@ -259,6 +259,19 @@ impl Flash {
         if state.current.is_some() {
             self.suspend(server, host);
             return;
+    /// Programs the flash page of a plane that is not full yet; its other slots hold nothing.
+    pub(crate) fn close_page(
+        &mut self,
+        plane: u32,
+        bytes: u32,
+        owner: Owner,
+        host: &mut impl FlashHost,
+    ) {
+        let (state, mut collector) = self.collector(plane, Some(owner), bytes);
+        state.close_page(&mut collector);
+        self.start(self.server_of(plane), host);
+    }
+
         }
         let Some(operation) = state.next(&self.p, self.page_time) else {
             return;

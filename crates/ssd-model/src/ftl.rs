@@ -426,6 +426,16 @@ impl Plane {
     /// A full block may become a victim.
     fn seal(&mut self, frontier: Frontier) {
         if frontier.block != u32::MAX {
+    /// Programs the flash page that the host's last write went to, if it is not full: its other slots hold nothing.
+    pub fn close_page(&mut self, medium: &mut impl Medium) {
+        let per_page = self.shape.slots_per_page;
+        if !self.host.next.is_multiple_of(per_page) {
+            self.host.next = self.host.next.next_multiple_of(per_page);
+            let last = self.host.block * self.shape.slots_per_block + self.host.next - 1;
+            medium.program(last, Writer::Host);
+        }
+    }
+
             self.seals = self.seals.wrapping_add(1);
             let valid = self.valid[frontier.block as usize];
             self.victims.add(frontier.block, valid, self.seals);

@@ -214,7 +214,7 @@ pub struct MeasuredProfile {
     pub write_us_per_kib: f64,
 }
 
-/// A write-back cache that does not lose its contents.
+/// A write-back cache.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheProfile {
@@ -236,6 +236,10 @@ pub struct CacheProfile {
     /// it is not given.
     #[serde(default, deserialize_with = "optional_size")]
     pub row: Option<String>,
+    /// Whether it loses its contents without power: a flush then takes until all that was written is on flash. Else it
+    /// costs nothing.
+    #[serde(default)]
+    pub volatile: bool,
     /// How much may be on its way to flash before further writes wait; no more than the cache holds if it is not given.
     #[serde(default, deserialize_with = "optional_size")]
     pub in_flight: Option<String>,

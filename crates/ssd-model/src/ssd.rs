@@ -101,6 +101,10 @@ trait Storage: Sized {
     /// The data of a unit that is written have come.
     fn write<H: Host<Self>>(ssd: &mut Ssd<H, Self>, unit: Self::Number, now: Nanos);
     fn handle<H: Host<Self>>(ssd: &mut Ssd<H, Self>, event: Self::Event, now: Nanos);
+    /// Whether a flush takes time.
+    fn takes_flushes(&self) -> bool {
+        false
+    }
     fn measure_from(&mut self, now: Nanos);
     fn report_until(&self, now: Nanos, report: &mut SsdReport);
 }

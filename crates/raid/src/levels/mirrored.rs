@@ -175,7 +175,7 @@ impl Planner for Mirrored {
                     let disk = self.disk(side, column);
                     plan.add(self.lost.device(disk, stripe, disks), sector, sectors);
                 }
-                Access::Write | Access::Discard => {
+                Access::Write | Access::Discard | Access::Flush => {
                     for side in 0..self.copies {
                         let disk = self.disk(side, column);
                         if !self.lost.contains(disk, stripe) {

@@ -190,7 +190,7 @@ impl DiskGrid {
     pub fn positioning(&self, access: Access) -> &Table {
         match access {
             Access::Read => &self.read,
-            Access::Write | Access::Discard => &self.write,
+            Access::Write | Access::Discard | Access::Flush => &self.write,
         }
     }
 

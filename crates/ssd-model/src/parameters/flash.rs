@@ -78,6 +78,10 @@ impl FlashParameters {
         let (page, unit) = page_sizes(check, flash)?;
         if flash.partial_pages && unit > 64 * SECTOR_BYTES {
             let expected = "false where a logical page has more than 64 sectors";
+        if flash.map_unwritten && unit < page {
+            let expected = "false where mapping_unit is smaller than page";
+            return Err(check.wrong("flash.map_unwritten", true, expected));
+        }
             return Err(check.wrong("flash.partial_pages", true, expected));
         }
         let plane = shape(check, flash, page / unit)?;

@@ -50,6 +50,8 @@ pub struct CacheParameters {
     pub access: Transfer,
     /// Requests of more sectors move two rows at a time.
     pub row_sectors: u64,
+    /// Whether flushes empty it.
+    pub volatile: bool,
     /// How many sectors may be on their way to flash before further writes wait.
     pub in_flight: Option<u64>,
     /// Pages that are written again within this time stay; zero: none does.
@@ -210,6 +212,7 @@ fn cache_parameters(
             },
         },
         row_sectors: row.unwrap_or(u64::MAX),
+        volatile: cache.volatile,
         in_flight,
         hold: Nanos::nearest(cache.hold_ms * 1e6),
         held: share(check.probability("cache.hold_share", cache.hold_share)?),

@@ -6,7 +6,7 @@ use iosonar_device::{Device, Job, Observable, Occupancy, Pipelined, Service, Usa
 use iosonar_sim_core::Seed;
 use iosonar_units::Nanos;
 
-use super::{BlockQueue, BulkServer, FlashStorage, Memory, Nvme, Ssd, SsdReport};
+use super::{BlockQueue, BulkServer, FlashStorage, Memory, Nvme, Ssd, SsdReport, Storage as _};
 use crate::ftl::ShapeError;
 use crate::parameters::{Ends, Parameters, StorageParameters};
 
@@ -121,6 +121,10 @@ impl Observable for AnySsd {
 impl Pipelined for AnySsd {
     fn stage_times(&self) -> &[Nanos] {
         each!(&self.0, ssd => &ssd.jobs.last_stages.times)
+    }
+
+    fn takes_flushes(&self) -> bool {
+        each!(&self.0, ssd => ssd.storage.takes_flushes())
     }
 
     fn drain(&mut self, now: Nanos) {

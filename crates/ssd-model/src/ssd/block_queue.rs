@@ -201,13 +201,13 @@ impl<S: BlockStorage> Host<S> for BlockQueue {
         let job = ssd.jobs.present[slot].job;
         let first = job.sector.get() / BIO_SECTORS;
         let end = (job.sector.get() + u64::from(job.sectors.get().max(1))).div_ceil(BIO_SECTORS);
-        // A discard has no data: whatever its size, it is one bio.
-        let discards = job.access == Access::Discard;
-        let step = if discards { end - first } else { 1 };
+        // Without data it is one bio, whatever its size.
+        let no_data = matches!(job.access, Access::Discard | Access::Flush);
+        let step = if no_data { end - first } else { 1 };
         ssd.jobs.present[slot].left = ((end - first) / step) as u32;
         for bio in (first..end).step_by(step as usize) {
             let (sector, sectors) = match job.access {
-                Access::Discard => (job.sector.get(), u64::from(job.sectors.get())),
+                Access::Discard | Access::Flush => (job.sector.get(), u64::from(job.sectors.get())),
                 _ => (bio * BIO_SECTORS, BIO_SECTORS),
             };
             // It has no descriptor yet.

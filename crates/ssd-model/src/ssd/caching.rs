@@ -91,20 +91,47 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
             page,
             partial,
             sectors,
+            ..
         } = leaving;
-        let rest = self.storage.rest_of_page(page, partial, sectors);
+        let Some(rest) = self.storage.rest_of_page(page, partial, sectors) else {
+            self.destage_page(leaving, now);
+            return;
+        };
         let (flash, cache, mut view) = self.flash(now);
-        let sectors = cache.count(sectors);
-        match rest {
-            Some(rest) => {
-                let owner = Owner::Destage { page, sectors };
-                flash.read(rest.plane, rest.slot, rest.bytes, owner, &mut view);
-            }
-            None => self.send_to_flash(page, sectors, now),
-        }
+        let merged = cache.merging.insert(leaving);
+        flash.read(
+            rest.plane,
+            rest.slot,
+            rest.bytes,
+            Owner::Destage { merged },
+            &mut view,
+        );
     }
 
-    pub(super) fn send_to_flash(&mut self, page: u64, sectors: u32, now: Nanos) {
+    /// What was missing of a page has been read.
+    pub(super) fn destage_merged(&mut self, merged: u32, now: Nanos) {
+        let leaving = self.storage.cache.merging[merged];
+        self.storage.cache.merging.release(merged);
+        self.destage_page(leaving, now);
+    }
+
+    fn destage_page(&mut self, leaving: Destaged, now: Nanos) {
+        let leaving = Leaving {
+            page: leaving.page,
+            slot: u32::MAX,
+            sectors: self.storage.cache.count(leaving.sectors),
+            epoch: leaving.epoch,
+        };
+        self.send_to_flash(leaving, now);
+    }
+
+    pub(super) fn send_to_flash(&mut self, leaving: Leaving, now: Nanos) {
+        let Leaving {
+            page,
+            sectors,
+            epoch,
+            ..
+        } = leaving;
         let (flash, cache, mut view) = self.flash(now);
         let (plane, local) = flash.place(page);
         let group = *cache.open[plane as usize].get_or_insert_with(|| cache.groups.claim(Vec::new));
@@ -115,18 +142,42 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
         };
         let owner = Owner::Programmed { group };
         let slot = flash.write(plane, local, bytes, owner, &mut view);
-        cache.leaves(
-            group,
-            Leaving {
-                page,
-                slot,
-                sectors,
-            },
-        );
+        cache.leaves(group, Leaving { slot, ..leaving });
         if (slot + 1).is_multiple_of(slots) {
             cache.open[plane as usize] = None;
+        } else if cache.is_flushed(epoch) {
+            self.close_page(plane, now);
         }
         self.has_moved(page, now);
+    }
+
+    /// Programs the flash page of a plane that waits for more pages.
+    fn close_page(&mut self, plane: u32, now: Nanos) {
+        let (flash, cache, mut view) = self.flash(now);
+        let Some(group) = cache.open[plane as usize].take() else {
+            return;
+        };
+        let bytes = (flash.p.logical_page_bytes * flash.slots_per_page()) as u32;
+        flash.close_page(plane, bytes, Owner::Programmed { group }, &mut view);
+    }
+
+    /// Empties the cache; the command is complete when all of it is on flash.
+    pub(super) fn flush_cache(&mut self, command: u32, now: Nanos) {
+        self.storage.cache.empty();
+        self.destage(now);
+        self.storage.cache.flush(command, now);
+        for plane in 0..self.storage.flash.p.planes {
+            self.close_page(plane, now);
+        }
+        self.end_flushes(now);
+    }
+
+    /// Completes the flushes whose pages are all on flash.
+    fn end_flushes(&mut self, now: Nanos) {
+        while let Some(command) = self.storage.cache.flushed(now) {
+            self.commands[command].stages.pass(Stage::ChannelWait, now);
+            H::command_served(self, command, now);
+        }
     }
 
     /// The pages of a flash page have left the cache: there is room for others.
@@ -139,6 +190,7 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
             }
         }
         storage.cache.group_has_left(group);
+        self.end_flushes(now);
         while let Some(&unit) = self.storage.cache.waiting.front() {
             if !self.put_into_cache(unit, now) {
                 break;

@@ -49,6 +49,10 @@ pub(super) trait CommandStorage: Storage<Number = u32> {
     }
     /// Reads a unit; its data are [moved](Ssd::ask_data_engine) then.
     fn read<H: Host<Self>>(ssd: &mut Ssd<H, Self>, unit: u32, now: Nanos);
+    /// A command that asks for all that was written to be on the medium.
+    fn flush<H: Host<Self>>(ssd: &mut Ssd<H, Self>, command: u32, now: Nanos) {
+        H::command_served(ssd, command, now);
+    }
     /// The host no longer needs these sectors.
     fn discard(&mut self, _first: u64, _end: u64) {}
 }
@@ -61,6 +65,10 @@ impl<H: Host<S>, S: CommandStorage> Ssd<H, S> {
         if command.access == Access::Discard {
             self.storage.discard(first, end);
             H::command_served(self, number, now);
+            return;
+        }
+        if command.access == Access::Flush {
+            S::flush(self, number, now);
             return;
         }
         let (span, stages) = (self.storage.span(), command.stages);

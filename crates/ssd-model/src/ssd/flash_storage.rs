@@ -187,6 +187,10 @@ impl Storage for FlashStorage {
         }
     }
 
+    fn takes_flushes(&self) -> bool {
+        self.cache.p.volatile
+    }
+
     fn measure_from(&mut self, now: Nanos) {
         self.flash.measure_from(now);
         self.cache.measure_from(now);
@@ -235,6 +239,14 @@ impl CommandStorage for FlashStorage {
         ssd.read_flash(unit, now);
         if ssd.units[unit].waits == 0 {
             ssd.ask_data_engine(Task::Forward(unit), now);
+        }
+    }
+
+    fn flush<H: Host<Self>>(ssd: &mut Ssd<H, Self>, command: u32, now: Nanos) {
+        if ssd.storage.takes_flushes() {
+            ssd.flush_cache(command, now);
+        } else {
+            H::command_served(ssd, command, now);
         }
     }
 
@@ -377,7 +389,7 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
             match owner {
                 Owner::Unit(unit) => self.part_done(unit, now),
                 Owner::Mapping { map_page } => self.map_read(map_page, now),
-                Owner::Destage { page, sectors } => self.send_to_flash(page, sectors, now),
+                Owner::Destage { merged } => self.destage_merged(merged, now),
                 Owner::Programmed { group } => self.pages_programmed(group, now),
                 Owner::MapMerge { map_page } => self.write_map(map_page, now),
                 Owner::MapWritten { map_page } => self.map_written(map_page),

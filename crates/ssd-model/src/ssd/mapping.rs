@@ -105,8 +105,8 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
     pub(super) fn write_map(&mut self, map_page: u64, now: Nanos) {
         let page = self.storage.flash.p.host_pages + map_page;
         if !self.storage.cache.is_absent() {
-            let sectors = self.storage.cache.passes();
-            self.send_to_flash(page, sectors, now);
+            let leaving = self.storage.cache.passes(page);
+            self.send_to_flash(leaving, now);
             return;
         }
         let (flash, _, mut view) = self.flash(now);

@@ -109,9 +109,9 @@ impl<S: CommandStorage> Host<S> for Nvme {
     fn submit(ssd: &mut Ssd<Self, S>, slot: u32, now: Nanos) {
         let job = ssd.jobs.present[slot].job;
         let nvme = &mut ssd.host;
-        // A discard has no data: whatever its size, it is one command.
+        // Without data it is one command, whatever its size.
         let most = match job.access {
-            Access::Discard => u64::MAX,
+            Access::Discard | Access::Flush => u64::MAX,
             _ => nvme.p.most_sectors,
         };
         let pairs = nvme.pairs.len() as u32;

@@ -4,6 +4,7 @@ use iosonar_raid::ResponseSplit;
 use iosonar_report::grouped;
 use iosonar_scenario::SimulationResult;
 use iosonar_ssd_model::{SsdReport, Stage, Station};
+use iosonar_units::Nanos;
 
 use crate::table::Table;
 
@@ -59,6 +60,15 @@ pub(super) fn describe(result: &SimulationResult) -> String {
             grouped(cache.write_hits),
             grouped(cache.waits),
             grouped(cache.read_hits)
+        );
+    }
+    let flushes = report.cache.filter(|cache| cache.flushes > 0);
+    if let Some(cache) = flushes {
+        let mean = cache.flush_time / u128::from(cache.flushes);
+        text += &format!(
+            "  flushes           {}, of {} on average until all was on flash\n",
+            grouped(cache.flushes),
+            Nanos::new(mean as u64)
         );
     }
     if report.flash.map_programs > 0 {

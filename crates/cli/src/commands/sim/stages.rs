@@ -58,6 +58,7 @@ impl StageTable {
             Access::Read => "read",
             Access::Write => "write",
             Access::Discard => "discard",
+            Access::Flush => "flush",
         };
         let row = &mut self.row;
         row.clear();

@@ -26,7 +26,11 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
             request.op = Op::Write;
         }
         state.plan.clear();
-        planner.plan(&request, devices, &mut state.plan);
+        if request.op == Op::Flush {
+            state.plan.flush(devices);
+        } else {
+            planner.plan(&request, devices, &mut state.plan);
+        }
         if discards {
             state.plan.discard();
         }
@@ -61,7 +65,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     pub(super) fn issue_to_disks(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
         self.plan(slot);
         if self.in_flight[slot].left == 0 {
-            // A flush or a discard: the model has no cost for it.
+            // A flush or a discard that costs its devices nothing.
             return self.complete(slot, now);
         }
         self.issue_stages(slot, now);
@@ -131,7 +135,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
         let state = &self.in_flight[slot];
         let part = state.part(sub as usize);
         let kind = state.plan.stages()[part.stage].kind;
-        let moves_none = kind == StageKind::Direct(Access::Discard);
+        let moves_none = matches!(kind, StageKind::Direct(Access::Discard | Access::Flush));
         !part.preread && !moves_none && kind != StageKind::Direct(Access::Read)
     }
 

@@ -169,7 +169,8 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     /// The join delays of the pre-reads of a stage, or of the last accesses of all stages.
     fn record_join(&mut self, slot: u32, prereads_of: Option<usize>, now: Nanos) {
         let state = &self.in_flight[slot];
-        if !self.array.split || state.request.op == Op::Discard || !self.is_measured(state) {
+        let is_timed = !matches!(state.request.op, Op::Discard | Op::Flush);
+        if !self.array.split || !is_timed || !self.is_measured(state) {
             return;
         }
         if let Some(split) = &mut self.measurement.summary.split {
