@@ -72,6 +72,8 @@ pub(crate) struct Flash {
     /// By plane and block: how many cleanings of its server must be done before it can be programmed.
     ready: Vec<Vec<u32>>,
     page_time: [Nanos; 2],
+    /// When the next block is due to be rewritten because of its age.
+    next_due: Nanos,
     pub(crate) counts: FlashCounts,
     counts_before: FtlCounts,
 }
@@ -91,8 +93,12 @@ impl Flash {
                 let page = places.below(u64::from(p.plane.logical_pages)) as u32;
                 plane.write(page, &mut Nowhere);
             }
+            if let Some(limits) = p.refresh {
+                plane.refresh_within(limits);
+            }
             planes.push(plane);
         }
+        let next_due = planes.iter().map(Plane::next_due).min();
         let servers = p.planes / p.planes_per_server;
         // A copy in cleaning takes the time of no particular page.
         let mean = |times: &[Nanos]| {
@@ -100,6 +106,7 @@ impl Flash {
             Nanos::new(sum / times.len() as u64)
         };
         let mut flash = Self {
+            next_due: next_due.unwrap_or(Nanos::MAX),
             page_time: [mean(&p.read), mean(&p.program)],
             planes,
             servers: vec![Server::default(); servers as usize],
@@ -175,6 +182,29 @@ impl Flash {
     ) {
         let page = self.page_of(slot);
         self.read_page(plane, page, bytes, owner, host);
+        if self.p.refresh.is_some() {
+            self.refresh(host);
+            let (state, mut collector) = self.collector(plane, None, 0);
+            state.read(slot, &mut collector);
+            self.start(self.server_of(plane), host);
+        }
+    }
+
+    /// Rewrites the blocks that are due because of their age. It is time for that when the host wants something: a
+    /// drive without a host does it at the next request.
+    #[cold]
+    fn refresh(&mut self, host: &mut impl FlashHost) {
+        let now = host.now();
+        if now < self.next_due {
+            return;
+        }
+        for plane in 0..self.p.planes {
+            let (state, mut collector) = self.collector(plane, None, 0);
+            state.has_come_to(now, &mut collector);
+            self.start(self.server_of(plane), host);
+        }
+        let due = self.planes.iter().map(Plane::next_due).min();
+        self.next_due = due.unwrap_or(Nanos::MAX);
     }
 
     /// Reads a flash page; its place in its block decides how long that takes.
@@ -213,10 +243,33 @@ impl Flash {
         owner: Owner,
         host: &mut impl FlashHost,
     ) -> u32 {
+        let refreshes = self.p.refresh.is_some();
+        if refreshes {
+            self.refresh(host);
+        }
         let (state, mut collector) = self.collector(plane, Some(owner), bytes);
+        if refreshes {
+            state.has_come_to(host.now(), &mut collector);
+        }
         let slot = state.write(page, &mut collector);
+        if refreshes {
+            self.next_due = self.next_due.min(self.planes[plane as usize].next_due());
+        }
         self.start(self.server_of(plane), host);
         slot
+    }
+
+    /// Programs the flash page of a plane that is not full yet; its other slots hold nothing.
+    pub(crate) fn close_page(
+        &mut self,
+        plane: u32,
+        bytes: u32,
+        owner: Owner,
+        host: &mut impl FlashHost,
+    ) {
+        let (state, mut collector) = self.collector(plane, Some(owner), bytes);
+        state.close_page(&mut collector);
+        self.start(self.server_of(plane), host);
     }
 
     /// Gives a logical page that was never written a slot, as a write would.
@@ -259,19 +312,6 @@ impl Flash {
         if state.current.is_some() {
             self.suspend(server, host);
             return;
-    /// Programs the flash page of a plane that is not full yet; its other slots hold nothing.
-    pub(crate) fn close_page(
-        &mut self,
-        plane: u32,
-        bytes: u32,
-        owner: Owner,
-        host: &mut impl FlashHost,
-    ) {
-        let (state, mut collector) = self.collector(plane, Some(owner), bytes);
-        state.close_page(&mut collector);
-        self.start(self.server_of(plane), host);
-    }
-
         }
         let Some(operation) = state.next(&self.p, self.page_time) else {
             return;

@@ -14,13 +14,18 @@
 mod filling;
 mod free;
 mod parts;
+mod refresh;
 mod victims;
+
+use iosonar_units::Nanos;
 
 use crate::ftl::free::FreeBlocks;
 use crate::ftl::parts::Parts;
+use crate::ftl::refresh::Refresh;
 use crate::ftl::victims::Victims;
 
 pub use filling::Filling;
+pub use refresh::RefreshLimits;
 pub use victims::Cleaning;
 
 /// The shape of a plane, and how it is cleaned.
@@ -169,6 +174,8 @@ pub struct FtlCounts {
     pub erases: u64,
     /// Blocks among them that were cleaned because they lagged behind in wear.
     pub levelled: u64,
+    /// Blocks among them that were rewritten after many reads or a long time.
+    pub refreshed: u64,
     /// Logical pages that the host discarded.
     pub discards: u64,
 }
@@ -185,6 +192,7 @@ impl FtlCounts {
         self.copies += other.copies;
         self.erases += other.erases;
         self.levelled += other.levelled;
+        self.refreshed += other.refreshed;
         self.discards += other.discards;
     }
 
@@ -196,6 +204,7 @@ impl FtlCounts {
             copies: self.copies - before.copies,
             erases: self.erases - before.erases,
             levelled: self.levelled - before.levelled,
+            refreshed: self.refreshed - before.refreshed,
             discards: self.discards - before.discards,
         }
     }
@@ -241,6 +250,7 @@ pub struct Plane {
     /// Seals since the beginning: the clock by which blocks age.
     seals: u32,
     cleanings_since_look: u32,
+    refresh: Option<Box<Refresh>>,
     counts: FtlCounts,
 }
 
@@ -272,10 +282,68 @@ impl Plane {
             cleaner: none,
             seals: 0,
             cleanings_since_look: 0,
+            refresh: None,
             counts: FtlCounts::default(),
         };
         plane.fill(filling);
         Ok(plane)
+    }
+
+    /// From now on blocks are rewritten within these limits. There must be a reserve.
+    pub fn refresh_within(&mut self, limits: RefreshLimits) {
+        let full = self.first_page.len().saturating_sub(1) as u32;
+        let refresh = Refresh::new(limits, self.shape.blocks, full);
+        self.refresh = Some(Box::new(refresh));
+        self.seals = self.seals.max(full);
+    }
+
+    /// A page of the block of this slot is read: the block is rewritten if it has been read too often.
+    #[inline]
+    pub fn read(&mut self, slot: u32, medium: &mut impl Medium) {
+        let block = slot / self.shape.slots_per_block;
+        if let Some(refresh) = &mut self.refresh
+            && refresh.read(block)
+        {
+            self.rewrite(block, medium);
+        }
+    }
+
+    /// When the next block is due to be rewritten because of its age; [`Nanos::MAX`]: none ever.
+    pub fn next_due(&self) -> Nanos {
+        self.refresh
+            .as_ref()
+            .map_or(Nanos::MAX, |refresh| refresh.next_due())
+    }
+
+    /// Rewrites all blocks that are due by now. Blocks that are full later are so old as this time says.
+    pub fn has_come_to(&mut self, now: Nanos, medium: &mut impl Medium) {
+        if let Some(refresh) = &mut self.refresh {
+            refresh.has_come_to(now);
+        }
+        while let Some(block) = self.refresh.as_mut().and_then(|refresh| refresh.take_due()) {
+            self.rewrite(block, medium);
+        }
+    }
+
+    /// Copies what is valid in a block to another, and erases it, if it is full.
+    fn rewrite(&mut self, block: u32, medium: &mut impl Medium) {
+        // One that the last write has filled is not sealed yet.
+        let full = self.shape.slots_per_block;
+        for frontier in [self.host, self.cleaner] {
+            if frontier.block == block && frontier.next == full {
+                self.seal(frontier);
+            }
+        }
+        for frontier in [&mut self.host, &mut self.cleaner] {
+            if frontier.block == block && frontier.next == full {
+                frontier.block = u32::MAX;
+            }
+        }
+        if self.victims.holds(block) {
+            self.victims.remove(block);
+            self.counts.refreshed += 1;
+            self.clean_block(block, medium);
+        }
     }
 
     /// The shape that it was made with.
@@ -358,6 +426,16 @@ impl Plane {
         slot
     }
 
+    /// Programs the flash page that the host's last write went to, if it is not full: its other slots hold nothing.
+    pub fn close_page(&mut self, medium: &mut impl Medium) {
+        let per_page = self.shape.slots_per_page;
+        if !self.host.next.is_multiple_of(per_page) {
+            self.host.next = self.host.next.next_multiple_of(per_page);
+            let last = self.host.block * self.shape.slots_per_block + self.host.next - 1;
+            medium.program(last, Writer::Host);
+        }
+    }
+
     /// Gives a logical page the slot that a write would give it, but nothing is written.
     #[inline]
     pub fn assume_written(&mut self, page: u32, medium: &mut impl Medium) -> u32 {
@@ -426,19 +504,12 @@ impl Plane {
     /// A full block may become a victim.
     fn seal(&mut self, frontier: Frontier) {
         if frontier.block != u32::MAX {
-    /// Programs the flash page that the host's last write went to, if it is not full: its other slots hold nothing.
-    pub fn close_page(&mut self, medium: &mut impl Medium) {
-        let per_page = self.shape.slots_per_page;
-        if !self.host.next.is_multiple_of(per_page) {
-            self.host.next = self.host.next.next_multiple_of(per_page);
-            let last = self.host.block * self.shape.slots_per_block + self.host.next - 1;
-            medium.program(last, Writer::Host);
-        }
-    }
-
             self.seals = self.seals.wrapping_add(1);
             let valid = self.valid[frontier.block as usize];
             self.victims.add(frontier.block, valid, self.seals);
+            if let Some(refresh) = &mut self.refresh {
+                refresh.sealed(frontier.block, self.seals);
+            }
         }
     }
 
@@ -465,6 +536,10 @@ impl Plane {
     /// Copies what is valid in a victim to the cleaner's block, and erases it.
     fn clean(&mut self, medium: &mut impl Medium) {
         let victim = self.next_victim();
+        self.clean_block(victim, medium);
+    }
+
+    fn clean_block(&mut self, victim: u32, medium: &mut impl Medium) {
         medium.clean(victim);
         self.read_victim(victim, medium, |plane, medium, slot| {
             medium.take(slot);
@@ -567,5 +642,8 @@ impl Plane {
         self.counts.erases += 1;
         self.erases[block as usize] += 1;
         self.most_erases = self.most_erases.max(self.erases[block as usize]);
+        if let Some(refresh) = &mut self.refresh {
+            refresh.erased(block);
+        }
     }
 }

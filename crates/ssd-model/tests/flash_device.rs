@@ -337,13 +337,21 @@ fn configs() -> impl Strategy<Value = Config> {
         0..3_usize,
         any::<bool>(),
     );
-    let options = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let options = (
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+    );
     (flash, ways, 0.25..1.5_f64, 1..40_usize, any::<u64>(), 0..3_usize, options).prop_map(
         |((channels, dies, planes, blocks, pages, cleaning, reserve), ways, over, threads, seed, filling, options)| {
             let (parallelism, per_page, fcfs, suspend, copyback, cache, mapping) = ways;
             let multi_plane = if parallelism == 2 { planes } else { 1 };
             let parallelism = ["die", "plane", "die"][parallelism];
-            let (partial, unwritten, hold, write_back) = options;
+            let (volatile, partial, unwritten, hold, write_back, refresh) = options;
+            let refresh = if refresh && reserve > 0 { "read_disturb_limit = 30\nretention_h = 1e-4\n" } else { "" };
             let hold = match hold {
                 true => "in_flight = \"512KiB\"\nhold_ms = 0.5\nhold_share = 0.25\nmb_per_s = 400.0\nrow = \"4KiB\"\n",
                 false => "",
@@ -359,6 +367,7 @@ fn configs() -> impl Strategy<Value = Config> {
                 (1, _) => ("8KiB", "2MiB"),
                 _ => ("4KiB", "2MiB"),
             };
+            let map = unwritten && unit == "16KiB";
             let scheduling = if fcfs { "fcfs" } else { "reads-first" };
             let suspend = if suspend { 5.0 } else { 1e6 };
             let mapping = match mapping {
@@ -370,8 +379,8 @@ fn configs() -> impl Strategy<Value = Config> {
                  page = \"16KiB\"\nmapping_unit = \"{unit}\"\nover_provisioning = {over:?}\nreserve = {reserve}\n\
                  cleaning = \"{cleaning}\"\nprecondition = \"{filling}\"\nparallelism = \"{parallelism}\"\n\
                  scheduling = \"{scheduling}\"\nsuspend_us = {suspend:?}\ncopyback = {copyback}\nwear_levelling = 8\n\
-                 multi_plane = {multi_plane}\npartial_pages = {partial}\nread_unwritten = {unwritten}\nmap_unwritten = {unwritten}\n\
-                 {mapping}[cache]\nsize = \"{cache}\"\n{hold}[nvme]\nqueues = 2\nmost_transfer = \"32KiB\"\n"
+                 multi_plane = {multi_plane}\npartial_pages = {partial}\nread_unwritten = {unwritten}\nmap_unwritten = {map}\n{refresh}\
+                 {mapping}[cache]\nsize = \"{cache}\"\nvolatile = {volatile}\n{hold}[nvme]\nqueues = 2\nmost_transfer = \"32KiB\"\n"
             );
             Config { text, threads, seed }
         },
@@ -401,7 +410,8 @@ proptest! {
                 let access = match draws.below(10) {
                     0..4 => Access::Read,
                     4..9 => Access::Write,
-                    _ => Access::Discard,
+                    _ if draws.chance(0.5) => Access::Discard,
+                    _ => Access::Flush,
                 };
                 let length = 1 + draws.below(100.min(sectors)) as u32;
                 job(n, access, draws.below(sectors - u64::from(length) + 1), length)

@@ -89,6 +89,15 @@ impl Victims {
         }
     }
 
+    /// Whether a block is full, and may be cleaned.
+    pub(super) fn holds(&self, block: u32) -> bool {
+        match self {
+            Self::Greedy(buckets) => buckets.holds(block),
+            Self::Fifo(queue) => queue.contains(&block),
+            Self::CostBenefit { sealed_at, .. } => sealed_at[block as usize] != NOT_FULL,
+        }
+    }
+
     /// A block is cleaned although it was not chosen.
     pub(super) fn remove(&mut self, block: u32) {
         match self {

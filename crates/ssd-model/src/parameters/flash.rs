@@ -3,7 +3,7 @@
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
 use super::{CacheParameters, Checker};
-use crate::ftl::{Filling, PlaneShape};
+use crate::ftl::{Filling, PlaneShape, RefreshLimits};
 use crate::mapping_cache::MappingCacheParameters;
 use crate::profile::{CellType, FlashProfile, Parallelism, Scheduling, SsdProfileError};
 
@@ -27,6 +27,8 @@ pub struct FlashParameters {
     pub multi_plane_command: Nanos,
     /// The shape of each plane.
     pub plane: PlaneShape,
+    /// When blocks are rewritten; `None`: never.
+    pub refresh: Option<RefreshLimits>,
     /// The logical pages of the host, of all planes; those of the map follow them where they are written.
     pub host_pages: u64,
     /// What each plane holds at the beginning.
@@ -76,12 +78,12 @@ impl FlashParameters {
         }
         let multi_plane = multi_plane(check, flash, planes_of_die)?;
         let (page, unit) = page_sizes(check, flash)?;
-        if flash.partial_pages && unit > 64 * SECTOR_BYTES {
-            let expected = "false where a logical page has more than 64 sectors";
         if flash.map_unwritten && unit < page {
             let expected = "false where mapping_unit is smaller than page";
             return Err(check.wrong("flash.map_unwritten", true, expected));
         }
+        if flash.partial_pages && unit > 64 * SECTOR_BYTES {
+            let expected = "false where a logical page has more than 64 sectors";
             return Err(check.wrong("flash.partial_pages", true, expected));
         }
         let plane = shape(check, flash, page / unit)?;
@@ -111,6 +113,7 @@ impl FlashParameters {
             multi_plane,
             multi_plane_command: check
                 .micros("flash.multi_plane_command_us", flash.multi_plane_command_us)?,
+            refresh: refresh(check, flash)?,
             host_pages: u64::from(planes) * u64::from(plane.logical_pages),
             plane,
             filling: flash.precondition,
@@ -180,6 +183,35 @@ impl FlashParameters {
     pub(crate) fn logical_page_sectors(&self) -> u64 {
         self.logical_page_bytes / SECTOR_BYTES
     }
+}
+
+/// When blocks are rewritten because of what they hold.
+fn refresh(
+    check: &Checker<'_>,
+    flash: &FlashProfile,
+) -> Result<Option<RefreshLimits>, SsdProfileError> {
+    let (reads, hours) = (flash.read_disturb_limit, flash.retention_h);
+    if let Some(limit) = reads.filter(|&limit| limit < flash.pages) {
+        let key = "flash.read_disturb_limit";
+        let expected = "at least flash.pages: rewriting a block reads each of its pages";
+        return Err(check.wrong(key, limit, expected));
+    }
+    // A millisecond to ten years.
+    if let Some(hours) = hours.filter(|hours| !(2.7e-7..=87_660.0).contains(hours)) {
+        let expected = "hours, 2.7e-7 (a millisecond) to 87660 (ten years)";
+        return Err(check.wrong("flash.retention_h", hours, expected));
+    }
+    if reads.is_none() && hours.is_none() {
+        return Ok(None);
+    }
+    if flash.reserve == 0 {
+        let expected = "2 or more with flash.read_disturb_limit or flash.retention_h";
+        return Err(check.wrong("flash.reserve", 0, expected));
+    }
+    Ok(Some(RefreshLimits {
+        reads,
+        retention: hours.map(|hours| Nanos::nearest(hours * 3.6e12)),
+    }))
 }
 
 /// On how many of a die's planes one command works.

@@ -145,6 +145,12 @@ fn flash(report: &SsdReport, is_not_cleaned: bool) -> String {
             grouped(joined.erases)
         );
     }
+    if ftl.refreshed > 0 {
+        text += &format!(
+            "  refreshed         {} blocks, after many reads or a long time\n",
+            grouped(ftl.refreshed)
+        );
+    }
     if flash.suspensions > 0 {
         text += &format!(
             "  suspensions       {} programs and erases, for reads\n",
