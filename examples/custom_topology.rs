@@ -41,7 +41,7 @@ impl Planner for Chained {
             let sectors = Sectors::new(UNIT as u32);
             let jobs = |&disk: &usize| devices[disk].occupancy().jobs();
             match access {
-                Access::Write | Access::Discard => {
+                Access::Write | Access::Discard | Access::Flush => {
                     copies.for_each(|disk| plan.add(disk, sector, sectors));
                 }
                 Access::Read => {

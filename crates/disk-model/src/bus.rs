@@ -94,7 +94,9 @@ impl Transfer {
             },
             // A write that goes on must find room.
             mark: match writes {
-                true => electronics.mark(true, end - begin).min(electronics.cache.segment_sectors - 1),
+                true => electronics
+                    .mark(true, end - begin)
+                    .min(electronics.cache.segment_sectors - 1),
                 false => electronics.mark(false, end - begin),
             },
             ready_at,

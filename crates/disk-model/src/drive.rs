@@ -209,6 +209,7 @@ impl Drive {
         access: Access,
         (begin, end): (u64, u64),
     ) -> Served {
+        assert_ne!(access, Access::Flush, "arrays send flushes to SSDs only");
         let writes = access != Access::Read;
         let t0 = electronics.per_request;
         if t0 > 0.0 {
@@ -572,6 +573,7 @@ impl Drive {
             Access::Read => self.cache.for_read(cache, span, self.is_interruptible()),
             Access::Write => self.cache.for_write(cache, span, self.is_interruptible()),
             Access::Discard => return true,
+            Access::Flush => return false,
         };
         let waits = self.media.is_writing() && cache.writes_wait_for_medium;
         match found {

@@ -9,7 +9,8 @@
 
 use iosonar_device::{Access, InOrder, Job, RequestId, Station};
 use iosonar_disk_model::{DiskProfile, Mechanics, PositionalDisk, Queueing};
-use iosonar_stats::{Distribution, demerit_of_rms, ks_distance};
+use iosonar_stats::metric::MetricUnit;
+use iosonar_stats::{Distribution, Labels, Metric, demerit_of_rms, ks_distance};
 use iosonar_trace::{Batch, Op, TraceError, TraceReader};
 use iosonar_units::Nanos;
 
@@ -77,6 +78,47 @@ pub struct Validation {
     pub ks: f64,
     /// The share of requests whose simulated time is within 0.1 ms of the measured one, and within 0.5 ms.
     pub within: [f64; 2],
+}
+
+impl Validation {
+    /// Reads, writes and all, with their names.
+    pub fn classes(&self) -> [(&'static str, &Compared); 3] {
+        [
+            ("reads", &self.reads),
+            ("writes", &self.writes),
+            ("all", &self.all),
+        ]
+    }
+
+    /// All metrics; those of the comparison have these labels.
+    pub fn metrics(&self, labels: &Labels) -> Vec<Metric> {
+        let of = |name: &'static str, unit, value| Metric::figure(name, labels, unit, value);
+        let mut metrics = vec![
+            of("demerit", MetricUnit::Milliseconds, self.demerit_ms),
+            of("ks_distance", MetricUnit::One, self.ks),
+        ];
+        for (share, ms) in self.within.iter().zip([0.1, 0.5]) {
+            let labels = labels.with("within_ms", ms);
+            metrics.push(Metric::figure(
+                "share_within",
+                &labels,
+                MetricUnit::One,
+                *share,
+            ));
+        }
+        for (class, compared) in self.classes() {
+            for (source, times) in [
+                ("measured", &compared.measured),
+                ("simulated", &compared.simulated),
+            ] {
+                if times.count() > 0 {
+                    let labels = Labels::of("class", class).with("source", source);
+                    metrics.push(Metric::times("latency", &labels, times));
+                }
+            }
+        }
+        metrics
+    }
 }
 
 /// Repeats a recording on a profile.

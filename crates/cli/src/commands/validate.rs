@@ -6,9 +6,9 @@ use anyhow::Context;
 use iosonar_disk_model::DiskProfile;
 use iosonar_plot::{Colour, Mark, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve, grouped};
-use iosonar_study::validate::{Compared, Validation, validate};
+use iosonar_stats::Labels;
+use iosonar_study::validate::{Validation, validate};
 use iosonar_trace::input;
-use serde_json::json;
 
 use crate::args::Validate;
 use crate::exit::{Ending, Usage, note, print};
@@ -29,7 +29,13 @@ pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
     let of =
         validate(&profile, &mut *recording).with_context(|| args.trace.display().to_string())?;
     match args.json {
-        true => print(&as_json(args, &of).text())?,
+        true => {
+            let input = args.trace.display().to_string();
+            let labels = Labels::of("profile", &args.profile).with("input", input);
+            let mut json = Output::new("validate");
+            json.metrics(of.metrics(&labels));
+            print(&json.text())?;
+        }
         false => print(&table(&profile, &of))?,
     }
     if let Some(plot) = &args.plot {
@@ -55,17 +61,9 @@ fn milliseconds(ms: f64) -> String {
     format!("{ms:.3} ms")
 }
 
-fn classes(of: &Validation) -> [(&'static str, &Compared); 3] {
-    [
-        ("reads", &of.reads),
-        ("writes", &of.writes),
-        ("all", &of.all),
-    ]
-}
-
 fn table(profile: &DiskProfile, of: &Validation) -> String {
     let mut table = Table::of_times("access time");
-    for (name, class) in classes(of) {
+    for (name, class) in of.classes() {
         if class.measured.count() > 0 {
             table.times(&format!("{name}, measured"), &class.measured);
             table.times(&format!("{name}, simulated"), &class.simulated);
@@ -84,31 +82,4 @@ fn table(profile: &DiskProfile, of: &Validation) -> String {
         100.0 * of.within[0],
         100.0 * of.within[1],
     )
-}
-
-fn as_json(args: &Validate, of: &Validation) -> Output {
-    let mut json = Output::new("validate");
-    let labels = json!({ "profile": args.profile, "input": args.trace.display().to_string() });
-    json.figure("demerit", &labels, "ms", of.demerit_ms);
-    json.figure("ks_distance", &labels, "1", of.ks);
-    for (within, ms) in of.within.iter().zip([0.1, 0.5]) {
-        json.figure(
-            "share_within",
-            &json!({ "profile": args.profile, "within_ms": ms }),
-            "1",
-            *within,
-        );
-    }
-    for (name, class) in classes(of) {
-        for (source, times) in [
-            ("measured", &class.measured),
-            ("simulated", &class.simulated),
-        ] {
-            if times.count() > 0 {
-                let labels = json!({ "class": name, "source": source });
-                json.times("latency", &labels, times, None);
-            }
-        }
-    }
-    json
 }

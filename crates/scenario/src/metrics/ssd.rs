@@ -29,7 +29,6 @@ impl SimulationResult {
             metrics.push(count("blocks", &scenario.with("descriptors", size), n));
         }
         self.add_flash(metrics, scenario, report);
-        let mut kinds = |name, kinds: &[_]| add_kinds(metrics, name, scenario, kinds);
         if let Some(cache) = &report.cache {
             let pages = [
                 ("written", cache.writes),
@@ -37,10 +36,16 @@ impl SimulationResult {
                 ("waited", cache.waits),
                 ("read", cache.read_hits),
             ];
-            kinds("cache_pages", &pages);
+            add_kinds(metrics, "cache_pages", scenario, &pages);
+        }
+        if let Some(cache) = report.cache.filter(|cache| cache.flushes > 0) {
+            let mean_ms = cache.flush_time as f64 / cache.flushes as f64 / 1e6;
+            let mean = Metric::figure("flush_time", scenario, MetricUnit::Milliseconds, mean_ms);
+            metrics.extend([count("flushes", scenario, cache.flushes), mean]);
         }
         if let Some((hits, misses)) = report.mapping {
-            kinds("mapping_cache", &[("hit", hits), ("miss", misses)]);
+            let all = [("hit", hits), ("miss", misses)];
+            add_kinds(metrics, "mapping_cache", scenario, &all);
         }
         metrics.push(count("interrupts", scenario, report.interrupts));
         metrics.push(count("failed_commands", scenario, report.failed_commands));
@@ -55,6 +60,9 @@ impl SimulationResult {
             ("discards", ftl.discards),
         ];
         add_kinds(metrics, "logical_pages", scenario, &pages);
+        if ftl.refreshed > 0 {
+            metrics.push(count("refreshed_blocks", scenario, ftl.refreshed));
+        }
         if let Some(factor) = &self.write_amplification {
             metrics.push(Metric::estimate(
                 "write_amplification",
@@ -73,6 +81,19 @@ impl SimulationResult {
             ("suspension", flash.suspensions),
         ];
         add_kinds(metrics, "flash_operations", scenario, &operations);
+        if flash.map_programs > 0 {
+            let programs = [("map-program", flash.map_programs)];
+            add_kinds(metrics, "flash_operations", scenario, &programs);
+        }
+        let joined = flash.joined;
+        if joined.operations() > 0 {
+            let joined = [
+                ("read", joined.reads),
+                ("program", joined.programs),
+                ("erase", joined.erases),
+            ];
+            add_kinds(metrics, "multi_plane_operations", scenario, &joined);
+        }
         let wear = &report.wear;
         for (of, value) in [
             ("least", f64::from(wear.least)),
