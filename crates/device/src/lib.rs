@@ -13,12 +13,14 @@
 //! What only some devices can do are traits of their own: [`InOrder`], for arrays that are computed without a
 //! calendar, and [`Pipelined`].
 
+mod provenance;
 mod station;
 mod usage;
 mod waiting;
 
 use iosonar_units::{Nanos, Sector, Sectors};
 
+pub use provenance::Provenance;
 pub use station::{Mechanism, ServiceTime, Station};
 pub use waiting::Waiting;
 

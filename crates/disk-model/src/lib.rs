@@ -31,6 +31,7 @@ mod sampled;
 mod seek;
 mod segment;
 mod service;
+mod sheet_test;
 mod sparing;
 mod zone;
 
@@ -38,12 +39,13 @@ pub use geometry::{Geometry, HeadOrder, Place, TrackSpan};
 pub use mechanics::Mechanics;
 pub use positional::{ArmScheduler, PositionalDisk, Queueing};
 pub use profile::{
-    Arrival, BUILT_IN, BusProfile, CacheProfile, DiskProfile, ExtraDisconnect, GeometryProfile,
-    LayoutProfile, LayoutZone, OverheadsProfile, ProfileError, ReadAhead, Requested, SeekLaw,
-    SeekPoints, SeekProfile, TransferProfile, WaterMarkOf, ZoneProfile,
+    Arrival, BUILT_IN, BusProfile, CacheProfile, DataSheet, Derived, DiskProfile, ExtraDisconnect,
+    GeometryProfile, LayoutProfile, LayoutZone, OverheadsProfile, ProfileError, ReadAhead,
+    Requested, SeekLaw, SeekPoints, SeekProfile, TransferProfile, WaterMarkOf, ZoneProfile,
 };
 pub use sampled::{DiskLaws, SampledDisk};
 pub use seek::{SeekCurve, SeekCurves, SeekDistance};
 pub use service::{RpoCount, Scheduler};
+pub use sheet_test::SheetFigure;
 pub use sparing::Sparing;
 pub use zone::{ZoneLaw, Zoning};

@@ -2,21 +2,54 @@
 
 use std::path::{Path, PathBuf};
 
+use iosonar_device::Provenance;
 use serde::{Deserialize, Serialize};
 
+mod data_sheet;
 mod drive;
 
 use crate::{SeekCurve, SeekCurves, ZoneLaw, Zoning};
+pub use data_sheet::{DataSheet, Derived};
 pub use drive::{
     Arrival, BusProfile, CacheProfile, ExtraDisconnect, LayoutProfile, LayoutZone,
     OverheadsProfile, ReadAhead, Requested, SeekLaw, WaterMarkOf,
 };
 
 /// The profiles that are built in, by name.
-pub const BUILT_IN: &[(&str, &str)] = &[(
-    "seagate-st3500630ns",
-    include_str!("../profiles/seagate-st3500630ns.toml"),
-)];
+pub const BUILT_IN: &[(&str, &str)] = &[
+    (
+        "seagate-st3500630ns",
+        include_str!("../profiles/seagate-st3500630ns.toml"),
+    ),
+    (
+        "seagate-constellation-es3-4tb",
+        include_str!("../profiles/seagate-constellation-es3-4tb.toml"),
+    ),
+    (
+        "seagate-exos-7e8-8tb",
+        include_str!("../profiles/seagate-exos-7e8-8tb.toml"),
+    ),
+    (
+        "seagate-exos-x18-18tb",
+        include_str!("../profiles/seagate-exos-x18-18tb.toml"),
+    ),
+    (
+        "wd-ultrastar-hc570-22tb",
+        include_str!("../profiles/wd-ultrastar-hc570-22tb.toml"),
+    ),
+    (
+        "seagate-savvio-10k3-300gb",
+        include_str!("../profiles/seagate-savvio-10k3-300gb.toml"),
+    ),
+    (
+        "seagate-cheetah-15k7-600gb",
+        include_str!("../profiles/seagate-cheetah-15k7-600gb.toml"),
+    ),
+    (
+        "wd-blue-mobile-1tb",
+        include_str!("../profiles/wd-blue-mobile-1tb.toml"),
+    ),
+];
 
 /// Why there is no such drive.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +103,11 @@ pub struct DiskProfile {
     pub name: String,
     /// What drive it is.
     pub description: String,
+    /// What stands behind it.
+    pub provenance: Option<Provenance>,
+    /// The data sheet that it follows from, if it does.
+    #[serde(skip)]
+    pub data_sheet: Option<DataSheet>,
     /// The number of cylinders.
     pub cylinders: u32,
     /// One revolution.
@@ -91,6 +129,15 @@ pub struct DiskProfile {
     pub overheads: Option<OverheadsProfile>,
     /// How long data take between the buffer and the host. Only with a cache.
     pub bus: Option<BusProfile>,
+}
+
+/// A profile that follows from a data sheet.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SheetFile {
+    description: String,
+    provenance: Option<Provenance>,
+    from_data_sheet: DataSheet,
 }
 
 /// Surfaces, skews and zones. The default has one surface and no skews.
@@ -252,13 +299,36 @@ impl DiskProfile {
     /// # Errors
     /// If the text is no TOML, a key is unknown or missing, or a value makes no drive.
     pub fn parse(text: &str, origin: &str) -> Result<Self, ProfileError> {
-        let mut profile: Self = toml::from_str(text).map_err(|e| ProfileError::Syntax {
+        let syntax = |e: toml::de::Error| ProfileError::Syntax {
             origin: origin.to_owned(),
             message: e.to_string(),
-        })?;
+        };
+        let is_of_a_sheet = toml::from_str(text)
+            .is_ok_and(|table: toml::Table| table.contains_key("from_data_sheet"));
+        let mut profile = match is_of_a_sheet {
+            true => Self::of_sheet(toml::from_str(text).map_err(syntax)?, origin)?,
+            false => toml::from_str(text).map_err(syntax)?,
+        };
         profile.complete();
         profile.check(origin)?;
         Ok(profile)
+    }
+
+    /// The drive of a data sheet.
+    fn of_sheet(file: SheetFile, origin: &str) -> Result<Self, ProfileError> {
+        file.from_data_sheet.check(&|key, seen, expected| {
+            Err(ProfileError::Value {
+                origin: origin.to_owned(),
+                key,
+                seen,
+                expected,
+            })
+        })?;
+        let (profile, _) = file.from_data_sheet.profile(&file.description);
+        Ok(Self {
+            provenance: file.provenance,
+            ..profile
+        })
     }
 
     fn check(&self, origin: &str) -> Result<(), ProfileError> {

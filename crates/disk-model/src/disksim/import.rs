@@ -180,6 +180,8 @@ fn modelled(
     let fewest = f64::from(per_track(u32::min).unwrap_or(1));
     let revolution_ms = 60_000.0 / mechanics.rpm;
     let mut profile = DiskProfile {
+        provenance: None,
+        data_sheet: None,
         name: disk.name.clone(),
         description: String::new(),
         cylinders,

@@ -1,0 +1,61 @@
+//! What stands behind the parameters of a device.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What stands behind the parameters of a device.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Provenance {
+    /// A recording of the device, which the model reproduces as well as this.
+    Validated {
+        /// Which recording.
+        recording: String,
+        /// How far the distributions of response times are apart, as the root mean square of the differences of equal
+        /// quantiles.
+        demerit_ms: f64,
+    },
+    /// The manufacturer's figures.
+    DataSheet {
+        /// Which document.
+        document: String,
+        /// When it was published.
+        year: u16,
+    },
+    /// A publication.
+    Paper {
+        /// Which.
+        citation: String,
+    },
+    /// A fit to records of the device.
+    Calibrated {
+        /// Which records.
+        records: String,
+    },
+}
+
+impl Provenance {
+    /// Its kind in a word or two.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Validated { .. } => "validated",
+            Self::DataSheet { .. } => "data sheet",
+            Self::Paper { .. } => "paper",
+            Self::Calibrated { .. } => "calibrated",
+        }
+    }
+}
+
+impl fmt::Display for Provenance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Validated {
+                recording,
+                demerit_ms,
+            } => write!(f, "{recording} (demerit {demerit_ms} ms)"),
+            Self::DataSheet { document, year } => write!(f, "{document}, {year}"),
+            Self::Paper { citation: of } | Self::Calibrated { records: of } => f.write_str(of),
+        }
+    }
+}

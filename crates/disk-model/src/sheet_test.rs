@@ -1,0 +1,168 @@
+//! The data sheet test: the figures of a sheet against those of the drive that was made from it.
+
+use std::sync::Arc;
+
+use iosonar_device::{Access, Device, Job, RequestId, Station};
+use iosonar_sim_core::Seed;
+use iosonar_units::{Nanos, Sector, Sectors};
+
+use crate::{DiskProfile, Mechanics, PositionalDisk, Queueing};
+
+/// A figure of a data sheet, and what a simulation of its test gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SheetFigure {
+    /// Which figure, with its unit.
+    pub name: &'static str,
+    /// What the sheet says.
+    pub stated: f64,
+    /// What the simulation gives.
+    pub simulated: f64,
+}
+
+impl SheetFigure {
+    /// How far they are apart, as a share of what is stated.
+    pub fn error(&self) -> f64 {
+        self.simulated / self.stated - 1.0
+    }
+}
+
+/// Requests of a random test: the standard error of a mean seek is then below half a per cent.
+const RANDOM: u32 = 20_000;
+/// What a sequential test transfers, in requests of [`SEQUENTIAL_SECTORS`].
+const SEQUENTIAL: u32 = 512;
+/// 1 MiB.
+const SEQUENTIAL_SECTORS: u32 = 2048;
+
+impl DiskProfile {
+    /// Simulates the tests that the drive's data sheet reports; `None` if it was not made from one.
+    ///
+    /// Sustained rates are those of sequential reads of 1 MiB, one at a time, at the two ends of the disk. Access times
+    /// are those of single sectors at random places, without the buffer: the average seek and half a turn.
+    pub fn data_sheet_test(&self) -> Option<Vec<SheetFigure>> {
+        let sheet = self.data_sheet.as_ref()?;
+        let half_a_turn = self.revolution_ms / 2.0;
+        let bare = Self {
+            cache: None,
+            overheads: None,
+            bus: None,
+            ..self.clone()
+        };
+        let last = self.capacity_sectors - u64::from(SEQUENTIAL * SEQUENTIAL_SECTORS);
+        let mut figures = vec![
+            SheetFigure {
+                name: "capacity [GB]",
+                stated: sheet.capacity_gb,
+                simulated: self.capacity_sectors as f64 * 512.0 / 1e9,
+            },
+            SheetFigure {
+                name: "sustained rate, outermost tracks [MB/s]",
+                stated: sheet.outer_mb_per_s,
+                simulated: sequential_mb_per_s(self, 0),
+            },
+        ];
+        if let Some(stated) = sheet.inner_mb_per_s {
+            figures.push(SheetFigure {
+                name: "sustained rate, innermost tracks [MB/s]",
+                stated,
+                simulated: sequential_mb_per_s(self, last),
+            });
+        }
+        if let Some(seek) = sheet.read_seek_ms {
+            figures.push(SheetFigure {
+                name: "average seek and latency, reads [ms]",
+                stated: seek + half_a_turn,
+                simulated: random_ms(&bare, Access::Read),
+            });
+        }
+        if let Some(seek) = sheet.write_seek_ms {
+            figures.push(SheetFigure {
+                name: "average seek and latency, writes [ms]",
+                stated: seek + half_a_turn,
+                simulated: random_ms(&bare, Access::Write),
+            });
+        }
+        Some(figures)
+    }
+}
+
+/// A disk that has its requests one at a time, each as soon as the one before is done.
+struct OneAtATime {
+    disk: Station<PositionalDisk>,
+    now: Nanos,
+    done: u64,
+}
+
+impl OneAtATime {
+    fn new(profile: &DiskProfile) -> Self {
+        let mechanics = Arc::new(Mechanics::new(profile));
+        let disk = PositionalDisk::at_angle(&mechanics, Queueing::default(), 0.0);
+        Self {
+            disk: Station::new(disk),
+            now: Nanos::ZERO,
+            done: 0,
+        }
+    }
+
+    fn serve(&mut self, access: Access, sector: u64, sectors: u32) {
+        let request = RequestId(self.done);
+        self.done += 1;
+        let job = Job::new(request, access, Sector::new(sector), Sectors::new(sectors));
+        self.disk.submit(job, self.now);
+        let mut at = self.disk.start_next(self.now);
+        while let Some(instant) = at {
+            self.now = instant;
+            if self.disk.complete(instant, Nanos::MAX).is_some() {
+                return;
+            }
+            at = self.disk.start_next(instant);
+        }
+        unreachable!("a disk serves what it has taken");
+    }
+}
+
+fn sequential_mb_per_s(profile: &DiskProfile, first: u64) -> f64 {
+    let mut disk = OneAtATime::new(profile);
+    let sector = |i: u32| first + u64::from(i) * u64::from(SEQUENTIAL_SECTORS);
+    // The first request has to find its place.
+    disk.serve(Access::Read, sector(0), SEQUENTIAL_SECTORS);
+    let begin = disk.now;
+    for i in 1..SEQUENTIAL {
+        disk.serve(Access::Read, sector(i), SEQUENTIAL_SECTORS);
+    }
+    let bytes = f64::from(SEQUENTIAL - 1) * f64::from(SEQUENTIAL_SECTORS) * 512.0;
+    bytes / (disk.now - begin).as_secs_f64() / 1e6
+}
+
+fn random_ms(profile: &DiskProfile, access: Access) -> f64 {
+    let mut disk = OneAtATime::new(profile);
+    let mut places = Seed::new(1).stream("data-sheet", "places");
+    for _ in 0..RANDOM {
+        let sector = (places.uniform() * profile.capacity_sectors as f64) as u64;
+        disk.serve(access, sector.min(profile.capacity_sectors - 1), 1);
+    }
+    disk.now.as_millis_f64() / f64::from(RANDOM)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::{BUILT_IN, DiskProfile};
+
+    #[test]
+    fn every_drive_of_a_data_sheet_has_its_figures() {
+        let mut tested = 0;
+        for (name, _) in BUILT_IN {
+            let profile = DiskProfile::load(name, Path::new(".")).unwrap();
+            for figure in profile.data_sheet_test().into_iter().flatten() {
+                tested += 1;
+                println!(
+                    "{name}: {} {} {:.2}",
+                    figure.name, figure.stated, figure.simulated
+                );
+                assert!(figure.error().abs() < 0.05, "{name}: {figure:?}");
+            }
+        }
+        assert!(tested > 0);
+    }
+}
