@@ -108,6 +108,9 @@ pub(crate) struct Profiles {
     /// Print this profile
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// Simulate the tests that its data sheet reports, and print both figures
+    #[arg(long, requires = "name")]
+    pub(crate) check: bool,
     /// Print results for programs, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,

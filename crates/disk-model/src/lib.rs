@@ -40,8 +40,9 @@ pub use mechanics::Mechanics;
 pub use positional::{ArmScheduler, PositionalDisk, Queueing};
 pub use profile::{
     Arrival, BUILT_IN, BusProfile, CacheProfile, DataSheet, Derived, DiskProfile, ExtraDisconnect,
-    GeometryProfile, LayoutProfile, LayoutZone, OverheadsProfile, ProfileError, ReadAhead,
-    Requested, SeekLaw, SeekPoints, SeekProfile, TransferProfile, WaterMarkOf, ZoneProfile,
+    GeometryProfile, LayoutProfile, LayoutZone, OverheadsProfile, ProfileError, QueueProfile,
+    ReadAhead, Requested, SeekLaw, SeekPoints, SeekProfile, TransferProfile, WaterMarkOf,
+    ZoneProfile,
 };
 pub use sampled::{DiskLaws, SampledDisk};
 pub use seek::{SeekCurve, SeekCurves, SeekDistance};

@@ -15,13 +15,15 @@ use std::sync::Arc;
 use iosonar_device::{Access, Job, Mechanism, Pace, ServiceTime};
 use iosonar_sim_core::{Seed, Stream};
 use iosonar_units::{Nanos, Sector};
+use serde::{Deserialize, Serialize};
 
 use crate::drive::Drive;
 use crate::geometry::Place;
 use crate::mechanics::{Head, Mechanics, Track};
 
 /// Which of the waiting jobs of the highest priority is served next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ArmScheduler {
     /// The one that came first.
     #[default]
@@ -45,6 +47,17 @@ pub struct Queueing {
     pub depth: usize,
     /// A job that has waited for longer is served at once, so that none starves.
     pub most_wait: Nanos,
+}
+
+impl ArmScheduler {
+    /// How long a job waits at most where this would let it starve: the nearest first leaves jobs at the edges waiting
+    /// for as long as there are others.
+    pub fn most_wait(self) -> Nanos {
+        match self {
+            Self::Sstf | Self::Sptf => Nanos::from_secs(2),
+            Self::Fcfs | Self::Look | Self::CLook => Nanos::MAX,
+        }
+    }
 }
 
 impl Default for Queueing {

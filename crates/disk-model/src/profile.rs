@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 mod data_sheet;
 mod drive;
 
-use crate::{SeekCurve, SeekCurves, ZoneLaw, Zoning};
+use crate::{ArmScheduler, SeekCurve, SeekCurves, ZoneLaw, Zoning};
 pub use data_sheet::{DataSheet, Derived};
 pub use drive::{
     Arrival, BusProfile, CacheProfile, ExtraDisconnect, LayoutProfile, LayoutZone,
@@ -121,6 +121,8 @@ pub struct DiskProfile {
     /// Where sectors lie, for the positional model.
     #[serde(default)]
     pub geometry: GeometryProfile,
+    /// The drive's own queue. Without it a drive serves all that waits in the order of arrival.
+    pub queue: Option<QueueProfile>,
     /// Zones with gaps, spares, slips and skews of their own, instead of those of the geometry.
     pub layout: Option<LayoutProfile>,
     /// The drive's buffer. Without it data pass between the host and the medium as they are read and written.
@@ -138,6 +140,16 @@ struct SheetFile {
     description: String,
     provenance: Option<Provenance>,
     from_data_sheet: DataSheet,
+}
+
+/// How a drive chooses among the requests that it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueueProfile {
+    /// By what.
+    pub scheduler: ArmScheduler,
+    /// How many it takes.
+    pub depth: u32,
 }
 
 /// Surfaces, skews and zones. The default has one surface and no skews.
@@ -314,9 +326,16 @@ impl DiskProfile {
         Ok(profile)
     }
 
-    /// The drive of a data sheet.
-    fn of_sheet(file: SheetFile, origin: &str) -> Result<Self, ProfileError> {
-        file.from_data_sheet.check(&|key, seen, expected| {
+    /// The drive of a data sheet; `origin` is for messages.
+    ///
+    /// # Errors
+    /// If a figure cannot be that of a drive.
+    pub fn from_data_sheet(
+        sheet: &DataSheet,
+        description: &str,
+        origin: &str,
+    ) -> Result<Self, ProfileError> {
+        sheet.check(&|key, seen, expected| {
             Err(ProfileError::Value {
                 origin: origin.to_owned(),
                 key,
@@ -324,7 +343,13 @@ impl DiskProfile {
                 expected,
             })
         })?;
-        let (profile, _) = file.from_data_sheet.profile(&file.description);
+        let (profile, _) = sheet.profile(description);
+        profile.check(origin)?;
+        Ok(profile)
+    }
+
+    fn of_sheet(file: SheetFile, origin: &str) -> Result<Self, ProfileError> {
+        let profile = Self::from_data_sheet(&file.from_data_sheet, &file.description, origin)?;
         Ok(Self {
             provenance: file.provenance,
             ..profile
@@ -382,6 +407,9 @@ impl DiskProfile {
                 innermost,
                 "at least the outermost track's, at most one revolution",
             );
+        }
+        if self.queue.is_some_and(|queue| queue.depth == 0) {
+            return refuse("queue.depth", 0.0, "at least 1");
         }
         self.check_geometry(&refuse)?;
         self.check_drive(&refuse)?;

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use iosonar_disk_model::Scheduler;
+use iosonar_disk_model::{DataSheet, Derived, Scheduler};
 use iosonar_raid::Placement;
 use iosonar_units::Nanos;
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, Shape, Size};
@@ -208,7 +208,11 @@ fn explain_ssds(ssds: &SsdSet, page: &mut Page) {
 fn explain_disks(disks: &DiskSet, page: &mut Page) {
     let (model, scheduler) = (DiskFile::model, DiskFile::scheduler);
     page.described_table(ScenarioFile::disk, &disks.profile.description);
-    page.key(DiskFile::profile, quoted(&disks.profile.name));
+    let sheet = disks.profile.data_sheet.as_ref();
+    let is_in_the_scenario = disks.profile.name.is_empty();
+    if !is_in_the_scenario {
+        page.key(DiskFile::profile, quoted(&disks.profile.name));
+    }
     page.key(DiskFile::zoning, disks.profile.transfer.zoning.quoted());
     match disks.model {
         DiskModel::Sampled(Scheduler::Fcfs) => {
@@ -239,6 +243,32 @@ fn explain_disks(disks: &DiskSet, page: &mut Page) {
         page.table(DiskFile::other);
         page.key(OtherDisksFile::disks, format!("{disks:?}"));
         page.key(OtherDisksFile::profile, quoted(&profile.name));
+    }
+    if let Some(sheet) = sheet {
+        explain_sheet(sheet, is_in_the_scenario, page);
+    }
+}
+
+/// The figures of a data sheet, and what follows from them.
+fn explain_sheet(sheet: &DataSheet, is_in_the_scenario: bool, page: &mut Page) {
+    if is_in_the_scenario {
+        page.table(DiskFile::from_data_sheet);
+        page.text += &toml::to_string(sheet).unwrap_or_default();
+    }
+    page.text += "# From the data sheet:\n";
+    let (_, derivation) = sheet.profile("");
+    for Derived { key, value, from } in derivation {
+        let _ = writeln!(page.text, "# {key} = {}: {from}", significant(value));
+    }
+}
+
+/// Six digits, which is more than data sheets have.
+fn significant(value: f64) -> String {
+    let digits = (5.0 - value.abs().max(1e-9).log10().floor()).clamp(0.0, 12.0);
+    let text = format!("{value:.*}", digits as usize);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
     }
 }
 

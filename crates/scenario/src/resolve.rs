@@ -203,9 +203,9 @@ fn array_model(
         ));
     }
     let devices = match given {
-        DeviceFile::Disks(disk) => {
-            Devices::Disks(Box::new(disk::disks(check, file, disk, directory)?))
-        }
+        DeviceFile::Disks(disk) => Devices::Disks(Box::new(disk::disks(
+            check, file, disk, directory, placement,
+        )?)),
         DeviceFile::Ssds(ssd) => Devices::Ssds(ssd::ssds(check, file, ssd, directory)?),
     };
     check_devices(check, file, &devices, placement)?;

@@ -6,6 +6,7 @@ mod load;
 
 use std::path::PathBuf;
 
+use iosonar_device::Provenance;
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use flash::{CellType, FlashProfile, Parallelism, Scheduling};
@@ -90,6 +91,9 @@ pub struct SsdProfile {
     pub name: String,
     /// The device in a few words.
     pub description: String,
+    /// What stands behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// How the host submits requests.
     pub interface: Interface,
     /// The CPU time of the driver.

@@ -2,22 +2,34 @@
 
 use std::path::Path;
 
-use iosonar_disk_model::DiskProfile;
+use iosonar_device::Provenance;
+use iosonar_disk_model::{DiskProfile, SheetFigure};
 use iosonar_ssd_model::{Parameters, SsdProfile};
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
 use iosonar_units::Sectors;
 use serde_json::json;
 
 use crate::args::Profiles;
 use crate::exit::{Ending, Usage, print};
 use crate::json::Output;
+use crate::table::{Table, significant};
 
-/// The table of a scenario that it goes into, its name, what it is, its size in sectors and its text.
+/// The table of a scenario that it goes into, its name, what it is, what stands behind it, its size in sectors and its text.
 struct Profile {
     table: &'static str,
     name: &'static str,
     description: String,
+    provenance: Option<Provenance>,
     sectors: u64,
     text: &'static str,
+}
+
+impl Profile {
+    /// What stands behind it, in a word.
+    fn kind(&self) -> &'static str {
+        self.provenance.as_ref().map_or("typical", Provenance::kind)
+    }
 }
 
 fn all() -> anyhow::Result<Vec<Profile>> {
@@ -28,6 +40,7 @@ fn all() -> anyhow::Result<Vec<Profile>> {
             table: "disk",
             name,
             description: profile.description,
+            provenance: profile.provenance,
             sectors: profile.capacity_sectors,
             text,
         });
@@ -39,6 +52,7 @@ fn all() -> anyhow::Result<Vec<Profile>> {
             table: "ssd",
             name,
             description: profile.description,
+            provenance: profile.provenance,
             sectors: parameters.capacity_sectors,
             text,
         });
@@ -57,6 +71,9 @@ pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
             );
             return Err(Usage(problem).into());
         };
+        if args.check {
+            return check(args, profile);
+        }
         print(profile.text)?;
         return Ok(Ending::Done);
     }
@@ -69,6 +86,8 @@ pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
                     "table": profile.table,
                     "name": profile.name,
                     "description": profile.description,
+                    "kind": profile.kind(),
+                    "source": profile.provenance.as_ref().map(ToString::to_string),
                     "sectors": profile.sectors,
                 }),
             );
@@ -77,14 +96,62 @@ pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
         return Ok(Ending::Done);
     }
     let mut text = String::from("For 'profile' in the tables [disk] and [ssd] of a scenario:\n\n");
+    let width = all.iter().map(|p| p.name.len()).max().unwrap_or(0);
     for profile in &all {
         let size = Sectors::new(1).bytes().get() as f64 * profile.sectors as f64 / 1e9;
         text += &format!(
-            "  [{}] {:<20} {:>7.0} GB  {}\n",
-            profile.table, profile.name, size, profile.description
+            "  {:<6} {:<width$} {size:>7.0} GB  {:<10}  {}\n",
+            format!("[{}]", profile.table),
+            profile.name,
+            profile.kind(),
+            profile.description
         );
     }
-    text += "\n'iosonar profiles NAME' prints one, to be changed and given as a .toml file.\n";
+    text += "\n'iosonar profiles NAME' prints one, with its source, to be changed and given as a .toml file; with --check \
+             the tests\nof its data sheet are simulated.\n";
     print(&text)?;
     Ok(Ending::Done)
+}
+
+/// The figures of a data sheet, and those of the drive that is made from it.
+fn check(args: &Profiles, profile: &Profile) -> anyhow::Result<Ending> {
+    /// As far as the figures of a sheet may be off.
+    const TOLERANCE: f64 = 0.05;
+    let of_disk = match profile.table {
+        "disk" => DiskProfile::load(profile.name, Path::new("."))?.data_sheet_test(),
+        _ => None,
+    };
+    let Some(figures) = of_disk else {
+        let problem = format!(
+            "--check: profile '{}' does not follow from a data sheet",
+            profile.name
+        );
+        return Err(Usage(problem).into());
+    };
+    let is_good = |figure: &SheetFigure| figure.error().abs() <= TOLERANCE;
+    if args.json {
+        let mut output = Output::new("profiles --check");
+        for figure in &figures {
+            let labels = Labels::of("profile", profile.name).with("figure", figure.name);
+            output.figure("stated", &labels, MetricUnit::One, figure.stated);
+            output.figure("simulated", &labels, MetricUnit::One, figure.simulated);
+        }
+        print(&output.text())?;
+    } else {
+        let mut table = Table::new(&["", "data sheet", "simulated", "difference"]);
+        for figure in &figures {
+            let mark = if is_good(figure) { "" } else { "  NOT REACHED" };
+            table.row(vec![
+                figure.name.to_owned(),
+                significant(figure.stated, 4),
+                significant(figure.simulated, 4),
+                format!("{:+.2} %{mark}", 100.0 * figure.error()),
+            ]);
+        }
+        print(&format!("{}\n\n{}", profile.description, table.text()))?;
+    }
+    Ok(match figures.iter().all(is_good) {
+        true => Ending::Done,
+        false => Ending::Flagged,
+    })
 }

@@ -1,5 +1,6 @@
 //! `iosonar sim`: scenarios in, tables, records and pictures out.
 
+mod assumed;
 mod checks;
 mod describe;
 mod distribution;

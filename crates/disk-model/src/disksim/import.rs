@@ -182,6 +182,7 @@ fn modelled(
     let mut profile = DiskProfile {
         provenance: None,
         data_sheet: None,
+        queue: None,
         name: disk.name.clone(),
         description: String::new(),
         cylinders,

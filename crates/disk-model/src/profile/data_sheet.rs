@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     BusProfile, CacheProfile, DiskProfile, GeometryProfile, OverheadsProfile, ProfileError,
-    ReadAhead, SeekPoints, SeekProfile, TransferProfile, ZoneProfile,
+    QueueProfile, ReadAhead, SeekPoints, SeekProfile, TransferProfile, ZoneProfile,
 };
-use crate::{SeekDistance, ZoneLaw, Zoning};
+use crate::{ArmScheduler, SeekDistance, ZoneLaw, Zoning};
 
 /// How many zones a drive has whose sheet does not say.
 const ZONES: u32 = 24;
@@ -100,14 +100,14 @@ impl DataSheet {
             (0.1 * read_seek_ms).min(0.8),
             "a tenth of the average seek, at most 0.8",
         );
-        let outer = self.sectors_per_track(self.outer_mb_per_s, revolution_ms, track_to_track_ms);
+        let outer = sectors_per_track(self.outer_mb_per_s, revolution_ms, track_to_track_ms);
         let inner_rate = found.given_or(
             "inner_mb_per_s",
             self.inner_mb_per_s,
             INNER_SHARE * self.outer_mb_per_s,
             "0.48 of the outermost tracks' rate",
         );
-        let inner = self.sectors_per_track(inner_rate, revolution_ms, track_to_track_ms);
+        let inner = sectors_per_track(inner_rate, revolution_ms, track_to_track_ms);
         let of_track = "rate x (revolution + switch of tracks) / 512 B";
         found.add("sectors_per_track, outermost", outer, of_track);
         found.add("sectors_per_track, innermost", inner, of_track);
@@ -148,19 +148,17 @@ impl DataSheet {
             transfer,
             seek,
             geometry: geometry.0,
+            // What SATA's and SAS's queues hold by default.
+            queue: Some(QueueProfile {
+                scheduler: ArmScheduler::Sptf,
+                depth: 32,
+            }),
             layout: None,
             cache,
             overheads,
             bus,
         };
         (profile, found.0)
-    }
-
-    /// Sectors that pass in a revolution, if a track costs a switch besides.
-    fn sectors_per_track(&self, mb_per_s: f64, revolution_ms: f64, switch_ms: f64) -> f64 {
-        (mb_per_s * 1e3 * (revolution_ms + switch_ms) / 512.0)
-            .round()
-            .max(1.0)
     }
 
     fn seek(
@@ -285,6 +283,13 @@ impl DataSheet {
         };
         (Some(cache), Some(overheads), Some(bus))
     }
+}
+
+/// Sectors that pass in a revolution, if a track costs a switch besides.
+fn sectors_per_track(mb_per_s: f64, revolution_ms: f64, switch_ms: f64) -> f64 {
+    (mb_per_s * 1e3 * (revolution_ms + switch_ms) / 512.0)
+        .round()
+        .max(1.0)
 }
 
 /// The average seek of a drive whose sheet does not say: the arm of a faster drive is shorter. 12 ms at 5400 rpm, 8 at

@@ -1,6 +1,6 @@
 //! The table `[disk]`.
 
-use iosonar_disk_model::{RpoCount, Zoning};
+use iosonar_disk_model::{DataSheet, RpoCount, Zoning};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -11,15 +11,18 @@ table_of_keys! {
     /// The table `[disk]`.
     pub struct DiskFile {
         /// a built-in profile, or a `.toml` file
-        pub profile: String,
-        /// `"sampled"` (the papers': every place is random) or `"positional"` (an arm and an angle)
-        #[default = "sampled"]
+        pub profile: Option<String>,
+        /// instead of a profile: what a data sheet says of the drive
+        #[table = "[disk.from_data_sheet]"]
+        pub from_data_sheet: Option<DataSheet>,
+        /// `"positional"` (an arm and an angle) or `"sampled"` (the papers': every place is random)
+        #[default = "positional with addresses, sampled without them and for profiles of papers"]
         pub model: Option<DiskModelName>,
         /// `"fcfs"`; sampled: `"rpo"`; positional: `"sstf"`, `"look"`, `"c-look"`, `"sptf"`
-        #[default = "fcfs"]
+        #[default = "the drive's, or fcfs"]
         pub scheduler: Option<Spanned<SchedulerName>>,
         /// positional: among how many jobs the disk chooses
-        #[default = "no limit"]
+        #[default = "the drive's, or no limit"]
         #[comment = "jobs to choose from"]
         pub queue_depth: Option<Spanned<usize>>,
         /// positional: a job that has waited for longer is served at once

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use iosonar_device::Provenance;
 use iosonar_disk_model::{ArmScheduler, DiskProfile, Queueing, Scheduler};
+use iosonar_raid::Placement;
 use iosonar_units::Nanos;
 
 use super::check::Checker;
@@ -10,31 +12,63 @@ use crate::file::{DiskFile, DiskModelName, ScenarioFile, SchedulerName};
 use crate::words::{Given, value_or_default};
 use crate::{DiskModel, DiskSet, ScenarioError};
 
-/// How long a job waits at most where the scheduler would let it starve.
-const MOST_WAIT: Nanos = Nanos::from_secs(2);
-
 /// The table `[disk]`, and the disks of other kinds in it.
 pub(super) fn disks(
     check: &Checker<'_>,
     file: &ScenarioFile,
     disk: &DiskFile,
     directory: &Path,
+    placement: Placement,
 ) -> Result<DiskSet, ScenarioError> {
-    let mut profile = DiskProfile::load(&disk.profile, directory)?;
+    let mut profile = profile(check, disk, directory)?;
     if let Some(Given(zoning)) = disk.zoning {
         profile.transfer.zoning = zoning;
     }
     Ok(DiskSet {
-        profile,
         others: others(check, file, disk, directory)?,
-        model: model(check, disk)?,
+        model: model(check, disk, &profile, placement)?,
+        profile,
     })
 }
 
-fn model(check: &Checker<'_>, disk: &DiskFile) -> Result<DiskModel, ScenarioError> {
-    match disk.model {
-        None | Some(DiskModelName::Sampled) => sampled(check, disk).map(DiskModel::Sampled),
-        Some(DiskModelName::Positional) => positional(check, disk).map(DiskModel::Positional),
+fn profile(
+    check: &Checker<'_>,
+    disk: &DiskFile,
+    directory: &Path,
+) -> Result<DiskProfile, ScenarioError> {
+    match (&disk.profile, &disk.from_data_sheet) {
+        (Some(name), None) => Ok(DiskProfile::load(name, directory)?),
+        (None, Some(sheet)) => {
+            let description = format!("{} GB, {} rpm", sheet.capacity_gb, sheet.rpm);
+            let origin = check.path.display().to_string();
+            Ok(DiskProfile::from_data_sheet(sheet, &description, &origin)?)
+        }
+        (Some(_), Some(_)) => Err(check.incomplete(
+            "[disk] has a 'profile' and a table [disk.from_data_sheet]: leave one of them out",
+        )),
+        (None, None) => Err(check.incomplete(
+            "[disk] has no 'profile' (such as \"seagate-exos-x18-18tb\"; 'iosonar profiles' lists them) and no table \
+             [disk.from_data_sheet]",
+        )),
+    }
+}
+
+/// What is not said follows from the load and the profile: where requests have addresses an arm goes there, but for
+/// profiles of papers, whose results are those of random places.
+fn model(
+    check: &Checker<'_>,
+    disk: &DiskFile,
+    profile: &DiskProfile,
+    placement: Placement,
+) -> Result<DiskModel, ScenarioError> {
+    let is_of_a_paper = matches!(profile.provenance, Some(Provenance::Paper { .. }));
+    let usual = match placement {
+        Placement::Addressed if !is_of_a_paper => DiskModelName::Positional,
+        Placement::Addressed | Placement::Random => DiskModelName::Sampled,
+    };
+    match disk.model.unwrap_or(usual) {
+        DiskModelName::Sampled => sampled(check, disk).map(DiskModel::Sampled),
+        DiskModelName::Positional => positional(check, disk, profile).map(DiskModel::Positional),
     }
 }
 
@@ -100,20 +134,26 @@ fn sampled(check: &Checker<'_>, disk: &DiskFile) -> Result<Scheduler, ScenarioEr
     }
 }
 
-fn positional(check: &Checker<'_>, disk: &DiskFile) -> Result<Queueing, ScenarioError> {
+fn positional(
+    check: &Checker<'_>,
+    disk: &DiskFile,
+    profile: &DiskProfile,
+) -> Result<Queueing, ScenarioError> {
     if disk.rpo_count.is_some() || disk.rpo_most.is_some() {
         return Err(check.incomplete(
             "'disk.rpo_count' and 'disk.rpo_most' are for the sampled model: leave them out",
         ));
     }
-    let scheduler = disk.scheduler.as_ref();
-    let scheduler = match scheduler.map_or(SchedulerName::Fcfs, |name| *name.get_ref()) {
-        SchedulerName::Fcfs => ArmScheduler::Fcfs,
-        SchedulerName::Sstf => ArmScheduler::Sstf,
-        SchedulerName::Look => ArmScheduler::Look,
-        SchedulerName::CLook => ArmScheduler::CLook,
-        SchedulerName::Sptf => ArmScheduler::Sptf,
-        SchedulerName::Rpo => {
+    let scheduler = match disk.scheduler.as_ref().map(|name| *name.get_ref()) {
+        None => profile
+            .queue
+            .map_or(ArmScheduler::Fcfs, |queue| queue.scheduler),
+        Some(SchedulerName::Fcfs) => ArmScheduler::Fcfs,
+        Some(SchedulerName::Sstf) => ArmScheduler::Sstf,
+        Some(SchedulerName::Look) => ArmScheduler::Look,
+        Some(SchedulerName::CLook) => ArmScheduler::CLook,
+        Some(SchedulerName::Sptf) => ArmScheduler::Sptf,
+        Some(SchedulerName::Rpo) => {
             return Err(check.incomplete(
                 "'disk.scheduler': \"rpo\" draws positionings, so it is for the sampled model; a \
                  positional disk has \"sptf\"",
@@ -121,16 +161,16 @@ fn positional(check: &Checker<'_>, disk: &DiskFile) -> Result<Queueing, Scenario
         }
     };
     let depth = match &disk.queue_depth {
-        None => usize::MAX,
+        None => profile
+            .queue
+            .map_or(usize::MAX, |queue| queue.depth as usize),
         Some(depth) if *depth.get_ref() == 0 => {
             return Err(check.wrong(depth, "disk.queue_depth", 0, "at least 1"));
         }
         Some(depth) => *depth.get_ref(),
     };
     let most_wait = match &disk.most_wait_ms {
-        // These two leave jobs at the edges waiting for as long as there are others.
-        None if matches!(scheduler, ArmScheduler::Sstf | ArmScheduler::Sptf) => MOST_WAIT,
-        None => Nanos::MAX,
+        None => scheduler.most_wait(),
         Some(ms) if (0.0..=1e9).contains(ms.get_ref()) => Nanos::from_millis_f64(*ms.get_ref()),
         Some(ms) => {
             let expected = "a time in milliseconds, 0 to 1e9";

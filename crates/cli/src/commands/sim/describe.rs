@@ -8,7 +8,7 @@ use iosonar_stats::{BatchMeans, Estimate};
 use iosonar_units::Nanos;
 use iosonar_workload::{ArrivalLaw, Batch};
 
-use super::ssds;
+use super::{assumed, ssds};
 use crate::table::Table;
 
 /// What is simulated, in a line.
@@ -53,19 +53,14 @@ pub(super) fn subtitle(simulation: &Prepared, result: &SimulationResult) -> Stri
     format!("{}; {band}", headline(simulation))
 }
 
-pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationResult) -> String {
-    if result.response_time.count() == 0 {
-        let headline = headline(simulation);
-        return format!(
-            "{name}: {headline}\n  no request was served, so there is nothing to tell\n"
-        );
-    }
+/// Response times, and what they are made of.
+fn times(simulation: &Prepared, result: &SimulationResult) -> Table {
     let mut table = Table::of_times("response time");
-    table.times("all", &result.response_time);
     if result.reads.count() > 0 && result.writes.count() > 0 {
         table.times("reads", &result.reads);
         table.times("writes", &result.writes);
     }
+    table.times("all", &result.response_time);
     match &result.split {
         Some(split) if split.stages.is_empty() => add_split(&mut table, split),
         Some(split) => {
@@ -76,8 +71,19 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
         }
         None => {}
     }
+    table
+}
+
+pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationResult) -> String {
+    if result.response_time.count() == 0 {
+        let headline = headline(simulation);
+        return format!(
+            "{name}: {headline}\n  no request was served, so there is nothing to tell\n"
+        );
+    }
     let mut text = format!("{name}: {}\n", headline(simulation));
-    text += &table.text();
+    text += &format!("  assuming      {}\n", assumed::line(simulation));
+    text += &times(simulation, result).text();
     text += &format!("  mean          {}\n", mean(simulation, result));
     if let Some(precision) = simulation.precision() {
         let reached = result.mean_ms.half_width_95() / result.mean_ms.mean;

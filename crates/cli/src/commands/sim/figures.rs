@@ -5,6 +5,7 @@ use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
 use serde_json::json;
 
+use super::assumed;
 use super::describe::{headline, per_second};
 use crate::json::Output;
 use crate::remarks;
@@ -36,6 +37,7 @@ pub(super) fn add_to(
             "warmup_requests": result.warmup_requests,
             "hash": result.hash.to_string(),
             "system": headline(simulation),
+            "assuming": assumed::line(simulation),
             "remarks": remarks::of_load(result),
         }),
     );

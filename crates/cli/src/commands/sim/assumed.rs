@@ -1,0 +1,99 @@
+//! What a result rests on, in a line: the model of the drives, their queue and buffer, the controller.
+
+use iosonar_device::Provenance;
+use iosonar_disk_model::{ArmScheduler, DiskProfile, Queueing, Scheduler};
+use iosonar_scenario::{Devices, DiskModel, DiskSet, Prepared, SsdSet};
+use iosonar_units::Bytes;
+
+/// What the results of this simulation rest on.
+pub(super) fn line(simulation: &Prepared) -> String {
+    let drives = match &simulation.array().devices {
+        Devices::Disks(disks) => of_disks(disks),
+        Devices::Ssds(ssds) => of_ssds(ssds),
+    };
+    let controller = match &simulation.array().controller.cache {
+        Some(cache) => format!(
+            "{} of write-back cache in the controller",
+            cache.capacity.bytes()
+        ),
+        None => "no cache in the controller".to_owned(),
+    };
+    format!("{drives}; {controller}")
+}
+
+fn of_disks(disks: &DiskSet) -> String {
+    let profile = &disks.profile;
+    let mut parts = vec![standing(profile.provenance.as_ref())];
+    match disks.model {
+        DiskModel::Sampled(scheduler) => {
+            parts.push("every place random".to_owned());
+            parts.push(match scheduler {
+                Scheduler::Fcfs => "FCFS".to_owned(),
+                Scheduler::Rpo { .. } => "RPO".to_owned(),
+            });
+            // The model of the papers has none, whatever the profile says.
+            parts.push("no buffer in the drive".to_owned());
+        }
+        DiskModel::Positional(queueing) => {
+            parts.push("arm and angle".to_owned());
+            parts.push(queue(queueing));
+            parts.push(buffer(profile));
+        }
+    }
+    parts.join(", ")
+}
+
+fn of_ssds(ssds: &SsdSet) -> String {
+    let mut parts = vec![standing(ssds.profile.provenance.as_ref())];
+    let cache = ssds.profile.flash.as_ref().and(ssds.profile.cache.as_ref());
+    let size = cache.and_then(|cache| cache.size.parse::<Bytes>().ok());
+    parts.push(match (cache, size) {
+        (Some(cache), Some(size)) if size.get() > 0 => {
+            let kind = if cache.volatile {
+                "volatile"
+            } else {
+                "protected"
+            };
+            format!("{size} of {kind} write cache")
+        }
+        _ => "no write cache".to_owned(),
+    });
+    parts.join(", ")
+}
+
+fn standing(provenance: Option<&Provenance>) -> String {
+    match provenance {
+        Some(Provenance::Validated { .. }) => "validated drives".to_owned(),
+        Some(Provenance::DataSheet { .. }) => "drives by their data sheet".to_owned(),
+        Some(Provenance::Paper { .. }) => "drives as in a paper".to_owned(),
+        Some(Provenance::Calibrated { .. }) => "calibrated drives".to_owned(),
+        None => "drives of a profile".to_owned(),
+    }
+}
+
+fn queue(queueing: Queueing) -> String {
+    let scheduler = match queueing.scheduler {
+        ArmScheduler::Fcfs => return "FCFS".to_owned(),
+        ArmScheduler::Sstf => "SSTF",
+        ArmScheduler::Look => "LOOK",
+        ArmScheduler::CLook => "C-LOOK",
+        ArmScheduler::Sptf => "SPTF",
+    };
+    match queueing.depth {
+        usize::MAX => format!("{scheduler} among all that wait"),
+        depth => format!("{scheduler} among {depth}"),
+    }
+}
+
+fn buffer(profile: &DiskProfile) -> String {
+    let Some(cache) = &profile.cache else {
+        return "no buffer in the drive".to_owned();
+    };
+    let size = Bytes::new(u64::from(cache.segments) * cache.segment_sectors * 512);
+    let writes = if cache.fast_writes {
+        "write-back"
+    } else {
+        "write-through"
+    };
+    format!("{size} of {writes} buffer")
+}
