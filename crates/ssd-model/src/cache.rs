@@ -189,6 +189,7 @@ pub(crate) struct Cache {
     by_sector: bool,
     pages: PageMap<Page>,
     dirty: VecDeque<u64>,
+    /// Pages that take room: without a limit of its own, what is on its way to flash does, too.
     used: u64,
     emptying: bool,
     recent: Recent,
@@ -253,7 +254,7 @@ impl Cache {
             true => page.sectors & sectors == sectors,
             false => !page.partial,
         };
-        self.used > 0 && self.pages.get(&page).is_some_and(has)
+        !self.pages.is_empty() && self.pages.get(&page).is_some_and(has)
     }
 
     /// How many sectors of a page are written to flash.
@@ -400,6 +401,9 @@ impl Cache {
             .get_mut(&page)
             .filter(|page| page.state == state)?;
         present.state = State::Leaving { slot: u32::MAX };
+        if self.p.in_flight.is_some() {
+            self.used -= 1;
+        }
         Some(Destaged {
             page,
             partial: present.partial,
@@ -410,7 +414,9 @@ impl Cache {
 
     /// A page that never was in the cache is going to leave as those that are.
     pub(crate) fn passes(&mut self, page: u64) -> Leaving {
-        self.used += 1;
+        if self.p.in_flight.is_none() {
+            self.used += 1;
+        }
         self.in_flight += u64::from(self.page_sectors);
         Leaving {
             page,
@@ -435,7 +441,9 @@ impl Cache {
 
     /// The pages of a flash page have been programmed.
     pub(crate) fn group_has_left(&mut self, group: u32) {
-        self.used -= self.groups[group].len() as u64;
+        if self.p.in_flight.is_none() {
+            self.used -= self.groups[group].len() as u64;
+        }
         for Leaving {
             page,
             slot,
@@ -457,7 +465,7 @@ impl Cache {
 
     /// Forgets a page that the host needs no more, if its way has not begun.
     pub(crate) fn discard(&mut self, page: u64) {
-        if self.used == 0 {
+        if self.pages.is_empty() {
             return;
         }
         let Some(present) = self.pages.get(&page) else {

@@ -244,7 +244,8 @@ pub struct CacheProfile {
     /// costs nothing.
     #[serde(default)]
     pub volatile: bool,
-    /// How much may be on its way to flash before further writes wait; no more than the cache holds if it is not given.
+    /// How much may be on its way to flash before further writes wait. It takes no room in the cache then; if it is not
+    /// given, it does, and the cache's size is the limit.
     #[serde(default, deserialize_with = "optional_size")]
     pub in_flight: Option<String>,
     /// A page that is written again within this time stays in the cache; 0: it goes to flash each time.

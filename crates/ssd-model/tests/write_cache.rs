@@ -53,6 +53,13 @@ fn writes_wait_while_too_much_is_on_its_way_to_flash() {
     assert_eq!(at_once(&out), 4);
     assert_eq!(out.report.cache.unwrap().waits, 16);
     assert_eq!(out.report.flash.programs, 20);
+    // What is on its way takes no room: a cache of two pages is large enough.
+    let two = format!("{}in_flight = \"16KiB\"\n", CACHE.replace("256KiB", "8KiB"));
+    assert_eq!(at_once(&writes(&two, &burst)), 4);
+    assert_eq!(
+        at_once(&writes(&CACHE.replace("256KiB", "8KiB"), &burst)),
+        2
+    );
     // Where sectors are known, they are what is counted: a page of one is no more than that.
     let small: Vec<_> = (0..20).map(|n| (n, n * 8, 1)).collect();
     let text = format!("partial_pages = true\n{CACHE}in_flight = \"4KiB\"\n");
