@@ -249,10 +249,13 @@ impl Cache {
 
     /// Whether these sectors of a page are there; all of it, where the drive does not know them.
     #[inline]
-    pub(crate) fn holds(&self, page: u64, sectors: u64) -> bool {
-        let has = |page: &Page| match self.by_sector {
-            true => page.sectors & sectors == sectors,
-            false => !page.partial,
+    pub(crate) fn holds(&self, page: u64, sectors: impl FnOnce() -> u64) -> bool {
+        let has = |page: &Page| {
+            if !self.by_sector {
+                return !page.partial;
+            }
+            let sectors = sectors();
+            page.sectors & sectors == sectors
         };
         !self.pages.is_empty() && self.pages.get(&page).is_some_and(has)
     }

@@ -475,8 +475,8 @@ impl Flash {
         if matches!(operation.kind, Kind::Copy { .. } | Kind::Erase) {
             state.end_of_step(operation.kind);
         }
-        for mate in state.mates.drain(..) {
-            if let Some(owner) = mate.owner {
+        if !state.mates.is_empty() {
+            for owner in state.mates.drain(..).filter_map(|mate| mate.owner) {
                 host.done(owner);
             }
         }

@@ -105,7 +105,7 @@ impl Cleaning {
 impl Server {
     /// What a command executes has passed a stage; of reads on several planes the data cross the channel one after
     /// the other.
-    #[inline]
+    #[inline(always)]
     pub(super) fn passed(
         &self,
         lead: &Operation,
@@ -113,9 +113,17 @@ impl Server {
         stage: Stage,
         host: &mut impl FlashHost,
     ) {
-        let alone = lead.kind == Kind::Read && phase == Some(Phase::Data);
-        let mates = if alone { &[] } else { &self.mates[..] };
-        for owner in std::iter::once(lead).chain(mates).filter_map(|o| o.owner) {
+        if let Some(owner) = lead.owner {
+            host.passed(owner, stage);
+        }
+        if !self.mates.is_empty() && (lead.kind != Kind::Read || phase != Some(Phase::Data)) {
+            self.mates_passed(stage, host);
+        }
+    }
+
+    #[cold]
+    fn mates_passed(&self, stage: Stage, host: &mut impl FlashHost) {
+        for owner in self.mates.iter().filter_map(|mate| mate.owner) {
             host.passed(owner, stage);
         }
     }

@@ -58,12 +58,18 @@ impl FlashStorage {
         })
     }
 
-    /// The sectors of a page that a unit covers, a bit each.
+    /// The sectors of a page that a unit covers, a bit each, where the drive knows them.
+    #[inline]
     pub(super) fn sectors(&self, unit: &Unit, page: u64) -> u64 {
-        sectors(unit, page, self.page_sectors)
+        if self.flash.p.partial_pages {
+            sectors(unit, page, self.page_sectors)
+        } else {
+            u64::MAX
+        }
     }
 
     /// What is to be read of a page before these sectors of it, a part of it or all, are written.
+    #[inline]
     pub(super) fn rest_of_page(&mut self, page: u64, partial: bool, sectors: u64) -> Option<Rest> {
         let p = &self.flash.p;
         if !partial && !p.partial_pages {
@@ -291,7 +297,8 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
         let (size, all) = (flash.p.logical_page_bytes, view.units[unit].bytes());
         let slots = flash.slots_per_page() as u32;
         for page in pages.clone() {
-            if cache.holds(page, sectors(&view.units[unit], page, page_sectors)) {
+            let covered = || sectors(&view.units[unit], page, page_sectors);
+            if cache.holds(page, covered) {
                 cache.counts.read_hits += 1;
                 in_cache = true;
                 continue;
