@@ -66,9 +66,9 @@ pub struct FlashProfile {
     /// Free blocks that each plane keeps; 0: cleaning begins when no page is free.
     #[serde(default = "two")]
     pub reserve: u32,
-    /// A block is rewritten after so many reads of its pages; never if it is not given.
+    /// A block is rewritten after this many reads of its pages; never if it is not given.
     pub read_disturb_limit: Option<u32>,
-    /// A block is rewritten when it has been full for so many hours; never if it is not given.
+    /// A block is rewritten when it has been full for this many hours; never if it is not given.
     pub retention_h: Option<f64>,
     /// By how many erases blocks may differ; unbounded if it is not given.
     pub wear_levelling: Option<u32>,
