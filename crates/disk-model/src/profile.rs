@@ -22,6 +22,20 @@ pub const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../profiles/seagate-st3500630ns.toml"),
     ),
     (
+        "seagate-st32171w",
+        include_str!("../profiles/seagate-st32171w.toml"),
+    ),
+    (
+        "seagate-st39102lw",
+        include_str!("../profiles/seagate-st39102lw.toml"),
+    ),
+    ("ibm-18es", include_str!("../profiles/ibm-18es.toml")),
+    (
+        "quantum-atlas-10k",
+        include_str!("../profiles/quantum-atlas-10k.toml"),
+    ),
+    ("hp-c2247a", include_str!("../profiles/hp-c2247a.toml")),
+    (
         "seagate-constellation-es3-4tb",
         include_str!("../profiles/seagate-constellation-es3-4tb.toml"),
     ),
@@ -303,7 +317,18 @@ impl DiskProfile {
     /// # Panics
     /// Never: every profile has a text.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a profile consists of tables and values")
+        let mut written = self.clone();
+        // What follows from the curve need not be said.
+        if written.seek.curve.is_some() {
+            (written.seek.read, written.seek.write) = Default::default();
+            written.complete();
+            if written.seek == self.seek {
+                (written.seek.read, written.seek.write) = Default::default();
+            } else {
+                written = self.clone();
+            }
+        }
+        toml::to_string(&written).expect("a profile consists of tables and values")
     }
 
     /// From the text of a profile; `origin` is for messages.

@@ -341,6 +341,51 @@ fn built_in(name: &str) -> DiskProfile {
     DiskProfile::load(name, Path::new(".")).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// Requests of the recordings of five drives, and the responses that `DiskSim` 4.0 gives.
+#[test]
+fn the_built_in_drives_give_disksims_responses() {
+    let text = include_str!("drives.csv");
+    let lines = || text.lines().filter(|line| !line.starts_with('#'));
+    let rows: Vec<Vec<&str>> = lines().map(|line| line.split(',').collect()).collect();
+    let (mut all, mut within) = (0, 0);
+    for drive in rows
+        .split(|row| row[0] == "drive")
+        .skip(1)
+        .zip(rows.iter().filter(|row| row[0] == "drive"))
+    {
+        let (rows, name) = (drive.0, drive.1[1]);
+        let mut profile = built_in(name);
+        profile.cache.as_mut().unwrap().arrival = Arrival::AsDisksim;
+        let requests: Vec<(Job, Nanos)> = rows
+            .iter()
+            .map(|row| {
+                let access = if row[0] == "R" {
+                    Access::Read
+                } else {
+                    Access::Write
+                };
+                let (sector, sectors) = (
+                    Sector::new(row[1].parse().unwrap()),
+                    Sectors::new(row[2].parse().unwrap()),
+                );
+                let think = Nanos::nearest(row[3].parse::<f64>().unwrap() * 1e3);
+                (Job::new(RequestId(0), access, sector, sectors), think)
+            })
+            .collect();
+        let mechanics = Mechanics::new(&profile);
+        let times = closed_loop(
+            PositionalDisk::at_angle(&mechanics, Queueing::default(), 0.0),
+            &requests,
+        );
+        for (row, time) in rows.iter().zip(times) {
+            all += 1;
+            within +=
+                u32::from((time.as_millis_f64() - row[4].parse::<f64>().unwrap()).abs() <= 0.01);
+        }
+    }
+    assert_eq!((within, all), (1500, 1500));
+}
+
 /// A modern drive of which only what matters is given.
 fn modern(write_segments: u32) -> DiskProfile {
     let mut profile = built_in("seagate-st3500630ns");
