@@ -15,6 +15,8 @@
 //! neither the bus nor the end of the track or of the work can interfere. The end of each sector is computed from
 //! the same origin either way, so that both ways give the same times to the last bit (a test compares them).
 
+use std::cmp::Ordering;
+
 use iosonar_device::Access;
 
 use crate::bus::Transfer;
@@ -352,7 +354,7 @@ impl Media {
     /// Many sectors at once. Gives whether there were any.
     #[inline]
     fn leap(&mut self, around: &mut Around<'_>, until: f64, watched: u64) -> bool {
-        if self.run.is_some() || self.remaps {
+        if self.remaps {
             return false;
         }
         // One less than that end by then: the last one is left to the ordinary way.
@@ -373,6 +375,9 @@ impl Media {
                 .last
                 .min(self.goal(around).saturating_sub(1))
                 .min(watched - 1);
+            if let Some((begin, _)) = self.run {
+                before = before.min(begin - 1);
+            }
             if self.writes {
                 before = before.min(segment.end);
                 if transfer.is_some() && around.electronics.extra.is_some() {
@@ -395,16 +400,19 @@ impl Media {
                 false => segment.extend_to(self.want, size),
             }
         } else {
-            // Until the wanted sector comes round nothing is taken, if only it counts.
-            let others_count = !self.writes
-                && (cache.immediate_reads || (cache.free_blocks && segment.start == segment.end));
-            if others_count || (self.takes && self.at == self.want) {
-                return false;
-            }
+            // Until the wanted sector comes round, or one that counts although it is not wanted yet.
             let track = self.span.last - self.span.first + 1;
-            let ahead = match self.want > self.at {
-                true => self.want - self.at,
-                false => self.want + track - self.at,
+            let frees = !self.writes && cache.free_blocks && segment.start == segment.end;
+            let runs = !self.writes && (cache.immediate_reads || self.run.is_some());
+            let rest = self.span.last + 1 - self.at;
+            let ahead = match self.at.cmp(&self.want) {
+                Ordering::Less if frees => return false,
+                Ordering::Less => self.want - self.at,
+                Ordering::Equal if self.takes => return false,
+                _ if frees && !runs => rest,
+                _ if !runs => rest + self.want - self.span.first,
+                Ordering::Greater if self.at >= self.goal(around).min(self.span.last + 1) => rest,
+                _ => return false,
             };
             let sectors = ahead.min(by_time);
             self.passed += sectors;

@@ -498,3 +498,53 @@ fn without_its_tables_a_drive_is_the_disk_that_it_was() {
         assert!(a.get().abs_diff(b.get()) <= 10, "{a} {b}");
     }
 }
+
+#[test]
+#[ignore = "a measurement: how many requests a second"]
+fn speed() {
+    for name in [
+        "quantum-atlas-10k",
+        "seagate-st32171w",
+        "hp-c2247a",
+        "seagate-st39102lw",
+        "ibm-18es",
+    ] {
+        let profile = built_in(name);
+        let mechanics = Mechanics::new(&profile);
+        let mut random = Seed::new(25).stream("test", "speed");
+        let capacity = mechanics.geometry().capacity();
+        let mut sector = 0;
+        let requests: Vec<(Job, Nanos)> = (0..300_000)
+            .map(|i| {
+                sector = if random.below(5) == 0 {
+                    sector + 8
+                } else {
+                    random.below(capacity - 100)
+                };
+                let access = if random.below(3) < 2 {
+                    Access::Read
+                } else {
+                    Access::Write
+                };
+                let job = Job::new(
+                    RequestId(i),
+                    access,
+                    Sector::new(sector),
+                    Sectors::new(4 + random.below(20) as u32),
+                );
+                (job, Nanos::nearest(40e6 * random.uniform()))
+            })
+            .collect();
+        let begin = std::time::Instant::now();
+        let times = closed_loop(
+            PositionalDisk::at_angle(&mechanics, Queueing::default(), 0.0),
+            &requests,
+        );
+        let took = begin.elapsed().as_secs_f64();
+        println!(
+            "{name}: {:.2} million requests/s, mean {:?}",
+            times.len() as f64 / took / 1e6,
+            times[5]
+        );
+    }
+}
