@@ -2,6 +2,7 @@
 //!
 //! - the event calendar, under the hold model (pop one, schedule one), at 16 to a million events;
 //! - the queueing-network layer: M/M/1 and a fork-join of four;
+//! - a drive with its buffer, one request at a time;
 //! - a simulated request on RAID 5 and RAID 0, and on SSDs: block queue, flash reads, writes with cleaning;
 //! - theory of an array, and mean value analysis of a closed network.
 //!
@@ -11,10 +12,12 @@ use std::path::Path;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use iosonar::analytic::closed::{Demands, exact_mva};
+use iosonar::device::{Access, InOrder, Job, RequestId, Station};
+use iosonar::disk_model::{DiskProfile, Mechanics, PositionalDisk, Queueing};
 use iosonar::scenario::{Overrides, Prepared};
 use iosonar::sim_core::network::{Arrivals, Builder, Queue, Until};
 use iosonar::sim_core::{Calendar, Law, Seed};
-use iosonar::units::Nanos;
+use iosonar::units::{Nanos, Sector, Sectors};
 
 fn hold(c: &mut Criterion) {
     let mut group = c.benchmark_group("calendar: pop and schedule");
@@ -102,6 +105,40 @@ fn simulation(c: &mut Criterion) {
     group.finish();
 }
 
+fn drives(c: &mut Criterion) {
+    const REQUESTS: u64 = 100_000;
+    let mut group = c.benchmark_group("requests to a drive with its buffer, one thread");
+    group.throughput(Throughput::Elements(REQUESTS));
+    for name in ["seagate-st39102lw", "quantum-atlas-10k", "hp-c2247a"] {
+        let profile = DiskProfile::load(name, Path::new(".")).expect("it is built in");
+        let mechanics = Mechanics::new(&profile);
+        let capacity = mechanics.geometry().capacity() - 100;
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                let disk = PositionalDisk::at_angle(&mechanics, Queueing::default(), 0.0);
+                let (mut disk, mut now, mut sector) = (Station::new(disk), Nanos::ZERO, 0);
+                let mut random = Seed::new(1).stream("bench", "drive");
+                for i in 0..REQUESTS {
+                    sector = match random.below(5) {
+                        0 => (sector + 8).min(capacity),
+                        _ => random.below(capacity),
+                    };
+                    let access = if random.below(3) < 2 {
+                        Access::Read
+                    } else {
+                        Access::Write
+                    };
+                    let sectors = Sectors::new(4 + random.below(20) as u32);
+                    let job = Job::new(RequestId(i), access, Sector::new(sector), sectors);
+                    now = disk.serve(job, now).ended() + Nanos::nearest(40e6 * random.uniform());
+                }
+                now
+            });
+        });
+    }
+    group.finish();
+}
+
 fn ssds(c: &mut Criterion) {
     const REQUESTS: u64 = 200_000;
     let mut group = c.benchmark_group("SSDs, requests");
@@ -145,5 +182,5 @@ fn theory(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, hold, networks, simulation, ssds, theory);
+criterion_group!(benches, hold, networks, simulation, drives, ssds, theory);
 criterion_main!(benches);

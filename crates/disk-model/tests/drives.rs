@@ -14,10 +14,16 @@ use iosonar_disk_model::{
 use iosonar_sim_core::{Seed, Stream};
 use iosonar_units::{Nanos, Sector, Sectors};
 
-/// A drive of a few thousand sectors, every choice of which is drawn.
-fn made_up(random: &mut Stream) -> DiskProfile {
-    let coin = |random: &mut Stream| random.below(2) == 1;
-    let surfaces = 1 + random.below(4) as u32;
+fn coin(random: &mut Stream) -> bool {
+    random.below(2) == 1
+}
+
+/// Often none.
+fn ms(random: &mut Stream) -> f64 {
+    if coin(random) { 0.0 } else { random.uniform() }
+}
+
+fn made_up_layout(random: &mut Stream, surfaces: u32) -> LayoutProfile {
     let sparing = [
         Sparing::None,
         Sparing::Tracks,
@@ -35,7 +41,7 @@ fn made_up(random: &mut Stream) -> DiskProfile {
     ][random.below(3) as usize];
     let mut zones = Vec::new();
     let mut cylinder = 0;
-    for _ in 0..1 + random.below(3) {
+    for _ in 0..=random.below(3) {
         // Zones with gaps.
         let first_cylinder = cylinder + random.below(3) as u32;
         let last_cylinder = first_cylinder + 5 + random.below(20) as u32;
@@ -66,10 +72,16 @@ fn made_up(random: &mut Stream) -> DiskProfile {
             slips,
         });
     }
-    let segment_sectors = 1 + random.below(60);
-    let segments = 1 + random.below(6) as u32;
-    let ms = |random: &mut Stream| if coin(random) { 0.0 } else { random.uniform() };
-    let seek = match random.below(4) {
+    LayoutProfile {
+        heads,
+        sparing,
+        range_cylinders: 1 + random.below(3) as u32,
+        zones,
+    }
+}
+
+fn made_up_seek(random: &mut Stream) -> SeekLaw {
+    match random.below(4) {
         0 => SeekLaw::Constant {
             seek_ms: ms(random),
         },
@@ -87,12 +99,115 @@ fn made_up(random: &mut Stream) -> DiskProfile {
             root_ms: (0.3, 0.2),
             line_ms: (0.7, 0.01),
         },
-    };
+    }
+}
+
+fn made_up_cache(random: &mut Stream) -> CacheProfile {
+    let segment_sectors = 1 + random.below(60);
+    let segments = 1 + random.below(6) as u32;
+    CacheProfile {
+        segments,
+        segment_sectors,
+        write_segments: 1 + random.below(u64::from(segments)) as u32,
+        separate_write_segment: segments > 1 && coin(random),
+        keeps_data: random.below(4) > 0,
+        read_hits_on_written: coin(random),
+        almost_read_hits: coin(random),
+        read_ahead: [
+            ReadAhead::None,
+            ReadAhead::Track,
+            ReadAhead::Cylinder,
+            ReadAhead::Maximum,
+            ReadAhead::NextTrack,
+        ][random.below(5) as usize],
+        minimum_read_ahead_sectors: if coin(random) {
+            0
+        } else {
+            random.below(segment_sectors + 1)
+        },
+        maximum_read_ahead_sectors: if coin(random) {
+            0
+        } else {
+            random.below(segment_sectors + 1)
+        },
+        requested: [
+            Requested::Kept,
+            Requested::PushedOut,
+            Requested::DroppedWhenSent,
+        ][random.below(3) as usize],
+        read_ahead_on_hit: coin(random),
+        stop_in_sector: coin(random),
+        finish_step: coin(random),
+        free_blocks: coin(random),
+        immediate_reads: coin(random),
+        arrival: if coin(random) {
+            Arrival::AsDisksim
+        } else {
+            Arrival::AsDocumented
+        },
+        reads_directly: coin(random),
+        sends_partial_hits: coin(random),
+        fast_writes: coin(random),
+        combine_writes: coin(random),
+        writes_wait_for_medium: coin(random),
+    }
+}
+
+fn made_up_overheads(random: &mut Stream) -> OverheadsProfile {
+    OverheadsProfile {
+        per_request_ms: ms(random),
+        read_hit_after_read_ms: ms(random),
+        read_hit_after_write_ms: ms(random),
+        read_miss_after_read_ms: ms(random),
+        read_miss_after_write_ms: ms(random),
+        write_hit_after_read_ms: ms(random),
+        write_hit_after_write_ms: ms(random),
+        write_miss_after_read_ms: ms(random),
+        write_miss_after_write_ms: ms(random),
+        read_completion_ms: ms(random),
+        write_completion_ms: ms(random),
+        data_preparation_ms: ms(random),
+        first_reselect_ms: ms(random),
+        other_reselect_ms: ms(random),
+        read_disconnect_after_read_ms: ms(random),
+        read_disconnect_after_write_ms: ms(random),
+        write_disconnect_ms: ms(random),
+        minimum_write_seek_ms: ms(random),
+        extra_write_disconnect: coin(random).then(|| ExtraDisconnect {
+            command_ms: ms(random),
+            disconnect_ms: ms(random),
+            between_ms: ms(random),
+            second_disconnect_ms: ms(random),
+            seek_delta_ms: ms(random),
+        }),
+    }
+}
+
+fn made_up_bus(random: &mut Stream) -> BusProfile {
+    BusProfile {
+        read_ms_per_sector: ms(random) / 10.0,
+        write_ms_per_sector: ms(random) / 10.0,
+        hold_reads: coin(random),
+        hold_writes: coin(random),
+        never_disconnect: random.below(4) == 0,
+        read_water_mark: [0.0, 0.3, 0.75, 1.0][random.below(4) as usize],
+        write_water_mark: [0.0, 0.3, 0.75, 1.0][random.below(4) as usize],
+        water_mark_of: if coin(random) {
+            WaterMarkOf::Request
+        } else {
+            WaterMarkOf::Segment
+        },
+    }
+}
+
+/// A drive of a few thousand sectors, every choice of which is drawn.
+fn made_up(random: &mut Stream) -> DiskProfile {
+    let surfaces = 1 + random.below(4) as u32;
     let revolution_ms = 1.0 + 4.0 * random.uniform();
     let profile = DiskProfile {
         name: String::new(),
         description: "made up".to_owned(),
-        cylinders: cylinder.max(3),
+        cylinders: 150,
         revolution_ms,
         capacity_sectors: 1000,
         transfer: TransferProfile {
@@ -103,7 +218,7 @@ fn made_up(random: &mut Stream) -> DiskProfile {
         seek: SeekProfile {
             read: SeekPoints::default(),
             write: SeekPoints::default(),
-            curve: Some(seek),
+            curve: Some(made_up_seek(random)),
             write_settle_ms: 2.0 * random.uniform() - 1.0,
         },
         geometry: GeometryProfile {
@@ -111,99 +226,10 @@ fn made_up(random: &mut Stream) -> DiskProfile {
             head_switch_ms: ms(random),
             ..GeometryProfile::default()
         },
-        layout: Some(LayoutProfile {
-            heads,
-            sparing,
-            range_cylinders: 1 + random.below(3) as u32,
-            zones,
-        }),
-        cache: Some(CacheProfile {
-            segments,
-            segment_sectors,
-            write_segments: 1 + random.below(u64::from(segments)) as u32,
-            separate_write_segment: segments > 1 && coin(random),
-            keeps_data: random.below(4) > 0,
-            read_hits_on_written: coin(random),
-            almost_read_hits: coin(random),
-            read_ahead: [
-                ReadAhead::None,
-                ReadAhead::Track,
-                ReadAhead::Cylinder,
-                ReadAhead::Maximum,
-                ReadAhead::NextTrack,
-            ][random.below(5) as usize],
-            minimum_read_ahead_sectors: if coin(random) {
-                0
-            } else {
-                random.below(segment_sectors + 1)
-            },
-            maximum_read_ahead_sectors: if coin(random) {
-                0
-            } else {
-                random.below(segment_sectors + 1)
-            },
-            requested: [
-                Requested::Kept,
-                Requested::PushedOut,
-                Requested::DroppedWhenSent,
-            ][random.below(3) as usize],
-            read_ahead_on_hit: coin(random),
-            stop_in_sector: coin(random),
-            finish_step: coin(random),
-            free_blocks: coin(random),
-            immediate_reads: coin(random),
-            arrival: if coin(random) {
-                Arrival::AsDisksim
-            } else {
-                Arrival::AsDocumented
-            },
-            reads_directly: coin(random),
-            sends_partial_hits: coin(random),
-            fast_writes: coin(random),
-            combine_writes: coin(random),
-            writes_wait_for_medium: coin(random),
-        }),
-        overheads: coin(random).then(|| OverheadsProfile {
-            per_request_ms: ms(random),
-            read_hit_after_read_ms: ms(random),
-            read_hit_after_write_ms: ms(random),
-            read_miss_after_read_ms: ms(random),
-            read_miss_after_write_ms: ms(random),
-            write_hit_after_read_ms: ms(random),
-            write_hit_after_write_ms: ms(random),
-            write_miss_after_read_ms: ms(random),
-            write_miss_after_write_ms: ms(random),
-            read_completion_ms: ms(random),
-            write_completion_ms: ms(random),
-            data_preparation_ms: ms(random),
-            first_reselect_ms: ms(random),
-            other_reselect_ms: ms(random),
-            read_disconnect_after_read_ms: ms(random),
-            read_disconnect_after_write_ms: ms(random),
-            write_disconnect_ms: ms(random),
-            minimum_write_seek_ms: ms(random),
-            extra_write_disconnect: coin(random).then(|| ExtraDisconnect {
-                command_ms: ms(random),
-                disconnect_ms: ms(random),
-                between_ms: ms(random),
-                second_disconnect_ms: ms(random),
-                seek_delta_ms: ms(random),
-            }),
-        }),
-        bus: Some(BusProfile {
-            read_ms_per_sector: ms(random) / 10.0,
-            write_ms_per_sector: ms(random) / 10.0,
-            hold_reads: coin(random),
-            hold_writes: coin(random),
-            never_disconnect: random.below(4) == 0,
-            read_water_mark: [0.0, 0.3, 0.75, 1.0][random.below(4) as usize],
-            write_water_mark: [0.0, 0.3, 0.75, 1.0][random.below(4) as usize],
-            water_mark_of: if coin(random) {
-                WaterMarkOf::Request
-            } else {
-                WaterMarkOf::Segment
-            },
-        }),
+        layout: Some(made_up_layout(random, surfaces)),
+        cache: Some(made_up_cache(random)),
+        overheads: coin(random).then(|| made_up_overheads(random)),
+        bus: Some(made_up_bus(random)),
     };
     DiskProfile::parse(&profile.to_toml(), "made up")
         .unwrap_or_else(|e| panic!("{e}\n{}", profile.to_toml()))
@@ -496,55 +522,5 @@ fn without_its_tables_a_drive_is_the_disk_that_it_was() {
     for (a, b) in times(&one_zone).into_iter().zip(times(&laid_out)) {
         // A skew in sectors and one in milliseconds differ by rounding.
         assert!(a.get().abs_diff(b.get()) <= 10, "{a} {b}");
-    }
-}
-
-#[test]
-#[ignore = "a measurement: how many requests a second"]
-fn speed() {
-    for name in [
-        "quantum-atlas-10k",
-        "seagate-st32171w",
-        "hp-c2247a",
-        "seagate-st39102lw",
-        "ibm-18es",
-    ] {
-        let profile = built_in(name);
-        let mechanics = Mechanics::new(&profile);
-        let mut random = Seed::new(25).stream("test", "speed");
-        let capacity = mechanics.geometry().capacity();
-        let mut sector = 0;
-        let requests: Vec<(Job, Nanos)> = (0..300_000)
-            .map(|i| {
-                sector = if random.below(5) == 0 {
-                    sector + 8
-                } else {
-                    random.below(capacity - 100)
-                };
-                let access = if random.below(3) < 2 {
-                    Access::Read
-                } else {
-                    Access::Write
-                };
-                let job = Job::new(
-                    RequestId(i),
-                    access,
-                    Sector::new(sector),
-                    Sectors::new(4 + random.below(20) as u32),
-                );
-                (job, Nanos::nearest(40e6 * random.uniform()))
-            })
-            .collect();
-        let begin = std::time::Instant::now();
-        let times = closed_loop(
-            PositionalDisk::at_angle(&mechanics, Queueing::default(), 0.0),
-            &requests,
-        );
-        let took = begin.elapsed().as_secs_f64();
-        println!(
-            "{name}: {:.2} million requests/s, mean {:?}",
-            times.len() as f64 / took / 1e6,
-            times[5]
-        );
     }
 }

@@ -1,0 +1,466 @@
+//! Parameter files of `DiskSim`: both styles, what files may leave out or bring along, and what is refused.
+
+use std::path::{Path, PathBuf};
+
+use iosonar_disk_model::disksim::{BusTimes, IRRELEVANT, Imported, WarningAbout, import};
+use iosonar_disk_model::{
+    BusProfile, DiskProfile, Geometry, HeadOrder, ReadAhead, SeekLaw, Sparing,
+};
+
+/// A `disksim_disk` of which some values are changed.
+fn specs(changes: &[(&str, &str)]) -> String {
+    let plain = "Per-request overhead time = 0.0, Time scale for overheads = 1.0, Bulk sector transfer time = 0.1, \
+        Hold bus entire read xfer = 0, Hold bus entire write xfer = 0, Allow almost read hits = 0, \
+        Allow sneaky full read hits = 0, Allow sneaky partial read hits = 0, Allow sneaky intermediate read hits = 0, \
+        Allow read hits on write data = 1, Allow write prebuffering = 0, Preseeking level = 0, Never disconnect = 0, \
+        Print stats = 1, Avg sectors per cylinder = 100, Max queue length = 1, Number of buffer segments = 3, \
+        Maximum number of write segments = 1, Segment size (in blks) = 64, Use separate write segment = 0, \
+        Low (write) water mark = 0.0, High (read) water mark = 0.0, Set watermark by reqsize = 1, \
+        Calc sector by sector = 1, Enable caching in buffer = 1, Buffer continuous read = 3, \
+        Minimum read-ahead (blks) = 0, Maximum read-ahead (blks) = 32, Read-ahead over requested = 1, \
+        Read-ahead on idle hit = 0, Read any free blocks = 0, Fast write level = 1, Immediate buffer read = 0, \
+        Immediate buffer write = 0, Combine seq writes = 1, Stop prefetch in sector = 0, Disconnect write if seek = 0, \
+        Write hit stop prefetch = 1, Read directly to buffer = 1, Immed transfer partial hit = 1, \
+        Read hit over. after read = 0.1, Read hit over. after write = 0.2, Read miss over. after read = 0.3, \
+        Read miss over. after write = 0.4, Write hit over. after read = 0.5, Write hit over. after write = 0.6, \
+        Write miss over. after read = 0.7, Write miss over. after write = 0.8, Read completion overhead = 0.0, \
+        Write completion overhead = 0.0, Data preparation overhead = 0.0, First reselect overhead = 0.0, \
+        Other reselect overhead = 0.0, Read disconnect afterread = 0.0, Read disconnect afterwrite = 0.0, \
+        Write disconnect overhead = 0.0, Extra write disconnect = 0, Extradisc command overhead = 0.0, \
+        Extradisc disconnect overhead = 0.0, Extradisc inter-disconnect delay = 0.0, \
+        Extradisc 2nd disconnect overhead = 0.0, Extradisc seek delta = 0.0, Minimum seek delay = 0.0";
+    let mut text = String::from("disksim_disk DRIVE {\n  Model = source drive.model,\n");
+    for parameter in plain.split(',') {
+        let (key, value) = parameter.split_once('=').unwrap();
+        let (key, value) = (key.trim(), value.trim());
+        let changed = changes.iter().find(|(k, _)| *k == key).map(|(_, v)| *v);
+        match changed {
+            Some("") => {}
+            _ => text += &format!("  {key} = {}, # unit\n", changed.unwrap_or(value)),
+        }
+    }
+    text + "  Scheduler = disksim_ioqueue { Scheduling policy = 1, Timeout time/weight = 6 }\n} # end\n"
+}
+
+/// The newer style, on many lines.
+const MODEL: &str = "dm_disk DRIVE.model {
+   Number of data surfaces = 4,
+   Number of cylinders = 100,
+   Block count = 8000,
+   Mechanical Model = dm_mech_g1 {
+      Access time type = trackSwitchPlusRotation,
+      Seek type = extracted,
+      Average seek time = 99.0,
+      Full seek curve = drive.seek,
+#     First ten seek times = [ 1.0, 2.0 ],
+      Add. write settling delay = -0.1,
+      Head switch time = 0.5,
+      Rotation speed (in rpms) = 6000,
+      Percent error in rpms = 0.0
+   },
+   Layout Model = dm_layout_g1 {
+      LBN-to-PBN mapping scheme = 1,
+      Sparing scheme used = 9,
+      Rangesize for sparing = 1,
+      Zones = [
+         dm_layout_g1_zone { # band 0
+            First cylinder number = 0, Last cylinder number = 49,
+            Blocks per track = 24,
+            Offset of first block = 3.700000,
+            Empty space at zone front = 2,
+            Skew for track switch = 5.900000,
+            Skew for cylinder switch = 7.000000,
+            Number of spares = 10,
+            slips = [ 4, 500, # a comment within
+              700 ],
+            defects = [ 9, 4790 ]
+         },
+         dm_layout_g1_zone {
+            First cylinder number = 52, Last cylinder number = 99,
+            Blocks per track = 20,
+            Empty space at zone front = 0,
+            Number of spares = 0,
+            slips = [],
+            defects = [ ],
+         },
+      ]
+   }
+}
+";
+
+const PARV: &str = "disksim_global Global { Init Seed = 42, Stat definition file = statdefs }
+disksim_iodriver DRIVER0 { type = 1, Constant access time = 0.0 }
+disksim_bus HOSTBUS { type = 1, Read block transfer time = 0.0, Write block transfer time = 0.0 }
+disksim_bus SCSI { type = 1, Arbitration type = 1, Arbitration time = 0.0,
+   Read block transfer time = 0.15, Write block transfer time = 0.05, Print stats = 1 }
+SCSI SLOWER { Write block transfer time = 0.3 }
+disksim_ctlr CTLR0 { type = 1, Scale for delays = 0.0, Bulk sector transfer time = 0.0, Maximum queue length = 0 }
+source drive.diskspecs
+instantiate [ statfoo ] as Stats
+instantiate [ bus0 ] as HOSTBUS
+instantiate [ bus1 ] as SLOWER
+instantiate [ disk0 .. disk2 ] as DRIVE
+instantiate [ ctlr0 ] as CTLR0
+topology disksim_iodriver driver0 [ disksim_bus bus0 [ disksim_ctlr ctlr0 [ disksim_bus bus1 [
+   disksim_disk disk0 [], disksim_disk disk1 [] ] ] ] ]
+disksim_logorg org0 { Addressing mode = Parts, devices = [ disk0 ], }
+";
+
+const SEEK: &str = "Seek distances measured: 4\n2, 1.5, 0.01\n3,\t1.2\n10, 3.0\n40, 5.0\n";
+
+/// A folder with these files, besides those above.
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let plain = [
+        ("drive.parv", PARV.to_owned()),
+        ("drive.diskspecs", specs(&[])),
+        ("drive.model", MODEL.to_owned()),
+        ("drive.seek", SEEK.to_owned()),
+    ];
+    for (name, text) in plain {
+        std::fs::write(dir.path().join(name), text).unwrap();
+    }
+    for (name, text) in files {
+        std::fs::write(dir.path().join(name), text).unwrap();
+    }
+    dir
+}
+
+fn imported(dir: &Path, name: &str) -> Imported {
+    import(&[dir.join(name)], None, BusTimes::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn refused(files: &[(&str, &str)], name: &str) -> String {
+    let dir = folder(files);
+    let error = import(&[dir.path().join(name)], None, BusTimes::default()).unwrap_err();
+    error
+        .to_string()
+        .replace(&format!("{}/", dir.path().display()), "")
+}
+
+#[test]
+fn a_drive_is_imported_with_its_bus_and_its_seeks() {
+    let dir = folder(&[]);
+    let Imported {
+        profile,
+        warnings,
+        files,
+    } = imported(dir.path(), "drive.parv");
+    assert_eq!(files.len(), 3);
+    // The bus is the one above the drive, which inherits from another; the bulk time is the least.
+    let BusProfile {
+        read_ms_per_sector,
+        write_ms_per_sector,
+        ..
+    } = profile.bus.clone().unwrap();
+    assert_eq!((read_ms_per_sector, write_ms_per_sector), (0.15, 0.3));
+    let layout = profile.layout.as_ref().unwrap();
+    assert_eq!(
+        (layout.heads, layout.sparing),
+        (HeadOrder::SerpentineInZone, Sparing::Zone)
+    );
+    // In sectors, skews and offsets are whole.
+    assert_eq!(
+        (
+            layout.zones[0].offset_sectors,
+            layout.zones[0].track_skew_sectors
+        ),
+        (3.0, 5.0)
+    );
+    assert_eq!(layout.zones[0].slips, [4, 500, 700]);
+    assert_eq!(layout.zones[0].remaps, [(9, 4790)]);
+    assert_eq!(
+        Geometry::new(&profile).capacity(),
+        50 * 4 * 24 - 2 - 10 + 48 * 4 * 20
+    );
+    assert_eq!(
+        profile.cache.as_ref().unwrap().read_ahead,
+        ReadAhead::Maximum
+    );
+    let mechanics = iosonar_disk_model::Mechanics::new(&profile);
+    let seek = |d| mechanics.seek_ms(d, false, iosonar_device::Access::Read);
+    for (d, ms) in [(1, 0.75), (2, 1.5), (3, 1.2), (70, 7.0)] {
+        assert!((seek(d) - ms).abs() < 1e-9, "{d}: {}", seek(d));
+    }
+    let settled = mechanics.seek_ms(2, false, iosonar_device::Access::Write);
+    assert!((settled - 1.4).abs() < 1e-9);
+    assert!(
+        warnings
+            .iter()
+            .any(|w| w.about == WarningAbout::OtherSeekType && w.key == "Average seek time")
+    );
+    // What is written is what is read.
+    let again = DiskProfile::parse(&profile.to_toml(), "again").unwrap();
+    assert_eq!(
+        DiskProfile {
+            name: profile.name.clone(),
+            ..again
+        },
+        profile
+    );
+}
+
+#[test]
+fn without_a_parv_the_bus_times_are_options() {
+    let dir = folder(&[]);
+    let specs = [dir.path().join("drive.diskspecs")];
+    let bus = BusTimes {
+        read_ms: Some(0.2),
+        write_ms: Some(0.05),
+    };
+    let profile = import(&specs, None, bus).unwrap().profile;
+    let bus = profile.bus.unwrap();
+    assert_eq!(
+        (bus.read_ms_per_sector, bus.write_ms_per_sector),
+        (0.2, 0.1)
+    );
+    let alone = imported(dir.path(), "drive.diskspecs");
+    assert!(
+        alone
+            .warnings
+            .iter()
+            .any(|w| w.about == WarningAbout::NoBus)
+    );
+    // Of a model alone there is no buffer.
+    assert!(imported(dir.path(), "drive.model").profile.cache.is_none());
+}
+
+#[test]
+fn files_that_are_given_are_found_in_other_folders() {
+    let (dir, other) = (folder(&[]), tempfile::tempdir().unwrap());
+    let moved: PathBuf = other.path().join("drive.diskspecs");
+    std::fs::copy(dir.path().join("drive.diskspecs"), &moved).unwrap();
+    let files = [
+        moved,
+        dir.path().join("drive.model"),
+        dir.path().join("drive.seek"),
+    ];
+    assert!(import(&files, None, BusTimes::default()).is_ok());
+}
+
+#[test]
+fn every_choice_of_the_format_is_taken() {
+    for (key, values) in [
+        (
+            "Sparing scheme used = 9",
+            ["0", "1", "2", "3", "5", "7", "8", "9"].as_slice(),
+        ),
+        ("LBN-to-PBN mapping scheme = 1", &["0", "1", "2"]),
+    ] {
+        for value in values {
+            let (name, _) = key.split_once(" = ").unwrap();
+            let model = MODEL.replace(key, &format!("{name} = {value}"));
+            // Two spare tracks rather than ten.
+            let model = model
+                .replace("Number of spares = 10", "Number of spares = 3")
+                .replace("defects = [ 9, 4790 ]", "defects = [ 9, 90 ]")
+                .replace("4, 500, # a comment within\n              700", "4, 90");
+            imported(folder(&[("drive.model", &model)]).path(), "drive.parv");
+        }
+    }
+    for (kind, parameters) in [
+        ("constant", "Constant seek time = 0.0"),
+        (
+            "linear",
+            "Single cylinder seek time = 1, Full strobe seek time = 9.0",
+        ),
+        (
+            "curve",
+            "Single cylinder seek time = 1.0, Full strobe seek time = 9.0",
+        ),
+        (
+            "hpl",
+            "HPL seek equation values = [ 30, 1.0, 0.3, 2.0, 0.01, -1.0 ]",
+        ),
+        (
+            "hplplus10",
+            "HPL seek equation values = [ 30, 1.0, 0.3, 2.0, 0.01, 0.5 ], First ten seek times = [1,1,1,1,1,1,1,1,1,1]",
+        ),
+    ] {
+        let model = MODEL
+            .replace("extracted", kind)
+            .replace("Full seek curve = drive.seek", parameters)
+            .replace("Average seek time = 99.0", "Average seek time = 4.0");
+        let profile = imported(folder(&[("drive.model", &model)]).path(), "drive.parv").profile;
+        let law = profile.seek.curve.as_ref().unwrap();
+        assert_eq!(
+            matches!(law, SeekLaw::TwoPiece { .. }),
+            kind.starts_with("hpl"),
+            "{kind}"
+        );
+    }
+    for key in IRRELEVANT
+        .iter()
+        .filter(|list| list.block == "disksim_disk")
+        .flat_map(|list| list.keys)
+    {
+        if *key != "Scheduler" {
+            let dir = folder(&[("drive.diskspecs", &specs(&[(key, "")]))]);
+            imported(dir.path(), "drive.parv");
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_refused_with_file_line_key_value_and_what_is_expected() {
+    let model = |from: &str, to: &str| {
+        assert!(MODEL.contains(from), "{from}");
+        refused(
+            &[("drive.model", &MODEL.replacen(from, to, 1))],
+            "drive.parv",
+        )
+    };
+    let disk = |key: &str, value: &str| {
+        refused(
+            &[("drive.diskspecs", &specs(&[(key, value)]))],
+            "drive.parv",
+        )
+    };
+    for (message, expected) in [
+        (
+            disk("Segment size (in blks)", "0"),
+            "drive.diskspecs:21: 'Segment size (in blks)' is 0, expected 1 to ",
+        ),
+        (
+            disk("Read completion overhead", "-1.0"),
+            "'Read completion overhead' is -1, expected 0 to 1000000",
+        ),
+        (
+            disk("Fast write level", ""),
+            "drive.diskspecs:1: block 'disksim_disk DRIVE' has no parameter 'Fast write level'",
+        ),
+        (
+            disk("Never disconnect", "2"),
+            "'Never disconnect' is 2, expected 0 to 1",
+        ),
+        (
+            disk("Segment size (in blks)", "1.5"),
+            "is 1.5, expected a whole number",
+        ),
+        (
+            model("Seek type = extracted", "Seek type = guessed"),
+            "drive.model:7: 'Seek type' is 'guessed', expected constant, linear",
+        ),
+        (
+            model("Sparing scheme used = 9", "Sparing scheme used = 4"),
+            "'Sparing scheme used' is 4, which is not simulated",
+        ),
+        (
+            model("trackSwitchPlusRotation", "averageRotation"),
+            "'Access time type' is 'averageRotation', which is not simulated",
+        ),
+        (
+            model("Last cylinder number = 49", "Last cylinder number = -1"),
+            "'Last cylinder number' is -1, expected 0 to",
+        ),
+        (
+            model("First cylinder number = 52", "First cylinder number = 40"),
+            "'layout.zones' is 2, expected at least one zone",
+        ),
+        (
+            model("defects = [ 9, 4790 ]", "defects = [ 9 ]"),
+            "'defects' is a list of 1, expected pairs",
+        ),
+        (
+            model(
+                "Layout Model = dm_layout_g1 {",
+                "Layout Model = dm_layout_g4 {",
+            ),
+            "'Layout Model' is 'dm_layout_g4', which is not simulated",
+        ),
+        (
+            model("Number of cylinders = 100,", "Number of cylinders = 100"),
+            "drive.model:4: seen 'Block', expected ',' or '}'",
+        ),
+        (
+            model("dm_disk DRIVE.model {", "dm_disk DRIVE.model"),
+            "drive.model:1: seen 'DRIVE.model'",
+        ),
+        (
+            model("drive.seek", "other.seek"),
+            "drive.model:9: cannot find 'other.seek'",
+        ),
+        (
+            refused(&[("drive.seek", "1, 2.0\n1, 3.0\n")], "drive.parv"),
+            "drive.seek:2: 'seek distance, time' is '1, 3.0', expected a distance above",
+        ),
+        (
+            refused(&[("drive.seek", "x\n")], "drive.parv"),
+            "drive.seek:1: ",
+        ),
+        (
+            refused(&[("drive.seek", "")], "drive.parv"),
+            "drive.seek:1: seen no distances",
+        ),
+        (
+            refused(&[("drive.model", "source drive.model\n")], "drive.parv"),
+            "'drive.model' is included by itself",
+        ),
+        (
+            refused(&[("drive.parv", "source drive.parv\n")], "drive.parv"),
+            "'drive.parv' is included by itself",
+        ),
+        (
+            refused(&[("drive.parv", "")], "drive.parv"),
+            "drive.parv: there is no drive in it",
+        ),
+        (
+            refused(&[("drive.parv", "disksim_disk")], "drive.parv"),
+            "drive.parv:1: seen the end of the file, expected a name",
+        ),
+    ] {
+        assert!(
+            message.contains(expected),
+            "{message}\n  has no: {expected}"
+        );
+    }
+}
+
+#[test]
+fn text_of_any_kind_is_refused_without_a_panic() {
+    let words = [
+        "disksim_disk",
+        "dm_disk",
+        "A",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        "=",
+        "source",
+        "topology",
+        "instantiate",
+        "as",
+        "..",
+        "a..b",
+        "d1 .. d9",
+        "1.5",
+        "-",
+        "0x1f",
+        "9999999999999999999",
+        "#",
+        "\n",
+        "drive.model",
+        "Model",
+        "\u{0}",
+        "é",
+    ];
+    let dir = folder(&[]);
+    let path = dir.path().join("any.parv");
+    let mut random = 7_u64;
+    for _ in 0..2000 {
+        let mut text = String::new();
+        for _ in 0..40 {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            text += words[(random >> 33) as usize % words.len()];
+            text.push(' ');
+        }
+        std::fs::write(&path, &text).unwrap();
+        let _ = import(&[path.clone()], None, BusTimes::default());
+    }
+    std::fs::write(&path, "a b { x = ".repeat(10_000)).unwrap();
+    assert!(import(&[path], None, BusTimes::default()).is_err());
+}
