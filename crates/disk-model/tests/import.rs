@@ -301,83 +301,97 @@ fn every_choice_of_the_format_is_taken() {
     }
 }
 
+/// The refusal of a model of which something is replaced.
+fn model_error(from: &str, to: &str) -> String {
+    assert!(MODEL.contains(from), "{from}");
+    refused(
+        &[("drive.model", &MODEL.replacen(from, to, 1))],
+        "drive.parv",
+    )
+}
+
+fn disk_error(key: &str, value: &str) -> String {
+    refused(
+        &[("drive.diskspecs", &specs(&[(key, value)]))],
+        "drive.parv",
+    )
+}
+
 #[test]
-fn what_is_wrong_is_refused_with_file_line_key_value_and_what_is_expected() {
-    let model = |from: &str, to: &str| {
-        assert!(MODEL.contains(from), "{from}");
-        refused(
-            &[("drive.model", &MODEL.replacen(from, to, 1))],
-            "drive.parv",
-        )
-    };
-    let disk = |key: &str, value: &str| {
-        refused(
-            &[("drive.diskspecs", &specs(&[(key, value)]))],
-            "drive.parv",
-        )
-    };
+fn wrong_values_are_refused_with_file_line_key_value_and_what_is_expected() {
     for (message, expected) in [
         (
-            disk("Segment size (in blks)", "0"),
+            disk_error("Segment size (in blks)", "0"),
             "drive.diskspecs:21: 'Segment size (in blks)' is 0, expected 1 to ",
         ),
         (
-            disk("Read completion overhead", "-1.0"),
+            disk_error("Read completion overhead", "-1.0"),
             "'Read completion overhead' is -1, expected 0 to 1000000",
         ),
         (
-            disk("Fast write level", ""),
+            disk_error("Fast write level", ""),
             "drive.diskspecs:1: block 'disksim_disk DRIVE' has no parameter 'Fast write level'",
         ),
         (
-            disk("Never disconnect", "2"),
+            disk_error("Never disconnect", "2"),
             "'Never disconnect' is 2, expected 0 to 1",
         ),
         (
-            disk("Segment size (in blks)", "1.5"),
+            disk_error("Segment size (in blks)", "1.5"),
             "is 1.5, expected a whole number",
         ),
         (
-            model("Seek type = extracted", "Seek type = guessed"),
+            model_error("Seek type = extracted", "Seek type = guessed"),
             "drive.model:7: 'Seek type' is 'guessed', expected constant, linear",
         ),
         (
-            model("Sparing scheme used = 9", "Sparing scheme used = 4"),
+            model_error("Sparing scheme used = 9", "Sparing scheme used = 4"),
             "'Sparing scheme used' is 4, which is not simulated",
         ),
         (
-            model("trackSwitchPlusRotation", "averageRotation"),
+            model_error("trackSwitchPlusRotation", "averageRotation"),
             "'Access time type' is 'averageRotation', which is not simulated",
         ),
         (
-            model("Last cylinder number = 49", "Last cylinder number = -1"),
+            model_error("Last cylinder number = 49", "Last cylinder number = -1"),
             "'Last cylinder number' is -1, expected 0 to",
         ),
         (
-            model("First cylinder number = 52", "First cylinder number = 40"),
+            model_error("First cylinder number = 52", "First cylinder number = 40"),
             "'layout.zones' is 2, expected at least one zone",
         ),
         (
-            model("defects = [ 9, 4790 ]", "defects = [ 9 ]"),
+            model_error("defects = [ 9, 4790 ]", "defects = [ 9 ]"),
             "'defects' is a list of 1, expected pairs",
         ),
         (
-            model(
+            model_error(
                 "Layout Model = dm_layout_g1 {",
                 "Layout Model = dm_layout_g4 {",
             ),
             "'Layout Model' is 'dm_layout_g4', which is not simulated",
         ),
+    ] {
+        assert!(
+            message.contains(expected),
+            "{message}\n  has no: {expected}"
+        );
+    }
+}
+
+#[test]
+fn wrong_texts_and_files_are_refused_with_their_place() {
+    for (message, expected) in [
         (
-            model("Number of cylinders = 100,", "Number of cylinders = 100"),
+            model_error("Number of cylinders = 100,", "Number of cylinders = 100"),
             "drive.model:4: seen 'Block', expected ',' or '}'",
         ),
         (
-            model("dm_disk DRIVE.model {", "dm_disk DRIVE.model"),
+            model_error("dm_disk DRIVE.model {", "dm_disk DRIVE.model"),
             "drive.model:1: seen 'DRIVE.model'",
         ),
         (
-            model("drive.seek", "other.seek"),
+            model_error("drive.seek", "other.seek"),
             "drive.model:9: cannot find 'other.seek'",
         ),
         (
@@ -459,7 +473,7 @@ fn text_of_any_kind_is_refused_without_a_panic() {
             text.push(' ');
         }
         std::fs::write(&path, &text).unwrap();
-        let _ = import(&[path.clone()], None, BusTimes::default());
+        let _ = import(std::slice::from_ref(&path), None, BusTimes::default());
     }
     std::fs::write(&path, "a b { x = ".repeat(10_000)).unwrap();
     assert!(import(&[path], None, BusTimes::default()).is_err());
