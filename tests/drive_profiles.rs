@@ -141,7 +141,7 @@ fn what_is_wrong_is_named() {
         "but the profile has 2054864 sectors",
     );
     refused(
-        &["import", "disksim", &trace, "--bus-read-ms", "-1"],
+        &["import", "disksim", &trace, "--bus-read-ms=-1"],
         2,
         "bus-read-ms",
     );

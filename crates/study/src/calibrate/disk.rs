@@ -275,7 +275,12 @@ fn set_curves(profile: &mut DiskProfile, curves: [Option<Curve>; 2]) {
         full_stroke_ms: other.full_stroke_ms + to.full_stroke_ms - from.full_stroke_ms,
         measured: Vec::new(),
     };
-    match curves.map(|c| c.map(points)) {
+    let found = curves.map(|c| c.map(points));
+    if found.iter().any(Option::is_some) {
+        // They replace what reads and writes had in common.
+        (profile.seek.curve, profile.seek.write_settle_ms) = (None, 0.0);
+    }
+    match found {
         [Some(read), Some(write)] => {
             profile.seek.read = read;
             profile.seek.write = write;
@@ -352,6 +357,10 @@ fn text_of(profile: &DiskProfile, provenance: &str) -> String {
     for line in provenance.lines() {
         let _ = writeln!(text, "# {line}");
     }
+    // A whole drive keeps its tables.
+    if profile.layout.is_some() || profile.cache.is_some() {
+        return text + &profile.to_toml();
+    }
     let description = toml::Value::String(profile.description.clone());
     let zoning = match profile.transfer.zoning {
         iosonar_disk_model::Zoning::SectorsPerTrackLinear => "sectors-per-track-linear",
@@ -409,6 +418,19 @@ fn pairs(points: &[(f64, f64)]) -> Vec<[f64; 2]> {
 mod tests {
     use super::*;
     use std::path::Path;
+
+    #[test]
+    fn a_whole_drive_keeps_its_tables() {
+        let profile = DiskProfile::load("hp-c2247a", Path::new(".")).unwrap();
+        let read = DiskProfile::parse(&text_of(&profile, "one line"), "x").unwrap();
+        assert_eq!(
+            DiskProfile {
+                name: profile.name.clone(),
+                ..read
+            },
+            profile
+        );
+    }
 
     #[test]
     fn a_profile_that_is_written_is_read_as_the_same() {
