@@ -264,6 +264,10 @@ pub(crate) struct Sim {
     /// simulate
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Simulate the scenario also with each plausible choice made otherwise (scheduler, buffer, write-back, cache of the
+    /// controller, random places), and tell how much the answer depends on it
+    #[arg(long, conflicts_with = "vary")]
+    pub(crate) sensitivity: bool,
     /// Simulate although the disks are offered more than they can do
     #[arg(long)]
     pub(crate) unstable: bool,

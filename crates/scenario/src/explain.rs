@@ -237,6 +237,11 @@ fn explain_disks(disks: &DiskSet, page: &mut Page) {
                 let ms = float(queueing.most_wait.as_millis_f64());
                 page.key(DiskFile::most_wait_ms, ms);
             }
+            if let Some(cache) = &disks.profile.cache {
+                page.key(DiskFile::write_back, cache.fast_writes);
+            } else if sheet.is_some_and(|sheet| sheet.cache_mib.is_some()) {
+                page.key(DiskFile::buffer, false);
+            }
         }
     }
     for (disks, profile) in &disks.others {

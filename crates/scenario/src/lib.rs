@@ -37,6 +37,7 @@ mod prepared;
 mod resolve;
 mod result;
 mod run;
+pub mod sensitivity;
 mod source;
 pub mod theory;
 mod words;

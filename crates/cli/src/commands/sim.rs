@@ -8,6 +8,7 @@ mod explain;
 mod figures;
 mod load_out;
 mod records;
+mod sensitivity;
 mod ssds;
 mod stages;
 mod vary;
@@ -47,13 +48,8 @@ struct Named {
     simulation: Prepared,
 }
 
-pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
-    check_outputs(args)?;
-    let threads = threads(args.threads);
-    if !args.vary.is_empty() {
-        return vary::run(args, threads);
-    }
-    // All scenarios are checked before the first is run.
+/// All scenarios, which are checked before the first is run.
+fn checked(args: &Sim) -> anyhow::Result<Vec<Named>> {
     let all = args
         .scenarios
         .iter()
@@ -63,8 +59,21 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     check_inputs(args, &all)?;
     check_records(args, &all)?;
     check_names(args, &all)?;
+    Ok(all)
+}
+
+pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
+    check_outputs(args)?;
+    let threads = threads(args.threads);
+    if !args.vary.is_empty() {
+        return vary::run(args, threads);
+    }
+    let all = checked(args)?;
     if args.explain {
         return explain::run(args, &all);
+    }
+    if args.sensitivity {
+        return sensitivity::run(args, &all, threads);
     }
     for named in &all {
         check_stability(args, named)?;

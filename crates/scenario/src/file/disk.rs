@@ -29,6 +29,14 @@ table_of_keys! {
         #[default = "2 000 for SSTF and SPTF, else no limit"]
         #[comment = "then a job is served at once"]
         pub most_wait_ms: Option<Spanned<f64>>,
+        /// positional: whether the drive's buffer is there
+        #[default = "the profile's"]
+        #[comment = "the drive's buffer"]
+        pub buffer: Option<Spanned<bool>>,
+        /// positional: whether a write is complete when it is in the drive's buffer
+        #[default = "the profile's"]
+        #[comment = "complete in the buffer"]
+        pub write_back: Option<Spanned<bool>>,
         /// jobs that RPO counts, the one that starts `"including"` or `"excluding"`
         #[default = "including"]
         #[comment = "the job that starts"]

@@ -24,11 +24,47 @@ pub(super) fn disks(
     if let Some(Given(zoning)) = disk.zoning {
         profile.transfer.zoning = zoning;
     }
+    let model = model(check, disk, &profile, placement)?;
+    let is_sampled = matches!(model, DiskModel::Sampled(_));
+    if is_sampled && (disk.buffer.is_some() || disk.write_back.is_some()) {
+        return Err(check.incomplete(
+            "'disk.buffer' and 'disk.write_back' are for model = \"positional\": leave them out",
+        ));
+    }
+    buffer(check, disk, &mut profile)?;
     Ok(DiskSet {
         others: others(check, file, disk, directory)?,
-        model: model(check, disk, &profile, placement)?,
+        model,
         profile,
     })
+}
+
+/// The drive's buffer as the scenario wants it.
+fn buffer(
+    check: &Checker<'_>,
+    disk: &DiskFile,
+    profile: &mut DiskProfile,
+) -> Result<(), ScenarioError> {
+    let none = "false: the profile says nothing of a buffer";
+    if let Some(wanted) = &disk.buffer {
+        match (*wanted.get_ref(), profile.cache.is_some()) {
+            (true, false) => return Err(check.wrong(wanted, "disk.buffer", true, none)),
+            (false, true) => {
+                (profile.cache, profile.overheads, profile.bus) = (None, None, None);
+            }
+            (true, true) | (false, false) => {}
+        }
+    }
+    if let Some(wanted) = &disk.write_back {
+        match &mut profile.cache {
+            Some(cache) => cache.fast_writes = *wanted.get_ref(),
+            None if *wanted.get_ref() => {
+                return Err(check.wrong(wanted, "disk.write_back", true, none));
+            }
+            None => {}
+        }
+    }
+    Ok(())
 }
 
 fn profile(

@@ -1,0 +1,202 @@
+//! How much an answer depends on choices that could plausibly be others: the scenario, and each of them by itself.
+
+use iosonar_scenario::sensitivity::Choice;
+use iosonar_scenario::{Outputs, SimulationResult, Watch};
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use super::{Named, assumed, headline, load};
+use crate::args::Sim;
+use crate::exit::{Ending, Usage, print};
+use crate::json::Output;
+use crate::table::Table;
+
+/// A choice moves an answer much if it makes it longer or shorter by more than this factor.
+const MUCH: f64 = 2.0;
+
+/// A simulation with one choice made otherwise; `None` is the scenario itself.
+struct Tried {
+    choice: Option<Choice>,
+    result: Result<Box<SimulationResult>, String>,
+}
+
+pub(super) fn run(args: &Sim, all: &[Named], threads: usize) -> anyhow::Result<Ending> {
+    check(args)?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()?;
+    let mut json = Output::new("sim --sensitivity");
+    let mut text = String::new();
+    for named in all {
+        let tried = pool.install(|| try_all(args, named))?;
+        match args.json {
+            true => add_to(&mut json, &named.name, &tried),
+            false => text += &table(named, &tried),
+        }
+    }
+    print(&if args.json { json.text() } else { text })?;
+    Ok(Ending::Done)
+}
+
+fn check(args: &Sim) -> Result<(), Usage> {
+    for (given, option) in [
+        (args.records.is_some(), "--records"),
+        (args.stages.is_some(), "--stages"),
+        (args.load_out.is_some(), "--load-out"),
+        (args.cdf.is_some(), "--cdf"),
+        (args.cdf_data.is_some(), "--cdf-data"),
+        (args.plot.is_some(), "--plot"),
+        (args.result.is_some(), "--result"),
+        (args.explain, "--explain"),
+        (args.split, "--split"),
+    ] {
+        if given {
+            let problem = format!(
+                "{option} is for one simulation, --sensitivity makes several: leave one out"
+            );
+            return Err(Usage(problem));
+        }
+    }
+    Ok(())
+}
+
+fn try_all(args: &Sim, named: &Named) -> anyhow::Result<Vec<Tried>> {
+    let choices = named.simulation.alternatives();
+    let all = std::iter::once((None, Vec::new()));
+    let all = all.chain(choices.into_iter().map(|of| (Some(of.choice), of.set)));
+    let all: Vec<_> = all.collect();
+    let one = |(choice, set): (Option<Choice>, Vec<(String, String)>)| {
+        let named = load(args, &named.path, set)?;
+        let (outputs, watch) = (Outputs::default(), Watch::default());
+        let result = match args.unstable {
+            true => named
+                .simulation
+                .run_watched(1, outputs, &watch)?
+                .if_served(),
+            false => named.simulation.run_steady(1, outputs, &watch)?,
+        };
+        Ok(Tried {
+            choice,
+            result: result.map(Box::new).map_err(|why| why.to_string()),
+        })
+    };
+    all.into_par_iter().map(one).collect()
+}
+
+/// The mean and the 99 % quantile in milliseconds.
+fn figures(result: &SimulationResult) -> [f64; 2] {
+    [result.mean_ms.mean, result.quantile_ms(0.99).mean]
+}
+
+/// The larger of the two factors between an answer and another, as the farther from 1.
+fn factor(of: [f64; 2], base: [f64; 2]) -> f64 {
+    let factors = of.iter().zip(base).map(|(x, base)| x / base);
+    let far = |x: &f64| x.ln().abs();
+    factors
+        .filter(|x| x.is_finite() && *x > 0.0)
+        .max_by(|a, b| far(a).total_cmp(&far(b)))
+        .unwrap_or(f64::NAN)
+}
+
+fn moves_much(factor: f64) -> bool {
+    !(1.0 / MUCH..=MUCH).contains(&factor)
+}
+
+fn table(named: &Named, tried: &[Tried]) -> String {
+    let mut table = Table::new(&["", "mean", "p99", "factor"]);
+    let base = tried.first().and_then(|tried| tried.result.as_ref().ok());
+    let base = base.map_or([f64::NAN; 2], |result| figures(result));
+    let mut reasons = String::new();
+    let mut much = 0;
+    for Tried { choice, result } in tried {
+        let name = choice.map_or("as it is", name).to_owned();
+        match result {
+            Ok(result) => {
+                let times = figures(result);
+                let factor = factor(times, base);
+                let mark = if moves_much(factor) { "  MUCH" } else { "" };
+                much += u32::from(moves_much(factor));
+                let factor = match choice {
+                    None => String::new(),
+                    Some(_) => format!("{factor:.2}{mark}"),
+                };
+                let ms = |ms: f64| format!("{ms:.3} ms");
+                table.row(vec![name, ms(times[0]), ms(times[1]), factor]);
+            }
+            Err(why) => {
+                reasons += &format!("  {name}: {why}\n");
+                table.row(vec![name, "-".to_owned(), "-".to_owned(), String::new()]);
+            }
+        }
+    }
+    let verdict = match much {
+        0 => format!(
+            "no choice by itself changes the mean or the p99 by more than a factor of {MUCH}"
+        ),
+        1 => format!(
+            "one choice changes the mean or the p99 by more than a factor of {MUCH}: make sure of it"
+        ),
+        n => format!(
+            "{n} choices change the mean or the p99 by more than a factor of {MUCH}: make sure of them"
+        ),
+    };
+    format!(
+        "{}: {}\n  assuming {}\n\n{}{reasons}  {verdict}\n",
+        named.name,
+        headline(&named.simulation),
+        assumed::line(&named.simulation),
+        table.text()
+    )
+}
+
+fn add_to(json: &mut Output, scenario: &str, tried: &[Tried]) {
+    let base = tried.first().and_then(|tried| tried.result.as_ref().ok());
+    let base = base.map_or([f64::NAN; 2], |result| figures(result));
+    for Tried { choice, result } in tried {
+        let labels =
+            Labels::of("scenario", scenario).with("choice", choice.map_or("as it is", name));
+        match result {
+            Ok(result) => {
+                json.metric(result.response_time_metric(&labels));
+                let factor = factor(figures(result), base);
+                json.figure("factor", &labels, MetricUnit::One, factor);
+            }
+            Err(why) => json.append(
+                "no_result",
+                serde_json::json!({ "labels": labels, "why": why }),
+            ),
+        }
+    }
+}
+
+fn name(choice: Choice) -> &'static str {
+    match choice {
+        Choice::RandomPlaces => "every place random",
+        Choice::InOrder => "drives serve in order (FCFS)",
+        Choice::ShortestPositioning => "drives choose among 32 (SPTF)",
+        Choice::NoBuffer => "no buffer in the drives",
+        Choice::WriteThrough => "drives write through",
+        Choice::ControllerCache => "1 GiB of write-back cache in the controller",
+        Choice::NoControllerCache => "no cache in the controller",
+        Choice::NoWriteCache => "no write cache in the drives",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{factor, moves_much};
+
+    #[test]
+    fn what_moves_an_answer_much_moves_its_mean_or_its_p99() {
+        for (of, much) in [
+            ([1.0, 10.0], false),
+            ([1.9, 5.1], false),
+            ([2.1, 10.0], true),
+            ([1.0, 4.9], true),
+            ([0.4, 11.0], true),
+        ] {
+            assert_eq!(moves_much(factor(of, [1.0, 10.0])), much, "{of:?}");
+        }
+    }
+}
