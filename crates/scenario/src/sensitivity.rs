@@ -114,9 +114,14 @@ fn of_disks(disks: &DiskSet) -> Vec<Alternative> {
 }
 
 fn alternative(choice: Choice, set: &[(&str, &str)]) -> Alternative {
-    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-    Alternative {
-        choice,
-        set: set.iter().map(owned).collect(),
+    let owned = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let mut all = Vec::with_capacity(set.len());
+    for &(key, value) in set {
+        // Only a key that is there can be removed.
+        if value.is_empty() {
+            all.push(owned(key, "0"));
+        }
+        all.push(owned(key, value));
     }
+    Alternative { choice, set: all }
 }

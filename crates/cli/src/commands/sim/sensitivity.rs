@@ -4,6 +4,7 @@ use iosonar_scenario::sensitivity::Choice;
 use iosonar_scenario::{Outputs, SimulationResult, Watch};
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
+use iosonar_units::Nanos;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::{Named, assumed, headline, load};
@@ -121,8 +122,8 @@ fn table(named: &Named, tried: &[Tried]) -> String {
                     None => String::new(),
                     Some(_) => format!("{factor:.2}{mark}"),
                 };
-                let ms = |ms: f64| format!("{ms:.3} ms");
-                table.row(vec![name, ms(times[0]), ms(times[1]), factor]);
+                let [mean, p99] = times.map(|ms| Nanos::from_millis_f64(ms).to_string());
+                table.row(vec![name, mean, p99, factor]);
             }
             Err(why) => {
                 reasons += &format!("  {name}: {why}\n");
