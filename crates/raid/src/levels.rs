@@ -3,6 +3,7 @@
 mod grouped;
 mod linear;
 mod lost;
+mod md;
 mod mirrored;
 mod parity;
 mod striped;
@@ -14,6 +15,7 @@ use iosonar_units::Sectors;
 pub use grouped::Grouped;
 pub use linear::Linear;
 pub use lost::Lost;
+pub use md::{CopyLayout, LinuxMd, MdLevel, MdMirrors, MdParity, RmwLevel, StripeHandling};
 pub use mirrored::{Arrangement, MirrorRead, Mirrored};
 pub use parity::{Parity, ParityLayout, RandomLayout, ReadLayout, WriteStart};
 pub use striped::Striped;
@@ -33,6 +35,8 @@ pub enum Level {
     Linear(Linear),
     /// RAID 50 and 60.
     Grouped(Grouped),
+    /// Linux's software RAID.
+    LinuxMd(Box<LinuxMd>),
 }
 
 impl Level {
@@ -44,7 +48,7 @@ impl Level {
             Self::Mirrored(level) => level.choices(),
             Self::Parity(level) => Some(level.choices()),
             Self::Linear(level) => Some(level.choices()),
-            Self::Grouped(_) => None,
+            Self::Grouped(_) | Self::LinuxMd(_) => None,
         }
     }
 
@@ -55,7 +59,7 @@ impl Level {
             Self::Mirrored(level) => level.fix_choices(outcomes),
             Self::Parity(level) => level.fix_choices(outcomes),
             Self::Linear(level) => level.fix_choices(outcomes),
-            Self::Grouped(_) => {}
+            Self::Grouped(_) | Self::LinuxMd(_) => {}
         }
     }
 }
@@ -69,6 +73,7 @@ macro_rules! each {
             Self::Parity($planner) => $expression,
             Self::Linear($planner) => $expression,
             Self::Grouped($planner) => $expression,
+            Self::LinuxMd($planner) => $expression,
         }
     };
 }

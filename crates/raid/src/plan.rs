@@ -165,6 +165,13 @@ impl RequestPlan {
         self.direct(Access::Flush, 0);
     }
 
+    /// Moves all sub-requests `sectors` further on.
+    pub(crate) fn shift(&mut self, sectors: u64) {
+        for sub in &mut self.sub_requests {
+            sub.sector = Sector::new(sub.sector.get() + sectors);
+        }
+    }
+
     /// Makes discards of the writes, which are all direct.
     pub(crate) fn discard(&mut self) {
         for stage in &mut self.stages {

@@ -39,12 +39,17 @@ impl Lost {
         !self.disks.is_empty()
     }
 
+    /// Whether anything is missing: a disk has failed, and not all of it has been rebuilt.
+    #[inline]
+    pub(super) fn degrades(&self) -> bool {
+        self.any() && !self.whole
+    }
+
     /// Whether what `disk` holds of `stripe` cannot be had; `None` is a random stripe, of which no
     /// one knows whether it has been rebuilt until all are.
     #[inline]
     pub(super) fn contains(&self, disk: usize, stripe: Option<u64>) -> bool {
-        self.any()
-            && !self.whole
+        self.degrades()
             && stripe.is_none_or(|stripe| stripe >= self.rebuilt)
             && self.disks.contains(&disk)
     }

@@ -26,6 +26,7 @@ use super::Lost;
 use crate::choice::Choice;
 use crate::{ArrayShape, GeometryError, Placement, Planner, RequestPlan, StripeGeometry};
 pub use addressed::ParityLayout;
+pub(super) use addressed::Rotation;
 pub use random::{RandomLayout, ReadLayout, WriteStart};
 use stripe::Touched;
 

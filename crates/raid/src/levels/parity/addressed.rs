@@ -27,9 +27,18 @@ pub enum ParityLayout {
     RightAsymmetric,
 }
 
-impl Parity {
-    pub(super) fn stripe_at(&self, number: u64) -> Stripe {
-        let n = self.disk_count();
+/// How parity and data rotate over the disks from stripe to stripe.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::levels) struct Rotation {
+    pub(in crate::levels) disks: u64,
+    pub(in crate::levels) parities: u64,
+    pub(in crate::levels) layout: ParityLayout,
+}
+
+impl Rotation {
+    #[inline]
+    pub(in crate::levels) fn stripe_at(self, number: u64) -> Stripe {
+        let n = self.disks;
         let (left, symmetric) = match self.layout {
             ParityLayout::LeftSymmetric => (true, true),
             ParityLayout::LeftAsymmetric => (true, false),
@@ -49,17 +58,42 @@ impl Parity {
         }
     }
 
+    /// The disk of data unit `index` of a stripe with addresses.
+    #[inline]
+    pub(in crate::levels) fn disk_of(self, stripe: Stripe, index: u64) -> u64 {
+        let (n, behind) = (self.disks, stripe.parity + self.parities);
+        if stripe.start == behind % n {
+            // The data follow the parity: nothing to leave out.
+            (stripe.start + index) % n
+        } else if behind > n {
+            // Q is on the first disk, P on the last.
+            index + behind - n
+        } else if index < stripe.parity {
+            index
+        } else {
+            index + self.parities
+        }
+    }
+}
+
+impl Parity {
+    #[inline]
+    fn rotation(&self) -> Rotation {
+        Rotation {
+            disks: self.disk_count(),
+            parities: self.parities,
+            layout: self.layout,
+        }
+    }
+
+    pub(super) fn stripe_at(&self, number: u64) -> Stripe {
+        self.rotation().stripe_at(number)
+    }
+
     /// The disk of data unit `index` of a stripe.
     #[inline]
     pub(super) fn disk_of(&self, stripe: Stripe, index: u64) -> u64 {
-        let n = self.disk_count();
-        if stripe.start == (stripe.parity + self.parities) % n {
-            // The data follow the parity: nothing to leave out.
-            return (stripe.start + index) % n;
-        }
-        self.data_of(stripe)
-            .nth(index as usize)
-            .expect("a stripe has so many data units")
+        self.rotation().disk_of(stripe, index)
     }
 
     /// Calls `each` with every stripe of a request and the units that it touches.

@@ -19,9 +19,9 @@ use crate::{RequestPlan, StageKind};
 
 /// Where a stripe lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stripe {
+pub(in crate::levels) struct Stripe {
     /// The first parity disk; the second is the next one.
-    pub(super) parity: u64,
+    pub(in crate::levels) parity: u64,
     /// The data units go round from this disk on and leave out the parity.
     pub(super) start: u64,
     /// Its number; `None` at a random place.

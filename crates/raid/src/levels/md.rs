@@ -1,0 +1,95 @@
+//! Arrays as Linux's software RAID (md) lays them out and serves them.
+//!
+//! The rules are those of `drivers/md` of Linux 6.1, which a test compares with the kernel itself,
+//! request by request:
+//!
+//! - **RAID 0** ([`Striped`]): chunks round-robin, requests cut at chunks.
+//! - **RAID 1 and 10** ([`MdMirrors`]): RAID 1 has no chunks; RAID 10 has near, far and offset
+//!   copies, and any number of disks. A read goes to one copy by md's balancing.
+//! - **RAID 5 and 6** ([`MdParity`]): four layouts. Reads go to the disks; writes, and all requests
+//!   to an array that has lost a disk, go through the stripe cache in pages of 4 KiB, and each row of
+//!   pages chooses between read-modify-write and reconstruct-write by itself.
+//!
+//! All of it begins on each disk at the *data offset*.
+
+mod cache;
+mod mirrors;
+mod parity;
+
+use iosonar_device::Observable;
+use iosonar_trace::{Op, Request};
+use iosonar_units::Sectors;
+
+pub use mirrors::{CopyLayout, MdMirrors};
+pub use parity::{MdParity, RmwLevel, StripeHandling};
+
+use super::Striped;
+use crate::{Planner, RequestPlan};
+
+/// An array as md has it.
+#[derive(Clone, Debug)]
+pub struct LinuxMd {
+    level: MdLevel,
+    data_offset: u64,
+}
+
+/// The levels of md, over disks that begin at the data offset.
+#[derive(Clone, Debug)]
+pub enum MdLevel {
+    /// RAID 0.
+    Striped(Striped),
+    /// RAID 1 and 10.
+    Mirrors(MdMirrors),
+    /// RAID 5 and 6.
+    Parity(MdParity),
+}
+
+impl LinuxMd {
+    /// An array whose disks have `data_offset` sectors before their data; `level` does not count them.
+    pub fn new(level: MdLevel, data_offset: u64) -> Self {
+        Self { level, data_offset }
+    }
+}
+
+/// `each!(level, planner => expression)`: the expression for whatever level it is.
+macro_rules! each {
+    ($level:expr, $planner:ident => $expression:expr) => {
+        match $level {
+            MdLevel::Striped($planner) => $expression,
+            MdLevel::Mirrors($planner) => $expression,
+            MdLevel::Parity($planner) => $expression,
+        }
+    };
+}
+
+impl Planner for LinuxMd {
+    fn plan<D: Observable>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
+        each!(&mut self.level, level => level.plan(request, devices, plan));
+        plan.shift(self.data_offset);
+    }
+
+    fn disks(&self) -> usize {
+        each!(&self.level, level => level.disks())
+    }
+
+    fn data_sectors(&self) -> u64 {
+        each!(&self.level, level => level.data_sectors())
+    }
+
+    fn issues_at_once(&self, op: Op, sectors: Option<Sectors>) -> bool {
+        each!(&self.level, level => level.issues_at_once(op, sectors))
+    }
+
+    fn stripes_to_rebuild(&self) -> u64 {
+        each!(&self.level, level => level.stripes_to_rebuild())
+    }
+
+    fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan) {
+        each!(&mut self.level, level => level.plan_rebuild(stripe, plan));
+        plan.shift(self.data_offset);
+    }
+
+    fn rebuilt(&mut self, stripes: u64) {
+        each!(&mut self.level, level => level.rebuilt(stripes));
+    }
+}

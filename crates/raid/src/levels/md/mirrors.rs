@@ -1,0 +1,249 @@
+//! RAID 1 and 10 of md.
+//!
+//! RAID 10 lays `near` copies of each chunk on neighbouring disks, from disk to disk and row to row;
+//! with an odd number of disks copies go on in the next row. `far` copies of all that lie further
+//! behind: half a disk away (far), or in the next row (offset), each `near` disks further on.
+//!
+//! ```text
+//!  near 2, 3 disks     far 2, 3 disks     offset 2, 3 disks
+//!  0  0  1             0  1  2            0  1  2
+//!  1  2  2             3  4  5            2  0  1
+//!  3  3  4             ...                3  4  5
+//!  4  5  5             2  0  1            5  3  4
+//!                      5  3  4
+//! ```
+//!
+//! Which copy is read:
+//!
+//! - of **RAID 1** the one where this read goes on, or whose last request ended here; else the first
+//!   one with the fewest requests; but where disks rotate and all are busy, the one whose last request
+//!   ended nearest;
+//! - of **RAID 10** the first one with the fewest requests; where disks rotate, the first idle one
+//!   (near), the one with the lowest address (far, offset), or the nearest.
+//!
+//! md moves the place of the last request when a request ends, this planner when one is issued.
+
+use iosonar_device::{Access, Observable};
+use iosonar_trace::{Op, Request};
+use iosonar_units::{Sector, Sectors};
+
+use crate::levels::Lost;
+use crate::levels::striped::access_of;
+use crate::{ArrayShape, GeometryError, Planner, RequestPlan, StripeGeometry};
+
+/// Where the copies of RAID 10 lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyLayout {
+    /// Copies on neighbouring disks.
+    pub near: usize,
+    /// Copies of those, further behind.
+    pub far: usize,
+    /// Whether they are in the next row, instead of in another part of the disk.
+    pub offset: bool,
+}
+
+/// RAID 1 or 10.
+#[derive(Clone, Debug)]
+pub struct MdMirrors {
+    geometry: StripeGeometry,
+    /// `None`: RAID 1.
+    layout: Option<CopyLayout>,
+    rotating: bool,
+    lost: Lost,
+    /// Chunks on a disk.
+    chunks: u64,
+    /// Where the last request to each disk ended.
+    heads: Vec<u64>,
+    /// Where the next read would go on with the last that was sent to each disk, of RAID 1.
+    next: Vec<u64>,
+}
+
+impl MdMirrors {
+    /// RAID 1 (`layout` is `None`) of at least two disks, or RAID 10 of at least as many disks as
+    /// copies. Reads are balanced as for disks that rotate, or not.
+    ///
+    /// # Errors
+    /// If the array cannot have this shape, or has lost all copies of something.
+    pub fn new(
+        shape: ArrayShape,
+        layout: Option<CopyLayout>,
+        rotating: bool,
+        lost: Lost,
+    ) -> Result<Self, GeometryError> {
+        let disks = shape.disks;
+        let (level, copies) = match layout {
+            None => ("RAID 1", disks),
+            Some(CopyLayout { near, far, .. }) => ("RAID 10", near.saturating_mul(far)),
+        };
+        if copies < 2 || copies > disks {
+            return Err(GeometryError::Copies {
+                level,
+                copies,
+                seen: disks,
+            });
+        }
+        let geometry = StripeGeometry::new(level, copies, shape)?;
+        let mut mirrors = Self {
+            chunks: geometry.stripes(),
+            geometry,
+            layout,
+            rotating,
+            lost,
+            heads: vec![0; disks],
+            next: vec![u64::MAX; disks],
+        };
+        if let Some(CopyLayout { near, far, .. }) = layout {
+            // As md counts: whole rows of chunks, then as many on each disk as those take.
+            let (disks, near, far) = (disks as u64, near as u64, far as u64);
+            let data = mirrors.chunks / far * disks / near;
+            mirrors.chunks = (data * near * far).div_ceil(disks);
+        }
+        let unit = u64::from(mirrors.geometry.stripe_unit.get());
+        let is_gone = |chunk| {
+            let mut copies = mirrors.copies(chunk * unit);
+            copies.all(|(disk, _)| mirrors.lost.contains(disk, None))
+        };
+        if (0..disks as u64).any(is_gone) {
+            return Err(GeometryError::Lost {
+                level,
+                seen: mirrors.lost.disks().to_vec(),
+                most: "all copies but one of each block",
+            });
+        }
+        Ok(mirrors)
+    }
+
+    /// The disks and sectors where the copies of a sector of the array lie, in md's order.
+    fn copies(&self, sector: u64) -> impl Iterator<Item = (usize, u64)> + use<> {
+        let disks = self.geometry.disks as u64;
+        let unit = u64::from(self.geometry.stripe_unit.get());
+        let (near, far, stride, first, place) = match self.layout {
+            None => (disks, 1, 0, 0, sector),
+            Some(CopyLayout { near, far, offset }) => {
+                let (near, far) = (near as u64, far as u64);
+                let chunk = sector / unit * near;
+                let row = chunk / disks * if offset { far } else { 1 };
+                let stride = if offset { 1 } else { self.chunks / far };
+                (
+                    near,
+                    far,
+                    stride * unit,
+                    chunk % disks,
+                    row * unit + sector % unit,
+                )
+            }
+        };
+        (0..near).flat_map(move |copy| {
+            let disk = first + copy;
+            let place = place + disk / disks * unit;
+            (0..far).map(move |f| {
+                let disk = (disk + f * near) % disks;
+                (disk as usize, place + f * stride)
+            })
+        })
+    }
+
+    /// The copy that a read comes from.
+    fn choose<D: Observable>(
+        &self,
+        sector: u64,
+        devices: &[D],
+        plan: &RequestPlan,
+    ) -> (usize, u64) {
+        // What the parts of this request before this one wait for counts as well.
+        let pending = |disk: usize| {
+            let own = plan.sub_requests().iter().filter(|s| s.disk == disk);
+            own.count() + devices.get(disk).map_or(0, |d| d.occupancy().jobs())
+        };
+        let distance = |(disk, place): (usize, u64)| self.heads[disk].abs_diff(place);
+        let copies = || {
+            let copies = self.copies(sector);
+            copies.filter(|&(disk, _)| !self.lost.contains(disk, None))
+        };
+        let fewest = || copies().min_by_key(|&(disk, _)| pending(disk));
+        let chosen = match self.layout {
+            None => {
+                let goes_on = |&(disk, place): &(usize, u64)| {
+                    self.next[disk] == place || self.heads[disk] == place
+                };
+                copies().find(goes_on).or_else(|| {
+                    fewest()
+                        .filter(|&(disk, _)| !self.rotating || pending(disk) == 0)
+                        .or_else(|| copies().min_by_key(|&copy| distance(copy)))
+                })
+            }
+            Some(_) if !self.rotating => fewest(),
+            Some(CopyLayout { near, far, .. }) => copies().min_by_key(|&(disk, place)| {
+                if near > 1 && pending(disk) == 0 {
+                    0
+                } else if far > 1 {
+                    place
+                } else {
+                    distance((disk, place))
+                }
+            }),
+        };
+        chosen.expect("the constructor checked that a copy of each block is well")
+    }
+
+    fn plan_part<D: Observable>(
+        &mut self,
+        access: Access,
+        (sector, sectors): (u64, u32),
+        devices: &[D],
+        plan: &mut RequestPlan,
+    ) {
+        if access == Access::Read {
+            let (disk, place) = self.choose(sector, devices, plan);
+            plan.add(disk, Sector::new(place), Sectors::new(sectors));
+            self.next[disk] = place + u64::from(sectors);
+            return;
+        }
+        for (disk, place) in self.copies(sector) {
+            if !self.lost.contains(disk, None) {
+                plan.add(disk, Sector::new(place), Sectors::new(sectors));
+            }
+        }
+    }
+}
+
+impl Planner for MdMirrors {
+    fn plan<D: Observable>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
+        let Some(access) = access_of(request.op) else {
+            return;
+        };
+        if self.layout.is_none() {
+            let whole = (request.sector.get(), request.sectors.get());
+            self.plan_part(access, whole, devices, plan);
+        } else {
+            let unit = u64::from(self.geometry.stripe_unit.get());
+            for piece in self.geometry.pieces(request) {
+                let begin = piece.unit * unit + u64::from(piece.offset);
+                self.plan_part(access, (begin, piece.sectors), devices, plan);
+            }
+        }
+        for sub in plan.sub_requests() {
+            self.heads[sub.disk] = sub.sector.get() + u64::from(sub.sectors.get());
+        }
+        plan.direct(access, 0);
+    }
+
+    fn disks(&self) -> usize {
+        self.geometry.disks
+    }
+
+    fn data_sectors(&self) -> u64 {
+        let unit = u64::from(self.geometry.stripe_unit.get());
+        match self.layout {
+            None => self.geometry.disk_sectors,
+            Some(CopyLayout { near, far, .. }) => {
+                let disks = self.geometry.disks as u64;
+                self.geometry.stripes() / far as u64 * disks / near as u64 * unit
+            }
+        }
+    }
+
+    fn issues_at_once(&self, op: Op, _: Option<Sectors>) -> bool {
+        op != Op::Read
+    }
+}

@@ -1,0 +1,20 @@
+//! The planners of Linux md against what the kernel did: see `linux_md/cases.rs`. `tests/linux_md.rs` of the project made
+//! the recording.
+
+#[path = "linux_md/cases.rs"]
+mod cases;
+
+use cases::CASES;
+
+#[test]
+fn plans_are_what_the_kernel_was_recorded_to_do() {
+    let recording = zstd::decode_all(&include_bytes!("linux_md/kernel-6.1.zst")[..]).unwrap();
+    let recording = String::from_utf8(recording).unwrap();
+    let recording = cases::by_case(&recording);
+    assert_eq!(recording.len(), CASES.len());
+    for case in &CASES {
+        let lines = &recording[case.name];
+        assert_eq!(lines.len(), cases::REQUESTS);
+        cases::check(case, lines);
+    }
+}
