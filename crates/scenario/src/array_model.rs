@@ -6,8 +6,9 @@ use std::sync::Arc;
 use iosonar_disk_model::{DiskProfile, Geometry, Queueing, Scheduler};
 use iosonar_raid::rules::Rules;
 use iosonar_raid::{
-    Arrangement, ArrayShape, Controller, GeometryError, Grouped, Level, Linear, Lost, MirrorRead,
-    Mirrored, Parity, ParityLayout, Placement, Planner, RandomLayout, Rebuild, Striped,
+    Arrangement, ArrayShape, Controller, CopyLayout, GeometryError, Grouped, Level, Linear,
+    LinuxMd, Lost, MdLevel, MdMirrors, MdParity, MirrorRead, Mirrored, Parity, ParityLayout,
+    Placement, Planner, RandomLayout, Rebuild, StripeHandling, Striped,
 };
 use iosonar_sim_core::Seed;
 use iosonar_ssd_model::{Parameters, SsdProfile};
@@ -58,6 +59,8 @@ pub struct ArrayModel {
     pub stripe_unit: Sectors,
     /// Where requests go.
     pub placement: Placement,
+    /// Whether it is laid out and served as Linux does it.
+    pub md: Option<MdOptions>,
     /// How requests are carried out.
     pub rules: Rules,
     /// What lies between the host and the disks.
@@ -66,6 +69,17 @@ pub struct ArrayModel {
     pub rebuild: Option<Rebuild>,
     /// What it is an array of.
     pub devices: Devices,
+}
+
+/// What Linux's software RAID adds to a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MdOptions {
+    /// Where the data begin on each disk.
+    pub data_offset: Sectors,
+    /// How the copies of RAID 10 lie; `None` for other levels.
+    pub copies: Option<CopyLayout>,
+    /// How RAID 5 and 6 handle their stripes.
+    pub handling: StripeHandling,
 }
 
 /// What an array is an array of.
@@ -100,6 +114,19 @@ pub struct SsdSet {
 }
 
 impl Devices {
+    /// How many sectors each disk gives: those of the smallest, as its maker says, or as its geometry has.
+    pub fn disk_sectors(&self) -> u64 {
+        let disks = match self {
+            Self::Ssds(ssds) => return ssds.parameters.capacity_sectors,
+            Self::Disks(disks) => disks,
+        };
+        let of = |profile: &DiskProfile| match disks.model {
+            DiskModel::Sampled(_) => profile.capacity_sectors,
+            DiskModel::Positional(_) => Geometry::new(profile).capacity(),
+        };
+        disks.kinds().map(of).min().unwrap_or(0)
+    }
+
     /// Whether they are SSDs.
     pub fn is_of_ssds(&self) -> bool {
         matches!(self, Self::Ssds(_))
@@ -151,6 +178,9 @@ impl ArrayModel {
                 arrangement: Arrangement::Sides,
                 ..
             } => ("raid01", "RAID 01"),
+            LevelOptions::Mirrored { .. } if self.md.is_some_and(|md| md.copies.is_some()) => {
+                ("raid10", "RAID 10")
+            }
             LevelOptions::Mirrored { copies, .. } if copies == self.disks => ("raid1", "RAID 1"),
             LevelOptions::Mirrored { .. } => ("raid10", "RAID 10"),
             LevelOptions::Parity {
@@ -214,6 +244,9 @@ impl ArrayModel {
                 seen: beyond,
                 disks,
             });
+        }
+        if let Some(md) = &self.md {
+            return Ok(Level::LinuxMd(Box::new(self.linux_md(md, shape, seed)?)));
         }
         Ok(match self.level {
             LevelOptions::Striped => {
@@ -281,6 +314,35 @@ impl ArrayModel {
         })
     }
 
+    fn linux_md(
+        &self,
+        md: &MdOptions,
+        shape: ArrayShape,
+        seed: &Seed,
+    ) -> Result<LinuxMd, GeometryError> {
+        let data_offset = u64::from(md.data_offset.get());
+        let shape = ArrayShape {
+            disk_sectors: shape.disk_sectors.saturating_sub(data_offset),
+            ..shape
+        };
+        let lost = Lost::new(self.failed.clone());
+        let level = match self.level {
+            LevelOptions::Mirrored { .. } => {
+                let rotating = !self.is_of_ssds();
+                MdLevel::Mirrors(MdMirrors::new(shape, md.copies, rotating, lost)?)
+            }
+            LevelOptions::Parity {
+                parities, layout, ..
+            } => MdLevel::Parity(MdParity::new(parities, shape, layout, md.handling, lost)?),
+            // Others are refused with 'array.like'.
+            LevelOptions::Striped | LevelOptions::Linear { .. } => {
+                self.bears_no_loss("RAID 0")?;
+                MdLevel::Striped(Striped::new(shape, seed)?)
+            }
+        };
+        Ok(LinuxMd::new(level, data_offset))
+    }
+
     fn bears_no_loss(&self, level: &'static str) -> Result<(), GeometryError> {
         if self.failed.is_empty() {
             return Ok(());
@@ -300,17 +362,9 @@ impl ArrayModel {
         Ok(self.planner(&Seed::new(1))?.data_sectors())
     }
 
-    /// How many sectors each disk gives: those of the smallest, as its maker says, or as its geometry has.
+    /// How many sectors each disk gives.
     pub fn disk_sectors(&self) -> u64 {
-        let disks = match &self.devices {
-            Devices::Ssds(ssds) => return ssds.parameters.capacity_sectors,
-            Devices::Disks(disks) => disks,
-        };
-        let of = |profile: &DiskProfile| match disks.model {
-            DiskModel::Sampled(_) => profile.capacity_sectors,
-            DiskModel::Positional(_) => Geometry::new(profile).capacity(),
-        };
-        disks.kinds().map(of).min().unwrap_or(0)
+        self.devices.disk_sectors()
     }
 
     /// Whether it is just one device.

@@ -3,13 +3,14 @@
 use std::fmt::{Display, Write};
 
 use iosonar_disk_model::{DataSheet, Derived, Scheduler};
-use iosonar_raid::Placement;
+use iosonar_raid::{CopyLayout, Placement};
 use iosonar_units::Nanos;
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, Shape, Size};
 
-use crate::array_model::LevelOptions;
+use crate::array_model::{LevelOptions, MdOptions};
 use crate::file::{
-    ArrayFile, ControllerFile, DiskFile, Key, LoadFile, OtherDisksFile, RebuildFile, ScenarioFile,
+    ArrayFile, ControllerFile, CopiesLie, DiskFile, Key, LoadFile, MdFile, OtherDisksFile,
+    RebuildFile, ScenarioFile,
 };
 use crate::words::Word;
 use crate::{Assumption, Devices, DiskModel, DiskSet, LoadModel, Prepared, SsdSet, Warmup};
@@ -105,13 +106,18 @@ impl Prepared {
         page.key(ArrayFile::disks, array.disks);
         page.key(ArrayFile::stripe_unit, format!("\"{bytes}\""));
         page.key(ArrayFile::placement, array.placement.quoted());
+        if array.md.is_some() {
+            page.key(ArrayFile::like, quoted("linux-md"));
+        }
         match array.level {
             LevelOptions::Striped | LevelOptions::Linear { .. } => {}
             LevelOptions::Mirrored { copies, read, .. } => {
                 if level != "raid1" {
                     page.key(ArrayFile::copies, copies);
                 }
-                page.key(ArrayFile::mirror_read, read.quoted());
+                if array.md.is_none() {
+                    page.key(ArrayFile::mirror_read, read.quoted());
+                }
             }
             LevelOptions::Parity {
                 groups,
@@ -140,6 +146,27 @@ impl Prepared {
             "fork-join"
         };
         page.key(ArrayFile::mode, quoted(mode));
+        if let Some(md) = &array.md {
+            self.explain_md(page, md);
+        }
+    }
+
+    fn explain_md(&self, page: &mut Page, md: &MdOptions) {
+        page.table(ArrayFile::md);
+        let offset = format!("\"{}\"", md.data_offset.bytes().get());
+        page.key(MdFile::data_offset, offset);
+        if let Some(copies) = md.copies {
+            let lie = match copies {
+                CopyLayout { offset: true, .. } => CopiesLie::Offset,
+                CopyLayout { far: 2.., .. } => CopiesLie::Far,
+                CopyLayout { .. } => CopiesLie::Near,
+            };
+            page.key(MdFile::copies_lie, lie.quoted());
+        }
+        if matches!(self.array.level, LevelOptions::Parity { .. }) {
+            page.key(MdFile::rmw, md.handling.rmw_level.quoted());
+            page.key(MdFile::stripe_cache_size, md.handling.cache_rows);
+        }
     }
 
     fn explain_rules(&self, page: &mut Page) {

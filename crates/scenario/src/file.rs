@@ -4,6 +4,7 @@ mod array;
 mod disk;
 mod keys;
 mod load;
+mod md;
 
 use toml::Spanned;
 
@@ -12,6 +13,7 @@ pub(crate) use disk::*;
 pub(crate) use keys::Key;
 use keys::table_of_keys;
 pub(crate) use load::*;
+pub(crate) use md::*;
 
 table_of_keys! {
     /// A scenario as it is written. Everything optional has a default, which [`crate::Prepared`]

@@ -42,7 +42,7 @@ mod source;
 pub mod theory;
 mod words;
 
-pub use array_model::{ArrayModel, Devices, DiskModel, DiskSet, LevelOptions, SsdSet};
+pub use array_model::{ArrayModel, Devices, DiskModel, DiskSet, LevelOptions, MdOptions, SsdSet};
 pub use error::{ScenarioError, read_text};
 pub use file::ScenarioFile;
 pub use load_model::LoadModel;

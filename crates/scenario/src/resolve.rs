@@ -6,6 +6,7 @@ mod controller;
 mod disk;
 mod laws;
 mod load;
+mod md;
 mod moved;
 pub(crate) mod set;
 mod ssd;
@@ -210,12 +211,23 @@ fn array_model(
     };
     check_devices(check, file, &devices, placement)?;
     let level = array::level(check, &file.array)?;
+    let stripe_unit = array::stripe_unit(check, &file.array)?;
+    let rebuild = file.rebuild.as_ref();
+    let md = md::options(
+        check,
+        &file.array,
+        placement,
+        stripe_unit,
+        rebuild,
+        &devices,
+    )?;
     let failed = array::failed(check, &file.array)?;
     Ok(ArrayModel {
         level,
         disks: *file.array.disks.get_ref(),
-        stripe_unit: array::stripe_unit(check, &file.array)?,
+        stripe_unit,
         placement,
+        md,
         rules: Rules {
             // A head that is there goes on reading.
             coalesce: devices.are_positional(),

@@ -5,9 +5,11 @@ use std::marker::PhantomData;
 
 use iosonar_disk_model::{ArmScheduler, RpoCount, Zoning};
 use iosonar_raid::rules::{FullTurn, JoinOrder, PrereadSeek, TransferMemory};
-use iosonar_raid::{MirrorRead, ParityLayout, Placement, ReadLayout, WriteStart};
+use iosonar_raid::{MirrorRead, ParityLayout, Placement, ReadLayout, RmwLevel, WriteStart};
 use serde::Deserialize;
 use serde::de::{Deserializer, EnumAccess, Error, VariantAccess, Visitor};
+
+use crate::file::CopiesLie;
 
 /// Something with a word for each of its values: what a scenario may say, and what `--explain` prints.
 pub trait Word: Copy + PartialEq + 'static {
@@ -45,6 +47,8 @@ words!(MirrorRead:
     "halves" = Halves, "round-robin" = RoundRobin, "alternating-rows" = AlternatingRows,
     "random-per-block" = RandomPerBlock, "random" = Random, "turns" = Turns,
     "shorter-queue" = ShorterQueue, "nearer-arm" = NearerArm);
+words!(RmwLevel: "never" = Never, "allowed" = Allowed, "preferred" = Preferred);
+words!(CopiesLie: "near" = Near, "far" = Far, "offset" = Offset);
 words!(JoinOrder: "writes-first" = WritesFirst, "disk-first" = DiskFirst);
 words!(PrereadSeek: "read" = Read, "write" = Write);
 words!(FullTurn: "revolution" = Revolution, "less-transfer" = LessTransfer);

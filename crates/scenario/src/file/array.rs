@@ -5,6 +5,7 @@ use iosonar_raid::{MirrorRead, ParityLayout, Placement, ReadLayout, WriteStart};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::md::{LikeName, MdFile};
 use super::table_of_keys;
 use crate::words::Given;
 
@@ -17,6 +18,14 @@ table_of_keys! {
         /// how many, all alike, spares not counted
         #[comment = "spares not counted"]
         pub disks: Spanned<usize>,
+        /// `"linux-md"`: laid out and served [as Linux's software RAID does it](md.md), from the addresses of requests;
+        /// RAID 0, 1, 10, 5 and 6
+        #[default = "the rules of the papers"]
+        #[comment = "its layout and rules"]
+        pub like: Option<Spanned<LikeName>>,
+        /// The table `[array.md]`, with `like = "linux-md"`.
+        #[table = "[array.md]"]
+        pub md: Option<MdFile>,
         /// such as `"128KiB"`; a decimal unit (`"64KB"`, 64,000 bytes) only if the size is a multiple of 4 KiB
         #[default = "128 KiB"]
         #[comment = "bytes"]
@@ -84,6 +93,8 @@ impl ArrayFile {
         Self {
             level: LevelName::Jbod,
             disks: Spanned::new(0..0, 1),
+            like: None,
+            md: None,
             stripe_unit: None,
             placement: None,
             layout: None,

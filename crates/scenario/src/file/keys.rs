@@ -64,7 +64,9 @@ pub(super) use table_of_keys;
 mod tests {
     use std::fmt::Write;
 
-    use super::super::{ArrayFile, ControllerFile, DiskFile, LoadFile, RebuildFile, ScenarioFile};
+    use super::super::{
+        ArrayFile, ControllerFile, DiskFile, LoadFile, MdFile, RebuildFile, ScenarioFile,
+    };
     use super::Key;
 
     const MANUAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/scenarios.md");
@@ -95,6 +97,7 @@ mod tests {
             ("# Scenario files\n", &[("", ScenarioFile::KEYS)][..]),
             ("**`[load]`**", &[("", LoadFile::KEYS)]),
             ("**`[array]`**", &[("", ArrayFile::KEYS)]),
+            ("**`[array.md]`**", &[("", MdFile::KEYS)]),
             (
                 "**`[controller]`** and",
                 &[

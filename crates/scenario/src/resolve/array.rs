@@ -190,6 +190,7 @@ pub(super) fn stripe_unit(
 ) -> Result<Sectors, ScenarioError> {
     match &array.stripe_unit {
         Some(text) => sectors(check, "array.stripe_unit", text),
+        None if array.like.is_some() => Ok(super::md::DEFAULT_CHUNK),
         None if array.is_given() => Ok(DEFAULT_STRIPE_UNIT),
         None => Ok(super::ssd::BLOCK),
     }

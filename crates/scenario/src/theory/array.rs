@@ -147,6 +147,9 @@ fn classes_of(simulation: &Prepared) -> (Option<Classes>, Vec<Remark>) {
         LoadModel::Alone { shape, .. } | LoadModel::Closed { shape, .. } => vec![(shape, None)],
         LoadModel::Trace { .. } => return (None, vec![Remark::Trace]),
     };
+    if simulation.array.md.is_some() {
+        return (None, vec![Remark::UnknownSteps]);
+    }
     let seed = Seed::new(simulation.seed).within("theory");
     let mut array = simulation.array.clone();
     let mut remarks = Vec::new();

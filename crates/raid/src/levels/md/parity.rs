@@ -245,7 +245,7 @@ impl MdParity {
                 let known = this.cache.use_row(number);
                 let action = match access {
                     Access::Read => row.read(touched, known),
-                    Access::Write | Access::Discard => {
+                    Access::Write | Access::Discard | Access::Flush => {
                         row.write(touched, whole, known, this.rmw_level)
                     }
                 };

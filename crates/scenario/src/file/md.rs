@@ -1,0 +1,52 @@
+//! The table `[array.md]`: Linux's software RAID.
+
+use iosonar_raid::RmwLevel;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::table_of_keys;
+use crate::words::Given;
+
+/// Whose arrays are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LikeName {
+    /// Linux's software RAID.
+    LinuxMd,
+}
+
+table_of_keys! {
+    /// The table `[array.md]`.
+    #[derive(Default)]
+    pub struct MdFile {
+        /// where the data begin on each disk: what `mdadm --examine` calls `Data Offset`
+        #[default = "1 MiB"]
+        #[comment = "bytes before the data"]
+        pub data_offset: Option<Spanned<String>>,
+        /// RAID 10: `"near"`, `"far"`, `"offset"`
+        #[default = "near"]
+        #[comment = "on the disks"]
+        pub copies_lie: Option<Spanned<Given<CopiesLie>>>,
+        /// RAID 5, 6: a read-modify-write `"never"` (md's `rmw_level` 0), `"allowed"` (1: where it reads less than a
+        /// reconstruct-write) or `"preferred"` (2: where it reads no more)
+        #[default = "allowed"]
+        #[comment = "read-modify-writes"]
+        pub rmw: Option<Spanned<Given<RmwLevel>>>,
+        /// RAID 5, 6: rows of pages in the stripe cache, 17 to 32768
+        #[default = "256"]
+        #[comment = "rows of pages"]
+        pub stripe_cache_size: Option<Spanned<usize>>,
+    }
+}
+
+/// How the copies of RAID 10 lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CopiesLie {
+    /// On neighbouring disks.
+    #[default]
+    Near,
+    /// In another part of the next disk.
+    Far,
+    /// In the next row of the next disk.
+    Offset,
+}

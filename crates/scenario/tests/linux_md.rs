@@ -1,0 +1,152 @@
+//! Scenarios of Linux's software RAID.
+
+use std::path::Path;
+
+use iosonar_scenario::{Overrides, Prepared};
+
+/// A scenario with these keys of [array], a load with addresses, and a small positional disk.
+fn scenario(array: &str) -> String {
+    format!(
+        "[load]\nrequests = 1000\narrivals = {{ poisson_per_s = 25.0 }}\nread_share = 0.5\nsize = {{ blocks = 16 }}\n\
+         block = \"4KiB\"\n[disk]\nprofile = \"seagate-st3500630ns\"\nmodel = \"positional\"\n\
+         [array]\n{array}\n"
+    )
+}
+
+fn prepared(array: &str) -> Result<Prepared, String> {
+    let text = scenario(array);
+    Prepared::from_toml(&text, Path::new("x.toml"), &Overrides::default())
+        .map_err(|e| e.to_string())
+}
+
+#[test]
+fn every_level_runs_and_explains_itself() {
+    for array in [
+        "level = \"raid0\"\ndisks = 4\nlike = \"linux-md\"",
+        "level = \"raid1\"\ndisks = 2\nlike = \"linux-md\"\nfailed = [0]",
+        "level = \"raid10\"\ndisks = 2\nlike = \"linux-md\"\nmd.copies_lie = \"far\"",
+        "level = \"raid10\"\ndisks = 5\nlike = \"linux-md\"\nmd = { copies_lie = \"offset\", data_offset = \"128MiB\" }",
+        "level = \"raid5\"\ndisks = 5\nlike = \"linux-md\"\nstripe_unit = \"64KiB\"\nlayout = \"right-asymmetric\"",
+        "level = \"raid6\"\ndisks = 7\nlike = \"linux-md\"\nfailed = [1, 4]\nmd = { rmw = \"never\", stripe_cache_size = 4096 }",
+        "level = \"raid5\"\ndisks = 4\nlike = \"linux-md\"\nfailed = [2]\n[rebuild]\nstripes = 50",
+    ] {
+        let prepared = prepared(array).unwrap();
+        let hash = |prepared: &Prepared| prepared.run(1, None).unwrap().hash;
+        let again = prepared.explain();
+        let again = Prepared::from_toml(&again, Path::new("y.toml"), &Overrides::default());
+        assert_eq!(hash(&prepared), hash(&again.unwrap()), "{array}");
+    }
+}
+
+/// Keys of [array], the line of the error (0: it is about more than one), and a part of it. What has none is allowed.
+const GIVEN: [(&str, usize, &str); 18] = [
+    (
+        "level = \"raid5\"\ndisks = 4\nlike = \"linux-dm\"",
+        13,
+        "linux-md",
+    ),
+    (
+        "level = \"raid50\"\ndisks = 6\nlike = \"linux-md\"",
+        13,
+        "\"raid5\" or \"raid6\"",
+    ),
+    (
+        "level = \"raid5\"\ndisks = 4\nmd.rmw = \"never\"",
+        0,
+        "like = \"linux-md\"",
+    ),
+    (
+        "level = \"raid5\"\ndisks = 4\nlike = \"linux-md\"\nstripe_unit = \"96KiB\"",
+        14,
+        "'array.stripe_unit' is '96KiB', expected a power of two from 4 KiB on",
+    ),
+    (
+        "level = \"raid0\"\ndisks = 4\nlike = \"linux-md\"\nstripe_unit = \"2KiB\"",
+        14,
+        "'array.stripe_unit' is '2KiB', expected a multiple of 4 KiB",
+    ),
+    (
+        "level = \"raid5\"\ndisks = 4\nlike = \"linux-md\"\nmd.data_offset = \"2TiB\"",
+        14,
+        "'array.md.data_offset' is '2TiB', expected",
+    ),
+    (
+        "level = \"raid5\"\ndisks = 4\nlike = \"linux-md\"\nmd.data_offset = \"1000s\"",
+        0,
+        "",
+    ),
+    (
+        "level = \"raid5\"\ndisks = 4\nlike = \"linux-md\"\nmd.stripe_cache_size = 16",
+        14,
+        "'array.md.stripe_cache_size' is 16, expected a number of rows of pages, 17 to 32768",
+    ),
+    (
+        "level = \"raid1\"\ndisks = 2\nlike = \"linux-md\"\nmd.stripe_cache_size = 256",
+        14,
+        "it is for RAID 5 and 6",
+    ),
+    (
+        "level = \"raid10\"\ndisks = 4\nlike = \"linux-md\"\nmd.rmw = \"allowed\"",
+        14,
+        "'array.md.rmw' is \"allowed\", expected no such key",
+    ),
+    (
+        "level = \"raid5\"\ndisks = 4\nlike = \"linux-md\"\nmd.copies_lie = \"far\"",
+        14,
+        "'array.md.copies_lie' is \"far\", expected no such key",
+    ),
+    (
+        "level = \"raid10\"\ndisks = 4\nlike = \"linux-md\"\nmd.copies_lie = \"up\"",
+        14,
+        "near",
+    ),
+    (
+        "level = \"raid10\"\ndisks = 4\nlike = \"linux-md\"\ncopies = 5",
+        0,
+        "copies",
+    ),
+    (
+        "level = \"raid5\"\ndisks = 129\nlike = \"linux-md\"",
+        12,
+        "at most 128",
+    ),
+    (
+        "level = \"raid1\"\ndisks = 2\nlike = \"linux-md\"\nmirror_read = \"turns\"",
+        0,
+        "mirror_read",
+    ),
+    (
+        "level = \"raid5\"\ndisks = 4\nlike = \"linux-md\"\nplacement = \"random\"",
+        0,
+        "addresses",
+    ),
+    (
+        "level = \"raid5\"\ndisks = 4\nlike = \"linux-md\"\nfailed = [0, 1]",
+        14,
+        "the loss of one disk",
+    ),
+    (
+        "level = \"raid10\"\ndisks = 4\nlike = \"linux-md\"\nfailed = [0]\n[rebuild]",
+        0,
+        "RAID 5 and 6",
+    ),
+];
+
+#[test]
+fn what_does_not_go_with_it_is_refused() {
+    for (array, line, expected) in GIVEN {
+        match prepared(array) {
+            Err(error) => {
+                assert!(error.contains(expected), "{array}\n{error}");
+                if line > 0 {
+                    let (colon, word) = (format!(":{line}:"), format!("line {line}"));
+                    assert!(
+                        error.contains(&colon) || error.contains(&word),
+                        "{array}\n{error}"
+                    );
+                }
+            }
+            Ok(_) => assert_eq!(expected, "", "{array}"),
+        }
+    }
+}
