@@ -14,7 +14,11 @@ fn trace(scratch: &Scratch) -> std::path::PathBuf {
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
         let sector = (x >> 20) % 195_000_000 / 8 * 8;
-        let op = if (x >> 60) % 2 == 0 { "read" } else { "write" };
+        let op = if (x >> 60).is_multiple_of(2) {
+            "read"
+        } else {
+            "write"
+        };
         text += &format!("{},{sector},8,{op}\n", i * 20_000_000);
     }
     scratch.file("load.csv", &text)
@@ -51,7 +55,7 @@ fn a_trace_runs_on_the_drive_s_own_queue_and_buffer_and_says_so() {
             "drives as in a paper, every place random, FCFS, no buffer in the drive",
         ),
     ] {
-        let file = scratch.file("a.toml", &scenario(disk));
+        let file = scratch.file("a.toml", scenario(disk));
         let printed = iosonar()
             .arg("sim")
             .arg(&file)
@@ -75,7 +79,7 @@ fn a_data_sheet_in_the_scenario_makes_a_drive() {
     let scratch = Scratch::new();
     trace(&scratch);
     let sheet = "[disk.from_data_sheet]\ncapacity_gb = 4000\nrpm = 7200\nouter_mb_per_s = 175\ncache_mib = 64\n";
-    let file = scratch.file("a.toml", &scenario(sheet));
+    let file = scratch.file("a.toml", scenario(sheet));
     let simulate =
         |file: &std::path::Path| iosonar().arg("sim").arg(file).arg("-q").output().unwrap();
     let printed = simulate(&file);
@@ -118,7 +122,7 @@ fn a_data_sheet_in_the_scenario_makes_a_drive() {
             "'disk.write_back' is true, expected false: the profile says nothing of a buffer",
         ),
     ] {
-        let printed = simulate(&scratch.file("bad.toml", &scenario(&disk)));
+        let printed = simulate(&scratch.file("bad.toml", scenario(&disk)));
         assert_eq!(printed.status.code(), Some(2), "{disk}: {}", err(&printed));
         assert!(err(&printed).contains(complaint), "{disk}: {}", err(&printed));
     }
@@ -129,7 +133,7 @@ fn sensitivity_finds_the_choice_that_an_answer_rests_on() {
     let scratch = Scratch::new();
     trace(&scratch);
     let disk = "[disk]\nprofile = \"seagate-exos-x18-18tb\"\n";
-    let file = scratch.file("a.toml", &scenario(disk));
+    let file = scratch.file("a.toml", scenario(disk));
     let sensitivity = |more: &[&str]| {
         let mut command = iosonar();
         command
