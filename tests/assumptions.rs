@@ -35,24 +35,24 @@ fn a_trace_runs_on_the_drive_s_own_queue_and_buffer_and_says_so() {
     for (disk, expected) in [
         (
             "[disk]\nprofile = \"seagate-exos-x18-18tb\"\n",
-            "drives by their data sheet, arm and angle, SPTF among 32, 256 MiB of write-back buffer; no cache in the controller",
+            "drives by data sheet, positional, SPTF of 32, 256 MiB write-back cache; controller without cache",
         ),
         (
             "[disk]\nprofile = \"seagate-exos-x18-18tb\"\nwrite_back = false\nscheduler = \"look\"\n[controller]\ncache = \"64MiB\"\n",
-            "arm and angle, LOOK among 32, 256 MiB of write-through buffer; 64 MiB of write-back cache in the controller",
+            "positional, LOOK of 32, 256 MiB write-through cache; controller with 64 MiB write-back cache",
         ),
         (
             "[disk]\nprofile = \"seagate-exos-x18-18tb\"\nbuffer = false\n",
-            "SPTF among 32, no buffer in the drive; no cache",
+            "SPTF of 32, no drive cache; controller without",
         ),
         (
             "[disk]\nprofile = \"quantum-atlas-10k\"\n",
-            "validated drives, arm and angle, FCFS, 1.83 MiB of write-back buffer",
+            "validated drives, positional, FCFS, 1.83 MiB write-back cache",
         ),
         // The results of papers are those of random places.
         (
             "[disk]\nprofile = \"seagate-st3500630ns\"\n",
-            "drives as in a paper, every place random, FCFS, no buffer in the drive",
+            "drives from a paper, sampled, FCFS, no drive cache",
         ),
     ] {
         let file = scratch.file("a.toml", scenario(disk));
@@ -153,16 +153,16 @@ fn sensitivity_finds_the_choice_that_an_answer_rests_on() {
             .as_f64()
             .unwrap()
     };
-    assert_eq!(factor("as it is"), 1.0);
+    assert_eq!(factor("as given"), 1.0);
     // Half of the requests are writes, which wait for nothing with a buffer.
-    assert!(factor("drives write through") > 1.2);
-    assert!(factor("every place random") > 1.2);
+    assert!(factor("write-through drive cache") > 1.2);
+    assert!(factor("random addresses (sampled disk)") > 1.2);
     // At 50 requests a second on four disks hardly anything waits, so there is little to choose from.
-    let fcfs = factor("drives serve in order (FCFS)");
+    let fcfs = factor("FCFS in the drive");
     assert!((0.8..1.25).contains(&fcfs), "{fcfs}");
     let text = out(&sensitivity(&["-q"]));
     assert!(
-        text.contains("as it is") && text.contains("by more than a factor of 2"),
+        text.contains("as given") && text.contains("by more than a factor of 2"),
         "{text}"
     );
 
@@ -177,7 +177,7 @@ fn sensitivity_finds_the_choice_that_an_answer_rests_on() {
         .output()
         .unwrap();
     let text = out(&printed);
-    assert!(text.contains("no choice by itself changes"), "{text}");
+    assert!(text.contains("no single choice changes"), "{text}");
     let refused = iosonar()
         .arg("sim")
         .arg(&file)

@@ -264,8 +264,8 @@ pub(crate) struct Sim {
     /// simulate
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Simulate the scenario also with each plausible choice made otherwise (scheduler, buffer, write-back, cache of the
-    /// controller, random places), and tell how much the answer depends on it
+    /// Report how much the answer depends on the scheduler, the drive's cache, write-back, the controller's cache and
+    /// the addresses, changed one at a time
     #[arg(long, conflicts_with = "vary")]
     pub(crate) sensitivity: bool,
     /// Simulate although the disks are offered more than they can do

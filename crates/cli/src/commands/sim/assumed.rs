@@ -13,10 +13,10 @@ pub(super) fn line(simulation: &Prepared) -> String {
     };
     let controller = match &simulation.array().controller.cache {
         Some(cache) => format!(
-            "{} of write-back cache in the controller",
+            "controller with {} write-back cache",
             cache.capacity.bytes()
         ),
-        None => "no cache in the controller".to_owned(),
+        None => "controller without cache".to_owned(),
     };
     format!("{drives}; {controller}")
 }
@@ -26,16 +26,16 @@ fn of_disks(disks: &DiskSet) -> String {
     let mut parts = vec![standing(profile.provenance.as_ref())];
     match disks.model {
         DiskModel::Sampled(scheduler) => {
-            parts.push("every place random".to_owned());
+            parts.push("sampled".to_owned());
             parts.push(match scheduler {
                 Scheduler::Fcfs => "FCFS".to_owned(),
                 Scheduler::Rpo { .. } => "RPO".to_owned(),
             });
             // The model of the papers has none, whatever the profile says.
-            parts.push("no buffer in the drive".to_owned());
+            parts.push("no drive cache".to_owned());
         }
         DiskModel::Positional(queueing) => {
-            parts.push("arm and angle".to_owned());
+            parts.push("positional".to_owned());
             parts.push(queue(queueing));
             parts.push(buffer(profile));
         }
@@ -54,7 +54,7 @@ fn of_ssds(ssds: &SsdSet) -> String {
             } else {
                 "protected"
             };
-            format!("{size} of {kind} write cache")
+            format!("{size} {kind} write cache")
         }
         _ => "no write cache".to_owned(),
     });
@@ -64,10 +64,10 @@ fn of_ssds(ssds: &SsdSet) -> String {
 fn standing(provenance: Option<&Provenance>) -> String {
     match provenance {
         Some(Provenance::Validated { .. }) => "validated drives".to_owned(),
-        Some(Provenance::DataSheet { .. }) => "drives by their data sheet".to_owned(),
-        Some(Provenance::Paper { .. }) => "drives as in a paper".to_owned(),
+        Some(Provenance::DataSheet { .. }) => "drives by data sheet".to_owned(),
+        Some(Provenance::Paper { .. }) => "drives from a paper".to_owned(),
         Some(Provenance::Calibrated { .. }) => "calibrated drives".to_owned(),
-        None => "drives of a profile".to_owned(),
+        None => "drives by profile".to_owned(),
     }
 }
 
@@ -80,14 +80,14 @@ fn queue(queueing: Queueing) -> String {
         ArmScheduler::Sptf => "SPTF",
     };
     match queueing.depth {
-        usize::MAX => format!("{scheduler} among all that wait"),
-        depth => format!("{scheduler} among {depth}"),
+        usize::MAX => format!("{scheduler} of all waiting"),
+        depth => format!("{scheduler} of {depth}"),
     }
 }
 
 fn buffer(profile: &DiskProfile) -> String {
     let Some(cache) = &profile.cache else {
-        return "no buffer in the drive".to_owned();
+        return "no drive cache".to_owned();
     };
     let size = Bytes::new(u64::from(cache.segments) * cache.segment_sectors * 512);
     let writes = if cache.fast_writes {
@@ -95,5 +95,5 @@ fn buffer(profile: &DiskProfile) -> String {
     } else {
         "write-through"
     };
-    format!("{size} of {writes} buffer")
+    format!("{size} {writes} cache")
 }

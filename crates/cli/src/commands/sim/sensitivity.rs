@@ -1,4 +1,4 @@
-//! How much an answer depends on choices that could plausibly be others: the scenario, and each of them by itself.
+//! How much an answer depends on each plausible choice, changed one at a time.
 
 use iosonar_scenario::sensitivity::Choice;
 use iosonar_scenario::{Outputs, SimulationResult, Watch};
@@ -111,12 +111,12 @@ fn table(named: &Named, tried: &[Tried]) -> String {
     let mut reasons = String::new();
     let mut much = 0;
     for Tried { choice, result } in tried {
-        let name = choice.map_or("as it is", name).to_owned();
+        let name = choice.map_or("as given", name).to_owned();
         match result {
             Ok(result) => {
                 let times = figures(result);
                 let factor = factor(times, base);
-                let mark = if moves_much(factor) { "  MUCH" } else { "" };
+                let mark = if moves_much(factor) { "  > 2x" } else { "" };
                 much += u32::from(moves_much(factor));
                 let factor = match choice {
                     None => String::new(),
@@ -132,14 +132,14 @@ fn table(named: &Named, tried: &[Tried]) -> String {
         }
     }
     let verdict = match much {
-        0 => format!(
-            "no choice by itself changes the mean or the p99 by more than a factor of {MUCH}"
-        ),
+        0 => {
+            format!("no single choice changes the mean or the p99 by more than a factor of {MUCH}")
+        }
         1 => format!(
-            "one choice changes the mean or the p99 by more than a factor of {MUCH}: make sure of it"
+            "one choice changes the mean or the p99 by more than a factor of {MUCH}: verify it on the real system"
         ),
         n => format!(
-            "{n} choices change the mean or the p99 by more than a factor of {MUCH}: make sure of them"
+            "{n} choices change the mean or the p99 by more than a factor of {MUCH}: verify them on the real system"
         ),
     };
     format!(
@@ -156,7 +156,7 @@ fn add_to(json: &mut Output, scenario: &str, tried: &[Tried]) {
     let base = base.map_or([f64::NAN; 2], |result| figures(result));
     for Tried { choice, result } in tried {
         let labels =
-            Labels::of("scenario", scenario).with("choice", choice.map_or("as it is", name));
+            Labels::of("scenario", scenario).with("choice", choice.map_or("as given", name));
         match result {
             Ok(result) => {
                 json.metric(result.response_time_metric(&labels));
@@ -173,14 +173,14 @@ fn add_to(json: &mut Output, scenario: &str, tried: &[Tried]) {
 
 fn name(choice: Choice) -> &'static str {
     match choice {
-        Choice::RandomPlaces => "every place random",
-        Choice::InOrder => "drives serve in order (FCFS)",
-        Choice::ShortestPositioning => "drives choose among 32 (SPTF)",
-        Choice::NoBuffer => "no buffer in the drives",
-        Choice::WriteThrough => "drives write through",
-        Choice::ControllerCache => "1 GiB of write-back cache in the controller",
-        Choice::NoControllerCache => "no cache in the controller",
-        Choice::NoWriteCache => "no write cache in the drives",
+        Choice::RandomPlaces => "random addresses (sampled disk)",
+        Choice::InOrder => "FCFS in the drive",
+        Choice::ShortestPositioning => "SPTF of 32 in the drive",
+        Choice::NoBuffer => "no drive cache",
+        Choice::WriteThrough => "write-through drive cache",
+        Choice::ControllerCache => "controller with 1 GiB write-back cache",
+        Choice::NoControllerCache => "controller without cache",
+        Choice::NoWriteCache => "no write cache in the SSD",
     }
 }
 
