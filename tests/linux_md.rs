@@ -13,7 +13,7 @@ mod machine;
 use std::fmt::Write;
 use std::fs;
 
-use cases::{Accesses, CASES, Case, DATA_OFFSET, MEMBER, REQUESTS};
+use cases::{Accesses, BURST, CASES, Case, MEMBER, REQUESTS};
 use iosonar_trace::Op;
 use machine::Machine;
 use scratch::Scratch;
@@ -22,6 +22,10 @@ use scratch::Scratch;
 const MEMBERS: usize = 7;
 /// The minor numbers of virtio disks are so far apart; the first two are not members.
 const MINORS: usize = 16;
+/// The members of bursts answer after 50 ms.
+const BETWEEN_BURSTS_S: f64 = 0.2;
+/// Where the superblock of a member is.
+const SUPERBLOCK: u64 = 8;
 
 #[test]
 fn the_kernel_does_what_the_planners_say() {
@@ -34,19 +38,19 @@ fn the_kernel_does_what_the_planners_say() {
 
 /// Writes the recording to the file `IOSONAR_MD_RECORDING`, if that is set; `zstd -19` makes the fixture of it.
 #[test]
-#[ignore = "1,000 requests to each of 32 arrays take five minutes"]
+#[ignore = "1,000 requests to each of 41 arrays take seven minutes"]
 fn the_kernel_does_what_the_planners_say_of_every_request() {
     let Some(seen) = record(REQUESTS) else { return };
     let mut recording = String::new();
     for (case, lines) in CASES.iter().zip(&seen) {
         writeln!(recording, "# {}\n{}", case.name, lines.join("\n")).unwrap();
     }
+    if let Some(file) = std::env::var_os("IOSONAR_MD_RECORDING") {
+        fs::write(file, recording).unwrap();
+    }
     for (case, lines) in CASES.iter().zip(&seen) {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         cases::check(case, &lines);
-    }
-    if let Some(file) = std::env::var_os("IOSONAR_MD_RECORDING") {
-        fs::write(file, recording).unwrap();
     }
 }
 
@@ -57,17 +61,23 @@ fn record(requests: usize) -> Option<Vec<Vec<String>>> {
     let mut loads = String::new();
     for case in &CASES {
         let lost: Vec<String> = case.lost.iter().map(usize::to_string).collect();
-        let (disks, rmw_level, rotating) = (case.disks, case.rmw_level, u8::from(case.rotating));
+        let (disks, rmw_level) = (case.disks, case.rmw_level);
+        let (rotating, bursts) = (u8::from(case.rotating), u8::from(case.bursts));
         let (lost, options) = (lost.join(" "), case.mdadm());
         writeln!(
             loads,
-            "case {disks} {rmw_level} {rotating} {lost} | {options}"
+            "case {disks} {rmw_level} {rotating} {bursts} {lost} | {options}"
         )
         .unwrap();
-        for request in case.requests().iter().take(requests) {
+        for (number, request) in case.requests().iter().take(requests).enumerate() {
+            let time = if case.bursts {
+                (number / BURST) as f64 * BETWEEN_BURSTS_S
+            } else {
+                0.0
+            };
             let op = if request.op == Op::Read { "R" } else { "W" };
             let (sector, sectors) = (request.sector.get(), request.sectors.get());
-            writeln!(loads, "0 ; {sector} ; {sectors} ; {op}").unwrap();
+            writeln!(loads, "{time:.3} ; {sector} ; {sectors} ; {op}").unwrap();
         }
     }
     loads.extend(std::iter::repeat_n('\0', (4 << 20) - loads.len()));
@@ -102,13 +112,18 @@ fn lines(case: &Case, seen: &str, requests: usize) -> Vec<String> {
         if major == "9" {
             of_requests.push(((op, sector, sectors), Accesses::new()));
         } else if let Some((_, accesses)) = of_requests.last_mut()
-            && sector >= DATA_OFFSET
+            && sector != SUPERBLOCK
         {
-            // Before the data there are superblocks.
-            let member = minor.parse::<usize>().unwrap() / MINORS - 2;
-            accesses.push((op, member, sector - DATA_OFFSET, sectors));
+            let minor = minor.parse::<usize>().unwrap();
+            let member = if case.bursts {
+                minor
+            } else {
+                minor / MINORS - 2
+            };
+            accesses.push(cases::access(op, member, sector, sectors));
         }
     }
+    let requests = requests.min(case.requests().len());
     let before = of_requests
         .len()
         .checked_sub(requests)

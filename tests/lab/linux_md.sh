@@ -1,31 +1,61 @@
 # Arrays of md over virtio disks, the requests to them one at a time, and what the kernel sends to the members. The first disk
-# holds the arrays and their loads: "case MEMBERS RMW_LEVEL ROTATIONAL LOST... | MDADM'S OPTIONS", then a load. The second takes
+# holds the arrays and their loads: "case MEMBERS RMW_LEVEL ROTATIONAL BURSTS LOST... | MDADM'S OPTIONS", then a load. The second takes
 # what the tracepoint block_bio_queue shows of each: "case", then lines of DEVICE FLAGS SECTOR SECTORS.
 
 trace=/sys/kernel/tracing
-modprobe -a raid0 raid1 raid10 raid456
+modprobe -a raid0 raid1 raid10 raid456 configfs
+modprobe null_blk nr_devices=0
+mount -t configfs configfs /sys/kernel/config 2>/dev/null
 mkdir /tmp/loads
 tr -d '\000' </dev/vda | awk '/^case/ { n++ } { print >sprintf("/tmp/loads/%03d", n) }'
 echo 32768 >$trace/buffer_size_kb
+
+# The next disk that answers after 50 ms; they are numbered anew for each array.
+slow_disk() {
+  number=0
+  while [ -e /sys/kernel/config/nullb/nullb$number ]; do number=$((number + 1)); done
+  mkdir /sys/kernel/config/nullb/nullb$number
+  cd /sys/kernel/config/nullb/nullb$number
+  echo 64 >size
+  echo 1 >memory_backed
+  echo 2 >irqmode
+  echo 50000000 >completion_nsec
+  echo 1 >power
+  echo nullb$number
+}
 
 for load in /tmp/loads/*; do
   read -r line <$load
   options=${line#*|}
   set -- ${line%%|*}
-  members=$2 rmw_level=$3 rotational=$4
-  shift 4
-  disks=
+  members=$2 rmw_level=$3 rotational=$4 bursts=$5
+  shift 5
+  disks= engine=sync
+  [ "$bursts" = 0 ] || engine=io_uring
   for letter in c d e f g h i; do
     [ "$members" -gt 0 ] || break
-    members=$((members - 1)) disks="$disks /dev/vd$letter"
-    echo "$rotational" >/sys/block/vd$letter/queue/rotational
+    disk=vd$letter
+    [ "$bursts" = 0 ] || disk=$(slow_disk)
+    members=$((members - 1)) disks="$disks /dev/$disk"
+    echo "$rotational" >/sys/block/$disk/queue/rotational
   done
-  case $options in *--level=0*) bitmap= ;; *) bitmap=--bitmap=none ;; esac
-  mdadm --create /dev/md0 --run --assume-clean --metadata=1.2 --data-offset=1M $bitmap $options -n "$(echo $disks | wc -w)" $disks \
+  mdadm --create /dev/md0 --run --assume-clean --metadata=1.2 --data-offset=1M $options -n "$(echo $disks | wc -w)" $disks \
     >/tmp/said 2>&1 || die "mdadm --create $options: $(cat /tmp/said)"
   # The members' superblocks are written for the first write only, not again after each pause.
   echo 0 >/sys/block/md0/md/safe_mode_delay
   [ ! -e /sys/block/md0/md/rmw_level ] || echo "$rmw_level" >/sys/block/md0/md/rmw_level
+  # All bits of a new bitmap are set. None is cleared later.
+  case $options in
+    *--bitmap=internal*)
+      echo 1 >/sys/block/md0/md/bitmap/time_base
+      waited=0
+      until mdadm --examine-bitmap ${disks##* } | grep -q ' 0 dirty'; do
+        waited=$((waited + 1))
+        [ $waited -lt 20 ] || die "bits stay set: $(mdadm --examine-bitmap ${disks##* })"
+        sleep 1
+      done
+      echo 3600 >/sys/block/md0/md/bitmap/time_base ;;
+  esac
   for lost in "$@"; do
     disk=$(echo $disks | cut -d ' ' -f $((lost + 1)))
     mdadm /dev/md0 --fail "$disk" >/tmp/said 2>&1 || die "mdadm --fail $disk: $(cat /tmp/said)"
@@ -35,12 +65,15 @@ for load in /tmp/loads/*; do
   sed 1d $load >/tmp/load
   echo >$trace/trace
   echo 1 >$trace/events/block/block_bio_queue/enable
-  iosonar replay /tmp/load --target /dev/md0 --write --destroy /dev/md0 --engine sync --json -q >/tmp/replayed 2>/tmp/said
+  iosonar replay /tmp/load --target /dev/md0 --write --destroy /dev/md0 --engine $engine --json -q >/tmp/replayed 2>/tmp/said
   echo 0 >$trace/events/block/block_bio_queue/enable
   echo case >>/tmp/seen
   sed -n 's/.*block_bio_queue: \([0-9,]*\) \([A-Z]*\) \([0-9]*\) + \([0-9]*\) .*/\1 \2 \3 \4/p' $trace/trace >>/tmp/seen
   equal "$options${*:+, $* lost}" "$(metric /tmp/replayed completed value)" "$(wc -l </tmp/load)"
   mdadm --stop /dev/md0 >/dev/null 2>&1
-  for disk in $disks; do mdadm --zero-superblock $disk 2>/dev/null; done
+  for disk in $disks; do
+    mdadm --zero-superblock $disk 2>/dev/null
+    [ "$bursts" = 0 ] || rmdir /sys/kernel/config/nullb/${disk#/dev/}
+  done
 done
 dd if=/tmp/seen of=/dev/vdb bs=1M conv=fsync 2>/dev/null

@@ -15,7 +15,7 @@ use iosonar_units::Sectors;
 pub use grouped::Grouped;
 pub use linear::Linear;
 pub use lost::Lost;
-pub use md::{CopyLayout, LinuxMd, MdLevel, MdMirrors, MdParity, RmwLevel, StripeHandling};
+pub use md::{Bitmap, CopyLayout, LinuxMd, MdLevel, MdMirrors, MdParity, RmwLevel, StripeHandling};
 pub use mirrored::{Arrangement, MirrorRead, Mirrored};
 pub use parity::{Parity, ParityLayout, RandomLayout, ReadLayout, WriteStart};
 pub use striped::Striped;

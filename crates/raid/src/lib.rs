@@ -37,9 +37,9 @@ pub use array::{
     RequestSource, ResponseSplit, RunSummary, Served, WriteBack,
 };
 pub use levels::{
-    Arrangement, CopyLayout, Grouped, Level, Linear, LinuxMd, Lost, MdLevel, MdMirrors, MdParity,
-    MirrorRead, Mirrored, Parity, ParityLayout, RandomLayout, ReadLayout, RmwLevel, StripeHandling,
-    Striped, WriteStart,
+    Arrangement, Bitmap, CopyLayout, Grouped, Level, Linear, LinuxMd, Lost, MdLevel, MdMirrors,
+    MdParity, MirrorRead, Mirrored, Parity, ParityLayout, RandomLayout, ReadLayout, RmwLevel,
+    StripeHandling, Striped, WriteStart,
 };
 pub use plan::{Planner, RequestPlan, Stage, StageKind, SubRequest};
 use striping::StripeGeometry;

@@ -22,6 +22,8 @@ pub struct SubRequest {
 pub enum StageKind {
     /// All sub-requests at once.
     Direct(Access),
+    /// Writes for which all other stages wait; it is the first.
+    Ahead,
     /// Pre-reads of the old data and parity, then, when all are done, the writes.
     ReadModifyWrite,
     /// Pre-reads of what stays of the stripe, then, when all are done, the writes.
@@ -57,7 +59,8 @@ impl Stage {
     }
 }
 
-/// What a request becomes: sub-requests in stages. Stages do not wait for each other.
+/// What a request becomes: sub-requests in stages. Stages do not wait for each other, but for one that is
+/// [ahead](StageKind::Ahead).
 #[derive(Clone, Debug, Default)]
 pub struct RequestPlan {
     sub_requests: Vec<SubRequest>,
@@ -165,9 +168,25 @@ impl RequestPlan {
         self.direct(Access::Flush, 0);
     }
 
-    /// Moves all sub-requests `sectors` further on.
-    pub(crate) fn shift(&mut self, sectors: u64) {
-        for sub in &mut self.sub_requests {
+    /// Makes the first stage of all sub-requests up to now, which are writes: the others wait for them.
+    pub fn ahead(&mut self) {
+        self.stages.push(Stage {
+            kind: StageKind::Ahead,
+            first: 0..self.len(),
+            then: self.len()..self.len(),
+            xor: 0,
+        });
+    }
+
+    /// Whether other stages wait for the first one.
+    #[inline]
+    pub(crate) fn has_ahead(&self) -> bool {
+        matches!(self.stages.first(), Some(stage) if stage.kind == StageKind::Ahead)
+    }
+
+    /// Moves the sub-requests from `begin` on `sectors` further on.
+    pub(crate) fn shift(&mut self, begin: usize, sectors: u64) {
+        for sub in &mut self.sub_requests[begin..] {
             sub.sector = Sector::new(sub.sector.get() + sectors);
         }
     }

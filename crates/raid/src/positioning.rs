@@ -69,7 +69,7 @@ pub fn of_write(
     let occupancy = device.occupancy();
     let here_last = occupancy.last_served == Some(request);
     match (kind, occupancy.in_service.map(|(busy, _)| busy)) {
-        (StageKind::Direct(_) | StageKind::Copy, _) => Case::Ordinary,
+        (StageKind::Direct(_) | StageKind::Ahead | StageKind::Copy, _) => Case::Ordinary,
         (StageKind::ReadModifyWrite, Some(_)) => Case::ModifyBusy,
         (StageKind::ReadModifyWrite, None) if here_last && read_last => Case::ModifyLast,
         (StageKind::ReadModifyWrite, None) if here_last => Case::ModifyWaited,

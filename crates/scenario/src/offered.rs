@@ -107,7 +107,7 @@ impl Means {
         match kind {
             StageKind::Direct(access) => fresh(access),
             StageKind::Copy if preread => fresh(Access::Read),
-            StageKind::Copy => fresh(Access::Write),
+            StageKind::Copy | StageKind::Ahead => fresh(Access::Write),
             _ if preread => fresh(preread_access),
             StageKind::ReadModifyWrite => {
                 let (best, worst) = fresh(Access::Write);

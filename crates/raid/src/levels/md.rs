@@ -12,6 +12,7 @@
 //!
 //! All of it begins on each disk at the *data offset*.
 
+mod bitmap;
 mod cache;
 mod mirrors;
 mod parity;
@@ -20,6 +21,7 @@ use iosonar_device::Observable;
 use iosonar_trace::{Op, Request};
 use iosonar_units::Sectors;
 
+pub use bitmap::Bitmap;
 pub use mirrors::{CopyLayout, MdMirrors};
 pub use parity::{MdParity, RmwLevel, StripeHandling};
 
@@ -31,6 +33,7 @@ use crate::{Planner, RequestPlan};
 pub struct LinuxMd {
     level: MdLevel,
     data_offset: u64,
+    bitmap: Option<Bitmap>,
 }
 
 /// The levels of md, over disks that begin at the data offset.
@@ -47,7 +50,38 @@ pub enum MdLevel {
 impl LinuxMd {
     /// An array whose disks have `data_offset` sectors before their data; `level` does not count them.
     pub fn new(level: MdLevel, data_offset: u64) -> Self {
-        Self { level, data_offset }
+        Self {
+            level,
+            data_offset,
+            bitmap: None,
+        }
+    }
+
+    /// With a write-intent bitmap, whose chunks are of this size. RAID 0 has none.
+    #[must_use]
+    pub fn with_bitmap(self, chunk: Sectors) -> Self {
+        let (lost, sectors) = match &self.level {
+            MdLevel::Striped(_) => return self,
+            MdLevel::Mirrors(level) => (level.lost(), level.data_sectors()),
+            MdLevel::Parity(level) => (level.lost(), level.disk_sectors()),
+        };
+        let disks = (0..self.disks()).filter(|&disk| !lost.contains(disk, None));
+        let bitmap = Bitmap::new(sectors, chunk, disks.collect(), !lost.any());
+        Self {
+            bitmap: Some(bitmap),
+            ..self
+        }
+    }
+
+    fn mark(bitmap: &mut Bitmap, level: &MdLevel, request: &Request) {
+        let at = request.start;
+        match level {
+            MdLevel::Striped(_) => {}
+            MdLevel::Mirrors(_) => bitmap.write(request.sector.get()..request.end().get(), at),
+            MdLevel::Parity(level) => level
+                .rows_of(request)
+                .for_each(|rows| bitmap.write(rows, at)),
+        }
     }
 }
 
@@ -64,8 +98,14 @@ macro_rules! each {
 
 impl Planner for LinuxMd {
     fn plan<D: Observable>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
+        let writes = matches!(request.op, Op::Write | Op::WriteZeroes);
+        if let Some(bitmap) = self.bitmap.as_mut().filter(|_| writes) {
+            Self::mark(bitmap, &self.level, request);
+            bitmap.add_pages(plan);
+        }
+        let begin = plan.len();
         each!(&mut self.level, level => level.plan(request, devices, plan));
-        plan.shift(self.data_offset);
+        plan.shift(begin, self.data_offset);
     }
 
     fn disks(&self) -> usize {
@@ -77,7 +117,9 @@ impl Planner for LinuxMd {
     }
 
     fn issues_at_once(&self, op: Op, sectors: Option<Sectors>) -> bool {
-        each!(&self.level, level => level.issues_at_once(op, sectors))
+        let reads = !matches!(op, Op::Write | Op::WriteZeroes);
+        (reads || self.bitmap.is_none())
+            && each!(&self.level, level => level.issues_at_once(op, sectors))
     }
 
     fn stripes_to_rebuild(&self) -> u64 {
@@ -86,7 +128,7 @@ impl Planner for LinuxMd {
 
     fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan) {
         each!(&mut self.level, level => level.plan_rebuild(stripe, plan));
-        plan.shift(self.data_offset);
+        plan.shift(0, self.data_offset);
     }
 
     fn rebuilt(&mut self, stripes: u64) {

@@ -151,7 +151,7 @@ impl Pattern {
                         writes: subs(&stage.then),
                     });
                 }
-                StageKind::Copy => return None,
+                StageKind::Copy | StageKind::Ahead => return None,
             }
         }
         Some(pattern)

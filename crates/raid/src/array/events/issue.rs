@@ -73,7 +73,19 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     }
 
     pub(super) fn issue_stages(&mut self, slot: u32, now: Nanos) {
-        for number in 0..self.in_flight[slot].plan.stages().len() {
+        let plan = &self.in_flight[slot].plan;
+        if plan.has_ahead() {
+            for sub in plan.stages()[0].first.clone() {
+                self.submit(slot, sub as u32, now, None);
+            }
+        } else {
+            self.issue_stages_from(0, slot, now);
+        }
+    }
+
+    /// Issues the stages from `first` on.
+    pub(super) fn issue_stages_from(&mut self, first: usize, slot: u32, now: Nanos) {
+        for number in first..self.in_flight[slot].plan.stages().len() {
             let stage = &self.in_flight[slot].plan.stages()[number];
             let (kind, first) = (stage.kind, stage.first.clone());
             if first.is_empty() {
@@ -162,6 +174,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
         };
         match (kind, part.preread) {
             (StageKind::Direct(access), _) => job.access = access,
+            (StageKind::Ahead, _) => job.access = Access::Write,
             (StageKind::Copy, preread) => {
                 job.priority = Priority::Low;
                 job.access = if preread { Access::Read } else { Access::Write };

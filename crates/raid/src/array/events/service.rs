@@ -124,7 +124,13 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
             state.ends[sub as usize] = now;
         }
         let mut joined = false;
-        if part.preread {
+        if part.stage == 0 && state.plan.has_ahead() {
+            state.prereads_left[0] -= 1;
+            if state.prereads_left[0] == 0 {
+                self.record_join(slot, Some(0), now);
+                self.issue_stages_from(1, slot, now);
+            }
+        } else if part.preread {
             state.prereads_left[part.stage] -= 1;
             joined = state.prereads_left[part.stage] == 0;
             if joined {
@@ -175,9 +181,11 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
         }
         if let Some(split) = &mut self.measurement.summary.split {
             let (stages, end) = (state.plan.stages(), |sub: usize| state.ends[sub]);
-            match prereads_of {
-                Some(stage) => split.joined(stages[stage].first.clone().map(end), now),
-                None => split.joined(stages.iter().flat_map(Stage::last).map(end), now),
+            if let Some(stage) = prereads_of {
+                split.joined(stages[stage].first.clone().map(end), now);
+            } else {
+                let joined = stages.iter().filter(|stage| stage.kind != StageKind::Ahead);
+                split.joined(joined.flat_map(Stage::last).map(end), now);
             }
         }
     }

@@ -21,7 +21,10 @@
 //! - of **RAID 10** the first one with the fewest requests; where disks rotate, the first idle one
 //!   (near), the one with the lowest address (far, offset), or the nearest.
 //!
-//! md moves the place of the last request when a request ends, this planner when one is issued.
+//! The place of a disk's last request is that of the last one that has ended: of those that were sent to
+//! a disk, as many have ended, in their order, as are not there any more.
+
+use std::collections::VecDeque;
 
 use iosonar_device::{Access, Observable};
 use iosonar_trace::{Op, Request};
@@ -54,6 +57,8 @@ pub struct MdMirrors {
     chunks: u64,
     /// Where the last request to each disk ended.
     heads: Vec<u64>,
+    /// Where those end that may still be there, by disk.
+    sent: Vec<VecDeque<u64>>,
     /// Where the next read would go on with the last that was sent to each disk, of RAID 1.
     next: Vec<u64>,
 }
@@ -90,6 +95,7 @@ impl MdMirrors {
             rotating,
             lost,
             heads: vec![0; disks],
+            sent: vec![VecDeque::new(); disks],
             next: vec![u64::MAX; disks],
         };
         if let Some(CopyLayout { near, far, .. }) = layout {
@@ -111,6 +117,10 @@ impl MdMirrors {
             });
         }
         Ok(mirrors)
+    }
+
+    pub(super) fn lost(&self) -> &Lost {
+        &self.lost
     }
 
     /// The disks and sectors where the copies of a sector of the array lie, in md's order.
@@ -141,6 +151,17 @@ impl MdMirrors {
                 (disk as usize, place + f * stride)
             })
         })
+    }
+
+    /// Moves the heads to where they are now.
+    fn move_heads<D: Observable>(&mut self, devices: &[D]) {
+        for (disk, (head, sent)) in self.heads.iter_mut().zip(&mut self.sent).enumerate() {
+            let there = devices.get(disk).map_or(0, |d| d.occupancy().jobs());
+            let ended = sent.len().saturating_sub(there);
+            if let Some(last) = sent.drain(..ended).next_back() {
+                *head = last;
+            }
+        }
     }
 
     /// The copy that a read comes from.
@@ -212,20 +233,22 @@ impl Planner for MdMirrors {
         let Some(access) = access_of(request.op) else {
             return;
         };
+        self.move_heads(devices);
+        let begin = plan.len();
         if self.layout.is_none() {
             let whole = (request.sector.get(), request.sectors.get());
             self.plan_part(access, whole, devices, plan);
         } else {
             let unit = u64::from(self.geometry.stripe_unit.get());
             for piece in self.geometry.pieces(request) {
-                let begin = piece.unit * unit + u64::from(piece.offset);
-                self.plan_part(access, (begin, piece.sectors), devices, plan);
+                let sector = piece.unit * unit + u64::from(piece.offset);
+                self.plan_part(access, (sector, piece.sectors), devices, plan);
             }
         }
-        for sub in plan.sub_requests() {
-            self.heads[sub.disk] = sub.sector.get() + u64::from(sub.sectors.get());
+        for sub in &plan.sub_requests()[begin..] {
+            self.sent[sub.disk].push_back(sub.sector.get() + u64::from(sub.sectors.get()));
         }
-        plan.direct(access, 0);
+        plan.direct(access, begin);
     }
 
     fn disks(&self) -> usize {
@@ -245,5 +268,88 @@ impl Planner for MdMirrors {
 
     fn issues_at_once(&self, op: Op, _: Option<Sectors>) -> bool {
         op != Op::Read
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Placement;
+    use iosonar_device::Occupancy;
+
+    /// A device with so many jobs.
+    struct Busy(usize);
+
+    impl Observable for Busy {
+        fn occupancy(&self) -> Occupancy {
+            Occupancy {
+                waiting: self.0,
+                ..Occupancy::default()
+            }
+        }
+    }
+
+    fn mirrors(layout: Option<CopyLayout>, rotating: bool) -> MdMirrors {
+        let shape = ArrayShape {
+            disks: 3,
+            stripe_unit: Sectors::new(8),
+            disk_sectors: 80_000,
+            placement: Placement::Addressed,
+        };
+        MdMirrors::new(shape, layout, rotating, Lost::none()).unwrap()
+    }
+
+    /// The disk that a read of this sector goes to.
+    fn disk(mirrors: &mut MdMirrors, sector: u64, jobs: [usize; 3]) -> usize {
+        let request = Request {
+            sector: Sector::new(sector),
+            sectors: Sectors::new(8),
+            ..Request::default()
+        };
+        let mut plan = RequestPlan::default();
+        mirrors.plan(&request, &jobs.map(Busy), &mut plan);
+        plan.sub_requests()[0].disk
+    }
+
+    #[test]
+    fn raid_1_reads_where_the_fewest_requests_are_or_it_goes_on() {
+        let mut ssds = mirrors(None, false);
+        assert_eq!(disk(&mut ssds, 800, [2, 1, 1]), 1);
+        assert_eq!(disk(&mut ssds, 808, [0, 5, 0]), 1, "it goes on there");
+        assert_eq!(disk(&mut ssds, 1600, [0, 5, 0]), 0);
+        let mut disks = mirrors(None, true);
+        assert_eq!(disk(&mut disks, 40_000, [1, 0, 1]), 1, "idle");
+        assert_eq!(disk(&mut disks, 0, [0; 3]), 0, "all were idle");
+        assert_eq!(
+            disk(&mut disks, 50_000, [1, 3, 1]),
+            1,
+            "all busy: the nearest"
+        );
+        assert_eq!(disk(&mut disks, 4000, [1, 3, 1]), 0);
+    }
+
+    #[test]
+    fn raid_10_reads_an_idle_copy_of_near_ones_and_the_lowest_of_far_ones() {
+        let near = CopyLayout {
+            near: 2,
+            far: 1,
+            offset: false,
+        };
+        let mut disks = mirrors(Some(near), true);
+        assert_eq!(disk(&mut disks, 24, [1, 0, 0]), 1);
+        assert_eq!(
+            disk(&mut disks, 32, [0, 0, 1]),
+            0,
+            "the copy in the next row"
+        );
+        let far = CopyLayout {
+            near: 1,
+            far: 2,
+            offset: false,
+        };
+        let mut disks = mirrors(Some(far), true);
+        assert_eq!(disk(&mut disks, 0, [5, 0, 0]), 0, "however many wait there");
+        let mut ssds = mirrors(Some(far), false);
+        assert_eq!(disk(&mut ssds, 0, [5, 0, 0]), 1);
     }
 }

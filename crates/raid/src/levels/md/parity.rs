@@ -163,6 +163,27 @@ impl MdParity {
         })
     }
 
+    pub(super) fn lost(&self) -> &Lost {
+        &self.lost
+    }
+
+    /// The sectors of each disk that hold data and parity.
+    pub(super) fn disk_sectors(&self) -> u64 {
+        self.geometry.stripes() * u64::from(self.geometry.stripe_unit.get())
+    }
+
+    /// The sectors of each disk that a write comes to.
+    pub(super) fn rows_of(&self, request: &Request) -> impl Iterator<Item = Range<u64>> + use<> {
+        let (unit, data_disks) = (
+            u64::from(self.geometry.stripe_unit.get()),
+            self.data_disks(),
+        );
+        self.geometry.pieces(request).map(move |piece| {
+            let begin = piece.unit / data_disks * unit;
+            begin + u64::from(piece.offset)..begin + u64::from(piece.end())
+        })
+    }
+
     fn data_disks(&self) -> u64 {
         self.rotation.disks - self.rotation.parities
     }
