@@ -76,6 +76,8 @@ pub struct ArrayModel {
 pub struct MdOptions {
     /// Where the data begin on each disk.
     pub data_offset: Sectors,
+    /// The chunk of the write-intent bitmap.
+    pub bitmap: Option<Sectors>,
     /// How the copies of RAID 10 lie; `None` for other levels.
     pub copies: Option<CopyLayout>,
     /// How RAID 5 and 6 handle their stripes.
@@ -218,6 +220,9 @@ impl Display for ArrayModel {
                 }
             }
         }
+        if self.md.is_some() {
+            write!(f, ", like Linux md")?;
+        }
         match self.failed.as_slice() {
             [] => Ok(()),
             [one] => write!(f, ", disk {one} failed"),
@@ -340,7 +345,11 @@ impl ArrayModel {
                 MdLevel::Striped(Striped::new(shape, seed)?)
             }
         };
-        Ok(LinuxMd::new(level, data_offset))
+        let array = LinuxMd::new(level, data_offset);
+        Ok(match md.bitmap {
+            Some(chunk) => array.with_bitmap(chunk),
+            None => array,
+        })
     }
 
     fn bears_no_loss(&self, level: &'static str) -> Result<(), GeometryError> {

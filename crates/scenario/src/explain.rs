@@ -155,6 +155,10 @@ impl Prepared {
         page.table(ArrayFile::md);
         let offset = format!("\"{}\"", md.data_offset.bytes().get());
         page.key(MdFile::data_offset, offset);
+        if let Some(chunk) = md.bitmap {
+            let chunk = format!("\"{}\"", chunk.bytes().get());
+            page.key(MdFile::bitmap, chunk);
+        }
         if let Some(copies) = md.copies {
             let lie = match copies {
                 CopyLayout { offset: true, .. } => CopiesLie::Offset,

@@ -23,6 +23,10 @@ table_of_keys! {
         #[default = "1 MiB"]
         #[comment = "bytes before the data"]
         pub data_offset: Option<Spanned<String>>,
+        /// the chunk of a write-intent bitmap, such as `"64MiB"`; not with RAID 0
+        #[default = "no bitmap"]
+        #[comment = "bytes of a chunk of the bitmap"]
+        pub bitmap: Option<Spanned<String>>,
         /// RAID 10: `"near"`, `"far"`, `"offset"`
         #[default = "near"]
         #[comment = "on the disks"]

@@ -1,6 +1,6 @@
 //! Linux's software RAID: `array.like` and the table `[array.md]`.
 
-use iosonar_raid::{CopyLayout, MdParity, Placement, StripeHandling};
+use iosonar_raid::{Bitmap, CopyLayout, MdParity, Placement, StripeHandling};
 use iosonar_units::Sectors;
 
 use super::array::sectors;
@@ -76,9 +76,11 @@ pub(super) fn options(
         let expected = format!("at most {} with like = \"linux-md\"", MdParity::MOST_DISKS);
         return Err(check.wrong(&array.disks, "array.disks", disks, expected));
     }
+    let (data_offset, copies) = (data_offset(check, md, devices)?, copies(check, array, md)?);
     let options = MdOptions {
-        data_offset: data_offset(check, md, devices)?,
-        copies: copies(check, array, md)?,
+        data_offset,
+        bitmap: bitmap(check, array, md, data_offset, devices)?,
+        copies,
         handling: handling(check, md, has_parity)?,
     };
     Ok(Some(options))
@@ -125,6 +127,46 @@ fn data_offset(
     let expected = format!("a multiple of 4 KiB, less than a disk of {disk} sectors");
     let seen = format!("'{}'", given.get_ref());
     Err(check.wrong(given, "array.md.data_offset", seen, expected))
+}
+
+/// The bitmap lies between the superblock and the data.
+fn bitmap(
+    check: &Checker<'_>,
+    array: &ArrayFile,
+    md: &MdFile,
+    data_offset: Sectors,
+    devices: &Devices,
+) -> Result<Option<Sectors>, ScenarioError> {
+    let Some(given) = &md.bitmap else {
+        return Ok(None);
+    };
+    let key = "array.md.bitmap";
+    let wrong = |expected: String| {
+        let seen = format!("'{}'", given.get_ref());
+        Err(check.wrong(given, key, seen, expected))
+    };
+    if array.level == LevelName::Raid0 {
+        return wrong(
+            "no such key for RAID 0, which has nothing to bring into agreement".to_owned(),
+        );
+    }
+    let chunk = sectors(check, key, given)?;
+    if !chunk.get().is_power_of_two() || chunk < PAGE {
+        return wrong("the chunk of a bitmap, a power of two from 4 KiB on".to_owned());
+    }
+    // Of RAID 10 a bit is for sectors of the array, else for those of each disk.
+    let disks = match array.level {
+        LevelName::Raid10 => *array.disks.get_ref() as u64,
+        _ => 1,
+    };
+    let all = devices.disk_sectors().saturating_mul(disks);
+    if Bitmap::end(all, chunk) <= u64::from(data_offset.get()) {
+        return Ok(Some(chunk));
+    }
+    wrong(format!(
+        "larger chunks, such as \"64MiB\", or a larger 'data_offset': the bitmap does not fit into the {} KiB before the data",
+        data_offset.get() / 2
+    ))
 }
 
 fn copies(
