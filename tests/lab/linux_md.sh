@@ -10,19 +10,18 @@ mkdir /tmp/loads
 tr -d '\000' </dev/vda | awk '/^case/ { n++ } { print >sprintf("/tmp/loads/%03d", n) }'
 echo 32768 >$trace/buffer_size_kb
 
-# The next disk that answers after 50 ms; they are numbered anew for each array.
-slow_disk() {
-  number=0
-  while [ -e /sys/kernel/config/nullb/nullb$number ]; do number=$((number + 1)); done
+# Disks that answer after 50 ms. They stay: a kernel was seen to hang when it removed one.
+for number in 0 1 2 3; do
   mkdir /sys/kernel/config/nullb/nullb$number
-  cd /sys/kernel/config/nullb/nullb$number
-  echo 64 >size
-  echo 1 >memory_backed
-  echo 2 >irqmode
-  echo 50000000 >completion_nsec
-  echo 1 >power
-  echo nullb$number
-}
+  (
+    cd /sys/kernel/config/nullb/nullb$number
+    echo 64 >size
+    echo 1 >memory_backed
+    echo 2 >irqmode
+    echo 50000000 >completion_nsec
+    echo 1 >power
+  )
+done
 
 for load in /tmp/loads/*; do
   read -r line <$load
@@ -30,13 +29,13 @@ for load in /tmp/loads/*; do
   set -- ${line%%|*}
   members=$2 rmw_level=$3 rotational=$4 bursts=$5
   shift 5
-  disks= engine=sync
+  disks= engine=sync number=0
   [ "$bursts" = 0 ] || engine=io_uring
   for letter in c d e f g h i; do
     [ "$members" -gt 0 ] || break
     disk=vd$letter
-    [ "$bursts" = 0 ] || disk=$(slow_disk)
-    members=$((members - 1)) disks="$disks /dev/$disk"
+    [ "$bursts" = 0 ] || disk=nullb$number
+    number=$((number + 1)) members=$((members - 1)) disks="$disks /dev/$disk"
     echo "$rotational" >/sys/block/$disk/queue/rotational
   done
   mdadm --create /dev/md0 --run --assume-clean --metadata=1.2 --data-offset=1M $options -n "$(echo $disks | wc -w)" $disks \
@@ -71,9 +70,6 @@ for load in /tmp/loads/*; do
   sed -n 's/.*block_bio_queue: \([0-9,]*\) \([A-Z]*\) \([0-9]*\) + \([0-9]*\) .*/\1 \2 \3 \4/p' $trace/trace >>/tmp/seen
   equal "$options${*:+, $* lost}" "$(metric /tmp/replayed completed value)" "$(wc -l </tmp/load)"
   mdadm --stop /dev/md0 >/dev/null 2>&1
-  for disk in $disks; do
-    mdadm --zero-superblock $disk 2>/dev/null
-    [ "$bursts" = 0 ] || rmdir /sys/kernel/config/nullb/${disk#/dev/}
-  done
+  for disk in $disks; do mdadm --zero-superblock $disk 2>/dev/null; done
 done
 dd if=/tmp/seen of=/dev/vdb bs=1M conv=fsync 2>/dev/null
