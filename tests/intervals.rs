@@ -88,7 +88,7 @@ fn times_of_a_column_have_one_unit() {
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    let rows = text.lines().skip(1).take(6);
+    let rows = text.lines().skip(2).take(6);
     let rows: Vec<Vec<&str>> = rows
         .map(|row| row.split("  ").filter(|c| !c.is_empty()).collect())
         .collect();

@@ -156,8 +156,17 @@ impl Drive {
         let Some(first) = self.cache.unwritten().next() else {
             return false;
         };
-        let mut chosen = first;
-        let longest = self.cache.segments[first].not_before + LONGEST_UNWRITTEN_NS;
+        // The one that has waited longest, which need not be the one that was used longest ago.
+        let waits_since = |i: usize| self.cache.segments[i].not_before;
+        let oldest = self.cache.unwritten().fold(first, |oldest, i| {
+            if waits_since(i) < waits_since(oldest) {
+                i
+            } else {
+                oldest
+            }
+        });
+        let mut chosen = oldest;
+        let longest = waits_since(oldest) + LONGEST_UNWRITTEN_NS;
         if self.cache.unwritten().nth(1).is_some() && now < longest {
             let mut shortest = f64::INFINITY;
             for i in self.cache.unwritten() {

@@ -369,7 +369,21 @@ impl DiskProfile {
             })
         })?;
         let (profile, _) = sheet.profile(description);
-        profile.check(origin)?;
+        profile.check(origin).map_err(|error| match error {
+            ProfileError::Value {
+                key,
+                seen,
+                expected,
+                ..
+            } => ProfileError::Syntax {
+                origin: origin.to_owned(),
+                message: format!(
+                    "the figures of [from_data_sheet] make no drive: '{key}' follows as {seen:.6}, expected {expected}; \
+                     check 'capacity_gb', 'heads', the rates and the seeks"
+                ),
+            },
+            other => other,
+        })?;
         Ok(profile)
     }
 

@@ -11,8 +11,10 @@ use crate::{DiskProfile, Mechanics, PositionalDisk, Queueing};
 /// A figure of a data sheet, and what a simulation of its test gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SheetFigure {
-    /// Which figure, with its unit.
+    /// Which figure.
     pub name: &'static str,
+    /// The unit of both values.
+    pub unit: &'static str,
     /// What the sheet says.
     pub stated: f64,
     /// What the simulation gives.
@@ -47,36 +49,42 @@ impl DiskProfile {
             bus: None,
             ..self.clone()
         };
-        let last = self.capacity_sectors - u64::from(SEQUENTIAL * SEQUENTIAL_SECTORS);
+        let tested = u64::from(SEQUENTIAL * SEQUENTIAL_SECTORS);
+        let last = self.capacity_sectors.saturating_sub(tested);
         let mut figures = vec![
             SheetFigure {
-                name: "capacity [GB]",
+                name: "capacity",
+                unit: "GB",
                 stated: sheet.capacity_gb,
                 simulated: self.capacity_sectors as f64 * 512.0 / 1e9,
             },
             SheetFigure {
-                name: "sustained rate, outermost tracks [MB/s]",
+                name: "sustained rate, outermost tracks",
+                unit: "MB/s",
                 stated: sheet.outer_mb_per_s,
                 simulated: sequential_mb_per_s(self, 0),
             },
         ];
         if let Some(stated) = sheet.inner_mb_per_s {
             figures.push(SheetFigure {
-                name: "sustained rate, innermost tracks [MB/s]",
+                name: "sustained rate, innermost tracks",
+                unit: "MB/s",
                 stated,
                 simulated: sequential_mb_per_s(self, last),
             });
         }
         if let Some(seek) = sheet.read_seek_ms {
             figures.push(SheetFigure {
-                name: "average seek and latency, reads [ms]",
+                name: "average seek and latency, reads",
+                unit: "ms",
                 stated: seek + half_a_turn,
                 simulated: random_ms(&bare, Access::Read),
             });
         }
         if let Some(seek) = sheet.write_seek_ms {
             figures.push(SheetFigure {
-                name: "average seek and latency, writes [ms]",
+                name: "average seek and latency, writes",
+                unit: "ms",
                 stated: seek + half_a_turn,
                 simulated: random_ms(&bare, Access::Write),
             });

@@ -232,6 +232,21 @@ impl Display for ArrayModel {
 }
 
 impl ArrayModel {
+    /// Whether its disks complete writes in a buffer, and write them to the medium later.
+    pub fn is_write_back(&self) -> bool {
+        match &self.devices {
+            Devices::Disks(disks) if matches!(disks.model, DiskModel::Positional(_)) => {
+                disks.kinds().any(|profile| {
+                    profile
+                        .cache
+                        .as_ref()
+                        .is_some_and(|cache| cache.fast_writes)
+                })
+            }
+            Devices::Disks(_) | Devices::Ssds(_) => false,
+        }
+    }
+
     /// The planner of the level.
     ///
     /// # Errors

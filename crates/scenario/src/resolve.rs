@@ -13,6 +13,7 @@ mod ssd;
 
 use std::path::{Path, PathBuf};
 
+use iosonar_raid::rules::PrereadSeek;
 use iosonar_raid::rules::Rules;
 use iosonar_raid::{MirrorRead, Placement};
 use iosonar_trace::Reading;
@@ -21,7 +22,7 @@ use iosonar_trace::fit::Beyond;
 use crate::file::{DiskFile, ScenarioFile};
 use crate::prepared::{Method, Prepared, Warmup};
 use crate::words::Given;
-use crate::{ArrayModel, Devices, ScenarioError, read_text};
+use crate::{ArrayModel, Devices, DiskSet, ScenarioError, read_text};
 use check::Checker;
 pub use load::REQUESTS_PER_USER;
 pub use moved::moved;
@@ -161,6 +162,15 @@ fn check_devices(
         return Err(check.incomplete(
             "'array.full_turn' and 'transfer_memory' are for sampled disks: a positional one is where it is, and an SSD does \
              not turn",
+        ));
+    }
+    let is_buffered = |disks: &DiskSet| disks.kinds().any(|profile| profile.cache.is_some());
+    if positional
+        && file.array.preread_seek == Some(Given(PrereadSeek::Write))
+        && matches!(devices, Devices::Disks(disks) if is_buffered(disks))
+    {
+        return Err(check.incomplete(
+            "'array.preread_seek' = \"write\" is for drives without a cache, which would take pre-reads for writes: leave it out",
         ));
     }
     Ok(())

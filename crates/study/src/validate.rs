@@ -40,6 +40,14 @@ pub enum ValidateError {
         /// Which request, from 1.
         number: u64,
     },
+    /// Think times and responses add up to more than a clock holds.
+    #[error(
+        "request {number} comes after more than 100 years, expected think times in microseconds"
+    )]
+    TooLong {
+        /// Which request, from 1.
+        number: u64,
+    },
     /// A request goes beyond the drive.
     #[error(
         "request {number} ends at sector {seen}, but the profile has {capacity} sectors: it is of another drive"
@@ -53,6 +61,9 @@ pub enum ValidateError {
         capacity: u64,
     },
 }
+
+/// A hundred years, as of any load.
+const LONGEST: Nanos = Nanos::from_secs(100 * 365 * 86_400);
 
 /// Simulated and measured times of some of the requests.
 #[derive(Clone, Debug, Default)]
@@ -166,7 +177,11 @@ pub fn validate(
             }
             let job = Job::new(RequestId(number), access, request.sector, request.sectors);
             let response = drive.serve(job, now).ended() - now;
-            now = now.saturating_add(response).saturating_add(think);
+            now = now
+                .checked_add(response)
+                .and_then(|now| now.checked_add(think))
+                .filter(|now| *now < LONGEST)
+                .ok_or(ValidateError::TooLong { number })?;
             let class = match access {
                 Access::Read => &mut of.reads,
                 _ => &mut of.writes,

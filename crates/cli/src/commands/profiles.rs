@@ -133,8 +133,9 @@ fn check(args: &Profiles, profile: &Profile) -> anyhow::Result<Ending> {
         let mut output = Output::new("profiles --check");
         for figure in &figures {
             let labels = Labels::of("profile", profile.name).with("figure", figure.name);
-            output.figure("stated", &labels, MetricUnit::One, figure.stated);
-            output.figure("simulated", &labels, MetricUnit::One, figure.simulated);
+            let unit = MetricUnit::Other(figure.unit.into());
+            output.figure("stated", &labels, unit.clone(), figure.stated);
+            output.figure("simulated", &labels, unit, figure.simulated);
         }
         print(&output.text())?;
     } else {
@@ -142,7 +143,7 @@ fn check(args: &Profiles, profile: &Profile) -> anyhow::Result<Ending> {
         for figure in &figures {
             let mark = if is_good(figure) { "" } else { "  NOT REACHED" };
             table.row(vec![
-                figure.name.to_owned(),
+                format!("{} [{}]", figure.name, figure.unit),
                 significant(figure.stated, 4),
                 significant(figure.simulated, 4),
                 format!("{:+.2} %{mark}", 100.0 * figure.error()),

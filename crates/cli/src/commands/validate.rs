@@ -14,7 +14,7 @@ use crate::args::Validate;
 use crate::exit::{Ending, Usage, note, print};
 use crate::json::Output;
 use crate::table::Table;
-use crate::{files, picture};
+use crate::{files, picture, remarks};
 
 pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
     if let Some(plot) = &args.plot {
@@ -25,9 +25,15 @@ pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
     }
     let profile = DiskProfile::load(&args.profile, Path::new("."))
         .map_err(|e| Usage(format!("PROFILE: {e}")))?;
-    let mut recording = input::open_changed(&args.trace, &args.reading.reading()?)?;
+    let reading = args.reading.reading()?;
+    if !reading.changes.is_empty() {
+        let problem = "a changed load was not measured: validate takes the recording as it is, without options that change it";
+        return Err(Usage(problem.to_owned()).into());
+    }
+    let mut recording = input::open_changed(&args.trace, &reading)?;
     let of =
         validate(&profile, &mut *recording).with_context(|| args.trace.display().to_string())?;
+    remarks::print(recording.metadata(), args.quiet);
     match args.json {
         true => {
             let input = args.trace.display().to_string();
@@ -70,14 +76,18 @@ fn table(profile: &DiskProfile, of: &Validation) -> String {
         }
     }
     let mean = of.all.measured.moments.mean() / 1e6;
+    let share = match mean > 0.0 {
+        true => format!(" ({:.1} % of the mean)", 100.0 * of.demerit_ms / mean),
+        false => String::new(),
+    };
     format!(
-        "{}, {} requests in a closed loop\n\n{}\n  demerit {} ({:.1} % of the mean), KS {:.3}; request by request {:.0} % \
+        "{}, {} requests in a closed loop\n\n{}\n  demerit {}{}, KS {:.3}; request by request {:.0} % \
          are within 0.1 ms, {:.0} % within 0.5 ms\n  demerit: root mean square of the horizontal distance of the curves\n",
         profile.description,
         grouped(of.all.measured.count()),
         table.text(),
         milliseconds(of.demerit_ms),
-        100.0 * of.demerit_ms / mean,
+        share,
         of.ks,
         100.0 * of.within[0],
         100.0 * of.within[1],

@@ -5,6 +5,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Files that include others several times each grow without a bound.
+const MOST_INCLUDED: usize = 1000;
+
 /// A file and a line of it, from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct At {
@@ -369,6 +372,13 @@ impl Parser<'_> {
                             at: at.to_string(),
                             name,
                         });
+                    }
+                    if self.tree.included.len() >= MOST_INCLUDED {
+                        return Err(wrong(
+                            &Token::Word(name),
+                            &at,
+                            "at most 1000 files included in all",
+                        ));
                     }
                     let text = read(&path)?;
                     self.tree.included.push(path.clone());

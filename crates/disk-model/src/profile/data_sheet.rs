@@ -328,7 +328,10 @@ fn geometry(
     let of_zone = |i: u32| outer + (inner - outer) * f64::from(i) / f64::from(ZONES - 1);
     let sectors: Vec<u32> = (0..ZONES).map(|i| of_zone(i).round() as u32).collect();
     let of_cylinders: f64 = sectors.iter().map(|&n| f64::from(n) * heads).sum();
-    let of_zone = (capacity_sectors as f64 / of_cylinders).ceil().max(1.0) as u32;
+    // More than any drive has; what comes to more is refused.
+    let of_zone = (capacity_sectors as f64 / of_cylinders)
+        .ceil()
+        .clamp(1.0, 1e7) as u32;
     let zones = sectors
         .iter()
         .zip(0..)

@@ -397,19 +397,25 @@ impl DiskProfile {
                 return refuse(key, share, "a share, 0 to 1");
             }
         }
-        self.check_times(&bus, refuse)
+        for (key, t) in [
+            ("bus.read_ms_per_sector", bus.read_ms_per_sector),
+            ("bus.write_ms_per_sector", bus.write_ms_per_sector),
+        ] {
+            // 5 kB/s: the medium turns for as long as a sector crosses.
+            if !(0.0..=100.0).contains(&t) {
+                return refuse(key, t, "a time in milliseconds, 0 to 100");
+            }
+        }
+        self.check_times(refuse)
     }
 
     fn check_times(
         &self,
-        bus: &BusProfile,
         refuse: &impl Fn(&'static str, f64, &'static str) -> Result<(), ProfileError>,
     ) -> Result<(), ProfileError> {
         let o = self.overheads.clone().unwrap_or_default();
         let extra = o.extra_write_disconnect.unwrap_or_default();
         for (key, t) in [
-            ("bus.read_ms_per_sector", bus.read_ms_per_sector),
-            ("bus.write_ms_per_sector", bus.write_ms_per_sector),
             ("overheads.per_request_ms", o.per_request_ms),
             ("overheads.read_hit_after_read_ms", o.read_hit_after_read_ms),
             (
@@ -611,6 +617,31 @@ impl DiskProfile {
                 return refuse("seek.curve.points", points.len() as f64, expected);
             }
         }
+        if let SeekLaw::TwoPiece {
+            first_ms,
+            line_from_cylinders,
+            root_ms,
+            line_ms,
+        } = law
+        {
+            let numbers = [
+                *line_from_cylinders,
+                root_ms.0,
+                root_ms.1,
+                line_ms.0,
+                line_ms.1,
+            ];
+            if let Some(wrong) = numbers.iter().find(|x| !(-1e6..=1e6).contains(*x)) {
+                return refuse("seek.curve", *wrong, "numbers from -1e6 to 1e6");
+            }
+            if let Some(wrong) = first_ms.iter().find(|ms| !(0.0..=1e6).contains(*ms)) {
+                return refuse(
+                    "seek.curve.first_ms",
+                    *wrong,
+                    "times in milliseconds, 0 to 1e6",
+                );
+            }
+        }
         let curve = law.curve(self.cylinders);
         for d in [1.0, f64::from(self.cylinders - 1)] {
             let t = curve.time_ms(d);
@@ -632,6 +663,17 @@ fn check_cache(
     if !(1..=1 << 40).contains(&cache.segment_sectors) {
         let seen = cache.segment_sectors as f64;
         return refuse("cache.segment_sectors", seen, "1 to 2^40");
+    }
+    let sectors = cache
+        .segment_sectors
+        .saturating_mul(u64::from(cache.segments));
+    if sectors > 1 << 40 {
+        let expected = "at most 2^40 sectors in all segments";
+        return refuse(
+            "cache.segments x cache.segment_sectors",
+            sectors as f64,
+            expected,
+        );
     }
     if !(1..=cache.segments).contains(&cache.write_segments) {
         let seen = f64::from(cache.write_segments);

@@ -145,7 +145,10 @@ pub(super) fn wrong_geometry(
             &array.disks,
             "array.disks",
             seen,
-            format!("a multiple of the {copies} copies (at least 2) of {level}"),
+            match array.like {
+                Some(_) => format!("at least as many as the {copies} copies of {level}"),
+                None => format!("a multiple of the {copies} copies (at least 2) of {level}"),
+            },
         ),
         GeometryError::UnequalGroups { groups, seen } => check.wrong(
             &array.disks,

@@ -31,11 +31,22 @@ pub(super) fn disks(
             "'disk.buffer' and 'disk.write_back' are for model = \"positional\": leave them out",
         ));
     }
-    buffer(check, disk, &mut profile)?;
+    let mut others = others(check, file, disk, directory)?;
+    for profile in std::iter::once(&mut profile).chain(others.iter_mut().map(|(_, of)| of)) {
+        buffer(check, disk, profile)?;
+        // What was validated is the whole drive, with its arm and its own buffer.
+        let is_changed = is_sampled
+            || disk.zoning.is_some()
+            || disk.buffer.is_some()
+            || disk.write_back.is_some();
+        if is_changed && matches!(profile.provenance, Some(Provenance::Validated { .. })) {
+            profile.provenance = None;
+        }
+    }
     Ok(DiskSet {
-        others: others(check, file, disk, directory)?,
-        model,
         profile,
+        others,
+        model,
     })
 }
 
@@ -45,7 +56,7 @@ fn buffer(
     disk: &DiskFile,
     profile: &mut DiskProfile,
 ) -> Result<(), ScenarioError> {
-    let none = "false: the profile says nothing of a buffer";
+    let none = "false: there is no buffer";
     if let Some(wanted) = &disk.buffer {
         match (*wanted.get_ref(), profile.cache.is_some()) {
             (true, false) => return Err(check.wrong(wanted, "disk.buffer", true, none)),
@@ -90,7 +101,7 @@ fn profile(
 }
 
 /// What is not said follows from the load and the profile: where requests have addresses an arm goes there, but for
-/// profiles of papers, whose results are those of random places.
+/// profiles of papers, whose results are those of random places, and for those that do not say where sectors lie.
 fn model(
     check: &Checker<'_>,
     disk: &DiskFile,
@@ -98,8 +109,9 @@ fn model(
     placement: Placement,
 ) -> Result<DiskModel, ScenarioError> {
     let is_of_a_paper = matches!(profile.provenance, Some(Provenance::Paper { .. }));
+    let has_places = profile.layout.is_some() || !profile.geometry.is_assumed;
     let usual = match placement {
-        Placement::Addressed if !is_of_a_paper => DiskModelName::Positional,
+        Placement::Addressed if has_places && !is_of_a_paper => DiskModelName::Positional,
         Placement::Addressed | Placement::Random => DiskModelName::Sampled,
     };
     match disk.model.unwrap_or(usual) {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use iosonar_device::Provenance;
 use iosonar_disk_model::{DiskProfile, Geometry, SeekPoints};
 use iosonar_trace::Op;
 
@@ -347,7 +348,12 @@ fn by_distribution(
 impl DiskFit {
     /// The profile as a file; `provenance` says where it comes from, in lines.
     pub fn text(&self, provenance: &str) -> String {
-        text_of(&self.profile, provenance)
+        let records = provenance.lines().next().unwrap_or_default().to_owned();
+        let profile = DiskProfile {
+            provenance: Some(Provenance::Calibrated { records }),
+            ..self.profile.clone()
+        };
+        text_of(&profile, provenance)
     }
 }
 
@@ -357,61 +363,7 @@ fn text_of(profile: &DiskProfile, provenance: &str) -> String {
     for line in provenance.lines() {
         let _ = writeln!(text, "# {line}");
     }
-    // A whole drive keeps its tables.
-    if profile.layout.is_some() || profile.cache.is_some() {
-        return text + &profile.to_toml();
-    }
-    let description = toml::Value::String(profile.description.clone());
-    let zoning = match profile.transfer.zoning {
-        iosonar_disk_model::Zoning::SectorsPerTrackLinear => "sectors-per-track-linear",
-        iosonar_disk_model::Zoning::TimePerSectorLinear => "time-per-sector-linear",
-    };
-    let _ = write!(
-        text,
-        "description = {description}\ncylinders = {}\nrevolution_ms = {:?}\ncapacity_sectors = {}\n\n\
-         [transfer]\noutermost_ms_per_sector = {:?}\ninnermost_ms_per_sector = {:?}\nzoning = \"{zoning}\"\n",
-        profile.cylinders,
-        profile.revolution_ms,
-        profile.capacity_sectors,
-        profile.transfer.outermost_ms_per_sector,
-        profile.transfer.innermost_ms_per_sector,
-    );
-    for (name, points) in [("read", &profile.seek.read), ("write", &profile.seek.write)] {
-        let _ = write!(
-            text,
-            "\n[seek.{name}]\ntrack_to_track_ms = {:?}\nfull_stroke_ms = {:?}\n",
-            points.track_to_track_ms, points.full_stroke_ms
-        );
-        if !points.measured.is_empty() {
-            let _ = writeln!(text, "measured = {:?}", pairs(&points.measured));
-        }
-    }
-    let geometry = &profile.geometry;
-    let _ = write!(
-        text,
-        "\n[geometry]\nsurfaces = {}\nhead_switch_ms = {:?}\n",
-        geometry.surfaces, geometry.head_switch_ms
-    );
-    if let Some(switch) = geometry.cylinder_switch_ms {
-        let _ = writeln!(text, "cylinder_switch_ms = {switch:?}");
-    }
-    let _ = write!(
-        text,
-        "track_skew_ms = {:?}\ncylinder_skew_ms = {:?}\n",
-        geometry.track_skew_ms, geometry.cylinder_skew_ms
-    );
-    for zone in &geometry.zones {
-        let _ = write!(
-            text,
-            "\n[[geometry.zones]]\nfirst_cylinder = {}\nsectors_per_track = {}\n",
-            zone.first_cylinder, zone.sectors_per_track
-        );
-    }
-    text
-}
-
-fn pairs(points: &[(f64, f64)]) -> Vec<[f64; 2]> {
-    points.iter().map(|&(d, ms)| [d, ms]).collect()
+    text + &profile.to_toml()
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! What a result rests on, in a line: the model of the drives, their queue and buffer, the controller.
 
+use std::collections::BTreeSet;
+
 use iosonar_device::Provenance;
 use iosonar_disk_model::{ArmScheduler, DiskProfile, Queueing, Scheduler};
 use iosonar_scenario::{Devices, DiskModel, DiskSet, Prepared, SsdSet};
@@ -23,7 +25,11 @@ pub(super) fn line(simulation: &Prepared) -> String {
 
 fn of_disks(disks: &DiskSet) -> String {
     let profile = &disks.profile;
-    let mut parts = vec![standing(profile.provenance.as_ref())];
+    let mut parts = vec![match &disks.others[..] {
+        [] if profile.data_sheet.is_some() => "drives by data sheet".to_owned(),
+        [] => standing(profile.provenance.as_ref()),
+        _ => "drives of several kinds".to_owned(),
+    }];
     match disks.model {
         DiskModel::Sampled(scheduler) => {
             parts.push("sampled".to_owned());
@@ -37,7 +43,12 @@ fn of_disks(disks: &DiskSet) -> String {
         DiskModel::Positional(queueing) => {
             parts.push("positional".to_owned());
             parts.push(queue(queueing));
-            parts.push(buffer(profile));
+            parts.push(
+                match disks.kinds().map(buffer).collect::<BTreeSet<_>>().len() {
+                    1 => buffer(profile),
+                    _ => "caches of several kinds".to_owned(),
+                },
+            );
         }
     }
     parts.join(", ")

@@ -149,7 +149,12 @@ fn rates(simulation: &Prepared, result: &SimulationResult) -> String {
         return "  no time passed while requests were measured: there are no rates, averages over time or utilisations\n".to_owned();
     }
     let mut text = String::new();
-    text += &format!("  utilisation   {}\n", percentages(&result.utilisation));
+    // What a drive writes from its cache is no service of a request.
+    let of = match simulation.array().is_write_back() {
+        true => "  (of requests; without what drives write from their caches)",
+        false => "",
+    };
+    text += &format!("  utilisation   {}{of}\n", percentages(&result.utilisation));
     if simulation.array().is_of_ssds() {
         text += &format!(
             "  busy          {} (share of the time with a job there)\n",

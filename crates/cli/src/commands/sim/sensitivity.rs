@@ -9,7 +9,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::{Named, assumed, headline, load};
 use crate::args::Sim;
-use crate::exit::{Ending, Usage, print};
+use crate::exit::{Ending, Usage, message, print};
 use crate::json::Output;
 use crate::table::Table;
 
@@ -19,7 +19,23 @@ const MUCH: f64 = 2.0;
 /// A simulation with one choice made otherwise; `None` is the scenario itself.
 struct Tried {
     choice: Option<Choice>,
-    result: Result<Box<SimulationResult>, String>,
+    result: Result<Box<SimulationResult>, Nothing>,
+}
+
+/// Why there is no result.
+enum Nothing {
+    /// There is no steady state.
+    Unsteady(String),
+    /// The choice does not go with the rest of the scenario.
+    NotApplicable(String),
+}
+
+impl Nothing {
+    fn why(&self) -> &str {
+        match self {
+            Self::Unsteady(why) | Self::NotApplicable(why) => why,
+        }
+    }
 }
 
 pub(super) fn run(args: &Sim, all: &[Named], threads: usize) -> anyhow::Result<Ending> {
@@ -29,15 +45,21 @@ pub(super) fn run(args: &Sim, all: &[Named], threads: usize) -> anyhow::Result<E
         .build()?;
     let mut json = Output::new("sim --sensitivity");
     let mut text = String::new();
+    let mut has_bases = true;
     for named in all {
         let tried = pool.install(|| try_all(args, named))?;
+        has_bases &= base(&tried).is_some();
         match args.json {
             true => add_to(&mut json, &named.name, &tried),
             false => text += &table(named, &tried),
         }
     }
     print(&if args.json { json.text() } else { text })?;
-    Ok(Ending::Done)
+    Ok(if has_bases {
+        Ending::Done
+    } else {
+        Ending::Flagged
+    })
 }
 
 fn check(args: &Sim) -> Result<(), Usage> {
@@ -49,6 +71,8 @@ fn check(args: &Sim) -> Result<(), Usage> {
         (args.cdf_data.is_some(), "--cdf-data"),
         (args.plot.is_some(), "--plot"),
         (args.result.is_some(), "--result"),
+        (args.csv.is_some(), "--csv"),
+        (args.curve.is_some(), "--curve"),
         (args.explain, "--explain"),
         (args.split, "--split"),
     ] {
@@ -67,20 +91,26 @@ fn try_all(args: &Sim, named: &Named) -> anyhow::Result<Vec<Tried>> {
     let all = std::iter::once((None, Vec::new()));
     let all = all.chain(choices.into_iter().map(|of| (Some(of.choice), of.set)));
     let all: Vec<_> = all.collect();
-    let one = |(choice, set): (Option<Choice>, Vec<(String, String)>)| {
+    let simulate = |set| {
         let named = load(args, &named.path, set)?;
         let (outputs, watch) = (Outputs::default(), Watch::default());
-        let result = match args.unstable {
+        anyhow::Ok(match args.unstable {
             true => named
                 .simulation
                 .run_watched(1, outputs, &watch)?
                 .if_served(),
             false => named.simulation.run_steady(1, outputs, &watch)?,
-        };
-        Ok(Tried {
-            choice,
-            result: result.map(Box::new).map_err(|why| why.to_string()),
         })
+    };
+    let one = |(choice, set): (Option<Choice>, Vec<(String, String)>)| {
+        let result = match simulate(set) {
+            Ok(result) => result
+                .map(Box::new)
+                .map_err(|why| Nothing::Unsteady(why.to_string())),
+            Err(error) if choice.is_some() => Err(Nothing::NotApplicable(message(&error))),
+            Err(error) => return Err(error),
+        };
+        Ok(Tried { choice, result })
     };
     all.into_par_iter().map(one).collect()
 }
@@ -90,82 +120,109 @@ fn figures(result: &SimulationResult) -> [f64; 2] {
     [result.mean_ms.mean, result.quantile_ms(0.99).mean]
 }
 
-/// The larger of the two factors between an answer and another, as the farther from 1.
-fn factor(of: [f64; 2], base: [f64; 2]) -> f64 {
+/// The larger of the two factors between an answer and another, as the farther from 1; `None` if there is no other.
+fn factor(of: [f64; 2], base: Option<[f64; 2]>) -> Option<f64> {
+    let base = base?;
     let factors = of.iter().zip(base).map(|(x, base)| x / base);
     let far = |x: &f64| x.ln().abs();
     factors
         .filter(|x| x.is_finite() && *x > 0.0)
         .max_by(|a, b| far(a).total_cmp(&far(b)))
-        .unwrap_or(f64::NAN)
 }
 
 fn moves_much(factor: f64) -> bool {
     !(1.0 / MUCH..=MUCH).contains(&factor)
 }
 
+/// What the answers say together.
+fn verdict(tried: &[Tried], base: Option<[f64; 2]>) -> String {
+    if base.is_none() {
+        return "the scenario as given has no result, so there is nothing to compare with"
+            .to_owned();
+    }
+    // What has no steady state moves an answer more than any factor.
+    let is_much = |tried: &&Tried| match &tried.result {
+        Ok(result) => factor(figures(result), base).is_some_and(moves_much),
+        Err(Nothing::Unsteady(_)) => true,
+        Err(Nothing::NotApplicable(_)) => false,
+    };
+    match tried.iter().filter(is_much).count() {
+        0 => {
+            format!("no single choice changes the mean or the p99 by more than a factor of {MUCH}")
+        }
+        1 => format!(
+            "one choice changes the mean or the p99 by more than a factor of {MUCH}, or has no result: verify it on the real \
+             system"
+        ),
+        n => format!(
+            "{n} choices change the mean or the p99 by more than a factor of {MUCH}, or have no result: verify them on the \
+             real system"
+        ),
+    }
+}
+
+/// The answer as given.
+fn base(tried: &[Tried]) -> Option<[f64; 2]> {
+    let given = tried.iter().find(|tried| tried.choice.is_none())?;
+    given.result.as_ref().ok().map(|result| figures(result))
+}
+
 fn table(named: &Named, tried: &[Tried]) -> String {
     let mut table = Table::new(&["", "mean", "p99", "factor"]);
-    let base = tried.first().and_then(|tried| tried.result.as_ref().ok());
-    let base = base.map_or([f64::NAN; 2], |result| figures(result));
+    let base = base(tried);
     let mut reasons = String::new();
-    let mut much = 0;
     for Tried { choice, result } in tried {
         let name = choice.map_or("as given", name).to_owned();
         match result {
             Ok(result) => {
                 let times = figures(result);
-                let factor = factor(times, base);
-                let mark = if moves_much(factor) { "  > 2x" } else { "" };
-                much += u32::from(moves_much(factor));
-                let factor = match choice {
-                    None => String::new(),
-                    Some(_) => format!("{factor:.2}{mark}"),
-                };
+                let factor = factor(times, base).filter(|_| choice.is_some());
+                let factor = factor.map_or(String::new(), |factor| {
+                    let mark = match factor {
+                        _ if !moves_much(factor) => "",
+                        1.0.. => "  > 2x",
+                        _ => "  < 1/2",
+                    };
+                    format!("{factor:.2}{mark}")
+                });
                 let [mean, p99] = times.map(|ms| Nanos::from_millis_f64(ms).to_string());
                 table.row(vec![name, mean, p99, factor]);
             }
             Err(why) => {
-                reasons += &format!("  {name}: {why}\n");
-                table.row(vec![name, "-".to_owned(), "-".to_owned(), String::new()]);
+                reasons += &format!("  {name}: {}\n", why.why());
+                table.row(vec![
+                    name,
+                    "-".to_owned(),
+                    "-".to_owned(),
+                    "no result".to_owned(),
+                ]);
             }
         }
     }
-    let verdict = match much {
-        0 => {
-            format!("no single choice changes the mean or the p99 by more than a factor of {MUCH}")
-        }
-        1 => format!(
-            "one choice changes the mean or the p99 by more than a factor of {MUCH}: verify it on the real system"
-        ),
-        n => format!(
-            "{n} choices change the mean or the p99 by more than a factor of {MUCH}: verify them on the real system"
-        ),
-    };
     format!(
-        "{}: {}\n  assuming {}\n\n{}{reasons}  {verdict}\n",
+        "{}: {}\n  assuming {}\n\n{}{reasons}  {}\n",
         named.name,
         headline(&named.simulation),
         assumed::line(&named.simulation),
-        table.text()
+        table.text(),
+        verdict(tried, base)
     )
 }
 
 fn add_to(json: &mut Output, scenario: &str, tried: &[Tried]) {
-    let base = tried.first().and_then(|tried| tried.result.as_ref().ok());
-    let base = base.map_or([f64::NAN; 2], |result| figures(result));
+    let base = base(tried);
     for Tried { choice, result } in tried {
         let labels =
             Labels::of("scenario", scenario).with("choice", choice.map_or("as given", name));
         match result {
             Ok(result) => {
                 json.metric(result.response_time_metric(&labels));
-                let factor = factor(figures(result), base);
+                let factor = factor(figures(result), base).unwrap_or(f64::NAN);
                 json.figure("factor", &labels, MetricUnit::One, factor);
             }
             Err(why) => json.append(
                 "no_result",
-                serde_json::json!({ "labels": labels, "why": why }),
+                serde_json::json!({ "labels": labels, "why": why.why() }),
             ),
         }
     }
@@ -197,7 +254,9 @@ mod tests {
             ([1.0, 4.9], true),
             ([0.4, 11.0], true),
         ] {
-            assert_eq!(moves_much(factor(of, [1.0, 10.0])), much, "{of:?}");
+            let factor = factor(of, Some([1.0, 10.0])).unwrap();
+            assert_eq!(moves_much(factor), much, "{of:?}");
         }
+        assert_eq!(factor([1.0, 10.0], None), None);
     }
 }
