@@ -579,7 +579,9 @@ impl DiskProfile {
             .chain(remapped.map(|to| ("layout.zones.remaps", to)))
         {
             if place >= places {
-                return refuse(key, place as f64, "a place within the zone");
+                let expected =
+                    "a place within the zone of geometry.surfaces x cylinders x sectors_per_track";
+                return refuse(key, place as f64, expected);
             }
         }
         Ok(())
