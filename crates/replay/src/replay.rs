@@ -30,7 +30,7 @@ use table_logs::{refuse_existing_logs, verifier};
 /// Of two, four and sixteen threads that take turns, four are the fewest that are seldom late together.
 const HELPERS: usize = 3;
 
-/// Replays each of `loads` on the target with the same index, all against one clock. [`Scan::fits`] has
+/// Replays each of `loads` on the target with the same index, all against one clock. [`Scan::fits`](crate::Scan::fits) has
 /// found each fit. Records go to `records` in the order of completion, with the target's index as their device. `devices` are
 /// those that [`EngineKind::Simulate`] asks, one for each target. The replay ends early when it is
 /// asked to stop: what is in flight is waited for, and everything measured is kept.
