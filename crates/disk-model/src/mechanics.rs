@@ -57,7 +57,7 @@ impl Mechanics {
         &self.geometry
     }
 
-    /// The time of a seek over so many cylinders, or of a switch of heads, in milliseconds.
+    /// The time of a seek over `cylinders`, or of a switch of heads, in milliseconds.
     pub fn seek_ms(&self, cylinders: u32, other_head: bool, access: Access) -> f64 {
         self.moved_ns(cylinders, other_head, access) / 1e6
     }

@@ -23,8 +23,8 @@ use indicatif::ProgressBar;
 use iosonar_plot::{Colour, Mark, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve_with_band, grouped};
 use iosonar_scenario::{
-    Assumption, LoadModel, Method, Outputs, Overrides, Prepared, Records, SimulationResult,
-    StageSink, Watch,
+    Assumption, LoadModel, Method, NoSteadyState, Outputs, Overrides, Prepared, Records,
+    ScenarioError, SimulationResult, StageSink, Watch,
 };
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Metadata, TraceError, input, output};
@@ -267,6 +267,18 @@ fn load(args: &Sim, path: &Path, more: Vec<(String, String)>) -> anyhow::Result<
         path: path.to_owned(),
         simulation,
     })
+}
+
+/// The result of a simulation with one thread, or why it has no steady state; without `--unstable` it is not begun then.
+fn steady(
+    args: &Sim,
+    simulation: &Prepared,
+) -> Result<Result<SimulationResult, NoSteadyState>, ScenarioError> {
+    let (outputs, watch) = (Outputs::default(), Watch::default());
+    match args.unstable {
+        true => Ok(simulation.run_watched(1, outputs, &watch)?.if_served()),
+        false => simulation.run_steady(1, outputs, &watch),
+    }
 }
 
 /// The trace that drives a scenario, which is named by the scenario itself.

@@ -102,7 +102,7 @@ pub enum SeekLaw {
 }
 
 impl SeekLaw {
-    /// The curve of a disk with so many cylinders.
+    /// The curve of a disk with this many cylinders.
     pub(crate) fn curve(&self, cylinders: u32) -> SeekCurve {
         match self {
             Self::Constant { seek_ms } => {

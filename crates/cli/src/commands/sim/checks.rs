@@ -171,3 +171,31 @@ pub(super) fn check_stability(args: &Sim, named: &Named) -> Result<(), ScenarioE
         Ok(None) | Err(NoSteadyState::Deadlock(_)) => Ok(()),
     }
 }
+
+/// Refuses outputs of one simulation where there are several, as `why` says.
+pub(super) fn refuse_outputs_of_one(args: &Sim, why: &str) -> Result<(), Usage> {
+    for (given, option) in [
+        (args.records.is_some(), "--records"),
+        (args.stages.is_some(), "--stages"),
+        (args.load_out.is_some(), "--load-out"),
+        (args.cdf.is_some(), "--cdf"),
+        (args.cdf_data.is_some(), "--cdf-data"),
+        (args.plot.is_some(), "--plot"),
+        (args.explain, "--explain"),
+        (args.result.is_some(), "--result"),
+        (args.split, "--split"),
+    ] {
+        refuse_output_of_one(given, option, why)?;
+    }
+    Ok(())
+}
+
+/// Refuses an output of one simulation, if it is given.
+pub(super) fn refuse_output_of_one(given: bool, option: &str, why: &str) -> Result<(), Usage> {
+    match given {
+        true => Err(Usage(format!(
+            "{option} is for one simulation, {why}: leave one out"
+        ))),
+        false => Ok(()),
+    }
+}

@@ -1,13 +1,14 @@
 //! How much an answer depends on each plausible choice, changed one at a time.
 
+use iosonar_scenario::SimulationResult;
 use iosonar_scenario::sensitivity::Choice;
-use iosonar_scenario::{Outputs, SimulationResult, Watch};
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
 use iosonar_units::Nanos;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use super::{Named, assumed, headline, load};
+use super::checks::{refuse_output_of_one, refuse_outputs_of_one};
+use super::{Named, assumed, headline, load, steady};
 use crate::args::Sim;
 use crate::exit::{Ending, Usage, message, print};
 use crate::json::Output;
@@ -63,27 +64,14 @@ pub(super) fn run(args: &Sim, all: &[Named], threads: usize) -> anyhow::Result<E
 }
 
 fn check(args: &Sim) -> Result<(), Usage> {
+    const WHY: &str = "--sensitivity makes several";
     for (given, option) in [
-        (args.records.is_some(), "--records"),
-        (args.stages.is_some(), "--stages"),
-        (args.load_out.is_some(), "--load-out"),
-        (args.cdf.is_some(), "--cdf"),
-        (args.cdf_data.is_some(), "--cdf-data"),
-        (args.plot.is_some(), "--plot"),
-        (args.result.is_some(), "--result"),
         (args.csv.is_some(), "--csv"),
         (args.curve.is_some(), "--curve"),
-        (args.explain, "--explain"),
-        (args.split, "--split"),
     ] {
-        if given {
-            let problem = format!(
-                "{option} is for one simulation, --sensitivity makes several: leave one out"
-            );
-            return Err(Usage(problem));
-        }
+        refuse_output_of_one(given, option, WHY)?;
     }
-    Ok(())
+    refuse_outputs_of_one(args, WHY)
 }
 
 fn try_all(args: &Sim, named: &Named) -> anyhow::Result<Vec<Tried>> {
@@ -91,19 +79,14 @@ fn try_all(args: &Sim, named: &Named) -> anyhow::Result<Vec<Tried>> {
     let all = std::iter::once((None, Vec::new()));
     let all = all.chain(choices.into_iter().map(|of| (Some(of.choice), of.set)));
     let all: Vec<_> = all.collect();
-    let simulate = |set| {
-        let named = load(args, &named.path, set)?;
-        let (outputs, watch) = (Outputs::default(), Watch::default());
-        anyhow::Ok(match args.unstable {
-            true => named
-                .simulation
-                .run_watched(1, outputs, &watch)?
-                .if_served(),
-            false => named.simulation.run_steady(1, outputs, &watch)?,
+    let simulate = |choice, set| -> anyhow::Result<_> {
+        Ok(match choice {
+            None => steady(args, &named.simulation)?,
+            Some(_) => steady(args, &load(args, &named.path, set)?.simulation)?,
         })
     };
     let one = |(choice, set): (Option<Choice>, Vec<(String, String)>)| {
-        let result = match simulate(set) {
+        let result = match simulate(choice, set) {
             Ok(result) => result
                 .map(Box::new)
                 .map_err(|why| Nothing::Unsteady(why.to_string())),

@@ -8,14 +8,15 @@ use std::fmt::Write;
 use anyhow::Context;
 use iosonar_plot::{Axis, Chart, Colour, Estimates, Line, Mark, Size, Theme, Unit};
 use iosonar_report::{grouped, study::axis_over};
-use iosonar_scenario::{Outputs, ScenarioError, SimulationResult, Watch};
+use iosonar_scenario::{ScenarioError, SimulationResult};
 use iosonar_stats::Estimate;
 use iosonar_trace::output::WholeFile;
 use iosonar_units::{Nanos, csv_field};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde_json::json;
 
-use super::{Named, load};
+use super::checks::refuse_outputs_of_one;
+use super::{Named, load, steady};
 use crate::args::{CurveKind, Sim};
 use crate::exit::{Ending, Usage, note, print};
 use crate::json::Output;
@@ -90,23 +91,7 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
 }
 
 fn check(args: &Sim) -> Result<(), Usage> {
-    for (given, option) in [
-        (args.records.is_some(), "--records"),
-        (args.stages.is_some(), "--stages"),
-        (args.load_out.is_some(), "--load-out"),
-        (args.cdf.is_some(), "--cdf"),
-        (args.cdf_data.is_some(), "--cdf-data"),
-        (args.plot.is_some(), "--plot"),
-        (args.explain, "--explain"),
-        (args.result.is_some(), "--result"),
-        (args.split, "--split"),
-    ] {
-        if given {
-            let problem =
-                format!("{option} is for one simulation, --vary makes many: leave one out");
-            return Err(Usage(problem));
-        }
-    }
+    refuse_outputs_of_one(args, "--vary makes many")?;
     let points = args.vary.iter().map(|(_, values)| values.len());
     let points = points.fold(args.scenarios.len(), usize::saturating_mul);
     if points > MOST_POINTS {
@@ -172,14 +157,7 @@ fn combinations(vary: &[Varied]) -> Vec<Vec<String>> {
 }
 
 fn simulate(args: &Sim, named: Named, values: Vec<String>) -> anyhow::Result<Point> {
-    let (outputs, watch) = (Outputs::default(), Watch::default());
-    let result = match args.unstable {
-        true => named
-            .simulation
-            .run_watched(1, outputs, &watch)?
-            .if_served(),
-        false => named.simulation.run_steady(1, outputs, &watch)?,
-    };
+    let result = steady(args, &named.simulation)?;
     Ok(Point {
         named,
         values,

@@ -28,7 +28,7 @@ pub(super) fn carry_out_there(
     seen: &(dyn Fn(&Run, Event<'_>) + Sync),
 ) -> anyhow::Result<Tally> {
     let (_, options) = spec.source.extras();
-    // A task has processors for so many, and starts elsewhere.
+    // A task runs as many at once as it has processors, and starts in another folder.
     let sweep = SweepSpec {
         jobs: Some(options.cpus),
         ..spec.absolute()?
