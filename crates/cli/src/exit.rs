@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use iosonar_guard::GuardError;
 use iosonar_recorder::RecordError;
-use iosonar_replay::ReplayError;
+use iosonar_replay::{QueueError, ReplayError};
 use iosonar_scenario::ScenarioError;
 use iosonar_study::calibrate::CalibrateError;
 use iosonar_study::sweep::SweepError;
@@ -101,6 +101,9 @@ fn is_usage(error: &anyhow::Error) -> bool {
     }
     if let Some(error) = error.downcast_ref::<SweepError>() {
         return error.is_refusal();
+    }
+    if let Some(QueueError::NoQueue { .. } | QueueError::Refused { .. }) = error.downcast_ref() {
+        return true;
     }
     if let Some(error) = error.downcast_ref::<RecordError>() {
         return matches!(error, RecordError::Guard(GuardError::Refused(_)));

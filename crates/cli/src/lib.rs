@@ -3,30 +3,24 @@
 //! This is the only crate that prints. A command reads from top to bottom as its data flow: trace
 //! or scenario, engine, records, report.
 
-mod args;
 mod beside;
 mod commands;
 mod exit;
 mod files;
 mod in_order;
-mod json;
-mod looks;
-mod picture;
-mod progress;
-mod remarks;
+mod low;
+mod render;
 mod requests;
 mod signals;
 mod stdout;
-mod table;
 mod target;
-mod terminal;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Arguments, Command};
+use crate::low::{Arguments, Command};
 
 /// What the binary carries with it.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +49,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         // Help or version.
         Err(asked) => {
             let text = asked.render();
-            let printed = match terminal::has_colour() {
+            let printed = match render::terminal::has_colour() {
                 true => exit::print(&text.ansi().to_string()),
                 false => exit::print(&text.to_string()),
             };

@@ -1,6 +1,7 @@
 //! How many requests may be where.
 
 use crate::engine::ThreadPool;
+use crate::note::{EngineNote, Note};
 use crate::options::DEFAULT_IN_FLIGHT;
 use crate::{EngineKind, InFlightLimit, Options, Writes};
 
@@ -37,7 +38,7 @@ impl Bounds {
         engine: EngineKind,
         longest: usize,
         lanes: usize,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Note>,
     ) -> Self {
         // What waits for a thread would look like a slow device.
         let places = match engine {
@@ -51,17 +52,19 @@ impl Bounds {
             .clamp(1, places);
         // Reads and writes have buffers of their own.
         let kinds = if options.writes == Writes::Do { 2 } else { 1 };
-        let each = kinds * longest.next_multiple_of(4096).max(4096) as u64;
-        let fit = (options.buffer_memory.get() / lanes as u64 / each).clamp(1, u64::from(u32::MAX))
-            as u32;
+        let longest = kinds * longest.next_multiple_of(4096).max(4096) as u64;
+        let fit = (options.buffer_memory.get() / lanes as u64 / longest)
+            .clamp(1, u64::from(u32::MAX)) as u32;
         // Half of the places are for requests that were pushed back.
         let in_flight = most.min(total).min((fit / 2).max(1));
         if in_flight < most.min(total) {
-            notes.push(format!(
-                "at most {in_flight} requests are in flight instead of {most}: the longest takes {each} bytes, \
-                 and --buffer-memory is {}",
-                options.buffer_memory
-            ));
+            let note = EngineNote::FewerInFlight {
+                in_flight,
+                wanted: most,
+                longest,
+                memory: options.buffer_memory,
+            };
+            notes.push(note.into());
         }
         let total = total.min(fit).max(in_flight);
         let accepted = options

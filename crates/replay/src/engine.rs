@@ -34,6 +34,8 @@ pub(crate) use sync::Synchronous;
 pub(crate) use threads::ThreadPool;
 use uring::Uring;
 
+use crate::note::{EngineNote, Note};
+
 /// The engine that was chosen.
 pub(crate) enum Chosen {
     Uring(Box<Uring<Calls>>),
@@ -44,33 +46,29 @@ pub(crate) enum Chosen {
     Simulated(Simulated),
 }
 
-pub(crate) fn best_for(files: &[&File]) -> (EngineKind, Vec<String>) {
+pub(crate) fn best_for(files: &[&File]) -> (EngineKind, Vec<Note>) {
     if files.iter().any(|file| is_character_device(file)) {
         return (EngineKind::Passthrough, Vec::new());
     }
     let suited = sync::suited(files);
     if !suited.is_empty() && suited.len() == files.len() {
-        let reason = "this driver completes requests during submission and does not support NOWAIT, so io_uring would hand \
-                      each to a kernel worker: synchronous calls are used instead (--engine io_uring overrides that)";
-        return (EngineKind::Sync, vec![reason.to_owned()]);
+        return (EngineKind::Sync, vec![EngineNote::SynchronousSuits.into()]);
     }
     let (resolved, mut notes) = match uring::is_permitted() {
         Ok(()) => (EngineKind::IoUring, Vec::new()),
         Err(e) => (
             EngineKind::Threads,
-            vec![format!(
-                "io_uring is not available here ({e}); a pool of threads takes its place, which costs \
-                 more CPU time per request"
-            )],
+            vec![
+                EngineNote::NoRing {
+                    error: e.to_string(),
+                }
+                .into(),
+            ],
         ),
     };
     if !suited.is_empty() {
-        notes.push(format!(
-            "engine {} is for all targets, although sync suits {} better, which alone it would be for: replay on each kind \
-             separately to have the better engine for both",
-            resolved.name(),
-            suited.join(", ")
-        ));
+        let engine = resolved;
+        notes.push(EngineNote::OneEngineForAll { engine, suited }.into());
     }
     (resolved, notes)
 }

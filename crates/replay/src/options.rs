@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::conflicts::{Conflicts, Strong};
 use crate::engine::{Durability, RingOptions, best_for};
+use crate::note::{EngineNote, Note};
 use crate::verify::Verification;
 use crate::zones::ZoneOptions;
 use crate::{EngineKind, Fit, Pacing};
@@ -176,18 +177,15 @@ pub struct Options {
 impl Options {
     /// The engine for these targets, which `auto` leaves open, and what the user should know of it: why it is not the one that was hoped
     /// for, which options it has no use for.
-    pub(crate) fn engine_for(&self, files: &[&File]) -> (EngineKind, Vec<String>) {
+    pub(crate) fn engine_for(&self, files: &[&File]) -> (EngineKind, Vec<Note>) {
         if self.engine != EngineKind::Auto {
             return (self.engine, Vec::new());
         }
         let (resolved, mut notes) = best_for(files);
-        let unused = self.unused_by(resolved);
-        if !unused.is_empty() {
-            notes.push(format!(
-                "{} had no effect, as engine auto is {} here: --engine io_uring has a use for it",
-                unused.join(", "),
-                resolved.name()
-            ));
+        let options = self.unused_by(resolved);
+        if !options.is_empty() {
+            let engine = resolved;
+            notes.push(EngineNote::OptionsUnused { options, engine }.into());
         }
         (resolved, notes)
     }

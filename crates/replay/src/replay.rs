@@ -16,6 +16,7 @@ use crate::error::Failure;
 use crate::feeder::{Fed, Feeder, Preparation, feeder};
 use crate::lane::{Lane, Parts};
 use crate::load::{block_sectors, fitter};
+use crate::note::Note;
 use crate::pacing::{self, Style, ThreadPriority, granted};
 use crate::results::{Counts, results};
 use crate::scan::LONGEST_REQUEST;
@@ -216,7 +217,7 @@ fn laid_out<'a>(
     options: &'a Options,
     engine: EngineKind,
     threads: usize,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<(Lanes<'a>, Feeders), ReplayError> {
     let (mut feeders, mut lanes) = (Vec::new(), Vec::new());
     let zero = beginning(&loads[0].reading.changes);

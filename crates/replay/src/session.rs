@@ -14,6 +14,7 @@ use crate::bounds::lane_and_slot;
 use crate::engine::{Done, Engine};
 use crate::error::Failure;
 use crate::lane::{Completed, Lane, Next, Together};
+use crate::note::{Note, ThreadNote};
 use crate::pacing::{self, Clock, Interference, Pacing, ThreadPriority, Waiter};
 use crate::results::Records;
 use crate::self_check::{self, Round, SelfCheck, SelfCheckPoint};
@@ -32,7 +33,7 @@ const CANCEL_TIME: Nanos = Nanos::from_secs(2);
 /// What a session leaves behind.
 pub(crate) struct Ended<'a> {
     pub(crate) engine: &'static str,
-    pub(crate) remarks: Vec<String>,
+    pub(crate) notes: Vec<Note>,
     pub(crate) lanes: Vec<Lane<'a>>,
     /// When it ended, on its own clock.
     pub(crate) at: Nanos,
@@ -123,7 +124,7 @@ impl<'s, 'a> Session<'s, 'a> {
         mut engine: E,
         mut arrival: Arrival<'_, '_>,
     ) -> (Result<(), Failure>, Ended<'a>) {
-        let (mut waiter, mut remarks) = Waiter::on_this_thread(&self.pacing);
+        let (mut waiter, refused) = Waiter::on_this_thread(&self.pacing);
         let mut helped = Help::default();
         let finished = match self.await_load(&mut arrival) {
             Ok(()) if self.helpers > 0 => relay(&mut self, &mut engine, &mut waiter, &mut helped),
@@ -133,13 +134,11 @@ impl<'s, 'a> Session<'s, 'a> {
             }
         };
         let Finished { outcome, early } = finished;
-        remarks.extend(engine.remarks());
-        remarks.extend(waiter.remark());
+        let mut notes: Vec<Note> = refused.into_iter().map(Note::from).collect();
+        notes.extend(engine.notes().into_iter().map(Note::from));
+        notes.extend(waiter.note().map(Note::from));
         if self.late > Nanos::ZERO {
-            remarks.push(format!(
-                "time zero was {} past when everything was ready: it began so much later than it was told to",
-                self.late
-            ));
+            notes.push(ThreadNote::BeganLate { by: self.late }.into());
         }
         let at = self.clock.now();
         let processor_time = waiter.times().processor_time() + helped.processor_time;
@@ -170,7 +169,7 @@ impl<'s, 'a> Session<'s, 'a> {
         let started = self.lanes.iter().any(|lane| lane.watch.has_started());
         let ended = Ended {
             engine: name,
-            remarks,
+            notes,
             at,
             early,
             abandoned,
@@ -434,9 +433,9 @@ pub(crate) fn together(threads: Vec<Ended<'_>>) -> Ended<'_> {
     let mut checks = vec![std::mem::take(&mut all.self_check)];
     for thread in threads {
         // What concerns the machine, each of them says.
-        let new = thread.remarks.into_iter();
-        let new: Vec<_> = new.filter(|remark| !all.remarks.contains(remark)).collect();
-        all.remarks.extend(new);
+        let new = thread.notes.into_iter();
+        let new: Vec<_> = new.filter(|note| !all.notes.contains(note)).collect();
+        all.notes.extend(new);
         all.lanes.extend(thread.lanes);
         all.at = all.at.max(thread.at);
         all.early = all.early.max(thread.early);

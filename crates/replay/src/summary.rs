@@ -7,6 +7,7 @@ use iosonar_trace::Remark;
 use iosonar_units::Nanos;
 
 use crate::fake::FakeOf;
+use crate::note::Note;
 pub use crate::results::Times;
 use crate::shared::EndedEarly;
 use crate::verify::{Expect, Findings, Kind, PassProgress, Survival, Tables, check_again};
@@ -21,7 +22,7 @@ pub struct Summary {
     /// What the engine is called that was used.
     pub engine: &'static str,
     /// What the user should know: why it is not the engine that was hoped for, what the system refused.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Why the results may not be those of the storage.
     pub fakes: Vec<FakeOf>,
     /// All requests of the load's window.

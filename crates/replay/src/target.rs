@@ -15,6 +15,7 @@ use iosonar_units::{Bytes, SECTOR_BYTES, Sectors};
 use rustix::fs::{AtFlags, OFlags, StatxFlags};
 
 use crate::fake::Fake;
+use crate::note::TargetNote;
 use crate::nvme::Namespace;
 use crate::zones::{self, ZonePlan, Zones};
 use crate::{Intent, ReplayError};
@@ -32,7 +33,7 @@ pub struct Target {
     /// Of a block device.
     number: Option<u64>,
     /// What the user should know of who else uses it.
-    notes: Vec<String>,
+    notes: Vec<TargetNote>,
     lease: Lease,
     /// Of the character device of an NVMe namespace: the block device of the namespace, claimed exclusively.
     block_device: Option<File>,
@@ -269,14 +270,12 @@ impl Target {
         intent: &Intent,
         host: &Host,
     ) {
-        let shown = self.path.display();
+        let target = self.path.clone();
         if !intent.write {
-            let writers = guard::writers(host, metadata);
-            if !writers.is_empty() {
-                self.notes.push(format!(
-                    "{shown} is open for writing in another process, and what that does is measured too: {}",
-                    guard::named(&writers)
-                ));
+            let openers = guard::writers(host, metadata);
+            if !openers.is_empty() {
+                self.notes
+                    .push(TargetNote::WrittenByOthers { target, openers });
             }
             return;
         }
@@ -286,19 +285,15 @@ impl Target {
         self.lease = Lease::of(file);
         let openers = host.openers(metadata);
         if !openers.is_empty() {
-            self.notes.push(format!(
-                "{shown} is open in another process, which will see what is written: {}",
-                guard::named(&openers)
-            ));
+            self.notes
+                .push(TargetNote::SeenByOthers { target, openers });
         } else if self.lease == Lease::OpenElsewhere {
-            self.notes.push(format!(
-                "{shown} is open elsewhere: in a process of another user, or in the kernel (a file server)"
-            ));
+            self.notes.push(TargetNote::OpenElsewhere { target });
         }
     }
 
     /// What the user should know of who else uses it; empty if the target is ours alone, as far as the kernel says.
-    pub fn notes(&self) -> &[String] {
+    pub fn notes(&self) -> &[TargetNote] {
         &self.notes
     }
 

@@ -3,6 +3,7 @@
 //! - [`calibrate`]: the parameters of a device from records of it.
 //! - [`compare`]: how far distributions of records are apart.
 //! - [`elsewhere`]: runs on other machines.
+//! - [`highest_rate`]: the highest rate that a system sustains, by trying.
 //! - [`objective`]: what a system must keep to, as it is written.
 //! - [`plan`]: the highest load, or the fewest devices, that meets an objective.
 //! - [`shell`]: words for a shell.
@@ -13,6 +14,7 @@
 pub mod calibrate;
 pub mod compare;
 pub mod elsewhere;
+pub mod highest_rate;
 pub mod hooks;
 pub mod objective;
 pub mod plan;

@@ -17,10 +17,11 @@ use iosonar_trace::{Batch, Metadata, Outcome, TraceError, TraceReader};
 use serde_json::json;
 
 use self::by::ByKey;
-use crate::args::Analyze;
 use crate::exit::{Ending, note, print};
-use crate::json::Output;
-use crate::{in_order, progress, remarks};
+use crate::in_order;
+use crate::low::Analyze;
+use crate::render::json::Output;
+use crate::render::{progress, remarks};
 
 /// What was measured of a trace.
 struct Measured {

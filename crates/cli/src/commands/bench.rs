@@ -11,9 +11,9 @@ use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
 use std::time::{Duration, Instant};
 
-use crate::args::{Bench, BenchKind};
 use crate::exit::{Ending, print};
-use crate::json::Output;
+use crate::low::{Bench, BenchKind};
+use crate::render::json::Output;
 
 /// A figure of the table.
 struct Figure {

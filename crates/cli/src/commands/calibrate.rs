@@ -16,10 +16,11 @@ use iosonar_trace::{Op, input};
 use iosonar_units::Nanos;
 use serde_json::json;
 
-use crate::args::Calibrate;
 use crate::exit::{Ending, Usage, note, print, print_beside};
-use crate::json::Output;
-use crate::{files, picture};
+use crate::files;
+use crate::low::Calibrate;
+use crate::render::json::Output;
+use crate::render::picture;
 
 /// Beyond this distance a fit is not worth its name.
 pub(crate) const POOR: f64 = 0.1;

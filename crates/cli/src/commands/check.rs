@@ -9,11 +9,11 @@ use iosonar_stats::metric::MetricUnit;
 use iosonar_trace::{ReadOptions, Request, input};
 use serde_json::json;
 
-use crate::args::Check;
 use crate::exit::{Ending, note, print};
-use crate::json::Output;
-use crate::remarks;
-use crate::table::Table;
+use crate::low::Check;
+use crate::render::json::Output;
+use crate::render::remarks;
+use crate::render::table::Table;
 
 const QUANTILES: [(&str, f64); 7] = [
     ("min", 0.0),

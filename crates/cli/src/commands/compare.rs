@@ -14,11 +14,12 @@ use iosonar_trace::transform::{Change, OnBackstep};
 use iosonar_trace::{Reading, TraceReader, input};
 use iosonar_units::Nanos;
 
-use crate::args::Compare;
 use crate::exit::{Ending, Usage, note, print};
-use crate::json::Output;
-use crate::table::{Cell, Table, significant};
-use crate::{files, looks, picture};
+use crate::files;
+use crate::low::Compare;
+use crate::render::json::Output;
+use crate::render::table::{Cell, Table, significant};
+use crate::render::{looks, picture};
 
 const QUANTILES: [(&str, f64); 5] = [
     ("p50", 0.5),

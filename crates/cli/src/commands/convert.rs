@@ -14,9 +14,10 @@ use iosonar_trace::{
     Batch, Metadata, Reading, TraceReader, TraceWriter, WriteOptions, input, output,
 };
 
-use crate::args::{Convert, Split};
 use crate::exit::{Ending, Usage, note};
-use crate::{files, progress, remarks};
+use crate::files;
+use crate::low::{Convert, Split};
+use crate::render::{progress, remarks};
 
 pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
     let begin = Instant::now();

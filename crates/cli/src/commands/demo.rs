@@ -21,13 +21,14 @@ use iosonar_trace::{Reading, input};
 use iosonar_units::{Bytes, Nanos};
 
 use crate::Assets;
-use crate::args::Demo;
 use crate::commands::calibrate::POOR;
 use crate::commands::replay::{ReplayPlan, Results, carry_out, create, ending};
 use crate::commands::sim;
 use crate::exit::{Ending, Usage, note, print};
-use crate::picture;
-use crate::table::{Table, significant};
+use crate::low::Demo;
+use crate::render::picture;
+use crate::render::sim::{headline, per_second};
+use crate::render::table::{Table, significant};
 
 /// The part of the load that is replayed begins here: shortly before a checkpoint.
 const REPLAY_FROM: Nanos = Nanos::from_secs(88);
@@ -105,10 +106,7 @@ fn simulate(args: &Demo, load: &Path, scenario: &Path, out: &Path) -> anyhow::Re
         ..Overrides::default()
     };
     let simulation = Prepared::read(scenario, &overrides)?;
-    say(
-        args,
-        &format!("1. simulating {}", sim::headline(&simulation)),
-    );
+    say(args, &format!("1. simulating {}", headline(&simulation)));
     let threads = available_parallelism().map_or(1, usize::from);
     let files = sim::Files {
         records: Some(out),
@@ -116,7 +114,7 @@ fn simulate(args: &Demo, load: &Path, scenario: &Path, out: &Path) -> anyhow::Re
     };
     let result = sim::simulate(&simulation, threads, &files, false)?;
     let seconds = result.elapsed.as_secs_f64();
-    let rate = grouped(sim::per_second(result.requests, &result));
+    let rate = grouped(per_second(result.requests, &result));
     say(
         args,
         &format!(

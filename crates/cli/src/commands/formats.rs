@@ -3,9 +3,9 @@
 use iosonar_trace::formats::ALL;
 use serde_json::json;
 
-use crate::args::Formats;
 use crate::exit::{Ending, print};
-use crate::json::Output;
+use crate::low::Formats;
+use crate::render::json::Output;
 
 pub(crate) fn run(args: &Formats) -> anyhow::Result<Ending> {
     if args.json {

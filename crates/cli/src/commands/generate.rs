@@ -15,9 +15,9 @@ use iosonar_workload::{
     Workload,
 };
 
-use crate::args::Generate;
-use crate::args::generate::{ArtificialArgs, Kind, Shape};
 use crate::exit::{Ending, Usage, note};
+use crate::low::Generate;
+use crate::low::generate::{ArtificialArgs, Kind, Shape};
 use crate::{files, requests};
 
 pub(crate) fn run(args: &Generate) -> anyhow::Result<Ending> {

@@ -5,9 +5,9 @@ use iosonar_disk_model::Arrival;
 use iosonar_disk_model::disksim::{BusTimes, import};
 use iosonar_trace::output::WholeFile;
 
-use crate::args::{Import, ImportDisksim, ImportFrom};
 use crate::exit::{Ending, note, print};
 use crate::files;
+use crate::low::{Import, ImportDisksim, ImportFrom};
 
 pub(crate) fn run(args: &Import) -> anyhow::Result<Ending> {
     match &args.from {

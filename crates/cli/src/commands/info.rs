@@ -9,10 +9,10 @@ use iosonar_trace::{Batch, Metadata, Op, input};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 use serde_json::{Value, json};
 
-use crate::args::Info;
 use crate::exit::{Ending, note, print};
-use crate::json::Output;
-use crate::{progress, remarks};
+use crate::low::Info;
+use crate::render::json::Output;
+use crate::render::{progress, remarks};
 
 pub(crate) fn run(args: &Info) -> anyhow::Result<Ending> {
     let mut output = Output::new("info");

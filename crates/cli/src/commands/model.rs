@@ -2,7 +2,6 @@
 
 mod networked;
 mod scenarios;
-mod words;
 
 use std::path::Path;
 use std::thread::available_parallelism;
@@ -11,10 +10,10 @@ use anyhow::Context;
 use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::{Overrides, ScenarioError, read_text};
 
-use crate::args::Model;
 use crate::exit::{Ending, Usage};
 use crate::files;
-use crate::picture;
+use crate::low::Model;
+use crate::render::picture;
 
 pub(crate) fn run(args: &Model) -> anyhow::Result<Ending> {
     check_outputs(args)?;

@@ -18,12 +18,12 @@ use iosonar_units::Nanos;
 use serde_json::json;
 
 use super::model::{threads, with_threads};
-use super::sim::headline;
-use crate::args::{Find, Plan};
 use crate::exit::{Ending, Usage, note, print};
 use crate::files;
-use crate::json::Output;
-use crate::picture;
+use crate::low::{Find, Plan};
+use crate::render::json::Output;
+use crate::render::picture;
+use crate::render::sim::headline;
 use charts::chart;
 use tables::{describe, short, value_of};
 

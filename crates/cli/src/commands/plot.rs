@@ -10,9 +10,10 @@ use iosonar_trace::output::WholeFile;
 use iosonar_units::Nanos;
 use rayon::prelude::*;
 
-use crate::args::Plot;
 use crate::exit::{Ending, Usage, note, print};
-use crate::{files, looks, picture, terminal};
+use crate::files;
+use crate::low::Plot;
+use crate::render::{looks, picture, terminal};
 
 pub(crate) fn run(args: &Plot) -> anyhow::Result<Ending> {
     if args.list {

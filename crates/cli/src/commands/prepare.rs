@@ -7,10 +7,10 @@ use iosonar_stats::metric::MetricUnit;
 use iosonar_units::Bytes;
 use serde_json::json;
 
-use crate::args::Prepare;
 use crate::exit::{Ending, Usage, note, print};
-use crate::json::Output;
-use crate::progress::bar;
+use crate::low::Prepare;
+use crate::render::json::Output;
+use crate::render::progress::bar;
 use crate::{signals, target};
 
 pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {

@@ -10,10 +10,10 @@ use iosonar_stats::metric::MetricUnit;
 use iosonar_units::Sectors;
 use serde_json::json;
 
-use crate::args::Profiles;
 use crate::exit::{Ending, Usage, print};
-use crate::json::Output;
-use crate::table::{Table, significant};
+use crate::low::Profiles;
+use crate::render::json::Output;
+use crate::render::table::{Table, significant};
 
 /// The table of a scenario that it goes into, its name, what it is, what stands behind it, its size in sectors and its text.
 struct Profile {

@@ -12,11 +12,11 @@ use iosonar_report::grouped;
 use iosonar_trace::output;
 use serde_json::json;
 
-use crate::args::Record;
 use crate::beside::{Working, beside};
 use crate::exit::{Ending, Usage, note, print_beside};
-use crate::json::Output;
-use crate::progress::watched;
+use crate::low::Record;
+use crate::render::json::Output;
+use crate::render::progress::watched;
 use crate::signals;
 
 pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {

@@ -2,10 +2,7 @@
 
 mod find_rate;
 mod model;
-mod originals;
 mod plan;
-mod queue;
-mod report;
 mod run;
 mod screen;
 
@@ -13,20 +10,19 @@ use std::path::Path;
 
 use anyhow::Context;
 use iosonar_guard::{Host, free_space};
-use iosonar_replay::{EndedEarly, ReplaySpec, Summary};
+use iosonar_replay::{EndedEarly, QueueError, QueueSettings, ReplaySpec, Restoring, Summary};
 use iosonar_report::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, grouped};
 use iosonar_trace::output::{self, Largest, WholeFile};
 use iosonar_trace::transform::beginning;
 use iosonar_units::{Bytes, Nanos};
 
-use crate::args::Replay;
 use crate::exit::{Ending, Usage, note, print_beside};
 use crate::files;
+use crate::low::Replay;
+use crate::render::replay as render;
 use crate::signals;
 
-pub(crate) use find_rate::Limit;
 pub(crate) use plan::{ReplayPlan, create, scanned};
-pub(crate) use report::{findings_json, findings_text};
 pub(crate) use run::{Results, carry_out};
 
 pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
@@ -56,23 +52,41 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
     };
     signals::watch()?;
     // Put back however the replay ends.
-    let queues = queue::Settings::apply(&plan, &spec, &host, args.quiet)?;
+    let queues = queue_settings(&plan, &spec, &host, args.quiet)?;
     let mut summary = carry_out(&plan, &results)?;
-    queues.tell(&mut summary);
+    queues.note(&mut summary);
     drop(queues);
     if let Some(out) = out.filter(|_| spec.records.self_check) {
         write_self_check(out, spec.records.out_from, &plan, &summary)?;
     }
     if args.json {
-        print_beside(out, &report::json(&summary).text())?;
+        print_beside(out, &render::json(&summary).text())?;
     } else {
-        print_beside(out, &report::text(&summary))?;
+        print_beside(out, &render::text(&summary))?;
     }
     let ending = ending(&summary);
     if args.quiet && ending != Ending::Done {
-        note(&format!("iosonar: {}", report::why_not_done(&summary)));
+        note(&format!("iosonar: {}", render::why_not_done(&summary)));
     }
     Ok(ending)
+}
+
+/// Makes the settings of the targets' queues that the user wants.
+fn queue_settings(
+    plan: &ReplayPlan,
+    spec: &ReplaySpec,
+    host: &Host,
+    quiet: bool,
+) -> Result<QueueSettings, QueueError> {
+    let report = match quiet {
+        false => |event: &Restoring| note(&render::notes::of_restoring(event)),
+        true => |event: &Restoring| match event {
+            Restoring::OfEarlier { .. } => {}
+            lost => note(&render::notes::of_restoring(lost)),
+        },
+    };
+    let wanted = (spec.scheduler.as_deref(), spec.merges);
+    QueueSettings::apply(&plan.targets, wanted, &plan.options, host, report)
 }
 
 /// Refuses a place for the records where they cannot be kept as they should be, or would destroy something.

@@ -10,10 +10,11 @@ use iosonar_trace::ReadOptions;
 use iosonar_trace::input::open_with;
 use iosonar_trace::output::WholeFile;
 
-use crate::args::Report;
 use crate::commands::sweep;
 use crate::exit::{Ending, Usage, note};
-use crate::{files, looks};
+use crate::files;
+use crate::low::Report;
+use crate::render::looks;
 
 /// What is found in a folder is taken for records if its name ends so.
 const RECORDS: [&str; 7] = [

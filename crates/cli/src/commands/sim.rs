@@ -1,15 +1,10 @@
 //! `iosonar sim`: scenarios in, tables, records and pictures out.
 
-mod assumed;
 mod checks;
-mod describe;
-mod distribution;
 mod explain;
-mod figures;
 mod load_out;
 mod records;
 mod sensitivity;
-mod ssds;
 mod stages;
 mod vary;
 
@@ -30,14 +25,14 @@ use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Metadata, TraceError, input, output};
 
 use super::model::threads;
-use crate::args::Sim;
 use crate::exit::{Ending, note, print_beside};
-use crate::json::Output;
-use crate::{picture, remarks};
+use crate::low::Sim;
+use crate::render::json::Output;
+use crate::render::sim::{self as shown, distribution, figures, headline};
+use crate::render::{picture, remarks};
 use checks::{
     check_inputs, check_names, check_outputs, check_records, check_stability, check_traces,
 };
-pub(crate) use describe::{describe as description, headline, per_second};
 use records::FilePerReplication;
 use stages::StageTable;
 
@@ -105,9 +100,9 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
             figures::add_to(&mut json, name, simulation, &result);
             figures::add_speed(&mut json, name, &result);
         } else {
-            print_beside(trace_out, &describe::describe(name, simulation, &result))?;
+            print_beside(trace_out, &shown::describe(name, simulation, &result))?;
             if !args.quiet {
-                note(&describe::speed(name, &result));
+                note(&shown::speed(name, &result));
             }
         }
         if args.cdf_data.is_some() {
@@ -152,7 +147,7 @@ fn draw(
     };
     let title = format!("{name}: distribution of response times");
     let mut chart = cdf_of(&title, Quantity::ResponseTime, curve);
-    chart.subtitle = describe::subtitle(&named.simulation, result);
+    chart.subtitle = shown::subtitle(&named.simulation, result);
     let path = dir.join(format!("{name}.png"));
     picture::save(&[&chart], &path, Size::default(), Theme::Light)?;
     if !args.quiet {
@@ -378,7 +373,7 @@ fn watched<T>(
         None => "{spinner} {human_pos} requests",
     };
     let update = |bar: &ProgressBar| bar.set_position(completed.load(Relaxed));
-    crate::progress::watched(!progress, known, template, update, work)
+    crate::render::progress::watched(!progress, known, template, update, work)
 }
 
 /// What is written above the records: the load's own notices, and where the records come from.

@@ -22,9 +22,9 @@ use iosonar_study::sweep::{
     carry_out, rename_repadded, state,
 };
 
-use crate::args::{Sweep, SweepTask, Where};
 use crate::beside::{Working, beside};
 use crate::exit::{Ending, Usage, note, print};
+use crate::low::{Sweep, SweepTask, Where};
 use crate::signals;
 use here::Here;
 use hosts::Hosts;

@@ -4,10 +4,10 @@ use iosonar_guard::Host;
 use iosonar_replay::{Listed, look_at};
 use serde_json::{Value, json};
 
-use crate::args::Targets;
 use crate::exit::{Ending, print};
-use crate::json::Output;
-use crate::table::Table;
+use crate::low::Targets;
+use crate::render::json::Output;
+use crate::render::table::Table;
 
 pub(crate) fn run(args: &Targets) -> anyhow::Result<Ending> {
     let host = Host::default();

@@ -10,11 +10,12 @@ use iosonar_stats::Labels;
 use iosonar_study::validate::{Validation, validate};
 use iosonar_trace::input;
 
-use crate::args::Validate;
 use crate::exit::{Ending, Usage, note, print};
-use crate::json::Output;
-use crate::table::Table;
-use crate::{files, picture, remarks};
+use crate::files;
+use crate::low::Validate;
+use crate::render::json::Output;
+use crate::render::table::Table;
+use crate::render::{picture, remarks};
 
 pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
     if let Some(plot) = &args.plot {

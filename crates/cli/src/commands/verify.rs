@@ -11,11 +11,11 @@ use iosonar_stats::metric::MetricUnit;
 use iosonar_units::SECTOR_BYTES;
 use serde_json::json;
 
-use super::replay::{findings_json, findings_text};
-use crate::args::Verify;
 use crate::exit::{Ending, Usage, note, print};
-use crate::json::Output;
-use crate::progress::verifying;
+use crate::low::Verify;
+use crate::render::json::Output;
+use crate::render::progress::verifying;
+use crate::render::replay::{findings_json, findings_text};
 use crate::{signals, target};
 
 pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {

@@ -10,6 +10,7 @@ use iosonar_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::RingOptions;
+use crate::note::EngineNote;
 use crate::zones::Zones;
 
 /// What an access does.
@@ -113,7 +114,7 @@ pub(crate) trait Engine {
     fn cancel(&mut self) {}
 
     /// What the user should know about how it went.
-    fn remarks(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<EngineNote> {
         Vec::new()
     }
 }

@@ -10,6 +10,7 @@ use io_uring::{cqueue, opcode, squeue};
 use super::access::{AccessKind, Durability, IoAccess, Setup};
 use super::dialect::{Answer, Dialect};
 use super::perform::{write_flags, zero_range};
+use crate::note::EngineNote;
 
 pub(crate) struct Calls {
     files: Vec<File>,
@@ -112,7 +113,7 @@ impl Dialect for Calls {
         }
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<EngineNote> {
         Vec::new()
     }
 }

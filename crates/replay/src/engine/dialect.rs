@@ -5,6 +5,7 @@ use std::io;
 use io_uring::{cqueue, squeue};
 
 use super::access::{IoAccess, Setup};
+use crate::note::EngineNote;
 
 /// What a completion says.
 pub(crate) struct Answer {
@@ -35,5 +36,5 @@ pub(crate) trait Dialect: Sized {
     fn completed(&mut self, completion: &Self::Cqe) -> Answer;
 
     /// What the user should know about how it went.
-    fn remarks(&self) -> Vec<String>;
+    fn notes(&self) -> Vec<EngineNote>;
 }

@@ -13,6 +13,7 @@ use libc::EINVAL;
 use super::access::{AccessKind, Durability, IoAccess, Setup};
 use super::command::{command, range};
 use super::dialect::{Answer, Dialect};
+use crate::note::EngineNote;
 use crate::nvme::{self, NVME_URING_CMD_IO, Namespace};
 use crate::zones::Zones;
 
@@ -104,12 +105,11 @@ impl Dialect for Passthrough {
         }
     }
 
-    fn remarks(&self) -> Vec<String> {
-        let of_status = |(code, count): (&u16, &u64)| {
-            format!(
-                "{count} NVMe commands failed with status {code:#05x} ({})",
-                nvme::meaning(*code)
-            )
+    fn notes(&self) -> Vec<EngineNote> {
+        let of_status = |(status, count): (&u16, &u64)| EngineNote::NvmeFailed {
+            count: *count,
+            status: *status,
+            meaning: nvme::meaning(*status),
         };
         self.failures.iter().map(of_status).collect()
     }

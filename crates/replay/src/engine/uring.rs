@@ -18,6 +18,7 @@ use super::ThreadPool;
 use super::access::{Done, Engine, IoAccess, Region, Setup, clones};
 use super::dialect::{Answer, Dialect};
 use super::ring_options::TaskWork;
+use crate::note::EngineNote;
 use crate::pacing;
 
 /// The kernel plugs the block layer's queue for a system call that submits more than this (`IO_PLUG_THRESHOLD` in
@@ -57,7 +58,7 @@ pub(crate) struct Uring<D: Dialect> {
     /// The ring knows no discard of block devices.
     side: Option<ThreadPool>,
     at_the_side: usize,
-    remarks: Vec<String>,
+    notes: Vec<EngineNote>,
 }
 
 impl<D: Dialect> Uring<D> {
@@ -107,10 +108,10 @@ impl<D: Dialect> Uring<D> {
         let descriptors: Vec<_> = setup.files.iter().map(|file| file.as_raw_fd()).collect();
         ring.submitter().register_files(&descriptors)?;
         let files = clones(&setup.files)?;
-        let mut remarks = Vec::new();
+        let mut notes = Vec::new();
         let registered = D::REGISTERS
             && !setup.ring.plain_buffers
-            && register(&ring, &setup.regions, &mut remarks);
+            && register(&ring, &setup.regions, &mut notes);
         // Made here, before the thread is pinned or scheduled ahead of others: threads inherit that.
         let side = (setup.discards || setup.ring.poll_completions)
             .then(|| ThreadPool::with(&files, setup.sync, SIDE_THREADS))
@@ -129,7 +130,7 @@ impl<D: Dialect> Uring<D> {
             _files: files,
             side,
             at_the_side: 0,
-            remarks,
+            notes,
         })
     }
 
@@ -223,7 +224,7 @@ fn awake<S: squeue::EntryMarker>(
 }
 
 /// Registers the memory of the buffers, if it may be locked.
-fn register<S, C>(ring: &IoUring<S, C>, regions: &[Region], remarks: &mut Vec<String>) -> bool
+fn register<S, C>(ring: &IoUring<S, C>, regions: &[Region], notes: &mut Vec<EngineNote>) -> bool
 where
     S: squeue::EntryMarker,
     C: cqueue::EntryMarker,
@@ -243,10 +244,10 @@ where
     match unsafe { ring.submitter().register_buffers(&vectors) } {
         Ok(()) => true,
         Err(e) => {
-            remarks.push(format!(
-                "the kernel does not lock {all} bytes of buffers for us ({e}; ulimit -l), which costs \
-                 some CPU time per request"
-            ));
+            notes.push(EngineNote::BuffersNotLocked {
+                bytes: all,
+                error: e.to_string(),
+            });
             false
         }
     }
@@ -405,17 +406,13 @@ impl<D: Dialect> Engine for Uring<D> {
         }
     }
 
-    fn remarks(&self) -> Vec<String> {
-        let mut remarks = self.remarks.clone();
-        remarks.extend(self.dialect.remarks());
+    fn notes(&self) -> Vec<EngineNote> {
+        let mut notes = self.notes.clone();
+        notes.extend(self.dialect.notes());
         if has_kernel_workers() {
-            remarks.push(
-                "the driver would have blocked on submission, so requests went through kernel workers: latencies \
-                 include that detour (see --engine sync)"
-                    .to_owned(),
-            );
+            notes.push(EngineNote::KernelWorkers);
         }
-        remarks
+        notes
     }
 }
 

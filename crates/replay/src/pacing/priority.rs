@@ -11,6 +11,7 @@ use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 use serde::{Deserialize, Serialize};
 
 use super::{Pacing, Style};
+use crate::note::ThreadNote;
 
 /// How a pacing thread is scheduled among the other threads of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +62,7 @@ const LEAST_NICE: i32 = -20;
 
 /// Prepares the calling thread. What the system refuses costs accuracy, which the replay measures;
 /// it is returned, with the priority that it got.
-pub(crate) fn prepare_thread(pacing: &Pacing) -> (ThreadPriority, Vec<String>) {
+pub(crate) fn prepare_thread(pacing: &Pacing) -> (ThreadPriority, Vec<ThreadNote>) {
     let mut refused = Vec::new();
     // By default a thread may be woken 50 us later than it asked for.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
@@ -73,10 +74,10 @@ pub(crate) fn prepare_thread(pacing: &Pacing) -> (ThreadPriority, Vec<String>) {
             }
         }
         if let Err(e) = sched_setaffinity(None, &set) {
-            refused.push(format!(
-                "the thread cannot be pinned to processors {:?}: {e}",
-                pacing.cpus.0
-            ));
+            refused.push(ThreadNote::NotPinned {
+                processors: pacing.cpus.0.clone(),
+                error: e.to_string(),
+            });
         }
     }
     let priority = match pacing.priority {
@@ -84,10 +85,7 @@ pub(crate) fn prepare_thread(pacing: &Pacing) -> (ThreadPriority, Vec<String>) {
             // Tried only to know whether it is this that costs the priority: what is set next replaces it.
             let limit = real_time_limit().filter(|_| pacing.style != Style::Spin);
             if let Some(limit) = limit.filter(|_| set(ThreadPriority::Fifo).is_ok()) {
-                refused.push(format!(
-                    "SCHED_FIFO was not taken: the kernel kills a real-time thread that computes for {limit} without \
-                     sleeping (RLIMIT_RTTIME), as one that is behind does; 'ulimit -R unlimited' permits it"
-                ));
+                refused.push(ThreadNote::RealTimeLimited { limit });
             }
             [
                 ThreadPriority::Fifo,
@@ -102,14 +100,8 @@ pub(crate) fn prepare_thread(pacing: &Pacing) -> (ThreadPriority, Vec<String>) {
         wanted => match set(wanted) {
             Ok(()) => wanted,
             Err(e) => {
-                let what = match wanted {
-                    ThreadPriority::Fifo => "SCHED_FIFO is refused",
-                    ThreadPriority::Nice => "nice -20 is refused",
-                    _ => "a slice of its own is refused",
-                };
-                refused.push(format!(
-                    "{what}: {e} (it needs root, CAP_SYS_NICE, or a higher ulimit -r or -e)"
-                ));
+                let error = e.to_string();
+                refused.push(ThreadNote::PriorityRefused { wanted, error });
                 ThreadPriority::Normal
             }
         },

@@ -18,6 +18,7 @@ use iosonar_units::Nanos;
 
 use super::interference::{Usage, WAKE_UP_TIME};
 use super::{Pacing, Style, ThreadPriority, ThreadTimes, prepare_thread};
+use crate::note::ThreadNote;
 
 /// How often it is looked whether the machine is contended.
 const LOOK_INTERVAL: Nanos = Nanos::from_millis(20);
@@ -60,7 +61,7 @@ pub(crate) struct Waiter {
 
 impl Waiter {
     /// Prepares the calling thread, and waits for it from now on. Returns what the system refused, too.
-    pub(crate) fn on_this_thread(pacing: &Pacing) -> (Self, Vec<String>) {
+    pub(crate) fn on_this_thread(pacing: &Pacing) -> (Self, Vec<ThreadNote>) {
         let (priority, refused) = prepare_thread(pacing);
         let waiter = Self {
             style: pacing.style,
@@ -75,13 +76,10 @@ impl Waiter {
     }
 
     /// What the user should know about the machine.
-    pub(crate) fn remark(&self) -> Option<String> {
+    pub(crate) fn note(&self) -> Option<ThreadNote> {
         let Contention { looks, found, .. } = self.contention;
-        (found as f64 > CONTENDED_SHARE * looks as f64).then(|| {
-            "other programs wanted the processors: latencies may include the time for which threads of the kernel \
-             that serve the device waited for one"
-                .to_owned()
-        })
+        let is_contended = found as f64 > CONTENDED_SHARE * looks as f64;
+        is_contended.then_some(ThreadNote::ProcessorsContended)
     }
 
     /// How the thread is scheduled.

@@ -7,6 +7,7 @@ use crate::error::Failure;
 use crate::fake::{Fake, FakeOf};
 use crate::feeder::Fed;
 use crate::lane::Lane;
+use crate::note::{TargetNote, VerificationNote};
 use crate::results::Counts;
 use crate::session::Ended;
 use crate::summary::TargetSummary;
@@ -97,7 +98,7 @@ pub(super) fn summarise(
 ) -> Summary {
     let Ended {
         engine,
-        remarks,
+        notes,
         lanes,
         at,
         early,
@@ -110,14 +111,14 @@ pub(super) fn summarise(
     } = ended;
     let mut summary = Summary {
         engine,
-        self_check,
+        notes,
         early,
         abandoned,
         record_stalls,
         processor_time,
         priority,
         interference,
-        notes: remarks,
+        self_check,
         ..counted(loads, targets.len(), counts)
     };
     for ((i, mut lane), fed) in lanes.into_iter().enumerate().zip(fed) {
@@ -140,9 +141,9 @@ pub(super) fn summarise(
             let final_pass = verifier.has_final_pass();
             let (tables, findings, run, log_error) = verifier.into_parts();
             if let Some(e) = log_error {
-                summary
-                    .notes
-                    .push(format!("the log of tables is not complete: {e}"));
+                let error = e.to_string();
+                let lost = VerificationNote::TablesLost { error };
+                summary.notes.push(lost.into());
                 summary.tables_lost = true;
             }
             (target.findings, target.run) = (findings, run);
@@ -175,10 +176,9 @@ fn target_fakes<'a>(
 pub(super) fn mark(summary: &mut Summary, loads: &[Load], targets: &[Target], options: &Options) {
     summary.warmup = options.warmup;
     for target in targets.iter().filter(|t| t.was_opened_by_another()) {
-        summary.notes.push(format!(
-            "another process wanted to open {} during the replay, and had to wait: it may hold it now",
-            target.path().display()
-        ));
+        let target = target.path().to_owned();
+        let opened = TargetNote::OpenedByAnother { target };
+        summary.notes.push(opened.into());
     }
     let writes = |load: &Load| !load.scan.is_known || load.scan.harmless < load.scan.requests;
     summary.is_verified = options.verification.is_tagging() && loads.iter().any(writes);

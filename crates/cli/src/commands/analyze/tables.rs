@@ -10,7 +10,7 @@ use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
 use super::Measured;
 use crate::commands::info::{amount, lines, percent, sectors};
-use crate::table::Table;
+use crate::render::table::Table;
 use activity::activity;
 
 pub(super) fn text(measured: &Measured) -> String {

@@ -22,11 +22,11 @@ use serde_json::json;
 
 use self::loads::{Arrivals, Loads};
 use super::Figure;
-use crate::args::Bench;
 use crate::exit::{Ending, Usage, note, print};
-use crate::json::Output;
+use crate::low::Bench;
+use crate::render::json::Output;
+use crate::render::table::Table;
 use crate::signals;
-use crate::table::Table;
 
 /// How long each measurement takes.
 const SECONDS: u64 = 3;

@@ -10,11 +10,12 @@ use iosonar_workload::{Addresses, ArrivalLaw, Likeness, SyntheticLoad, Workload}
 use serde_json::json;
 
 use super::{Room, write};
-use crate::args::generate::Like;
 use crate::exit::{Ending, Usage, print_beside};
-use crate::json::Output;
-use crate::table::Table;
-use crate::{files, progress, remarks};
+use crate::files;
+use crate::low::generate::Like;
+use crate::render::json::Output;
+use crate::render::table::Table;
+use crate::render::{progress, remarks};
 
 pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
     files::refuse_same(&args.trace, &args.out)?;

@@ -20,10 +20,10 @@ use iosonar_units::csv_field;
 use serde_json::json;
 
 use super::{overrides, with_threads};
-use crate::args::{Model, ServicesName, StructureName};
 use crate::exit::{Ending, Usage, note, print};
-use crate::json::Output;
-use crate::picture;
+use crate::low::{Model, ServicesName, StructureName};
+use crate::render::json::Output;
+use crate::render::picture;
 use charts::{chart, chart_of_varied};
 use tables::{describe, describe_classes, purchases, table_of_varied};
 

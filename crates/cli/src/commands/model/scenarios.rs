@@ -15,14 +15,15 @@ use iosonar_trace::{Batch, input};
 use iosonar_units::csv_field;
 use serde_json::json;
 
-use super::words::{family, how, remark};
 use super::{overrides, threads};
-use crate::args::Model;
-use crate::commands::sim::{Files, headline, simulate};
+use crate::commands::sim::{Files, simulate};
 use crate::exit::{Ending, note, print};
-use crate::json::Output;
-use crate::picture;
-use crate::table::significant;
+use crate::low::Model;
+use crate::render::json::Output;
+use crate::render::picture;
+use crate::render::sim::headline;
+use crate::render::table::significant;
+use crate::render::theory::{family, how, remark};
 use tables::{describe, errors};
 
 /// Which quantiles are told.

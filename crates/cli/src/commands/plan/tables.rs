@@ -9,7 +9,7 @@ use iosonar_study::plan::{Judgement, Point};
 use iosonar_units::Nanos;
 
 use super::Answer;
-use crate::table::{Table, significant};
+use crate::render::table::{Table, significant};
 
 pub(super) fn short(load: f64) -> String {
     if load.fract() == 0.0 {

@@ -1,32 +1,26 @@
 //! `iosonar replay --find-rate`: the highest rate that a target sustains within a limit.
 //!
-//! Each try replays the load at another speed, repeated as often as is needed to fill its time; [`search`] says which
-//! speeds are tried, and what follows.
+//! Each try replays the load at another speed, repeated as often as is needed to fill its time;
+//! [`iosonar_study::highest_rate`] says which speeds are tried, and what follows.
 
-mod search;
-
-use iosonar_stats::Labels;
-use iosonar_stats::metric::MetricUnit;
 use std::str::FromStr;
 
 use iosonar_guard::Host;
 use iosonar_replay::{EndedEarly, Load, ReplaySpec, Summary, Times, Verdict, Writes, fitter};
 use iosonar_stats::Distribution;
-use iosonar_study::objective::{Objective, ObjectiveError, Requests, Statistic};
-use iosonar_trace::transform::{Change, Ratio, Repeat, Rounds, beginning};
-use iosonar_trace::{Batch, Op, Quantity, Reading, Request, input};
-use iosonar_units::Nanos;
-use serde_json::{Value, json};
-
-use self::search::{
-    Answer, Confirmed, FEWEST_REQUESTS, LEAST_REACHED, Outcome, PRECISION, Search, Try,
+use iosonar_study::highest_rate::{
+    Answer, FEWEST_REQUESTS, LEAST_REACHED, Limit, Outcome, Search, Try,
 };
+use iosonar_study::objective::Requests;
+use iosonar_trace::transform::{Change, Ratio, Repeat, Rounds, beginning};
+use iosonar_trace::{Batch, Quantity, Reading, Request, input};
+use iosonar_units::Nanos;
+
 use super::{ReplayPlan, Results, carry_out, usage};
-use crate::args::Replay;
 use crate::exit::{Ending, note, print};
-use crate::json::Output;
+use crate::low::Replay;
+use crate::render::highest_rate::{Found, outcome_name};
 use crate::signals;
-use crate::table::Table;
 
 /// How much longer than `--find-time` a try at a lower rate than the load's own may take.
 const LONGEST_TRY: f64 = 10.0;
@@ -34,61 +28,13 @@ const LONGEST_TRY: f64 = 10.0;
 /// A limit of reads or writes alone is nothing without some of them.
 const FEWEST_OF_A_KIND: u64 = 100;
 
-/// What must hold for a rate to be sustained, such as `read latency p99 < 2ms`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Limit(Objective);
-
-impl FromStr for Limit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let objective: Objective = text.parse().map_err(|e: ObjectiveError| e.to_string())?;
-        match objective.statistic {
-            Statistic::Throughput => Err(
-                "the rate is what is looked for: give the limit of a time, such as 'latency p99 < 2ms'"
-                    .to_owned(),
-            ),
-            Statistic::Mean | Statistic::Quantile(_) => Ok(Self(objective)),
-        }
-    }
-}
-
-impl std::fmt::Display for Limit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl Limit {
-    /// The times of a replay that it is about.
-    fn times(&self, summary: &Summary) -> Distribution {
-        match self.0.requests {
-            Requests::All => all(self.0.quantity, summary),
-            Requests::Reads => of(self.0.quantity, &summary.reads).clone(),
-            Requests::Writes => of(self.0.quantity, &summary.writes).clone(),
-        }
-    }
-
-    /// Whether it is about requests of this kind.
-    fn is_about(&self, op: Op) -> bool {
-        match self.0.requests {
-            Requests::All => true,
-            Requests::Reads => op == Op::Read,
-            Requests::Writes => op == Op::Write,
-        }
-    }
-
-    /// The metric of these times.
-    fn value(&self, times: &Distribution) -> Nanos {
-        match self.0.statistic {
-            Statistic::Quantile(p) => times.histogram.quantile(p).unwrap_or_default(),
-            _ => Nanos::new(times.moments.mean().round() as u64),
-        }
-    }
-
-    /// Whether a value keeps to it.
-    fn is_kept_by(&self, value: Nanos) -> bool {
-        value.as_millis_f64() < self.0.limit
+/// The times of a replay that a limit is about.
+fn times(limit: Limit, summary: &Summary) -> Distribution {
+    let quantity = limit.quantity();
+    match limit.requests() {
+        Requests::All => all(quantity, summary),
+        Requests::Reads => of(quantity, &summary.reads).clone(),
+        Requests::Writes => of(quantity, &summary.writes).clone(),
     }
 }
 
@@ -167,7 +113,7 @@ pub(super) fn run(
         )));
     }
     // Put back however the search ends.
-    let queues = super::queue::Settings::apply(&plan, spec, host, args.quiet)?;
+    let queues = super::queue_settings(&plan, spec, host, args.quiet)?;
     let base_changes = load.reading.changes.clone();
     drop(plan);
     let mut search = Search {
@@ -269,7 +215,7 @@ impl Tries<'_> {
         let wanted =
             (summary.requests - summary.skipped) as f64 / summary.intended.as_secs_f64().max(1e-9);
         let reached = reached(&summary);
-        let times = self.limit.times(&summary);
+        let times = times(self.limit, &summary);
         let value = self.limit.value(&times);
         let attempt = Try {
             factor,
@@ -287,7 +233,7 @@ impl Tries<'_> {
         if !self.args.quiet {
             note(&format!(
                 "  {wanted:.1} requests/s wanted, {reached:.1} reached: {value}, {}",
-                attempt.outcome.name()
+                outcome_name(attempt.outcome)
             ));
         }
         Ok(attempt)
@@ -366,144 +312,10 @@ fn speed(changes: &[Change]) -> f64 {
     speeds.product()
 }
 
-/// A speed with four digits, as `--speed` takes it.
-fn digits(speed: f64) -> String {
-    let decimals = (3.0 - speed.max(1e-6).log10().floor()).clamp(0.0, 9.0) as usize;
-    format!("{speed:.decimals$}")
-}
-
-/// What a search found.
-struct Found<'a> {
-    limit: Limit,
-    /// How much faster than recorded the load is that was sped up.
-    own_speed: f64,
-    answer: &'a Answer,
-    tries: &'a [Try],
-}
-
-impl Found<'_> {
-    fn text(&self) -> String {
-        let (limit, answer, tries) = (self.limit, self.answer, self.tries);
-        let mut table = Table::new(&["speed", "requests/s wanted", "reached", "value", "outcome"]);
-        for t in tries {
-            table.row(vec![
-                digits(self.own_speed * t.factor),
-                format!("{:.1}", t.wanted),
-                format!("{:.1}", t.reached),
-                t.value.to_string(),
-                t.outcome.name().to_owned(),
-            ]);
-        }
-        let spread = |of: &Confirmed| {
-            let [median, least, most] = of.reached;
-            let [low, high] = of.values;
-            format!(
-                "{median:.1} requests/s with {limit} (--speed {}, within {:.0} %)\n  repetitions   {} of {} held: {least:.1} to {most:.1} requests/s, {low} to {high}\n",
-                digits(self.own_speed * of.factor),
-                100.0 * PRECISION,
-                of.held,
-                of.repetitions
-            )
-        };
-        table.text()
-        + &match answer {
-            Answer::Highest(of) => format!("  highest rate  {}", spread(of)),
-            Answer::ReplayerLimited(of) => format!(
-                "  rate reached  {}  replayer-limited: this machine is too slow or too busy to submit more, so the \
-                 device may sustain more\n",
-                spread(of)
-            ),
-            Answer::AtAnySpeed => format!("  {limit} holds at the highest speed that is tried\n"),
-            Answer::AtNoSpeed(last) => format!(
-                "  no rate was found: {limit} does not hold even at {:.1} requests/s, the lowest that is tried ({}, {}); a \
-                 longer --find-time allows lower rates\n",
-                last.wanted,
-                last.value,
-                last.outcome.name()
-            ),
-            Answer::TooFew(last) => format!(
-                "  no rate was found: of a try at {:.1} requests/s, {} requests were done, too few to judge it by; a \
-                 longer --find-time has more\n",
-                last.wanted, last.completed
-            ),
-            Answer::TooNoisy => "  this machine is too noisy for an answer: rates that held did not hold again, nor did \
-                                 half of them; try again when it is idle, or with a longer --find-time\n"
-                .to_owned(),
-            Answer::Interrupted => "  stopped by the user before there was an answer\n".to_owned(),
-        }
-    }
-
-    fn json(&self) -> Output {
-        let (limit, answer, tries) = (self.limit, self.answer, self.tries);
-        let mut json = Output::new("replay --find-rate");
-        let (name, confirmed) = match answer {
-            Answer::Highest(of) => ("highest", Some(of)),
-            Answer::ReplayerLimited(of) => ("replayer-limited", Some(of)),
-            Answer::AtAnySpeed => ("at any speed", None),
-            Answer::AtNoSpeed(_) => ("at no speed", None),
-            Answer::TooFew(_) => ("too few requests", None),
-            Answer::TooNoisy => ("too noisy", None),
-            Answer::Interrupted => ("interrupted", None),
-        };
-        json.set("limit", json!(limit.to_string()));
-        json.set("answer", json!(name));
-        json.set(
-            "speed",
-            json!(confirmed.map(|of| self.own_speed * of.factor)),
-        );
-        json.set("repetitions", json!(confirmed.map(|of| of.repetitions)));
-        json.set("repetitions_held", json!(confirmed.map(|of| of.held)));
-        let tries: Vec<Value> = tries
-            .iter()
-            .map(|t| {
-                json!({
-                    "speed": self.own_speed * t.factor,
-                    "wanted_per_s": t.wanted,
-                    "reached_per_s": t.reached,
-                    "completed": t.completed,
-                    "value_s": t.value.as_secs_f64(),
-                    "outcome": t.outcome.name(),
-                })
-            })
-            .collect();
-        json.set("tries", Value::Array(tries));
-        let none = Labels::default();
-        let [median, least, most] = confirmed.map_or([f64::NAN; 3], |of| of.reached);
-        // The device's highest rate is known only if it was the limit.
-        let highest = match answer {
-            Answer::Highest(_) => median,
-            _ => f64::NAN,
-        };
-        json.figure("highest_rate", &none, MetricUnit::PerSecond, highest);
-        json.figure("rate_reached", &none, MetricUnit::PerSecond, median);
-        json.figure(
-            "rate_reached",
-            &Labels::of("of", "least"),
-            MetricUnit::PerSecond,
-            least,
-        );
-        json.figure(
-            "rate_reached",
-            &Labels::of("of", "most"),
-            MetricUnit::PerSecond,
-            most,
-        );
-        json
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_limit_is_an_objective_of_a_time() {
-        let limit: Limit = "latency p99<2ms".parse().unwrap();
-        assert_eq!(limit.to_string(), "latency p99 < 2 ms");
-        assert!(limit.is_kept_by(Nanos::from_micros(1999)));
-        assert!(!limit.is_kept_by(Nanos::from_millis(2)));
-        assert!("throughput > 200".parse::<Limit>().is_err());
-    }
+    use crate::render::highest_rate::digits;
 
     #[test]
     fn reads_and_writes_have_limits_of_their_own() {
@@ -513,7 +325,7 @@ mod tests {
         for (limit, ms) in [("read", 1), ("write", 3), ("", 2)] {
             let limit: Limit = format!("{limit} latency mean < 9ms").parse().unwrap();
             assert_eq!(
-                limit.value(&limit.times(&summary)),
+                limit.value(&times(limit, &summary)),
                 Nanos::from_millis(ms),
                 "{limit}"
             );

@@ -17,7 +17,8 @@ use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
 use super::{model, usage, warn};
 use crate::exit::note;
-use crate::progress::bar;
+use crate::render::progress::bar;
+use crate::render::replay::notes::of_target;
 use crate::{signals, target};
 use refusals::{
     refuse_impossible, refuse_several_devices, refuse_shared_streams, refuse_stray_destroy,
@@ -175,7 +176,8 @@ impl ReplayPlan {
             for fake in target.fakes() {
                 note(&format!("FAKE: {fake}"));
             }
-            target.notes().iter().for_each(|text| warn(text));
+            let notes = target.notes().iter().map(of_target);
+            notes.for_each(|text| warn(&text));
             if self.options.engine.is_real() {
                 advice(scan, target, &self.options, &Host::default())
                     .iter()

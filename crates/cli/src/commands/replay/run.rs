@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
-use iosonar_replay::{Beyond, Control, Progress, StopRequest, Summary, Target, replay};
+use iosonar_replay::{
+    Beyond, Control, Progress, StopRequest, Summary, Target, VerificationNote, replay,
+};
 use iosonar_report::{Notice, grouped};
 use iosonar_trace::transform::beginning;
 use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, WriteOptions, input, output};
@@ -14,7 +16,7 @@ use iosonar_units::Nanos;
 use super::ReplayPlan;
 use super::screen::{Painter, Screen};
 use crate::beside::{Working, beside};
-use crate::progress::verifying;
+use crate::render::progress::verifying;
 use crate::signals;
 
 /// Where results go.
@@ -137,10 +139,8 @@ fn final_pass(summary: &mut Summary, targets: &[Target], quiet: bool) -> anyhow:
             continue;
         }
         if signals::count() > 0 {
-            summary.notes.push(
-                "the final pass of the verification was left out, as the replay was interrupted"
-                    .to_owned(),
-            );
+            let left_out = VerificationNote::FinalPassLeftOut;
+            summary.notes.push(left_out.into());
             told.tables = None;
             summary.is_unverified = true;
             continue;
@@ -149,9 +149,8 @@ fn final_pass(summary: &mut Summary, targets: &[Target], quiet: bool) -> anyhow:
         passed.context("cannot verify")?;
         if !whole {
             summary.is_unverified = true;
-            summary
-                .notes
-                .push("the final pass of the verification was interrupted".to_owned());
+            let interrupted = VerificationNote::FinalPassInterrupted;
+            summary.notes.push(interrupted.into());
         }
     }
     Ok(())

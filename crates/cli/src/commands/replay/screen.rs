@@ -12,7 +12,7 @@ use iosonar_plot::{Terminal, Theme};
 use iosonar_report::{Arrange, Entry, Look, LookOptions, find};
 use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter};
 
-use crate::terminal;
+use crate::render::terminal;
 
 /// What is seen of a replay.
 #[derive(Clone)]

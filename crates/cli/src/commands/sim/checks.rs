@@ -7,10 +7,10 @@ use iosonar_scenario::{LoadModel, NoSteadyState, ScenarioError, Warmup};
 use iosonar_trace::output;
 
 use super::{Named, records, trace_of};
-use crate::args::Sim;
 use crate::exit::{Usage, note};
 use crate::files;
-use crate::picture;
+use crate::low::Sim;
+use crate::render::picture;
 
 /// Pictures are called by the names of their scenarios.
 pub(super) fn check_names(args: &Sim, all: &[Named]) -> Result<(), Usage> {

@@ -6,9 +6,9 @@ use iosonar_stats::metric::MetricUnit;
 use serde_json::json;
 
 use super::{Named, figures};
-use crate::args::Sim;
 use crate::exit::{Ending, print};
-use crate::json::Output;
+use crate::low::Sim;
+use crate::render::json::Output;
 
 pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
     let mut json = Output::new("sim --explain");

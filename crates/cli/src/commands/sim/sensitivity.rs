@@ -8,11 +8,12 @@ use iosonar_units::Nanos;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::checks::{refuse_output_of_one, refuse_outputs_of_one};
-use super::{Named, assumed, headline, load, steady};
-use crate::args::Sim;
+use super::{Named, load, steady};
 use crate::exit::{Ending, Usage, message, print};
-use crate::json::Output;
-use crate::table::Table;
+use crate::low::Sim;
+use crate::render::json::Output;
+use crate::render::sim::{assumed, headline};
+use crate::render::table::Table;
 
 /// A choice moves an answer much if it makes it longer or shorter by more than this factor.
 const MUCH: f64 = 2.0;

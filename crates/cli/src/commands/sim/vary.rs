@@ -17,11 +17,11 @@ use serde_json::json;
 
 use super::checks::refuse_outputs_of_one;
 use super::{Named, load, steady};
-use crate::args::{CurveKind, Sim};
 use crate::exit::{Ending, Usage, note, print};
-use crate::json::Output;
-use crate::table::Table;
-use crate::{picture, remarks};
+use crate::low::{CurveKind, Sim};
+use crate::render::json::Output;
+use crate::render::table::Table;
+use crate::render::{picture, remarks};
 
 /// A key, and the values that it has one after the other.
 pub(crate) type Varied = (String, Vec<String>);

@@ -19,6 +19,7 @@ use iosonar_trace::transform::beginning;
 
 use super::operator;
 use crate::commands::{replay::scanned, sim};
+use crate::render::sim::describe;
 
 /// Carries runs out on this machine.
 pub(super) struct Here {
@@ -120,9 +121,7 @@ impl Here {
         let result =
             sim::simulate_until(&simulation, 1, &files, false, around.stop.flag())?.if_served()?;
         let name = SCENARIO.trim_end_matches(".toml");
-        around
-            .log
-            .add(&sim::description(name, &simulation, &result));
+        around.log.add(&describe(name, &simulation, &result));
         let mut command = ["iosonar", "sim", SCENARIO, "--result", RESULT]
             .map(str::to_owned)
             .to_vec();

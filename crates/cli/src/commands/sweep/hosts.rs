@@ -18,10 +18,10 @@ use iosonar_trace::{Batch, Metadata, Op, Reading, output};
 use serde_json::{Value, json};
 
 use super::here::{Here, replay_spec};
-use crate::args::Sweep;
 use crate::exit::{Ending, Usage, note, print};
 use crate::in_order::in_order;
-use crate::json::Output;
+use crate::low::Sweep;
+use crate::render::json::Output;
 
 /// From the decision to the start: as long as the slowest connection takes, and reading the load there.
 const LEAD: Duration = Duration::from_millis(2500);

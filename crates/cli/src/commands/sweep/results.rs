@@ -11,9 +11,9 @@ use iosonar_report::study::{Panel, Series, chart_of_study};
 use iosonar_study::sweep::{CHARTS, ChartFile, PointRow, RunRow, Study, value_of};
 use iosonar_trace::output::WholeFile;
 
-use crate::args::Sweep;
 use crate::exit::{note, print};
 use crate::files;
+use crate::low::Sweep;
 use iosonar_study::sweep::Source;
 
 /// The tables of a tree, kept up to date.
@@ -108,7 +108,7 @@ impl<'a> Tables<'a> {
         }
         for chart in &charts {
             let path = folder.join(format!("{}.png", chart.name));
-            crate::picture::save(&[chart], &path, Size::default(), Theme::Light)?;
+            crate::render::picture::save(&[chart], &path, Size::default(), Theme::Light)?;
         }
         self.write_page_of(&charts, &self.source.root.join("report.html"), None)?;
         if args.json {

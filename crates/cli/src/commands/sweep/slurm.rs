@@ -14,8 +14,8 @@ use iosonar_study::sweep::{
 };
 
 use super::here::{Here, estimate};
-use crate::args::{Sweep, SweepTask};
 use crate::exit::{Ending, Usage, note};
+use crate::low::{Sweep, SweepTask};
 use crate::signals;
 
 /// Carries runs out as tasks of job arrays; what comes to no result is handed in again, as often as the file says.

@@ -4,7 +4,7 @@ use iosonar_analysis::{Activity, Decomposition};
 use iosonar_report::grouped;
 
 use crate::commands::info::lines;
-use crate::table::Table;
+use crate::render::table::Table;
 
 pub(super) fn decomposition(
     name: &'static str,

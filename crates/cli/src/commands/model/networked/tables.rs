@@ -8,9 +8,9 @@ use iosonar_scenario::networked::{
 use iosonar_stats::Estimate;
 
 use super::{Point, interesting};
-use crate::args::Model;
 use crate::exit::Usage;
-use crate::table::Table;
+use crate::low::Model;
+use crate::render::table::Table;
 
 /// A station's name; of a storage server that of all of them.
 pub(super) fn of_all(station: &str, servers: u32) -> String {

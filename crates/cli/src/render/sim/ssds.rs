@@ -6,7 +6,7 @@ use iosonar_scenario::SimulationResult;
 use iosonar_ssd_model::{SsdReport, Stage, Station};
 use iosonar_units::Nanos;
 
-use crate::table::Table;
+use crate::render::table::Table;
 
 /// Stations of a kind, such as all channels.
 struct Kind {
@@ -39,7 +39,7 @@ fn percent(share: f64) -> String {
 }
 
 /// The lines for people.
-pub(super) fn describe(result: &SimulationResult) -> String {
+pub(crate) fn describe(result: &SimulationResult) -> String {
     let Some(report) = &result.ssd else {
         return String::new();
     };
@@ -205,7 +205,7 @@ fn blocks(report: &SsdReport) -> String {
 }
 
 /// The rows of stages in the table of times.
-pub(super) fn add_stages(table: &mut Table, split: &ResponseSplit) {
+pub(crate) fn add_stages(table: &mut Table, split: &ResponseSplit) {
     for (name, times) in Stage::NAMES.iter().zip(&split.stages) {
         table.times(&format!("  {name}"), times);
     }

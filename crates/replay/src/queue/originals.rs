@@ -27,16 +27,36 @@ impl Kept {
 }
 
 /// What was found of a replay that was killed.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Left {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Left {
     /// Its change was undone.
-    Restored { to: String, from: String },
+    Restored {
+        /// The original.
+        to: String,
+        /// What the replay had set.
+        from: String,
+    },
     /// The value is still what it had set, but on another device of this name.
-    OfAnother { value: String, before: String },
+    OfAnother {
+        /// What it had set.
+        value: String,
+        /// The original on the other device.
+        before: String,
+    },
     /// Its change could not be undone.
-    Stuck { before: String, why: String },
+    Stuck {
+        /// The original.
+        before: String,
+        /// Why.
+        why: String,
+    },
     /// The file that should hold the original does not: it stays for the user to look at.
-    Damaged { file: PathBuf, value: String },
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// What the setting is now.
+        value: String,
+    },
 }
 
 /// What a file holds.

@@ -6,11 +6,11 @@ use iosonar_scenario::SimulationResult;
 use iosonar_units::csv_field;
 
 /// The header of the table.
-pub(super) const HEADER: &str = "scenario,response_time_s,share,share_low_95,share_high_95\n";
+pub(crate) const HEADER: &str = "scenario,response_time_s,share,share_low_95,share_high_95\n";
 
 /// A row for each time at which the distribution function is known: the share of requests that take at most this
 /// long, and the ends of its 95 % confidence interval, empty where that is not known.
-pub(super) fn rows(name: &str, result: &SimulationResult) -> String {
+pub(crate) fn rows(name: &str, result: &SimulationResult) -> String {
     let mut text = String::new();
     for point in result.band() {
         let _ = write!(

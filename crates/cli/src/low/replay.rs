@@ -16,8 +16,8 @@ use iosonar_replay::{
 use iosonar_units::{Bytes, Nanos};
 
 use super::{BeyondArgs, ReadArgs};
-use crate::commands::replay::Limit;
 use crate::exit::Usage;
+use iosonar_study::highest_rate::Limit;
 
 #[derive(Args, Debug)]
 pub(crate) struct Replay {
@@ -427,7 +427,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::args::{Arguments, Command};
+    use crate::low::{Arguments, Command};
 
     fn replay(words: &str) -> Replay {
         let words = ["iosonar", "replay"].into_iter().chain(words.split(' '));

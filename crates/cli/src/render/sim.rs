@@ -1,5 +1,10 @@
 //! The result of a simulation for people.
 
+pub(crate) mod assumed;
+pub(crate) mod distribution;
+pub(crate) mod figures;
+pub(crate) mod ssds;
+
 use iosonar_raid::positioning::{Case, PositioningCounts};
 use iosonar_raid::{MeasuredWindow, RebuildProgress, ResponseSplit};
 use iosonar_report::grouped;
@@ -8,8 +13,7 @@ use iosonar_stats::{BatchMeans, Estimate};
 use iosonar_units::Nanos;
 use iosonar_workload::{ArrivalLaw, Batch};
 
-use super::{assumed, ssds};
-use crate::table::Table;
+use crate::render::table::Table;
 
 /// What is simulated, in a line.
 pub(crate) fn headline(simulation: &Prepared) -> String {
@@ -38,7 +42,7 @@ fn short(value: f64) -> String {
 }
 
 /// What stands below the title of a picture.
-pub(super) fn subtitle(simulation: &Prepared, result: &SimulationResult) -> String {
+pub(crate) fn subtitle(simulation: &Prepared, result: &SimulationResult) -> String {
     let band = if result.sections.is_empty() {
         match result.no_interval() {
             Some(NoInterval::TooFew) => "too few requests for a 95 % band",
@@ -420,7 +424,7 @@ fn rebuild(runs: &[RebuildProgress]) -> String {
 }
 
 /// How fast the computation was: the one thing that is not the same every time, so it is no result.
-pub(super) fn speed(name: &str, result: &SimulationResult) -> String {
+pub(crate) fn speed(name: &str, result: &SimulationResult) -> String {
     format!(
         "{name}: {} requests in {:.2} s: {} requests/s, {} events/s",
         grouped(result.requests),

@@ -6,12 +6,12 @@ use iosonar_stats::metric::MetricUnit;
 use serde_json::json;
 
 use super::assumed;
-use super::describe::{headline, per_second};
-use crate::json::Output;
-use crate::remarks;
+use super::{headline, per_second};
+use crate::render::json::Output;
+use crate::render::remarks;
 
 /// What the scenario does not say and the results depend on.
-pub(super) fn add_assumptions(json: &mut Output, name: &str, simulation: &Prepared) {
+pub(crate) fn add_assumptions(json: &mut Output, name: &str, simulation: &Prepared) {
     for Assumption::Geometry { profile } in simulation.assumptions() {
         json.append(
             "assumptions",
@@ -20,7 +20,7 @@ pub(super) fn add_assumptions(json: &mut Output, name: &str, simulation: &Prepar
     }
 }
 
-pub(super) fn add_to(
+pub(crate) fn add_to(
     json: &mut Output,
     name: &str,
     simulation: &Prepared,
@@ -52,7 +52,7 @@ pub(super) fn add_to(
 }
 
 /// How fast it was computed: what is not the same every time.
-pub(super) fn add_speed(json: &mut Output, name: &str, result: &SimulationResult) {
+pub(crate) fn add_speed(json: &mut Output, name: &str, result: &SimulationResult) {
     let labels = Labels::of("scenario", name);
     let requests = per_second(result.requests, result) as f64;
     json.figure(

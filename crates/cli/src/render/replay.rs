@@ -1,5 +1,7 @@
 //! What a replay found out, for people and for programs.
 
+pub(crate) mod notes;
+
 use iosonar_replay::verify::Findings;
 use iosonar_replay::{
     EndedEarly, Episode, LATENESS_LIMITS, Summary, TargetSummary, Times, Verdict,
@@ -8,16 +10,16 @@ use iosonar_report::grouped;
 use iosonar_units::{Nanos, SECTOR_BYTES};
 use serde_json::{Value, json};
 
-use crate::json::Output;
-use crate::remarks;
-use crate::table::Table;
+use crate::render::json::Output;
+use crate::render::remarks;
+use crate::render::table::Table;
 
 /// So many episodes of overload, or ranges of faults, are told one by one.
 const MOST_TOLD: usize = 10;
 
 /// The summary as a table and some lines.
 #[allow(clippy::too_many_lines)] // Line by line.
-pub(super) fn text(summary: &Summary) -> String {
+pub(crate) fn text(summary: &Summary) -> String {
     let mut table = Table::of_times("");
     for (name, times) in summary.kinds() {
         if times.latency.count() > 0 {
@@ -63,7 +65,7 @@ pub(super) fn text(summary: &Summary) -> String {
     text += &line("engine", &engine);
     text += &line("scheduling", &scheduling(summary));
     for note in &summary.notes {
-        text += &line("", note);
+        text += &line("", &notes::of_replay(note));
     }
     for target in &summary.targets {
         text += &of_target(target, summary.targets.len());
@@ -286,7 +288,7 @@ fn counts(summary: &Summary) -> String {
 }
 
 /// In a line, why a replay did not end with all done as asked.
-pub(super) fn why_not_done(summary: &Summary) -> String {
+pub(crate) fn why_not_done(summary: &Summary) -> String {
     let mut reasons = vec![counts(summary)];
     reasons.extend(summary.early.map(|early| why(early).to_owned()));
     reasons.extend(summary.records_error.clone());
@@ -301,7 +303,7 @@ pub(super) fn why_not_done(summary: &Summary) -> String {
 }
 
 /// The summary for programs.
-pub(super) fn json(summary: &Summary) -> Output {
+pub(crate) fn json(summary: &Summary) -> Output {
     let mut json = Output::new("replay");
     let targets = summary.targets.iter().map(target_json).collect();
     json.set("targets", Value::Array(targets));
@@ -310,7 +312,8 @@ pub(super) fn json(summary: &Summary) -> Output {
     }
     json.set("engine", json!(summary.engine));
     json.set("priority", json!(summary.priority.name()));
-    json.set("notes", json!(summary.notes));
+    let said: Vec<String> = summary.notes.iter().map(notes::of_replay).collect();
+    json.set("notes", json!(said));
     json.set(
         "fakes",
         json!(

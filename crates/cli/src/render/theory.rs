@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use iosonar_scenario::theory::{Family, How, Remark, SsdRemark};
 
-pub(super) fn how(of: How) -> &'static str {
+pub(crate) fn how(of: How) -> &'static str {
     match of {
         How::SlowestPart => "the slowest part of a request that meets nobody",
         How::Mg1 => "M/G/1",
@@ -24,7 +24,7 @@ pub(super) fn how(of: How) -> &'static str {
     }
 }
 
-pub(super) fn family(of: Family) -> &'static str {
+pub(crate) fn family(of: Family) -> &'static str {
     match of {
         Family::ForkJoin => "requests to several disks",
         Family::Batches => "batches of requests to several disks",
@@ -35,7 +35,7 @@ pub(super) fn family(of: Family) -> &'static str {
     }
 }
 
-pub(super) fn remark(of: &Remark) -> Cow<'static, str> {
+pub(crate) fn remark(of: &Remark) -> Cow<'static, str> {
     let text = match of {
         Remark::Drawn(times) => {
             return format!(

@@ -8,8 +8,9 @@ use iosonar_report::{
 };
 use iosonar_trace::{Metadata, Reading, TraceError, input};
 
-use crate::args::{LookArgs, ReadArgs};
-use crate::{files, in_order, progress, remarks};
+use crate::low::{LookArgs, ReadArgs};
+use crate::render::{progress, remarks};
+use crate::{files, in_order};
 
 /// Looks at the files, each for itself or all as one.
 pub(crate) fn measure(

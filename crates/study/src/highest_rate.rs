@@ -1,25 +1,93 @@
 //! The search for the highest rate: which speeds are tried, and what follows from the outcomes.
 
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+use iosonar_stats::Distribution;
+use iosonar_trace::{Op, Quantity};
 use iosonar_units::Nanos;
+
+use crate::objective::{Objective, ObjectiveError, Requests, Statistic};
+
+/// What must hold for a rate to be sustained, such as `read latency p99 < 2ms`: an [`Objective`] of a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit(Objective);
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let objective: Objective = text.parse().map_err(|e: ObjectiveError| e.to_string())?;
+        match objective.statistic {
+            Statistic::Throughput => Err(
+                "the rate is what is looked for: give the limit of a time, such as 'latency p99 < 2ms'"
+                    .to_owned(),
+            ),
+            Statistic::Mean | Statistic::Quantile(_) => Ok(Self(objective)),
+        }
+    }
+}
+
+impl Display for Limit {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Limit {
+    /// The time that it is about.
+    pub fn quantity(&self) -> Quantity {
+        self.0.quantity
+    }
+
+    /// The requests that it is about.
+    pub fn requests(&self) -> Requests {
+        self.0.requests
+    }
+
+    /// Whether it is about requests of this kind.
+    pub fn is_about(&self, op: Op) -> bool {
+        match self.0.requests {
+            Requests::All => true,
+            Requests::Reads => op == Op::Read,
+            Requests::Writes => op == Op::Write,
+        }
+    }
+
+    /// The statistic of these times that it is about.
+    pub fn value(&self, times: &Distribution) -> Nanos {
+        match self.0.statistic {
+            Statistic::Quantile(p) => times.histogram.quantile(p).unwrap_or_default(),
+            _ => Nanos::new(times.moments.mean().round() as u64),
+        }
+    }
+
+    /// Whether a value keeps to it.
+    pub fn is_kept_by(&self, value: Nanos) -> bool {
+        value.as_millis_f64() < self.0.limit
+    }
+}
 
 /// A replay of the load at a speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Try {
+pub struct Try {
     /// How many times as fast as recorded.
-    pub(super) factor: f64,
+    pub factor: f64,
     /// Requests per second that the load wanted.
-    pub(super) wanted: f64,
+    pub wanted: f64,
     /// Requests per second that were completed.
-    pub(super) reached: f64,
-    pub(super) completed: u64,
+    pub reached: f64,
+    /// Requests that were completed.
+    pub completed: u64,
     /// What the limit is about.
-    pub(super) value: Nanos,
-    pub(super) outcome: Outcome,
+    pub value: Nanos,
+    /// What it says of its rate.
+    pub outcome: Outcome,
 }
 
 /// What a try says about its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub enum Outcome {
     /// The rate was reached, within the limit.
     Holds,
     /// It was reached, beyond the limit.
@@ -38,24 +106,9 @@ pub(super) enum Outcome {
     TooFew,
 }
 
-impl Outcome {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::TooSlow => "beyond the limit",
-            Self::DeviceLimited => "device-limited",
-            Self::InFlightLimited => "in-flight-limited",
-            Self::ReplayerLimited => "replayer-limited",
-            Self::Failed => "requests failed",
-            Self::Interrupted => "stopped by the user",
-            Self::TooFew => "too few requests",
-        }
-    }
-}
-
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Answer {
+pub enum Answer {
     /// The highest rate that held again and again.
     Highest(Confirmed),
     /// This one held again and again, and above it not the device but this machine is the limit.
@@ -68,28 +121,31 @@ pub(super) enum Answer {
     TooFew(Try),
     /// What held once did not hold again, nor did much lower rates.
     TooNoisy,
+    /// The user ended it.
     Interrupted,
 }
 
 /// A speed that was repeated.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Confirmed {
-    pub(super) factor: f64,
-    pub(super) repetitions: usize,
+pub struct Confirmed {
+    /// How many times as fast as recorded.
+    pub factor: f64,
+    /// How often it was tried.
+    pub repetitions: usize,
     /// How many of them held.
-    pub(super) held: usize,
+    pub held: usize,
     /// The median, least and largest rate that was reached.
-    pub(super) reached: [f64; 3],
+    pub reached: [f64; 3],
     /// The least and largest value.
-    pub(super) values: [Nanos; 2],
+    pub values: [Nanos; 2],
 }
 
 /// A try reached its rate if it completed this share of it.
-pub(super) const LEAST_REACHED: f64 = 0.98;
+pub const LEAST_REACHED: f64 = 0.98;
 /// The fewest requests that a try is judged by.
-pub(super) const FEWEST_REQUESTS: u64 = 1000;
+pub const FEWEST_REQUESTS: u64 = 1000;
 /// The factor between a rate that holds and one that does not, less one.
-pub(super) const PRECISION: f64 = 0.05;
+pub const PRECISION: f64 = 0.05;
 /// How often the answer is repeated, and how many of these may fail.
 const REPETITIONS: usize = 8;
 const MAY_FAIL: usize = 1;
@@ -112,20 +168,25 @@ enum Known {
     TooLittle,
 }
 
-pub(super) struct Search<A, O> {
+/// A search for the highest rate at which a load keeps to a limit.
+pub struct Search<A, O> {
     /// No slower speed is tried, but for that of the load itself.
-    pub(super) slowest: f64,
+    pub slowest: f64,
     /// Carries out a try.
-    pub(super) attempt: A,
+    pub attempt: A,
     /// Whether the user wants an end.
-    pub(super) is_over: O,
-    pub(super) tries: Vec<Try>,
+    pub is_over: O,
+    /// All tries so far.
+    pub tries: Vec<Try>,
 }
 
-impl<A: FnMut(f64) -> anyhow::Result<Try>, O: Fn() -> bool> Search<A, O> {
+impl<E, A: FnMut(f64) -> Result<Try, E>, O: Fn() -> bool> Search<A, O> {
     /// Raises or lowers the speed until one holds and one does not, and halves what lies between; then repeats the
     /// highest that held, and goes down from it while that fails.
-    pub(super) fn search(&mut self) -> anyhow::Result<Answer> {
+    ///
+    /// # Errors
+    /// Of a try.
+    pub fn search(&mut self) -> Result<Answer, E> {
         let (mut low, mut high) = (None, None);
         let (mut factor, mut too_few) = (1.0, 0);
         let (mut low, mut high) = loop {
@@ -204,7 +265,7 @@ impl<A: FnMut(f64) -> anyhow::Result<Try>, O: Fn() -> bool> Search<A, O> {
     }
 
     /// Whether a speed holds; a failure counts when it is confirmed, as anything may disturb a single try.
-    fn look_at(&mut self, factor: f64) -> anyhow::Result<Known> {
+    fn look_at(&mut self, factor: f64) -> Result<Known, E> {
         let (mut held, mut failed, mut few) = (0, 0, 0);
         loop {
             match self.try_once(factor)? {
@@ -230,7 +291,7 @@ impl<A: FnMut(f64) -> anyhow::Result<Try>, O: Fn() -> bool> Search<A, O> {
         last.map_or(Answer::TooNoisy, Answer::TooFew)
     }
 
-    fn try_once(&mut self, factor: f64) -> anyhow::Result<Outcome> {
+    fn try_once(&mut self, factor: f64) -> Result<Outcome, E> {
         let attempt = (self.attempt)(factor)?;
         self.tries.push(attempt);
         Ok(attempt.outcome)
@@ -280,11 +341,13 @@ fn confirmed(tries: &[Try]) -> Option<Confirmed> {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use super::*;
 
     /// Searches where a try of a rate has this outcome; the load itself has 100 requests per second.
     fn search(mut outcome: impl FnMut(f64) -> Outcome) -> (Answer, Vec<Try>) {
-        let attempt = |factor: f64| {
+        let attempt = |factor: f64| -> Result<Try, Infallible> {
             let wanted = 100.0 * factor;
             let outcome = outcome(wanted);
             Ok(Try {
@@ -308,6 +371,15 @@ mod tests {
             tries: Vec::new(),
         };
         (search.search().unwrap(), search.tries)
+    }
+
+    #[test]
+    fn a_limit_is_an_objective_of_a_time() {
+        let limit: Limit = "latency p99<2ms".parse().unwrap();
+        assert_eq!(limit.to_string(), "latency p99 < 2 ms");
+        assert!(limit.is_kept_by(Nanos::from_micros(1999)));
+        assert!(!limit.is_kept_by(Nanos::from_millis(2)));
+        assert!("throughput > 200".parse::<Limit>().is_err());
     }
 
     #[test]
@@ -399,7 +471,7 @@ mod tests {
     #[test]
     fn a_limit_that_no_rate_meets_ends_the_search_at_the_slowest() {
         for (slowest, tries) in [(0.3, 4), (0.01, 10), (2.0, 2)] {
-            let attempt = |factor| {
+            let attempt = |factor| -> Result<Try, Infallible> {
                 Ok(Try {
                     factor,
                     wanted: 100.0 * factor,

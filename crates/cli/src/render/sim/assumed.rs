@@ -8,7 +8,7 @@ use iosonar_scenario::{Devices, DiskModel, DiskSet, Prepared, SsdSet};
 use iosonar_units::Bytes;
 
 /// What the results of this simulation rest on.
-pub(super) fn line(simulation: &Prepared) -> String {
+pub(crate) fn line(simulation: &Prepared) -> String {
     let drives = match &simulation.array().devices {
         Devices::Disks(disks) => of_disks(disks),
         Devices::Ssds(ssds) => of_ssds(ssds),

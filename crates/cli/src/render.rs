@@ -1,0 +1,13 @@
+//! Results and what there is to say, in words, tables, JSON and pictures. What one command alone shows stands beside it.
+
+pub(crate) mod highest_rate;
+pub(crate) mod json;
+pub(crate) mod looks;
+pub(crate) mod picture;
+pub(crate) mod progress;
+pub(crate) mod remarks;
+pub(crate) mod replay;
+pub(crate) mod sim;
+pub(crate) mod table;
+pub(crate) mod terminal;
+pub(crate) mod theory;

@@ -1,0 +1,148 @@
+//! What a search for the highest rate found.
+
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
+use iosonar_study::highest_rate::{Answer, Confirmed, Limit, Outcome, PRECISION, Try};
+use serde_json::{Value, json};
+
+use super::json::Output;
+use super::table::Table;
+
+pub(crate) fn outcome_name(of: Outcome) -> &'static str {
+    match of {
+        Outcome::Holds => "holds",
+        Outcome::TooSlow => "beyond the limit",
+        Outcome::DeviceLimited => "device-limited",
+        Outcome::InFlightLimited => "in-flight-limited",
+        Outcome::ReplayerLimited => "replayer-limited",
+        Outcome::Failed => "requests failed",
+        Outcome::Interrupted => "stopped by the user",
+        Outcome::TooFew => "too few requests",
+    }
+}
+
+/// A speed with four digits, as `--speed` takes it.
+pub(crate) fn digits(speed: f64) -> String {
+    let decimals = (3.0 - speed.max(1e-6).log10().floor()).clamp(0.0, 9.0) as usize;
+    format!("{speed:.decimals$}")
+}
+
+/// What a search found.
+pub(crate) struct Found<'a> {
+    pub(crate) limit: Limit,
+    /// How much faster than recorded the load is that was sped up.
+    pub(crate) own_speed: f64,
+    pub(crate) answer: &'a Answer,
+    pub(crate) tries: &'a [Try],
+}
+
+impl Found<'_> {
+    pub(crate) fn text(&self) -> String {
+        let (limit, answer, tries) = (self.limit, self.answer, self.tries);
+        let mut table = Table::new(&["speed", "requests/s wanted", "reached", "value", "outcome"]);
+        for t in tries {
+            table.row(vec![
+                digits(self.own_speed * t.factor),
+                format!("{:.1}", t.wanted),
+                format!("{:.1}", t.reached),
+                t.value.to_string(),
+                outcome_name(t.outcome).to_owned(),
+            ]);
+        }
+        let spread = |of: &Confirmed| {
+            let [median, least, most] = of.reached;
+            let [low, high] = of.values;
+            format!(
+                "{median:.1} requests/s with {limit} (--speed {}, within {:.0} %)\n  repetitions   {} of {} held: {least:.1} to {most:.1} requests/s, {low} to {high}\n",
+                digits(self.own_speed * of.factor),
+                100.0 * PRECISION,
+                of.held,
+                of.repetitions
+            )
+        };
+        table.text()
+        + &match answer {
+            Answer::Highest(of) => format!("  highest rate  {}", spread(of)),
+            Answer::ReplayerLimited(of) => format!(
+                "  rate reached  {}  replayer-limited: this machine is too slow or too busy to submit more, so the \
+                 device may sustain more\n",
+                spread(of)
+            ),
+            Answer::AtAnySpeed => format!("  {limit} holds at the highest speed that is tried\n"),
+            Answer::AtNoSpeed(last) => format!(
+                "  no rate was found: {limit} does not hold even at {:.1} requests/s, the lowest that is tried ({}, {}); a \
+                 longer --find-time allows lower rates\n",
+                last.wanted,
+                last.value,
+                outcome_name(last.outcome)
+            ),
+            Answer::TooFew(last) => format!(
+                "  no rate was found: of a try at {:.1} requests/s, {} requests were done, too few to judge it by; a \
+                 longer --find-time has more\n",
+                last.wanted, last.completed
+            ),
+            Answer::TooNoisy => "  this machine is too noisy for an answer: rates that held did not hold again, nor did \
+                                 half of them; try again when it is idle, or with a longer --find-time\n"
+                .to_owned(),
+            Answer::Interrupted => "  stopped by the user before there was an answer\n".to_owned(),
+        }
+    }
+
+    pub(crate) fn json(&self) -> Output {
+        let (limit, answer, tries) = (self.limit, self.answer, self.tries);
+        let mut json = Output::new("replay --find-rate");
+        let (name, confirmed) = match answer {
+            Answer::Highest(of) => ("highest", Some(of)),
+            Answer::ReplayerLimited(of) => ("replayer-limited", Some(of)),
+            Answer::AtAnySpeed => ("at any speed", None),
+            Answer::AtNoSpeed(_) => ("at no speed", None),
+            Answer::TooFew(_) => ("too few requests", None),
+            Answer::TooNoisy => ("too noisy", None),
+            Answer::Interrupted => ("interrupted", None),
+        };
+        json.set("limit", json!(limit.to_string()));
+        json.set("answer", json!(name));
+        json.set(
+            "speed",
+            json!(confirmed.map(|of| self.own_speed * of.factor)),
+        );
+        json.set("repetitions", json!(confirmed.map(|of| of.repetitions)));
+        json.set("repetitions_held", json!(confirmed.map(|of| of.held)));
+        let tries: Vec<Value> = tries
+            .iter()
+            .map(|t| {
+                json!({
+                    "speed": self.own_speed * t.factor,
+                    "wanted_per_s": t.wanted,
+                    "reached_per_s": t.reached,
+                    "completed": t.completed,
+                    "value_s": t.value.as_secs_f64(),
+                    "outcome": outcome_name(t.outcome),
+                })
+            })
+            .collect();
+        json.set("tries", Value::Array(tries));
+        let none = Labels::default();
+        let [median, least, most] = confirmed.map_or([f64::NAN; 3], |of| of.reached);
+        // The device's highest rate is known only if it was the limit.
+        let highest = match answer {
+            Answer::Highest(_) => median,
+            _ => f64::NAN,
+        };
+        json.figure("highest_rate", &none, MetricUnit::PerSecond, highest);
+        json.figure("rate_reached", &none, MetricUnit::PerSecond, median);
+        json.figure(
+            "rate_reached",
+            &Labels::of("of", "least"),
+            MetricUnit::PerSecond,
+            least,
+        );
+        json.figure(
+            "rate_reached",
+            &Labels::of("of", "most"),
+            MetricUnit::PerSecond,
+            most,
+        );
+        json
+    }
+}
