@@ -1,4 +1,8 @@
 //! What a user can type.
+#![allow(
+    clippy::doc_markdown,
+    reason = "these comments are the help, in which backticks would show"
+)]
 
 mod beyond;
 mod devices;

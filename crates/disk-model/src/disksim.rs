@@ -1,4 +1,4 @@
-//! The parameter files of `DiskSim` 4.0 (Bucy, Schindler, Schlosser, Ganger, "The `DiskSim` Simulation Environment
+//! The parameter files of DiskSim 4.0 (Bucy, Schindler, Schlosser, Ganger, "The DiskSim Simulation Environment
 //! Version 4.0 Reference Manual", CMU-PDL-08-101).
 //!
 //! ```text
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! [`import()`] takes any of these files. A parameter is used, or irrelevant for a drive (see [`IRRELEVANT`]), or
-//! refused; one that `DiskSim` does not have is a warning.
+//! refused; one that DiskSim does not have is a warning.
 
 mod import;
 mod parameters;

@@ -12,7 +12,7 @@
 //! A service ends for the host with its completion; the media process goes on behind its back, with read-ahead or
 //! the data of fast writes, until the next request comes.
 //!
-//! Source: `DiskSim` 4.0 (Bucy, Schindler, Schlosser, Ganger, CMU-PDL-08-101), whose drives were validated against
+//! Source: DiskSim 4.0 (Bucy, Schindler, Schlosser, Ganger, CMU-PDL-08-101), whose drives were validated against
 //! recordings: with one request at a time this gives its times. What happens beyond is ours, after the manuals of
 //! drives with command queues: the buffer serves the host while the medium writes, several writes may wait in the
 //! buffer, of which the nearest goes to the medium first, and none stays there for more than a second while others

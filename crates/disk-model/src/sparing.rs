@@ -10,8 +10,8 @@
 //!          r = p * usable + offset   ──►   place = p * sectors + offset + (slips up to there)
 //! ```
 //!
-//! The rules are those of `DiskSim`'s layout model of the first generation (Bucy, Schindler, Schlosser, Ganger,
-//! "The `DiskSim` Simulation Environment Version 4.0", CMU-PDL-08-101).
+//! The rules are those of DiskSim's layout model of the first generation (Bucy, Schindler, Schlosser, Ganger,
+//! "The DiskSim Simulation Environment Version 4.0", CMU-PDL-08-101).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
-//! The drives that `DiskSim` 4.0 was validated with, imported, against what `DiskSim` itself gives: places, seeks,
+//! The drives that DiskSim 4.0 was validated with, imported, against what DiskSim itself gives: places, seeks,
 //! streams, and the response of every request of their recordings.
 //!
-//! Needs the parameter files, the recordings and `DiskSim`'s answers beside the project (`../shared`, or where `IOSONAR_SHARED` says); without them each
+//! Needs the parameter files, the recordings and DiskSim's answers beside the project (`../shared`, or where `IOSONAR_SHARED` says); without them each
 //! test says so and passes. `drives.rs` checks fixtures of our own everywhere.
 
 use std::collections::BTreeMap;
@@ -138,7 +138,7 @@ fn replay_on(disk: PositionalDisk, requests: &[Request]) -> Vec<f64> {
     responses
 }
 
-/// `DiskSim`'s `rms`: see `iosonar_stats::demerit_of_samples`.
+/// DiskSim's `rms`: see `iosonar_stats::demerit_of_samples`.
 fn demerit(simulated: &[f64], measured: &[f64]) -> f64 {
     let curve = |values: &[f64]| -> Vec<(f64, f64)> {
         let mut us: Vec<u64> = values.iter().map(|v| (v * 1000.0).floor() as u64).collect();
@@ -425,7 +425,7 @@ fn streams_of_requests_take_disksims_times() {
     }
 }
 
-/// The drive with one thing changed, as the ablations of `DiskSim` name it.
+/// The drive with one thing changed, as the ablations of DiskSim name it.
 fn changed(profile: &DiskProfile, change: &str) -> Option<DiskProfile> {
     let mut changed = profile.clone();
     let cache = changed.cache.as_mut()?;

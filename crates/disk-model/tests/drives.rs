@@ -1,4 +1,4 @@
-//! Drives with a buffer: the built-in ones against `DiskSim`'s answers, made-up ones for every rule that no real one
+//! Drives with a buffer: the built-in ones against DiskSim's answers, made-up ones for every rule that no real one
 //! has, and what must hold of all of them.
 
 use std::path::Path;
@@ -370,7 +370,7 @@ fn built_in(name: &str) -> DiskProfile {
     DiskProfile::load(name, Path::new(".")).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Requests of the recordings of five drives, and the responses that `DiskSim` 4.0 gives.
+/// Requests of the recordings of five drives, and the responses that DiskSim 4.0 gives.
 #[test]
 fn the_built_in_drives_give_disksims_responses() {
     let text = include_str!("drives.csv");

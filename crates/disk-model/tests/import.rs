@@ -1,4 +1,4 @@
-//! Parameter files of `DiskSim`: both styles, what files may leave out or bring along, and what is refused.
+//! Parameter files of DiskSim: both styles, what files may leave out or bring along, and what is refused.
 
 use std::path::{Path, PathBuf};
 

@@ -27,7 +27,7 @@ pub fn ks_distance(a: &Histogram, b: &Histogram) -> f64 {
 /// nanoseconds, at p = 0.0001, 0.0002, ... 1. NaN if either is empty.
 ///
 /// These are the quantiles themselves, to the width of a bin (0.2 %); [`demerit_of_rms`] takes them from the curves of
-/// `DiskSim`'s program `rms`. Of validated drives the two differ by less than 0.005 ms.
+/// DiskSim's program `rms`. Of validated drives the two differ by less than 0.005 ms.
 pub fn demerit(a: &Histogram, b: &Histogram) -> f64 {
     const QUANTILES: u32 = 10_000;
     if a.count() == 0 || b.count() == 0 {
@@ -40,7 +40,7 @@ pub fn demerit(a: &Histogram, b: &Histogram) -> f64 {
     (squares / f64::from(QUANTILES)).sqrt()
 }
 
-/// The demerit of two samples as `DiskSim`'s program `rms` computes it, in milliseconds: for comparison with the figures
+/// The demerit of two samples as DiskSim's program `rms` computes it, in milliseconds: for comparison with the figures
 /// that were published for its validated drives. NaN if either is empty.
 ///
 /// The distribution functions are taken at edges 1 us apart at first, then 1 %, rounded to six decimals, and are

@@ -4,7 +4,7 @@
 //! completion of the one before. So the drive's rotation and its buffer are at each request what they were in the
 //! recording, if the profile is right.
 //!
-//! The figure of merit is the demerit (Ruemmler and Wilkes 1994), in the form of `DiskSim`'s validation
+//! The figure of merit is the demerit (Ruemmler and Wilkes 1994), in the form of DiskSim's validation
 //! ([`iosonar_stats::demerit_of_rms`]).
 
 use iosonar_device::{Access, InOrder, Job, RequestId, Station};

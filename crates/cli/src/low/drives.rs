@@ -14,7 +14,7 @@ pub(crate) struct Import {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportFrom {
-    /// Import a drive from parameter files of `DiskSim` 4.0
+    /// Import a drive from parameter files of DiskSim 4.0
     Disksim(ImportDisksim),
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct ImportDisksim {
     /// Take MS milliseconds a sector for writes on the drive's bus
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub(crate) bus_write_ms: Option<f64>,
-    /// Simulate reading on arrival as `DiskSim` 4.0 does, which never happens there, not as its manual says
+    /// Simulate reading on arrival as DiskSim 4.0 does, which never happens there, not as its manual says
     #[arg(long)]
     pub(crate) arrival_as_disksim: bool,
     /// Print results and errors only: no notes
@@ -55,7 +55,7 @@ pub(crate) struct Validate {
     /// The profile: the name of a built-in disk, or a .toml file
     #[arg(value_name = "PROFILE")]
     pub(crate) profile: String,
-    /// A recording of the drive with think times: one request at a time, as in `DiskSim`'s validation traces
+    /// A recording of the drive with think times: one request at a time, as in DiskSim's validation traces
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
     /// Draw the distributions of both, simulated and measured (.png or .svg)

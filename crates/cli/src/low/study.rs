@@ -54,7 +54,7 @@ pub(crate) struct Sweep {
     #[arg(long, value_name = "WHERE", default_value = "here")]
     pub(crate) on: Where,
     /// Replay on these hosts at once, over ssh, against one clock: names for the targets of each run, or
-    /// pairs such as `host:/dev/sdb`
+    /// pairs such as 'host:/dev/sdb'
     #[arg(
         long,
         value_name = "HOST,...",

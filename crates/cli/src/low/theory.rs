@@ -35,7 +35,7 @@ pub(crate) struct Model {
     #[arg(long)]
     pub(crate) with_sim: bool,
     /// Lay measured points over it: for a scenario records in any trace format; for a networked system CSV with
-    /// the columns `jobs`, `response_s` and, if known, `stderr_s`
+    /// the columns 'jobs', 'response_s' and, if known, 'stderr_s'
     #[arg(long, value_name = "FILE")]
     pub(crate) measured: Option<PathBuf>,
     /// Draw the distributions of response times (.png or .svg)
@@ -44,7 +44,7 @@ pub(crate) struct Model {
     /// Networked system: draw response times against the number of jobs (.png or .svg)
     #[arg(long, value_name = "OUT")]
     pub(crate) curve: Option<PathBuf>,
-    /// Networked system: the same with each of these values of a key, such as `network.mbit_per_s=10,100,1000`
+    /// Networked system: the same with each of these values of a key, such as 'network.mbit_per_s=10,100,1000'
     #[arg(long, value_name = "KEY=V,V,...", value_parser = key_and_values)]
     pub(crate) vary: Option<(String, Vec<String>)>,
     /// Networked system: with so many jobs elasticities and upgrades are ranked [default: all that there are]

@@ -123,7 +123,7 @@ pub struct Warning {
 /// What a warning is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarningAbout {
-    /// `DiskSim` has no such parameter.
+    /// DiskSim has no such parameter.
     Unknown,
     /// A block of this name was defined before; that one counts.
     DefinedBefore,

@@ -1,6 +1,6 @@
 //! What makes a profile a whole drive: its layout, its buffer, its electronics and its bus.
 //!
-//! Each table is optional. The names are those of the parameters of `DiskSim`, with units.
+//! Each table is optional. The names are those of the parameters of DiskSim, with units.
 
 use serde::{Deserialize, Serialize};
 
@@ -186,7 +186,7 @@ pub enum Arrival {
     /// With the sector under the head, where `immediate_reads` or `free_blocks` say so.
     #[default]
     AsDocumented,
-    /// Always with the first sector, as `DiskSim` 4.0 does against its manual.
+    /// Always with the first sector, as DiskSim 4.0 does against its manual.
     AsDisksim,
 }
 
@@ -238,7 +238,7 @@ pub struct CacheProfile {
     /// Whether a write that begins where the one before ends is appended to its segment.
     pub combine_writes: bool,
     /// Whether the data of a write wait until the medium is done with the writes before, even if there is a free
-    /// segment, as in `DiskSim`. Drives with a command queue take them at once.
+    /// segment, as in DiskSim. Drives with a command queue take them at once.
     pub writes_wait_for_medium: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The default ASCII traces of `DiskSim`.
+//! The default ASCII traces of DiskSim.
 //!
 //! `time_ms devno blkno bcount flags`: milliseconds from the beginning, blocks of 512 B; bit 0 of the
 //! flags, in hexadecimal, marks a read.

@@ -1,4 +1,4 @@
-//! The validation traces of `DiskSim`: a closed loop on a real drive.
+//! The validation traces of DiskSim: a closed loop on a real drive.
 //!
 //! `R|W Hit|Miss|Doub lbn sectors access_us think_us`. There are no intended starts: each request began
 //! its think time after the completion of the one before, so starts are laid end to end from zero. The
