@@ -2,6 +2,8 @@
 
 mod scratch;
 
+#[path = "../crates/disk-model/tests/import/files.rs"]
+mod files;
 use scratch::{Scratch, err, iosonar, out};
 
 /// What a HP C2247A did, in the format of its validation: the first requests of a recording.
@@ -97,6 +99,40 @@ fn a_drive_is_imported_and_then_simulated() {
         .output()
         .unwrap();
     assert!(validate.status.success(), "{}", err(&validate));
+}
+
+#[test]
+fn an_imported_drive_reads_on_arrival_only_when_asked() {
+    let scratch = Scratch::new();
+    for (name, text) in [
+        ("drive.parv", files::PARV),
+        ("drive.model", files::MODEL),
+        ("drive.seek", files::SEEK),
+    ] {
+        scratch.file(name, text);
+    }
+    for (reads, options, arrival, is_noted) in [
+        ("1", [].as_slice(), "as-disksim", true),
+        ("1", &["--arrival", "as-documented"], "as-documented", false),
+        ("0", &[], "as-disksim", false),
+    ] {
+        let specs = files::specs(&[("Immediate buffer read", reads)]);
+        scratch.file("drive.diskspecs", specs);
+        let import = iosonar()
+            .args(["import", "disksim"])
+            .arg(scratch.path("drive.parv"))
+            .args(options)
+            .output()
+            .unwrap();
+        assert!(import.status.success(), "{}", err(&import));
+        let profile = String::from_utf8_lossy(&import.stdout);
+        assert!(
+            profile.contains(&format!("arrival = \"{arrival}\"")),
+            "{profile}"
+        );
+        let note = "--arrival as-documented is truer";
+        assert_eq!(err(&import).contains(note), is_noted, "{}", err(&import));
+    }
 }
 
 #[test]

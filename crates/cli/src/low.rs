@@ -22,7 +22,7 @@ use iosonar_units::Nanos;
 
 pub(crate) use beyond::BeyondArgs;
 pub(crate) use devices::{Check, Prepare, Record, Targets, Verify};
-pub(crate) use drives::{Import, ImportDisksim, ImportFrom, Validate};
+pub(crate) use drives::{ArrivalArg, Import, ImportDisksim, ImportFrom, Validate};
 pub(crate) use generate::Generate;
 pub(crate) use pictures::{LookArgs, Plot, Report};
 pub(crate) use reading::ReadArgs;

@@ -7,7 +7,7 @@ use iosonar_trace::output::WholeFile;
 
 use crate::exit::{Ending, note, print};
 use crate::files;
-use crate::low::{Import, ImportDisksim, ImportFrom};
+use crate::low::{ArrivalArg, Import, ImportDisksim, ImportFrom};
 
 pub(crate) fn run(args: &Import) -> anyhow::Result<Ending> {
     match &args.from {
@@ -21,13 +21,18 @@ fn disksim(args: &ImportDisksim) -> anyhow::Result<Ending> {
         write_ms: args.bus_write_ms,
     };
     let mut imported = import(&args.files, args.disk.as_deref(), bus)?;
-    if let Some(cache) = imported
+    let reads_on_arrival = imported
         .profile
         .cache
         .as_mut()
-        .filter(|_| args.arrival_as_disksim)
-    {
-        cache.arrival = Arrival::AsDisksim;
+        .filter(|cache| cache.immediate_reads || cache.free_blocks);
+    match (reads_on_arrival, args.arrival) {
+        (Some(cache), ArrivalArg::AsDocumented) => cache.arrival = Arrival::AsDocumented,
+        (Some(_), ArrivalArg::AsDisksim) if !args.quiet => note(
+            "note: this drive reads on arrival, which DiskSim 4.0 does not simulate; with a recording of the drive, \
+             'iosonar validate' shows whether --arrival as-documented is truer",
+        ),
+        _ => {}
     }
     if !args.quiet {
         for warning in &imported.warnings {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::ReadArgs;
 
@@ -35,12 +35,21 @@ pub(crate) struct ImportDisksim {
     /// Take MS milliseconds a sector for writes on the drive's bus
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub(crate) bus_write_ms: Option<f64>,
-    /// Simulate reading on arrival as DiskSim 4.0 does, which never happens there, not as its manual says
-    #[arg(long)]
-    pub(crate) arrival_as_disksim: bool,
+    /// Whether a read of a drive that reads on arrival begins with the sector under the head
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = ArrivalArg::AsDisksim)]
+    pub(crate) arrival: ArrivalArg,
     /// Print results and errors only: no notes
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+/// How reading on arrival is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArrivalArg {
+    /// It waits for its first sector, as in release 4.0 of DiskSim
+    AsDisksim,
+    /// It does, as the manual of DiskSim says
+    AsDocumented,
 }
 
 fn milliseconds(text: &str) -> Result<f64, String> {
