@@ -22,7 +22,10 @@ pub(crate) fn headline(simulation: &Prepared) -> String {
         LoadModel::Alone { .. } => "of requests that never meet".to_owned(),
         LoadModel::Closed {
             outstanding, think, ..
-        } => format!("{outstanding} users, think time {think}"),
+        } => {
+            let users = if *outstanding == 1 { "user" } else { "users" };
+            format!("{outstanding} {users}, think time {think}")
+        }
         LoadModel::Synthetic { .. } => {
             let rate = simulation.load().requests_per_s().unwrap_or(f64::NAN);
             format!("{} requests/s", short(rate))
@@ -178,11 +181,32 @@ fn rates(simulation: &Prepared, result: &SimulationResult) -> String {
         result.mean_found.mean,
         grouped(result.most_in_flight as u64)
     );
+    text += &at_the_ends(result);
     text += &format!(
         "  data          {:.1} MB/s\n",
         result.megabytes_per_s().mean
     );
     text
+}
+
+/// Why Little's law does not hold between the figures, where it does not: times are of whole requests, and averages over time
+/// end with the load.
+fn at_the_ends(result: &SimulationResult) -> String {
+    /// From this share of the number in the system on it is worth a line.
+    const MUCH: f64 = 0.05;
+    let by_law = result.throughput_per_s.mean * result.mean_ms.mean / 1e3;
+    let in_system = result.mean_in_system.mean;
+    if (by_law - in_system).abs() <= MUCH * in_system.max(1.0) {
+        return String::new();
+    }
+    let still_there: u64 = result.windows.iter().map(|w| w.present_at_end).sum();
+    let still_there = match result.windows.len() {
+        1 => grouped(still_there),
+        runs => format!("{:.1} a run", still_there as f64 / runs as f64),
+    };
+    format!(
+        "                (throughput x mean is {by_law:.2}: of {still_there} requests that were there when the load ended, what came later is in the mean only)\n"
+    )
 }
 
 fn percentages(shares: &[Estimate]) -> String {

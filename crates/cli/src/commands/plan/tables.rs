@@ -76,7 +76,7 @@ pub(super) fn why_not(next: &Point) -> &'static str {
             "so near to saturation only longer runs would tell: raise load.requests"
         }
         Judgement::Unstable => "there is no steady state",
-        Judgement::Fails | Judgement::Meets => "it fails",
+        Judgement::Fails | Judgement::Meets => "the target is missed",
     }
 }
 

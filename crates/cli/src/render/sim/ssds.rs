@@ -48,7 +48,7 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
     if report.interrupts > 0 {
         let per_interrupt = result.response_time.count() as f64 / report.interrupts as f64;
         text += &format!(
-            "  interrupts        {}, for {per_interrupt:.2} requests each; commands were fetched {} times\n",
+            "  interrupts        {}, each for {per_interrupt:.2} requests; commands were fetched {} times\n",
             grouped(report.interrupts),
             grouped(report.fetches)
         );
@@ -163,7 +163,7 @@ fn flash(report: &SsdReport, is_not_cleaned: bool) -> String {
                 "  NOT CLEANED       no block was erased yet: this is how a fresh drive writes\n";
         }
         text += &format!(
-            "  write amplification {:.4}; {} logical pages written, {} to be copied for it\n",
+            "  write amplification {:.4}; {} logical pages written, {} copied\n",
             flash.write_amplification(),
             grouped(ftl.host_writes),
             grouped(ftl.copies)
