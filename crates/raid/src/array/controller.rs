@@ -1,5 +1,6 @@
 //! What lies between the host and the disks.
 
+use iosonar_trace::{Op, Request};
 use iosonar_units::{Nanos, Sectors};
 
 /// What the array's controller costs. By default nothing, and nothing waits for it.
@@ -7,6 +8,11 @@ use iosonar_units::{Nanos, Sectors};
 pub struct Controller {
     /// Between the arrival of a request and the issue of its sub-requests.
     pub command: Nanos,
+    /// Nanoseconds that a sector takes on the link between host and controller, whose two directions are apart. The
+    /// data of one request cross it at a time, in the order in which they come to it: of a write after its command,
+    /// when there is room for them, before they are in the cache or go to the disks; of a read when it has joined.
+    /// Zero: there is no link to wait for.
+    pub host_ns_per_sector: f64,
     /// Nanoseconds that a sector takes on its way through the exclusive-or: before parity is
     /// written, and after the reads that a lost unit is made of.
     pub xor_ns_per_sector: f64,
@@ -20,7 +26,7 @@ pub struct Controller {
     pub cache: Option<WriteBack>,
 }
 
-/// A write-back cache that does not lose its contents. A write is complete when it is in the cache; if
+/// A write-back cache that does not lose its contents. A write is complete when its data are in the cache; if
 /// there is no room, it waits for it. Reads go to the disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteBack {
@@ -36,6 +42,7 @@ impl Controller {
     /// Whether requests are issued as they come and complete as they join.
     pub fn is_immediate(&self) -> bool {
         self.command == Nanos::ZERO
+            && self.host_ns_per_sector == 0.0
             && self.xor_ns_per_sector == 0.0
             && self.bus_ns_per_sector == 0.0
             && self.cache.is_none()
@@ -44,6 +51,17 @@ impl Controller {
     #[inline]
     pub(super) fn xor(&self, sectors: u64) -> Nanos {
         Nanos::nearest(self.xor_ns_per_sector * sectors as f64)
+    }
+
+    /// How long the data of a request are on the link to the host; zero if it has none.
+    #[inline]
+    pub fn host(&self, request: &Request) -> Nanos {
+        match request.op {
+            Op::Read | Op::Write => {
+                Nanos::nearest(self.host_ns_per_sector * f64::from(request.sectors.get()))
+            }
+            Op::Discard | Op::Flush | Op::WriteZeroes => Nanos::ZERO,
+        }
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 //! ```text
 //!  load ──► admission ──► cache ──► issue ──► devices ──► service ──► completion ──► load
 //!           (one at a     (writes)  (plan,                (join,      (sink)         (closed loop)
-//!            time)                   bus)                  parity)
+//!            time)        host ──►   bus)                  parity)     host ◄──
 //! ```
 //!
 //! The rules of order within one instant are the model's:
@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 
 use iosonar_device::Device;
 use iosonar_sim_core::{Calendar, Slab};
-use iosonar_trace::Request;
+use iosonar_trace::{Op, Request};
 use iosonar_units::Nanos;
 
 use super::in_flight::{InFlight, Owner};
@@ -44,6 +44,10 @@ enum Event {
     ServiceEnd { disk: u32 },
     /// The controller has understood a request.
     Issue { slot: u32 },
+    /// The data of a write have crossed the link from the host.
+    Received { slot: u32 },
+    /// The data of a read have crossed the link to the host.
+    Sent { slot: u32 },
     /// The parity of a stage is known.
     Writes { slot: u32, stage: u32 },
     /// The data of a write have crossed the bus.
@@ -81,6 +85,8 @@ pub(super) struct EventSimulation<'a, P, D, S> {
     held: VecDeque<u32>,
     cache: CacheState,
     bus_free: Nanos,
+    /// Each direction of the link to the host: from it, to it.
+    link_free: [Nanos; 2],
     measurement: Measurement,
 }
 
@@ -99,6 +105,7 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
             held: VecDeque::new(),
             cache: CacheState::default(),
             bus_free: Nanos::ZERO,
+            link_free: [Nanos::ZERO; 2],
         }
     }
 
@@ -155,10 +162,15 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
             }
             Event::ServiceEnd { disk } => self.end_service(disk as usize, now)?,
             Event::Issue { slot } => self.issue(slot, now)?,
+            Event::Received { slot } => {
+                self.received(slot, now)?;
+                self.empty_cache(false, now);
+            }
+            Event::Sent { slot } => self.complete(slot, now)?,
             Event::Writes { slot, stage } => self.issue_writes(slot, stage as usize, now, None),
             Event::Deliver { slot, sub } => self.deliver(slot, sub, now, None),
             Event::Transferred { slot, sub } => self.part_is_done(slot, sub, now, None)?,
-            Event::Joined { slot } => self.complete(slot, now)?,
+            Event::Joined { slot } => self.send(slot, now)?,
             Event::Rebuild => self.rebuild_next(now),
         }
         Ok(())
@@ -191,6 +203,31 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
             return Ok(());
         }
         self.issue(slot, now)
+    }
+
+    /// When the data of a request that come to the link to the host now have crossed it; `None` if that takes no time.
+    fn cross_link(&mut self, slot: u32, now: Nanos) -> Option<Nanos> {
+        let request = &self.in_flight[slot].request;
+        let time = self.array.controller.host(request);
+        if time == Nanos::ZERO {
+            return None;
+        }
+        let free = &mut self.link_free[usize::from(request.op == Op::Read)];
+        *free = now.max(*free) + time;
+        Some(*free)
+    }
+
+    /// All parts have joined: what a request read goes to the host.
+    fn send(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
+        let InFlight { owner, request, .. } = self.in_flight[slot];
+        if matches!(owner, Owner::Request(_))
+            && request.op == Op::Read
+            && let Some(at) = self.cross_link(slot, now)
+        {
+            self.calendar.schedule(at, Event::Sent { slot });
+            return Ok(());
+        }
+        self.complete(slot, now)
     }
 
     /// All is done that there was to do for the owner of a plan.

@@ -6,7 +6,7 @@ use iosonar_device::Device;
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Nanos, Sectors};
 
-use super::EventSimulation;
+use super::{Event, EventSimulation};
 use crate::Planner;
 use crate::array::in_flight::Owner;
 use crate::array::{CompletionSink, WriteBack};
@@ -14,7 +14,7 @@ use crate::array::{CompletionSink, WriteBack};
 /// What the cache holds, in sectors.
 #[derive(Debug, Default)]
 pub(super) struct CacheState {
-    /// Of writes that are not on the disks yet.
+    /// Of writes that are not on the disks yet, those on their way from the host included.
     dirty: u64,
     /// Of those among them that have been issued to the disks.
     issued: u64,
@@ -33,14 +33,45 @@ impl CacheState {
 
 impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     pub(super) fn issue(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
-        let Request { op, sectors, .. } = self.in_flight[slot].request;
-        let writes = matches!(op, Op::Write | Op::WriteZeroes);
-        let fits = |cache: &WriteBack| sectors.get() <= cache.capacity.get();
-        if writes && self.array.controller.cache.as_ref().is_some_and(fits) {
+        let request = self.in_flight[slot].request;
+        if self.is_cached(&request) {
             self.cache.waiting.push_back(slot);
             return self.fill_cache(now);
         }
-        self.issue_to_disks(slot, now)
+        match request.op {
+            Op::Write => self.receive(slot, now),
+            _ => self.issue_to_disks(slot, now),
+        }
+    }
+
+    /// Whether a request is complete when its data are in the cache.
+    fn is_cached(&self, request: &Request) -> bool {
+        let fits = |cache: &WriteBack| request.sectors.get() <= cache.capacity.get();
+        matches!(request.op, Op::Write | Op::WriteZeroes)
+            && self.array.controller.cache.as_ref().is_some_and(fits)
+    }
+
+    /// Lets the data of a write cross the link to the controller, at once if there is none.
+    fn receive(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
+        match self.cross_link(slot, now) {
+            Some(at) => {
+                self.calendar.schedule(at, Event::Received { slot });
+                Ok(())
+            }
+            None => self.received(slot, now),
+        }
+    }
+
+    /// The controller has the data of a write.
+    pub(super) fn received(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
+        if !self.is_cached(&self.in_flight[slot].request) {
+            return self.issue_to_disks(slot, now);
+        }
+        self.cache.kept.push_back(slot);
+        self.respond(slot, now)?;
+        let owner = &mut self.in_flight[slot].owner;
+        *owner = Owner::CachedWrite(owner.id());
+        Ok(())
     }
 
     /// Lets writes into the cache as long as there is room.
@@ -55,10 +86,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
             }
             self.cache.waiting.pop_front();
             self.cache.dirty += sectors;
-            self.cache.kept.push_back(slot);
-            self.respond(slot, now)?;
-            let owner = &mut self.in_flight[slot].owner;
-            *owner = Owner::CachedWrite(owner.id());
+            self.receive(slot, now)?;
         }
         if self.cache.dirty >= u64::from(cache.high.get()) || !self.cache.waiting.is_empty() {
             self.cache.emptying = true;

@@ -169,7 +169,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
             self.calendar.schedule(now + xor, Event::Joined { slot });
             return Ok(());
         }
-        self.complete(slot, now)
+        self.send(slot, now)
     }
 
     /// The join delays of the pre-reads of a stage, or of the last accesses of all stages.
