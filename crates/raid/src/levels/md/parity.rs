@@ -91,6 +91,8 @@ struct Action {
     way: Way,
     reads: Disks,
     writes: Disks,
+    /// How many pages lost ones that are read are computed from: 0 if none is.
+    computed_from: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -320,6 +322,13 @@ impl MdParity {
         }
     }
 
+    /// The sectors that go through the exclusive-or to make what is lost and read.
+    fn sectors_computed_from(&self) -> u64 {
+        let pages =
+            |run: &Run| (run.rows.end - run.rows.start) * u64::from(run.action.computed_from);
+        self.runs.iter().map(pages).sum::<u64>() * u64::from(PAGE)
+    }
+
     fn write(&mut self, request: &Request, plan: &mut RequestPlan) {
         self.handle_rows(request, Access::Write);
         let begin = plan.len();
@@ -371,10 +380,16 @@ impl Row {
             (missing, missing)
         };
         *known |= up_to_date;
+        // As many pages as hold data determine the others of their row.
+        let computed_from = match missing & self.lost {
+            0 => 0,
+            _ => self.data.count_ones(),
+        };
         Action {
             way: Way::Direct,
             reads,
             writes: 0,
+            computed_from,
         }
     }
 
@@ -415,6 +430,7 @@ impl Row {
             way: if reads == 0 { Way::Direct } else { way },
             reads,
             writes: (touched | self.parity) & !self.lost,
+            computed_from: 0,
         }
     }
 
@@ -437,7 +453,7 @@ impl Planner for MdParity {
                 self.handle_rows(request, Access::Read);
                 self.add_pages(Way::Direct, plan, |action| action.reads);
                 plan.direct(Access::Read, 0);
-                plan.with_xor(sectors_of(plan, 0));
+                plan.with_xor(self.sectors_computed_from());
             }
             Op::Read => self.read_around_cache(request, plan),
             Op::Write | Op::WriteZeroes => self.write(request, plan),
@@ -475,3 +491,6 @@ impl Planner for MdParity {
         self.lost.rebuilt(stripes, self.geometry.stripes());
     }
 }
+
+#[cfg(test)]
+mod tests;
