@@ -313,6 +313,11 @@ impl Labels {
             .find_map(|(name, text)| (name == key).then_some(text))
     }
 
+    /// All labels, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Label)> {
+        self.0.iter().map(|(key, value)| (key.as_ref(), value))
+    }
+
     /// The labels whose values are texts, by name.
     pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().filter_map(|(key, value)| match value {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use iosonar_stats::metric::{Measure, MetricUnit, Quantiles, Times};
+use iosonar_stats::metric::{Label, Measure, MetricUnit, Quantiles, Times};
 use iosonar_stats::{Estimate, Metric};
 use iosonar_units::csv_field;
 use serde_json::{Map, Value, json};
@@ -127,16 +127,21 @@ fn suffix(metric: &Metric) -> &'static str {
     }
 }
 
-/// What the labels of a metric make of its name: `read_latency`, `stage_flash`.
+/// What the labels of a metric make of its name: `read_latency`, `stage_flash`, `blocks_descriptors_4`. Numbers do not
+/// say what they are, so their labels do.
 fn name_of(metric: &Metric) -> String {
     let mut name = match metric.labels.text("op") {
         Some(op) => format!("{op}_{}", metric.name),
         None => metric.name.to_string(),
     };
-    for (key, value) in metric.labels.texts() {
-        if !["scenario", "op", "station"].contains(&key) {
-            name += &format!("_{}", plain(value));
-        }
+    for (key, value) in metric.labels.iter() {
+        name += &match value {
+            Label::Text(_) if ["scenario", "op", "station"].contains(&key) => continue,
+            Label::Text(text) => format!("_{}", plain(text)),
+            Label::Flag(flag) => format!("_{key}_{flag}"),
+            Label::Whole(n) => format!("_{key}_{n}"),
+            Label::Number(x) => format!("_{key}_{}", plain(&x.to_string())),
+        };
     }
     name
 }
@@ -601,6 +606,42 @@ mod tests {
             let name = format!("read_response_time_{part}_ms");
             assert!(columns.iter().any(|column| column.name == name), "{name}");
         }
+    }
+
+    #[test]
+    fn metrics_that_differ_in_a_number_have_columns_of_their_own() {
+        let all = Labels::of("scenario", "s");
+        let blocks = |n: u32| {
+            let labels = all.with("descriptors", n);
+            Metric::figure("blocks", &labels, MetricUnit::One, f64::from(n))
+        };
+        let slot = |s: f64| {
+            let labels = all.with("slot_s", s);
+            Metric::figure("dispersion", &labels, MetricUnit::One, s)
+        };
+        let exact = |is: bool| {
+            let labels = all.with("exact", is);
+            Metric::figure("mean", &labels, MetricUnit::One, f64::from(u8::from(is)))
+        };
+        let metrics = [
+            blocks(1),
+            blocks(4),
+            slot(1.0),
+            slot(0.1),
+            exact(true),
+            exact(false),
+        ];
+        let columns = columns_of(&metrics);
+        let names: Vec<(&str, f64)> = columns.iter().map(|c| (c.name.as_str(), c.value)).collect();
+        let expected = [
+            ("blocks_descriptors_1", 1.0),
+            ("blocks_descriptors_4", 4.0),
+            ("dispersion_slot_s_1", 1.0),
+            ("dispersion_slot_s_0_1", 0.1),
+            ("mean_exact_true", 1.0),
+            ("mean_exact_false", 0.0),
+        ];
+        assert_eq!(names, expected);
     }
 
     #[test]
