@@ -14,6 +14,8 @@ use iosonar_sim_core::Seed;
 use iosonar_ssd_model::{Parameters, SsdProfile};
 use iosonar_units::Sectors;
 
+use crate::file::ControllerLike;
+
 /// A RAID level with the options that belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelOptions {
@@ -65,6 +67,8 @@ pub struct ArrayModel {
     pub rules: Rules,
     /// What lies between the host and the disks.
     pub controller: Controller,
+    /// Which kind of controller the scenario names.
+    pub controller_like: Option<ControllerLike>,
     /// The rebuild of the failed disks.
     pub rebuild: Option<Rebuild>,
     /// What it is an array of.

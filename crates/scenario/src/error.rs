@@ -97,8 +97,8 @@ pub enum ScenarioError {
     #[error(
         "{}: there is no request to simulate: {}", path.display(),
         if *left_out > 0 {
-            "all requests of the trace lie beyond the end of the array and are left out; use --fit or --wrap, or give \
-             the array more or larger disks"
+            "all requests of the trace lie beyond the end of the array and are left out; give the array more or larger \
+             disks, or use --set load.beyond=fit or --set load.beyond=wrap"
         } else if *changed {
             "the trace has none in the part that was asked for (--from, --until, --duration, --ops and the other changes \
              of a load); 'iosonar info' prints when its first and its last request start"

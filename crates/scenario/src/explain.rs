@@ -4,14 +4,16 @@ use std::fmt::{Display, Write};
 
 use iosonar_disk_model::{DataSheet, Derived, Scheduler};
 use iosonar_raid::{CopyLayout, Placement};
-use iosonar_units::Nanos;
+use iosonar_trace::fit::Beyond;
+use iosonar_units::{Bytes, Nanos, Sectors};
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, Shape, Size};
 
 use crate::array_model::{LevelOptions, MdOptions};
 use crate::file::{
-    ArrayFile, ControllerFile, CopiesLie, DiskFile, Key, LoadFile, MdFile, OtherDisksFile,
-    RebuildFile, ScenarioFile,
+    ArrayFile, ControllerDefaults, ControllerFile, ControllerLike, CopiesLie, DiskFile, Key,
+    LoadFile, MdFile, OtherDisksFile, RebuildFile, ScenarioFile,
 };
+use crate::resolve::ns_per_sector;
 use crate::words::Word;
 use crate::{Assumption, Devices, DiskModel, DiskSet, LoadModel, Prepared, SsdSet, Warmup};
 
@@ -47,9 +49,12 @@ impl Prepared {
     fn explain_load(&self, page: &mut Page) {
         page.table(ScenarioFile::load);
         match &self.load {
-            LoadModel::Trace { path, .. } => {
+            LoadModel::Trace { path, fitter, .. } => {
                 let path = toml::Value::from(path.display().to_string());
                 page.key(LoadFile::trace, path);
+                if fitter.beyond() != Beyond::Refuse {
+                    page.key(LoadFile::beyond, fitter.beyond().quoted());
+                }
             }
             LoadModel::Alone { shape, requests } => {
                 page.key(LoadFile::requests, requests);
@@ -185,26 +190,54 @@ impl Prepared {
 
     fn explain_controller(&self, page: &mut Page) {
         let controller = &self.array.controller;
-        let command_us = float(controller.command.as_micros_f64());
-        let xor = float(controller.xor_ns_per_sector / 512.0);
         page.table(ScenarioFile::controller);
-        page.key(ControllerFile::command_us, command_us);
-        page.key(ControllerFile::xor_ns_per_byte, xor);
-        if controller.bus_ns_per_sector > 0.0 {
-            let rate = float(512.0 * 1e3 / controller.bus_ns_per_sector);
-            page.key(ControllerFile::bus_mb_per_s, rate);
+        let like = self.array.controller_like;
+        if let Some(like) = like {
+            page.key(ControllerFile::like, like.quoted());
         }
+        let defaults = ControllerDefaults::of(like, controller.cache.is_some());
+        let kind = like.filter(|like| *like != ControllerLike::Nothing);
+        let mut key = |key: Key, value: String, is_default: bool| match kind {
+            Some(like) if is_default => {
+                let comment = format!("{}; of like = {}", key.comment, like.quoted());
+                page.noted(key, value, &comment);
+            }
+            None if is_default => {
+                page.noted(key, value, &format!("{}; with a cache", key.comment));
+            }
+            _ => page.key(key, value),
+        };
+        let command_us = controller.command.as_micros_f64();
+        let is_usual = defaults.command_us > 0.0 && command_us == defaults.command_us;
+        key(ControllerFile::command_us, float(command_us), is_usual);
+        let mut rate = |of: Key, sector_ns: f64, usual: Option<f64>| {
+            if sector_ns > 0.0 {
+                let is_usual = usual.is_some_and(|usual| ns_per_sector(usual) == sector_ns);
+                key(of, float(mb_per_s(sector_ns)), is_usual);
+            }
+        };
+        let (host, bus) = (controller.host_ns_per_sector, controller.bus_ns_per_sector);
+        rate(ControllerFile::host_mb_per_s, host, defaults.host_mb_per_s);
+        rate(ControllerFile::bus_mb_per_s, bus, defaults.bus_mb_per_s);
+        let xor = float(controller.xor_ns_per_sector / 512.0);
+        key(ControllerFile::xor_ns_per_byte, xor, false);
+        let usual = defaults.cache.and_then(|size| size.parse::<Bytes>().ok());
         if let Some(cache) = controller.cache {
-            let share = |sectors: iosonar_units::Sectors| {
+            let share = |sectors: Sectors| {
                 float(f64::from(sectors.get()) / f64::from(cache.capacity.get()))
             };
-            page.key(
-                ControllerFile::cache,
-                format!("\"{}s\"", cache.capacity.get()),
-            );
-            page.key(ControllerFile::destage_above, share(cache.high));
-            page.key(ControllerFile::destage_below, share(cache.low));
+            let sectors = format!("\"{}s\"", cache.capacity.get());
+            let is_usual = kind.is_some() && usual == Some(cache.capacity.bytes());
+            key(ControllerFile::cache, sectors, is_usual);
+            key(ControllerFile::destage_above, share(cache.high), false);
+            key(ControllerFile::destage_below, share(cache.low), false);
+        } else if usual.is_some() {
+            key(ControllerFile::cache, "\"0\"".to_owned(), false);
         }
+        self.explain_rebuild(page);
+    }
+
+    fn explain_rebuild(&self, page: &mut Page) {
         if let Some(rebuild) = self.array.rebuild {
             page.table(ScenarioFile::rebuild);
             if rebuild.distance > Nanos::ZERO {
@@ -342,6 +375,16 @@ impl Page {
             "" => writeln!(self.text, "{assignment}"),
             _ => writeln!(self.text, "{assignment:<44} # {comment}"),
         };
+    }
+}
+
+/// The rate at which a sector takes this time, without the last digits where it is a round one.
+fn mb_per_s(sector_ns: f64) -> f64 {
+    let rate = ns_per_sector(sector_ns);
+    let round = (rate * 1e6).round() / 1e6;
+    match ns_per_sector(round) == sector_ns {
+        true => round,
+        false => rate,
     }
 }
 

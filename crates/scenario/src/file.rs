@@ -1,6 +1,7 @@
 //! What may be written in a scenario file.
 
 mod array;
+mod controller;
 mod disk;
 mod keys;
 mod load;
@@ -9,6 +10,8 @@ mod md;
 use toml::Spanned;
 
 pub(crate) use array::*;
+pub use controller::ControllerLike;
+pub(crate) use controller::{ControllerDefaults, ControllerFile};
 pub(crate) use disk::*;
 pub(crate) use keys::Key;
 use keys::table_of_keys;

@@ -5,7 +5,7 @@ use iosonar_disk_model::{DiskLaws, DiskProfile, Geometry, Scheduler};
 use iosonar_raid::rules::{FullTurn, PrereadSeek};
 use iosonar_raid::{Level, MirrorRead, Planner, RequestPlan, StageKind};
 use iosonar_sim_core::Seed;
-use iosonar_trace::Request;
+use iosonar_trace::{Op, Request};
 use iosonar_workload::SyntheticLoad;
 
 use crate::theory::{Answer, Standing};
@@ -167,6 +167,8 @@ impl Work {
 struct Stations<T> {
     disks: Vec<T>,
     bus: T,
+    /// Of the link to the host: from it, to it.
+    link: [T; 2],
     array: T,
 }
 
@@ -175,14 +177,15 @@ impl<T: Default + Clone> Stations<T> {
         Self {
             disks: vec![T::default(); disks],
             bus: T::default(),
+            link: [T::default(), T::default()],
             array: T::default(),
         }
     }
 }
 
 impl Prepared {
-    /// The offered load of every disk, and of the bus and of the array as a whole where requests wait
-    /// for them. `None` if the arrivals are not given by laws (a trace, or a closed loop), and of SSDs, whose work
+    /// The offered load of every disk, and of the bus, of the link to the host and of the array as a whole where
+    /// requests wait for them. `None` if the arrivals are not given by laws (a trace, or a closed loop), and of SSDs, whose work
     /// depends on what they hold.
     ///
     /// What a rebuild does is left out; a mirror that is chosen by its queue or its arm is taken for one that
@@ -222,6 +225,9 @@ impl Prepared {
                 sum.add(disk, per_ms, n);
             }
             work.bus.add(&sample.bus, per_ms, n);
+            for (sum, link) in work.link.iter_mut().zip(&sample.link) {
+                sum.add(link, per_ms, n);
+            }
             work.array.add(&sample.array, per_ms, n);
         }
         let numbered = work.disks.iter().enumerate();
@@ -230,6 +236,13 @@ impl Prepared {
             .collect();
         if self.array.controller.bus_ns_per_sector > 0.0 {
             all.push(work.bus.offered("bus".to_owned()));
+        }
+        if self.array.controller.host_ns_per_sector > 0.0 {
+            let directions = work
+                .link
+                .iter()
+                .zip(["link from the host", "link to the host"]);
+            all.extend(directions.map(|(work, name)| work.offered(name.to_owned())));
         }
         if self.array.controller.one_at_a_time {
             let sampled = work.array.offered("array".to_owned());
@@ -299,10 +312,16 @@ impl Prepared {
             }
             let bus = bus_ms * sectors;
             all.bus.add(bus, bus);
+            let host = self.array.controller.host(&request).as_millis_f64();
+            let reads = request.op == Op::Read;
+            for (link, crosses) in all.link.iter_mut().zip([!reads, reads]) {
+                let host = if crosses { host } else { 0.0 };
+                link.add(host, host);
+            }
             let longest = of_request.iter().map(|work| work.0).fold(0.0, f64::max);
             let together: f64 = of_request.iter().map(|work| work.1).sum();
             all.array
-                .add(command_ms + longest, command_ms + together + bus);
+                .add(command_ms + longest, command_ms + together + bus + host);
             count += 1;
             planned += plan.len();
             if planned * classes > MOST_SUB_REQUESTS {

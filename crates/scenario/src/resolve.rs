@@ -21,9 +21,11 @@ use iosonar_trace::fit::Beyond;
 
 use crate::file::{DiskFile, ScenarioFile};
 use crate::prepared::{Method, Prepared, Warmup};
+use crate::sensitivity::Alternative;
 use crate::words::Given;
 use crate::{ArrayModel, Devices, DiskSet, ScenarioError, read_text};
 use check::Checker;
+pub(crate) use controller::ns_per_sector;
 pub use load::REQUESTS_PER_USER;
 pub use moved::moved;
 pub use set::apply as with_values;
@@ -35,7 +37,7 @@ pub struct Overrides {
     pub trace: Option<PathBuf>,
     /// Which part of the trace, and how fast.
     pub reading: Reading,
-    /// What happens to requests of the trace beyond the end of the array.
+    /// What happens to requests of the trace beyond the end of the array; [`Beyond::Refuse`]: what the file says.
     pub beyond: Beyond,
     /// Another seed.
     pub seed: Option<u64>,
@@ -43,6 +45,8 @@ pub struct Overrides {
     pub replications: Option<u32>,
     /// Other values, as (key, value in TOML), such as (`array.disks`, `8`).
     pub set: Vec<(String, String)>,
+    /// A choice to make otherwise than the scenario with these values does.
+    pub alternative: Option<Alternative>,
 }
 
 impl Prepared {
@@ -64,11 +68,19 @@ impl Prepared {
         path: &Path,
         overrides: &Overrides,
     ) -> Result<Self, ScenarioError> {
-        let (text, file) = set::read::<ScenarioFile>(text, path, &overrides.set)?;
+        let mut set = overrides.set.clone();
+        let (text, file) = match &overrides.alternative {
+            None => set::read::<ScenarioFile>(text, path, &set)?,
+            Some(other) => {
+                let text = set::without(&set::apply(text, path, &set)?, path, &other.without)?;
+                set.extend_from_slice(&other.set);
+                set::read(&text, path, &other.set)?
+            }
+        };
         let check = Checker {
             path,
             text: &text,
-            set: &overrides.set,
+            set: &set,
         };
         let directory = path.parent().unwrap_or(Path::new("."));
         let trace = match (&overrides.trace, &file.load) {
@@ -244,6 +256,7 @@ fn array_model(
             ..array::rules(&file.array)
         },
         controller: controller::controller(check, file)?,
+        controller_like: controller::like(file),
         rebuild: controller::rebuild(check, file, level, &failed)?,
         failed,
         devices,

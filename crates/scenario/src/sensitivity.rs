@@ -3,7 +3,8 @@
 use iosonar_disk_model::{ArmScheduler, Queueing};
 use iosonar_units::Bytes;
 
-use crate::{Devices, DiskModel, DiskSet, Prepared};
+use crate::words::Word;
+use crate::{ControllerLike, Devices, DiskModel, DiskSet, Prepared};
 
 /// What is chosen otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,20 +19,20 @@ pub enum Choice {
     NoBuffer,
     /// The disk's buffer is for reads only: a write is complete when it is on the medium.
     WriteThrough,
-    /// The controller has a protected write-back cache of 1 GiB.
-    ControllerCache,
-    /// The controller has no cache.
-    NoControllerCache,
+    /// There is a controller of this kind.
+    Controller(ControllerLike),
     /// The SSD has no write cache.
     NoWriteCache,
 }
 
-/// One choice, and what it sets in a scenario.
+/// One choice, and what it changes in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alternative {
     /// What is chosen otherwise.
     pub choice: Choice,
-    /// Keys and their values in TOML; an empty value removes the key.
+    /// Keys that it leaves out, where they are there.
+    pub without: Vec<String>,
+    /// Keys and their values in TOML.
     pub set: Vec<(String, String)>,
 }
 
@@ -48,34 +49,40 @@ impl Prepared {
                     .map(|cache| cache.size.parse::<Bytes>());
                 match size {
                     Some(Ok(size)) if size.get() > 0 && ssds.profile.flash.is_some() => {
-                        vec![alternative(
-                            Choice::NoWriteCache,
-                            &[("ssd.cache.size", "\"0\"")],
-                        )]
+                        let set = [("ssd.cache.size", "\"0\"")];
+                        vec![alternative(Choice::NoWriteCache, &[], set)]
                     }
                     _ => Vec::new(),
                 }
             }
         };
-        alternatives.push(match self.array.controller.cache {
-            None => alternative(
-                Choice::ControllerCache,
-                &[
-                    ("controller.cache", "\"1GiB\""),
-                    ("controller.destage_above", "0.2"),
-                    ("controller.destage_below", "0.1"),
-                ],
-            ),
-            Some(_) => alternative(
-                Choice::NoControllerCache,
-                &[
-                    ("controller.cache", ""),
-                    ("controller.destage_above", ""),
-                    ("controller.destage_below", ""),
-                ],
-            ),
-        });
+        alternatives.extend(self.other_controller());
         alternatives
+    }
+}
+
+/// The keys whose defaults follow from the kind of the controller.
+const OF_THE_CONTROLLER: [&str; 6] = [
+    "controller.command_us",
+    "controller.host_mb_per_s",
+    "controller.bus_mb_per_s",
+    "controller.cache",
+    "controller.destage_above",
+    "controller.destage_below",
+];
+
+impl Prepared {
+    /// One with a cache in place of one without, and the other way round. Linux's software RAID works in the host, where
+    /// there is no RAID card in front of it.
+    fn other_controller(&self) -> Option<Alternative> {
+        let kind = match (&self.array.controller.cache, &self.array.md) {
+            (Some(_), _) => ControllerLike::Hba,
+            (None, None) => ControllerLike::RaidCard,
+            (None, Some(_)) => return None,
+        };
+        let set = [("controller.like", kind.quoted())];
+        let choice = Choice::Controller(kind);
+        Some(alternative(choice, &OF_THE_CONTROLLER, set))
     }
 }
 
@@ -86,42 +93,44 @@ fn of_disks(disks: &DiskSet) -> Vec<Alternative> {
     let mut alternatives = vec![alternative(
         Choice::RandomPlaces,
         &[
-            ("disk.model", "\"sampled\""),
-            ("disk.scheduler", ""),
-            ("disk.queue_depth", ""),
-            ("disk.most_wait_ms", ""),
-            ("disk.buffer", ""),
-            ("disk.write_back", ""),
+            "disk.scheduler",
+            "disk.queue_depth",
+            "disk.most_wait_ms",
+            "disk.buffer",
+            "disk.write_back",
         ],
+        [("disk.model", "\"sampled\"")],
     )];
     if scheduler != ArmScheduler::Fcfs {
-        let set = [("disk.scheduler", "\"fcfs\""), ("disk.queue_depth", "")];
-        alternatives.push(alternative(Choice::InOrder, &set));
+        let set = [("disk.scheduler", "\"fcfs\"")];
+        alternatives.push(alternative(Choice::InOrder, &["disk.queue_depth"], set));
     }
     if scheduler != ArmScheduler::Sptf {
         let set = [("disk.scheduler", "\"sptf\""), ("disk.queue_depth", "32")];
-        alternatives.push(alternative(Choice::ShortestPositioning, &set));
+        alternatives.push(alternative(Choice::ShortestPositioning, &[], set));
     }
     if let Some(cache) = &disks.profile.cache {
-        let set = [("disk.buffer", "false"), ("disk.write_back", "")];
-        alternatives.push(alternative(Choice::NoBuffer, &set));
+        let set = [("disk.buffer", "false")];
+        alternatives.push(alternative(Choice::NoBuffer, &["disk.write_back"], set));
         if cache.fast_writes {
             let set = [("disk.write_back", "false")];
-            alternatives.push(alternative(Choice::WriteThrough, &set));
+            alternatives.push(alternative(Choice::WriteThrough, &[], set));
         }
     }
     alternatives
 }
 
-fn alternative(choice: Choice, set: &[(&str, &str)]) -> Alternative {
-    let owned = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-    let mut all = Vec::with_capacity(set.len());
-    for &(key, value) in set {
-        // Only a key that is there can be removed.
-        if value.is_empty() {
-            all.push(owned(key, "0"));
-        }
-        all.push(owned(key, value));
+fn alternative<const N: usize>(
+    choice: Choice,
+    without: &[&str],
+    set: [(&str, impl Into<String>); N],
+) -> Alternative {
+    let set = set
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value.into()));
+    Alternative {
+        choice,
+        without: without.iter().map(|&key| key.to_owned()).collect(),
+        set: set.collect(),
     }
-    Alternative { choice, set: all }
 }

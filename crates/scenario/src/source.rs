@@ -201,8 +201,8 @@ impl RequestSource for Trace {
             return Err(ScenarioError::Trace(TraceError::Request {
                 place: Place::of(&self.path, self.batch.place(self.row)),
                 problem: format!(
-                    "the request ends at sector {}, beyond the end of the {} at sector {}: {}, or use --fit, \
-                     --wrap or --clip",
+                    "the request ends at sector {}, beyond the end of the {} at sector {}: {}, or add --set \
+                     load.beyond=fit (or wrap, or clip) to the command",
                     request.end(),
                     self.on.name(),
                     self.fitter.target_sectors(),

@@ -6,10 +6,11 @@ use std::marker::PhantomData;
 use iosonar_disk_model::{ArmScheduler, RpoCount, Zoning};
 use iosonar_raid::rules::{FullTurn, JoinOrder, PrereadSeek, TransferMemory};
 use iosonar_raid::{MirrorRead, ParityLayout, Placement, ReadLayout, RmwLevel, WriteStart};
+use iosonar_trace::fit::Beyond;
 use serde::Deserialize;
 use serde::de::{Deserializer, EnumAccess, Error, VariantAccess, Visitor};
 
-use crate::file::CopiesLie;
+use crate::file::{ControllerLike, CopiesLie};
 
 /// Something with a word for each of its values: what a scenario may say, and what `--explain` prints.
 pub trait Word: Copy + PartialEq + 'static {
@@ -18,13 +19,16 @@ pub trait Word: Copy + PartialEq + 'static {
     /// What they mean, in the same order.
     const VALUES: &'static [Self];
 
+    /// The word of this value.
+    fn word(self) -> &'static str {
+        let mut all = Self::VALUES.iter().zip(Self::WORDS);
+        let this = all.find(|(value, _)| **value == self);
+        this.expect("every value has a word").1
+    }
+
     /// The word of this value, in quotes.
     fn quoted(self) -> String {
-        let all = Self::VALUES.iter().zip(Self::WORDS);
-        let word = all
-            .filter(|(value, _)| **value == self)
-            .map(|(_, word)| *word);
-        format!("\"{}\"", word.collect::<String>())
+        format!("\"{}\"", self.word())
     }
 }
 
@@ -48,6 +52,8 @@ words!(MirrorRead:
     "random-per-block" = RandomPerBlock, "random" = Random, "turns" = Turns,
     "shorter-queue" = ShorterQueue, "nearer-arm" = NearerArm);
 words!(RmwLevel: "never" = Never, "allowed" = Allowed, "preferred" = Preferred);
+words!(Beyond: "refuse" = Refuse, "fit" = Scale, "wrap" = Wrap, "clip" = Clip);
+words!(ControllerLike: "none" = Nothing, "hba" = Hba, "raid-card-1GiB-bbu" = RaidCard);
 words!(CopiesLie: "near" = Near, "far" = Far, "offset" = Offset);
 words!(JoinOrder: "writes-first" = WritesFirst, "disk-first" = DiskFirst);
 words!(PrereadSeek: "read" = Read, "write" = Write);

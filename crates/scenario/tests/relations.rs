@@ -185,7 +185,7 @@ fn what_the_controller_takes_is_added() {
 }
 
 #[test]
-fn writes_into_a_cache_are_complete_at_once_until_it_is_full() {
+fn writes_into_a_cache_are_complete_when_their_data_are_there_until_it_is_full() {
     let array = "level = 'raid5'\ndisks = 4";
     let load = &format!("{}\nread_share = 0.0", poisson(5.0, "blocks = 1"));
     let roomy = run(
@@ -193,7 +193,8 @@ fn writes_into_a_cache_are_complete_at_once_until_it_is_full() {
         load,
         "[controller]\ncache = '1GiB'\ncommand_us = 100.0",
     );
-    assert_eq!(roomy.response_time.moments.max().unwrap().get(), 100_000);
+    // The command, and 128 KiB over eight lanes of PCIe 3.0; the next may come meanwhile.
+    assert_eq!(roomy.response_time.moments.min().unwrap().get(), 116_640);
     assert!(
         roomy.utilisation[0].mean > 0.05,
         "they come to the disks all the same"

@@ -121,6 +121,11 @@ impl Fitter {
         self.sectors
     }
 
+    /// What happens to requests beyond the end.
+    pub fn beyond(&self) -> Beyond {
+        self.fit.beyond
+    }
+
     /// Whether it changes nothing.
     pub fn is_idle(&self) -> bool {
         !self.fit.align && (self.fit.beyond == Beyond::Refuse || self.load_end <= self.sectors)

@@ -17,6 +17,7 @@ use anyhow::Context;
 use indicatif::ProgressBar;
 use iosonar_plot::{Colour, Mark, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve_with_band, grouped};
+use iosonar_scenario::sensitivity::Alternative;
 use iosonar_scenario::{
     Assumption, LoadModel, Method, NoSteadyState, Outputs, Overrides, Prepared, Records,
     ScenarioError, SimulationResult, StageSink, Watch,
@@ -239,13 +240,25 @@ fn on_standard_output(args: &Sim) -> Option<&Path> {
 
 /// Reads a scenario, with these values besides those of the options.
 fn load(args: &Sim, path: &Path, more: Vec<(String, String)>) -> anyhow::Result<Named> {
+    let set = args.set.iter().cloned().chain(more).collect();
+    load_otherwise(args, path, set, None)
+}
+
+/// Reads a scenario with these values, and with a choice made otherwise.
+fn load_otherwise(
+    args: &Sim,
+    path: &Path,
+    set: Vec<(String, String)>,
+    alternative: Option<Alternative>,
+) -> anyhow::Result<Named> {
     let overrides = Overrides {
         trace: args.trace.clone(),
         reading: args.reading.reading()?,
         beyond: args.beyond.beyond(),
         seed: args.seed,
         replications: args.replications,
-        set: args.set.iter().cloned().chain(more).collect(),
+        set,
+        alternative,
     };
     let mut simulation = Prepared::read(path, &overrides)?
         .with_split(args.split)

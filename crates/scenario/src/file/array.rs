@@ -1,4 +1,4 @@
-//! The tables `[array]`, `[controller]` and `[rebuild]`.
+//! The tables `[array]` and `[rebuild]`.
 
 use iosonar_raid::rules::{FullTurn, JoinOrder, PrereadSeek, TransferMemory};
 use iosonar_raid::{MirrorRead, ParityLayout, Placement, ReadLayout, WriteStart};
@@ -126,36 +126,6 @@ pub enum ModeName {
     ForkJoin,
     /// The next request forks when the last has joined.
     SplitMerge,
-}
-
-table_of_keys! {
-    /// The table `[controller]`.
-    pub struct ControllerFile {
-        /// from the arrival of a request to the issue of its sub-requests
-        #[default = "0"]
-        #[comment = "from arrival to issue"]
-        pub command_us: Option<Spanned<f64>>,
-        /// of data that go through the exclusive-or, before parity is written and after lost data are rebuilt
-        #[default = "0"]
-        #[comment = "of parity"]
-        pub xor_ns_per_byte: Option<Spanned<f64>>,
-        /// one bus for the data of all disks, in 10^6 bytes/s
-        #[default = "no bus"]
-        #[comment = "one bus for all disks"]
-        pub bus_mb_per_s: Option<Spanned<f64>>,
-        /// a write-back cache, such as `"64MiB"`; writes are complete when they are in it
-        #[default = "none"]
-        #[comment = "sectors of 512 B, for writes"]
-        pub cache: Option<Spanned<String>>,
-        /// the share of the cache that is dirty when writing to the disks begins
-        #[default = "0: at once"]
-        #[comment = "share that is dirty"]
-        pub destage_above: Option<Spanned<f64>>,
-        /// the share of the cache that is dirty when it ends
-        #[default = "0"]
-        #[comment = "share that is dirty"]
-        pub destage_below: Option<Spanned<f64>>,
-    }
 }
 
 table_of_keys! {

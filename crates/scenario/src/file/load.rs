@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use iosonar_trace::fit::Beyond;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::table_of_keys;
+use crate::words::Given;
 
 table_of_keys! {
     /// The table `[load]`: a trace, or the laws of a synthetic load.
@@ -13,6 +15,11 @@ table_of_keys! {
         /// a trace; or use `--trace`
         #[comment = "its requests at their times"]
         pub trace: Option<Spanned<PathBuf>>,
+        /// what happens to requests of a trace beyond the end of the array: `"refuse"`, `"fit"` (all positions are scaled),
+        /// `"wrap"` (sector modulo size) or `"clip"` (cut off, or left out); or use `--fit`, `--wrap`, `--clip`
+        #[default = "refuse"]
+        #[comment = "requests beyond the end of the array"]
+        pub beyond: Option<Spanned<Given<Beyond>>>,
         /// measured requests of each run
         #[comment = "measured in each run"]
         pub requests: Option<Spanned<u64>>,

@@ -7,60 +7,106 @@ use toml::Spanned;
 use super::check::Checker;
 use crate::ScenarioError;
 use crate::array_model::LevelOptions;
-use crate::file::{ControllerFile, ModeName, RebuildFile, ScenarioFile};
+use crate::file::{
+    ControllerDefaults, ControllerFile, ControllerLike, ModeName, RebuildFile, ScenarioFile,
+};
+use crate::words::Given;
+
+/// The kind of controller that the scenario names.
+pub(super) fn like(file: &ScenarioFile) -> Option<ControllerLike> {
+    let like = file.controller.as_ref()?.like.as_ref()?;
+    let Given(like) = like.get_ref();
+    Some(*like)
+}
 
 pub(super) fn controller(
     check: &Checker<'_>,
     file: &ScenarioFile,
 ) -> Result<Controller, ScenarioError> {
-    let one_at_a_time = file.array.mode == Some(ModeName::SplitMerge);
-    let Some(given) = &file.controller else {
-        return Ok(Controller {
-            one_at_a_time,
-            ..Controller::default()
-        });
-    };
-    let within = |value: &Option<Spanned<f64>>, key, most: f64, expected: &str| match value {
-        None => Ok(0.0),
+    let none = ControllerFile::default();
+    let given = file.controller.as_ref().unwrap_or(&none);
+    let like = like(file);
+    let cache = cache(check, given, like)?;
+    let defaults = ControllerDefaults::of(like, cache.is_some());
+    let within = |value: &Option<Spanned<f64>>, key, default, most: f64, unit| match value {
+        None => Ok(default),
         Some(v) if (0.0..=most).contains(v.get_ref()) => Ok(*v.get_ref()),
-        Some(v) => Err(check.wrong(v, key, v.get_ref(), expected)),
+        Some(v) => {
+            let expected = format!("a time in {unit}, 0 to {most:e}");
+            Err(check.wrong(v, key, v.get_ref(), expected))
+        }
+    };
+    let ns_per_sector = |value: &Option<Spanned<f64>>, key, default: Option<f64>| match value {
+        None => Ok(default.map_or(0.0, ns_per_sector)),
+        Some(rate) if (1e-3..=1e9).contains(rate.get_ref()) => Ok(ns_per_sector(*rate.get_ref())),
+        Some(rate) => {
+            let expected = "a rate in millions of bytes per second, 0.001 to 1e9";
+            Err(check.wrong(rate, key, rate.get_ref(), expected))
+        }
     };
     let command_us = within(
         &given.command_us,
         "controller.command_us",
+        defaults.command_us,
         1e9,
-        "a time in microseconds, 0 to 1e9",
+        "microseconds",
     )?;
     let xor = within(
         &given.xor_ns_per_byte,
         "controller.xor_ns_per_byte",
+        0.0,
         1e6,
-        "a time in nanoseconds, 0 to 1e6",
+        "nanoseconds",
     )?;
-    let bus_ns_per_sector = match &given.bus_mb_per_s {
-        None => 0.0,
-        Some(rate) if (1e-3..=1e9).contains(rate.get_ref()) => 512.0 * 1e3 / rate.get_ref(),
-        Some(rate) => {
-            let expected = "a rate in millions of bytes per second, 0.001 to 1e9";
-            return Err(check.wrong(rate, "controller.bus_mb_per_s", rate.get_ref(), expected));
-        }
-    };
     Ok(Controller {
         command: Nanos::nearest(command_us * 1e3),
+        host_ns_per_sector: ns_per_sector(
+            &given.host_mb_per_s,
+            "controller.host_mb_per_s",
+            defaults.host_mb_per_s,
+        )?,
         xor_ns_per_sector: 512.0 * xor,
-        bus_ns_per_sector,
-        one_at_a_time,
-        cache: cache(check, given)?,
+        bus_ns_per_sector: ns_per_sector(
+            &given.bus_mb_per_s,
+            "controller.bus_mb_per_s",
+            defaults.bus_mb_per_s,
+        )?,
+        one_at_a_time: file.array.mode == Some(ModeName::SplitMerge),
+        cache,
     })
 }
 
-fn cache(check: &Checker<'_>, given: &ControllerFile) -> Result<Option<WriteBack>, ScenarioError> {
+/// The time of a sector at a rate.
+pub(crate) fn ns_per_sector(mb_per_s: f64) -> f64 {
+    512.0 * 1e3 / mb_per_s
+}
+
+fn cache(
+    check: &Checker<'_>,
+    given: &ControllerFile,
+    like: Option<ControllerLike>,
+) -> Result<Option<WriteBack>, ScenarioError> {
     let share = |value: &Option<Spanned<f64>>, key, default| match value {
         None => Ok(default),
         Some(v) if (0.0..=1.0).contains(v.get_ref()) => Ok(*v.get_ref()),
         Some(v) => Err(check.wrong(v, key, v.get_ref(), "a share of the cache, 0 to 1")),
     };
-    let Some(size) = &given.cache else {
+    let usual = like.and_then(|like| like.defaults().cache);
+    let usual = usual.map(|size| Spanned::new(0..0, size.to_owned()));
+    let size = given.cache.as_ref().or(usual.as_ref());
+    let capacity = size.map_or(Ok(Sectors::new(0)), |size| {
+        let bytes: Option<Bytes> = size.get_ref().parse().ok();
+        let wrong = || {
+            check.wrong(
+                size,
+                "controller.cache",
+                format!("'{}'", size.get_ref()),
+                "a size such as \"64MiB\", a whole number of sectors of 512 B; \"0\": no cache",
+            )
+        };
+        bytes.and_then(Bytes::sectors).ok_or_else(wrong)
+    })?;
+    if capacity.get() == 0 {
         if given.destage_above.is_some() || given.destage_below.is_some() {
             return Err(check.incomplete(
                 "'controller.destage_above' and 'destage_below' are for a write-back cache: give its \
@@ -68,19 +114,7 @@ fn cache(check: &Checker<'_>, given: &ControllerFile) -> Result<Option<WriteBack
             ));
         }
         return Ok(None);
-    };
-    let bytes: Option<Bytes> = size.get_ref().parse().ok();
-    let capacity = bytes
-        .and_then(Bytes::sectors)
-        .filter(|sectors| sectors.get() > 0)
-        .ok_or_else(|| {
-            check.wrong(
-                size,
-                "controller.cache",
-                format!("'{}'", size.get_ref()),
-                "a size such as \"64MiB\", a whole number of sectors of 512 B",
-            )
-        })?;
+    }
     let above = share(&given.destage_above, "controller.destage_above", 0.0)?;
     let below = share(&given.destage_below, "controller.destage_below", 0.0)?;
     if let Some(v) = &given.destage_below

@@ -21,9 +21,6 @@ pub(super) fn disks(
     placement: Placement,
 ) -> Result<DiskSet, ScenarioError> {
     let mut profile = profile(check, disk, directory)?;
-    if let Some(Given(zoning)) = disk.zoning {
-        profile.transfer.zoning = zoning;
-    }
     let model = model(check, disk, &profile, placement)?;
     let is_sampled = matches!(model, DiskModel::Sampled(_));
     if is_sampled && (disk.buffer.is_some() || disk.write_back.is_some()) {
@@ -33,6 +30,9 @@ pub(super) fn disks(
     }
     let mut others = others(check, file, disk, directory)?;
     for profile in std::iter::once(&mut profile).chain(others.iter_mut().map(|(_, of)| of)) {
+        if let Some(Given(zoning)) = disk.zoning {
+            profile.transfer.zoning = zoning;
+        }
         buffer(check, disk, profile)?;
         // What was validated is the whole drive, with its arm and its own buffer.
         let is_changed = is_sampled
@@ -139,10 +139,7 @@ fn others(
             }
             seen.push(disk);
         }
-        let mut profile = DiskProfile::load(&other.profile, directory)?;
-        if let Some(Given(zoning)) = disk.zoning {
-            profile.transfer.zoning = zoning;
-        }
+        let profile = DiskProfile::load(&other.profile, directory)?;
         others.push((other.disks.get_ref().clone(), profile));
     }
     Ok(others)

@@ -12,31 +12,43 @@ use super::Overrides;
 use super::check::Checker;
 use super::laws::{laws, laws_of_class};
 use crate::file::{ArrivalsFile, LoadFile, ScenarioFile};
+use crate::words::{Given, Word};
 use crate::{ArrayModel, LoadModel, ScenarioError, Warmup};
 
 /// What makes the requests of a trace fit the array.
 fn fitter(
     check: &Checker<'_>,
     path: &Path,
-    overrides: &Overrides,
+    reading: &Reading,
+    beyond: Beyond,
     data_sectors: u64,
 ) -> Result<Fitter, ScenarioError> {
-    let load_end = match overrides.beyond {
+    let load_end = match beyond {
         Beyond::Scale => {
             if path == Path::new("-") || std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
                 return Err(check.incomplete(
-                    "--fit must know how far the load reaches, and so reads it twice: store it in a file",
+                    "--fit must know how far the load reaches, and so reads it twice: store it in a file, or use --wrap or \
+                     --clip",
                 ));
             }
-            end_of(path, &overrides.reading)?
+            end_of(path, reading)?
         }
         Beyond::Refuse | Beyond::Wrap | Beyond::Clip => u64::MAX,
     };
     let fit = Fit {
-        beyond: overrides.beyond,
+        beyond,
         align: false,
     };
     Ok(Fitter::new(fit, data_sectors, 1, load_end))
+}
+
+/// What happens to requests beyond the end: what the command line says, or else the file.
+fn beyond(file: &ScenarioFile, overrides: &Overrides) -> Beyond {
+    let given = file.load.as_ref().and_then(|load| load.beyond.as_ref());
+    match (overrides.beyond, given) {
+        (Beyond::Refuse, Some(given)) => given.get_ref().0,
+        (beyond, _) => beyond,
+    }
 }
 
 /// Where the highest request of a load ends.
@@ -65,7 +77,16 @@ const MOST_REQUESTS: u64 = 1_000_000_000_000;
 const MOST_CLASSES: usize = 1000;
 
 /// What is for traces is refused where the load is synthetic.
-fn check_no_changes(check: &Checker<'_>, overrides: &Overrides) -> Result<(), ScenarioError> {
+fn check_no_changes(
+    check: &Checker<'_>,
+    load: &LoadFile,
+    overrides: &Overrides,
+) -> Result<(), ScenarioError> {
+    if let Some(beyond) = &load.beyond {
+        let Given(seen) = beyond.get_ref();
+        let expected = "no such key: a synthetic load lies within the array";
+        return Err(check.wrong(beyond, "load.beyond", seen.quoted(), expected));
+    }
     if !overrides.reading.changes.is_empty() {
         return Err(check.incomplete(
             "--from, --until, --speed and the other changes of a load are for traces, and the load is \
@@ -140,7 +161,8 @@ pub(super) fn load(
                 "[load] has a 'trace' and the laws of a synthetic load: leave one out",
             ));
         }
-        let fitter = fitter(check, &path, overrides, data_sectors)?;
+        let beyond = beyond(file, overrides);
+        let fitter = fitter(check, &path, &overrides.reading, beyond, data_sectors)?;
         return Ok(LoadModel::Trace {
             path,
             reading: Box::new(overrides.reading.clone()),
@@ -153,7 +175,7 @@ pub(super) fn load(
              'requests', 'arrivals' and 'size'",
         ));
     };
-    check_no_changes(check, overrides)?;
+    check_no_changes(check, load, overrides)?;
     let block = match &load.block {
         None if array.is_of_ssds() => super::ssd::BLOCK,
         None => array.stripe_unit,

@@ -70,13 +70,17 @@ pub fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String
     if set.is_empty() {
         return Ok(text.to_owned());
     }
-    let mut document: DocumentMut = text.parse().map_err(|e| ScenarioError::Syntax {
-        path: path.to_owned(),
-        message: format!("{e}"),
-    })?;
+    let mut document = parsed(text, path)?;
     for (key, value) in set {
         if value.is_empty() {
-            remove(&mut document, key)?;
+            if remove(&mut document, key).is_none() {
+                return Err(ScenarioError::Set {
+                    key: key.to_owned(),
+                    problem: "is not in the scenario, so it cannot be removed; KEY=VALUE sets a value, and KEY='\"\"' an \
+                              empty text"
+                        .to_owned(),
+                });
+            }
             continue;
         }
         // What is no TOML value is a string without its quotes.
@@ -106,24 +110,35 @@ pub fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String
     Ok(document.to_string())
 }
 
-/// Removes a key, which must be there, with all that is in it.
-fn remove(document: &mut DocumentMut, key: &str) -> Result<(), ScenarioError> {
-    let absent = || {
-        ScenarioError::Set {
-        key: key.to_owned(),
-        problem: "is not in the scenario, so it cannot be removed; KEY=VALUE sets a value, and KEY='\"\"' an \
-                  empty text"
-            .to_owned(),
+/// The text without these keys, where they are there.
+///
+/// # Errors
+/// If the text is no TOML.
+pub(super) fn without(text: &str, path: &Path, keys: &[String]) -> Result<String, ScenarioError> {
+    let mut document = parsed(text, path)?;
+    for key in keys {
+        let _ = remove(&mut document, key);
     }
-    };
+    Ok(document.to_string())
+}
+
+fn parsed(text: &str, path: &Path) -> Result<DocumentMut, ScenarioError> {
+    text.parse()
+        .map_err(|e: toml_edit::TomlError| ScenarioError::Syntax {
+            path: path.to_owned(),
+            message: format!("{e}"),
+        })
+}
+
+/// Removes a key with all that is in it; `None` if it is not there.
+fn remove(document: &mut DocumentMut, key: &str) -> Option<Item> {
     let mut parts: Vec<&str> = key.split('.').collect();
-    let last = parts.pop().unwrap_or_default();
+    let last = parts.pop()?;
     let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
     for part in parts {
-        let item = table.get_mut(part).ok_or_else(absent)?;
-        table = item.as_table_like_mut().ok_or_else(absent)?;
+        table = table.get_mut(part)?.as_table_like_mut()?;
     }
-    table.remove(last).map(drop).ok_or_else(absent)
+    table.remove(last)
 }
 
 #[cfg(test)]
@@ -164,6 +179,18 @@ mod tests {
             assert!(problem.contains("cannot be removed"), "{absent}: {problem}");
         }
         assert!(set("load.trace", "\"\"").unwrap().contains("trace = \"\""));
+    }
+
+    #[test]
+    fn only_what_is_there_is_left_out() {
+        let text = "# a comment\nseed = 1\n[load]\nsize = { blocks = 4 }\n";
+        let without = |keys: &[&str]| {
+            let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+            super::without(text, Path::new("x"), &keys).unwrap()
+        };
+        assert_eq!(without(&["array.disks", "load.requests", "seed.x"]), text);
+        assert!(!without(&["array.disks", "load.size.blocks"]).contains("blocks"));
+        assert_eq!(without(&["load"]), "# a comment\nseed = 1\n");
     }
 
     #[test]

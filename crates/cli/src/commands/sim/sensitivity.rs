@@ -1,14 +1,16 @@
 //! How much an answer depends on each plausible choice, changed one at a time.
 
-use iosonar_scenario::SimulationResult;
-use iosonar_scenario::sensitivity::Choice;
+use std::iter;
+
+use iosonar_scenario::sensitivity::{Alternative, Choice};
+use iosonar_scenario::{ControllerLike, SimulationResult};
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
 use iosonar_units::Nanos;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::checks::{refuse_output_of_one, refuse_outputs_of_one};
-use super::{Named, load, steady};
+use super::{Named, load_otherwise, steady};
 use crate::exit::{Ending, Usage, message, print};
 use crate::low::Sim;
 use crate::render::json::Output;
@@ -77,17 +79,19 @@ fn check(args: &Sim) -> Result<(), Usage> {
 
 fn try_all(args: &Sim, named: &Named) -> anyhow::Result<Vec<Tried>> {
     let choices = named.simulation.alternatives();
-    let all = std::iter::once((None, Vec::new()));
-    let all = all.chain(choices.into_iter().map(|of| (Some(of.choice), of.set)));
-    let all: Vec<_> = all.collect();
-    let simulate = |choice, set| -> anyhow::Result<_> {
-        Ok(match choice {
-            None => steady(args, &named.simulation)?,
-            Some(_) => steady(args, &load(args, &named.path, set)?.simulation)?,
-        })
+    let all: Vec<_> = iter::once(None)
+        .chain(choices.into_iter().map(Some))
+        .collect();
+    let simulate = |alternative: Option<Alternative>| -> anyhow::Result<_> {
+        if alternative.is_none() {
+            return Ok(steady(args, &named.simulation)?);
+        }
+        let other = load_otherwise(args, &named.path, args.set.clone(), alternative)?;
+        Ok(steady(args, &other.simulation)?)
     };
-    let one = |(choice, set): (Option<Choice>, Vec<(String, String)>)| {
-        let result = match simulate(choice, set) {
+    let one = |alternative: Option<Alternative>| {
+        let choice = alternative.as_ref().map(|of| of.choice);
+        let result = match simulate(alternative) {
             Ok(result) => result
                 .map(Box::new)
                 .map_err(|why| Nothing::Unsteady(why.to_string())),
@@ -219,8 +223,9 @@ fn name(choice: Choice) -> &'static str {
         Choice::ShortestPositioning => "SPTF of 32 in the drive",
         Choice::NoBuffer => "no drive cache",
         Choice::WriteThrough => "write-through drive cache",
-        Choice::ControllerCache => "controller with 1 GiB write-back cache",
-        Choice::NoControllerCache => "controller without cache",
+        Choice::Controller(ControllerLike::Nothing) => "no controller",
+        Choice::Controller(ControllerLike::Hba) => "controller hba (no cache)",
+        Choice::Controller(ControllerLike::RaidCard) => "controller raid-card-1GiB-bbu",
         Choice::NoWriteCache => "no write cache in the SSD",
     }
 }

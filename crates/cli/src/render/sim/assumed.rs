@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use iosonar_device::Provenance;
 use iosonar_disk_model::{ArmScheduler, DiskProfile, Queueing, Scheduler};
-use iosonar_scenario::{Devices, DiskModel, DiskSet, Prepared, SsdSet};
+use iosonar_scenario::{ArrayModel, ControllerLike, Devices, DiskModel, DiskSet, Prepared, SsdSet};
 use iosonar_units::Bytes;
 
 /// What the results of this simulation rest on.
@@ -13,14 +13,21 @@ pub(crate) fn line(simulation: &Prepared) -> String {
         Devices::Disks(disks) => of_disks(disks),
         Devices::Ssds(ssds) => of_ssds(ssds),
     };
-    let controller = match &simulation.array().controller.cache {
+    format!("{drives}; {}", controller(simulation.array()))
+}
+
+fn controller(array: &ArrayModel) -> String {
+    let kind = array
+        .controller_like
+        .filter(|kind| *kind != ControllerLike::Nothing);
+    let name = kind.map_or(String::new(), |kind| format!(" {}", kind.name()));
+    match &array.controller.cache {
         Some(cache) => format!(
-            "controller with {} write-back cache",
+            "controller{name} with {} write-back cache",
             cache.capacity.bytes()
         ),
-        None => "controller without cache".to_owned(),
-    };
-    format!("{drives}; {controller}")
+        None => format!("controller{name} without cache"),
+    }
 }
 
 fn of_disks(disks: &DiskSet) -> String {

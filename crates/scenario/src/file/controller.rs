@@ -1,0 +1,117 @@
+//! The table `[controller]`.
+
+use toml::Spanned;
+
+use super::table_of_keys;
+use crate::words::{Given, Word};
+
+/// A kind of controller that people have: what the keys of `[controller]` are by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControllerLike {
+    /// None: what it would take is not counted.
+    Nothing,
+    /// A host bus adapter: eight lanes of PCIe 3.0 and of 12 Gb/s SAS, no cache.
+    Hba,
+    /// A RAID card with the same lanes and 1 GiB of cache that survives a loss of power.
+    RaidCard,
+}
+
+/// What the keys of `[controller]` are by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct ControllerDefaults {
+    pub(crate) command_us: f64,
+    pub(crate) host_mb_per_s: Option<f64>,
+    pub(crate) bus_mb_per_s: Option<f64>,
+    pub(crate) cache: Option<&'static str>,
+}
+
+impl ControllerLike {
+    /// Eight lanes of PCI Express 3.0: 8 GT/s of 128b/130b each (PCI Express Base Specification 3.0, 2010).
+    const PCIE_MB_PER_S: f64 = 7877.0;
+    /// Eight lanes of SAS-3: 12 Gb/s of 8b/10b each (INCITS 519-2014).
+    const SAS_MB_PER_S: f64 = 9600.0;
+    /// The command, the address of the data and the completion each cross PCI Express, in about 0.5 us (Neugebauer et
+    /// al., "Understanding PCIe performance for end host networking", SIGCOMM 2018).
+    const HOST_COMMAND_US: f64 = 1.5;
+    /// A RAID processor of 1 GHz completes 200,000 requests of 4 KiB per second ("HP Smart Array controllers and basic
+    /// RAID performance factors", technology brief, 2012): one in 5 us.
+    const RAID_COMMAND_US: f64 = 5.0;
+
+    /// What a scenario calls it.
+    pub fn name(self) -> &'static str {
+        self.word()
+    }
+
+    pub(crate) fn defaults(self) -> ControllerDefaults {
+        let hba = ControllerDefaults {
+            command_us: Self::HOST_COMMAND_US,
+            host_mb_per_s: Some(Self::PCIE_MB_PER_S),
+            bus_mb_per_s: Some(Self::SAS_MB_PER_S),
+            cache: None,
+        };
+        match self {
+            Self::Nothing => ControllerDefaults::default(),
+            Self::Hba => hba,
+            Self::RaidCard => ControllerDefaults {
+                command_us: Self::HOST_COMMAND_US + Self::RAID_COMMAND_US,
+                cache: Some("1GiB"),
+                ..hba
+            },
+        }
+    }
+}
+
+impl ControllerDefaults {
+    /// Those of a controller of this kind. What takes writes into a cache has a processor and a link to the host, of
+    /// whatever kind it is.
+    pub(crate) fn of(like: Option<ControllerLike>, has_cache: bool) -> Self {
+        match like.unwrap_or(ControllerLike::Nothing) {
+            ControllerLike::Nothing if has_cache => Self {
+                bus_mb_per_s: None,
+                ..ControllerLike::RaidCard.defaults()
+            },
+            like => like.defaults(),
+        }
+    }
+}
+
+table_of_keys! {
+    /// The table `[controller]`.
+    #[derive(Default)]
+    pub struct ControllerFile {
+        /// a kind of controller, which gives the keys below their defaults: `"none"`, `"hba"`, `"raid-card-1GiB-bbu"`
+        /// ([values and sources](simulate.md#controllers))
+        #[default = "none"]
+        #[comment = "what the keys below are by default"]
+        pub like: Option<Spanned<Given<ControllerLike>>>,
+        /// from the arrival of a request until its data cross the link to the host or its sub-requests are issued
+        #[default = "0; with a `cache` 6.5"]
+        #[comment = "from arrival to issue"]
+        pub command_us: Option<Spanned<f64>>,
+        /// the link to the host, in 10^6 bytes/s each way: data of writes cross it before they are in the cache or go to
+        /// the disks, data of reads before they are complete
+        #[default = "no link; with a `cache` 7877"]
+        #[comment = "link to the host, each way"]
+        pub host_mb_per_s: Option<Spanned<f64>>,
+        /// of data that go through the exclusive-or, before parity is written and after lost data are rebuilt
+        #[default = "0"]
+        #[comment = "of parity"]
+        pub xor_ns_per_byte: Option<Spanned<f64>>,
+        /// one bus for the data of all disks, in 10^6 bytes/s
+        #[default = "no bus"]
+        #[comment = "one bus for all disks"]
+        pub bus_mb_per_s: Option<Spanned<f64>>,
+        /// a write-back cache, such as `"64MiB"`; writes are complete when they are in it; `"0"`: none
+        #[default = "none"]
+        #[comment = "sectors of 512 B, for writes"]
+        pub cache: Option<Spanned<String>>,
+        /// the share of the cache that is dirty when writing to the disks begins
+        #[default = "0: at once"]
+        #[comment = "share that is dirty"]
+        pub destage_above: Option<Spanned<f64>>,
+        /// the share of the cache that is dirty when it ends
+        #[default = "0"]
+        #[comment = "share that is dirty"]
+        pub destage_below: Option<Spanned<f64>>,
+    }
+}
