@@ -11,6 +11,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
+//! | [`linux`] | memory that the kernel reads and writes, system calls |
 //! | [`units`] | nanoseconds, sectors, bytes |
 //! | [`stats`] | moments, histograms, confidence intervals |
 //! | [`trace`] | requests, records, trace formats, transformations |
@@ -36,6 +37,7 @@ pub use iosonar_cli as cli;
 pub use iosonar_device as device;
 pub use iosonar_disk_model as disk_model;
 pub use iosonar_guard as guard;
+pub use iosonar_linux as linux;
 pub use iosonar_plot as plot;
 pub use iosonar_raid as raid;
 pub use iosonar_recorder as recorder;

@@ -4,20 +4,17 @@
 mod scratch;
 
 use std::fs::{self, File};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use iosonar::guard::Lease;
 use scratch::{Loop, Scratch, assert_refused, err, iosonar, out};
 
 const MIB: u64 = 1 << 20;
 /// Of `open(2)`.
 const O_NONBLOCK: i32 = 0o4000;
-/// Of `fcntl(2)`: a lease on a file that no other process has open.
-const F_SETLEASE: i32 = 1024;
-const F_WRLCK: i32 = 1;
 
 /// Three requests near the beginning, two of which write.
 const WRITES: &str = "0 ; 0 ; 8 ; R\n0.001 ; 8 ; 8 ; W\n0.002 ; 16 ; 8 ; W\n";
@@ -245,11 +242,9 @@ fn a_device_or_its_storage_that_another_process_has_open_for_writing_is_not_writ
 }
 
 /// Whether the file system of a file of this user has leases.
-#[allow(unsafe_code)] // A system call.
 fn has_leases(path: &Path) -> bool {
     let file = File::options().read(true).write(true).open(path).unwrap();
-    // SAFETY: the command takes an integer, and the descriptor is open.
-    unsafe { libc::fcntl(file.as_raw_fd(), F_SETLEASE, F_WRLCK) == 0 }
+    Lease::of(&file) == Lease::Held
 }
 
 #[test]

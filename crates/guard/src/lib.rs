@@ -39,6 +39,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use iosonar_linux::calls;
 use iosonar_units::{Bytes, folder_of};
 
 use contents::{Content, Looked};
@@ -102,7 +103,7 @@ pub fn examine(host: &Host, path: &Path, file: &File, intent: &Intent) -> Result
     if !intent.write {
         return Ok(());
     }
-    if metadata.file_type().is_block_device() && ioctls::is_read_only(file) {
+    if metadata.file_type().is_block_device() && calls::is_read_only(file).unwrap_or(false) {
         return refuse(format!(
             "{shown} is read-only; choose another target, or make it writable (blockdev --setrw {shown})"
         ));

@@ -1,10 +1,11 @@
 //! What a load does to the zones of its target, found out before anything is written.
 
+use iosonar_linux::calls;
 use iosonar_trace::fit::Fitter;
 use iosonar_trace::{Batch, Place, Request, TraceReader, input};
 
 use crate::load::fitter;
-use crate::zones::{ZonePlan, Zones, is_write, reset};
+use crate::zones::{ZonePlan, Zones, is_write};
 use crate::{Conflicts, Load, Options, ReplayError, Target, Writes, ZoneOptions};
 
 impl Target {
@@ -118,7 +119,7 @@ impl ZonePlan {
             return Ok(());
         };
         for &(start, sectors) in &self.reset {
-            reset(file, start, sectors).map_err(|source| ReplayError::Io {
+            calls::reset_zones(file, start, sectors).map_err(|source| ReplayError::Io {
                 path: target.path().to_owned(),
                 action: "reset a zone",
                 source,

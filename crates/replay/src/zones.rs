@@ -22,7 +22,7 @@ use iosonar_trace::{Op, Request};
 use iosonar_units::SECTOR_BYTES;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use report::{report, reset};
+pub(crate) use report::report;
 
 /// The zones of a target, and what is done to them before a replay.
 #[derive(Clone, Debug)]

@@ -1,12 +1,11 @@
 //! How the pacing threads are scheduled among others.
 
-#![allow(unsafe_code)] // System calls.
-
 use std::io;
 use std::num::NonZeroU64;
 
+use iosonar_linux::calls::{self, Scheduling};
 use iosonar_units::Nanos;
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, getpriority_process, getrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 use serde::{Deserialize, Serialize};
 
@@ -155,29 +154,20 @@ fn real_time_limit() -> Option<Nanos> {
 
 /// Schedules the calling thread so.
 fn set(priority: ThreadPriority) -> io::Result<()> {
-    let (policy, nice, real_time, slice) = match priority {
-        ThreadPriority::Fifo => (libc::SCHED_FIFO, 0, FIFO_PRIORITY, Nanos::ZERO),
-        ThreadPriority::Nice => (libc::SCHED_OTHER, LEAST_NICE, 0, SLICE),
-        // SAFETY: it takes no pointers. The nice value stays what it is.
-        ThreadPriority::Slice => (
-            libc::SCHED_OTHER,
-            unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) },
-            0,
-            SLICE,
-        ),
+    let slice = SLICE.get();
+    calls::schedule(match priority {
+        ThreadPriority::Fifo => Scheduling::Fifo {
+            priority: FIFO_PRIORITY,
+        },
+        ThreadPriority::Nice => Scheduling::Other {
+            nice: LEAST_NICE,
+            slice,
+        },
+        // The nice value stays what it is.
+        ThreadPriority::Slice => Scheduling::Other {
+            nice: getpriority_process(None)?,
+            slice,
+        },
         ThreadPriority::Auto | ThreadPriority::Normal => return Ok(()),
-    };
-    // SAFETY: all fields are numbers, for which zero is a value.
-    let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
-    attributes.size = size_of::<libc::sched_attr>() as u32;
-    attributes.sched_policy = policy as u32;
-    attributes.sched_nice = nice;
-    attributes.sched_priority = real_time;
-    // Of a thread that is not real-time, this is the length of its slice; kernels before 6.12 ignore it.
-    attributes.sched_runtime = slice.get();
-    // SAFETY: the structure is read, and lives during the call; 0 is the calling thread.
-    match unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    })
 }

@@ -9,8 +9,6 @@
 //! if it uses too much, it sleeps for at least half of the time between two requests: the kernel may stop a real-time
 //! thread that uses 95 % of a second.
 
-#![allow(unsafe_code)] // A system call.
-
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -242,9 +240,15 @@ impl Contention {
 
 /// How many processors the machine has, whichever of them this thread may use.
 fn processors_online() -> usize {
-    // SAFETY: it takes no pointers.
-    let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
-    usize::try_from(processors).unwrap_or(1).max(1)
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    // Ranges, such as 0-3,8.
+    let count = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        (last + 1).checked_sub(first)
+    };
+    let counts = online.trim().split(',').filter_map(count);
+    counts.sum::<usize>().max(1)
 }
 
 /// How many threads of the machine run or could: of `0.20 0.18 0.12 1/80 11206`, the 1.

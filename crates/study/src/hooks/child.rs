@@ -1,7 +1,5 @@
 //! Programs that are started, watched, and ended with us.
 
-#![allow(unsafe_code)] // Between fork and exec.
-
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
@@ -10,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
+use iosonar_linux::calls;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::stop::Stop;
 
@@ -78,11 +77,7 @@ pub fn run_set(command: &mut Command, stop: Option<&Stop>) -> io::Result<Ended> 
 fn run(command: &mut Command, input: Option<&[u8]>, stop: Option<&Stop>) -> io::Result<Ended> {
     // A group of its own: what the terminal sends goes to us, and we pass it on.
     command.stderr(Stdio::piped()).process_group(0);
-    // SAFETY: between fork and exec it only makes a system call.
-    unsafe {
-        command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?));
-    }
-    let mut child = command.spawn()?;
+    let mut child = calls::end_with_us(command).spawn()?;
     let group = Pid::from_child(&child);
     let mut stdin = child.stdin.take();
     let held = if input.is_none() { stdin.take() } else { None };
