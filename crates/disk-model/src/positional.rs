@@ -126,6 +126,15 @@ impl PositionalDisk {
         self
     }
 
+    /// The cylinder and the head of the track that the arm is over at `now`, which is not before anything that the disk
+    /// was given: with a buffer, read-ahead and cached writes go on until then.
+    pub fn track_at(&mut self, now: Nanos) -> (u32, u32) {
+        if let (Some(drive), Some(electronics)) = (&mut self.drive, &self.mechanics.electronics) {
+            drive.idle_until(&self.mechanics, electronics, &mut self.head, now);
+        }
+        (self.head.track.cylinder, self.head.track.head)
+    }
+
     /// Seek and rotational latency to a place, if the arm sets out now.
     #[inline]
     fn positioning_ns(&self, place: &Place, access: Access, now: Nanos) -> f64 {

@@ -7,14 +7,22 @@
 //! it is is told for the second half, which nothing was taken from.
 
 mod disk;
+mod drive;
+mod figure;
+mod hits;
 mod observed;
+mod policy;
+mod replica;
 mod rotation;
 mod seek;
 mod simplex;
 mod ssd;
 mod trial;
+mod windows;
 
 pub use disk::{DiskFit, How, calibrate_disk};
+pub use drive::DriveFigures;
+pub use figure::{Figure, Found, Missing};
 pub use observed::Observed;
 pub use ssd::{Service, SsdFit, calibrate_ssd};
 pub use trial::{Quality, Trial};

@@ -30,6 +30,7 @@ mod artificial;
 mod bursts;
 mod like;
 mod noise;
+mod probe;
 mod size;
 mod span;
 
@@ -43,6 +44,7 @@ use address::Placer;
 pub use arrival::{ArrivalLaw, Batch, LoadPhase};
 pub use artificial::{Artificial, ArtificialLoad, ArtificialShape};
 pub use like::Likeness;
+pub use probe::{ProbeLoad, ProbeShape};
 pub use size::Size;
 
 /// The laws of a class of requests.

@@ -270,6 +270,10 @@ fn disk_words(start: &DiskProfile, fit: &DiskFit) -> String {
              curves within {}",
             Nanos::nearest(slack_ms * 1e6)
         ),
+        How::Buffer { coherence } => format!(
+            "from reads that the buffer served, and from when the other transfers end: they agree on the rotation to \
+             {coherence:.3} (1: exactly)"
+        ),
         How::Distribution { coherence } => format!(
             "from the distribution of latencies: places do not explain the times (agreement on a rotation {coherence:.3}, \
              1: exactly)"
@@ -359,6 +363,7 @@ fn disk_json(fit: &DiskFit) -> Output {
     let mut json = Output::new("calibrate");
     let (how, coherence) = match fit.how {
         How::Angles { coherence, .. } => ("angles", Some(coherence)),
+        How::Buffer { coherence } => ("buffer", Some(coherence)),
         How::Distribution { coherence } => ("distribution", Some(coherence)),
         How::Unchanged => ("unchanged", None),
     };

@@ -11,13 +11,13 @@ use iosonar_sim_core::Seed;
 use iosonar_trace::{Request, WriteOptions};
 use iosonar_units::{Bytes, Nanos, Sectors};
 use iosonar_workload::{
-    Addresses, ArrivalLaw, Artificial, ArtificialLoad, ArtificialShape, Batch, Size, SyntheticLoad,
-    Workload,
+    Addresses, ArrivalLaw, Artificial, ArtificialLoad, ArtificialShape, Batch, ProbeLoad,
+    ProbeShape, Size, SyntheticLoad, Workload,
 };
 
 use crate::exit::{Ending, Usage, note};
 use crate::low::Generate;
-use crate::low::generate::{ArtificialArgs, Kind, Shape};
+use crate::low::generate::{ArtificialArgs, Kind, Probe, Shape};
 use crate::{files, requests};
 
 pub(crate) fn run(args: &Generate) -> anyhow::Result<Ending> {
@@ -81,6 +81,7 @@ pub(crate) fn run(args: &Generate) -> anyhow::Result<Ending> {
                 impulses: a.impulses,
             },
         ),
+        Kind::Probe(a) => probe(a),
         Kind::Like(a) => like::run(a),
     }
 }
@@ -159,6 +160,35 @@ fn artificial(args: &ArtificialArgs, plan: Artificial) -> anyhow::Result<Ending>
         force: args.force,
     };
     let load = ArtificialLoad::new(plan, shape, &Seed::new(args.seed));
+    write(
+        load,
+        &args.out,
+        args.seed,
+        &args.writing.options(),
+        &room,
+        args.quiet,
+    )
+}
+
+fn probe(args: &Probe) -> anyhow::Result<Ending> {
+    let shape = ProbeShape {
+        spacing: args.spacing,
+        block: Sectors::new(short(args.block.get() / 512, "--block")?),
+        write_share: args.write_share,
+        space: args.space.get() / 512,
+    };
+    if shape.space < ProbeLoad::least_space(shape.block) {
+        let problem = format!(
+            "--space must be at least 16 blocks of {} (got {})",
+            args.block, args.space
+        );
+        return Err(Usage(problem).into());
+    }
+    let room = Room {
+        expected: args.requests as f64,
+        force: args.force,
+    };
+    let load = ProbeLoad::new(shape, &Seed::new(args.seed)).take(args.requests as usize);
     write(
         load,
         &args.out,

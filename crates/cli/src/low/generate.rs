@@ -32,6 +32,8 @@ pub(crate) enum Kind {
     Sweep(Sweep),
     /// Many requests at one moment, and nothing for a while
     Impulse(Impulse),
+    /// Requests that make a disk drive show its parameters, for 'iosonar calibrate'
+    Probe(Probe),
     /// A load that is like a real one, and how alike they are
     Like(Box<Like>),
 }
@@ -216,6 +218,39 @@ pub(crate) struct Impulse {
     pub(crate) impulses: u64,
     #[command(flatten)]
     pub(crate) shape: ArtificialArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Probe {
+    /// The load to write, - for standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: PathBuf,
+    /// How many requests
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub(crate) requests: u64,
+    /// From one request to the next on average: longer than the drive takes for one
+    #[arg(long, value_name = "TIME", default_value = "50ms")]
+    pub(crate) spacing: Nanos,
+    /// The size of a block; requests have 1 to 16
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = super::traces::whole_sectors)]
+    pub(crate) block: Bytes,
+    /// The probability of a write; 0 leaves the data of the drive as they are
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = probability)]
+    pub(crate) write_share: f64,
+    /// The size of the drive
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) space: Bytes,
+    /// Where all randomness comes from
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print results and errors only: no notes, no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Write the load even if it takes most of the free space
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) writing: WriteArgs,
 }
 
 #[derive(Args, Debug)]

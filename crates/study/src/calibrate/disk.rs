@@ -6,6 +6,8 @@ use iosonar_device::Provenance;
 use iosonar_disk_model::{DiskProfile, Geometry, SeekPoints};
 use iosonar_trace::Op;
 
+use super::drive::{DriveFigures, drive};
+use super::figure::Missing;
 use super::observed::Served;
 use super::rotation::{End, RANGE_MS, Rotation, rotation};
 use super::seek::{Curve, Positioning, curve};
@@ -21,6 +23,11 @@ pub enum How {
         coherence: f64,
         /// By how much the worst request misses the seek curve, in milliseconds.
         slack_ms: f64,
+    },
+    /// From hits in the buffer, and from when the other transfers end.
+    Buffer {
+        /// How well transfers from the medium agree on the rotation, 0 to 1.
+        coherence: f64,
     },
     /// From the distribution of latencies: the places do not explain the times.
     Distribution {
@@ -38,6 +45,8 @@ pub struct DiskFit {
     pub profile: DiskProfile,
     /// How it was found.
     pub how: How,
+    /// What the records say about the electronics and the buffer, or what they lack.
+    pub drive: Result<DriveFigures, Missing>,
     /// With which model of the disk it is to be used: `"positional"` or `"sampled"`.
     pub model: &'static str,
     /// How many reads and writes it rests on: those of the training half. The seek curve of a kind without any keeps its
@@ -96,6 +105,12 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
             candidates.push((profile, "sampled", How::Distribution { coherence }));
         }
     }
+    let found = drive(&training, start);
+    if let Ok(found) = &found {
+        let coherence = found.rotation.coherence;
+        let profile = found.profile.clone();
+        candidates.push((profile, "positional", How::Buffer { coherence }));
+    }
     let mut best: Option<(DiskProfile, &'static str, How, Quality)> = None;
     let mut before: Option<(&'static str, f64)> = None;
     for (profile, model, how) in candidates {
@@ -121,6 +136,7 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
         held_out: judge.quality(&trial_text(&profile, room), &device(model))?,
         profile,
         how,
+        drive: found.map(|found| found.figures),
         model,
         training,
     })
@@ -149,7 +165,7 @@ fn device(model: &str) -> String {
 }
 
 /// With another revolution; sectors per track stay what they are.
-fn turning(start: &DiskProfile, revolution_ms: f64, skews_turn: bool) -> DiskProfile {
+pub(super) fn turning(start: &DiskProfile, revolution_ms: f64, skews_turn: bool) -> DiskProfile {
     let factor = revolution_ms / start.revolution_ms;
     let mut profile = start.clone();
     profile.revolution_ms = revolution_ms;

@@ -1,0 +1,383 @@
+//! A disk drive with a buffer: its electronics and its buffer besides its rotation and its arm.
+//!
+//! ```text
+//! reads again ─► line of hits: command + sectors x bus
+//!                  │ all other reads
+//!                  ▼
+//!                rotation: when the *first* sector passed, as the bus sends behind it
+//!                  │ waits from 0 to a revolution
+//!                  ▼
+//!                command and seek by distance ─► buffer: candidates, request by request ─┐
+//!                  ▲ where the arm really was, after read-ahead                          │
+//!                  └────────────────────────────────────────────────────────────────────┘
+//! ```
+
+use iosonar_disk_model::{
+    BusProfile, CacheProfile, DiskProfile, Geometry, OverheadsProfile, Place, SeekPoints, WaterMarkOf,
+};
+use iosonar_trace::Op;
+
+use super::Observed;
+use super::disk::turning;
+use super::figure::{Figure, Found, Missing};
+use super::hits::{self, Line};
+use super::observed::Served;
+use super::policy;
+use super::replica::Replica;
+use super::rotation::{End, Rotation, rotation};
+use super::windows::{self, Knot, Wait};
+
+/// What records say about the electronics and the buffer of a drive.
+#[derive(Clone, Debug)]
+pub struct DriveFigures {
+    /// A read from the buffer without its data: after a read, after a write. In milliseconds.
+    pub hit_command_ms: [Figure; 2],
+    /// A sector from the buffer to the host, in milliseconds.
+    pub read_ms_per_sector: Figure,
+    /// A read from the medium without seek, rotation and data: after a read, after a write. In milliseconds.
+    pub miss_command_ms: [Figure; 2],
+    /// A write without its data: after a read, after a write. In milliseconds.
+    pub write_command_ms: [Figure; 2],
+    /// A sector from the host to the buffer, in milliseconds.
+    pub write_ms_per_sector: Figure,
+    /// A write's seek beyond a read's, in milliseconds, on average.
+    pub write_settle_ms: Figure,
+    /// How many segments the buffer has for reads, the one of writes included where it is theirs alone.
+    pub segments: Figure,
+    /// The size of each, in sectors.
+    pub segment_sectors: Figure,
+    /// The points of the seek curve of reads: cylinders, and milliseconds.
+    pub seeks: Vec<(f64, Found)>,
+}
+
+/// A drive that was found.
+pub(super) struct FoundDrive {
+    pub(super) profile: DiskProfile,
+    pub(super) figures: DriveFigures,
+    pub(super) rotation: Rotation,
+}
+
+/// As many requests are compared one by one.
+const COMPARED: usize = 12_000;
+/// Below this the places of sectors do not explain the times.
+const COHERENT: f64 = 0.5;
+/// So far behind a request may the buffer hold what follows, in sectors.
+const AHEAD: u64 = 2048;
+
+/// Reads and writes with what is known of them.
+struct Requests<'a> {
+    served: &'a [Served],
+    /// Whether it was served from the buffer; always so for writes that the buffer takes.
+    from_buffer: Vec<bool>,
+    geometry: Geometry,
+    /// When the bus begins to send: with this share of a request read.
+    mark: f64,
+    ms_per_sector: f64,
+    start: &'a DiskProfile,
+}
+
+/// The drive that explains the records, with the geometry of `start`.
+///
+/// # Errors
+/// What the records lack.
+pub(super) fn drive(training: &Observed, start: &DiskProfile) -> Result<FoundDrive, Missing> {
+    let served = training.served();
+    let waiting = served.windows(2).filter(|w| w[1].came < w[0].done).count();
+    if waiting * 2 > served.len() {
+        return Err(Missing::OneAtATime);
+    }
+    let reads = hits::of_reads(served)?;
+    let writes = hits::of_writes(served);
+    let mut requests = Requests {
+        served,
+        from_buffer: from_buffer(served, &reads, writes.as_ref()),
+        geometry: Geometry::new(start),
+        mark: 0.0,
+        ms_per_sector: reads.ms_per_sector(),
+        start,
+    };
+    let rotation = requests.rotation().ok_or(Missing::Places)?;
+    let mut profile = turning(start, rotation.revolution_ms, true);
+    profile.cache.get_or_insert_default().fast_writes = writes.is_ok();
+    profile.bus = Some(BusProfile {
+        read_ms_per_sector: reads.ms_per_sector(),
+        write_ms_per_sector: writes.as_ref().map_or(reads.ms_per_sector(), Line::ms_per_sector),
+        read_water_mark: requests.mark,
+        water_mark_of: WaterMarkOf::Request,
+        ..start.bus.clone().unwrap_or_default()
+    });
+    let replica = Replica::new(served, &rotation);
+    let has_writes = training.count(Op::Write) >= Observed::FEWEST as u64 / 4;
+    let mut tracks = requests.tracks_behind();
+    let mut arm = Arm::of(&requests, &tracks, &rotation);
+    let compared = replica.beginning(COMPARED);
+    for pass in 0..3 {
+        arm.set(&mut profile, &reads, writes.as_ref().ok());
+        profile.cache = Some(match profile.cache.take() {
+            Some(cache) if pass > 0 => policy::improve(&compared, &profile, cache, has_writes),
+            first => {
+                profile.cache = first;
+                policy::search(&compared, &profile, has_writes)
+            }
+        });
+        tracks.clear();
+        replica.run(&profile, |_, track, _| tracks.push(track));
+        arm = Arm::of(&requests, &tracks, &rotation);
+    }
+    arm.set(&mut profile, &reads, writes.as_ref().ok());
+    let figures = DriveFigures {
+        hit_command_ms: reads.command,
+        read_ms_per_sector: reads.per_sector,
+        miss_command_ms: arm.command,
+        write_command_ms: writes.as_ref().map_or([Err(Missing::Writes); 2], |line| line.command),
+        write_ms_per_sector: writes.as_ref().map_err(|e| *e).and_then(|line| line.per_sector),
+        write_settle_ms: Err(Missing::FastWrites),
+        segments: policy::allowed(
+            &replica,
+            &profile,
+            |c| u64::from(c.segments),
+            |c, n| c.segments = n as u32,
+        ),
+        segment_sectors: policy::allowed(&replica, &profile, |c| c.segment_sectors, set_segment),
+        seeks: arm.points(),
+    };
+    Ok(FoundDrive {
+        profile,
+        figures,
+        rotation,
+    })
+}
+
+/// Read-ahead that fills a segment goes on doing so.
+fn set_segment(cache: &mut CacheProfile, sectors: u64) {
+    if cache.maximum_read_ahead_sectors == cache.segment_sectors {
+        cache.maximum_read_ahead_sectors = sectors;
+    }
+    cache.segment_sectors = sectors;
+}
+
+fn from_buffer(served: &[Served], reads: &Line, writes: Result<&Line, &Missing>) -> Vec<bool> {
+    let mut all = vec![false];
+    all.extend(served.windows(2).map(|pair| match pair[1].op {
+        Op::Write => writes.is_ok(),
+        _ => hits::sample(&pair[0], &pair[1]).is_some_and(|sample| reads.holds(&sample)),
+    }));
+    all
+}
+
+impl Requests<'_> {
+    /// The place of a request that lies on one track, and was served from the medium.
+    fn on_one_track(&self, i: usize) -> Option<Place> {
+        let served = &self.served[i];
+        let last = served.sector + u64::from(served.sectors) - 1;
+        if self.from_buffer[i] || last >= self.geometry.capacity() {
+            return None;
+        }
+        let (first, last) = (self.geometry.place(served.sector), self.geometry.place(last));
+        ((first.cylinder, first.head) == (last.cylinder, last.head)).then_some(first)
+    }
+
+    /// From the first sector's beginning to the end of the transfer: turns of the platter, and milliseconds besides.
+    fn transfer(&self, served: &Served, place: &Place) -> (f64, f64) {
+        let sectors = f64::from(served.sectors);
+        let turn = 1.0 / f64::from(place.sectors_per_track);
+        let sector_ms = turn * self.start.revolution_ms;
+        if served.op == Op::Write {
+            return (sectors * turn, 0.0);
+        }
+        let begun = (sectors * self.mark).floor().max(1.0);
+        let behind_first = begun * sector_ms + sectors * self.ms_per_sector;
+        let behind_last = sectors * sector_ms + self.ms_per_sector;
+        match behind_first >= behind_last {
+            true => (begun * turn, sectors * self.ms_per_sector),
+            false => (sectors * turn, self.ms_per_sector),
+        }
+    }
+
+    fn ends(&self) -> Vec<End> {
+        let end = |i: usize| {
+            let place = self.on_one_track(i)?;
+            let (turns, ms) = self.transfer(&self.served[i], &place);
+            (self.served[i].op == Op::Read).then(|| End {
+                at_ms: self.served[i].done.as_millis_f64() - ms,
+                turn: place.turn + turns,
+            })
+        };
+        (0..self.served.len()).filter_map(end).collect()
+    }
+
+    /// The rotation that reads from the medium agree on, with the water mark that they agree on best.
+    fn rotation(&mut self) -> Option<Rotation> {
+        let mut best: Option<(f64, Rotation)> = None;
+        for mark in [0.0, 0.25, 0.5, 0.75, 1.0] {
+            self.mark = mark;
+            let found = rotation(&self.ends());
+            if let Some(found) = found.filter(|f| best.is_none_or(|(_, b)| f.coherence > b.coherence + 1e-3)) {
+                best = Some((mark, found));
+            }
+        }
+        let (mark, rotation) = best?;
+        self.mark = mark;
+        (rotation.coherence >= COHERENT).then_some(rotation)
+    }
+
+    /// The tracks that the requests before ended on.
+    fn tracks_behind(&self) -> Vec<(u32, u32)> {
+        let mut tracks = vec![(0, 0)];
+        tracks.extend(self.served.windows(2).map(|pair| {
+            let last = pair[0].sector + u64::from(pair[0].sectors) - 1;
+            let place = self.geometry.place(last.min(self.geometry.capacity() - 1));
+            (place.cylinder, place.head)
+        }));
+        tracks
+    }
+
+    /// Whether the buffer may hold the beginning of a request.
+    fn may_be_held(&self, i: usize) -> bool {
+        let sector = self.served[i].sector;
+        self.served[i.saturating_sub(64)..i]
+            .iter()
+            .any(|s| (s.sector..s.sector + u64::from(s.sectors) + AHEAD).contains(&sector))
+    }
+
+    /// What reads that found the arm at rest say about it.
+    fn waits(&self, tracks: &[(u32, u32)], rotation: &Rotation) -> Vec<Wait> {
+        let rest_ms = 2.0 * rotation.revolution_ms;
+        let wait = |i: usize| {
+            let (before, now) = (&self.served[i - 1], &self.served[i]);
+            let rested = now.came.get() as f64 - before.done.get() as f64 >= rest_ms * 1e6;
+            if !rested || now.op != Op::Read || self.may_be_held(i) {
+                return None;
+            }
+            let place = self.on_one_track(i)?;
+            let (turns, ms) = self.transfer(now, &place);
+            let transfer = turns * rotation.revolution_ms + ms;
+            let (cylinder, head) = tracks[i];
+            Some(Wait {
+                cylinders: cylinder.abs_diff(place.cylinder),
+                other_head: head != place.head,
+                ms: (now.done - now.came).as_millis_f64() - transfer,
+                after: usize::from(before.op == Op::Write),
+            })
+        };
+        (1..self.served.len()).filter_map(wait).collect()
+    }
+}
+
+/// How long commands and seeks take.
+#[derive(Clone, Debug)]
+struct Arm {
+    command: [Figure; 2],
+    knots: Vec<Knot>,
+}
+
+impl Arm {
+    fn of(requests: &Requests<'_>, tracks: &[(u32, u32)], rotation: &Rotation) -> Self {
+        let revolution = rotation.revolution_ms;
+        let waits = requests.waits(tracks, rotation);
+        let after_reads: Vec<Wait> = waits.iter().copied().filter(|w| w.after == 0).collect();
+        let switch_ms = requests.start.geometry.head_switch_ms;
+        let near = after_reads.iter().filter(|w| w.cylinders == 0);
+        let near: Vec<f64> = near
+            .map(|w| w.ms - if w.other_head { switch_ms } else { 0.0 })
+            .collect();
+        let knots = windows::knots(&after_reads, revolution);
+        let after_read = command(near, revolution).ok_or(Missing::ShortSeeks);
+        let shift: Vec<f64> = waits
+            .iter()
+            .filter(|w| w.after == 1 && w.cylinders > 0)
+            .map(|w| w.ms - windows::at(&knots, f64::from(w.cylinders)))
+            .collect();
+        let after_write = match (after_read, command(shift, revolution)) {
+            (Ok(read), Some(shift)) => Ok(Found {
+                value: (read.value + shift.value).max(0.0),
+                low: read.value + shift.low,
+                high: read.value + shift.high,
+                ..shift
+            }),
+            (Err(missing), _) => Err(missing),
+            (_, None) => Err(Missing::Writes),
+        };
+        Self {
+            command: [after_read, after_write],
+            knots,
+        }
+    }
+
+    /// The command after a read; where that is not known all is taken for the seek.
+    fn command_ms(&self) -> f64 {
+        self.command[0].map_or(0.0, |found| found.value.max(0.0))
+    }
+
+    /// The points of the seek curve.
+    fn points(&self) -> Vec<(f64, Found)> {
+        let command = self.command_ms();
+        let point = |knot: &Knot| {
+            let value = knot.ms - command;
+            let found = Found {
+                value,
+                low: value - knot.error_ms,
+                high: value + knot.error_ms,
+                requests: knot.requests,
+            };
+            (knot.cylinders, found)
+        };
+        self.knots.iter().map(point).collect()
+    }
+
+    /// The curve of a profile with so many cylinders.
+    fn curve(&self, cylinders: u32) -> SeekPoints {
+        let (command, last) = (self.command_ms(), f64::from(cylinders - 1));
+        let at = |d: f64| (windows::at(&self.knots, d) - command).max(1e-3);
+        let first = at(1.0);
+        let inside = self.knots.iter().map(|k| k.cylinders).filter(|d| *d > 1.0 && *d < last);
+        SeekPoints {
+            track_to_track_ms: first,
+            full_stroke_ms: at(last).max(first),
+            measured: inside.map(|d| (d, at(d))).collect(),
+        }
+    }
+
+    fn set(&self, profile: &mut DiskProfile, reads: &Line, writes: Option<&Line>) {
+        let old = profile.seek.clone();
+        let read = self.curve(profile.cylinders);
+        let settle = old.write_settle_ms + old.write.track_to_track_ms - old.read.track_to_track_ms;
+        let moved = |ms: f64| (ms + settle).max(1e-3);
+        profile.seek.write = SeekPoints {
+            track_to_track_ms: moved(read.track_to_track_ms),
+            full_stroke_ms: moved(read.full_stroke_ms),
+            measured: read.measured.iter().map(|&(d, ms)| (d, moved(ms))).collect(),
+        };
+        (profile.seek.curve, profile.seek.write_settle_ms) = (None, 0.0);
+        profile.seek.read = read;
+        let miss = self.command_ms();
+        let after_write = self.command[1].map_or(miss, |found| found.value);
+        let write = [0, 1].map(|after| writes.map_or(miss, |line| line.command_ms(after)));
+        profile.overheads = Some(OverheadsProfile {
+            read_hit_after_read_ms: reads.command_ms(0),
+            read_hit_after_write_ms: reads.command_ms(1),
+            read_miss_after_read_ms: miss,
+            read_miss_after_write_ms: after_write,
+            write_hit_after_read_ms: write[0],
+            write_hit_after_write_ms: write[1],
+            write_miss_after_read_ms: write[0],
+            write_miss_after_write_ms: write[1],
+            ..OverheadsProfile::default()
+        });
+    }
+}
+
+/// An offset from enough times.
+fn command(times: Vec<f64>, revolution_ms: f64) -> Option<Found> {
+    const FEWEST: usize = 12;
+    let requests = times.len() as u64;
+    (times.len() >= FEWEST).then(|| {
+        let (value, error) = windows::offset(times, revolution_ms);
+        Found {
+            value,
+            low: value - error,
+            high: value + error,
+            requests,
+        }
+    })
+}
