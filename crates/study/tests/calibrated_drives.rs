@@ -31,7 +31,7 @@ fn recorded(load: impl Iterator<Item = Request>, profile: &DiskProfile) -> Obser
     writer.write(&batch).unwrap();
     writer.finish().unwrap();
     fs::write(path("truth.toml"), profile.to_toml()).unwrap();
-    let scenario = "seed = 7\n[load]\ntrace = \"load.ios\"\n[array]\nlevel = \"raid0\"\ndisks = 1\nstripe_unit = \"1MiB\"\n\
+    let scenario = "seed = 7\n[load]\ntrace = \"load.ios\"\n[array]\nlevel = \"raid0\"\ndisks = 1\nstripe_unit = \"64MiB\"\n\
                     [disk]\nprofile = \"truth.toml\"\nmodel = \"positional\"\n";
     let origin = path("scenario.toml");
     let simulation = Prepared::from_toml(scenario, &origin, &Overrides::default()).unwrap();
@@ -46,7 +46,7 @@ fn probe(profile: &DiskProfile, requests: usize, write_share: f64) -> impl Itera
         spacing: Nanos::from_millis(60),
         block: Sectors::new(2),
         write_share,
-        space: profile.capacity_sectors / 2048 * 2048,
+        space: profile.capacity_sectors >> 17 << 17,
     };
     ProbeLoad::new(shape, &Seed::new(5)).take(requests)
 }

@@ -106,7 +106,9 @@ impl ProbeLoad {
             0..12 => self.anywhere(),
             12..36 => {
                 let most = self.shape.space as f64 / 2.0 / NEAR;
-                let distance = (NEAR * self.logarithmic(most)) as i64;
+                // Short seeks are short: they must be known better.
+                let share = self.draws.uniform().powf(1.5);
+                let distance = (NEAR * most.max(1.0).powf(share)) as i64;
                 let sign = if self.draws.chance(0.5) { 1 } else { -1 };
                 end.saturating_add_signed(sign * distance)
             }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use iosonar_device::Provenance;
 use iosonar_disk_model::{DiskProfile, Geometry, SeekPoints};
 use iosonar_trace::Op;
+use iosonar_units::SECTOR_BYTES;
 
 use super::drive::{DriveFigures, drive};
 use super::figure::Missing;
@@ -79,6 +80,7 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
             room
         )));
     }
+    let device = |model: &str| device(model, observed.end(), room);
     let (training, held_out) = observed.halves();
     let learned_from = [Op::Read, Op::Write].map(|op| training.count(op));
     let learn = Trial::new(&training)?;
@@ -155,11 +157,14 @@ fn trial_text(profile: &DiskProfile, room: u64) -> String {
     )
 }
 
-/// The table of a scenario.
-fn device(model: &str) -> String {
-    // One disk, in stripe units so large that hardly a request lies on two.
+/// The tables of a scenario with one disk, which holds `end` sectors of `room`. Its stripe units are as large as they can
+/// be, so that hardly a request lies on two.
+fn device(model: &str, end: u64, room: u64) -> String {
+    let units = (11..=21).rev().map(|power| 1_u64 << power);
+    let unit = units.into_iter().find(|unit| room / unit * unit >= end);
+    let bytes = unit.unwrap_or(1 << 11) * SECTOR_BYTES;
     format!(
-        "[array]\nlevel = \"raid0\"\ndisks = 1\nstripe_unit = \"1MiB\"\n[disk]\nprofile = \"profile.toml\"\n\
+        "[array]\nlevel = \"raid0\"\ndisks = 1\nstripe_unit = \"{bytes}\"\n[disk]\nprofile = \"profile.toml\"\n\
          model = \"{model}\""
     )
 }
@@ -355,7 +360,7 @@ fn by_distribution(
         if DiskProfile::parse(&text, "candidate").is_err() {
             return Ok(f64::INFINITY);
         }
-        Ok(trial.quality(&text, &device("sampled"))?.by_kind_ms)
+        Ok(trial.quality(&text, &device("sampled", observed.end(), room))?.by_kind_ms)
     };
     let (best, _) = minimum(&first, 0.15, TRIES, value)?;
     Ok(with(&best))

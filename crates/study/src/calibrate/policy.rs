@@ -9,6 +9,8 @@ use iosonar_disk_model::{CacheProfile, DiskProfile, ReadAhead, Requested};
 use super::figure::{Figure, Found, Missing};
 use super::replica::Replica;
 
+/// As many ways of reading ahead are followed up.
+const TOGETHER: usize = 3;
 /// The grid is gone through with as many requests.
 const SEARCHED: usize = 3_000;
 /// Profiles are compared by this many requests.
@@ -28,10 +30,26 @@ struct Search<'a> {
 pub(super) fn search(replica: &Replica<'_>, profile: &DiskProfile, has_writes: bool) -> CacheProfile {
     let first = profile.cache.clone().unwrap_or_default();
     let some = replica.beginning(SEARCHED);
-    let mut search = Search::new(&some, profile, first.clone());
-    search.grid(&first);
-    search.options(has_writes);
-    improve(replica, profile, search.best, has_writes)
+    // The best of each way of reading ahead, and of these the best few with everything else.
+    let mut found: Vec<(f64, CacheProfile)> = Vec::new();
+    for ahead in AHEAD {
+        let mut search = Search::new(&some, profile, first.clone());
+        search.distance = f64::INFINITY;
+        search.grid(&first, ahead);
+        found.push((search.distance, search.best));
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for (distance, cache) in found.iter_mut().take(TOGETHER) {
+        let mut search = Search::new(&some, profile, cache.clone());
+        for _ in 0..2 {
+            search.sizes();
+            search.options(has_writes);
+        }
+        (*distance, *cache) = (search.distance, search.best);
+    }
+    found.truncate(TOGETHER);
+    let best = found.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
+    improve(replica, profile, best.map_or(first, |(_, cache)| cache), has_writes)
 }
 
 /// The same, from a buffer that is about right.
@@ -77,17 +95,21 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn grid(&mut self, first: &CacheProfile) {
-        for segments in [1, 2, 3, 4, 6, 8, 12, 16, 24, 32] {
+    /// Sizes, with one way of reading ahead.
+    fn grid(&mut self, first: &CacheProfile, ahead: Ahead) {
+        for segments in [1, 2, 3, 4, 6, 8, 12, 16, 32] {
             for sectors in (5..=13).map(|power| 1 << power) {
-                for ahead in AHEAD {
-                    let mut cache = CacheProfile {
-                        segments,
-                        segment_sectors: sectors,
-                        write_segments: first.write_segments.min(segments),
-                        ..first.clone()
-                    };
-                    set_ahead(&mut cache, ahead);
+                let mut cache = CacheProfile {
+                    segments,
+                    segment_sectors: sectors,
+                    maximum_read_ahead_sectors: 0,
+                    write_segments: first.write_segments.min(segments),
+                    ..first.clone()
+                };
+                set_ahead(&mut cache, ahead);
+                self.try_this(cache.clone());
+                if cache.maximum_read_ahead_sectors > 0 {
+                    cache.maximum_read_ahead_sectors = sectors / 2;
                     self.try_this(cache);
                 }
             }
@@ -156,8 +178,10 @@ fn fit(cache: &mut CacheProfile) {
     }
 }
 
-/// Ways of reading ahead: how far, what becomes of what was asked for, and whether there is a limit.
-const AHEAD: [(ReadAhead, Requested, bool); 7] = [
+/// A way of reading ahead: how far, what becomes of what was asked for, and whether there is a limit.
+type Ahead = (ReadAhead, Requested, bool);
+
+const AHEAD: [Ahead; 7] = [
     (ReadAhead::None, Requested::Kept, false),
     (ReadAhead::Maximum, Requested::Kept, false),
     (ReadAhead::Maximum, Requested::PushedOut, true),
@@ -167,7 +191,7 @@ const AHEAD: [(ReadAhead, Requested, bool); 7] = [
     (ReadAhead::Maximum, Requested::DroppedWhenSent, true),
 ];
 
-fn set_ahead(cache: &mut CacheProfile, (ahead, requested, limited): (ReadAhead, Requested, bool)) {
+fn set_ahead(cache: &mut CacheProfile, (ahead, requested, limited): Ahead) {
     (cache.read_ahead, cache.requested) = (ahead, requested);
     cache.maximum_read_ahead_sectors = match limited {
         true if cache.maximum_read_ahead_sectors == 0 => cache.segment_sectors,

@@ -27,8 +27,8 @@ pub(super) struct Wait {
 
 /// Fewer in a knot say too little.
 const FEWEST: usize = 12;
-/// As many are put together where distances are close enough.
-const ENOUGH: usize = 60;
+/// Knots have as many where there are more.
+const ENOUGH: usize = 80;
 
 /// The offset that these times allow, and half of the width that they leave open.
 pub(super) fn offset(mut times: Vec<f64>, revolution_ms: f64) -> (f64, f64) {
@@ -60,21 +60,19 @@ pub(super) fn knots(waits: &[Wait], revolution_ms: f64) -> Vec<Knot> {
     found
 }
 
-/// Short distances one by one, longer ones together.
+/// As few distances together as have enough reads: short ones one by one.
 fn groups(sorted: &[Wait]) -> Vec<&[Wait]> {
     let mut groups = Vec::new();
-    let mut begin = 0;
-    while begin < sorted.len() {
-        let widest = f64::from(sorted[begin].cylinders) * 1.15;
-        let mut end = begin + sorted[begin..].partition_point(|w| f64::from(w.cylinders) <= widest);
-        // Too few are taken together with the next ones.
-        while end < sorted.len() && end - begin < ENOUGH {
-            end += 1;
+    let mut rest = sorted;
+    while rest.len() >= FEWEST {
+        let last = rest[rest.len().min(ENOUGH) - 1].cylinders;
+        let mut end = rest.partition_point(|w| w.cylinders <= last);
+        // What is left at the end goes with the group before it.
+        if rest.len() - end < ENOUGH {
+            end = rest.len();
         }
-        if end - begin >= FEWEST {
-            groups.push(&sorted[begin..end]);
-        }
-        begin = end;
+        groups.push(&rest[..end]);
+        rest = &rest[end..];
     }
     groups
 }
