@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use iosonar_disk_model::{DiskProfile, Mechanics, SeekPoints};
 use iosonar_device::Access;
+use iosonar_disk_model::{DiskProfile, Mechanics, SeekPoints};
 use iosonar_scenario::{Overrides, Prepared};
 use iosonar_sim_core::Seed;
 use iosonar_study::calibrate::{Observed, calibrate_disk};
@@ -41,7 +41,11 @@ fn recorded(load: impl Iterator<Item = Request>, profile: &DiskProfile) -> Obser
     Observed::read(&mut *input::open(&path("records.ios")).unwrap()).unwrap()
 }
 
-fn probe(profile: &DiskProfile, requests: usize, write_share: f64) -> impl Iterator<Item = Request> + use<> {
+fn probe(
+    profile: &DiskProfile,
+    requests: usize,
+    write_share: f64,
+) -> impl Iterator<Item = Request> + use<> {
     let shape = ProbeShape {
         spacing: Nanos::from_millis(60),
         block: Sectors::new(2),
@@ -75,27 +79,56 @@ fn check(name: &str, writes: f64) {
     let begun = std::time::Instant::now();
     let fit = calibrate_disk(&observed, &geometry_of(&truth)).unwrap();
     println!("== {name}: {:?} in {:?}", fit.how, begun.elapsed());
-    println!("{:.9} / {:.9}", fit.profile.revolution_ms, truth.revolution_ms);
+    println!(
+        "{:.9} / {:.9}",
+        fit.profile.revolution_ms, truth.revolution_ms
+    );
     println!("cache {:?}\ntruth {:?}", fit.profile.cache, truth.cache);
-    println!("over {:?}\ntruth {:?}", fit.profile.overheads, truth.overheads);
+    println!(
+        "over {:?}\ntruth {:?}",
+        fit.profile.overheads, truth.overheads
+    );
     println!("bus {:?}\ntruth {:?}", fit.profile.bus, truth.bus);
-    let Ok(figures) = &fit.drive else { println!("{:?}", fit.drive); return };
-    println!("{:?} {:?}", figures.hit_command_ms, figures.read_ms_per_sector);
+    let Ok(figures) = &fit.drive else {
+        println!("{:?}", fit.drive);
+        return;
+    };
+    println!(
+        "{:?} {:?}",
+        figures.hit_command_ms, figures.read_ms_per_sector
+    );
     println!("{:?} {:?}", figures.segments, figures.segment_sectors);
-    println!("miss {:?} {:?}", figures.miss_command_ms, figures.write_command_ms);
+    println!(
+        "miss {:?} {:?}",
+        figures.miss_command_ms, figures.write_command_ms
+    );
     let (mine, its) = (Mechanics::new(&fit.profile), Mechanics::new(&truth));
-    for d in [1, 2, 3, 5, 8, 13, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000] {
+    for d in [
+        1, 2, 3, 5, 8, 13, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000,
+    ] {
         if d < truth.cylinders {
-            let (a, b) = (mine.seek_ms(d, false, Access::Read), its.seek_ms(d, false, Access::Read));
+            let (a, b) = (
+                mine.seek_ms(d, false, Access::Read),
+                its.seek_ms(d, false, Access::Read),
+            );
             print!(" {d}:{a:.3}/{b:.3}={:+.1}%", 100.0 * (a / b - 1.0));
         }
     }
-    println!("\nKS {:.4} demerit {:.3} training {:.4}, before {:.3}", fit.held_out.ks, fit.held_out.demerit_ms, fit.training.ks, fit.before.ks);
+    println!(
+        "\nKS {:.4} demerit {:.3} training {:.4}, before {:.3}",
+        fit.held_out.ks, fit.held_out.demerit_ms, fit.training.ks, fit.before.ks
+    );
 }
 
 #[test]
 fn all() {
-    for name in ["seagate-st32171w", "seagate-st39102lw", "ibm-18es", "quantum-atlas-10k", "hp-c2247a"] {
+    for name in [
+        "seagate-st32171w",
+        "seagate-st39102lw",
+        "ibm-18es",
+        "quantum-atlas-10k",
+        "hp-c2247a",
+    ] {
         check(name, std::env::var("W").map_or(0.0, |w| w.parse().unwrap()));
     }
 }

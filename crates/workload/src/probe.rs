@@ -146,7 +146,8 @@ impl Iterator for ProbeLoad {
 
     fn next(&mut self) -> Option<Request> {
         let block = u64::from(self.shape.block.get());
-        let writes = self.run.0 == 0 && self.long.is_none() && self.draws.chance(self.shape.write_share);
+        let writes =
+            self.run.0 == 0 && self.long.is_none() && self.draws.chance(self.shape.write_share);
         let (sector, blocks) = match writes {
             true => (self.anywhere(), 1 << self.draws.below(5)),
             false => self.read(),
@@ -199,7 +200,10 @@ mod tests {
         let all = load(0.1);
         let writes = all.iter().filter(|r| r.op == Op::Write).count() as f64;
         // Runs hold no writes: 0.05 of the episodes have 8.5 or 15 further reads each.
-        assert!((0.05..0.09).contains(&(writes / all.len() as f64)), "{writes}");
+        assert!(
+            (0.05..0.09).contains(&(writes / all.len() as f64)),
+            "{writes}"
+        );
         assert!(load(0.0).iter().all(|r| r.op == Op::Read));
         let mut seen = [0_u32; HISTORY];
         for i in HISTORY..all.len() {

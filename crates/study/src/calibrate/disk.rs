@@ -360,7 +360,9 @@ fn by_distribution(
         if DiskProfile::parse(&text, "candidate").is_err() {
             return Ok(f64::INFINITY);
         }
-        Ok(trial.quality(&text, &device("sampled", observed.end(), room))?.by_kind_ms)
+        Ok(trial
+            .quality(&text, &device("sampled", observed.end(), room))?
+            .by_kind_ms)
     };
     let (best, _) = minimum(&first, 0.15, TRIES, value)?;
     Ok(with(&best))

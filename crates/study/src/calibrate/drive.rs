@@ -13,7 +13,8 @@
 //! ```
 
 use iosonar_disk_model::{
-    BusProfile, CacheProfile, DiskProfile, Geometry, OverheadsProfile, Place, SeekPoints, WaterMarkOf,
+    BusProfile, CacheProfile, DiskProfile, Geometry, OverheadsProfile, Place, SeekPoints,
+    WaterMarkOf,
 };
 use iosonar_trace::Op;
 
@@ -101,7 +102,9 @@ pub(super) fn drive(training: &Observed, start: &DiskProfile) -> Result<FoundDri
     profile.cache.get_or_insert_default().fast_writes = writes.is_ok();
     profile.bus = Some(BusProfile {
         read_ms_per_sector: reads.ms_per_sector(),
-        write_ms_per_sector: writes.as_ref().map_or(reads.ms_per_sector(), Line::ms_per_sector),
+        write_ms_per_sector: writes
+            .as_ref()
+            .map_or(reads.ms_per_sector(), Line::ms_per_sector),
         read_water_mark: requests.mark,
         water_mark_of: WaterMarkOf::Request,
         ..start.bus.clone().unwrap_or_default()
@@ -129,8 +132,13 @@ pub(super) fn drive(training: &Observed, start: &DiskProfile) -> Result<FoundDri
         hit_command_ms: reads.command,
         read_ms_per_sector: reads.per_sector,
         miss_command_ms: arm.command,
-        write_command_ms: writes.as_ref().map_or([Err(Missing::Writes); 2], |line| line.command),
-        write_ms_per_sector: writes.as_ref().map_err(|e| *e).and_then(|line| line.per_sector),
+        write_command_ms: writes
+            .as_ref()
+            .map_or([Err(Missing::Writes); 2], |line| line.command),
+        write_ms_per_sector: writes
+            .as_ref()
+            .map_err(|e| *e)
+            .and_then(|line| line.per_sector),
         write_settle_ms: Err(Missing::FastWrites),
         segments: policy::allowed(
             &replica,
@@ -173,7 +181,10 @@ impl Requests<'_> {
         if self.from_buffer[i] || last >= self.geometry.capacity() {
             return None;
         }
-        let (first, last) = (self.geometry.place(served.sector), self.geometry.place(last));
+        let (first, last) = (
+            self.geometry.place(served.sector),
+            self.geometry.place(last),
+        );
         ((first.cylinder, first.head) == (last.cylinder, last.head)).then_some(first)
     }
 
@@ -212,7 +223,9 @@ impl Requests<'_> {
         for mark in [0.0, 0.25, 0.5, 0.75, 1.0] {
             self.mark = mark;
             let found = rotation(&self.ends());
-            if let Some(found) = found.filter(|f| best.is_none_or(|(_, b)| f.coherence > b.coherence + 1e-3)) {
+            if let Some(found) =
+                found.filter(|f| best.is_none_or(|(_, b)| f.coherence > b.coherence + 1e-3))
+            {
                 best = Some((mark, found));
             }
         }
@@ -330,7 +343,11 @@ impl Arm {
         let (command, last) = (self.command_ms(), f64::from(cylinders - 1));
         let at = |d: f64| (windows::at(&self.knots, d) - command).max(1e-3);
         let first = at(1.0);
-        let inside = self.knots.iter().map(|k| k.cylinders).filter(|d| *d > 1.0 && *d < last);
+        let inside = self
+            .knots
+            .iter()
+            .map(|k| k.cylinders)
+            .filter(|d| *d > 1.0 && *d < last);
         SeekPoints {
             track_to_track_ms: first,
             full_stroke_ms: at(last).max(first),
@@ -346,7 +363,11 @@ impl Arm {
         profile.seek.write = SeekPoints {
             track_to_track_ms: moved(read.track_to_track_ms),
             full_stroke_ms: moved(read.full_stroke_ms),
-            measured: read.measured.iter().map(|&(d, ms)| (d, moved(ms))).collect(),
+            measured: read
+                .measured
+                .iter()
+                .map(|&(d, ms)| (d, moved(ms)))
+                .collect(),
         };
         (profile.seek.curve, profile.seek.write_settle_ms) = (None, 0.0);
         profile.seek.read = read;

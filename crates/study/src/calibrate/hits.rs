@@ -62,7 +62,11 @@ impl Line {
         let mut on = Vec::new();
         for _ in 0..3 {
             let off = |s: &Sample| (s.ms - command - slope * f64::from(s.sectors)).abs();
-            on = first.iter().copied().filter(|s| off(s) <= tolerance).collect();
+            on = first
+                .iter()
+                .copied()
+                .filter(|s| off(s) <= tolerance)
+                .collect();
             if (on.len() as f64) < least * first.len() as f64 || on.len() < FEWEST {
                 return Err(Missing::Hits);
             }
@@ -130,7 +134,10 @@ fn after_write(samples: &[Sample], slope: f64, tolerance: f64) -> Figure {
         return Err(Missing::HitsAfterWrites);
     }
     let command = mode(&rests);
-    let on = rests.iter().filter(|ms| (*ms - command).abs() <= tolerance).count();
+    let on = rests
+        .iter()
+        .filter(|ms| (*ms - command).abs() <= tolerance)
+        .count();
     if on < FEWEST / 4 {
         return Err(Missing::HitsAfterWrites);
     }
@@ -151,7 +158,8 @@ pub(super) fn of_reads(served: &[Served]) -> Result<Line, Missing> {
     let mut samples = Vec::new();
     for i in 1..served.len() {
         let now = &served[i];
-        let begins = |s: &Served| s.sector == now.sector || s.sector + u64::from(s.sectors) == now.sector;
+        let begins =
+            |s: &Served| s.sector == now.sector || s.sector + u64::from(s.sectors) == now.sector;
         let again = served[i.saturating_sub(HISTORY)..i].iter().any(begins);
         if now.op == Op::Read && again {
             samples.extend(sample(&served[i - 1], now));
@@ -163,7 +171,9 @@ pub(super) fn of_reads(served: &[Served]) -> Result<Line, Missing> {
 /// The line of writes, if the drive takes them into its buffer.
 pub(super) fn of_writes(served: &[Served]) -> Result<Line, Missing> {
     let writes = served.windows(2).filter(|pair| pair[1].op == Op::Write);
-    let samples: Vec<Sample> = writes.filter_map(|pair| sample(&pair[0], &pair[1])).collect();
+    let samples: Vec<Sample> = writes
+        .filter_map(|pair| sample(&pair[0], &pair[1]))
+        .collect();
     Line::through(&samples, 0.5, Missing::Writes)
 }
 
@@ -234,7 +244,10 @@ fn errors(samples: &[Sample], command: f64, slope: f64) -> (f64, f64) {
     if xx <= 0.0 {
         return ((variance / n).sqrt(), 0.0);
     }
-    ((variance * (1.0 / n + x * x / xx)).sqrt(), (variance / xx).sqrt())
+    (
+        (variance * (1.0 / n + x * x / xx)).sqrt(),
+        (variance / xx).sqrt(),
+    )
 }
 
 #[cfg(test)]
@@ -253,7 +266,11 @@ mod tests {
                     true => 0.3 + 0.1 * f64::from(sectors) + noise,
                     false => 2.0 + 8.3 * stream.uniform() + 0.1 * f64::from(sectors),
                 };
-                Sample { sectors, ms, after: 0 }
+                Sample {
+                    sectors,
+                    ms,
+                    after: 0,
+                }
             })
             .collect()
     }

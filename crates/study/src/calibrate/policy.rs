@@ -27,7 +27,11 @@ struct Search<'a> {
 }
 
 /// The buffer that explains the recording best.
-pub(super) fn search(replica: &Replica<'_>, profile: &DiskProfile, has_writes: bool) -> CacheProfile {
+pub(super) fn search(
+    replica: &Replica<'_>,
+    profile: &DiskProfile,
+    has_writes: bool,
+) -> CacheProfile {
     let first = profile.cache.clone().unwrap_or_default();
     let some = replica.beginning(SEARCHED);
     // The best of each way of reading ahead, and of these the best few with everything else.
@@ -49,7 +53,12 @@ pub(super) fn search(replica: &Replica<'_>, profile: &DiskProfile, has_writes: b
     }
     found.truncate(TOGETHER);
     let best = found.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
-    improve(replica, profile, best.map_or(first, |(_, cache)| cache), has_writes)
+    improve(
+        replica,
+        profile,
+        best.map_or(first, |(_, cache)| cache),
+        has_writes,
+    )
 }
 
 /// The same, from a buffer that is about right.
@@ -119,7 +128,14 @@ impl<'a> Search<'a> {
     /// Segments, their size, and how far read-ahead goes, by ever smaller steps.
     fn sizes(&mut self) {
         let segments = self.best.segments;
-        for segments in [segments * 2, segments + 3, segments + 2, segments + 1, segments - 1, segments / 2] {
+        for segments in [
+            segments * 2,
+            segments + 3,
+            segments + 2,
+            segments + 1,
+            segments - 1,
+            segments / 2,
+        ] {
             let best = self.best.clone();
             self.try_this(CacheProfile { segments, ..best });
         }
@@ -162,7 +178,10 @@ impl<'a> Search<'a> {
         if has_writes {
             for write_segments in [1, 2, 3, 4, 8, self.best.segments] {
                 let best = self.best.clone();
-                self.try_this(CacheProfile { write_segments, ..best });
+                self.try_this(CacheProfile {
+                    write_segments,
+                    ..best
+                });
             }
         }
     }
@@ -173,7 +192,10 @@ fn fit(cache: &mut CacheProfile) {
     let least = 1 + u32::from(cache.separate_write_segment);
     cache.segments = cache.segments.max(least);
     cache.write_segments = cache.write_segments.clamp(1, cache.segments);
-    for sectors in [&mut cache.maximum_read_ahead_sectors, &mut cache.minimum_read_ahead_sectors] {
+    for sectors in [
+        &mut cache.maximum_read_ahead_sectors,
+        &mut cache.minimum_read_ahead_sectors,
+    ] {
         *sectors = (*sectors).min(cache.segment_sectors);
     }
 }

@@ -38,7 +38,11 @@ impl<'a> Replica<'a> {
 
     /// Serves the requests, and gives for each the track that the arm is over when the service begins, and the response
     /// time in milliseconds.
-    pub(super) fn run(&self, profile: &DiskProfile, mut each: impl FnMut(&'a Served, (u32, u32), f64)) {
+    pub(super) fn run(
+        &self,
+        profile: &DiskProfile,
+        mut each: impl FnMut(&'a Served, (u32, u32), f64),
+    ) {
         let mechanics = Mechanics::new(profile);
         let mut disk = PositionalDisk::at_angle(&mechanics, Queueing::default(), self.turns);
         let begin = self.served.first().map_or(Nanos::ZERO, |s| s.came);

@@ -39,13 +39,23 @@ pub(super) fn offset(mut times: Vec<f64>, revolution_ms: f64) -> (f64, f64) {
         let below = (times.len() - times.partition_point(|t| *t <= at + revolution_ms)) as i64;
         above - below
     };
-    let edges = times.iter().copied().chain(times.iter().map(|t| t - revolution_ms));
+    let edges = times
+        .iter()
+        .copied()
+        .chain(times.iter().map(|t| t - revolution_ms));
     let mut edges: Vec<f64> = edges.collect();
     edges.sort_by(f64::total_cmp);
     // The balance does not fall: the first edge from where it is not negative, and the last where it is not positive.
-    let low = edges[edges.partition_point(|e| balance(*e) < 0).min(edges.len() - 1)];
-    let high = edges[edges.partition_point(|e| balance(*e) <= 0).saturating_sub(1)];
-    (f64::midpoint(low, high.max(low)), ((high - low) / 2.0).max(0.0))
+    let low = edges[edges
+        .partition_point(|e| balance(*e) < 0)
+        .min(edges.len() - 1)];
+    let high = edges[edges
+        .partition_point(|e| balance(*e) <= 0)
+        .saturating_sub(1)];
+    (
+        f64::midpoint(low, high.max(low)),
+        ((high - low) / 2.0).max(0.0),
+    )
 }
 
 /// The knots of a curve, the nearest first; without those on the same cylinder.
@@ -80,9 +90,12 @@ fn groups(sorted: &[Wait]) -> Vec<&[Wait]> {
 /// The knots; within a group distances differ by what the curve of the last pass says.
 fn fit(groups: &[&[Wait]], revolution_ms: f64, last: &[Knot]) -> Vec<Knot> {
     let knot = |group: &&[Wait]| {
-        let cylinders = group.iter().map(|w| f64::from(w.cylinders)).sum::<f64>() / group.len() as f64;
+        let cylinders =
+            group.iter().map(|w| f64::from(w.cylinders)).sum::<f64>() / group.len() as f64;
         let here = at(last, cylinders);
-        let times = group.iter().map(|w| w.ms - at(last, f64::from(w.cylinders)) + here);
+        let times = group
+            .iter()
+            .map(|w| w.ms - at(last, f64::from(w.cylinders)) + here);
         let (ms, error_ms) = offset(times.collect(), revolution_ms);
         Knot {
             cylinders,
@@ -142,7 +155,10 @@ mod tests {
             // A group has some 100 reads: R / 100 is left open, and outliers of 2 % shift it by their imbalance.
             for knot in knots.iter().filter(|k| k.requests > 50) {
                 let truth = 1.1 + 0.2 * knot.cylinders.sqrt();
-                assert!((knot.ms - truth).abs() < tolerance + 0.02 * truth, "{knot:?}: {truth}");
+                assert!(
+                    (knot.ms - truth).abs() < tolerance + 0.02 * truth,
+                    "{knot:?}: {truth}"
+                );
             }
             assert!((at(&knots, 4900.0) / (1.1 + 0.2 * 70.0) - 1.0).abs() < 0.03);
         }
