@@ -51,3 +51,4 @@ pub use prepared::{Assumption, Method, NoSteadyState, Prepared, Warmup};
 pub use resolve::{Overrides, REQUESTS_PER_USER, moved, with_values};
 pub use result::{NoInterval, Replication, SimulationResult, Unserved};
 pub use run::{Outputs, RecordFiles, Records, StageSink, Watch};
+pub use source::Span;

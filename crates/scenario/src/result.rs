@@ -19,6 +19,8 @@ use iosonar_trace::fit::Fitted;
 use iosonar_trace::{Op, Remark};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
+use crate::source::Span;
+
 /// One run.
 #[derive(Clone, Debug)]
 pub struct Replication {
@@ -46,6 +48,8 @@ pub struct Replication {
     pub remarks: Vec<Remark>,
     /// What was changed in the trace to make it fit the array.
     pub fitted: Fitted,
+    /// The sectors that the requests of a trace lie within.
+    pub span: Option<Span>,
 }
 
 impl Replication {
@@ -63,6 +67,7 @@ impl Replication {
             run: RunSummary::default(),
             remarks: Vec::new(),
             fitted: Fitted::default(),
+            span: None,
         }
     }
 
@@ -238,6 +243,8 @@ pub struct SimulationResult {
     pub remarks: Vec<Remark>,
     /// What was changed in that trace to make it fit the array.
     pub fitted: Fitted,
+    /// The sectors that its requests lie within; `None` of a synthetic load.
+    pub span: Option<Span>,
     /// How long the computation took by the clock on the wall. The only field that is not the
     /// same every time.
     pub elapsed: Duration,

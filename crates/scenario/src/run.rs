@@ -226,6 +226,7 @@ impl Prepared {
                 Ok(Replication {
                     remarks,
                     fitted,
+                    span: source.span(),
                     ..replication
                 })
             }

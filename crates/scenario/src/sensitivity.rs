@@ -1,16 +1,19 @@
 //! Plausible choices that a scenario does not make, or makes otherwise: what `sim --sensitivity` simulates beside it.
 
 use iosonar_disk_model::{ArmScheduler, Queueing};
+use iosonar_trace::transform::{Change, Scatter};
 use iosonar_units::Bytes;
 
 use crate::words::Word;
-use crate::{ControllerLike, Devices, DiskModel, DiskSet, Prepared};
+use crate::{ControllerLike, Devices, DiskModel, DiskSet, LoadModel, Prepared};
 
 /// What is chosen otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// Every access goes to a random place, as in the papers, instead of where its address says.
-    RandomPlaces,
+    /// What the load touches lies all over the disks, and not in one part of them.
+    Scattered,
+    /// The disk is the papers', where every access goes to a random place, in the order of arrival, without a buffer.
+    PapersDisk,
     /// The disk serves its requests in the order of arrival.
     InOrder,
     /// The disk serves the request with the shortest positioning of 32.
@@ -26,7 +29,7 @@ pub enum Choice {
 }
 
 /// One choice, and what it changes in a scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Alternative {
     /// What is chosen otherwise.
     pub choice: Choice,
@@ -34,13 +37,19 @@ pub struct Alternative {
     pub without: Vec<String>,
     /// Keys and their values in TOML.
     pub set: Vec<(String, String)>,
+    /// What changes the load of a trace.
+    pub change: Option<Change>,
 }
 
 impl Prepared {
     /// The choices that could plausibly be others, each by itself.
     pub fn alternatives(&self) -> Vec<Alternative> {
         let mut alternatives = match &self.array.devices {
-            Devices::Disks(disks) => of_disks(disks),
+            Devices::Disks(disks) => {
+                let mut all: Vec<_> = self.scattered().into_iter().collect();
+                all.extend(of_disks(disks));
+                all
+            }
             Devices::Ssds(ssds) => {
                 let size = ssds
                     .profile
@@ -61,6 +70,11 @@ impl Prepared {
     }
 }
 
+/// Chunks in which a load is scattered: what file systems and databases allocate at a time, or more.
+const CHUNK_SECTORS: u64 = 2048;
+/// Requests that begin in the last chunk end before the end of the array.
+const LONGEST_SECTORS: u64 = 1 << 16;
+
 /// The keys whose defaults follow from the kind of the controller.
 const OF_THE_CONTROLLER: [&str; 6] = [
     "controller.command_us",
@@ -72,6 +86,23 @@ const OF_THE_CONTROLLER: [&str; 6] = [
 ];
 
 impl Prepared {
+    /// The load of a trace scattered over all data of positional disks.
+    fn scattered(&self) -> Option<Alternative> {
+        let LoadModel::Trace { .. } = &self.load else {
+            return None;
+        };
+        let over = self
+            .array
+            .data_sectors()
+            .ok()?
+            .checked_sub(LONGEST_SECTORS)?;
+        let scatter = Scatter::new(over, CHUNK_SECTORS).ok()?;
+        Some(Alternative {
+            change: Some(Change::Scatter(scatter)),
+            ..alternative::<0>(Choice::Scattered, &[], [] as [(&str, String); 0])
+        })
+    }
+
     /// One with a cache in place of one without, and the other way round. Linux's software RAID works in the host, where
     /// there is no RAID card in front of it.
     fn other_controller(&self) -> Option<Alternative> {
@@ -91,7 +122,7 @@ fn of_disks(disks: &DiskSet) -> Vec<Alternative> {
         return Vec::new();
     };
     let mut alternatives = vec![alternative(
-        Choice::RandomPlaces,
+        Choice::PapersDisk,
         &[
             "disk.scheduler",
             "disk.queue_depth",
@@ -132,5 +163,6 @@ fn alternative<const N: usize>(
         choice,
         without: without.iter().map(|&key| key.to_owned()).collect(),
         set: set.collect(),
+        change: None,
     }
 }

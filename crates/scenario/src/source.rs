@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use iosonar_raid::{Completion, RequestSource};
 use iosonar_trace::fit::{Fitted, Fitter};
-use iosonar_trace::{Batch, Place, Reading, Remark, Request, TraceError, TraceReader, input};
+use iosonar_trace::{Batch, Op, Place, Reading, Remark, Request, TraceError, TraceReader, input};
 use iosonar_units::{Nanos, Sectors};
 use iosonar_workload::{ClosedLoad, SyntheticLoad};
 
@@ -93,6 +93,30 @@ impl RequestSource for Alone {
     }
 }
 
+/// The sectors that a load lies within.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The first.
+    pub begin: u64,
+    /// The one behind the last.
+    pub end: u64,
+}
+
+impl Span {
+    fn with(span: Option<Self>, request: &Request) -> Self {
+        let (begin, end) = (request.sector.get(), request.end().get());
+        span.map_or(Self { begin, end }, |span| Self {
+            begin: span.begin.min(begin),
+            end: span.end.max(end),
+        })
+    }
+
+    /// How many they are.
+    pub fn sectors(&self) -> u64 {
+        self.end - self.begin
+    }
+}
+
 /// The requests of a trace, made to fit and each checked to lie within the array.
 pub(crate) struct Trace {
     reader: Box<dyn TraceReader>,
@@ -102,6 +126,7 @@ pub(crate) struct Trace {
     fitter: Fitter,
     on: Held,
     stripe_unit: u64,
+    span: Option<Span>,
 }
 
 /// What holds the data.
@@ -161,7 +186,13 @@ impl Trace {
             fitter,
             on,
             stripe_unit: stripe_unit.map_or(u64::MAX, |unit| u64::from(unit.get())),
+            span: None,
         })
+    }
+
+    /// Which sectors its reads and writes lay within.
+    pub(crate) fn span(&self) -> Option<Span> {
+        self.span
     }
 
     /// What was remarked while the trace was read, and what was changed to make it fit.
@@ -221,6 +252,9 @@ impl RequestSource for Trace {
             }));
         }
         self.row += 1;
+        if request.op != Op::Flush {
+            self.span = Some(Span::with(self.span, &request));
+        }
         Ok(Some(request))
     }
 }

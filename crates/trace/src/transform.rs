@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub use derive::{Derived, derive};
 pub use merge::{Extent, Merged, Pasted, extent_of};
 pub use order::{OnBackstep, SortedByStart};
-pub use place::{Resize, Slip, Spread};
+pub use place::{Resize, Scatter, Slip, Spread};
 pub use ratio::Ratio;
 pub use repeat::{Repeat, Rounds};
 use streamed::Streamed;
@@ -62,6 +62,8 @@ pub enum Change {
     },
     /// Stretches positions.
     Spread(Spread),
+    /// Places chunks elsewhere.
+    Scatter(Scatter),
     /// Changes lengths.
     Resize(Resize),
     /// Keeps the times, and takes everything else in reverse order.
@@ -153,6 +155,7 @@ impl Change {
                 },
             )),
             Self::Spread(spread) => Box::new(Streamed::new(inner, path, *spread)),
+            Self::Scatter(scatter) => Box::new(Streamed::new(inner, path, *scatter)),
             Self::Resize(resize) => Box::new(Streamed::new(inner, path, *resize)),
             Self::Reverse => Box::new(reverse::Reversed::new(inner, spill)),
             Self::Speed(ratio) => Box::new(Streamed::new(inner, path, time::Speed(*ratio))),

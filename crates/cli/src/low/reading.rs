@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use iosonar_trace::transform::{
-    CHANGE_NAMES, Change, OnBackstep, Ops, Ratio, Resize, Rounds, Slip, Spill, Spread,
+    CHANGE_NAMES, Change, OnBackstep, Ops, Ratio, Resize, Rounds, Scatter, Slip, Spill, Spread,
     Substitution, Window, changes_of, probability, ramp,
 };
 use iosonar_trace::{ReadOptions, Reading, StartEvent, one_byte};
@@ -122,6 +122,9 @@ struct ChangeArgs {
     /// Stretch positions by F, in units of ALIGN sectors, and add OFF
     #[arg(long, value_name = "F,ALIGN,OFF", num_args = 0..=1, default_missing_value = "2.0,8,0", require_equals = true)]
     spread: Vec<Spread>,
+    /// Place each CHUNK of sectors [default: 2048] elsewhere within OVER sectors, all of them evenly
+    #[arg(long, value_name = "OVER,CHUNK")]
+    scatter: Vec<Scatter>,
     /// Multiply lengths by F, within MIN and MAX sectors
     #[arg(long, value_name = "F,MIN,MAX", num_args = 0..=1, default_missing_value = "2.0,0,65536", require_equals = true)]
     resize: Vec<Resize>,

@@ -8,9 +8,11 @@ pub(crate) mod ssds;
 use iosonar_raid::positioning::{Case, PositioningCounts};
 use iosonar_raid::{MeasuredWindow, RebuildProgress, ResponseSplit};
 use iosonar_report::grouped;
-use iosonar_scenario::{LoadModel, NoInterval, Prepared, REQUESTS_PER_USER, SimulationResult};
+use iosonar_scenario::{
+    Devices, DiskModel, LoadModel, NoInterval, Prepared, REQUESTS_PER_USER, SimulationResult,
+};
 use iosonar_stats::{BatchMeans, Estimate};
-use iosonar_units::Nanos;
+use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 use iosonar_workload::{ArrivalLaw, Batch};
 
 use crate::render::table::Table;
@@ -90,6 +92,7 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
     }
     let mut text = format!("{name}: {}\n", headline(simulation));
     text += &format!("  assuming      {}\n", assumed::line(simulation));
+    text += &reach(simulation, result);
     text += &times(simulation, result).text();
     text += &format!("  mean          {}\n", mean(simulation, result));
     if let Some(precision) = simulation.precision() {
@@ -148,6 +151,29 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
     }
     text += &format!("  seed {}, hash {}\n", simulation.seed(), result.hash);
     text
+}
+
+/// That a load lies within a small part of disks with an arm, which then hardly moves.
+fn reach(simulation: &Prepared, result: &SimulationResult) -> String {
+    /// Below this share of the array it is worth a line.
+    const SMALL: f64 = 0.1;
+    let array = simulation.array();
+    let (Some(span), Ok(sectors), Devices::Disks(disks)) =
+        (result.span, array.data_sectors(), &array.devices)
+    else {
+        return String::new();
+    };
+    let share = span.sectors() as f64 / sectors as f64;
+    if share >= SMALL || !matches!(disks.model, DiskModel::Positional(_)) {
+        return String::new();
+    }
+    let bytes = |sectors: u64| Bytes::new(sectors * SECTOR_BYTES);
+    format!(
+        "  reach         the load lies within {} of {}: seeks are short, and caches may hold much of it; --scatter {sectors} \
+         lays it all over\n",
+        bytes(span.sectors()),
+        bytes(sectors)
+    )
 }
 
 /// How busy the devices were, and how much was in the system and came out of it.

@@ -162,10 +162,15 @@ pub(super) fn load(
             ));
         }
         let beyond = beyond(file, overrides);
-        let fitter = fitter(check, &path, &overrides.reading, beyond, data_sectors)?;
+        let mut reading = overrides.reading.clone();
+        let other = overrides.alternative.as_ref();
+        reading
+            .changes
+            .extend(other.and_then(|other| other.change.clone()));
+        let fitter = fitter(check, &path, &reading, beyond, data_sectors)?;
         return Ok(LoadModel::Trace {
             path,
-            reading: Box::new(overrides.reading.clone()),
+            reading: Box::new(reading),
             fitter,
         });
     }

@@ -12,6 +12,7 @@ use iosonar_trace::Remark;
 use iosonar_trace::fit::Fitted;
 
 use super::{Replication, SimulationResult, Unserved};
+use crate::source::Span;
 
 /// Sums over sums, with a standard error; NaN where there is no time, or nothing arrived, to divide by.
 pub(super) fn ratio(parts: impl Iterator<Item = (f64, f64)>) -> Estimate {
@@ -108,6 +109,7 @@ pub(crate) struct Accumulator {
     hash: CompletionHash,
     remarks: Vec<Remark>,
     fitted: Fitted,
+    span: Option<Span>,
 }
 
 impl Accumulator {
@@ -139,6 +141,7 @@ impl Accumulator {
             hash: CompletionHash::default(),
             remarks: Vec::new(),
             fitted: Fitted::default(),
+            span: None,
         }
     }
 
@@ -151,6 +154,7 @@ impl Accumulator {
             self.first_sections = replication.sections;
             self.remarks = replication.remarks;
             self.fitted = replication.fitted;
+            self.span = replication.span;
         }
         self.means_ms.push(all.moments.mean() / 1e6);
         self.sds_ms.push(all.moments.sd() / 1e6);
@@ -332,6 +336,7 @@ impl Accumulator {
             hash: self.hash,
             remarks: self.remarks,
             fitted: self.fitted,
+            span: self.span,
             elapsed,
             reads: self.reads,
             writes: self.writes,

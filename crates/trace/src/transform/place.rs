@@ -28,6 +28,68 @@ pub struct Spread {
     pub offset: u64,
 }
 
+/// Chunks keep what lies in them together, and each lies elsewhere: chunk i of n at place `i m mod n`, where m is the number
+/// next to n times the golden ratio that has no factor in common with n, so that the chunks of a small load are evenly
+/// spread (Knuth, The Art of Computer Programming 3, section 6.4) and no two have one place. A request lies where its first
+/// sector does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scatter {
+    /// Within so many sectors; n is how many chunks they hold.
+    over: u64,
+    /// The sectors of a chunk.
+    chunk: u64,
+    /// m.
+    step: u64,
+}
+
+impl Scatter {
+    /// Over this many sectors, in chunks of so many.
+    ///
+    /// # Errors
+    /// If they hold no chunk, or more than a disk.
+    pub fn new(over: u64, chunk: u64) -> Result<Self, String> {
+        const WHAT: &str = "expected OVER,CHUNK: sectors, and the sectors of a chunk of them, such as 1000000000,2048";
+        if chunk == 0 || over < chunk || over >= 1 << 63 {
+            return Err(WHAT.to_owned());
+        }
+        let chunks = over / chunk;
+        let share = (chunks as f64 / 1.618_033_988_749_895) as u64;
+        let step = (share.max(1)..).find(|&m| gcd(m, chunks) == 1);
+        Ok(Self {
+            over,
+            chunk,
+            step: step.expect("a prime is among them"),
+        })
+    }
+
+    /// Over how many sectors.
+    pub fn over(&self) -> u64 {
+        self.over
+    }
+
+    /// The sectors of a chunk.
+    pub fn chunk(&self) -> u64 {
+        self.chunk
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+impl FromStr for Scatter {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const WHAT: &str = "OVER,CHUNK: sectors, and the sectors of a chunk of them";
+        let [over, chunk] = parts(text, ["", "2048"], WHAT)?;
+        match (over.parse(), chunk.parse()) {
+            (Ok(over), Ok(chunk)) => Self::new(over, chunk),
+            _ => Err(format!("expected {WHAT}, such as 1000000000,2048")),
+        }
+    }
+}
+
 /// `clamp(floor(length * factor), min, max)`, at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resize {
@@ -161,6 +223,18 @@ impl Stream for Spread {
     }
 }
 
+impl Stream for Scatter {
+    fn apply(&mut self, batch: &mut Batch, _: &mut Metadata) -> Result<bool, TraceError> {
+        let chunks = u128::from(self.over / self.chunk);
+        for sector in batch.sector_column_mut() {
+            let s = sector.get();
+            let place = u128::from(s / self.chunk) * u128::from(self.step) % chunks;
+            *sector = Sector::new(place as u64 * self.chunk + s % self.chunk);
+        }
+        Ok(true)
+    }
+}
+
 impl Stream for Resize {
     fn apply(&mut self, batch: &mut Batch, metadata: &mut Metadata) -> Result<bool, TraceError> {
         let ops = batch.ops().to_vec();
@@ -205,5 +279,46 @@ impl Stream for Substitute {
             batch.set(row, &record);
         }
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::Record;
+
+    #[test]
+    fn chunks_have_places_of_their_own_all_over() {
+        for (over, chunk) in [
+            (1000, 1),
+            (1024, 8),
+            (12_345, 7),
+            (8, 8),
+            (1 << 40, 1 << 21),
+        ] {
+            let scatter = Scatter::new(over, chunk).unwrap();
+            let chunks = over / chunk;
+            let few = chunks.min(1000);
+            let mut batch = Batch::default();
+            for i in 0..few {
+                let mut record = Record::default();
+                record.request.sector = Sector::new(i * chunk);
+                batch.push(&record);
+            }
+            let mut scatter = scatter;
+            assert!(scatter.apply(&mut batch, &mut Metadata::default()).unwrap());
+            let places: BTreeSet<u64> = batch.sector_column_mut().iter().map(|s| s.get()).collect();
+            assert_eq!(places.len() as u64, few, "{over} {chunk}");
+            assert!(places.iter().all(|&p| p % chunk == 0 && p + chunk <= over));
+            // Gaps of golden-ratio places have three lengths, of which none is twice the mean and more.
+            let sorted: Vec<u64> = places.into_iter().collect();
+            let widest = sorted.windows(2).map(|w| w[1] - w[0]).max();
+            assert!(widest.unwrap_or(0) <= 3 * (over / few), "{over} {chunk}");
+        }
+        for text in ["", "7,8", "0,1", "5,0", "1,2,3", "x"] {
+            assert!(text.parse::<Scatter>().is_err(), "{text}");
+        }
     }
 }

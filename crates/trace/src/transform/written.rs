@@ -9,7 +9,7 @@ use super::{Change, OnBackstep, Repeat, Rounds};
 use crate::Op;
 
 /// The names of all changes, as options of a command line and as keys of a file.
-pub const CHANGE_NAMES: [&str; 20] = [
+pub const CHANGE_NAMES: [&str; 21] = [
     "from",
     "until",
     "duration",
@@ -25,6 +25,7 @@ pub const CHANGE_NAMES: [&str; 20] = [
     "slip",
     "subst",
     "spread",
+    "scatter",
     "resize",
     "reverse",
     "ramp_load",
@@ -265,6 +266,7 @@ fn change(name: &str, value: &str, offset: u64) -> Result<Change, ChangeError> {
             Change::Substitute { from, to }
         }
         "spread" => Change::Spread(parsed(name, usual("2.0,8,0"))?),
+        "scatter" => Change::Scatter(parsed(name, value)?),
         "resize" => Change::Resize(parsed(name, usual("2.0,0,65536"))?),
         "ramp_load" => {
             let per_s2 = ramp(usual("10")).map_err(|e| wrong(name, value, &e))?;
@@ -303,6 +305,7 @@ pub fn written(change: &Change) -> (&'static str, String) {
             let (factor, align) = (spread.factor, spread.align);
             ("spread", format!("{factor},{align},{}", spread.offset))
         }
+        Change::Scatter(scatter) => ("scatter", format!("{},{}", scatter.over(), scatter.chunk())),
         Change::Resize(resize) => {
             let (factor, min) = (resize.factor, resize.min);
             ("resize", format!("{factor},{min},{}", resize.max))
@@ -345,6 +348,7 @@ mod tests {
             ("slip", "true"),
             ("subst", "W=R"),
             ("spread", "1.5,8,16"),
+            ("scatter", "1000000000,2048"),
             ("resize", "0.5,1,9"),
             ("reverse", "true"),
             ("reverse", "false"),

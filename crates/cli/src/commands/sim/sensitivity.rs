@@ -49,17 +49,17 @@ pub(super) fn run(args: &Sim, all: &[Named], threads: usize) -> anyhow::Result<E
         .build()?;
     let mut json = Output::new("sim --sensitivity");
     let mut text = String::new();
-    let mut has_bases = true;
+    let mut is_known = true;
     for named in all {
         let tried = pool.install(|| try_all(args, named))?;
-        has_bases &= base(&tried).is_some();
+        is_known &= matches!(Verdict::of(&tried), Verdict::Matter { .. });
         match args.json {
             true => add_to(&mut json, &named.name, &tried),
             false => text += &table(named, &tried),
         }
     }
     print(&if args.json { json.text() } else { text })?;
-    Ok(if has_bases {
+    Ok(if is_known {
         Ending::Done
     } else {
         Ending::Flagged
@@ -103,49 +103,88 @@ fn try_all(args: &Sim, named: &Named) -> anyhow::Result<Vec<Tried>> {
     all.into_par_iter().map(one).collect()
 }
 
+/// What is compared, as labels name it.
+const FIGURES: [&str; 2] = ["mean", "p99"];
+
 /// The mean and the 99 % quantile in milliseconds.
 fn figures(result: &SimulationResult) -> [f64; 2] {
     [result.mean_ms.mean, result.quantile_ms(0.99).mean]
 }
 
-/// The larger of the two factors between an answer and another, as the farther from 1; `None` if there is no other.
-fn factor(of: [f64; 2], base: Option<[f64; 2]>) -> Option<f64> {
-    let base = base?;
-    let factors = of.iter().zip(base).map(|(x, base)| x / base);
-    let far = |x: &f64| x.ln().abs();
-    factors
-        .filter(|x| x.is_finite() && *x > 0.0)
-        .max_by(|a, b| far(a).total_cmp(&far(b)))
+/// The factors between the figures of two answers; NaN where one has none.
+fn factors(of: [f64; 2], base: [f64; 2]) -> [f64; 2] {
+    std::array::from_fn(|i| match (of[i], base[i]) {
+        (of, base) if of == base => 1.0,
+        (of, base) => of / base,
+    })
 }
 
+/// Whether a factor, which may be 0 or infinite, is of a choice that matters.
 fn moves_much(factor: f64) -> bool {
-    !(1.0 / MUCH..=MUCH).contains(&factor)
+    !factor.is_nan() && !(1.0 / MUCH..=MUCH).contains(&factor)
 }
 
 /// What the answers say together.
-fn verdict(tried: &[Tried], base: Option<[f64; 2]>) -> String {
-    if base.is_none() {
-        return "the scenario as given has no result, so there is nothing to compare with"
-            .to_owned();
-    }
-    // What has no steady state moves an answer more than any factor.
-    let is_much = |tried: &&Tried| match &tried.result {
-        Ok(result) => factor(figures(result), base).is_some_and(moves_much),
-        Err(Nothing::Unsteady(_)) => true,
-        Err(Nothing::NotApplicable(_)) => false,
-    };
-    match tried.iter().filter(is_much).count() {
-        0 => {
-            format!("no single choice changes the mean or the p99 by more than a factor of {MUCH}")
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    /// The scenario as given has no result.
+    NoBase,
+    /// No choice could be made otherwise.
+    NothingTried,
+    /// So many choices of those that were tried matter.
+    Matter { choices: usize, tried: usize },
+}
+
+impl Verdict {
+    fn of(tried: &[Tried]) -> Self {
+        let Some(base) = base(tried) else {
+            return Self::NoBase;
+        };
+        let others = tried.iter().filter(|tried| tried.choice.is_some());
+        // What has no steady state moves an answer more than any factor.
+        let matters: Vec<bool> = others
+            .filter_map(|tried| match &tried.result {
+                Ok(result) => Some(factors(figures(result), base).into_iter().any(moves_much)),
+                Err(Nothing::Unsteady(_)) => Some(true),
+                Err(Nothing::NotApplicable(_)) => None,
+            })
+            .collect();
+        match matters.len() {
+            0 => Self::NothingTried,
+            tried => Self::Matter {
+                choices: matters.into_iter().filter(|&much| much).count(),
+                tried,
+            },
         }
-        1 => format!(
-            "one choice changes the mean or the p99 by more than a factor of {MUCH}, or has no result: verify it on the real \
-             system"
-        ),
-        n => format!(
-            "{n} choices change the mean or the p99 by more than a factor of {MUCH}, or have no result: verify them on the \
-             real system"
-        ),
+    }
+
+    fn text(&self) -> String {
+        match *self {
+            Self::NoBase => {
+                "the scenario as given has no result, so there is nothing to compare with"
+                    .to_owned()
+            }
+            Self::NothingTried => {
+                "no choice could be made otherwise: how much the answer depends on them is unknown"
+                    .to_owned()
+            }
+            Self::Matter {
+                choices: 0,
+                tried: 1,
+            } => format!(
+                "the only other choice changes neither the mean nor the p99 by more than a factor of {MUCH}"
+            ),
+            Self::Matter { choices: 0, tried } => format!(
+                "none of {tried} choices changes the mean or the p99 by more than a factor of {MUCH}"
+            ),
+            Self::Matter { choices, tried } => format!(
+                "{choices} of {tried} choices {} the mean or the p99 by more than a factor of {MUCH}, or {} no result: verify \
+                 {} on the real system",
+                if choices == 1 { "changes" } else { "change" },
+                if choices == 1 { "has" } else { "have" },
+                if choices == 1 { "it" } else { "them" },
+            ),
+        }
     }
 }
 
@@ -156,7 +195,7 @@ fn base(tried: &[Tried]) -> Option<[f64; 2]> {
 }
 
 fn table(named: &Named, tried: &[Tried]) -> String {
-    let mut table = Table::new(&["", "mean", "p99", "factor"]);
+    let mut table = Table::new(&["", "mean", "p99", "x mean", "x p99"]);
     let base = base(tried);
     let mut reasons = String::new();
     for Tried { choice, result } in tried {
@@ -164,26 +203,17 @@ fn table(named: &Named, tried: &[Tried]) -> String {
         match result {
             Ok(result) => {
                 let times = figures(result);
-                let factor = factor(times, base).filter(|_| choice.is_some());
-                let factor = factor.map_or(String::new(), |factor| {
-                    let mark = match factor {
-                        _ if !moves_much(factor) => "",
-                        1.0.. => "  > 2x",
-                        _ => "  < 1/2",
-                    };
-                    format!("{factor:.2}{mark}")
-                });
                 let [mean, p99] = times.map(|ms| Nanos::from_millis_f64(ms).to_string());
-                table.row(vec![name, mean, p99, factor]);
+                let [of_mean, of_p99] = match base {
+                    Some(base) if choice.is_some() => factors(times, base).map(marked),
+                    _ => [const { String::new() }; 2],
+                };
+                table.row(vec![name, mean, p99, of_mean, of_p99]);
             }
             Err(why) => {
                 reasons += &format!("  {name}: {}\n", why.why());
-                table.row(vec![
-                    name,
-                    "-".to_owned(),
-                    "-".to_owned(),
-                    "no result".to_owned(),
-                ]);
+                let [mean, p99, of_mean, of_p99] = ["-", "-", "no result", ""].map(str::to_owned);
+                table.row(vec![name, mean, p99, of_mean, of_p99]);
             }
         }
     }
@@ -193,8 +223,17 @@ fn table(named: &Named, tried: &[Tried]) -> String {
         headline(&named.simulation),
         assumed::line(&named.simulation),
         table.text(),
-        verdict(tried, base)
+        Verdict::of(tried).text()
     )
+}
+
+fn marked(factor: f64) -> String {
+    let mark = match factor {
+        _ if !moves_much(factor) => "",
+        1.0.. => "  > 2x",
+        _ => "  < 1/2",
+    };
+    format!("{factor:.2}{mark}")
 }
 
 fn add_to(json: &mut Output, scenario: &str, tried: &[Tried]) {
@@ -205,8 +244,11 @@ fn add_to(json: &mut Output, scenario: &str, tried: &[Tried]) {
         match result {
             Ok(result) => {
                 json.metric(result.response_time_metric(&labels));
-                let factor = factor(figures(result), base).unwrap_or(f64::NAN);
-                json.figure("factor", &labels, MetricUnit::One, factor);
+                let factors = base.map_or([f64::NAN; 2], |base| factors(figures(result), base));
+                for (of, factor) in FIGURES.into_iter().zip(factors) {
+                    let labels = labels.clone().with("of", of);
+                    json.figure("factor", &labels, MetricUnit::One, factor);
+                }
             }
             Err(why) => json.append(
                 "no_result",
@@ -218,7 +260,8 @@ fn add_to(json: &mut Output, scenario: &str, tried: &[Tried]) {
 
 fn name(choice: Choice) -> &'static str {
     match choice {
-        Choice::RandomPlaces => "random addresses (sampled disk)",
+        Choice::Scattered => "data all over the disks (--scatter)",
+        Choice::PapersDisk => "papers' disk: random places, FCFS, no cache",
         Choice::InOrder => "FCFS in the drive",
         Choice::ShortestPositioning => "SPTF of 32 in the drive",
         Choice::NoBuffer => "no drive cache",
@@ -232,20 +275,32 @@ fn name(choice: Choice) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{factor, moves_much};
+    use super::{Choice, Nothing, Tried, Verdict, factors, moves_much};
 
     #[test]
     fn what_moves_an_answer_much_moves_its_mean_or_its_p99() {
         for (of, much) in [
-            ([1.0, 10.0], false),
-            ([1.9, 5.1], false),
-            ([2.1, 10.0], true),
-            ([1.0, 4.9], true),
-            ([0.4, 11.0], true),
+            ([1.0, 10.0], [false, false]),
+            ([1.9, 5.1], [false, false]),
+            ([2.1, 10.0], [true, false]),
+            ([1.0, 4.9], [false, true]),
+            ([0.4, 11.0], [true, false]),
+            ([0.0, 10.0], [true, false]),
+            ([f64::NAN, 10.0], [false, false]),
         ] {
-            let factor = factor(of, Some([1.0, 10.0])).unwrap();
-            assert_eq!(moves_much(factor), much, "{of:?}");
+            assert_eq!(factors(of, [1.0, 10.0]).map(moves_much), much, "{of:?}");
         }
-        assert_eq!(factor([1.0, 10.0], None), None);
+        assert_eq!(factors([0.0, 1.0], [0.0, 0.0]), [1.0, f64::INFINITY]);
+        assert!(moves_much(f64::INFINITY));
+    }
+
+    #[test]
+    fn without_a_choice_that_could_be_tried_nothing_is_claimed() {
+        let nothing = |choice| Tried {
+            choice,
+            result: Err(Nothing::NotApplicable(String::new())),
+        };
+        let of_ssd = nothing(Some(Choice::NoWriteCache));
+        assert_eq!(Verdict::of(&[nothing(None), of_ssd]), Verdict::NoBase);
     }
 }

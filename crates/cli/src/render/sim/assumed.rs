@@ -108,10 +108,8 @@ fn buffer(profile: &DiskProfile) -> String {
         return "no drive cache".to_owned();
     };
     let size = Bytes::new(u64::from(cache.segments) * cache.segment_sectors * 512);
-    let writes = if cache.fast_writes {
-        "write-back"
-    } else {
-        "write-through"
-    };
-    format!("{size} {writes} cache")
+    match cache.fast_writes {
+        true => format!("{size} write-back cache of {} writes", cache.write_segments),
+        false => format!("{size} write-through cache"),
+    }
 }
