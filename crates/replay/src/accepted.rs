@@ -5,9 +5,6 @@ use iosonar_units::Nanos;
 
 use crate::ideal::Start;
 
-/// No buffer.
-pub(crate) const NO_BUFFER: u32 = u32::MAX;
-
 /// A request at the device, or waiting to be handed over because others are in its way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
@@ -20,8 +17,8 @@ pub(crate) struct Entry {
     pub(crate) start: Option<Start>,
     /// When it was.
     pub(crate) handed: Nanos,
-    /// Which buffer it uses while it is at the device.
-    pub(crate) buffer: u32,
+    /// The engine has it.
+    pub(crate) submitted: bool,
     /// Its number among the writes, where these are verified.
     pub(crate) number: u32,
     /// It had to wait for others that overlap it.
@@ -44,7 +41,7 @@ impl Accepted {
             ideal: None,
             start: None,
             handed: Nanos::ZERO,
-            buffer: NO_BUFFER,
+            submitted: false,
             number: 0,
             pushed_back: false,
             reading_back: None,
@@ -75,7 +72,7 @@ impl Accepted {
         entry.ideal = None;
         entry.start = None;
         entry.handed = planned;
-        entry.buffer = NO_BUFFER;
+        entry.submitted = false;
         entry.number = 0;
         entry.pushed_back = false;
         entry.reading_back = None;

@@ -1,17 +1,10 @@
 //! Memory for the data of requests, and what is written.
-//!
-//! Here and in the engines, which hand this memory to the kernel, is all `unsafe` code.
-
-#![allow(unsafe_code)] // Memory that the kernel writes to.
 
 use std::io;
-use std::ptr::NonNull;
 
-use crate::engine::Region;
+use iosonar_linux::memory::{Buffer, Region};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
-
-/// Pages are the largest alignment that any device asks for.
+/// The data of writes differ from page to page of this size.
 const PAGE: usize = 4096;
 
 /// Random data, fast: xorshift64* (Vigna 2016). Good enough that no storage can compress it.
@@ -33,99 +26,106 @@ impl Noise {
     }
 }
 
-/// One buffer per place in the in-flight table, page aligned. Memory that no request has touched
-/// costs nothing.
+/// The buffers of one kind of requests of a lane, as many as may be in flight. A request takes one, and its completion
+/// gives it back.
 pub(crate) struct Buffers {
-    base: NonNull<u8>,
-    stride: usize,
-    count: usize,
-    /// How much of each buffer is random already.
-    filled: Vec<usize>,
+    free: Vec<Buffer>,
+    unique: Unique,
 }
 
-// SAFETY: the mapping belongs to whoever has the buffers.
-unsafe impl Send for Buffers {}
-
 impl Buffers {
-    /// `count` buffers of at least `bytes` each.
-    pub(crate) fn new(count: usize, bytes: usize) -> io::Result<Self> {
-        let too_large = || io::Error::new(io::ErrorKind::OutOfMemory, "the buffers are too large");
-        let stride = bytes
-            .checked_next_multiple_of(PAGE)
-            .ok_or_else(too_large)?
-            .max(PAGE);
-        let all = stride.checked_mul(count).ok_or_else(too_large)?;
-        // SAFETY: an anonymous mapping at an address of the kernel's choice touches no memory of
-        // ours.
-        let base = unsafe {
-            mmap_anonymous(
-                std::ptr::null_mut(),
-                all,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE | MapFlags::NORESERVE,
-            )
-        }?;
-        let base = NonNull::new(base.cast()).ok_or_else(|| io::Error::other("mapped at zero"))?;
+    /// `count` buffers of at least `bytes` each. Memory that no request has touched costs nothing.
+    pub(crate) fn new(count: u32, bytes: usize) -> io::Result<Self> {
+        let mut free = Buffer::pool(count, bytes)?;
+        // The lowest first: what was used lately is in the cache.
+        free.reverse();
         Ok(Self {
-            base,
-            stride,
-            count,
-            filled: vec![0; count],
+            free,
+            unique: Unique::new(count),
         })
     }
 
-    /// The address of buffer `slot`. Whoever hands it to the kernel sees to it that the slot is
-    /// not used again before the kernel is done.
-    pub(crate) fn address(&self, slot: u32) -> *mut u8 {
-        assert!((slot as usize) < self.count);
-        // SAFETY: the offset is within the mapping.
-        unsafe { self.base.as_ptr().add(slot as usize * self.stride) }
-    }
-
-    /// Brings the first buffers into memory, as many as fit into `bytes`, so that the first requests do
+    /// Brings the first buffers into memory, as many as fit into `memory` bytes, so that the first requests do
     /// not wait for it; `random` makes them data that can be written.
-    pub(crate) fn warm_up(&mut self, bytes: usize, random: Option<u8>) {
+    pub(crate) fn warm_up(&mut self, memory: usize, random: Option<u8>) {
         // None of a load with enormous requests, which are seldom many at once.
-        let buffers = (bytes / self.stride).min(self.count);
-        for slot in 0..buffers {
+        let mut left = memory;
+        for buffer in self.free.iter_mut().rev() {
+            let bytes = buffer.len();
+            let Some(rest) = left.checked_sub(bytes) else {
+                return;
+            };
+            left = rest;
             match random {
-                Some(percent) => self.make_unique(slot as u32, self.stride, 0, percent),
-                None => self.bytes_mut(slot as u32, self.stride).fill(0),
+                Some(percent) => self.unique.make(buffer, bytes, 0, percent),
+                None => buffer.fill(0),
             }
         }
     }
 
     /// The memory that all buffers lie in.
+    ///
+    /// # Panics
+    /// If requests have all of them.
     pub(crate) fn region(&self) -> Region {
-        Region {
-            start: self.base,
-            bytes: self.stride * self.count,
+        self.free.first().expect("no request has begun").region()
+    }
+
+    /// A buffer for a request.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Buffer {
+        let free = self.free.pop();
+        free.expect("as many buffers as requests may be in flight")
+    }
+
+    /// The buffer of a request that is complete.
+    #[inline]
+    pub(crate) fn give_back(&mut self, buffer: Buffer) {
+        self.free.push(buffer);
+    }
+
+    /// Makes `bytes` of a buffer of these unique ([`Unique::make`]).
+    #[inline]
+    pub(crate) fn make_unique(
+        &mut self,
+        buffer: &mut Buffer,
+        bytes: usize,
+        number: u64,
+        percent: u8,
+    ) {
+        self.unique.make(buffer, bytes, number, percent);
+    }
+
+    /// Frees the buffers that no request has, now.
+    pub(crate) fn free(&mut self) {
+        self.free = Vec::new();
+    }
+}
+
+/// Makes data that no storage can compress, nor find twice.
+pub(crate) struct Unique {
+    /// How much of each buffer is random already, by its number.
+    filled: Vec<usize>,
+}
+
+impl Unique {
+    /// For the `count` buffers of a pool, which hold nothing so far.
+    pub(crate) fn new(count: u32) -> Self {
+        Self {
+            filled: vec![0; count as usize],
         }
     }
 
-    /// The first `bytes` of buffer `slot`, which no request uses.
-    pub(crate) fn bytes_mut(&mut self, slot: u32, bytes: usize) -> &mut [u8] {
-        assert!(bytes <= self.stride);
-        // SAFETY: the buffer is within the mapping, and whoever calls knows that the kernel does not
-        // write to it now.
-        unsafe { std::slice::from_raw_parts_mut(self.address(slot), bytes) }
-    }
-
-    /// Makes `bytes` of buffer `slot` data that no storage can compress, nor find twice: random,
-    /// and each page stamped with the request's number.
-    ///
-    /// `compressible_percent` of each page are zeros.
-    pub(crate) fn make_unique(
+    /// Makes `bytes` of a buffer random, and stamps each page with the request's number. `compressible_percent` of each
+    /// page are zeros.
+    pub(crate) fn make(
         &mut self,
-        slot: u32,
+        buffer: &mut Buffer,
         bytes: usize,
         number: u64,
         compressible_percent: u8,
     ) {
-        assert!(bytes <= self.stride);
-        let address = self.address(slot);
-        // SAFETY: the buffer is within the mapping, and the slot is free: no request uses it.
-        let buffer = unsafe { std::slice::from_raw_parts_mut(address, self.stride) };
+        let slot = buffer.number();
         // Only as much as is needed: the longest request of a load may be very long.
         let filled = &mut self.filled[slot as usize];
         if *filled < bytes {
@@ -147,42 +147,38 @@ impl Buffers {
     }
 }
 
-impl Drop for Buffers {
-    fn drop(&mut self) {
-        // SAFETY: it is our mapping, of this length, and nobody has a reference into it: requests
-        // in flight are waited for before the session ends. A failure leaves it mapped.
-        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.stride * self.count) };
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_small_write_makes_no_large_buffer_random() {
-        let mut buffers = Buffers::new(1, 1 << 30).unwrap();
-        buffers.make_unique(0, 4096, 1, 0);
-        assert_eq!(buffers.filled, [4096]);
-        buffers.make_unique(0, 8192, 2, 0);
-        assert_eq!(buffers.filled, [8192]);
-    }
-
-    #[test]
-    fn more_memory_than_there_are_addresses_is_an_error() {
-        assert!(Buffers::new(usize::MAX / 2, 8192).is_err());
+        let mut buffer = Buffer::new(1 << 30).unwrap();
+        let mut unique = Unique::new(1);
+        unique.make(&mut buffer, 4096, 1, 0);
+        assert_eq!(unique.filled, [4096]);
+        unique.make(&mut buffer, 8192, 2, 0);
+        assert_eq!(unique.filled, [8192]);
     }
 
     #[test]
     fn what_is_written_is_never_the_same_twice() {
         let mut buffers = Buffers::new(2, 8192).unwrap();
-        let mut content = |slot, number| {
-            buffers.make_unique(slot, 8192, number, 0);
-            // SAFETY: the buffer is within the mapping and nobody writes to it now.
-            unsafe { std::slice::from_raw_parts(buffers.address(slot), 8192) }.to_vec()
+        let mut taken = [buffers.take(), buffers.take()];
+        let mut content = |buffer: usize, number| {
+            buffers.make_unique(&mut taken[buffer], 8192, number, 0);
+            taken[buffer].to_vec()
         };
         let all = [content(0, 1), content(1, 1), content(0, 2)];
         let pages: std::collections::HashSet<_> = all.iter().flat_map(|b| b.chunks(4096)).collect();
         assert_eq!(pages.len(), 6);
+    }
+
+    #[test]
+    #[should_panic(expected = "as many buffers as requests may be in flight")]
+    fn a_buffer_has_one_request_at_a_time() {
+        let mut buffers = Buffers::new(1, 4096).unwrap();
+        let _taken = buffers.take();
+        buffers.take();
     }
 }

@@ -22,7 +22,7 @@ mod threads;
 mod uring;
 
 pub use access::{AccessKind, Durability};
-pub(crate) use access::{Done, Engine, IoAccess, Region, Setup};
+pub(crate) use access::{Done, Engine, IoAccess, Setup};
 use calls::Calls;
 pub(crate) use dry::Dry;
 pub use kind::EngineKind;

@@ -5,16 +5,14 @@
 //!          (when it is due)      └─► pushed back ─────►┘
 //! ```
 
-#![allow(unsafe_code)] // Memory of a request.
-
 mod completion;
 mod contents;
 
 use std::collections::VecDeque;
 use std::io;
-use std::mem::ManuallyDrop;
 
 use crossbeam_channel::{RecvTimeoutError, TryRecvError};
+use iosonar_linux::memory::Region;
 use iosonar_trace::{Batch, Flags, Op, Outcome, Record, Request, Status, TraceError};
 use iosonar_units::Nanos;
 
@@ -22,7 +20,7 @@ use crate::accepted::Accepted;
 use crate::bounds::{Bounds, SLOT_BITS};
 use crate::buffers::Buffers;
 use crate::conflicts::{Admission, Gate};
-use crate::engine::{AccessKind, Engine, IoAccess, Region};
+use crate::engine::{AccessKind, Engine, IoAccess};
 use crate::error::Failure;
 use crate::feeder::Feed;
 use crate::ideal::Ideal;
@@ -74,11 +72,8 @@ pub(crate) struct Lane<'a> {
     /// How many were pushed back and have not started.
     waiting: u32,
     held: bool,
-    /// Freed only when nothing is in flight any more: the kernel may write to them until then, even
-    /// if this thread panics.
-    read_buffers: ManuallyDrop<Buffers>,
-    write_buffers: ManuallyDrop<Buffers>,
-    free_buffers: Vec<u32>,
+    read_buffers: Buffers,
+    write_buffers: Buffers,
     stamp: u64,
     verifier: Option<Verifier>,
     is_stream: bool,
@@ -147,8 +142,7 @@ impl<'a> Lane<'a> {
             block_sectors,
             one_by_one,
         } = parts;
-        let buffers =
-            |needed| Buffers::new(if needed { bounds.total as usize } else { 1 }, longest);
+        let buffers = |needed| Buffers::new(if needed { bounds.total } else { 1 }, longest);
         let (mut read_buffers, mut write_buffers) = (buffers(true)?, buffers(writes)?);
         if options.engine.is_real() {
             read_buffers.warm_up(WARM_BYTES, None);
@@ -178,9 +172,8 @@ impl<'a> Lane<'a> {
             extra: 0,
             waiting: 0,
             held: false,
-            read_buffers: ManuallyDrop::new(read_buffers),
-            write_buffers: ManuallyDrop::new(write_buffers),
-            free_buffers: (0..bounds.total).rev().collect(),
+            read_buffers,
+            write_buffers,
             stamp: u64::from(target) << 40,
             verifier,
             is_stream,
@@ -202,16 +195,10 @@ impl<'a> Lane<'a> {
         [self.read_buffers.region(), self.write_buffers.region()]
     }
 
-    /// Frees the buffers.
-    ///
-    /// # Safety
-    /// Nothing is in flight, nor will be.
-    pub(crate) unsafe fn free(&mut self) {
-        // SAFETY: nobody uses the buffers any more; they are freed once, as this is called once.
-        unsafe {
-            ManuallyDrop::drop(&mut self.read_buffers);
-            ManuallyDrop::drop(&mut self.write_buffers);
-        }
+    /// Frees the memory of requests, of which there will be no more.
+    pub(crate) fn free(&mut self) {
+        self.read_buffers.free();
+        self.write_buffers.free();
     }
 
     /// At the device.
@@ -418,17 +405,13 @@ impl<'a> Lane<'a> {
     #[inline]
     fn access(&mut self, slot: u32, request: &Request) -> io::Result<IoAccess> {
         let length = request.sectors.bytes().get();
-        // A buffer that two requests share would be silent corruption.
-        let buffer = self
-            .free_buffers
-            .pop()
-            .expect("as many buffers as requests may be in flight");
         let is_write = request.op == Op::Write;
         let buffers = if is_write {
             &mut self.write_buffers
         } else {
             &mut self.read_buffers
         };
+        let mut buffer = buffers.take();
         let kind = match request.op {
             Op::Read => AccessKind::Read,
             Op::Flush => AccessKind::Flush,
@@ -440,7 +423,8 @@ impl<'a> Lane<'a> {
                         compressible_percent,
                     } => {
                         let stamp = self.stamp ^ request.start.get() << 20;
-                        buffers.make_unique(buffer, length as usize, stamp, compressible_percent);
+                        let bytes = length as usize;
+                        buffers.make_unique(&mut buffer, bytes, stamp, compressible_percent);
                     }
                 }
                 let durable = request.flags.contains(Flags::FUA);
@@ -450,17 +434,16 @@ impl<'a> Lane<'a> {
             Op::WriteZeroes => AccessKind::WriteZeroes,
         };
         let entry = self.table.get_mut(slot);
-        entry.buffer = buffer;
+        entry.submitted = true;
         if let Some(verifier) = &mut self.verifier {
             let bytes = if is_write { length as usize } else { 0 };
-            let data = buffers.bytes_mut(buffer, bytes);
-            entry.number = verifier.starts(slot, request, data)?;
+            entry.number = verifier.starts(slot, request, &mut buffer[..bytes])?;
         }
         Ok(IoAccess {
             kind,
             target: self.number,
             offset: request.sector.offset().get(),
-            buffer: buffers.address(buffer),
+            buffer,
             region: (2 * self.number + u32::from(is_write)) as u16,
             length,
         })
@@ -476,49 +459,5 @@ impl<'a> Lane<'a> {
         let lateness = now.saturating_sub(entry.planned);
         self.watch.in_flight(self.in_flight() as usize);
         lateness
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::feeder::feeder;
-    use iosonar_units::Sector;
-    use iosonar_units::Sectors;
-
-    #[test]
-    #[should_panic(expected = "as many buffers as requests may be in flight")]
-    fn a_buffer_is_never_shared() {
-        let options = Options::default();
-        let (_feeder, feed) = feeder();
-        let parts = Parts {
-            target: 0,
-            number: 0,
-            options: &options,
-            zero: Nanos::ZERO,
-            bounds: Bounds {
-                in_flight: 1,
-                total: 1,
-                accepted: 2,
-            },
-            feed,
-            longest: 4096,
-            writes: false,
-            verifier: None,
-            zones: None,
-            is_stream: false,
-            block_sectors: 1,
-            one_by_one: false,
-        };
-        let mut lane = Lane::new(parts).unwrap();
-        let request = Request {
-            sector: Sector::new(8),
-            sectors: Sectors::new(8),
-            ..Request::default()
-        };
-        for _ in 0..2 {
-            let slot = lane.table.claim(request, Nanos::ZERO).unwrap();
-            lane.access(slot, &request).unwrap();
-        }
     }
 }

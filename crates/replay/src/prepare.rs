@@ -2,9 +2,10 @@
 
 use std::os::unix::fs::FileExt;
 
+use iosonar_linux::memory::Buffer;
 use iosonar_units::{Bytes, Nanos};
 
-use crate::buffers::Buffers;
+use crate::buffers::Unique;
 use crate::pacing::monotonic;
 use crate::{ReplayError, Target};
 
@@ -46,10 +47,11 @@ pub fn fill(
         action: "fill it",
         source,
     };
-    let prepared = each_piece(target, progress, |file, buffers, offset, bytes| {
+    let mut unique = Unique::new(1);
+    let prepared = each_piece(target, progress, |file, buffer, offset, bytes| {
         let number = stamp.wrapping_add(offset);
-        buffers.make_unique(0, bytes, number, compressible_percent);
-        file.write_all_at(buffers.bytes_mut(0, bytes), offset)
+        unique.make(buffer, bytes, number, compressible_percent);
+        file.write_all_at(&buffer[..bytes], offset)
     })
     .map_err(failed)?;
     if let Some(file) = target.data() {
@@ -64,8 +66,8 @@ pub fn fill(
 /// # Errors
 /// If something cannot be read.
 pub fn slurp(target: &Target, progress: impl FnMut(u64) -> bool) -> Result<Prepared, ReplayError> {
-    each_piece(target, progress, |file, buffers, offset, bytes| {
-        file.read_exact_at(buffers.bytes_mut(0, bytes), offset)
+    each_piece(target, progress, |file, buffer, offset, bytes| {
+        file.read_exact_at(&mut buffer[..bytes], offset)
     })
     .map_err(|source| ReplayError::Io {
         path: target.path().to_owned(),
@@ -77,12 +79,12 @@ pub fn slurp(target: &Target, progress: impl FnMut(u64) -> bool) -> Result<Prepa
 fn each_piece(
     target: &Target,
     mut progress: impl FnMut(u64) -> bool,
-    mut work: impl FnMut(&std::fs::File, &mut Buffers, u64, usize) -> std::io::Result<()>,
+    mut work: impl FnMut(&std::fs::File, &mut Buffer, u64, usize) -> std::io::Result<()>,
 ) -> std::io::Result<Prepared> {
     let Some(file) = target.data() else {
         return Err(std::io::Error::other("it is not open"));
     };
-    let mut buffers = Buffers::new(1, PIECE as usize)?;
+    let mut buffer = Buffer::new(PIECE as usize)?;
     // Whole blocks: a file may end within one.
     let size = target.size().get() / target.block().get() * target.block().get();
     let begin = monotonic();
@@ -90,7 +92,7 @@ fn each_piece(
     let mut is_whole = true;
     while done < size {
         let bytes = PIECE.min(size - done);
-        work(file, &mut buffers, done, bytes as usize).map_err(|e| {
+        work(file, &mut buffer, done, bytes as usize).map_err(|e| {
             std::io::Error::new(e.kind(), format!("{bytes} bytes at byte {done}: {e}"))
         })?;
         done += bytes;

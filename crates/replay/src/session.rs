@@ -4,8 +4,6 @@
 //! Requests that are due together are handed over together. Waiting is sleeping until shortly
 //! before the next deadline (a completion wakes it), then spinning.
 
-#![allow(unsafe_code)] // Memory of a request.
-
 use crossbeam_channel::RecvTimeoutError;
 use iosonar_units::Nanos;
 
@@ -147,16 +145,13 @@ impl<'s, 'a> Session<'s, 'a> {
             .interference
             .map_or(interference, |of| interference.and(of));
         let name = engine.name();
-        // The ring is taken apart before its buffers are.
+        // What did not come back stays in memory, as the kernel may still write to it.
         drop(engine);
         let abandoned = self.lanes.iter().any(|lane| !lane.is_empty());
         for lane in &mut self.lanes {
+            lane.free();
             if abandoned {
-                // The kernel may still write to the buffers, so they are kept.
                 lane.abandon(&mut self.records);
-            } else {
-                // SAFETY: nothing is in flight any more, and nothing is started again.
-                unsafe { lane.free() };
             }
         }
         if early.is_some() {

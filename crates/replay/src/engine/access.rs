@@ -1,11 +1,9 @@
 //! Accesses, and what carries them out.
 
-#![allow(unsafe_code)] // Memory that the kernel reads and writes.
-
 use std::fs::File;
 use std::io;
-use std::ptr::NonNull;
 
+use iosonar_linux::memory::{Buffer, Region};
 use iosonar_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -32,35 +30,22 @@ pub enum AccessKind {
 }
 
 /// One access to a target.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct IoAccess {
     pub(crate) kind: AccessKind,
     /// Which of the targets.
     pub(crate) target: u32,
     /// In bytes.
     pub(crate) offset: u64,
-    /// Memory for `length` bytes that stays untouched until the access is done.
-    pub(crate) buffer: *mut u8,
-    /// Which of the engine's [`Region`]s the buffer lies in.
+    /// Memory for the data that it moves, which comes back when it is done.
+    pub(crate) buffer: Buffer,
+    /// Which of the engine's regions the buffer lies in.
     pub(crate) region: u16,
     pub(crate) length: u64,
 }
 
-/// Memory that all buffers of a kind lie in.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Region {
-    pub(crate) start: NonNull<u8>,
-    pub(crate) bytes: usize,
-}
-
-// SAFETY: it is the address and the size of memory.
-unsafe impl Send for Region {}
-
-// SAFETY: it is the address of memory that no other code accesses until the access is complete.
-unsafe impl Send for IoAccess {}
-
 /// An access that is done.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Done {
     /// The slot it was prepared with.
     pub(crate) slot: u32,
@@ -70,15 +55,19 @@ pub(crate) struct Done {
     pub(crate) at: Nanos,
     /// The logical block that a write went to, where the device chose it.
     pub(crate) place: Option<u64>,
+    /// Its memory.
+    pub(crate) buffer: Buffer,
 }
 
 impl Done {
-    pub(crate) fn of(slot: u32, result: i32, at: Nanos) -> Self {
+    #[inline]
+    pub(crate) fn of(slot: u32, result: i32, at: Nanos, buffer: Buffer) -> Self {
         Self {
             slot,
             result,
             at,
             place: None,
+            buffer,
         }
     }
 }
@@ -93,7 +82,8 @@ pub(crate) trait Engine {
         16
     }
 
-    /// Prepares an access; it begins with the next [`submit`](Self::submit).
+    /// Prepares an access; it begins with the next [`submit`](Self::submit). If it fails, the access and its buffer are
+    /// lost, and the session ends.
     fn prepare(&mut self, slot: u32, access: IoAccess) -> io::Result<()>;
 
     /// Submits everything prepared.

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 
-use io_uring::types::Fixed;
-use io_uring::{cqueue, opcode, squeue};
+use io_uring::{cqueue, squeue};
+use iosonar_linux::memory::{Buffer, Loan, Span};
 
 use super::access::{AccessKind, Durability, IoAccess, Setup};
 use super::dialect::{Answer, Dialect};
@@ -49,65 +49,46 @@ impl Dialect for Calls {
     }
 
     #[inline]
-    fn entry(
+    fn loan(
         &mut self,
         slot: u32,
-        access: &IoAccess,
+        access: IoAccess,
         registered: bool,
-    ) -> Result<squeue::Entry, i32> {
+    ) -> Result<Loan<squeue::Entry>, (i32, Buffer)> {
         let IoAccess {
             kind,
             target,
             offset,
             buffer,
             region,
-            length: bytes,
-        } = *access;
+            length,
+        } = access;
+        let tag = u64::from(slot);
         // Reads and writes are never longer than the kernel does at once.
-        let length = bytes as u32;
-        let target = Fixed(target);
-        let entry = match kind {
-            AccessKind::Read if registered => {
-                opcode::ReadFixed::new(target, buffer, length, region)
-                    .offset(offset)
-                    .build()
-            }
-            AccessKind::Read => opcode::Read::new(target, buffer, length)
-                .offset(offset)
-                .build(),
+        let span = Span {
+            file: target,
+            offset,
+            bytes: length,
+        };
+        let region = registered.then_some(region);
+        Ok(match kind {
+            AccessKind::Read => Loan::read(tag, span, region, buffer),
             AccessKind::Write { durable } => {
                 let flags = write_flags(durable, self.sync).bits() as i32;
-                if registered {
-                    opcode::WriteFixed::new(target, buffer, length, region)
-                        .offset(offset)
-                        .rw_flags(flags)
-                        .build()
-                } else {
-                    opcode::Write::new(target, buffer, length)
-                        .offset(offset)
-                        .rw_flags(flags)
-                        .build()
-                }
+                Loan::write(tag, span, flags, region, buffer)
             }
-            AccessKind::Flush => opcode::Fsync::new(target).build(),
-            AccessKind::Discard | AccessKind::WriteZeroes => {
-                let mode = match kind {
-                    AccessKind::Discard => PUNCH_HOLE_KEEP_SIZE,
-                    _ => zero_range().bits() as i32,
-                };
-                opcode::Fallocate::new(target, bytes)
-                    .offset(offset)
-                    .mode(mode)
-                    .build()
+            AccessKind::Flush => Loan::sync(tag, target, buffer),
+            AccessKind::Discard => Loan::allocate(tag, span, PUNCH_HOLE_KEEP_SIZE, buffer),
+            AccessKind::WriteZeroes => {
+                Loan::allocate(tag, span, zero_range().bits() as i32, buffer)
             }
-        };
-        Ok(entry.user_data(u64::from(slot)))
+        })
     }
 
     #[inline]
-    fn completed(&mut self, completion: &cqueue::Entry) -> Answer {
+    fn completed(&mut self, tag: u64, completion: &cqueue::Entry) -> Answer {
         Answer {
-            slot: completion.user_data() as u32,
+            slot: tag as u32,
             result: completion.result(),
             place: None,
         }

@@ -1,7 +1,8 @@
 //! Accesses as NVMe commands (NVM Command Set specification).
 
 use super::access::{AccessKind, Durability, IoAccess};
-use crate::nvme::{COMMAND, Command, Namespace};
+use crate::nvme::Namespace;
+use iosonar_linux::nvme::Command;
 
 const FLUSH: u8 = 0x00;
 
@@ -27,14 +28,14 @@ const MOST_BLOCKS: u64 = 1 << 16;
 /// Of a range that is deallocated.
 const RANGE: usize = 16;
 
-/// The command for an access, as a ring takes it; with `zone` a write is appended to the zone that starts at this byte.
+/// The command for an access; with `zone` a write is appended to the zone that starts at this byte.
 /// `None` if no single command does it.
 pub(crate) fn command(
     namespace: &Namespace,
     access: &IoAccess,
     sync: Durability,
     zone: Option<u64>,
-) -> Option<[u8; 80]> {
+) -> Option<Command> {
     let shift = namespace.format.shift;
     let block = access.offset >> shift;
     let blocks = access.length >> shift;
@@ -45,12 +46,12 @@ pub(crate) fn command(
             .then(|| blocks as u32 - 1)
     };
     let mut words = [0; 6];
-    let (opcode, address, bytes) = match access.kind {
-        AccessKind::Flush => (FLUSH, 0, 0),
+    let (opcode, bytes) = match access.kind {
+        AccessKind::Flush => (FLUSH, 0),
         AccessKind::Read => {
             words[..2].copy_from_slice(&place(block));
             words[2] = most()?;
-            (READ, access.buffer as u64, access.length as u32)
+            (READ, access.length as u32)
         }
         AccessKind::Write { durable } => {
             words[..2].copy_from_slice(&place(zone.map_or(block, |zone| zone >> shift)));
@@ -59,30 +60,26 @@ pub(crate) fn command(
                 words[2] |= FUA;
             }
             let opcode = if zone.is_some() { ZONE_APPEND } else { WRITE };
-            (opcode, access.buffer as u64, access.length as u32)
+            (opcode, access.length as u32)
         }
         AccessKind::WriteZeroes => {
             words[..2].copy_from_slice(&place(block));
             words[2] = most()?;
-            (WRITE_ZEROES, 0, 0)
+            (WRITE_ZEROES, 0)
         }
         AccessKind::Discard => {
             u32::try_from(blocks).ok()?;
             // One range, whose number is 0.
             words[1] = DEALLOCATE;
-            (DATASET_MANAGEMENT, access.buffer as u64, RANGE as u32)
+            (DATASET_MANAGEMENT, RANGE as u32)
         }
     };
-    let command = Command {
+    Some(Command {
         opcode,
         namespace: namespace.id,
-        address,
         bytes,
         words,
-    };
-    let mut entry = [0; 80];
-    entry[..COMMAND].copy_from_slice(&command.encoded());
-    Some(entry)
+    })
 }
 
 /// The range that a discard deallocates, as the device reads it.
@@ -98,6 +95,7 @@ pub(crate) fn range(namespace: &Namespace, access: &IoAccess) -> [u8; RANGE] {
 mod tests {
     use super::*;
     use crate::nvme::Format;
+    use iosonar_linux::memory::Buffer;
 
     const NAMESPACE: Namespace = Namespace {
         id: 7,
@@ -113,70 +111,68 @@ mod tests {
             kind,
             target: 0,
             offset: 0x1_2345_6789 << 12,
-            buffer: 0x7000_0000_1000 as *mut u8,
+            buffer: Buffer::new(8 << 12).unwrap(),
             region: 0,
             length: 8 << 12,
         }
     }
 
-    fn word(command: &[u8], number: usize) -> u32 {
-        let at = 40 + 4 * (number - 10);
-        u32::from_ne_bytes(command[at..at + 4].try_into().unwrap())
-    }
-
-    fn encoded(kind: AccessKind, zone: Option<u64>) -> [u8; 80] {
+    fn of(kind: AccessKind, zone: Option<u64>) -> Command {
         command(&NAMESPACE, &access(kind), Durability::None, zone).unwrap()
     }
 
     #[test]
     fn a_read_is_as_the_specification_has_it() {
-        let command = encoded(AccessKind::Read, None);
-        assert_eq!(command[0], 0x02);
-        assert_eq!(command[4..8], 7_u32.to_ne_bytes());
-        assert_eq!(command[24..32], 0x7000_0000_1000_u64.to_ne_bytes());
-        assert_eq!(command[36..40], 32_768_u32.to_ne_bytes());
-        assert_eq!(word(&command, 10), 0x2345_6789);
-        assert_eq!(word(&command, 11), 1);
-        assert_eq!(word(&command, 12), 7, "eight blocks, counted from zero");
-        assert_eq!(command[64..], [0; 16]);
+        let read = Command {
+            opcode: 0x02,
+            namespace: 7,
+            bytes: 32_768,
+            // The first block, and eight blocks, counted from zero.
+            words: [0x2345_6789, 1, 7, 0, 0, 0],
+        };
+        assert_eq!(of(AccessKind::Read, None), read);
     }
 
     #[test]
     fn writes_carry_fua_if_they_are_to_be_durable() {
-        let plain = encoded(AccessKind::Write { durable: false }, None);
-        assert_eq!((plain[0], word(&plain, 12)), (0x01, 7));
-        let durable = encoded(AccessKind::Write { durable: true }, None);
-        assert_eq!(word(&durable, 12), 7 | 1 << 30);
+        let plain = of(AccessKind::Write { durable: false }, None);
+        assert_eq!((plain.opcode, plain.words[2]), (0x01, 7));
+        let durable = of(AccessKind::Write { durable: true }, None);
+        assert_eq!(durable.words[2], 7 | 1 << 30);
         let write = access(AccessKind::Write { durable: false });
         let synced = command(&NAMESPACE, &write, Durability::Data, None).unwrap();
-        assert_eq!(word(&synced, 12), 7 | 1 << 30);
+        assert_eq!(synced.words[2], 7 | 1 << 30);
     }
 
     #[test]
     fn an_append_names_the_start_of_its_zone() {
-        let append = encoded(AccessKind::Write { durable: false }, Some(0x300 << 12));
+        let append = of(AccessKind::Write { durable: false }, Some(0x300 << 12));
         assert_eq!(
-            (append[0], word(&append, 10), word(&append, 11)),
-            (0x7d, 0x300, 0)
+            (append.opcode, append.words),
+            (0x7d, [0x300, 0, 7, 0, 0, 0])
         );
-        assert_eq!(word(&append, 12), 7);
     }
 
     #[test]
     fn a_flush_concerns_the_whole_namespace() {
-        let command = encoded(AccessKind::Flush, None);
-        assert_eq!(command[0], 0x00);
-        assert!(command[8..].iter().all(|&byte| byte == 0));
+        let flush = Command {
+            opcode: 0x00,
+            namespace: 7,
+            bytes: 0,
+            words: [0; 6],
+        };
+        assert_eq!(of(AccessKind::Flush, None), flush);
     }
 
     #[test]
     fn a_discard_deallocates_one_range() {
-        let command = encoded(AccessKind::Discard, None);
-        assert_eq!(
-            (command[0], word(&command, 10), word(&command, 11)),
-            (0x09, 0, 4)
-        );
-        assert_eq!(command[36..40], 16_u32.to_ne_bytes());
+        let discard = Command {
+            opcode: 0x09,
+            namespace: 7,
+            bytes: 16,
+            words: [0, 4, 0, 0, 0, 0],
+        };
+        assert_eq!(of(AccessKind::Discard, None), discard);
         let range = range(&NAMESPACE, &access(AccessKind::Discard));
         assert_eq!(range[..4], [0; 4]);
         assert_eq!(range[4..8], 8_u32.to_le_bytes());
@@ -192,7 +188,7 @@ mod tests {
             };
             command(&NAMESPACE, &access, Durability::None, None)
         };
-        assert_eq!(of(65_536 << 12).map(|c| word(&c, 12)), Some(65_535));
+        assert_eq!(of(65_536 << 12).map(|c| c.words[2]), Some(65_535));
         assert_eq!(of(65_537 << 12), None);
     }
 }

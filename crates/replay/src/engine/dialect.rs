@@ -3,6 +3,7 @@
 use std::io;
 
 use io_uring::{cqueue, squeue};
+use iosonar_linux::memory::{Buffer, Loan};
 
 use super::access::{IoAccess, Setup};
 use crate::note::EngineNote;
@@ -30,10 +31,17 @@ pub(crate) trait Dialect: Sized {
     /// Whether the ring, which may poll for its completions, has to leave this to threads.
     fn is_for_the_side(&self, access: &IoAccess, polled: bool) -> bool;
 
-    /// The entry of an access, whose buffer may lie in registered memory; or the `errno` that it fails with.
-    fn entry(&mut self, slot: u32, access: &IoAccess, registered: bool) -> Result<Self::Sqe, i32>;
+    /// What is put into the ring for an access, whose buffer may lie in registered memory; or the `errno` that it fails
+    /// with, and its buffer.
+    fn loan(
+        &mut self,
+        slot: u32,
+        access: IoAccess,
+        registered: bool,
+    ) -> Result<Loan<Self::Sqe>, (i32, Buffer)>;
 
-    fn completed(&mut self, completion: &Self::Cqe) -> Answer;
+    /// What the completion of the loan with this tag says.
+    fn completed(&mut self, tag: u64, completion: &Self::Cqe) -> Answer;
 
     /// What the user should know about how it went.
     fn notes(&self) -> Vec<EngineNote>;

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use iosonar_linux::memory::Buffer;
 use iosonar_units::Nanos;
 
 use super::access::{AccessKind, Done, Engine, IoAccess};
@@ -10,8 +11,8 @@ use crate::pacing;
 /// Every access is complete when it is handed over.
 #[derive(Default)]
 pub(crate) struct Dry {
-    prepared: Vec<(u32, i32)>,
-    done: Vec<(u32, i32)>,
+    prepared: Vec<(u32, i32, Buffer)>,
+    done: Vec<(u32, i32, Buffer)>,
 }
 
 impl Engine for Dry {
@@ -25,7 +26,7 @@ impl Engine for Dry {
             AccessKind::Read | AccessKind::Write { .. } => access.length as i32,
             _ => 0,
         };
-        self.prepared.push((slot, moved));
+        self.prepared.push((slot, moved, access.buffer));
         Ok(())
     }
 
@@ -44,7 +45,7 @@ impl Engine for Dry {
         done.extend(
             self.done
                 .drain(..)
-                .map(|(slot, result)| Done::of(slot, result, at)),
+                .map(|(slot, result, buffer)| Done::of(slot, result, at, buffer)),
         );
     }
 

@@ -1,20 +1,18 @@
 //! What a ring is given for the character devices of NVMe namespaces: NVMe commands (`IORING_OP_URING_CMD`, Linux 5.19), in
 //! entries of 128 bytes. Completions are of 32 bytes and carry the status of the command, and where a zone append went.
 
-#![allow(unsafe_code)] // Memory that the kernel reads and writes.
-
 use std::collections::BTreeMap;
 use std::io;
 
-use io_uring::types::Fixed;
-use io_uring::{cqueue, opcode, squeue};
+use io_uring::{cqueue, squeue};
+use iosonar_linux::memory::{Buffer, Loan};
 use libc::EINVAL;
 
 use super::access::{AccessKind, Durability, IoAccess, Setup};
 use super::command::{command, range};
 use super::dialect::{Answer, Dialect};
 use crate::note::EngineNote;
-use crate::nvme::{self, NVME_URING_CMD_IO, Namespace};
+use crate::nvme::{self, Namespace};
 use crate::zones::Zones;
 
 pub(crate) struct Passthrough {
@@ -26,7 +24,7 @@ pub(crate) struct Passthrough {
     failures: BTreeMap<u16, u64>,
 }
 
-/// Where the length of an access, in sectors, stands in the number of its entry, and the mark of an append. The lower
+/// Where the length of an access, in sectors, stands in the tag of its loan, and the mark of an append. The lower
 /// half is the slot.
 const SECTORS_AT: u32 = 32;
 const APPEND: u64 = 1 << 63;
@@ -56,21 +54,24 @@ impl Dialect for Passthrough {
     }
 
     #[inline]
-    fn entry(&mut self, slot: u32, access: &IoAccess, _: bool) -> Result<squeue::Entry128, i32> {
+    #[allow(unsafe_code)]
+    fn loan(
+        &mut self,
+        slot: u32,
+        mut access: IoAccess,
+        _: bool,
+    ) -> Result<Loan<squeue::Entry128>, (i32, Buffer)> {
         let namespace = &self.namespaces[access.target as usize];
         let zone = match (&self.zones[access.target as usize], access.kind) {
             (Some(zones), AccessKind::Write { .. }) => zones.start_of_sequential(access.offset),
             _ => None,
         };
-        let command = command(namespace, access, self.sync, zone).ok_or(EINVAL)?;
+        let Some(command) = command(namespace, &access, self.sync, zone) else {
+            return Err((EINVAL, access.buffer));
+        };
         if access.kind == AccessKind::Discard {
-            let range = range(namespace, access);
-            // SAFETY: every access has a buffer of at least a page of its own, which stays untouched until it is reaped.
-            unsafe {
-                access
-                    .buffer
-                    .copy_from_nonoverlapping(range.as_ptr(), range.len());
-            }
+            let range = range(namespace, &access);
+            access.buffer[..range.len()].copy_from_slice(&range);
         }
         let moves_data = matches!(access.kind, AccessKind::Read | AccessKind::Write { .. });
         let sectors = match moves_data {
@@ -78,18 +79,17 @@ impl Dialect for Passthrough {
             false => 0,
         };
         let mark = if zone.is_some() { APPEND } else { 0 };
-        let entry = opcode::UringCmd80::new(Fixed(access.target), NVME_URING_CMD_IO)
-            .cmd(command)
-            .build();
-        Ok(entry.user_data(u64::from(slot) | sectors << SECTORS_AT | mark))
+        let tag = u64::from(slot) | sectors << SECTORS_AT | mark;
+        // SAFETY: the command was made for the namespace of this file, in the format that it has reported; those with
+        // metadata, which it would move as well, are refused when targets are opened.
+        Ok(unsafe { Loan::command(tag, access.target, &command, access.buffer) })
     }
 
     #[inline]
-    fn completed(&mut self, completion: &cqueue::Entry32) -> Answer {
-        let number = completion.user_data();
-        let slot = number as u32;
+    fn completed(&mut self, tag: u64, completion: &cqueue::Entry32) -> Answer {
+        let slot = tag as u32;
         let result = match completion.result() {
-            0 => ((number & !APPEND) >> SECTORS_AT) as i32 * 512,
+            0 => ((tag & !APPEND) >> SECTORS_AT) as i32 * 512,
             errno if errno < 0 => errno,
             status => {
                 let status = status as u16;
@@ -97,7 +97,7 @@ impl Dialect for Passthrough {
                 -nvme::errno(status)
             }
         };
-        let place = (number & APPEND != 0 && result >= 0).then(|| completion.big_cqe()[0]);
+        let place = (tag & APPEND != 0 && result >= 0).then(|| completion.big_cqe()[0]);
         Answer {
             slot,
             result,

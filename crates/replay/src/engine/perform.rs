@@ -1,20 +1,18 @@
 //! Accesses as plain system calls, for the engines that have no ring, and for what a ring cannot do.
 
-#![allow(unsafe_code)] // Memory that the kernel reads and writes.
-
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 
+use iosonar_linux::calls;
 use libc::EIO;
 use rustix::fs::FallocateFlags;
 use rustix::io::ReadWriteFlags;
-use rustix::ioctl::{Setter, ioctl};
 
 use super::access::{AccessKind, Durability, IoAccess};
 
 /// Does one access and waits for it; bytes moved, or a negative `errno`.
-pub(super) fn perform(file: &File, access: &IoAccess, sync: Durability) -> i32 {
+pub(super) fn perform(file: &File, access: &mut IoAccess, sync: Durability) -> i32 {
     loop {
         match once(file, access, sync) {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -39,18 +37,17 @@ pub(super) fn zero_range() -> FallocateFlags {
     FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE
 }
 
-fn once(file: &File, access: &IoAccess, sync: Durability) -> io::Result<usize> {
+fn once(file: &File, access: &mut IoAccess, sync: Durability) -> io::Result<usize> {
     let (offset, length) = (access.offset, access.length as usize);
-    // SAFETY: the session keeps this memory untouched until the access is reaped.
-    let buffer = || unsafe { std::slice::from_raw_parts_mut(access.buffer, length) };
     match access.kind {
-        AccessKind::Read => file.read_at(buffer(), offset),
+        AccessKind::Read => file.read_at(&mut access.buffer[..length], offset),
         AccessKind::Write { durable } => {
             let flags = write_flags(durable, sync);
+            let data = &access.buffer[..length];
             if flags.is_empty() {
-                return file.write_at(buffer(), offset);
+                return file.write_at(data, offset);
             }
-            let data = [io::IoSlice::new(buffer())];
+            let data = [io::IoSlice::new(data)];
             Ok(rustix::io::pwritev2(file, &data, offset, flags)?)
         }
         AccessKind::Flush => file.sync_all().map(|()| 0),
@@ -63,13 +60,9 @@ fn once(file: &File, access: &IoAccess, sync: Durability) -> io::Result<usize> {
     }
 }
 
-/// `BLKDISCARD` of `linux/fs.h`: `_IO(0x12, 119)`.
-const BLKDISCARD: rustix::ioctl::Opcode = rustix::ioctl::opcode::none(0x12, 119);
-
 fn discard(file: &File, offset: u64, length: u64) -> io::Result<()> {
     if file.metadata()?.file_type().is_block_device() {
-        // SAFETY: the call takes a pointer to two integers: where, and how much.
-        return Ok(unsafe { ioctl(file, Setter::<BLKDISCARD, [u64; 2]>::new([offset, length])) }?);
+        return calls::discard(file, offset, length);
     }
     let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     Ok(rustix::fs::fallocate(file, hole, offset, length)?)

@@ -1,7 +1,5 @@
 //! A model of a device completes requests, in real time.
 
-#![allow(unsafe_code)] // Memory of a request.
-
 use std::collections::{HashMap, VecDeque};
 use std::io;
 
@@ -127,7 +125,7 @@ impl Engine for Simulated {
         let now = pacing::monotonic();
         for device in &mut self.devices {
             while let Some((slot, at)) = device.complete(now) {
-                let Some(access) = self.accesses.remove(&slot) else {
+                let Some(mut access) = self.accesses.remove(&slot) else {
                     continue;
                 };
                 let bytes = match access.kind {
@@ -135,10 +133,10 @@ impl Engine for Simulated {
                     // There is no memory behind them.
                     _ => 0,
                 };
-                // SAFETY: the session keeps this memory untouched until the access is reaped.
-                let data = unsafe { std::slice::from_raw_parts_mut(access.buffer, bytes) };
-                let result = device.data(slot, access.kind, place(&access).0, data);
-                done.push(Done::of(slot, result, at));
+                let sector = place(&access).0;
+                let data = &mut access.buffer[..bytes];
+                let result = device.data(slot, access.kind, sector, data);
+                done.push(Done::of(slot, result, at, access.buffer));
             }
         }
     }

@@ -51,10 +51,11 @@ impl Engine for Synchronous {
 
     #[inline]
     fn submit(&mut self) -> io::Result<()> {
-        if let Some((slot, access)) = self.prepared.take() {
-            let result = perform(&self.files[access.target as usize], &access, self.sync);
+        if let Some((slot, mut access)) = self.prepared.take() {
+            let file = &self.files[access.target as usize];
+            let result = perform(file, &mut access, self.sync);
             let at = pacing::monotonic();
-            self.done.push(Done::of(slot, result, at));
+            self.done.push(Done::of(slot, result, at, access.buffer));
         }
         Ok(())
     }

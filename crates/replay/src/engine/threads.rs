@@ -4,8 +4,6 @@
 //! accesses that may be in flight, up to a limit; beyond it they would wait for a thread, which
 //! would look like a slow device, so the session is told not to hand over more.
 
-#![allow(unsafe_code)] // Memory of a request on another thread.
-
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -32,9 +30,6 @@ struct Task {
     slot: u32,
     access: IoAccess,
 }
-
-// SAFETY: the buffer of an access belongs to the access alone until it is reaped.
-unsafe impl Send for Task {}
 
 impl ThreadPool {
     /// More threads than this only wait for processors.
@@ -76,10 +71,10 @@ impl ThreadPool {
 }
 
 fn work(files: &[File], sync: Durability, tasks: &Receiver<Task>, completions: &Sender<Done>) {
-    for Task { slot, access } in tasks {
-        let result = perform(&files[access.target as usize], &access, sync);
-        let at = pacing::monotonic();
-        if completions.send(Done::of(slot, result, at)).is_err() {
+    for Task { slot, mut access } in tasks {
+        let result = perform(&files[access.target as usize], &mut access, sync);
+        let done = Done::of(slot, result, pacing::monotonic(), access.buffer);
+        if completions.send(done).is_err() {
             return;
         }
     }

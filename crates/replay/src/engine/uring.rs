@@ -3,19 +3,18 @@
 //! The targets are registered files, and the buffers registered memory where the kernel lets us
 //! lock so much. Which set-up is best was measured; the table is in the manual (replay).
 
-#![allow(unsafe_code)] // Memory that the kernel reads and writes.
-
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
 use io_uring::types::{CancelBuilder, SubmitArgs, Timespec};
-use io_uring::{IoUring, SubmissionQueue, Submitter, cqueue, squeue};
+use io_uring::{IoUring, cqueue, squeue};
+use iosonar_linux::memory::{Loan, Region, Ring};
 use iosonar_units::Nanos;
 use libc::{EAGAIN, EBUSY, EINTR, ETIME};
 
 use super::ThreadPool;
-use super::access::{Done, Engine, IoAccess, Region, Setup, clones};
+use super::access::{Done, Engine, IoAccess, Setup, clones};
 use super::dialect::{Answer, Dialect};
 use super::ring_options::TaskWork;
 use crate::note::EngineNote;
@@ -40,14 +39,14 @@ const LOOKS_PER_CALL: u32 = 1 << 10;
 
 pub(crate) struct Uring<D: Dialect> {
     dialect: D,
-    ring: IoUring<D::Sqe, D::Cqe>,
+    ring: Ring<D::Sqe, D::Cqe>,
     prepared: bool,
     registered: bool,
     /// Completions wait until we ask for them.
     must_ask: bool,
     polled: bool,
     /// With a kernel thread that submits: what it has not been shown.
-    unseen: Option<Vec<D::Sqe>>,
+    unseen: Option<Vec<Loan<D::Sqe>>>,
     taken_after: Nanos,
     /// How many requests are in the ring or at the device.
     in_ring: usize,
@@ -108,10 +107,11 @@ impl<D: Dialect> Uring<D> {
         let descriptors: Vec<_> = setup.files.iter().map(|file| file.as_raw_fd()).collect();
         ring.submitter().register_files(&descriptors)?;
         let files = clones(&setup.files)?;
+        let mut ring = Ring::new(ring, setup.in_flight);
         let mut notes = Vec::new();
         let registered = D::REGISTERS
             && !setup.ring.plain_buffers
-            && register(&ring, &setup.regions, &mut notes);
+            && register(&mut ring, &setup.regions, &mut notes);
         // Made here, before the thread is pinned or scheduled ahead of others: threads inherit that.
         let side = (setup.discards || setup.ring.poll_completions)
             .then(|| ThreadPool::with(&files, setup.sync, SIDE_THREADS))
@@ -144,34 +144,27 @@ impl<D: Dialect> Uring<D> {
         if unseen.is_empty() {
             return Ok(());
         }
-        let (submitter, mut ring, mut completions) = self.ring.split();
+        let ring = &mut self.ring;
         let began = pacing::monotonic();
-        let completed = completions.len();
-        for entry in unseen.drain(..) {
-            // SAFETY: the session keeps the slot's buffer untouched until the access is reaped, and
-            // the file open as long as the ring lives.
-            while unsafe { ring.push(&entry) }.is_err() {
-                ring.sync();
-                awake(&submitter, &ring)?;
-                submitter.squeue_wait()?;
-                ring.sync();
-            }
+        let completed = ring.completed();
+        ring.lend_all(unseen);
+        while !unseen.is_empty() {
+            awake(ring)?;
+            ring.submitter().squeue_wait()?;
+            ring.lend_all(unseen);
         }
-        ring.sync();
         let mut looks = 0_u32;
-        while !ring.is_empty() {
+        while !ring.submission().is_empty() {
             looks += 1;
             if looks.is_multiple_of(LOOKS_PER_CALL) {
                 // Fails if the thread is gone.
-                submitter.squeue_wait()?;
+                ring.submitter().squeue_wait()?;
                 std::thread::yield_now();
             }
-            awake(&submitter, &ring)?;
+            awake(ring)?;
             std::hint::spin_loop();
-            ring.sync();
         }
-        completions.sync();
-        if completions.len() == completed {
+        if ring.completed() == completed {
             self.taken_after = pacing::monotonic().saturating_sub(began);
         }
         Ok(())
@@ -190,7 +183,7 @@ impl<D: Dialect> Uring<D> {
                 _ => {}
             }
             self.prepared = self.unseen.is_none() && !self.ring.submission().is_empty();
-            if !self.ring.completion().is_empty() || pacing::monotonic() >= end {
+            if self.ring.completed() > 0 || pacing::monotonic() >= end {
                 return Ok(());
             }
         }
@@ -210,38 +203,31 @@ pub(crate) fn is_permitted() -> io::Result<()> {
 }
 
 /// Wakes the kernel's thread if it sleeps, as it does when it had nothing to do for a second.
-fn awake<S: squeue::EntryMarker>(
-    submitter: &Submitter<'_>,
-    ring: &SubmissionQueue<'_, S>,
-) -> io::Result<()> {
-    match ring.need_wakeup() {
-        true => match submitter.submit() {
-            Err(e) if !is_passing(&e) => Err(e),
-            _ => Ok(()),
-        },
-        false => Ok(()),
-    }
-}
-
-/// Registers the memory of the buffers, if it may be locked.
-fn register<S, C>(ring: &IoUring<S, C>, regions: &[Region], notes: &mut Vec<EngineNote>) -> bool
+fn awake<S, C>(ring: &mut Ring<S, C>) -> io::Result<()>
 where
     S: squeue::EntryMarker,
     C: cqueue::EntryMarker,
 {
-    let all: usize = regions.iter().map(|region| region.bytes).sum();
-    if all > MOST_REGISTERED || regions.iter().any(|r| r.bytes > LARGEST_REGION) {
+    if !ring.submission().need_wakeup() {
+        return Ok(());
+    }
+    match ring.submit() {
+        Err(e) if !is_passing(&e) => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Registers the memory of the buffers, if it may be locked.
+fn register<S, C>(ring: &mut Ring<S, C>, regions: &[Region], notes: &mut Vec<EngineNote>) -> bool
+where
+    S: squeue::EntryMarker,
+    C: cqueue::EntryMarker,
+{
+    let all: usize = regions.iter().map(Region::bytes).sum();
+    if all > MOST_REGISTERED || regions.iter().any(|r| r.bytes() > LARGEST_REGION) {
         return false;
     }
-    let vectors: Vec<libc::iovec> = regions
-        .iter()
-        .map(|region| libc::iovec {
-            iov_base: region.start.as_ptr().cast(),
-            iov_len: region.bytes,
-        })
-        .collect();
-    // SAFETY: the regions stay mapped until the session is over, and the ring is gone before.
-    match unsafe { ring.submitter().register_buffers(&vectors) } {
+    match ring.register(regions) {
         Ok(()) => true,
         Err(e) => {
             notes.push(EngineNote::BuffersNotLocked {
@@ -284,18 +270,18 @@ impl<D: Dialect> Engine for Uring<D> {
             };
         }
         let registered = self.registered && access.length > 0;
-        let entry = match self.dialect.entry(slot, &access, registered) {
-            Ok(entry) => entry,
-            Err(errno) => {
-                self.failed
-                    .push(Done::of(slot, -errno, pacing::monotonic()));
+        let loan = match self.dialect.loan(slot, access, registered) {
+            Ok(loan) => loan,
+            Err((errno, buffer)) => {
+                let done = Done::of(slot, -errno, pacing::monotonic(), buffer);
+                self.failed.push(done);
                 return Ok(());
             }
         };
         self.in_ring += 1;
         if let Some(unseen) = &mut self.unseen {
             // What is in the ring begins at once.
-            unseen.push(entry);
+            unseen.push(loan);
             return match unseen.len() {
                 MOST_UNSEEN => self.show(),
                 _ => Ok(()),
@@ -305,10 +291,8 @@ impl<D: Dialect> Engine for Uring<D> {
             self.submit()?;
         }
         self.prepared = true;
-        // SAFETY: the session keeps the slot's buffer untouched until the access is reaped, and
-        // the file open as long as the ring lives.
-        unsafe { self.ring.submission().push(&entry) }
-            .map_err(|_| io::Error::other("the submission queue is full although it was flushed"))
+        let full = "the submission queue is full although it was flushed";
+        self.ring.lend(loan).map_err(|_| io::Error::other(full))
     }
 
     #[inline]
@@ -350,25 +334,26 @@ impl<D: Dialect> Engine for Uring<D> {
             let _ = self.ring.submit();
         }
         done.append(&mut self.failed);
-        let completions = self.ring.completion();
-        if completions.is_empty() {
+        let completed = self.ring.completed();
+        if completed == 0 {
             return;
         }
         let at = pacing::monotonic();
-        for completion in completions {
+        self.ring.reap(|tag, completion, buffer| {
             let Answer {
                 slot,
                 result,
                 place,
-            } = self.dialect.completed(&completion);
+            } = self.dialect.completed(tag, completion);
             self.in_ring -= 1;
             done.push(Done {
                 slot,
                 result,
                 at,
                 place,
+                buffer,
             });
-        }
+        });
     }
 
     fn wait(&mut self, timeout: Nanos) -> io::Result<()> {
@@ -439,7 +424,8 @@ mod tests {
     use super::super::calls::Calls;
     use super::super::ring_options::RingOptions;
     use super::*;
-    use crate::engine::{AccessKind, Durability, Region};
+    use crate::engine::{AccessKind, Durability};
+    use iosonar_linux::memory::Buffer;
 
     /// Reads of 4 KiB of a file, through a small ring that a kernel thread empties.
     fn polled(file: &File) -> io::Result<Uring<Calls>> {
@@ -467,13 +453,13 @@ mod tests {
             Ok(ring) => ring,
             Err(e) => return eprintln!("skipped: no ring here: {e}"),
         };
-        let mut data = vec![0; 4096 * READS as usize];
-        for slot in 0..READS {
+        let buffers = Buffer::pool(READS, 4096).unwrap();
+        for (slot, buffer) in (0..).zip(buffers) {
             let access = IoAccess {
                 kind: AccessKind::Read,
                 target: 0,
                 offset: u64::from(slot) * 4096,
-                buffer: data[slot as usize * 4096..].as_mut_ptr(),
+                buffer,
                 region: 0,
                 length: 4096,
             };
@@ -494,7 +480,7 @@ mod tests {
         slots.sort_unstable();
         assert_eq!(slots, (0..READS).collect::<Vec<_>>());
         assert!(done.iter().all(|done| done.result == 4096));
-        drop(ring);
-        assert!(data.iter().all(|&byte| byte == 7));
+        let is_read = |done: &Done| done.buffer.iter().all(|byte| *byte == 7);
+        assert!(done.iter().all(is_read));
     }
 }

@@ -5,7 +5,7 @@ use iosonar_trace::{Flags, Op, Outcome, Record, Request, Status};
 use iosonar_units::Sector;
 
 use super::{GIVE_UP_INTERVAL, Lane, SLOT_BITS};
-use crate::accepted::{Entry, NO_BUFFER};
+use crate::accepted::Entry;
 use crate::engine::{AccessKind, Done, Engine, IoAccess};
 use crate::error::Failure;
 use crate::pacing::Clock;
@@ -26,6 +26,7 @@ impl Lane<'_> {
             result,
             at,
             place,
+            buffer,
         } = done;
         let at = clock.at(at);
         let entry = *self.table.get(slot);
@@ -50,8 +51,7 @@ impl Lane<'_> {
                 // A read-back that fails is a failure of the request.
                 record.outcome.status = status;
                 let bytes = if done { length } else { 0 };
-                let data = self.read_buffers.bytes_mut(entry.buffer, bytes);
-                if done && !verifier.check_read(slot, &request, data) {
+                if done && !verifier.check_read(slot, &request, &buffer[..bytes]) {
                     record.outcome.status = Status::VerifyFailed;
                 }
             } else {
@@ -60,6 +60,7 @@ impl Lane<'_> {
                 verifier.ends(entry.number, &request, done, durable);
                 if done && request.op == Op::Write && verifier.reads_back() {
                     verifier.remember(slot, &request);
+                    self.write_buffers.give_back(buffer);
                     self.table.get_mut(slot).reading_back = Some(record);
                     self.read_back(engine, slot, &entry)?;
                     return Ok(Completed::ReadsBack);
@@ -73,8 +74,12 @@ impl Lane<'_> {
         self.watch.completed(at, latency, !is_done);
         self.ideal.ended(entry.ideal, latency, at);
         if is_done && request.op == Op::Read && !self.contents.has_data {
-            self.contents
-                .look(&request, self.read_buffers.bytes_mut(entry.buffer, 512));
+            self.contents.look(&request, &buffer[..512]);
+        }
+        let is_write = request.op == Op::Write && entry.reading_back.is_none();
+        match is_write {
+            true => self.write_buffers.give_back(buffer),
+            false => self.read_buffers.give_back(buffer),
         }
         self.leave(slot);
         records.push(&record);
@@ -98,7 +103,7 @@ impl Lane<'_> {
             kind: AccessKind::Read,
             target: self.number,
             offset: entry.request.sector.offset().get(),
-            buffer: self.read_buffers.address(entry.buffer),
+            buffer: self.read_buffers.take(),
             region: (2 * self.number) as u16,
             length: entry.request.sectors.bytes().get(),
         };
@@ -113,9 +118,6 @@ impl Lane<'_> {
     #[inline]
     pub(super) fn leave(&mut self, slot: u32) {
         let entry = self.table.release(slot);
-        if entry.buffer != NO_BUFFER {
-            self.free_buffers.push(entry.buffer);
-        }
         if entry.pushed_back {
             self.extra -= 1;
         } else {
@@ -131,7 +133,7 @@ impl Lane<'_> {
     pub(crate) fn give_up_waiting(&mut self, records: &mut Records) {
         for slot in self.table.taken() {
             let entry = *self.table.get(slot);
-            if entry.buffer == NO_BUFFER {
+            if !entry.submitted {
                 self.table.release(slot);
                 self.waiting -= 1;
                 records.push(&Record {

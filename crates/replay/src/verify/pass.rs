@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use super::findings::kind_of;
 use super::{Findings, Kind, Tables, found, is_of_same_replay};
 use crate::Target;
-use crate::buffers::Buffers;
 use iosonar_guard::tag::{Found, Tag};
+use iosonar_linux::memory::Buffer;
 
 /// The longest read, in sectors.
 const LARGE: u64 = 2048;
@@ -66,7 +66,7 @@ pub fn check_again(
     let mut state = PassProgress { done: 0, all };
     let mut survival = Survival::default();
     let block = (target.block().get() / 512).max(1);
-    let mut buffer = Buffers::new(1, ((LARGE + 2 * block) * 512) as usize)?;
+    let mut buffer = Buffer::new(((LARGE + 2 * block) * 512) as usize)?;
     for range in ranges {
         let (first, last) = (
             range.start / block * block,
@@ -151,9 +151,9 @@ fn is_right(data: &[u8], run: u64, sector: u64, bounds: &RangeInclusive<u32>) ->
 }
 
 /// The sectors from `first` to before `last`, if they can be read.
-fn read<'a>(target: &Target, buffer: &'a mut Buffers, first: u64, last: u64) -> Option<&'a [u8]> {
+fn read<'a>(target: &Target, buffer: &'a mut Buffer, first: u64, last: u64) -> Option<&'a [u8]> {
     use std::os::unix::fs::FileExt;
-    let data = buffer.bytes_mut(0, ((last - first) * 512) as usize);
+    let data = &mut buffer[..((last - first) * 512) as usize];
     target.data()?.read_exact_at(data, first * 512).ok()?;
     Some(data)
 }
