@@ -1,20 +1,16 @@
 //! Which writes were started, and which must have arrived, by sector.
 
-#![allow(unsafe_code)] // A table in a mapped file.
-
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use iosonar_linux::memory::Mapping;
 use iosonar_trace::{Op, Request};
 use iosonar_units::Bytes;
-use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
 /// What is known of a sector; all zero if it was never written. Numbers count writes from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
 pub(crate) struct Entry {
     /// The last write that was started.
     pub(crate) started: u32,
@@ -31,8 +27,39 @@ pub(crate) struct Entry {
     in_flight: u32,
 }
 
+/// An entry in memory: its numbers in the order of its fields.
+type EntryWords = [u32; 6];
+
+impl From<EntryWords> for Entry {
+    #[inline]
+    fn from([started, floor, durable, order, group, in_flight]: EntryWords) -> Self {
+        Self {
+            started,
+            floor,
+            durable,
+            order,
+            group,
+            in_flight,
+        }
+    }
+}
+
+impl From<Entry> for EntryWords {
+    #[inline]
+    fn from(entry: Entry) -> Self {
+        [
+            entry.started,
+            entry.floor,
+            entry.durable,
+            entry.order,
+            entry.group,
+            entry.in_flight,
+        ]
+    }
+}
+
 const CHUNK_SECTORS: u64 = 1024;
-const CHUNK_BYTES: usize = CHUNK_SECTORS as usize * size_of::<Entry>();
+const CHUNK_BYTES: usize = CHUNK_SECTORS as usize * size_of::<EntryWords>();
 /// Memory comes in pieces of so many chunks: 48 MiB.
 const EXTENT_CHUNKS: usize = 2048;
 const EXTENT_BYTES: usize = EXTENT_CHUNKS * CHUNK_BYTES;
@@ -40,7 +67,7 @@ const EXTENT_BYTES: usize = EXTENT_CHUNKS * CHUNK_BYTES;
 /// Tables of the sectors that were touched: 24 bytes each, in memory up to a limit, then in a file.
 pub struct Tables {
     chunks: HashMap<u64, usize>,
-    extents: Vec<Extent>,
+    extents: Vec<Mapping>,
     used: usize,
     memory: Bytes,
     directory: PathBuf,
@@ -49,80 +76,6 @@ pub struct Tables {
     /// Writes completed up to here are on the medium.
     flushed: u32,
     disturbances: u64,
-}
-
-/// A piece of memory that is mapped.
-struct Extent {
-    start: *mut Entry,
-    _file: Option<File>,
-}
-
-// SAFETY: the mapping belongs to the tables alone.
-unsafe impl Send for Extent {}
-
-impl Drop for Extent {
-    fn drop(&mut self) {
-        // SAFETY: it is our mapping, of this length. A failure leaves it mapped.
-        let _ = unsafe { munmap(self.start.cast(), EXTENT_BYTES) };
-    }
-}
-
-impl Extent {
-    /// New zeros: in memory, or in a nameless file in this directory.
-    fn new(directory: Option<&PathBuf>) -> io::Result<Self> {
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        let Some(directory) = directory else {
-            let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-            // SAFETY: an anonymous mapping at an address of the kernel's choice touches nothing of
-            // ours.
-            let start =
-                unsafe { mmap_anonymous(std::ptr::null_mut(), EXTENT_BYTES, access, flags) }?;
-            return Ok(Self {
-                start: start.cast(),
-                _file: None,
-            });
-        };
-        let file = nameless(directory)?;
-        // Space is taken now: a full file system would kill us at the first touch.
-        rustix::fs::fallocate(
-            &file,
-            rustix::fs::FallocateFlags::empty(),
-            0,
-            EXTENT_BYTES as u64,
-        )?;
-        // SAFETY: as above; nobody else has the file.
-        let start = unsafe {
-            mmap(
-                std::ptr::null_mut(),
-                EXTENT_BYTES,
-                access,
-                MapFlags::SHARED,
-                &file,
-                0,
-            )
-        }?;
-        Ok(Self {
-            start: start.cast(),
-            _file: Some(file),
-        })
-    }
-}
-
-fn nameless(directory: &PathBuf) -> io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    if let Ok(file) = rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR) {
-        return Ok(file.into());
-    }
-    // File systems without nameless files.
-    let path = directory.join(format!(".iosonar-tables.{}", std::process::id()));
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .open(&path)?;
-    std::fs::remove_file(&path)?;
-    Ok(file)
 }
 
 impl std::fmt::Debug for Tables {
@@ -160,19 +113,18 @@ impl Tables {
         self.used as u64 * CHUNK_SECTORS
     }
 
-    fn chunk(&self, index: usize) -> *mut Entry {
-        let extent = &self.extents[index / EXTENT_CHUNKS];
-        // SAFETY: the offset is within the extent.
-        unsafe {
-            extent
-                .start
-                .add(index % EXTENT_CHUNKS * CHUNK_SECTORS as usize)
-        }
+    /// The entries of a chunk.
+    fn chunk(&self, index: usize) -> &[EntryWords] {
+        let (entries, _) = self.extents[index / EXTENT_CHUNKS].words().as_chunks();
+        let first = index % EXTENT_CHUNKS * CHUNK_SECTORS as usize;
+        &entries[first..first + CHUNK_SECTORS as usize]
     }
 
-    fn entries_of(&mut self, index: usize) -> &mut [Entry] {
-        // SAFETY: the chunk is mapped, all zeros are an entry, and `self` is borrowed.
-        unsafe { std::slice::from_raw_parts_mut(self.chunk(index), CHUNK_SECTORS as usize) }
+    fn chunk_mut(&mut self, index: usize) -> &mut [EntryWords] {
+        let extent = &mut self.extents[index / EXTENT_CHUNKS];
+        let (entries, _) = extent.words_mut().as_chunks_mut();
+        let first = index % EXTENT_CHUNKS * CHUNK_SECTORS as usize;
+        &mut entries[first..first + CHUNK_SECTORS as usize]
     }
 
     /// Makes places for a range.
@@ -184,8 +136,10 @@ impl Tables {
             if self.used == self.extents.len() * EXTENT_CHUNKS {
                 let all = (self.extents.len() + 1) * EXTENT_BYTES;
                 let spilled = all as u64 > self.memory.get();
-                let extent = Extent::new(spilled.then_some(&self.directory))?;
-                self.extents.push(extent);
+                self.extents.push(match spilled {
+                    true => Mapping::in_file(&self.directory, EXTENT_BYTES)?,
+                    false => Mapping::anonymous(EXTENT_BYTES)?,
+                });
             }
             self.chunks.insert(chunk, self.used);
             self.used += 1;
@@ -201,13 +155,8 @@ impl Tables {
             let end = range.end.min((chunk + 1) * CHUNK_SECTORS);
             let entries = self.chunks.get(&chunk).map(|index| self.chunk(*index));
             for sector in sector..end {
-                look(
-                    sector,
-                    entries.map_or_else(Entry::default, |entries| {
-                        // SAFETY: within the chunk, which nobody changes while `self` is borrowed.
-                        unsafe { *entries.add((sector % CHUNK_SECTORS) as usize) }
-                    }),
-                );
+                let entry = entries.map(|entries| entries[(sector % CHUNK_SECTORS) as usize]);
+                look(sector, entry.map(Entry::from).unwrap_or_default());
             }
             sector = end;
         }
@@ -221,9 +170,11 @@ impl Tables {
             if let Some(&index) = self.chunks.get(&chunk) {
                 let base = chunk * CHUNK_SECTORS;
                 let range = (sector - base) as usize..(until - base) as usize;
-                self.entries_of(index)[range]
-                    .iter_mut()
-                    .for_each(&mut change);
+                for words in &mut self.chunk_mut(index)[range] {
+                    let mut entry = Entry::from(*words);
+                    change(&mut entry);
+                    *words = entry.into();
+                }
             }
             sector = until;
         }
