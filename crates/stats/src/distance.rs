@@ -26,7 +26,7 @@ pub fn ks_distance(a: &Histogram, b: &Histogram) -> f64 {
 /// root mean square of the horizontal distance between the distribution functions of `a` and `b`, in
 /// nanoseconds, at p = 0.0001, 0.0002, ... 1. NaN if either is empty.
 ///
-/// These are the quantiles themselves, to the width of a bin (0.2 %); [`demerit_of_rms`] takes them from the curves of
+/// These are the quantiles themselves, to the width of a bin (0.2 %); [`RmsCurve`] takes them from the curves of
 /// DiskSim's program `rms`. Of validated drives the two differ by less than 0.005 ms.
 pub fn demerit(a: &Histogram, b: &Histogram) -> f64 {
     const QUANTILES: u32 = 10_000;
@@ -40,38 +40,61 @@ pub fn demerit(a: &Histogram, b: &Histogram) -> f64 {
     (squares / f64::from(QUANTILES)).sqrt()
 }
 
-/// The demerit of two samples as DiskSim's program `rms` computes it, in milliseconds: for comparison with the figures
-/// that were published for its validated drives. NaN if either is empty.
+/// A distribution function as DiskSim's program `rms` computes it, for comparison with the figures that were published for
+/// its validated drives: in memory that does not grow with the number of values.
 ///
-/// The distribution functions are taken at edges 1 us apart at first, then 1 %, rounded to six decimals, and are
-/// straight in between; the distances are those at p = 0.0001, 0.0002, ... 1.
-pub fn demerit_of_rms(a: &[Nanos], b: &[Nanos]) -> f64 {
-    const QUANTILES: u32 = 10_000;
-    if a.is_empty() || b.is_empty() {
-        return f64::NAN;
-    }
-    let (a, b) = (edges(a), edges(b));
-    let squares: f64 = (1..=QUANTILES)
-        .map(|i| {
-            let p = f64::from(i) / f64::from(QUANTILES);
-            (inverse(&a, p) - inverse(&b, p)).powi(2)
-        })
-        .sum();
-    (squares / f64::from(QUANTILES)).sqrt()
+/// It is taken at edges 1 us apart at first, then 1 %, rounded to six decimals, and straight in between.
+#[derive(Clone, Debug, Default)]
+pub struct RmsCurve {
+    /// In microseconds, up to the first above all values.
+    edges: Vec<u64>,
+    /// How many values lie below each edge, and not below the one before.
+    below: Vec<u64>,
+    count: u64,
 }
 
-/// The distribution function of a sample up to where it is 1: milliseconds and shares.
-fn edges(sample: &[Nanos]) -> Vec<(f64, f64)> {
-    let mut us: Vec<u64> = sample.iter().map(|time| time.get() / 1_000).collect();
-    us.sort_unstable();
-    let (mut edge, mut curve) = (0_u64, Vec::new());
-    loop {
-        let share = us.partition_point(|&value| value < edge) as f64 / us.len() as f64;
-        curve.push((edge as f64 / 1e3, (share * 1e6).round() / 1e6));
-        if share >= 1.0 {
-            return curve;
+impl RmsCurve {
+    /// Adds a value.
+    pub fn push(&mut self, time: Nanos) {
+        let us = time.get() / 1_000;
+        while self.edges.last().is_none_or(|&last| last <= us) {
+            let next = self.edges.last().map_or(0, |last| last + 1 + last / 100);
+            self.edges.push(next);
+            self.below.push(0);
         }
-        edge = edge.saturating_add(1 + edge / 100);
+        let edge = self.edges.partition_point(|&edge| edge <= us);
+        self.below[edge] += 1;
+        self.count += 1;
+    }
+
+    /// The root mean square of the horizontal distances of two curves at p = 0.0001, 0.0002, ... 1, in milliseconds.
+    /// NaN if either has no values.
+    pub fn demerit(&self, other: &Self) -> f64 {
+        const QUANTILES: u32 = 10_000;
+        if self.count == 0 || other.count == 0 {
+            return f64::NAN;
+        }
+        let (a, b) = (self.shares(), other.shares());
+        let squares: f64 = (1..=QUANTILES)
+            .map(|i| {
+                let p = f64::from(i) / f64::from(QUANTILES);
+                (inverse(&a, p) - inverse(&b, p)).powi(2)
+            })
+            .sum();
+        (squares / f64::from(QUANTILES)).sqrt()
+    }
+
+    /// Up to where it is 1: milliseconds and shares.
+    fn shares(&self) -> Vec<(f64, f64)> {
+        let mut all = 0;
+        let pairs = self.edges.iter().zip(&self.below);
+        pairs
+            .map(|(&edge, below)| {
+                all += below;
+                let share = all as f64 / self.count as f64;
+                (edge as f64 / 1e3, (share * 1e6).round() / 1e6)
+            })
+            .collect()
     }
 }
 
@@ -117,17 +140,37 @@ mod tests {
 
     #[test]
     fn the_demerit_of_rms_is_that_of_quantiles_to_the_width_of_its_edges() {
-        let of = |shift: u64| -> Vec<Nanos> {
-            let spread = (0..5000).map(|i| 3_000_000 + i * 1_717 + shift);
-            spread.map(Nanos::new).collect()
+        let of = |values: &mut dyn Iterator<Item = u64>| {
+            let mut curve = RmsCurve::default();
+            values.for_each(|value| curve.push(Nanos::new(value)));
+            curve
         };
-        let found = demerit_of_rms(&of(0), &of(250_000));
+        let spread = |shift: u64| of(&mut (0..5000).map(|i| 3_000_000 + i * 1_717 + shift));
+        let found = spread(0).demerit(&spread(250_000));
         assert!((found - 0.25).abs() < 0.02, "{found}");
-        assert_eq!(demerit_of_rms(&of(0), &of(0)), 0.0);
-        assert!(demerit_of_rms(&of(0), &[]).is_nan());
+        assert_eq!(spread(0).demerit(&spread(0)), 0.0);
+        assert!(spread(0).demerit(&RmsCurve::default()).is_nan());
         // All in one edge, and none below the first.
-        let zero = demerit_of_rms(&[Nanos::ZERO], &[Nanos::ZERO]);
-        assert_eq!(zero, 0.0);
+        let zero = || of(&mut std::iter::once(0));
+        assert_eq!(zero().demerit(&zero()), 0.0);
+    }
+
+    #[test]
+    fn a_curve_of_rms_is_that_of_the_sorted_sample_in_bounded_memory() {
+        let mut curve = RmsCurve::default();
+        let mut us: Vec<u64> = (0..40_000_u64).map(|i| i * i % 1_000_003 * 7).collect();
+        us.iter().for_each(|&us| curve.push(Nanos::from_micros(us)));
+        us.sort_unstable();
+        let shares = curve.shares();
+        for &(edge_ms, share) in &shares {
+            let edge = (edge_ms * 1e3).round() as u64;
+            let expected = us.partition_point(|&value| value < edge) as f64 / us.len() as f64;
+            assert_eq!(share, (expected * 1e6).round() / 1e6, "{edge}");
+        }
+        assert_eq!(shares.iter().filter(|(_, share)| *share >= 1.0).count(), 1);
+        // A century has 3 500 edges.
+        curve.push(Nanos::from_secs(100 * 365 * 86_400));
+        assert!(curve.edges.len() < 4_000, "{}", curve.edges.len());
     }
 
     fn of(values: impl IntoIterator<Item = u64>) -> Histogram {

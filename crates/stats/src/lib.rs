@@ -12,7 +12,7 @@
 //! - [`TimeWeighted`]: averages over time, such as of a queue's length.
 //! - [`Metric`]: a measured quantity with its name, labels and unit, from where it is measured to where it is printed.
 //! - [`mser_5`]: how long a simulation takes to warm up.
-//! - [`ks_distance`], [`ks_significance`], [`demerit`], [`demerit_of_rms`]: how far two distributions are apart.
+//! - [`ks_distance`], [`ks_significance`], [`demerit`], [`RmsCurve`]: how far two distributions are apart.
 //!
 //! ```
 //! use iosonar_stats::{Histogram, Moments};
@@ -38,7 +38,7 @@ mod sections;
 mod time_weighted;
 mod warmup;
 
-pub use distance::{demerit, demerit_of_rms, ks_distance, ks_significance};
+pub use distance::{RmsCurve, demerit, ks_distance, ks_significance};
 pub use distribution::Distribution;
 pub use estimate::{BatchMeans, Estimate};
 pub use histogram::{CdfPoint, Histogram};

@@ -5,12 +5,12 @@
 //! recording, if the profile is right.
 //!
 //! The figure of merit is the demerit (Ruemmler and Wilkes 1994), in the form of DiskSim's validation
-//! ([`iosonar_stats::demerit_of_rms`]).
+//! ([`iosonar_stats::RmsCurve`]).
 
 use iosonar_device::{Access, InOrder, Job, RequestId, Station};
 use iosonar_disk_model::{DiskProfile, Mechanics, PositionalDisk, Queueing};
 use iosonar_stats::metric::MetricUnit;
-use iosonar_stats::{Distribution, Labels, Metric, demerit_of_rms, ks_distance};
+use iosonar_stats::{Distribution, Labels, Metric, RmsCurve, ks_distance};
 use iosonar_trace::{Batch, Op, TraceError, TraceReader};
 use iosonar_units::Nanos;
 
@@ -141,7 +141,7 @@ pub fn validate(
     recording: &mut dyn TraceReader,
 ) -> Result<Validation, ValidateError> {
     let mechanics = Mechanics::new(profile);
-    let capacity = mechanics.geometry().capacity();
+    let capacity = mechanics.capacity();
     // The phase at the beginning is unknown; after the first access it is that of the recording.
     let mut drive = Station::new(PositionalDisk::at_angle(
         &mechanics,
@@ -149,11 +149,11 @@ pub fn validate(
         0.0,
     ));
     let mut of = Validation::default();
-    let (mut simulated, mut measured) = (Vec::new(), Vec::new());
+    let (mut simulated, mut measured) = (RmsCurve::default(), RmsCurve::default());
     let (mut batch, mut now, mut within) = (Batch::default(), Nanos::ZERO, [0_u64; 2]);
     while recording.next_batch(&mut batch)? > 0 {
         for row in 0..batch.len() {
-            let number = measured.len() as u64 + 1;
+            let number = of.all.measured.count() + 1;
             let record = batch.record(row);
             let request = record.request;
             let access = match request.op {
@@ -197,11 +197,12 @@ pub fn validate(
             measured.push(latency);
         }
     }
-    if measured.is_empty() {
+    let requests = of.all.measured.count();
+    if requests == 0 {
         return Err(ValidateError::Empty);
     }
-    of.demerit_ms = demerit_of_rms(&simulated, &measured);
+    of.demerit_ms = simulated.demerit(&measured);
     of.ks = ks_distance(&of.all.simulated.histogram, &of.all.measured.histogram);
-    of.within = within.map(|n| n as f64 / measured.len() as f64);
+    of.within = within.map(|n| n as f64 / requests as f64);
     Ok(of)
 }
