@@ -382,3 +382,28 @@ fn text_of_any_kind_is_refused_without_a_panic() {
     std::fs::write(&path, "a b { x = ".repeat(10_000)).unwrap();
     assert!(import(&[path], None, BusTimes::default()).is_err());
 }
+
+#[test]
+fn a_seek_file_that_is_cut_off_is_refused() {
+    for (seek, count, lines) in [
+        (SEEK.replace("40, 5.0\n", ""), 4, 3),
+        (SEEK.replace(": 4", ": 3"), 3, 4),
+    ] {
+        let dir = folder(&[("drive.seek", &seek)]);
+        let message = import(&[dir.path().join("drive.parv")], None, BusTimes::default())
+            .unwrap_err()
+            .to_string();
+        let expected = format!(
+            "drive.seek:1: 'Seek distances measured' is {count}, expected {lines}, as many as follow"
+        );
+        assert!(message.contains(&expected), "{message}");
+    }
+    let dir = folder(&[("drive.seek", &SEEK.replace(": 4", ": four"))]);
+    let message = import(&[dir.path().join("drive.parv")], None, BusTimes::default())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("is 'four', expected the number of distances"),
+        "{message}"
+    );
+}

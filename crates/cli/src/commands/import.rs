@@ -2,10 +2,10 @@
 
 use anyhow::Context;
 use iosonar_disk_model::Arrival;
-use iosonar_disk_model::disksim::{BusTimes, import};
+use iosonar_disk_model::disksim::{BusTimes, DiskSimError, import};
 use iosonar_trace::output::WholeFile;
 
-use crate::exit::{Ending, note, print};
+use crate::exit::{Ending, Usage, note, print};
 use crate::files;
 use crate::low::{ArrivalArg, Import, ImportDisksim, ImportFrom};
 
@@ -20,7 +20,12 @@ fn disksim(args: &ImportDisksim) -> anyhow::Result<Ending> {
         read_ms: args.bus_read_ms,
         write_ms: args.bus_write_ms,
     };
-    let mut imported = import(&args.files, args.disk.as_deref(), bus)?;
+    let mut imported =
+        import(&args.files, args.disk.as_deref(), bus).map_err(|error| match error {
+            // The choice is the user's, not the file's.
+            DiskSimError::WhichDrive { .. } => Usage(error.to_string()).into(),
+            error => anyhow::Error::from(error),
+        })?;
     let reads_on_arrival = imported
         .profile
         .cache

@@ -120,16 +120,14 @@ fn chosen(tree: &Tree, name: Option<&str>, first: &Path) -> Result<Arc<Block>, D
     if let [drive] = candidates[..] {
         return Ok(Arc::clone(drive));
     }
-    let names: Vec<&str> = drives.iter().map(|block| block.name.as_str()).collect();
-    let drives = if names.is_empty() {
-        "there is no drive in it, expected a block disksim_disk or dm_disk".to_owned()
-    } else {
-        let names = names.join(", ");
-        format!("it is not clear which drive is meant, expected --disk with one of: {names}")
-    };
-    Err(DiskSimError::Drives {
-        path: first.to_owned(),
-        drives,
+    let path = first.to_owned();
+    if drives.is_empty() {
+        return Err(DiskSimError::NoDrive { path });
+    }
+    Err(DiskSimError::WhichDrive {
+        path,
+        name: name.map(str::to_owned),
+        known: drives.iter().map(|block| block.name.clone()).collect(),
     })
 }
 

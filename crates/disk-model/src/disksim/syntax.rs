@@ -96,13 +96,28 @@ pub enum DiskSimError {
         /// What is.
         instead: &'static str,
     },
-    /// There is no drive in the files, or more than one.
-    #[error("{}: {drives}", path.display())]
-    Drives {
+    /// There is no drive in the files.
+    #[error("{}: there is no drive in it, expected a block disksim_disk or dm_disk", path.display())]
+    NoDrive {
         /// The first file.
         path: PathBuf,
-        /// How many there are, and what to do.
-        drives: String,
+    },
+    /// There are several drives, or none of the name that was asked for.
+    #[error(
+        "{}: {}, expected --disk with one of: {}", path.display(),
+        name.as_ref().map_or_else(
+            || "it is not clear which drive is meant".to_owned(),
+            |name| format!("no drive has the name '{name}'"),
+        ),
+        known.join(", ")
+    )]
+    WhichDrive {
+        /// The first file.
+        path: PathBuf,
+        /// The name that was asked for.
+        name: Option<String>,
+        /// Those of the drives in it.
+        known: Vec<String>,
     },
     /// What was read makes no profile.
     #[error(transparent)]
@@ -687,42 +702,33 @@ fn wrong(token: &Token, at: &At, expected: &'static str) -> DiskSimError {
     }
 }
 
-/// The points of a seek file: `distance, ms[, standard deviation]` on each line, ascending in distance.
+/// The points of a seek file: `Seek distances measured: N`, then `distance, ms[, standard deviation]` on each of N lines,
+/// ascending in distance.
 pub(crate) fn seek_file(path: &Path) -> Result<Vec<(f64, f64)>, DiskSimError> {
+    const COUNT: &str = "Seek distances measured:";
     let text = read(path)?;
+    let mut stated: Option<(usize, usize)> = None;
     let mut points: Vec<(f64, f64)> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();
-        if line.is_empty() || line.starts_with("Seek distances") {
-            continue;
-        }
-        let refused = |seen: &str, expected: &str| DiskSimError::Value {
+        let refused = |key: &str, seen: &str, expected: &str| DiskSimError::Value {
             at: format!("{}:{}", path.display(), number + 1),
-            key: "seek distance, time".to_owned(),
+            key: key.to_owned(),
             seen: format!("'{seen}'"),
             expected: expected.to_owned(),
         };
-        let mut fields = line
-            .split([',', ' ', '\t'])
-            .filter(|field| !field.is_empty());
-        let point = (
-            fields.next().and_then(|d| d.parse::<u32>().ok()),
-            fields.next().and_then(|t| t.parse::<f64>().ok()),
-        );
-        let (Some(distance), Some(ms)) = point else {
-            return Err(refused(
-                line,
-                "a distance in cylinders, a comma, a time in milliseconds",
-            ));
-        };
-        let distance = f64::from(distance);
-        if !(0.0..=1e6).contains(&ms) {
-            return Err(refused(line, "a time from 0 to 1e6 ms"));
+        if let Some(count) = line.strip_prefix(COUNT) {
+            let count = count.trim();
+            let parsed = count.parse().map_err(|_| {
+                refused("Seek distances measured", count, "the number of distances")
+            })?;
+            stated = Some((number + 1, parsed));
+        } else if !line.is_empty() {
+            let last = points.last().map(|&(distance, _)| distance);
+            let point = seek_point(line, last);
+            let point = point.map_err(|expected| refused("seek distance, time", line, expected))?;
+            points.push(point);
         }
-        if points.last().is_some_and(|&(last, _)| last >= distance) {
-            return Err(refused(line, "a distance above that of the line before"));
-        }
-        points.push((distance, ms));
     }
     if points.is_empty() {
         return Err(DiskSimError::Syntax {
@@ -731,5 +737,38 @@ pub(crate) fn seek_file(path: &Path) -> Result<Vec<(f64, f64)>, DiskSimError> {
             expected: "lines of a distance in cylinders, a comma and a time in milliseconds",
         });
     }
-    Ok(points)
+    match stated {
+        Some((line, count)) if count != points.len() => Err(DiskSimError::Value {
+            at: format!("{}:{line}", path.display()),
+            key: "Seek distances measured".to_owned(),
+            seen: count.to_string(),
+            expected: format!(
+                "{}, as many as follow: the file is cut off or was changed",
+                points.len()
+            ),
+        }),
+        _ => Ok(points),
+    }
+}
+
+/// A line of a seek file, after a distance; or what was expected there.
+fn seek_point(line: &str, last: Option<f64>) -> Result<(f64, f64), &'static str> {
+    let mut fields = line
+        .split([',', ' ', '\t'])
+        .filter(|field| !field.is_empty());
+    let point = (
+        fields.next().and_then(|d| d.parse::<u32>().ok()),
+        fields.next().and_then(|t| t.parse::<f64>().ok()),
+    );
+    let (Some(distance), Some(ms)) = point else {
+        return Err("a distance in cylinders, a comma, a time in milliseconds");
+    };
+    let distance = f64::from(distance);
+    if !(0.0..=1e6).contains(&ms) {
+        return Err("a time from 0 to 1e6 ms");
+    }
+    if last.is_some_and(|last| last >= distance) {
+        return Err("a distance above that of the line before");
+    }
+    Ok((distance, ms))
 }
