@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::profile::LayoutProfile;
-use crate::sparing::{Numbering, Span, Sparing};
+use crate::sparing::{Numbering, Sparing};
 use crate::{DiskProfile, ZoneLaw};
 
 /// Cylinders with the same number of sectors per track.
@@ -147,19 +147,7 @@ impl Geometry {
         let mut first_sector = 0;
         for zone in &layout.zones {
             let sectors_per_track = f64::from(zone.sectors_per_track);
-            let numbering = Numbering::new(
-                layout.sparing,
-                u64::from(layout.range_cylinders),
-                &Span {
-                    cylinders: u64::from(zone.last_cylinder - zone.first_cylinder) + 1,
-                    heads,
-                    sectors_per_track: u64::from(zone.sectors_per_track),
-                    skipped: zone.skipped_sectors,
-                    spares: zone.spares,
-                    slips: &zone.slips,
-                    remaps: &zone.remaps,
-                },
-            );
+            let numbering = Numbering::of_zone(layout, zone, heads);
             let sectors = numbering.sectors;
             let track_skew = zone.track_skew_sectors / sectors_per_track;
             let cylinder_skew = zone.cylinder_skew_sectors / sectors_per_track;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use iosonar_device::Provenance;
 use serde::{Deserialize, Serialize};
+use toml::de::{DeTable, DeValue};
 
 mod data_sheet;
 mod drive;
@@ -95,10 +96,14 @@ pub enum ProfileError {
         message: String,
     },
     /// A value makes no drive.
-    #[error("{origin}: '{key}' is {seen}, expected {expected}")]
+    #[error("{origin}{}: '{key}' is {seen}, expected {expected}", line.map_or_else(String::new, |line| format!(":{line}")))]
     Value {
         /// The file, or the built-in name.
         origin: String,
+        /// The line, if the key is in the file.
+        line: Option<usize>,
+        /// Which of the zones, where there are several.
+        zone: Option<usize>,
         /// The key.
         key: &'static str,
         /// Its value.
@@ -106,6 +111,61 @@ pub enum ProfileError {
         /// What would do.
         expected: &'static str,
     },
+}
+
+impl ProfileError {
+    /// The same, of one of several zones.
+    fn of_zone(self, number: usize) -> Self {
+        match self {
+            Self::Value {
+                origin,
+                line,
+                key,
+                seen,
+                expected,
+                ..
+            } => Self::Value {
+                origin,
+                line,
+                zone: Some(number),
+                key,
+                seen,
+                expected,
+            },
+            other => other,
+        }
+    }
+
+    /// The same, with its line in the text of the file.
+    fn in_text(mut self, text: &str) -> Self {
+        if let Self::Value {
+            line, key, zone, ..
+        } = &mut self
+        {
+            *line = line_of(text, key, zone.unwrap_or(0));
+        }
+        self
+    }
+}
+
+/// The line of a key such as `layout.zones.spares`, of which the entry `number` of an array is meant.
+fn line_of(text: &str, key: &str, number: usize) -> Option<usize> {
+    let document = DeTable::parse(text).ok()?;
+    let (mut table, mut begin) = (document.get_ref(), None);
+    for part in key.split('.') {
+        let mut value = table.get(part)?;
+        if let DeValue::Array(entries) = value.get_ref()
+            && let Some(entry) = entries.get(number)
+            && matches!(entry.get_ref(), DeValue::Table(_))
+        {
+            value = entry;
+        }
+        begin = Some(value.span().start);
+        if let DeValue::Table(inner) = value.get_ref() {
+            table = inner;
+        }
+    }
+    Some(text[..begin?].matches('\n').count() + 1)
 }
 
 /// A zoned drive. Times in milliseconds, as data sheets give them.
@@ -336,6 +396,11 @@ impl DiskProfile {
     /// # Errors
     /// If the text is no TOML, a key is unknown or missing, or a value makes no drive.
     pub fn parse(text: &str, origin: &str) -> Result<Self, ProfileError> {
+        Self::read(text, origin).map_err(|error| error.in_text(text))
+    }
+
+    /// The same of a text that is in no file: messages name no lines.
+    pub(crate) fn read(text: &str, origin: &str) -> Result<Self, ProfileError> {
         let syntax = |e: toml::de::Error| ProfileError::Syntax {
             origin: origin.to_owned(),
             message: e.to_string(),
@@ -363,6 +428,8 @@ impl DiskProfile {
         sheet.check(&|key, seen, expected| {
             Err(ProfileError::Value {
                 origin: origin.to_owned(),
+                line: None,
+                zone: None,
                 key,
                 seen,
                 expected,
@@ -400,6 +467,8 @@ impl DiskProfile {
         let refuse = |key, seen, expected| {
             Err(ProfileError::Value {
                 origin: origin.to_owned(),
+                line: None,
+                zone: None,
                 key,
                 seen,
                 expected,
@@ -625,7 +694,7 @@ mod tests {
                 .unwrap_err()
                 .to_string();
             assert!(
-                message.starts_with("x.toml: ") && message.contains(complaint),
+                message.starts_with("x.toml:") && message.contains(complaint),
                 "{message}"
             );
         }

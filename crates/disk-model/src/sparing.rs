@@ -15,11 +15,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::profile::{LayoutProfile, LayoutZone};
+
 /// Where the spare places of a drive are, and what a slip or a remap counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sparing {
-    /// There are none.
+    /// There are none: a zone loses as many sectors as it has slips.
     #[default]
     None,
     /// Whole tracks at the end of a zone; slips and remaps are numbers of tracks.
@@ -44,8 +46,9 @@ pub(crate) struct Numbering {
     pub(crate) sectors_per_track: u64,
     /// Sectors at the front that hold no data.
     skipped: u64,
-    /// How many sectors are numbered.
+    /// How many sectors are numbered, and on how many places.
     pub(crate) sectors: u64,
+    places: u64,
     /// Sectors of a unit, and those of them that are numbered; `u64::MAX` where the zone is one unit.
     unit: u64,
     usable: u64,
@@ -87,6 +90,40 @@ impl Numbering {
         )
     }
 
+    /// The numbering of a zone of a layout, on this many surfaces.
+    pub(crate) fn of_zone(layout: &LayoutProfile, zone: &LayoutZone, heads: u64) -> Self {
+        let span = Span {
+            cylinders: u64::from(zone.last_cylinder - zone.first_cylinder) + 1,
+            heads,
+            sectors_per_track: u64::from(zone.sectors_per_track),
+            skipped: zone.skipped_sectors,
+            spares: zone.spares,
+            slips: &zone.slips,
+            remaps: &zone.remaps,
+        };
+        Self::new(layout.sparing, u64::from(layout.range_cylinders), &span)
+    }
+
+    /// Whether slips move sectors beyond the end of their unit, onto the places of others.
+    pub(crate) fn is_overfull(&self) -> bool {
+        let end = self.skipped + self.sectors;
+        let last_of_unit = |&from: &u64| match self.unit {
+            u64::MAX => end - 1,
+            _ => ((from / self.usable + 1) * self.usable).min(end) - 1,
+        };
+        let beyond = |from: &u64| {
+            let last = last_of_unit(from);
+            let unit = match self.unit {
+                u64::MAX => self.places,
+                unit => ((last / self.usable + 1) * unit).min(self.places),
+            };
+            self.place_of(last) >= unit
+        };
+        // Slips behind the last sector move nothing.
+        let moves = |from: &&u64| self.by_track || **from < end;
+        self.sectors > 0 && self.slips.iter().filter(moves).any(beyond)
+    }
+
     /// The numbering of a zone with spares; `range` is the number of cylinders of [`Sparing::Range`].
     pub(crate) fn new(sparing: Sparing, range: u64, zone: &Span<'_>) -> Self {
         let &Span {
@@ -101,7 +138,6 @@ impl Numbering {
         let cylinder = heads * sectors_per_track;
         let all = cylinders * cylinder;
         let (unit, lost) = match sparing {
-            Sparing::None => (u64::MAX, 0),
             Sparing::Tracks => (u64::MAX, spares.saturating_mul(sectors_per_track)),
             Sparing::Track => (sectors_per_track, spares.saturating_mul(cylinders * heads)),
             Sparing::Cylinder | Sparing::CylinderFront => {
@@ -112,7 +148,8 @@ impl Numbering {
                 spares.saturating_mul(cylinders / range.max(1)),
             ),
             Sparing::Zone => (u64::MAX, spares),
-            Sparing::Disk => (u64::MAX, slips.len() as u64),
+            // A zone without spares ends earlier, so that no sector moves onto the places of the next one.
+            Sparing::None | Sparing::Disk => (u64::MAX, slips.len() as u64),
         };
         let usable = match unit {
             u64::MAX => unit,
@@ -129,6 +166,7 @@ impl Numbering {
             sectors_per_track,
             skipped,
             sectors: all.saturating_sub(skipped).saturating_sub(lost),
+            places: all,
             unit,
             usable,
             by_track: sparing == Sparing::Tracks,

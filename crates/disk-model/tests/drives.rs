@@ -65,7 +65,7 @@ fn made_up_layout(random: &mut Stream, surfaces: u32) -> LayoutProfile {
             track_skew_sectors: random.below(9) as f64,
             cylinder_skew_sectors: random.below(9) as f64,
             skipped_sectors: random.below(9),
-            spares: 1 + random.below(4),
+            spares: (1 + random.below(4)).max(slips.len() as u64),
             remaps: (0..random.below(3))
                 .map(|_| (random.below(places), random.below(places)))
                 .collect(),
@@ -525,5 +525,60 @@ fn without_its_tables_a_drive_is_the_disk_that_it_was() {
     for (a, b) in times(&one_zone).into_iter().zip(times(&laid_out)) {
         // A skew in sectors and one in milliseconds differ by rounding.
         assert!(a.get().abs_diff(b.get()) <= 10, "{a} {b}");
+    }
+}
+
+#[test]
+fn slips_beyond_the_spares_of_a_unit_are_refused_with_file_and_line() {
+    let layout = |sparing: &str, spares: u64, slips: &str| {
+        format!(
+            "description = 'x'\ncylinders = 20\nrevolution_ms = 10.0\ncapacity_sectors = 1000\n\
+             [transfer]\noutermost_ms_per_sector = 0.5\ninnermost_ms_per_sector = 0.5\n\
+             [seek]\ncurve = {{ kind = 'constant', seek_ms = 1.0 }}\n\
+             [geometry]\nsurfaces = 2\nhead_switch_ms = 0.0\ntrack_skew_ms = 0.0\ncylinder_skew_ms = 0.0\n\
+             [layout]\nsparing = '{sparing}'\nrange_cylinders = 2\n\
+             [[layout.zones]]\nfirst_cylinder = 0\nlast_cylinder = 3\nsectors_per_track = 20\n\
+             [[layout.zones]]\nfirst_cylinder = 5\nlast_cylinder = 9\nsectors_per_track = 20\n\
+             spares = {spares}\nslips = {slips}\n"
+        )
+    };
+    for (sparing, spares, fits, beyond) in [
+        ("none", 0, "[3, 24, 159]", ""),
+        ("disk", 0, "[3, 24]", ""),
+        ("track", 2, "[3, 4, 27, 30]", "[3, 4, 5]"),
+        ("cylinder", 2, "[3, 24, 43]", "[3, 24, 25]"),
+        ("cylinder-front", 1, "[3, 43]", "[3, 20]"),
+        ("zone", 3, "[3, 24, 150]", "[3, 24, 150, 151]"),
+        ("tracks", 1, "[3]", "[3, 5]"),
+        // Two ranges of two cylinders, and one that has no spares.
+        ("range", 1, "[3, 83]", "[3, 163]"),
+    ] {
+        let text = layout(sparing, spares, fits);
+        let profile =
+            DiskProfile::parse(&text, "x.toml").unwrap_or_else(|e| panic!("{sparing}: {e}"));
+        let geometry = Geometry::new(&profile);
+        let mut places: Vec<_> = (0..geometry.capacity())
+            .map(|sector| geometry.place(sector))
+            .map(|place| (place.cylinder, place.head, place.sector))
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len() as u64, geometry.capacity(), "{sparing}");
+        assert!(
+            places
+                .iter()
+                .all(|&(cylinder, ..)| cylinder < 4 || (5..10).contains(&cylinder))
+        );
+        if beyond.is_empty() {
+            continue;
+        }
+        let message = DiskProfile::parse(&layout(sparing, spares, beyond), "x.toml")
+            .unwrap_err()
+            .to_string();
+        let slips = beyond.split(',').count();
+        let expected = format!(
+            "x.toml:27: 'layout.zones.slips' is {slips}, expected no more slips than spares"
+        );
+        assert!(message.starts_with(&expected), "{sparing}: {message}");
     }
 }

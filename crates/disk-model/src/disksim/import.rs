@@ -81,7 +81,7 @@ pub fn import(
     };
     // It is read again as the file that it becomes.
     let origin = first.display().to_string();
-    let mut profile = DiskProfile::parse(&profile.to_toml(), &origin)?;
+    let mut profile = DiskProfile::read(&profile.to_toml(), &origin)?;
     profile.name.clone_from(&disk.name);
     Ok(Imported {
         profile,
@@ -209,7 +209,7 @@ fn modelled(
     };
     // The layout is checked before its sectors are counted.
     let origin = disk.at.path.display().to_string();
-    DiskProfile::parse(&profile.to_toml(), &origin)?;
+    DiskProfile::read(&profile.to_toml(), &origin)?;
     profile.capacity_sectors = Geometry::new(&profile).capacity();
     Ok(profile)
 }

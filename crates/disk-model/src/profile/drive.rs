@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ProfileError;
 use crate::geometry::HeadOrder;
-use crate::sparing::Sparing;
+use crate::sparing::{Numbering, Sparing};
 use crate::{DiskProfile, SeekCurve};
 
 /// Where sectors lie.
@@ -498,8 +498,9 @@ impl DiskProfile {
             return refuse("layout.range_cylinders", 0.0, "at least 1");
         }
         let mut spans = Vec::with_capacity(layout.zones.len());
-        for zone in &layout.zones {
-            self.check_zone(layout, zone, refuse)?;
+        for (number, zone) in layout.zones.iter().enumerate() {
+            self.check_zone(layout, zone, refuse)
+                .map_err(|error| error.of_zone(number))?;
             spans.push((zone.first_cylinder, zone.last_cylinder));
         }
         spans.sort_unstable();
@@ -583,6 +584,11 @@ impl DiskProfile {
                     "a place within the zone of geometry.surfaces x cylinders x sectors_per_track";
                 return refuse(key, place as f64, expected);
             }
+        }
+        if Numbering::of_zone(layout, zone, heads).is_overfull() {
+            let expected = "no more slips than spares in each unit of the sparing (track, cylinder, range of cylinders, \
+                            zone): sectors that move beyond it would share the places of others";
+            return refuse("layout.zones.slips", zone.slips.len() as f64, expected);
         }
         Ok(())
     }
