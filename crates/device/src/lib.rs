@@ -13,6 +13,7 @@
 //! What only some devices can do are traits of their own: [`InOrder`], for arrays that are computed without a
 //! calendar, and [`Pipelined`].
 
+mod background;
 mod provenance;
 mod station;
 mod usage;
@@ -20,6 +21,7 @@ mod waiting;
 
 use iosonar_units::{Nanos, Sector, Sectors};
 
+pub use background::{Background, MediaWork};
 pub use provenance::Provenance;
 pub use station::{Mechanism, ServiceTime, Station};
 pub use waiting::Waiting;
@@ -285,9 +287,16 @@ pub struct Usage {
     pub stay_edge: i128,
     /// The same of services: `service_time + service_edge` is `busy`.
     pub service_edge: i128,
+    /// What it did besides, and behind, its services.
+    pub background: Background,
 }
 
 impl Usage {
+    /// How long it worked: for a job in service, or behind the services.
+    pub fn worked(&self) -> Nanos {
+        self.busy + self.background.busy
+    }
+
     /// Adds that of another run.
     pub fn merge(&mut self, other: &Self) {
         self.busy += other.busy;
@@ -297,5 +306,7 @@ impl Usage {
         self.service_time += other.service_time;
         self.stay_edge += other.stay_edge;
         self.service_edge += other.service_edge;
+        self.background.busy += other.background.busy;
+        self.background.media.merge(&other.background.media);
     }
 }

@@ -15,7 +15,9 @@ use iosonar_units::{Nanos, Sector};
 
 use crate::usage::UsageMeter;
 use crate::waiting::{Waiting, WaitingJobs};
-use crate::{Device, InOrder, Job, Observable, Occupancy, Pace, RequestId, Service, Usage};
+use crate::{
+    Background, Device, InOrder, Job, Observable, Occupancy, Pace, RequestId, Service, Usage,
+};
 
 /// How long a service takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,6 +53,21 @@ pub trait Mechanism {
 
     /// Serves a job from `now` on; `waiting` jobs of all priorities wait then, this one included.
     fn serve(&mut self, job: &Waiting<Self::Place>, now: Nanos, waiting: usize) -> ServiceTime;
+
+    /// Forgets what it has done in the background up to `now`.
+    fn measure_from(&mut self, now: Nanos) {
+        let _ = now;
+    }
+
+    /// What it does in the background later than `now` counts no more.
+    fn end_measurement(&mut self, now: Nanos) {
+        let _ = now;
+    }
+
+    /// What it has done in the background in between. A mechanism that rests between services has no more to do.
+    fn background(&self) -> Background {
+        Background::default()
+    }
 
     /// How far the mechanism would have to go to a sector. See [`Observable::distance`].
     fn distance(&self, sector: Sector) -> u64 {
@@ -161,16 +178,21 @@ impl<M: Mechanism> Device for Station<M> {
     }
 
     fn measure_from(&mut self, now: Nanos) {
+        self.mechanism.measure_from(now);
         self.usage.measure_from(now);
     }
 
     fn end_measurement(&mut self, now: Nanos) {
         let waiting = self.waiting.iter().map(|waiting| waiting.arrived);
         self.usage.end(now, self.current.as_ref(), waiting);
+        self.mechanism.end_measurement(now);
     }
 
     fn usage(&self) -> Usage {
-        self.usage.usage()
+        Usage {
+            background: self.mechanism.background(),
+            ..self.usage.usage()
+        }
     }
 }
 

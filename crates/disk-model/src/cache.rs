@@ -20,6 +20,16 @@ pub(crate) enum Hit {
     Append,
 }
 
+impl CacheProfile {
+    /// What becomes of a segment whose data are on the medium.
+    pub(crate) fn written(&self) -> State {
+        match self.keeps_data && self.read_hits_on_written {
+            true => State::Clean,
+            false => State::Empty,
+        }
+    }
+}
+
 /// The segments, from a fixed array, with the order of their assignment.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {

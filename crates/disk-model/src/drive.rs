@@ -18,19 +18,49 @@
 //! buffer, of which the nearest goes to the medium first, and none stays there for more than a second while others
 //! go before it.
 
+mod requests;
+
 use iosonar_device::Access;
 use iosonar_units::Nanos;
 
-use crate::bus::{First, Transfer};
-use crate::cache::{Cache, Hit};
+use crate::bus::Transfer;
+use crate::cache::Cache;
 use crate::command::Electronics;
 use crate::mechanics::{Head, Mechanics};
 use crate::media::{Around, Media};
-use crate::profile::{ReadAhead, Requested};
 use crate::segment::{Segment, State};
+use crate::shingles::{Shingles, Sweep};
 
 /// A write that waits for longer goes to the medium before nearer ones.
 const LONGEST_UNWRITTEN_NS: f64 = 1e9;
+
+/// What a drive works with: what all of its kind share, and its arm.
+pub(crate) struct Machine<'a> {
+    pub(crate) mechanics: &'a Mechanics,
+    pub(crate) electronics: &'a Electronics,
+    pub(crate) head: &'a mut Head,
+}
+
+impl<'a> Machine<'a> {
+    fn around<'b>(
+        &'b mut self,
+        cache: &'b mut Cache,
+        shingles: Option<&'b Shingles>,
+        transfer: Option<&'b Transfer>,
+    ) -> Around<'b>
+    where
+        'a: 'b,
+    {
+        Around {
+            mechanics: self.mechanics,
+            electronics: self.electronics,
+            head: self.head,
+            cache,
+            shingles,
+            transfer,
+        }
+    }
+}
 
 /// The state of the electronics: what the media process does, and what is in the buffer.
 #[derive(Clone, Debug)]
@@ -39,6 +69,14 @@ pub(crate) struct Drive {
     cache: Cache,
     /// 0 if the last request that was completed was a read, 1 if it was a write.
     after: usize,
+    /// When the last service ended.
+    served_at: f64,
+    /// Up to when background work has been counted, from there on.
+    idle_from: f64,
+    /// How long the medium was written while no request was served.
+    background_ns: f64,
+    /// The translation layer, if the drive is shingled.
+    pub(crate) shingles: Option<Box<Shingles>>,
 }
 
 /// How a new request finds the arm.
@@ -71,88 +109,102 @@ pub(crate) struct Served {
 }
 
 impl Drive {
-    pub(crate) fn new(electronics: &Electronics) -> Self {
+    pub(crate) fn new(mechanics: &Mechanics, electronics: &Electronics) -> Self {
         Self {
             media: Media::new(),
             cache: Cache::new(&electronics.cache),
             after: 0,
+            served_at: 0.0,
+            idle_from: 0.0,
+            background_ns: 0.0,
+            shingles: mechanics.bands.is_some().then(|| Box::new(Shingles::new())),
         }
     }
 
     /// Nothing but the media process until `now`, from where times are counted then.
-    pub(crate) fn idle_until(
-        &mut self,
-        mechanics: &Mechanics,
-        electronics: &Electronics,
-        head: &mut Head,
-        now: Nanos,
-    ) {
-        if now == head.clock {
+    pub(crate) fn idle_until(&mut self, on: &mut Machine<'_>, now: Nanos) {
+        if now == on.head.clock {
             return;
         }
-        let until = (now - head.clock).get() as f64;
-        self.run_alone(mechanics, electronics, head, until);
-        let passed = head.wind(now, mechanics.revolution_ns);
+        self.go_on_until(on, now);
+        let passed = on.head.wind(now, on.mechanics.revolution_ns);
         self.media.rewind(passed);
+        self.idle_from -= passed;
+        self.served_at -= passed;
         for segment in &mut self.cache.segments {
             segment.not_before -= passed;
         }
     }
 
-    fn run_alone(
-        &mut self,
-        mechanics: &Mechanics,
-        electronics: &Electronics,
-        head: &mut Head,
-        until: f64,
-    ) {
-        loop {
-            if self.media.is_idle()
-                && !self.write_next(mechanics, electronics, head, self.media.freed_at, until)
+    /// Nothing but the media process until `now`.
+    pub(crate) fn go_on_until(&mut self, on: &mut Machine<'_>, now: Nanos) {
+        let until = now.saturating_sub(on.head.clock).get() as f64;
+        while self.goes_on(on, until) {
+            let written = self.media.is_writing().then(|| self.media.began());
+            self.advance(on, None, until);
+            if let Some(began) = written
+                && self.media.is_idle()
             {
-                return;
+                self.count_background(began, self.media.freed_at);
             }
-            if self.media.next() > until {
-                return;
-            }
-            self.advance(mechanics, electronics, head, None, until);
+        }
+        if self.media.is_writing() {
+            self.count_background(self.media.began(), until);
+        }
+        self.idle_from = self.idle_from.max(until);
+    }
+
+    /// The medium was written, which counts where no request was served.
+    fn count_background(&mut self, began: f64, until: f64) {
+        self.background_ns += (until - began.max(self.idle_from)).max(0.0);
+    }
+
+    /// How long the medium was written while no request was served, since the last [`forget_work`](Self::forget_work).
+    pub(crate) fn background(&self) -> Nanos {
+        Nanos::new(self.background_ns as u64)
+    }
+
+    pub(crate) fn forget_work(&mut self) {
+        self.background_ns = 0.0;
+        if let Some(shingles) = &mut self.shingles {
+            shingles.forget_work();
         }
     }
 
-    fn advance(
-        &mut self,
-        mechanics: &Mechanics,
-        electronics: &Electronics,
-        head: &mut Head,
-        transfer: Option<&Transfer>,
-        until: f64,
-    ) {
+    fn run_alone(&mut self, on: &mut Machine<'_>, until: f64) {
+        while self.goes_on(on, until) {
+            self.advance(on, None, until);
+        }
+    }
+
+    /// Whether the media process has a next step up to `until`; the idle arm is set to work first.
+    fn goes_on(&mut self, on: &mut Machine<'_>, until: f64) -> bool {
+        if self.media.is_idle()
+            && !self.write_next(on, self.media.freed_at, until)
+            && !self.clean_next(on, until)
+        {
+            return false;
+        }
+        self.media.next() <= until
+    }
+
+    fn advance(&mut self, on: &mut Machine<'_>, transfer: Option<&Transfer>, until: f64) {
         let watched = match transfer {
             Some(transfer) if transfer.segment == self.media.segment => {
-                transfer.watched(electronics.cache.segment_sectors)
+                transfer.watched(on.electronics.cache.segment_sectors)
             }
             _ => u64::MAX,
         };
-        let mut around = Around {
-            mechanics,
-            electronics,
-            head,
-            cache: &mut self.cache,
-            transfer,
-        };
+        let mut around = on.around(&mut self.cache, self.shingles.as_deref(), transfer);
         self.media.advance(&mut around, until, watched);
     }
 
     /// The idle arm sets out to write what waits in the buffer, at `now` or when the command allows, if that is not
     /// after `until`.
-    fn write_next(
-        &mut self,
-        mechanics: &Mechanics,
-        electronics: &Electronics,
-        head: &mut Head,
-        now: f64,
-        until: f64,
-    ) -> bool {
+    fn write_next(&mut self, on: &mut Machine<'_>, now: f64, until: f64) -> bool {
+        if self.shingles.is_some() {
+            return self.sweep_next(on, now, until);
+        }
         let Some(first) = self.cache.unwritten().next() else {
             return false;
         };
@@ -171,11 +223,13 @@ impl Drive {
             let mut shortest = f64::INFINITY;
             for i in self.cache.unwritten() {
                 let segment = &self.cache.segments[i];
-                let place = mechanics.geometry.place(segment.written);
+                let place = on.mechanics.geometry.place(segment.written);
                 let at = now.max(segment.not_before);
-                let seek = mechanics.seek_ns(head.track, &place, Access::Write);
+                let seek = on.mechanics.seek_ns(on.head.track, &place, Access::Write);
                 let there = at + seek;
-                let begins = there + head.latency_ns(place.turn, there, mechanics.revolution_ns);
+                let begins = there
+                    + on.head
+                        .latency_ns(place.turn, there, on.mechanics.revolution_ns);
                 if begins < shortest {
                     (shortest, chosen) = (begins, i);
                 }
@@ -185,26 +239,74 @@ impl Drive {
         if now.max(self.cache.segments[chosen].not_before) > until {
             return false;
         }
-        let mut around = Around {
-            mechanics,
-            electronics,
-            head,
-            cache: &mut self.cache,
-            transfer: None,
-        };
+        let mut around = on.around(&mut self.cache, self.shingles.as_deref(), None);
         self.media.write(&mut around, chosen, now);
         true
     }
 
+    /// A sweep of the arm over what waits in the buffer of a shingled drive, at `now` or when the first command allows,
+    /// if that is not after `until`. Of each segment it takes half at most: the other half is filled meanwhile.
+    fn sweep_next(&mut self, on: &mut Machine<'_>, now: f64, until: f64) -> bool {
+        let (Some(bands), Some(shingles)) = (&on.mechanics.bands, &mut self.shingles) else {
+            return false;
+        };
+        let waits = |s: &Segment| s.state == State::Writing && s.end > s.written && s.swept == 0;
+        let waiting = self.cache.segments.iter().filter(|s| waits(s));
+        let first = waiting.map(|s| s.not_before).fold(f64::INFINITY, f64::min);
+        let began = now.max(first).max(0.0);
+        if began > until || first == f64::INFINITY {
+            return false;
+        }
+        let mut sweep = Sweep {
+            mechanics: on.mechanics,
+            bands,
+            head: on.head,
+            at: began,
+        };
+        let half = (on.electronics.cache.segment_sectors / 2).max(1);
+        // In the order of their commands, so that runs stay runs.
+        while let Some(segment) = self
+            .cache
+            .segments
+            .iter_mut()
+            .filter(|s| waits(s) && s.not_before <= began)
+            .min_by(|a, b| a.not_before.total_cmp(&b.not_before))
+        {
+            let end = segment.end.min(segment.written + half);
+            segment.swept = shingles.write(&mut sweep, segment.written..end);
+            if segment.swept < segment.end {
+                break;
+            }
+        }
+        shingles.end_sweep(&mut sweep);
+        self.media.sweep(began, sweep.at);
+        true
+    }
+
+    /// The next step of cleaning, when no request has come for long enough by `until`.
+    fn clean_next(&mut self, on: &mut Machine<'_>, until: f64) -> bool {
+        let (Some(bands), Some(shingles)) = (&on.mechanics.bands, &mut self.shingles) else {
+            return false;
+        };
+        let began = self.media.freed_at.max(self.served_at + bands.idle_ns);
+        if began > until || !shingles.wants_cleaning(on.mechanics, bands) {
+            return false;
+        }
+        let mut sweep = Sweep {
+            mechanics: on.mechanics,
+            bands,
+            head: on.head,
+            at: began.max(0.0),
+        };
+        shingles.clean_in_idle_time(&mut sweep);
+        self.media.sweep(began, sweep.at);
+        true
+    }
+
     /// Goes on until the arm has written what it is writing, and gives that instant.
-    fn finish_write(
-        &mut self,
-        mechanics: &Mechanics,
-        electronics: &Electronics,
-        head: &mut Head,
-    ) -> f64 {
+    fn finish_write(&mut self, on: &mut Machine<'_>) -> f64 {
         while self.media.is_writing() {
-            self.advance(mechanics, electronics, head, None, f64::INFINITY);
+            self.advance(on, None, f64::INFINITY);
         }
         self.media.freed_at
     }
@@ -212,43 +314,46 @@ impl Drive {
     /// Serves a request that arrives now, at time 0, for the sectors from `begin` up to `end`.
     pub(crate) fn serve(
         &mut self,
-        mechanics: &Mechanics,
-        electronics: &Electronics,
-        head: &mut Head,
+        on: &mut Machine<'_>,
         access: Access,
         (begin, end): (u64, u64),
     ) -> Served {
         assert_ne!(access, Access::Flush, "arrays send flushes to SSDs only");
         let writes = access != Access::Read;
+        let electronics = on.electronics;
         let t0 = electronics.per_request;
         if t0 > 0.0 {
-            self.run_alone(mechanics, electronics, head, t0);
+            self.run_alone(on, t0);
         }
         if access == Access::Discard {
             // Data that are not needed any more: the command only.
             self.cache.outdate(None, begin, end);
+            if let Some(shingles) = &mut self.shingles {
+                shingles.discard(begin..end);
+            }
             let done_ns = t0 + electronics.write[self.after] + electronics.write_completion;
             self.after = 1;
+            self.served(done_ns);
             return Served {
                 data_ns: done_ns,
                 done_ns,
             };
         }
         let mut transfer = match writes {
-            false => self.begin_read(mechanics, electronics, head, (begin, end), t0),
-            true => self.begin_write(mechanics, electronics, head, (begin, end), t0),
+            false => self.begin_read(on, (begin, end), t0),
+            true => self.begin_write(on, (begin, end), t0),
         };
         let mut now = t0;
         loop {
             if self.media.is_idle() {
                 let free = self.media.freed_at.max(now);
-                self.write_next(mechanics, electronics, head, free, f64::INFINITY);
+                self.write_next(on, free, f64::INFINITY);
             }
             let next = self.media.next();
             if next <= transfer.time {
                 assert!(next < f64::INFINITY, "a request waits for nothing");
                 now = next;
-                self.advance(mechanics, electronics, head, Some(&transfer), transfer.time);
+                self.advance(on, Some(&transfer), transfer.time);
                 // The instant that the media process has come to is that of its last step.
                 let at = self.media.came_to().max(now);
                 now = at;
@@ -262,6 +367,7 @@ impl Drive {
             }
         }
         self.after = usize::from(writes);
+        self.served(now);
         if !electronics.cache.keeps_data {
             self.forget(transfer.segment, now);
         }
@@ -269,6 +375,12 @@ impl Drive {
             data_ns: transfer.data_began.unwrap_or(now),
             done_ns: now,
         }
+    }
+
+    /// A service has ended, for the host at whole nanoseconds.
+    fn served(&mut self, now: f64) {
+        self.idle_from = Nanos::nearest(now).get() as f64;
+        self.served_at = self.idle_from;
     }
 
     /// A buffer that keeps nothing forgets what a complete request leaves.
@@ -285,15 +397,9 @@ impl Drive {
     }
 
     /// What the arm does when a request comes that does not go on with it.
-    fn arm(
-        &mut self,
-        mechanics: &Mechanics,
-        electronics: &Electronics,
-        head: &mut Head,
-        t0: f64,
-    ) -> Arm {
+    fn arm(&mut self, on: &mut Machine<'_>, t0: f64) -> Arm {
         if self.media.is_writing() {
-            return Arm::Busy(self.finish_write(mechanics, electronics, head));
+            return Arm::Busy(self.finish_write(on));
         }
         if !self.media.is_reading() {
             return Arm::Ready;
@@ -302,294 +408,17 @@ impl Drive {
         let mut at = t0;
         while self.media.is_reading() && self.media.has_own_end() {
             at = self.media.next();
-            self.advance(mechanics, electronics, head, None, f64::INFINITY);
+            self.advance(on, None, f64::INFINITY);
             at = at.max(self.media.came_to());
         }
         if self.media.is_idle() {
             return Arm::Busy(at);
         }
-        let mut around = Around {
-            mechanics,
-            electronics,
-            head,
-            cache: &mut self.cache,
-            transfer: None,
-        };
+        let mut around = on.around(&mut self.cache, self.shingles.as_deref(), None);
         let stopped = self.media.stop(&mut around, at);
-        if at > t0 || electronics.cache.finish_step {
+        if at > t0 || on.electronics.cache.finish_step {
             return Arm::Busy(stopped.max(at));
         }
         Arm::Stopping(stopped - t0)
-    }
-
-    /// Whether the read-ahead that is under way may be interrupted for a request.
-    fn is_interruptible(&self) -> bool {
-        !self.media.has_own_end()
-    }
-
-    fn begin_read(
-        &mut self,
-        mechanics: &Mechanics,
-        electronics: &Electronics,
-        head: &mut Head,
-        (begin, end): (u64, u64),
-        t0: f64,
-    ) -> Transfer {
-        let cache = &electronics.cache;
-        let mut waited = None;
-        let (segment, hit) = loop {
-            let interruptible = self.is_interruptible();
-            if let Some(found) = self.cache.for_read(cache, (begin, end), interruptible) {
-                break found;
-            }
-            waited = Some(self.wait_for_segment(mechanics, electronics, head, t0));
-        };
-        let goes_on = hit != Hit::Miss && self.media.is_reading() && self.media.segment == segment;
-        // A buffer that serves the host while the medium writes needs no arm for a hit.
-        let overlaps = hit == Hit::Full && self.media.is_writing() && !cache.writes_wait_for_medium;
-        let keeps_bus = hit == Hit::Full && self.media.is_writing() && electronics.never_disconnect;
-        let arm = match waited {
-            Some(free) if !self.media.is_writing() => Arm::Busy(free),
-            _ if goes_on || overlaps || keeps_bus => Arm::Ready,
-            _ => self.arm(mechanics, electronics, head, t0),
-        };
-        let arm = match hit {
-            Hit::Partial => self.finish_segment(mechanics, electronics, head, segment, arm),
-            _ => arm,
-        };
-        let written = self.cache.segments[segment].state == State::Writing;
-        let limit = self.read_ahead_limit(mechanics, electronics, segment, hit, (begin, end));
-        let assigned = &mut self.cache.segments[segment];
-        if hit == Hit::Miss {
-            (assigned.start, assigned.end, assigned.limit) = (begin, begin, 0);
-            assigned.state = State::Clean;
-        }
-        assigned.limit = assigned.limit.max(limit);
-        let (there, limit) = (assigned.end, assigned.limit);
-        self.cache.assign(segment, false);
-        let miss = t0 + electronics.read_miss[self.after];
-        let least = (end + cache.minimum_read_ahead_sectors).min(limit);
-        // Read-ahead that ended with the track does not go on with the next one.
-        let reads_ahead = || {
-            let over = || mechanics.geometry.track(there).first == there;
-            cache.read_ahead_on_hit
-                && there < limit
-                && !(cache.read_ahead == ReadAhead::Track && over())
-        };
-        if goes_on {
-            self.media.read_on(least);
-        } else if end > there || (!written && self.media.is_idle() && reads_ahead()) {
-            let own_end = (least > there).then_some(least);
-            let mut around = Around {
-                mechanics,
-                electronics,
-                head,
-                cache: &mut self.cache,
-                transfer: None,
-            };
-            self.media
-                .read(&mut around, segment, own_end, arm.sets_out(miss));
-        }
-        let enough = match hit {
-            Hit::Full => true,
-            Hit::Partial => {
-                let mark = electronics.mark(false, end - begin).min(end - begin);
-                cache.sends_partial_hits || there.saturating_sub(begin) >= mark
-            }
-            Hit::Miss | Hit::Append => false,
-        };
-        let leave = electronics.read_disconnect[self.after];
-        let first = match (arm, enough) {
-            _ if electronics.never_disconnect => {
-                let command = match hit {
-                    Hit::Miss => electronics.read_miss,
-                    _ => electronics.read_hit,
-                };
-                First::Data(t0 + command[self.after] + electronics.data_preparation)
-            }
-            (Arm::Busy(free), _) => First::Away(miss + leave, free),
-            (_, true) => {
-                First::Data(t0 + electronics.read_hit[self.after] + electronics.data_preparation)
-            }
-            (_, false) => First::Away(miss + leave, 0.0),
-        };
-        Transfer::new(electronics, false, segment, (begin, end), leave, first)
-    }
-
-    /// What is read behind data that wait in the buffer is read when these are on the medium.
-    fn finish_segment(
-        &mut self,
-        mechanics: &Mechanics,
-        electronics: &Electronics,
-        head: &mut Head,
-        segment: usize,
-        mut arm: Arm,
-    ) -> Arm {
-        while self.cache.segments[segment].state == State::Writing {
-            let free = self.media.freed_at.max(0.0);
-            if self.media.is_idle() {
-                self.write_next(mechanics, electronics, head, free, f64::INFINITY);
-            }
-            arm = Arm::Busy(self.finish_write(mechanics, electronics, head));
-        }
-        arm
-    }
-
-    /// Where read-ahead is to end after a read.
-    fn read_ahead_limit(
-        &self,
-        mechanics: &Mechanics,
-        electronics: &Electronics,
-        segment: usize,
-        hit: Hit,
-        (begin, end): (u64, u64),
-    ) -> u64 {
-        let cache = &electronics.cache;
-        let capacity = mechanics.geometry.capacity();
-        let least = end + cache.minimum_read_ahead_sectors;
-        let limit = match cache.read_ahead {
-            _ if !cache.keeps_data => end,
-            ReadAhead::None => least,
-            ReadAhead::Track | ReadAhead::Cylinder | ReadAhead::Maximum => {
-                match cache.maximum_read_ahead_sectors {
-                    0 => match cache.requested {
-                        Requested::Kept if begin + cache.segment_sectors >= least => {
-                            begin + cache.segment_sectors
-                        }
-                        Requested::Kept => least,
-                        _ => end + cache.segment_sectors,
-                    },
-                    most => (end + most).max(least),
-                }
-            }
-            ReadAhead::NextTrack if end >= capacity => end,
-            ReadAhead::NextTrack => {
-                let start = match hit {
-                    Hit::Miss => begin,
-                    _ => self.cache.segments[segment].start,
-                };
-                let track = mechanics.geometry.track(end);
-                match start >= track.first {
-                    true => track.last + 1,
-                    false => track.last + 1 + mechanics.geometry.sectors_per_track(begin),
-                }
-                .max(least)
-            }
-        };
-        limit.min(capacity).max(end)
-    }
-
-    /// No segment can be had: the arm has to finish something first. Gives when it has.
-    fn wait_for_segment(
-        &mut self,
-        mechanics: &Mechanics,
-        electronics: &Electronics,
-        head: &mut Head,
-        t0: f64,
-    ) -> f64 {
-        if self.media.is_idle() {
-            let now = self.media.freed_at.max(t0);
-            self.write_next(mechanics, electronics, head, now, f64::INFINITY);
-        }
-        if self.media.is_writing() {
-            return self.finish_write(mechanics, electronics, head);
-        }
-        match self.arm(mechanics, electronics, head, t0) {
-            Arm::Busy(free) => free,
-            Arm::Ready => t0,
-            Arm::Stopping(time) => t0 + time,
-        }
-    }
-
-    fn begin_write(
-        &mut self,
-        mechanics: &Mechanics,
-        electronics: &Electronics,
-        head: &mut Head,
-        (begin, end): (u64, u64),
-        t0: f64,
-    ) -> Transfer {
-        let cache = &electronics.cache;
-        let mut waited = None;
-        let (segment, hit) = loop {
-            let interruptible = self.is_interruptible();
-            if let Some(found) = self.cache.for_write(cache, (begin, end), interruptible) {
-                break found;
-            }
-            waited = Some(self.wait_for_segment(mechanics, electronics, head, t0));
-        };
-        let appends = hit == Hit::Append;
-        let overlaps = self.media.is_writing()
-            && (!cache.writes_wait_for_medium || electronics.never_disconnect);
-        let arm = match waited {
-            Some(free) if !self.media.is_writing() => Arm::Busy(free),
-            _ if appends && !self.media.is_reading() => Arm::Ready,
-            _ if overlaps => Arm::Ready,
-            _ => self.arm(mechanics, electronics, head, t0),
-        };
-        let command = t0 + electronics.write[self.after];
-        let latest = self.cache.is_latest(segment);
-        let assigned = &mut self.cache.segments[segment];
-        let follows = latest && assigned.last_was_write == Some(true) && begin != assigned.end;
-        let extra = electronics
-            .extra
-            .filter(|_| follows && !appends && !matches!(arm, Arm::Busy(_)));
-        if !appends {
-            *assigned = Segment {
-                state: State::Writing,
-                start: begin,
-                end: begin,
-                written: begin,
-                not_before: arm.sets_out(match extra {
-                    Some(extra) => t0 + extra.command + extra.seek_delta,
-                    None => command,
-                }),
-                minimum_seek: electronics.minimum_write_seek,
-                ..*assigned
-            };
-        }
-        assigned.target = end;
-        assigned.limit = 0;
-        self.cache.assign(segment, true);
-        self.cache.outdate(Some(segment), begin, end);
-        let leave = electronics.write_disconnect;
-        let first = match (arm, &extra) {
-            (Arm::Busy(free), _) if !electronics.never_disconnect => {
-                First::Away(command + leave, free)
-            }
-            (_, Some(extra)) => {
-                let left = t0 + extra.command + extra.disconnect;
-                First::Away(left, left + extra.between)
-            }
-            _ => First::Data(command + electronics.data_preparation),
-        };
-        let transfer = Transfer::new(electronics, true, segment, (begin, end), leave, first);
-        match extra {
-            Some(extra) => transfer.with_extra(electronics, extra.second_disconnect),
-            None => transfer,
-        }
-    }
-
-    /// Whether the buffer serves a request without the arm: nothing moves.
-    pub(crate) fn takes_at_once(
-        &self,
-        electronics: &Electronics,
-        access: Access,
-        span: (u64, u64),
-    ) -> bool {
-        let cache = &electronics.cache;
-        let found = match access {
-            Access::Read => self.cache.for_read(cache, span, self.is_interruptible()),
-            Access::Write => self.cache.for_write(cache, span, self.is_interruptible()),
-            Access::Discard => return true,
-            Access::Flush => return false,
-        };
-        let waits = self.media.is_writing() && cache.writes_wait_for_medium;
-        match found {
-            Some((_, Hit::Append)) => cache.fast_writes,
-            Some((_, Hit::Full)) => !waits,
-            Some(_) => access == Access::Write && cache.fast_writes && !waits,
-            None => false,
-        }
     }
 }

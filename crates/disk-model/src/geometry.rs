@@ -245,6 +245,15 @@ impl Geometry {
         }
     }
 
+    /// The sectors of the zone of this one, from the first up to the end.
+    pub(crate) fn zone(&self, sector: u64) -> (u64, u64) {
+        let zone = self.zone_of(sector);
+        (
+            zone.first_sector,
+            zone.first_sector + zone.numbering.sectors,
+        )
+    }
+
     /// Sectors per track where a sector is.
     #[inline]
     pub(crate) fn sectors_per_track(&self, sector: u64) -> u64 {

@@ -17,11 +17,13 @@
 //! Source: Lebrecht, Dingle, Knottenbelt, "Modelling Zoned RAID Systems using Fork-Join Queueing
 //! Simulation", EPEW 2009; Zertal and Harrison 2007 for seek and rotation.
 
+mod bands;
 mod bus;
 mod cache;
 mod command;
 pub mod disksim;
 mod drive;
+mod extents;
 mod geometry;
 mod mechanics;
 mod media;
@@ -32,6 +34,7 @@ mod seek;
 mod segment;
 mod service;
 mod sheet_test;
+mod shingles;
 mod sparing;
 mod zone;
 
@@ -39,10 +42,10 @@ pub use geometry::{Geometry, HeadOrder, Place, TrackSpan};
 pub use mechanics::Mechanics;
 pub use positional::{ArmScheduler, PositionalDisk, Queueing};
 pub use profile::{
-    Arrival, BUILT_IN, BusProfile, CacheProfile, DataSheet, Derived, DiskProfile, ExtraDisconnect,
-    GeometryProfile, LayoutProfile, LayoutZone, OverheadsProfile, ProfileError, QueueProfile,
-    ReadAhead, Requested, SeekLaw, SeekPoints, SeekProfile, TransferProfile, WaterMarkOf,
-    ZoneProfile,
+    Arrival, BUILT_IN, BandCleaning, BusProfile, CachePlace, CacheProfile, DataSheet, Derived,
+    DiskProfile, ExtraDisconnect, GeometryProfile, LayoutProfile, LayoutZone, OverheadsProfile,
+    ProfileError, QueueProfile, ReadAhead, Requested, SeekLaw, SeekPoints, SeekProfile,
+    ShingledProfile, TransferProfile, WaterMarkOf, ZoneProfile,
 };
 pub use sampled::{DiskLaws, SampledDisk};
 pub use seek::{SeekCurve, SeekCurves, SeekDistance};

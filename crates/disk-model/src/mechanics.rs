@@ -5,6 +5,7 @@ use std::sync::Arc;
 use iosonar_device::Access;
 use iosonar_units::Nanos;
 
+use crate::bands::Bands;
 use crate::command::Electronics;
 use crate::geometry::{Geometry, Place};
 use crate::{DiskProfile, SeekCurves};
@@ -20,6 +21,8 @@ pub struct Mechanics {
     cylinder_switch_ns: Option<f64>,
     /// The buffer and the bus, if the drive has them.
     pub(crate) electronics: Option<Electronics>,
+    /// The bands and the media cache, if the drive is shingled.
+    pub(crate) bands: Option<Bands>,
 }
 
 /// The track under the head.
@@ -41,8 +44,11 @@ impl From<&Place> for Track {
 impl Mechanics {
     /// The mechanics of a drive.
     pub fn new(profile: &DiskProfile) -> Arc<Self> {
+        let geometry = Geometry::new(profile);
+        let shingled = profile.shingled.as_ref();
         Arc::new(Self {
-            geometry: Geometry::new(profile),
+            bands: shingled.map(|shingled| Bands::new(shingled, profile, &geometry)),
+            geometry,
             revolution_ns: profile.revolution_ms * 1e6,
             seeks: profile.seeks(),
             write_settle_ns: profile.seek.write_settle_ms * 1e6,
@@ -55,6 +61,14 @@ impl Mechanics {
     /// Where the sectors are.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    /// How many sectors there are for the host.
+    pub fn capacity(&self) -> u64 {
+        match &self.bands {
+            Some(bands) => bands.capacity,
+            None => self.geometry.capacity(),
+        }
     }
 
     /// The time of a seek over `cylinders`, or of a switch of heads, in milliseconds.
@@ -91,6 +105,33 @@ impl Mechanics {
         match self.cylinder_switch_ns {
             Some(switch) if from.cylinder != to.cylinder => switch,
             _ => self.seek_ns(from, to, access),
+        }
+    }
+
+    /// Passes over `sectors` from `sector` at `place` on, which comes under the head at `at`; gives when the last has
+    /// passed.
+    #[inline]
+    pub(crate) fn pass(
+        &self,
+        head: &mut Head,
+        access: Access,
+        (mut sector, mut place): (u64, Place),
+        sectors: u32,
+        mut at: f64,
+    ) -> f64 {
+        let mut left = sectors;
+        loop {
+            head.track = Track::from(&place);
+            let here = left.min(self.geometry.rest_of_track(sector, &place));
+            let per_sector = self.revolution_ns / f64::from(place.sectors_per_track);
+            at += f64::from(here) * per_sector;
+            left -= here;
+            if left == 0 {
+                return at;
+            }
+            (sector, place) = self.geometry.behind_track(sector, &place, here);
+            at += self.crossing_ns(head.track, &place, access);
+            at += head.latency_ns(place.turn, at, self.revolution_ns);
         }
     }
 }

@@ -26,6 +26,7 @@ use crate::geometry::TrackSpan;
 use crate::mechanics::{Head, Mechanics, ROUNDING_NS, Track};
 use crate::profile::{Arrival, ReadAhead};
 use crate::segment::State;
+use crate::shingles::Shingles;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -33,6 +34,8 @@ enum Phase {
     Seeking,
     Waiting,
     Passing,
+    /// The arm writes several segments, or cleans, without a break.
+    Sweeping,
 }
 
 /// What the media process works with.
@@ -41,6 +44,8 @@ pub(crate) struct Around<'a> {
     pub(crate) electronics: &'a Electronics,
     pub(crate) head: &'a mut Head,
     pub(crate) cache: &'a mut Cache,
+    /// Where sectors are, if the drive is shingled.
+    pub(crate) shingles: Option<&'a Shingles>,
     /// The request that is being served, until it is complete.
     pub(crate) transfer: Option<&'a Transfer>,
 }
@@ -57,6 +62,8 @@ pub(crate) struct Media {
     want: u64,
     /// When the arm arrives, or the first sector begins to pass.
     time: f64,
+    /// When it began, of a process that writes.
+    began: f64,
     /// When the process ended last.
     pub(crate) freed_at: f64,
     target: Track,
@@ -67,6 +74,8 @@ pub(crate) struct Media {
     sectors_per_ns: f64,
     /// Whether sectors of this zone lie away from their tracks.
     remaps: bool,
+    /// Whether other sectors of the track lie elsewhere: the span is what follows on the wanted one.
+    is_cut: bool,
     /// The first sector of the pass began at `origin`, `passed` sectors ago; `at` is passing, and is taken or not.
     origin: f64,
     passed: u64,
@@ -87,6 +96,7 @@ impl Media {
             own_end: None,
             want: 0,
             time: 0.0,
+            began: 0.0,
             freed_at: 0.0,
             target: Track {
                 cylinder: 0,
@@ -98,6 +108,7 @@ impl Media {
             sector_ns: 0.0,
             sectors_per_ns: 0.0,
             remaps: false,
+            is_cut: false,
             origin: 0.0,
             passed: 0,
             at: 0,
@@ -112,6 +123,7 @@ impl Media {
     pub(crate) fn rewind(&mut self, passed: f64) {
         self.time -= passed;
         self.origin -= passed;
+        self.began -= passed;
         self.freed_at -= passed;
     }
 
@@ -142,9 +154,15 @@ impl Media {
     pub(crate) fn next(&self) -> f64 {
         match self.phase {
             Phase::Idle => f64::INFINITY,
-            Phase::Seeking | Phase::Waiting => self.time,
+            Phase::Seeking | Phase::Waiting | Phase::Sweeping => self.time,
             Phase::Passing => self.end_of_sector(),
         }
+    }
+
+    /// When the process began, of one that writes.
+    #[inline]
+    pub(crate) fn began(&self) -> f64 {
+        self.began
     }
 
     #[inline]
@@ -180,12 +198,41 @@ impl Media {
             written.minimum_seek,
         );
         (self.segment, self.writes, self.own_end) = (segment, true, None);
+        self.began = at;
         self.begin(around, sector, at, least);
+    }
+
+    /// Begins a sweep of the arm, which ends at `until`.
+    pub(crate) fn sweep(&mut self, began: f64, until: f64) {
+        (self.writes, self.own_end) = (true, None);
+        (self.began, self.time) = (began, until);
+        self.phase = Phase::Sweeping;
+    }
+
+    /// What the arm has written in a sweep is on the medium.
+    fn end_sweep(&mut self, around: &mut Around<'_>) {
+        let written = around.electronics.cache.written();
+        for segment in &mut around.cache.segments {
+            if segment.swept > 0 {
+                segment.written = std::mem::take(&mut segment.swept);
+                if segment.written >= segment.target {
+                    segment.state = written;
+                }
+            }
+        }
+        self.end(self.time);
     }
 
     /// The arm sets out to a sector.
     fn begin(&mut self, around: &mut Around<'_>, sector: u64, at_ns: f64, least_ns: f64) {
-        let (place, remapped) = around.mechanics.geometry.placed(sector);
+        let geometry = &around.mechanics.geometry;
+        let bands = around.mechanics.bands.as_ref();
+        let (at, run) = match bands.zip(around.shingles) {
+            Some((bands, shingles)) => shingles.locate(bands, sector),
+            None => (sector, u64::MAX),
+        };
+        self.is_cut = bands.is_some();
+        let (place, remapped) = geometry.placed(at);
         let seek = around
             .mechanics
             .seek_ns(around.head.track, &place, self.access())
@@ -195,9 +242,14 @@ impl Media {
                 first: sector,
                 last: sector,
             },
-            false => around.mechanics.geometry.track(sector),
+            // Of a shingled drive what follows on the sector; remaps it has none.
+            false if self.is_cut => TrackSpan {
+                first: sector,
+                last: sector + (geometry.track(at).last - at).min(run - 1),
+            },
+            false => geometry.track(sector),
         };
-        self.remaps = around.mechanics.geometry.has_remaps(sector);
+        self.remaps = geometry.has_remaps(at);
         self.target = Track::from(&place);
         self.turn = place.turn;
         self.sectors_per_track = place.sectors_per_track;
@@ -228,6 +280,7 @@ impl Media {
                 around.head.track = self.target;
                 self.time.max(now)
             }
+            Phase::Sweeping => unreachable!("a sweep is not interrupted"),
             _ if around.electronics.cache.stop_in_sector => now,
             Phase::Waiting => self.time.max(now),
             Phase::Passing => self.end_of_sector(),
@@ -256,6 +309,7 @@ impl Media {
                     self.end_sector(around);
                 }
             }
+            Phase::Sweeping => self.end_sweep(around),
         }
     }
 
@@ -269,6 +323,7 @@ impl Media {
         self.phase = Phase::Waiting;
         let cache = &around.electronics.cache;
         let anywhere = !self.writes
+            && !self.is_cut
             && cache.arrival == Arrival::AsDocumented
             && (cache.immediate_reads || (cache.free_blocks && self.want != self.span.first));
         if anywhere && latency > 0.0 {
@@ -399,6 +454,8 @@ impl Media {
                 true => segment.written = self.want,
                 false => segment.extend_to(self.want, size),
             }
+        } else if self.is_cut {
+            return false;
         } else {
             // Until the wanted sector comes round, or one that counts although it is not wanted yet.
             let track = self.span.last - self.span.first + 1;
@@ -438,10 +495,7 @@ impl Media {
         if self.writes {
             segment.written = self.want;
             if self.want >= segment.target {
-                segment.state = match cache.keeps_data && cache.read_hits_on_written {
-                    true => State::Clean,
-                    false => State::Empty,
-                };
+                segment.state = cache.written();
                 return self.end(now);
             }
         } else {
@@ -458,6 +512,10 @@ impl Media {
             return self.cross(around, now);
         }
         if self.remaps && taken && around.mechanics.geometry.placed(self.want).1 {
+            return self.begin(around, self.want, now, 0.0);
+        }
+        if self.is_cut && self.at >= self.span.last {
+            // Not taken: it comes round again.
             return self.begin(around, self.want, now, 0.0);
         }
         self.at = match self.at >= self.span.last {
@@ -530,7 +588,7 @@ impl Media {
         match self.phase {
             Phase::Passing => self.origin + self.passed as f64 * self.sector_ns,
             Phase::Idle => self.freed_at,
-            Phase::Seeking | Phase::Waiting => f64::NEG_INFINITY,
+            Phase::Seeking | Phase::Waiting | Phase::Sweeping => f64::NEG_INFINITY,
         }
     }
 }

@@ -12,12 +12,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use iosonar_device::{Access, Job, Mechanism, Pace, ServiceTime};
+use iosonar_device::{Access, Background, Job, Mechanism, MediaWork, Pace, ServiceTime};
 use iosonar_sim_core::{Seed, Stream};
 use iosonar_units::{Nanos, Sector};
 use serde::{Deserialize, Serialize};
 
-use crate::drive::Drive;
+use crate::drive::{Drive, Machine};
 use crate::geometry::Place;
 use crate::mechanics::{Head, Mechanics, Track};
 
@@ -81,6 +81,8 @@ pub struct PositionalDisk {
     inwards: bool,
     /// The buffer and what goes on behind it, if the drive has one.
     drive: Option<Box<Drive>>,
+    /// What it has done in the background, when the measurement is over.
+    measured: Option<Background>,
 }
 
 impl PositionalDisk {
@@ -110,10 +112,11 @@ impl PositionalDisk {
                 },
             },
             inwards: true,
+            measured: None,
             drive: mechanics
                 .electronics
                 .as_ref()
-                .map(|e| Box::new(Drive::new(e))),
+                .map(|electronics| Box::new(Drive::new(mechanics, electronics))),
         }
     }
 
@@ -148,10 +151,22 @@ impl PositionalDisk {
 
     /// The first sector of a job and the one behind its last, on the disk.
     fn span(&self, job: &Job) -> (u64, u64) {
-        let capacity = self.mechanics.geometry.capacity();
+        let capacity = self.mechanics.capacity();
         let sectors = u64::from(job.sectors.get()).clamp(1, capacity);
         let begin = job.sector.get().min(capacity - sectors);
         (begin, begin + sectors)
+    }
+
+    /// Where on the medium a job begins. Of a shingled drive that may change while the job waits.
+    #[inline]
+    fn at(&self, job: &Job) -> u64 {
+        let sector = job.sector.get();
+        let shingles = self.drive.as_ref().and_then(|d| d.shingles.as_ref());
+        match (&self.mechanics.bands, shingles, job.access) {
+            (Some(bands), Some(shingles), Access::Read) => shingles.locate(bands, sector).0,
+            (Some(bands), Some(shingles), _) => shingles.append_at(bands),
+            _ => sector,
+        }
     }
 
     /// The first job that the buffer serves without the arm: it need not wait for those that do.
@@ -166,14 +181,31 @@ impl PositionalDisk {
             })
     }
 
+    /// What a drive does behind its host's back goes on, if it is not serving.
+    fn go_on_until(&mut self, now: Nanos) {
+        if let (Some(drive), Some(electronics)) = (&mut self.drive, &self.mechanics.electronics) {
+            let on = &mut Machine {
+                mechanics: &self.mechanics,
+                electronics,
+                head: &mut self.head,
+            };
+            drive.go_on_until(on, now);
+        }
+    }
+
     fn serve_by_drive(&mut self, job: &Job, now: Nanos) -> Option<ServiceTime> {
         let span = self.span(job);
         let drive = self.drive.as_mut()?;
         let mechanics = &*self.mechanics;
         let electronics = mechanics.electronics.as_ref()?;
-        drive.idle_until(mechanics, electronics, &mut self.head, now);
-        let from = self.head.track.cylinder;
-        let served = drive.serve(mechanics, electronics, &mut self.head, job.access, span);
+        let on = &mut Machine {
+            mechanics,
+            electronics,
+            head: &mut self.head,
+        };
+        drive.idle_until(on, now);
+        let from = on.head.track.cylinder;
+        let served = drive.serve(on, job.access, span);
         let inwards = self.head.track.cylinder.cmp(&from);
         if inwards.is_ne() {
             self.inwards = inwards.is_gt();
@@ -193,7 +225,7 @@ impl Mechanism for PositionalDisk {
 
     #[inline]
     fn place(&self, job: &Job) -> Place {
-        self.mechanics.geometry.place(job.sector.get())
+        self.mechanics.geometry.place(self.at(job))
     }
 
     #[inline]
@@ -208,7 +240,12 @@ impl Mechanism for PositionalDisk {
             return 0;
         }
         if let (Some(drive), Some(electronics)) = (&mut self.drive, &self.mechanics.electronics) {
-            drive.idle_until(&self.mechanics, electronics, &mut self.head, now);
+            let on = &mut Machine {
+                mechanics: &self.mechanics,
+                electronics,
+                head: &mut self.head,
+            };
+            drive.idle_until(on, now);
             if let Some(first) = self.served_by_buffer(queue) {
                 return first;
             }
@@ -258,8 +295,7 @@ impl Mechanism for PositionalDisk {
             return time;
         }
         let mechanics = Arc::clone(&self.mechanics);
-        let revolution_ns = mechanics.revolution_ns;
-        self.head.wind(now, revolution_ns);
+        self.head.wind(now, mechanics.revolution_ns);
         let exact = self.positioning_ns(&place, job.access, now);
         let positioning = Nanos::nearest(exact);
         let inwards = place.cylinder.cmp(&self.head.track.cylinder);
@@ -267,21 +303,8 @@ impl Mechanism for PositionalDisk {
             self.inwards = inwards.is_gt();
         }
         // From where the head really is: what rounding adds to one request must not delay the next.
-        let mut at = exact;
-        let (mut sector, mut place, mut left) = (job.sector.get(), place, job.sectors.get());
-        loop {
-            self.head.track = Track::from(&place);
-            let here = left.min(mechanics.geometry.rest_of_track(sector, &place));
-            let per_sector = revolution_ns / f64::from(place.sectors_per_track);
-            at += f64::from(here) * per_sector;
-            left -= here;
-            if left == 0 {
-                break;
-            }
-            (sector, place) = mechanics.geometry.behind_track(sector, &place, here);
-            at += mechanics.crossing_ns(self.head.track, &place, job.access);
-            at += self.head.latency_ns(place.turn, at, revolution_ns);
-        }
+        let (begin, sectors) = ((job.sector.get(), place), job.sectors.get());
+        let at = mechanics.pass(&mut self.head, job.access, begin, sectors, exact);
         let transfer = Nanos::nearest(at).saturating_sub(positioning);
         ServiceTime {
             positioning,
@@ -290,8 +313,35 @@ impl Mechanism for PositionalDisk {
         }
     }
 
+    fn measure_from(&mut self, now: Nanos) {
+        self.go_on_until(now);
+        if let Some(drive) = &mut self.drive {
+            drive.forget_work();
+        }
+    }
+
+    fn end_measurement(&mut self, now: Nanos) {
+        self.go_on_until(now);
+        self.measured = Some(self.background());
+    }
+
+    fn background(&self) -> Background {
+        let Some(drive) = &self.drive else {
+            return Background::default();
+        };
+        let shingles = self.mechanics.bands.as_ref().zip(drive.shingles.as_ref());
+        self.measured.unwrap_or(Background {
+            busy: drive.background(),
+            media: shingles.map_or_else(MediaWork::default, |(bands, s)| s.work(bands)),
+        })
+    }
+
     fn distance(&self, sector: Sector) -> u64 {
-        let place = self.mechanics.geometry.place(sector.get());
+        let at = match (&self.mechanics.bands, &self.drive) {
+            (Some(bands), Some(_)) => bands.home(sector.get()).0,
+            _ => sector.get(),
+        };
+        let place = self.mechanics.geometry.place(at);
         u64::from(place.cylinder.abs_diff(self.head.track.cylinder))
     }
 }

@@ -1,13 +1,14 @@
 //! The parameters of a drive.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use iosonar_device::Provenance;
 use serde::{Deserialize, Serialize};
-use toml::de::{DeTable, DeValue};
 
 mod data_sheet;
 mod drive;
+mod error;
+mod shingled;
 
 use crate::{ArmScheduler, SeekCurve, SeekCurves, ZoneLaw, Zoning};
 pub use data_sheet::{DataSheet, Derived};
@@ -15,6 +16,8 @@ pub use drive::{
     Arrival, BusProfile, CacheProfile, ExtraDisconnect, LayoutProfile, LayoutZone,
     OverheadsProfile, ReadAhead, Requested, SeekLaw, WaterMarkOf,
 };
+pub use error::ProfileError;
+pub use shingled::{BandCleaning, CachePlace, ShingledProfile};
 
 /// The profiles that are built in, by name.
 pub const BUILT_IN: &[(&str, &str)] = &[
@@ -61,112 +64,14 @@ pub const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../profiles/seagate-cheetah-15k7-600gb.toml"),
     ),
     (
+        "seagate-archive-8tb",
+        include_str!("../profiles/seagate-archive-8tb.toml"),
+    ),
+    (
         "wd-blue-mobile-1tb",
         include_str!("../profiles/wd-blue-mobile-1tb.toml"),
     ),
 ];
-
-/// Why there is no such drive.
-#[derive(Debug, thiserror::Error)]
-pub enum ProfileError {
-    /// The name is of no built-in profile, and of no file.
-    #[error(
-        "there is no disk profile '{name}'; built in are {known}; a profile file ends in .toml"
-    )]
-    Unknown {
-        /// The name.
-        name: String,
-        /// The names that are known.
-        known: String,
-    },
-    /// The file cannot be read.
-    #[error("{}: cannot read the disk profile: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The text is no profile.
-    #[error("{origin}: {message}")]
-    Syntax {
-        /// The file, or the built-in name.
-        origin: String,
-        /// What is wrong, with line and key.
-        message: String,
-    },
-    /// A value makes no drive.
-    #[error("{origin}{}: '{key}' is {seen}, expected {expected}", line.map_or_else(String::new, |line| format!(":{line}")))]
-    Value {
-        /// The file, or the built-in name.
-        origin: String,
-        /// The line, if the key is in the file.
-        line: Option<usize>,
-        /// Which of the zones, where there are several.
-        zone: Option<usize>,
-        /// The key.
-        key: &'static str,
-        /// Its value.
-        seen: f64,
-        /// What would do.
-        expected: &'static str,
-    },
-}
-
-impl ProfileError {
-    /// The same, of one of several zones.
-    fn of_zone(self, number: usize) -> Self {
-        match self {
-            Self::Value {
-                origin,
-                line,
-                key,
-                seen,
-                expected,
-                ..
-            } => Self::Value {
-                origin,
-                line,
-                zone: Some(number),
-                key,
-                seen,
-                expected,
-            },
-            other => other,
-        }
-    }
-
-    /// The same, with its line in the text of the file.
-    fn in_text(mut self, text: &str) -> Self {
-        if let Self::Value {
-            line, key, zone, ..
-        } = &mut self
-        {
-            *line = line_of(text, key, zone.unwrap_or(0));
-        }
-        self
-    }
-}
-
-/// The line of a key such as `layout.zones.spares`, of which the entry `number` of an array is meant.
-fn line_of(text: &str, key: &str, number: usize) -> Option<usize> {
-    let document = DeTable::parse(text).ok()?;
-    let (mut table, mut begin) = (document.get_ref(), None);
-    for part in key.split('.') {
-        let mut value = table.get(part)?;
-        if let DeValue::Array(entries) = value.get_ref()
-            && let Some(entry) = entries.get(number)
-            && matches!(entry.get_ref(), DeValue::Table(_))
-        {
-            value = entry;
-        }
-        begin = Some(value.span().start);
-        if let DeValue::Table(inner) = value.get_ref() {
-            table = inner;
-        }
-    }
-    Some(text[..begin?].matches('\n').count() + 1)
-}
 
 /// A zoned drive. Times in milliseconds, as data sheets give them.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -205,6 +110,8 @@ pub struct DiskProfile {
     pub overheads: Option<OverheadsProfile>,
     /// How long data take between the buffer and the host. Only with a cache.
     pub bus: Option<BusProfile>,
+    /// Bands of overlapping tracks and a media cache. Only with a cache.
+    pub shingled: Option<ShingledProfile>,
 }
 
 /// A profile that follows from a data sheet.
@@ -214,6 +121,7 @@ struct SheetFile {
     description: String,
     provenance: Option<Provenance>,
     from_data_sheet: DataSheet,
+    shingled: Option<ShingledProfile>,
 }
 
 /// How a drive chooses among the requests that it has.
@@ -425,6 +333,15 @@ impl DiskProfile {
         description: &str,
         origin: &str,
     ) -> Result<Self, ProfileError> {
+        Self::of_figures(sheet, None, description, origin)
+    }
+
+    fn of_figures(
+        sheet: &DataSheet,
+        shingled: Option<&ShingledProfile>,
+        description: &str,
+        origin: &str,
+    ) -> Result<Self, ProfileError> {
         sheet.check(&|key, seen, expected| {
             Err(ProfileError::Value {
                 origin: origin.to_owned(),
@@ -435,14 +352,14 @@ impl DiskProfile {
                 expected,
             })
         })?;
-        let (profile, _) = sheet.profile(description);
+        let (profile, _) = sheet.profile(description, shingled);
         profile.check(origin).map_err(|error| match error {
             ProfileError::Value {
                 key,
                 seen,
                 expected,
                 ..
-            } => ProfileError::Syntax {
+            } if !key.starts_with("shingled") => ProfileError::Syntax {
                 origin: origin.to_owned(),
                 message: format!(
                     "the figures of [from_data_sheet] make no drive: '{key}' follows as {seen:.6}, expected {expected}; \
@@ -455,7 +372,8 @@ impl DiskProfile {
     }
 
     fn of_sheet(file: SheetFile, origin: &str) -> Result<Self, ProfileError> {
-        let profile = Self::from_data_sheet(&file.from_data_sheet, &file.description, origin)?;
+        let (sheet, shingled) = (&file.from_data_sheet, file.shingled.as_ref());
+        let profile = Self::of_figures(sheet, shingled, &file.description, origin)?;
         Ok(Self {
             provenance: file.provenance,
             ..profile
@@ -521,6 +439,7 @@ impl DiskProfile {
         }
         self.check_geometry(&refuse)?;
         self.check_drive(&refuse)?;
+        self.check_shingled(&refuse)?;
         for (key, points) in [
             ("seek.read.full_stroke_ms", &self.seek.read),
             ("seek.write.full_stroke_ms", &self.seek.write),

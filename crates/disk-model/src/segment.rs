@@ -25,6 +25,8 @@ pub(crate) struct Segment {
     /// Of a write: the next sector that goes to the medium, and where the write ends.
     pub(crate) written: u64,
     pub(crate) target: u64,
+    /// Of a write: up to where the arm writes it just now in a sweep; 0 if it does not.
+    pub(crate) swept: u64,
     /// Of a write: the arm does not set out before, nor move in less.
     pub(crate) not_before: f64,
     pub(crate) minimum_seek: f64,

@@ -47,6 +47,7 @@ impl DiskProfile {
             cache: None,
             overheads: None,
             bus: None,
+            shingled: None,
             ..self.clone()
         };
         let tested = u64::from(SEQUENTIAL * SEQUENTIAL_SECTORS);

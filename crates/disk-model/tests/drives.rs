@@ -205,6 +205,7 @@ fn made_up(random: &mut Stream) -> DiskProfile {
     let surfaces = 1 + random.below(4) as u32;
     let revolution_ms = 1.0 + 4.0 * random.uniform();
     let profile = DiskProfile {
+        shingled: None,
         provenance: None,
         data_sheet: None,
         queue: None,

@@ -184,8 +184,9 @@ impl RunSummary {
         );
         for usage in &self.usage {
             assert!(
-                usage.busy <= window.length() && u128::from(usage.busy.get()) <= usage.jobs_time,
-                "a server serves one job at a time, which is there"
+                usage.worked() <= window.length()
+                    && u128::from(usage.busy.get()) <= usage.jobs_time,
+                "a server does one thing at a time, and serves jobs that are there"
             );
             assert_eq!(
                 usage.jobs_time as i128,
@@ -195,9 +196,9 @@ impl RunSummary {
         }
     }
 
-    /// The share of the window in which device `disk` was serving.
+    /// The share of the window in which device `disk` was working.
     pub fn utilisation(&self, disk: usize) -> f64 {
-        self.usage[disk].busy.get() as f64 / self.window.length().get() as f64
+        self.usage[disk].worked().get() as f64 / self.window.length().get() as f64
     }
 }
 

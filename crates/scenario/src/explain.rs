@@ -325,7 +325,7 @@ fn explain_sheet(sheet: &DataSheet, is_in_the_scenario: bool, page: &mut Page) {
         page.text += &toml::to_string(sheet).unwrap_or_default();
     }
     page.text += "# From the data sheet:\n";
-    let (_, derivation) = sheet.profile("");
+    let (_, derivation) = sheet.profile("", None);
     for Derived { key, value, from } in derivation {
         let _ = writeln!(page.text, "# {key} = {}: {from}", significant(value));
     }

@@ -186,6 +186,7 @@ fn modelled(
         cylinders,
         revolution_ms,
         capacity_sectors: 1,
+        shingled: None,
         transfer: TransferProfile {
             outermost_ms_per_sector: revolution_ms / most,
             innermost_ms_per_sector: revolution_ms / fewest,

@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     BusProfile, CacheProfile, DiskProfile, GeometryProfile, OverheadsProfile, ProfileError,
-    QueueProfile, ReadAhead, SeekPoints, SeekProfile, TransferProfile, ZoneProfile,
+    QueueProfile, ReadAhead, SeekPoints, SeekProfile, ShingledProfile, TransferProfile,
+    WaterMarkOf, ZoneProfile,
 };
 use crate::{ArmScheduler, SeekDistance, ZoneLaw, Zoning};
 
@@ -84,8 +85,12 @@ impl Derivation {
 }
 
 impl DataSheet {
-    /// The drive, with what its parameters come from.
-    pub fn profile(&self, description: &str) -> (DiskProfile, Vec<Derived>) {
+    /// The drive, shingled or not, with what its parameters come from.
+    pub fn profile(
+        &self,
+        description: &str,
+        shingled: Option<&ShingledProfile>,
+    ) -> (DiskProfile, Vec<Derived>) {
         let mut found = Derivation(Vec::new());
         let revolution_ms = found.add("revolution_ms", 60_000.0 / self.rpm, "60000 / rpm");
         let read_seek_ms = found.given_or(
@@ -118,7 +123,8 @@ impl DataSheet {
             (self.capacity_gb / GB_PER_SURFACE).ceil().max(2.0),
             "1.1 TB on a surface, at least 2",
         );
-        let geometry = geometry(outer, inner, heads, capacity_sectors, track_to_track_ms);
+        let sectors = capacity_sectors + shingled.map_or(0, ShingledProfile::cache_sectors);
+        let geometry = geometry(outer, inner, heads, sectors, track_to_track_ms);
         let cylinders = f64::from(geometry.1);
         found.add(
             "cylinders",
@@ -136,7 +142,11 @@ impl DataSheet {
             revolution_ms,
             (track_to_track_ms, read_seek_ms),
         );
-        let (cache, overheads, bus) = self.electronics(&mut found);
+        let (cache, overheads, mut bus) = self.electronics(&mut found);
+        if let Some(bus) = bus.as_mut().filter(|_| shingled.is_some()) {
+            // The arm writes half a segment while the other half is filled.
+            (bus.write_water_mark, bus.water_mark_of) = (0.5, WaterMarkOf::Segment);
+        }
         let profile = DiskProfile {
             name: String::new(),
             description: description.to_owned(),
@@ -157,6 +167,7 @@ impl DataSheet {
             cache,
             overheads,
             bus,
+            shingled: shingled.cloned(),
         };
         (profile, found.0)
     }

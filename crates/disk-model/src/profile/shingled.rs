@@ -1,0 +1,145 @@
+//! What makes a drive a drive-managed shingled one: bands, a media cache, and when it is cleaned.
+//!
+//! The parameters are those that Aghayev and Desnoyers, "Skylight: A Window on Shingled Disk Operation", FAST 2015,
+//! find by measurement.
+
+use serde::{Deserialize, Serialize};
+
+use super::ProfileError;
+use crate::{DiskProfile, Geometry};
+
+/// Where on the platters the media cache is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CachePlace {
+    /// On the outermost tracks.
+    Outer,
+    /// In the middle of the sectors.
+    Middle,
+    /// On the innermost tracks.
+    Inner,
+}
+
+/// When bands are cleaned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BandCleaning {
+    /// When no request has come for `idle_ms`, until the cache is empty; and when it is full.
+    Aggressive,
+    /// Only when the cache, or its map, is full.
+    Lazy,
+}
+
+/// A drive whose tracks overlap: a band is written as a whole, and other writes go to a media cache. Needs a `[cache]`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShingledProfile {
+    /// Tracks of a band, so that bands of outer zones are larger.
+    pub band_tracks: u32,
+    /// The size of the media cache in 10^9 bytes, beside the drive's capacity.
+    pub media_cache_gb: f64,
+    /// Where it is.
+    pub media_cache_place: CachePlace,
+    /// How many extents its map holds.
+    pub map_entries: u32,
+    /// Revolutions that the record of the map takes after the data of an append.
+    #[serde(default)]
+    pub map_record_revolutions: u32,
+    /// A run of writes this long that comes to the beginning of a band goes on in the band, past the cache.
+    pub stream_sectors: u64,
+    /// When bands are cleaned.
+    pub cleaning: BandCleaning,
+    /// How long no request has come before cleaning begins.
+    #[serde(default)]
+    pub idle_ms: f64,
+}
+
+impl ShingledProfile {
+    /// The size of the media cache in sectors.
+    pub(crate) fn cache_sectors(&self) -> u64 {
+        (self.media_cache_gb * 1e9 / 512.0).floor() as u64
+    }
+}
+
+impl DiskProfile {
+    /// The sectors that the positional model has for its host: those of the geometry that are not the media cache's.
+    pub fn addressable_sectors(&self) -> u64 {
+        let media_cache = self.shingled.as_ref();
+        let taken = media_cache.map_or(0, ShingledProfile::cache_sectors);
+        Geometry::new(self).capacity().saturating_sub(taken)
+    }
+
+    /// Whether the bands and the media cache are those of a drive.
+    pub(super) fn check_shingled(
+        &self,
+        refuse: &impl Fn(&'static str, f64, &'static str) -> Result<(), ProfileError>,
+    ) -> Result<(), ProfileError> {
+        let Some(shingled) = &self.shingled else {
+            return Ok(());
+        };
+        let Some(cache) = &self.cache else {
+            let expected =
+                "used with a table [cache] only: a shingled drive gathers writes in its buffer";
+            return refuse("shingled", 1.0, expected);
+        };
+        if self.layout.is_some() {
+            let expected =
+                "used without a table [layout]: bands are tracks on which all sectors hold data";
+            return refuse("shingled", 1.0, expected);
+        }
+        for (key, seen, range, expected) in [
+            (
+                "shingled.band_tracks",
+                f64::from(shingled.band_tracks),
+                (1.0, 1e5),
+                "1 to 100000 tracks",
+            ),
+            (
+                "shingled.media_cache_gb",
+                shingled.media_cache_gb,
+                (1e-6, 1e6),
+                "0.000001 to 1000000",
+            ),
+            // What the cut of an entry in two may need, and one to go on.
+            (
+                "shingled.map_entries",
+                f64::from(shingled.map_entries),
+                (4.0, 1e8),
+                "4 to 100000000",
+            ),
+            (
+                "shingled.map_record_revolutions",
+                f64::from(shingled.map_record_revolutions),
+                (0.0, 1e3),
+                "0 to 1000",
+            ),
+            (
+                "shingled.stream_sectors",
+                shingled.stream_sectors as f64,
+                (1.0, 1e12),
+                "1 to 10^12 sectors",
+            ),
+            (
+                "shingled.idle_ms",
+                shingled.idle_ms,
+                (0.0, 1e9),
+                "a time in milliseconds, 0 to 1e9",
+            ),
+        ] {
+            if !(range.0..=range.1).contains(&seen) {
+                return refuse(key, seen, expected);
+            }
+        }
+        let sectors = shingled.cache_sectors();
+        if sectors < 2 * cache.segment_sectors {
+            let expected = "at least two segments of the buffer, which are written at once";
+            return refuse("shingled.media_cache_gb", shingled.media_cache_gb, expected);
+        }
+        let all = Geometry::new(self).capacity();
+        if all <= sectors {
+            let expected = "less than the sectors of the geometry, of which it takes its place";
+            return refuse("shingled.media_cache_gb", shingled.media_cache_gb, expected);
+        }
+        Ok(())
+    }
+}
