@@ -133,7 +133,12 @@ impl PositionalDisk {
     /// was given: with a buffer, read-ahead and cached writes go on until then.
     pub fn track_at(&mut self, now: Nanos) -> (u32, u32) {
         if let (Some(drive), Some(electronics)) = (&mut self.drive, &self.mechanics.electronics) {
-            drive.idle_until(&self.mechanics, electronics, &mut self.head, now);
+            let on = &mut Machine {
+                mechanics: &self.mechanics,
+                electronics,
+                head: &mut self.head,
+            };
+            drive.idle_until(on, now);
         }
         (self.head.track.cylinder, self.head.track.head)
     }

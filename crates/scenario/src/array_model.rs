@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use iosonar_disk_model::{DiskProfile, Geometry, Queueing, Scheduler};
+use iosonar_disk_model::{DiskProfile, Queueing, Scheduler};
 use iosonar_raid::rules::Rules;
 use iosonar_raid::{
     Arrangement, ArrayShape, Controller, CopyLayout, GeometryError, Grouped, Level, Linear,
@@ -128,7 +128,7 @@ impl Devices {
         };
         let of = |profile: &DiskProfile| match disks.model {
             DiskModel::Sampled(_) => profile.capacity_sectors,
-            DiskModel::Positional(_) => Geometry::new(profile).capacity(),
+            DiskModel::Positional(_) => profile.addressable_sectors(),
         };
         disks.kinds().map(of).min().unwrap_or(0)
     }
@@ -236,21 +236,6 @@ impl Display for ArrayModel {
 }
 
 impl ArrayModel {
-    /// Whether its disks complete writes in a buffer, and write them to the medium later.
-    pub fn is_write_back(&self) -> bool {
-        match &self.devices {
-            Devices::Disks(disks) if matches!(disks.model, DiskModel::Positional(_)) => {
-                disks.kinds().any(|profile| {
-                    profile
-                        .cache
-                        .as_ref()
-                        .is_some_and(|cache| cache.fast_writes)
-                })
-            }
-            Devices::Disks(_) | Devices::Ssds(_) => false,
-        }
-    }
-
     /// The planner of the level.
     ///
     /// # Errors

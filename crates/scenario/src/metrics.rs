@@ -1,5 +1,6 @@
 //! The metrics of a simulation, and those of what theory says of it.
 
+mod media;
 mod ssd;
 mod theory;
 mod window;
@@ -42,6 +43,9 @@ impl SimulationResult {
         }
         if let Some(report) = &self.ssd {
             self.add_ssd(&mut metrics, &scenario, report);
+        }
+        if let Some(media) = &self.media {
+            self.add_media(&mut metrics, &scenario, media);
         }
         metrics.push(count(
             "most_in_flight",
@@ -187,6 +191,18 @@ fn part<'a>(
 /// A count.
 fn count(name: &'static str, labels: &Labels, n: u64) -> Metric {
     Metric::figure(name, labels, MetricUnit::One, n as f64)
+}
+
+/// A count of each kind.
+fn add_kinds(
+    metrics: &mut Vec<Metric>,
+    name: &'static str,
+    scenario: &Labels,
+    kinds: &[(&'static str, u64)],
+) {
+    for &(kind, n) in kinds {
+        metrics.push(count(name, &scenario.with("kind", kind), n));
+    }
 }
 
 fn case_name(case: Case) -> &'static str {

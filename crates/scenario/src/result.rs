@@ -6,7 +6,7 @@ pub(crate) use accumulator::Accumulator;
 
 use std::time::Duration;
 
-use iosonar_device::Usage;
+use iosonar_device::{MediaWork, Usage};
 use iosonar_raid::positioning::{Case, PositioningCounts};
 use iosonar_raid::{MeasuredWindow, RebuildProgress, ResponseSplit, RunSummary};
 use iosonar_sim_core::CompletionHash;
@@ -187,6 +187,8 @@ pub struct SimulationResult {
     pub unserved: Option<Unserved>,
     /// What the SSDs were like, all together and over all runs.
     pub ssd: Option<SsdReport>,
+    /// What shingled drives wrote, all together and over all runs; `None` where there are none.
+    pub media: Option<MediaWork>,
     /// The mean response time in milliseconds with its standard error: from the means of the
     /// replications, or from batch means if there is only one. NaN where there are too few.
     pub mean_ms: Estimate,
@@ -194,9 +196,10 @@ pub struct SimulationResult {
     /// replications.
     pub sd_ms: Estimate,
     /// The share of its capacity that each device used, spares included, with its standard error over replications:
-    /// of a disk the share of the time that it served, of an SSD the utilisation of its busiest stations.
+    /// of a disk the share of the time that it worked, for a request in service or writing what its buffer holds or its
+    /// cleaning moves; of an SSD the utilisation of its busiest stations.
     pub utilisation: Vec<Estimate>,
-    /// The share of the time that each device was not idle. Of a disk it is its utilisation.
+    /// The share of the time that each device had a request: of a disk, in service.
     pub busy: Vec<Estimate>,
     /// The mean over the disks.
     pub mean_utilisation: Estimate,
@@ -210,7 +213,8 @@ pub struct SimulationResult {
     pub throughput_per_s: Estimate,
     /// Their sectors per second.
     pub sectors_per_s: Estimate,
-    /// Pages programmed by those that the host wrote; `None` where nothing was written to flash.
+    /// Pages programmed by those that the host wrote, or sectors by sectors; `None` where nothing was written to flash or
+    /// to a shingled drive.
     pub write_amplification: Option<Estimate>,
     /// The measured window of each run.
     pub windows: Vec<MeasuredWindow>,
@@ -276,6 +280,12 @@ impl SimulationResult {
             flash.programs > 0 && flash.erases == 0 && flash.cleaning_programs == 0
         };
         self.ssd.as_ref().is_some_and(written)
+    }
+
+    /// Whether shingled drives took writes into their media caches, and none had to wait until a band was clean.
+    pub fn is_not_awaited(&self) -> bool {
+        let media = self.media.as_ref();
+        media.is_some_and(|media| media.cached_sectors > 0 && media.awaited_bands == 0)
     }
 
     /// Why the mean of the only run has no standard error, if it has none.

@@ -121,7 +121,10 @@ fn of_disks(disks: &DiskSet) -> Vec<Alternative> {
     let DiskModel::Positional(Queueing { scheduler, .. }) = disks.model else {
         return Vec::new();
     };
-    let mut alternatives = vec![alternative(
+    // A shingled drive is nothing without an arm and a buffer.
+    let shingled = disks.kinds().any(|profile| profile.shingled.is_some());
+    let mut alternatives = Vec::new();
+    let papers = alternative(
         Choice::PapersDisk,
         &[
             "disk.scheduler",
@@ -131,7 +134,8 @@ fn of_disks(disks: &DiskSet) -> Vec<Alternative> {
             "disk.write_back",
         ],
         [("disk.model", "\"sampled\"")],
-    )];
+    );
+    alternatives.extend(Some(papers).filter(|_| !shingled));
     if scheduler != ArmScheduler::Fcfs {
         let set = [("disk.scheduler", "\"fcfs\"")];
         alternatives.push(alternative(Choice::InOrder, &["disk.queue_depth"], set));
@@ -142,7 +146,8 @@ fn of_disks(disks: &DiskSet) -> Vec<Alternative> {
     }
     if let Some(cache) = &disks.profile.cache {
         let set = [("disk.buffer", "false")];
-        alternatives.push(alternative(Choice::NoBuffer, &["disk.write_back"], set));
+        let none = alternative(Choice::NoBuffer, &["disk.write_back"], set);
+        alternatives.extend(Some(none).filter(|_| !shingled));
         if cache.fast_writes {
             let set = [("disk.write_back", "false")];
             alternatives.push(alternative(Choice::WriteThrough, &[], set));

@@ -3,6 +3,7 @@
 pub(crate) mod assumed;
 pub(crate) mod distribution;
 pub(crate) mod figures;
+mod media;
 pub(crate) mod ssds;
 
 use iosonar_raid::positioning::{Case, PositioningCounts};
@@ -132,6 +133,7 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
         );
     }
     text += &ssds::describe(result);
+    text += &media::describe(result);
     if !simulation.array().is_of_ssds() {
         text += &positioning(&result.positioning);
     }
@@ -182,12 +184,7 @@ fn rates(simulation: &Prepared, result: &SimulationResult) -> String {
         return "  no time passed while requests were measured: there are no rates, averages over time or utilisations\n".to_owned();
     }
     let mut text = String::new();
-    // What a drive writes from its cache is no service of a request.
-    let of = match simulation.array().is_write_back() {
-        true => "  (of requests; without what drives write from their caches)",
-        false => "",
-    };
-    text += &format!("  utilisation   {}{of}\n", percentages(&result.utilisation));
+    text += &format!("  utilisation   {}\n", percentages(&result.utilisation));
     if simulation.array().is_of_ssds() {
         text += &format!(
             "  busy          {} (share of the time with a job there)\n",

@@ -4,7 +4,7 @@ use iosonar_ssd_model::SsdReport;
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Metric};
 
-use super::count;
+use super::{add_kinds, count};
 use crate::SimulationResult;
 
 impl SimulationResult {
@@ -63,14 +63,7 @@ impl SimulationResult {
         if ftl.refreshed > 0 {
             metrics.push(count("refreshed_blocks", scenario, ftl.refreshed));
         }
-        if let Some(factor) = &self.write_amplification {
-            metrics.push(Metric::estimate(
-                "write_amplification",
-                scenario,
-                MetricUnit::One,
-                factor,
-            ));
-        }
+        self.add_write_amplification(metrics, scenario);
         let flash = &report.flash;
         let operations = [
             ("read", flash.reads),
@@ -108,17 +101,5 @@ impl SimulationResult {
                 value,
             ));
         }
-    }
-}
-
-/// A count of each kind.
-fn add_kinds(
-    metrics: &mut Vec<Metric>,
-    name: &'static str,
-    scenario: &Labels,
-    kinds: &[(&'static str, u64)],
-) {
-    for &(kind, n) in kinds {
-        metrics.push(count(name, &scenario.with("kind", kind), n));
     }
 }

@@ -33,6 +33,12 @@ pub(super) fn disks(
         if let Some(Given(zoning)) = disk.zoning {
             profile.transfer.zoning = zoning;
         }
+        if is_sampled && profile.shingled.is_some() {
+            return Err(check.incomplete(
+                "'disk.model' is \"sampled\", but the drive is shingled: its bands and its media cache have places, which needs \
+                 model = \"positional\"",
+            ));
+        }
         buffer(check, disk, profile)?;
         // What was validated is the whole drive, with its arm and its own buffer.
         let is_changed = is_sampled
@@ -60,6 +66,10 @@ fn buffer(
     if let Some(wanted) = &disk.buffer {
         match (*wanted.get_ref(), profile.cache.is_some()) {
             (true, false) => return Err(check.wrong(wanted, "disk.buffer", true, none)),
+            (false, true) if profile.shingled.is_some() => {
+                let needed = "true: a shingled drive gathers writes in its buffer";
+                return Err(check.wrong(wanted, "disk.buffer", false, needed));
+            }
             (false, true) => {
                 (profile.cache, profile.overheads, profile.bus) = (None, None, None);
             }
@@ -100,7 +110,7 @@ fn profile(
     }
 }
 
-/// What is not said follows from the load and the profile: where requests have addresses an arm goes there, but for
+/// What is not said follows from the load and the profile: a shingled drive has an arm; where requests have addresses an arm goes there, but for
 /// profiles of papers, whose results are those of random places, and for those that do not say where sectors lie.
 fn model(
     check: &Checker<'_>,
@@ -111,6 +121,8 @@ fn model(
     let is_of_a_paper = matches!(profile.provenance, Some(Provenance::Paper { .. }));
     let has_places = profile.layout.is_some() || !profile.geometry.is_assumed;
     let usual = match placement {
+        // Its bands and its media cache have places, also where requests come at random ones.
+        _ if profile.shingled.is_some() => DiskModelName::Positional,
         Placement::Addressed if has_places && !is_of_a_paper => DiskModelName::Positional,
         Placement::Addressed | Placement::Random => DiskModelName::Sampled,
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use iosonar_device::Usage;
+use iosonar_device::{MediaWork, Usage};
 use iosonar_raid::positioning::PositioningCounts;
 use iosonar_raid::{MeasuredWindow, RebuildProgress, ResponseSplit};
 use iosonar_sim_core::CompletionHash;
@@ -10,6 +10,7 @@ use iosonar_ssd_model::SsdReport;
 use iosonar_stats::{BatchMeans, Distribution, Estimate, Sections, sd_of};
 use iosonar_trace::Remark;
 use iosonar_trace::fit::Fitted;
+use iosonar_units::Nanos;
 
 use super::{Replication, SimulationResult, Unserved};
 use crate::source::Span;
@@ -92,8 +93,9 @@ pub(crate) struct Accumulator {
     failed: u64,
     unserved: Option<Unserved>,
     ssd: Option<SsdReport>,
-    /// Pages that were programmed, and those of the host, run by run.
-    programs: Vec<(f64, f64)>,
+    media: Option<MediaWork>,
+    /// Pages that were programmed, or sectors that were written to shingled drives, and those of the host, run by run.
+    written: Vec<(f64, f64)>,
     windows: Vec<MeasuredWindow>,
     /// Run by run, disk by disk.
     usage: Vec<Vec<Usage>>,
@@ -127,7 +129,8 @@ impl Accumulator {
             failed: 0,
             unserved: None,
             ssd: None,
-            programs: Vec::new(),
+            media: None,
+            written: Vec::new(),
             windows: Vec::new(),
             usage: Vec::new(),
             capacity_used: Vec::new(),
@@ -166,7 +169,7 @@ impl Accumulator {
         if let Some(report) = &replication.ssd {
             let flash = &report.flash;
             let all = flash.programs + flash.cleaning_programs;
-            self.programs
+            self.written
                 .push((all as f64, flash.data_programs() as f64));
             self.ssd
                 .get_or_insert_with(SsdReport::default)
@@ -178,6 +181,17 @@ impl Accumulator {
                 why: why.clone(),
             });
             unserved.requests += run.unserved;
+        }
+        let mut media = MediaWork::default();
+        for usage in &run.usage {
+            media.merge(&usage.background.media);
+        }
+        if media.cache_sectors > 0 {
+            self.written
+                .push((media.written_sectors() as f64, media.host_sectors() as f64));
+            self.media
+                .get_or_insert_with(MediaWork::default)
+                .merge(&media);
         }
         self.windows.push(run.window);
         self.usage.push(run.usage);
@@ -230,31 +244,31 @@ impl Accumulator {
         ratio(values.zip(lengths))
     }
 
-    /// The share of the time that each device was not idle.
-    fn busy(&self) -> Vec<Estimate> {
+    /// The share of the time that each device spent so.
+    fn shares(&self, of: fn(&Usage) -> Nanos) -> Vec<Estimate> {
         let disks = 0..self.usage.first().map_or(0, Vec::len);
         disks
-            .map(|disk| self.of_usage(&|usage| usage[disk].busy.get() as f64))
+            .map(|disk| self.of_usage(&|usage| of(&usage[disk]).get() as f64))
             .collect()
     }
 
     /// The utilisation of each device, and the mean over them.
-    fn utilisation(&self, busy: &[Estimate]) -> (Vec<Estimate>, Estimate) {
+    fn utilisation(&self) -> (Vec<Estimate>, Estimate) {
         let of_capacity = |of: &dyn Fn(&[f64]) -> f64| {
             let values: Vec<f64> = self.capacity_used.iter().map(|used| of(used)).collect();
             Estimate::from_independent(&values)
         };
         match self.capacity_used.first() {
             Some(used) if !used.is_empty() => (
-                (0..busy.len())
+                (0..used.len())
                     .map(|disk| of_capacity(&|used| used[disk]))
                     .collect(),
                 of_capacity(&|used| used.iter().sum::<f64>() / used.len() as f64),
             ),
             _ => (
-                busy.to_vec(),
+                self.shares(Usage::worked),
                 self.of_usage(&|usage| {
-                    let all = usage.iter().map(|usage| usage.busy.get() as f64);
+                    let all = usage.iter().map(|usage| usage.worked().get() as f64);
                     all.sum::<f64>() / usage.len() as f64
                 }),
             ),
@@ -283,8 +297,8 @@ impl Accumulator {
         let (split, split_sections) = std::mem::take(&mut self.splits).finish();
         let seconds = |w: &MeasuredWindow| w.length().as_secs_f64();
         let disks = 0..self.usage.first().map_or(0, Vec::len);
-        let busy = self.busy();
-        let (utilisation, mean_utilisation) = self.utilisation(&busy);
+        let busy = self.shares(|usage| usage.busy);
+        let (utilisation, mean_utilisation) = self.utilisation();
         let mean_jobs = disks
             .clone()
             .map(|disk| self.of_usage(&|usage| usage[disk].jobs_time as f64))
@@ -298,6 +312,7 @@ impl Accumulator {
             failed: self.failed,
             unserved: self.unserved,
             ssd: self.ssd,
+            media: self.media,
             mean_ms,
             sd_ms,
             response_time,
@@ -311,10 +326,10 @@ impl Accumulator {
             throughput_per_s,
             sectors_per_s,
             write_amplification: self
-                .programs
+                .written
                 .iter()
                 .any(|(_, host)| *host > 0.0)
-                .then(|| Estimate::of_ratio(&self.programs)),
+                .then(|| Estimate::of_ratio(&self.written)),
             usage: disks
                 .map(|disk| {
                     let mut all = Usage::default();

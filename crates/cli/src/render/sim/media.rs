@@ -1,0 +1,40 @@
+//! What shingled drives were like: the media cache, cleaning.
+
+use iosonar_report::grouped;
+use iosonar_scenario::SimulationResult;
+use iosonar_units::SECTOR_BYTES;
+
+/// The lines for people.
+pub(crate) fn describe(result: &SimulationResult) -> String {
+    let Some(media) = &result.media else {
+        return String::new();
+    };
+    let percent = |taken: u64, all: u64| format!("{:.1} %", 100.0 * taken as f64 / all as f64);
+    let gigabytes = |sectors: u64| format!("{:.3} GB", sectors as f64 * SECTOR_BYTES as f64 / 1e9);
+    let mut text = format!(
+        "  media cache   {} taken at the end, {} at most; {} of {} entries of the map\n",
+        percent(media.cache_fill, media.cache_sectors),
+        percent(media.cache_peak, media.cache_sectors),
+        grouped(media.map_entries),
+        grouped(media.map_limit),
+    );
+    text += &format!(
+        "  written       {} to the cache, {} to bands, {} by cleaning\n",
+        gigabytes(media.cached_sectors),
+        gigabytes(media.streamed_sectors),
+        gigabytes(media.cleaning_writes + media.repair_sectors),
+    );
+    if media.host_sectors() > 0 {
+        text += &format!(
+            "  cleaning      {} bands, writes waited for {}; write amplification {:.2}\n",
+            grouped(media.cleaned_bands),
+            grouped(media.awaited_bands),
+            media.write_amplification(),
+        );
+    }
+    if result.is_not_awaited() {
+        text += "  NOT CLEANED   no write waited for the cleaning of a band yet: once the media cache is full, random writes are \
+                 slower\n";
+    }
+    text
+}
