@@ -14,6 +14,8 @@ mod collector;
 mod counts;
 mod server;
 
+use std::iter;
+
 use iosonar_sim_core::Stream;
 use iosonar_units::Nanos;
 
@@ -226,6 +228,7 @@ impl Flash {
             needs: 0,
             plane,
             page,
+            refreshes: false,
             order: state.operations,
         };
         state.operations += 1;
@@ -326,6 +329,8 @@ impl Flash {
             state.take_mates(&operation, &self.p);
         }
         self.counts.begin(operation.kind, state.mates.len() as u64);
+        let refreshes = iter::once(&operation).chain(&state.mates);
+        self.counts.refreshed += refreshes.filter(|of| of.refreshes).count() as u64;
         state.passed(&operation, None, Stage::ChannelWait, host);
         match operation.kind {
             // These come with their data.

@@ -143,8 +143,9 @@ pub trait Medium {
     fn write(&mut self, _slot: u32) {}
     /// The flash page that ends with this slot is programmed.
     fn program(&mut self, _last_slot: u32, _writer: Writer) {}
-    /// A block is going to be cleaned: what follows up to [`erase`](Self::erase) is for it.
-    fn clean(&mut self, _block: u32) {}
+    /// A block is going to be cleaned, or rewritten after many reads or a long time: what follows up to
+    /// [`erase`](Self::erase) is for it.
+    fn clean(&mut self, _block: u32, _refreshes: bool) {}
     /// A flash page is read, for this many of its logical pages.
     fn read(&mut self, _first_slot: u32, _pages: u32) {}
     /// A logical page is taken out of a slot that was read ...
@@ -174,8 +175,6 @@ pub struct FtlCounts {
     pub erases: u64,
     /// Blocks among them that were cleaned because they lagged behind in wear.
     pub levelled: u64,
-    /// Blocks among them that were rewritten after many reads or a long time.
-    pub refreshed: u64,
     /// Logical pages that the host discarded.
     pub discards: u64,
 }
@@ -192,7 +191,6 @@ impl FtlCounts {
         self.copies += other.copies;
         self.erases += other.erases;
         self.levelled += other.levelled;
-        self.refreshed += other.refreshed;
         self.discards += other.discards;
     }
 
@@ -204,7 +202,6 @@ impl FtlCounts {
             copies: self.copies - before.copies,
             erases: self.erases - before.erases,
             levelled: self.levelled - before.levelled,
-            refreshed: self.refreshed - before.refreshed,
             discards: self.discards - before.discards,
         }
     }
@@ -341,8 +338,7 @@ impl Plane {
         }
         if self.victims.holds(block) {
             self.victims.remove(block);
-            self.counts.refreshed += 1;
-            self.clean_block(block, medium);
+            self.clean_block(block, true, medium);
         }
     }
 
@@ -536,11 +532,11 @@ impl Plane {
     /// Copies what is valid in a victim to the cleaner's block, and erases it.
     fn clean(&mut self, medium: &mut impl Medium) {
         let victim = self.next_victim();
-        self.clean_block(victim, medium);
+        self.clean_block(victim, false, medium);
     }
 
-    fn clean_block(&mut self, victim: u32, medium: &mut impl Medium) {
-        medium.clean(victim);
+    fn clean_block(&mut self, victim: u32, refreshes: bool, medium: &mut impl Medium) {
+        medium.clean(victim, refreshes);
         self.read_victim(victim, medium, |plane, medium, slot| {
             medium.take(slot);
             if plane.cleaner.next == plane.shape.slots_per_block {
@@ -568,7 +564,7 @@ impl Plane {
     /// the frontier then.
     fn clean_in_place(&mut self, medium: &mut impl Medium) {
         let victim = self.next_victim();
-        medium.clean(victim);
+        medium.clean(victim, false);
         self.read_victim(victim, medium, |_, medium, slot| medium.take(slot));
         self.erase(victim, medium);
         let first = victim * self.shape.slots_per_block;

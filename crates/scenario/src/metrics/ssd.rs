@@ -60,11 +60,11 @@ impl SimulationResult {
             ("discards", ftl.discards),
         ];
         add_kinds(metrics, "logical_pages", scenario, &pages);
-        if ftl.refreshed > 0 {
-            metrics.push(count("refreshed_blocks", scenario, ftl.refreshed));
-        }
         self.add_write_amplification(metrics, scenario);
         let flash = &report.flash;
+        if flash.refreshed > 0 {
+            metrics.push(count("refreshed_blocks", scenario, flash.refreshed));
+        }
         let operations = [
             ("read", flash.reads),
             ("program", flash.programs),

@@ -37,15 +37,17 @@ impl Medium for Collector<'_> {
             needs: self.ready[block as usize],
             plane: self.plane,
             page,
+            refreshes: false,
             order: self.server.operations,
         };
         self.server.operations += 1;
         self.server.writes.push_back(operation);
     }
 
-    fn clean(&mut self, _: u32) {
+    fn clean(&mut self, _: u32, refreshes: bool) {
         self.cleaning = Cleaning {
             plane: self.plane,
+            refreshes,
             ..Cleaning::default()
         };
     }

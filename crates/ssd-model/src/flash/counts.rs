@@ -15,6 +15,8 @@ pub struct FlashCounts {
     pub cleaning_programs: u64,
     /// Blocks erased.
     pub erases: u64,
+    /// Blocks among them that were rewritten after many reads or a long time.
+    pub refreshed: u64,
     /// Pages among those programmed for the host that hold parts of the map.
     pub map_programs: u64,
     /// Programs and erases that were suspended for a read.
@@ -87,6 +89,7 @@ impl FlashCounts {
         self.cleaning_reads += other.cleaning_reads;
         self.cleaning_programs += other.cleaning_programs;
         self.erases += other.erases;
+        self.refreshed += other.refreshed;
         self.map_programs += other.map_programs;
         self.suspensions += other.suspensions;
         self.joined.reads += other.joined.reads;

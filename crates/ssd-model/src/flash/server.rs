@@ -39,6 +39,8 @@ pub(super) struct Operation {
     /// Its plane, and its page's place in the block.
     pub(super) plane: u32,
     pub(super) page: u32,
+    /// Whether it erases a block that was rewritten after many reads or a long time.
+    pub(super) refreshes: bool,
     /// The order of arrival at the server.
     pub(super) order: u64,
 }
@@ -52,6 +54,8 @@ pub(super) struct Cleaning {
     pub(super) programs: u32,
     pub(super) erase: bool,
     pub(super) in_place: bool,
+    /// Whether the block is rewritten after many reads or a long time.
+    pub(super) refreshes: bool,
 }
 
 /// Where an operation has come to.
@@ -174,11 +178,14 @@ impl Server {
             needs: 0,
             plane,
             page: 0,
+            refreshes: false,
             order: 0,
         };
         let unit = p.logical_page_bytes as u32;
         if cleaning.erases_now() {
-            return Some(operation(Kind::Erase, p.erase, 0));
+            let refreshes = cleaning.refreshes;
+            let erase = operation(Kind::Erase, p.erase, 0);
+            return Some(Operation { refreshes, ..erase });
         }
         let read = cleaning.reads > 0;
         let steps = if cleaning.in_place {
@@ -218,6 +225,7 @@ impl Server {
                     cleaning.erase = false;
                     mates.push(Operation {
                         plane: cleaning.plane,
+                        refreshes: cleaning.refreshes,
                         ..*lead
                     });
                 }

@@ -145,10 +145,10 @@ fn flash(report: &SsdReport, is_not_cleaned: bool) -> String {
             grouped(joined.erases)
         );
     }
-    if ftl.refreshed > 0 {
+    if flash.refreshed > 0 {
         text += &format!(
             "  refreshed         {} blocks, after many reads or a long time\n",
-            grouped(ftl.refreshed)
+            grouped(flash.refreshed)
         );
     }
     if flash.suspensions > 0 {
