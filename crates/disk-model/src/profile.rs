@@ -440,6 +440,17 @@ impl DiskProfile {
         self.check_geometry(&refuse)?;
         self.check_drive(&refuse)?;
         self.check_shingled(&refuse)?;
+        let of_layout = self
+            .layout
+            .as_ref()
+            .map(|_| crate::Geometry::new(self).capacity());
+        if let Some(held) = of_layout.filter(|held| *held != self.capacity_sectors) {
+            return Err(ProfileError::Capacity {
+                origin: origin.to_owned(),
+                seen: self.capacity_sectors,
+                held,
+            });
+        }
         for (key, points) in [
             ("seek.read.full_stroke_ms", &self.seek.read),
             ("seek.write.full_stroke_ms", &self.seek.write),
@@ -617,6 +628,28 @@ mod tests {
                 "{message}"
             );
         }
+    }
+
+    #[test]
+    fn a_capacity_that_the_zones_do_not_hold_is_refused() {
+        let (_, text) = BUILT_IN
+            .iter()
+            .find(|(name, _)| *name == "ibm-18es")
+            .unwrap();
+        let other = text.replacen(
+            "capacity_sectors = 18033753",
+            "capacity_sectors = 18033754",
+            1,
+        );
+        let message = DiskProfile::parse(&other, "x.toml")
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            message,
+            "x.toml: 'capacity_sectors' is 18033754, expected 18033753, which is what the zones of [layout] hold: write \
+             that, or correct the zones"
+        );
+        assert!(DiskProfile::parse(text, "x.toml").is_ok());
     }
 
     #[test]

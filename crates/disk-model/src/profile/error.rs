@@ -33,6 +33,19 @@ pub enum ProfileError {
         /// What is wrong, with line and key.
         message: String,
     },
+    /// The capacity contradicts the layout.
+    #[error(
+        "{origin}: 'capacity_sectors' is {seen}, expected {held}, which is what the zones of [layout] hold: write that, or \
+         correct the zones"
+    )]
+    Capacity {
+        /// The file or built-in name.
+        origin: String,
+        /// The capacity that is written.
+        seen: u64,
+        /// What the zones hold.
+        held: u64,
+    },
     /// A value makes no drive.
     #[error("{origin}{}: '{key}' is {seen}, expected {expected}", line.map_or_else(String::new, |line| format!(":{line}")))]
     Value {
