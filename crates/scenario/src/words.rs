@@ -8,9 +8,11 @@ use iosonar_raid::rules::{FullTurn, JoinOrder, PrereadSeek, TransferMemory};
 use iosonar_raid::{MirrorRead, ParityLayout, Placement, ReadLayout, RmwLevel, WriteStart};
 use iosonar_trace::fit::Beyond;
 use serde::Deserialize;
-use serde::de::{Deserializer, EnumAccess, Error, VariantAccess, Visitor};
+use serde::de::{Deserializer, Error, Visitor};
 
-use crate::file::{ControllerLike, CopiesLie};
+use crate::file::{
+    ControllerLike, CopiesLie, DiskModelName, LevelName, LikeName, ModeName, SchedulerName,
+};
 
 /// Something with a word for each of its values: what a scenario may say, and what `--explain` prints.
 pub trait Word: Copy + PartialEq + 'static {
@@ -66,7 +68,16 @@ words!(Zoning:
     "sectors-per-track-linear" = SectorsPerTrackLinear,
     "time-per-sector-linear" = TimePerSectorLinear);
 
-/// One of the words of a file. It is read as serde reads an enum, with the same errors.
+words!(DiskModelName: "sampled" = Sampled, "positional" = Positional);
+words!(LevelName:
+    "raid0" = Raid0, "raid1" = Raid1, "raid10" = Raid10, "raid01" = Raid01, "raid5" = Raid5, "raid6" = Raid6,
+    "raid50" = Raid50, "raid60" = Raid60, "jbod" = Jbod, "concat" = Concat);
+words!(LikeName: "linux-md" = LinuxMd);
+words!(ModeName: "fork-join" = ForkJoin, "split-merge" = SplitMerge);
+words!(SchedulerName:
+    "fcfs" = Fcfs, "rpo" = Rpo, "sstf" = Sstf, "look" = Look, "c-look" = CLook, "sptf" = Sptf);
+
+/// One of the words of a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Given<T>(pub T);
 
@@ -77,47 +88,39 @@ pub(crate) fn value_or_default<T: Default>(given: Option<Given<T>>) -> T {
 
 impl<'de, T: Word> Deserialize<'de> for Given<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_enum("", T::WORDS, Reader(PhantomData))
+        // Not as an enum: then what is no text would be refused before the words are known.
+        deserializer.deserialize_any(Reader(PhantomData))
     }
 }
 
 struct Reader<T>(PhantomData<T>);
 
-impl<'de, T: Word> Visitor<'de> for Reader<T> {
+impl<T: Word> Visitor<'_> for Reader<T> {
     type Value = Given<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("one of its words")
+        match T::WORDS {
+            [word] => write!(f, "\"{word}\""),
+            words => write!(f, "one of \"{}\"", words.join("\", \"")),
+        }
     }
 
-    fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<Given<T>, A::Error> {
-        let (Name(value), rest) = data.variant()?;
-        rest.unit_variant()?;
-        Ok(Given(value))
-    }
-}
-
-/// The word itself.
-struct Name<T>(T);
-
-impl<'de, T: Word> Deserialize<'de> for Name<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_identifier(NameReader(PhantomData))
-    }
-}
-
-struct NameReader<T>(PhantomData<T>);
-
-impl<T: Word> Visitor<'_> for NameReader<T> {
-    type Value = Name<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("variant identifier")
-    }
-
-    fn visit_str<E: Error>(self, word: &str) -> Result<Name<T>, E> {
+    fn visit_str<E: Error>(self, word: &str) -> Result<Given<T>, E> {
         let at = T::WORDS.iter().position(|known| *known == word);
-        at.map(|at| Name(T::VALUES[at]))
+        at.map(|at| Given(T::VALUES[at]))
             .ok_or_else(|| E::unknown_variant(word, T::WORDS))
     }
 }
+
+/// Types that are read as one of their words without [`Given`].
+macro_rules! read_as_words {
+    ($($type:ident),*) => {$(
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Given::deserialize(deserializer).map(|Given(value)| value)
+            }
+        }
+    )*};
+}
+
+read_as_words!(DiskModelName, LevelName, LikeName, ModeName, SchedulerName);

@@ -71,7 +71,8 @@ impl Mirrored {
             });
         }
         let mirrored = Self {
-            geometry: StripeGeometry::new(level, copies, shape)?,
+            // Of RAID 1 there are as many copies as disks, of which two are enough.
+            geometry: StripeGeometry::new(level, if copies == disks { 2 } else { copies }, shape)?,
             arrangement,
             copies: copies as u64,
             read,

@@ -2,7 +2,6 @@
 
 use iosonar_raid::rules::{FullTurn, JoinOrder, PrereadSeek, TransferMemory};
 use iosonar_raid::{MirrorRead, ParityLayout, Placement, ReadLayout, WriteStart};
-use serde::Deserialize;
 use toml::Spanned;
 
 use super::md::{LikeName, MdFile};
@@ -119,8 +118,7 @@ impl ArrayFile {
 }
 
 /// Whether requests overlap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModeName {
     /// Each request forks when it comes.
     ForkJoin,
@@ -143,8 +141,7 @@ table_of_keys! {
 }
 
 /// RAID levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelName {
     /// Striping; of one disk: a disk.
     Raid0,

@@ -1,7 +1,6 @@
 //! The table `[disk]`.
 
 use iosonar_disk_model::{DataSheet, RpoCount, Zoning};
-use serde::Deserialize;
 use toml::Spanned;
 
 use super::table_of_keys;
@@ -68,8 +67,7 @@ table_of_keys! {
 }
 
 /// How a disk comes to the place of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskModelName {
     /// Every place is random.
     Sampled,
@@ -78,8 +76,7 @@ pub enum DiskModelName {
 }
 
 /// What a disk does with the jobs that wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchedulerName {
     /// First come, first served.
     Fcfs,

@@ -1,15 +1,13 @@
 //! The table `[array.md]`: Linux's software RAID.
 
 use iosonar_raid::RmwLevel;
-use serde::Deserialize;
 use toml::Spanned;
 
 use super::table_of_keys;
 use crate::words::Given;
 
 /// Whose arrays are meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LikeName {
     /// Linux's software RAID.
     LinuxMd,

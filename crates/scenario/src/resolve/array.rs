@@ -77,8 +77,13 @@ pub(super) fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<LevelOptio
     }
     if let Some(given) = &array.groups {
         let grouped = matches!(array.level, LevelName::Raid50 | LevelName::Raid60);
+        let expected = match grouped {
+            false => {
+                "no such key here: groups are for RAID 50 and 60, so leave it out or take one of those levels"
+            }
+            true => "at least 2: RAID 5 and 6 are one group",
+        };
         if !grouped || groups < 2 {
-            let expected = "at least 2, for RAID 50 and 60";
             return Err(check.wrong(given, "array.groups", groups, expected));
         }
     }
@@ -174,12 +179,15 @@ pub(super) fn wrong_geometry(
             ),
             None => check.incomplete(&error.to_string()),
         },
-        GeometryError::StripeUnit { .. } => match &array.stripe_unit {
+        GeometryError::StripeUnit { disk_sectors, .. } => match &array.stripe_unit {
             Some(unit) => check.wrong(
                 unit,
                 "array.stripe_unit",
                 format!("'{}'", unit.get_ref()),
-                "at least one sector, at most a disk",
+                format!(
+                    "at most a disk, which has {disk_sectors} sectors of 512 B ({})",
+                    Bytes::new(disk_sectors * 512)
+                ),
             ),
             None => check.incomplete(&error.to_string()),
         },
@@ -224,6 +232,10 @@ pub(super) fn sectors(
             )))
         }
         Some(sectors) if sectors.get() > 0 => Ok(sectors),
+        None if bytes.get().is_multiple_of(512) => Err(wrong(format!(
+            "less than {}, 2^32 sectors of 512 B",
+            Bytes::new(512 << 32)
+        ))),
         _ => Err(wrong(
             "a whole number of sectors of 512 B, at least one".to_owned(),
         )),
