@@ -176,7 +176,8 @@ impl Scan {
         }
         Err(ReplayError::Refused(format!(
             "the load reaches to sector {}, the end of {} is at sector {target_sectors} ({size}): take \
-             a target of at least {} bytes, or say --wrap, --clip or --fit",
+             a target of at least {} bytes, or say --wrap, --clip or --fit (a sweep: --set wrap=true, clip=true or \
+             fit=true)",
             self.end,
             path.display(),
             u128::from(self.end.get()) * u128::from(SECTOR_BYTES)
