@@ -1,6 +1,7 @@
 //! Plausible choices that a scenario does not make, or makes otherwise: what `sim --sensitivity` simulates beside it.
 
 use iosonar_disk_model::{ArmScheduler, Queueing};
+use iosonar_raid::Placement;
 use iosonar_trace::transform::{Change, Scatter};
 use iosonar_units::Bytes;
 
@@ -14,6 +15,8 @@ pub enum Choice {
     Scattered,
     /// The disk is the papers', where every access goes to a random place, in the order of arrival, without a buffer.
     PapersDisk,
+    /// An arm goes where each address says, instead of a random place as in the papers.
+    GivenPlaces,
     /// The disk serves its requests in the order of arrival.
     InOrder,
     /// The disk serves the request with the shortest positioning of 32.
@@ -46,8 +49,10 @@ impl Prepared {
     pub fn alternatives(&self) -> Vec<Alternative> {
         let mut alternatives = match &self.array.devices {
             Devices::Disks(disks) => {
-                let mut all: Vec<_> = self.scattered().into_iter().collect();
-                all.extend(of_disks(disks));
+                let has_arm = matches!(disks.model, DiskModel::Positional(_));
+                let scattered = self.scattered().filter(|_| has_arm);
+                let mut all: Vec<_> = scattered.into_iter().collect();
+                all.extend(of_disks(disks, self.array.placement));
                 all
             }
             Devices::Ssds(ssds) => {
@@ -117,9 +122,11 @@ impl Prepared {
     }
 }
 
-fn of_disks(disks: &DiskSet) -> Vec<Alternative> {
+fn of_disks(disks: &DiskSet, placement: Placement) -> Vec<Alternative> {
     let DiskModel::Positional(Queueing { scheduler, .. }) = disks.model else {
-        return Vec::new();
+        // Without addresses there is no other place to go to.
+        let has_places = placement == Placement::Addressed;
+        return has_places.then(given_places).into_iter().collect();
     };
     // A shingled drive is nothing without an arm and a buffer.
     let shingled = disks.kinds().any(|profile| profile.shingled.is_some());
@@ -154,6 +161,18 @@ fn of_disks(disks: &DiskSet) -> Vec<Alternative> {
         }
     }
     alternatives
+}
+
+fn given_places() -> Alternative {
+    let of_sampled_disks = [
+        "disk.scheduler",
+        "disk.rpo_count",
+        "disk.rpo_most",
+        "array.full_turn",
+        "array.transfer_memory",
+    ];
+    let set = [("disk.model", "\"positional\"")];
+    alternative(Choice::GivenPlaces, &of_sampled_disks, set)
 }
 
 fn alternative<const N: usize>(

@@ -106,7 +106,7 @@ pub enum Remark {
     Trace,
     /// Where the arm of a positional disk is depends on what came before.
     Positional,
-    /// The controller's times, its bus and its cache are left out.
+    /// The controller's times, its link, its bus and its cache are left out.
     Controller,
     /// Arrays of unlike disks.
     UnlikeDisks,

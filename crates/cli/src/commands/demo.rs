@@ -123,6 +123,17 @@ fn simulate(args: &Demo, load: &Path, scenario: &Path, out: &Path) -> anyhow::Re
             result.hash
         ),
     );
+    let sensitivity = sim::sensitivity(&simulation, |alternative| {
+        let overrides = Overrides {
+            alternative: Some(alternative),
+            ..overrides.clone()
+        };
+        Ok(Prepared::read(scenario, &overrides)?)
+    })?;
+    say(
+        args,
+        &format!("   what that depends on, one choice at a time:\n{sensitivity}"),
+    );
     Ok(())
 }
 

@@ -35,6 +35,7 @@ use checks::{
     check_inputs, check_names, check_outputs, check_records, check_stability, check_traces,
 };
 use records::FilePerReplication;
+pub(crate) use sensitivity::of as sensitivity;
 use stages::StageTable;
 
 /// A scenario with the name that tables and pictures call it by.
@@ -277,13 +278,14 @@ fn load_otherwise(
     })
 }
 
-/// The result of a simulation with one thread, or why it has no steady state; without `--unstable` it is not begun then.
+/// The result of a simulation with one thread, or why it has no steady state; unless `unstable` is wanted it is not begun
+/// then.
 fn steady(
-    args: &Sim,
     simulation: &Prepared,
+    unstable: bool,
 ) -> Result<Result<SimulationResult, NoSteadyState>, ScenarioError> {
     let (outputs, watch) = (Outputs::default(), Watch::default());
-    match args.unstable {
+    match unstable {
         true => Ok(simulation.run_watched(1, outputs, &watch)?.if_served()),
         false => simulation.run_steady(1, outputs, &watch),
     }

@@ -60,7 +60,7 @@ pub(crate) fn remark(of: &Remark) -> Cow<'static, str> {
              disk.model = \"sampled\" there is"
         }
         Remark::Controller => {
-            "no theory for the controller's times, its bus and its cache: they are left out"
+            "no theory for the controller's times, its link, its bus and its cache: they are left out"
         }
         Remark::UnlikeDisks => "no theory for arrays of unlike disks: simulate them",
         Remark::TooManyKinds => {

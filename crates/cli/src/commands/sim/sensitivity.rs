@@ -3,7 +3,7 @@
 use std::iter;
 
 use iosonar_scenario::sensitivity::{Alternative, Choice};
-use iosonar_scenario::{ControllerLike, SimulationResult};
+use iosonar_scenario::{ControllerLike, Prepared, SimulationResult};
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
 use iosonar_units::Nanos;
@@ -51,11 +51,15 @@ pub(super) fn run(args: &Sim, all: &[Named], threads: usize) -> anyhow::Result<E
     let mut text = String::new();
     let mut is_known = true;
     for named in all {
-        let tried = pool.install(|| try_all(args, named))?;
+        let other = |alternative| {
+            let named = load_otherwise(args, &named.path, args.set.clone(), Some(alternative))?;
+            Ok(named.simulation)
+        };
+        let tried = pool.install(|| try_all(&named.simulation, other, args.unstable))?;
         is_known &= matches!(Verdict::of(&tried), Verdict::Matter { .. });
         match args.json {
             true => add_to(&mut json, &named.name, &tried),
-            false => text += &table(named, &tried),
+            false => text += &described(named, &tried),
         }
     }
     print(&if args.json { json.text() } else { text })?;
@@ -77,17 +81,29 @@ fn check(args: &Sim) -> Result<(), Usage> {
     refuse_outputs_of_one(args, WHY)
 }
 
-fn try_all(args: &Sim, named: &Named) -> anyhow::Result<Vec<Tried>> {
-    let choices = named.simulation.alternatives();
+/// How much the answer of a simulation depends on each choice, as a table and what it says; `other` prepares the same with
+/// a choice made otherwise.
+pub(crate) fn of(
+    simulation: &Prepared,
+    other: impl Fn(Alternative) -> anyhow::Result<Prepared> + Sync,
+) -> anyhow::Result<String> {
+    Ok(table(&try_all(simulation, other, true)?))
+}
+
+fn try_all(
+    simulation: &Prepared,
+    other: impl Fn(Alternative) -> anyhow::Result<Prepared> + Sync,
+    unstable: bool,
+) -> anyhow::Result<Vec<Tried>> {
+    let choices = simulation.alternatives();
     let all: Vec<_> = iter::once(None)
         .chain(choices.into_iter().map(Some))
         .collect();
     let simulate = |alternative: Option<Alternative>| -> anyhow::Result<_> {
-        if alternative.is_none() {
-            return Ok(steady(args, &named.simulation)?);
-        }
-        let other = load_otherwise(args, &named.path, args.set.clone(), alternative)?;
-        Ok(steady(args, &other.simulation)?)
+        Ok(match alternative {
+            None => steady(simulation, unstable)?,
+            Some(alternative) => steady(&other(alternative)?, unstable)?,
+        })
     };
     let one = |alternative: Option<Alternative>| {
         let choice = alternative.as_ref().map(|of| of.choice);
@@ -194,7 +210,17 @@ fn base(tried: &[Tried]) -> Option<[f64; 2]> {
     given.result.as_ref().ok().map(|result| figures(result))
 }
 
-fn table(named: &Named, tried: &[Tried]) -> String {
+fn described(named: &Named, tried: &[Tried]) -> String {
+    format!(
+        "{}: {}\n  assuming {}\n\n{}",
+        named.name,
+        headline(&named.simulation),
+        assumed::line(&named.simulation),
+        table(tried)
+    )
+}
+
+fn table(tried: &[Tried]) -> String {
     let mut table = Table::new(&["", "mean", "p99", "x mean", "x p99"]);
     let base = base(tried);
     let mut reasons = String::new();
@@ -217,14 +243,7 @@ fn table(named: &Named, tried: &[Tried]) -> String {
             }
         }
     }
-    format!(
-        "{}: {}\n  assuming {}\n\n{}{reasons}  {}\n",
-        named.name,
-        headline(&named.simulation),
-        assumed::line(&named.simulation),
-        table.text(),
-        Verdict::of(tried).text()
-    )
+    format!("{}{reasons}  {}\n", table.text(), Verdict::of(tried).text())
 }
 
 fn marked(factor: f64) -> String {
@@ -262,6 +281,7 @@ fn name(choice: Choice) -> &'static str {
     match choice {
         Choice::Scattered => "data all over the disks (--scatter)",
         Choice::PapersDisk => "papers' disk: random places, FCFS, no cache",
+        Choice::GivenPlaces => "addresses as they are (positional disk)",
         Choice::InOrder => "FCFS in the drive",
         Choice::ShortestPositioning => "SPTF of 32 in the drive",
         Choice::NoBuffer => "no drive cache",

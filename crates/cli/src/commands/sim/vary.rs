@@ -157,7 +157,7 @@ fn combinations(vary: &[Varied]) -> Vec<Vec<String>> {
 }
 
 fn simulate(args: &Sim, named: Named, values: Vec<String>) -> anyhow::Result<Point> {
-    let result = steady(args, &named.simulation)?;
+    let result = steady(&named.simulation, args.unstable)?;
     Ok(Point {
         named,
         values,
