@@ -9,8 +9,10 @@
 mod disk;
 mod drive;
 mod figure;
+mod flash;
 mod hits;
 mod observed;
+mod pace;
 mod policy;
 mod replica;
 mod rotation;
@@ -22,6 +24,8 @@ mod windows;
 
 pub use disk::{DiskFit, How, calibrate_disk};
 pub use drive::DriveFigures;
+pub use flash::{FlashFit, calibrate_flash};
+pub use pace::Pace;
 pub use figure::{Figure, Found, Missing};
 pub use observed::Observed;
 pub use ssd::{Service, SsdFit, calibrate_ssd};

@@ -75,7 +75,7 @@ fn geometry_of(truth: &DiskProfile) -> DiskProfile {
 
 fn check(name: &str, writes: f64) {
     let truth = DiskProfile::load(name, Path::new(".")).unwrap();
-    let observed = recorded(probe(&truth, 60_000, writes), &truth);
+    let observed = recorded(probe(&truth, 100_000, writes), &truth);
     let begun = std::time::Instant::now();
     let fit = calibrate_disk(&observed, &geometry_of(&truth)).unwrap();
     println!("== {name}: {:?} in {:?}", fit.how, begun.elapsed());

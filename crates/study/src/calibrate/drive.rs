@@ -59,7 +59,7 @@ pub(super) struct FoundDrive {
 }
 
 /// As many requests are compared one by one.
-const COMPARED: usize = 12_000;
+const COMPARED: usize = 8_000;
 /// Below this the places of sectors do not explain the times.
 const COHERENT: f64 = 0.5;
 /// So far behind a request may the buffer hold what follows, in sectors.
@@ -114,7 +114,7 @@ pub(super) fn drive(training: &Observed, start: &DiskProfile) -> Result<FoundDri
     let mut tracks = requests.tracks_behind();
     let mut arm = Arm::of(&requests, &tracks, &rotation);
     let compared = replica.beginning(COMPARED);
-    for pass in 0..3 {
+    for pass in 0..2 {
         arm.set(&mut profile, &reads, writes.as_ref().ok());
         profile.cache = Some(match profile.cache.take() {
             Some(cache) if pass > 0 => policy::improve(&compared, &profile, cache, has_writes),

@@ -10,9 +10,9 @@ use super::figure::{Figure, Found, Missing};
 use super::replica::Replica;
 
 /// As many ways of reading ahead are followed up.
-const TOGETHER: usize = 3;
+const TOGETHER: usize = 2;
 /// The grid is gone through with as many requests.
-const SEARCHED: usize = 3_000;
+const SEARCHED: usize = 2_500;
 /// Profiles are compared by this many requests.
 const COMPARED: f64 = 3.0;
 /// A range of values wider than this says nothing.
@@ -283,7 +283,7 @@ pub(super) fn allowed(
     }
     let apart = |value: u64| replica.differing(best, &with(value));
     Ok(Found {
-        value: value as f64,
+        value: f64::midpoint(low as f64, high as f64).round(),
         low: low as f64,
         high: high as f64,
         requests: apart(low.saturating_sub(step(low)).max(1)).max(apart(high + step(high))),

@@ -1,0 +1,320 @@
+//! The flash of an SSD, from a long write run: write cache, time of a program, spare room.
+//!
+//! Throughput says only what these do together, so candidates are simulated with the recorded requests at several times
+//! their pace, which keeps them busy, and measured as the recording was ([`pace`]); each parameter is then changed by what
+//! its own figure is off (indirect inference; Gouriéroux, Monfort and Renault 1993).
+
+use std::path::Path;
+
+use iosonar_device::Provenance;
+use iosonar_scenario::{Overrides, Prepared};
+use iosonar_ssd_model::{CacheProfile, SsdProfile};
+use iosonar_trace::{Batch, Metadata, Op, TraceError, TraceWriter, output};
+use iosonar_units::Nanos;
+
+use super::figure::{Figure, Found, Missing};
+use super::pace::{self, Pace, pace};
+use super::{CalibrateError, Observed};
+
+/// What was found of an SSD's flash.
+#[derive(Clone, Debug)]
+pub struct FlashFit {
+    /// The profile.
+    pub profile: SsdProfile,
+    /// The write cache, in bytes.
+    pub cache_bytes: Figure,
+    /// The sustained rate, in bytes per second; the time of a program follows from it.
+    pub sustained: Found,
+    /// What is programmed before the first cleaning, in bytes; the over-provisioning follows from it.
+    pub spare_bytes: Figure,
+    /// The recording, measured.
+    pub recorded: Pace,
+    /// The profile, measured in the same way.
+    pub simulated: Pace,
+    /// Bytes per second in equal parts of the recorded run: recorded, and simulated at the recorded times.
+    pub rates: Vec<(f64, f64)>,
+}
+
+/// A program is changed by at most this factor at a time.
+const MOST_CHANGE: f64 = 4.0;
+/// Figures that are this near are the same.
+const NEAR: f64 = 0.003;
+/// The parts in which throughput is compared.
+const PARTS: usize = 20;
+
+/// The requests of a run, to be simulated.
+struct Run<'a> {
+    observed: &'a Observed,
+    folder: tempfile::TempDir,
+}
+
+/// Fits write cache, program time and over-provisioning of `start`; its geometry and its other times are taken as they
+/// are, and what it holds for the host.
+///
+/// # Errors
+/// If the records are no long write run, the profile has no flash, or a candidate cannot be simulated.
+pub fn calibrate_flash(observed: &Observed, start: &SsdProfile) -> Result<FlashFit, CalibrateError> {
+    let writes = observed.count(Op::Write);
+    if writes < observed.len() as u64 * 19 / 20 {
+        return Err(CalibrateError::Records(format!(
+            "{writes} of {} requests are writes, expected at least 95 %: a write run without reads between, as of 'iosonar \
+             generate' with --read-share 0",
+            observed.len()
+        )));
+    }
+    let capacity = logical_bytes(start).ok_or_else(|| {
+        CalibrateError::Profile(format!("the profile '{}' has no flash to fit", start.name))
+    })?;
+    if observed.end() as f64 * 512.0 > capacity * 1.000_001 {
+        return Err(CalibrateError::Records(format!(
+            "the records go up to sector {}, the profile '{}' holds {:.0}: set its geometry to that of the device",
+            observed.end(),
+            start.name,
+            capacity / 512.0
+        )));
+    }
+    let recorded = pace(&pace::recorded(observed.served()), capacity).ok_or_else(|| {
+        CalibrateError::Records(format!(
+            "{} writes do not show a rate, expected some thousands that keep the device busy",
+            observed.len()
+        ))
+    })?;
+    let run = Run::new(observed)?;
+    let mut profile = start.clone();
+    if profile.cache.is_none() || recorded.burst_bytes.is_none() {
+        profile.cache = recorded.burst_bytes.map(new_cache);
+    }
+    set_spare(&mut profile, capacity, recorded.cliff_bytes.map(|b| b / capacity));
+    let mut simulated = run.measured(&profile, capacity)?;
+    for _ in 0..8 {
+        if !improve(&mut profile, capacity, &recorded, &simulated) {
+            break;
+        }
+        simulated = run.measured(&profile, capacity)?;
+    }
+    Ok(FlashFit {
+        rates: run.rates(&profile)?,
+        cache_bytes: cache_figure(&profile, &recorded),
+        sustained: Found {
+            value: recorded.sustained,
+            low: recorded.sustained * (1.0 - recorded.error),
+            high: recorded.sustained * (1.0 + recorded.error),
+            requests: recorded.writes,
+        },
+        spare_bytes: spare_figure(&profile, capacity, &recorded),
+        profile,
+        recorded,
+        simulated,
+    })
+}
+
+/// What the host sees of a profile's flash, in bytes.
+fn logical_bytes(profile: &SsdProfile) -> Option<f64> {
+    let flash = profile.flash.as_ref()?;
+    Some(unit_bytes(profile)? * f64::from(flash.blocks) / (1.0 + flash.over_provisioning))
+}
+
+/// A block of each plane, in bytes.
+fn unit_bytes(profile: &SsdProfile) -> Option<f64> {
+    let flash = profile.flash.as_ref()?;
+    let page: iosonar_units::Bytes = flash.page.parse().ok()?;
+    let planes = f64::from(flash.channels) * f64::from(flash.dies) * f64::from(flash.planes);
+    Some(planes * f64::from(flash.pages) * page.get() as f64)
+}
+
+fn new_cache(bytes: f64) -> CacheProfile {
+    CacheProfile {
+        size: size_of(bytes),
+        destage_above: 0.0,
+        destage_below: 0.0,
+        access_us: 0.0,
+        mb_per_s: None,
+        row: None,
+        volatile: false,
+        in_flight: None,
+        hold_ms: 0.0,
+        hold_share: 0.5,
+    }
+}
+
+/// In sectors of 4 KiB.
+fn size_of(bytes: f64) -> String {
+    format!("{}KiB", ((bytes / 4096.0).round() as u64).max(1) * 4)
+}
+
+/// So much spare room, as a share of the capacity; what the host sees stays the same.
+fn set_spare(profile: &mut SsdProfile, capacity: f64, share: Option<f64>) {
+    let (Some(share), Some(unit)) = (share, unit_bytes(profile)) else {
+        return;
+    };
+    let Some(flash) = &mut profile.flash else { return };
+    // The reserve is not written before cleaning begins; nor are the blocks that are being filled.
+    let kept = f64::from(flash.reserve) + 2.0;
+    let blocks = (capacity * (1.0 + share.max(0.001)) / unit).ceil();
+    flash.blocks = blocks.max(capacity / unit + kept + 1.0) as u32;
+    // Half a page of each plane more, so that none is lost by rounding.
+    let held = capacity + 0.5 * unit / f64::from(flash.pages);
+    flash.over_provisioning = f64::from(flash.blocks) * unit / held - 1.0;
+}
+
+/// Changes what is off, and says whether anything was.
+fn improve(profile: &mut SsdProfile, capacity: f64, recorded: &Pace, simulated: &Pace) -> bool {
+    let mut changed = false;
+    let slower = simulated.sustained / recorded.sustained;
+    if let Some(programs) = profile.flash.as_mut().and_then(|flash| flash.program_us.as_mut())
+        && (slower - 1.0).abs() > NEAR
+    {
+        let factor = slower.clamp(1.0 / MOST_CHANGE, MOST_CHANGE);
+        programs.iter_mut().for_each(|us| *us *= factor);
+        changed = true;
+    }
+    if let (Some(wanted), Some(cache)) = (recorded.burst_bytes, &mut profile.cache) {
+        let off = wanted - simulated.burst_bytes.unwrap_or(0.0);
+        let now = cache.size.parse::<iosonar_units::Bytes>().map_or(0.0, |b| b.get() as f64);
+        if off.abs() > NEAR * wanted {
+            cache.size = size_of((now + off).max(4096.0));
+            changed = true;
+        }
+    }
+    if let (Some(wanted), Some(cliff)) = (recorded.cliff_bytes, simulated.cliff_bytes) {
+        let off = (wanted - cliff) / capacity;
+        let unit = unit_bytes(profile).unwrap_or(f64::INFINITY) / capacity;
+        if off.abs() > (NEAR * wanted / capacity).max(0.5 * unit) {
+            let now = profile.flash.as_ref().map_or(0.0, |flash| flash.over_provisioning);
+            set_spare(profile, capacity, Some(now + off));
+            changed = true;
+        }
+    } else if recorded.cliff_bytes.is_some() {
+        // The whole run went into its spare room.
+        let now = profile.flash.as_ref().map_or(0.0, |flash| flash.over_provisioning);
+        set_spare(profile, capacity, Some(now * 0.8));
+        changed = true;
+    }
+    changed
+}
+
+fn cache_figure(profile: &SsdProfile, recorded: &Pace) -> Figure {
+    let burst = recorded.burst_bytes.ok_or(Missing::NoChange)?;
+    let size = profile.cache.as_ref().and_then(|cache| cache.size.parse::<iosonar_units::Bytes>().ok());
+    let value = size.map_or(burst, |bytes| bytes.get() as f64);
+    // The line of the sustained rate is drawn back from the middle of its part.
+    let error = recorded.error * recorded.bytes.min(value * 10.0);
+    Ok(Found {
+        value,
+        low: (value - error).max(0.0),
+        high: value + error,
+        requests: recorded.writes,
+    })
+}
+
+fn spare_figure(profile: &SsdProfile, capacity: f64, recorded: &Pace) -> Figure {
+    let cliff = recorded.cliff_bytes.ok_or(Missing::NoChange)?;
+    let share = profile.flash.as_ref().map_or(0.0, |flash| flash.over_provisioning);
+    let error = (0.003 * cliff).max(0.5 * unit_bytes(profile).unwrap_or(0.0));
+    Ok(Found {
+        value: share * capacity,
+        low: share * capacity - error,
+        high: share * capacity + error,
+        requests: recorded.writes,
+    })
+}
+
+impl<'a> Run<'a> {
+    fn new(observed: &'a Observed) -> Result<Self, CalibrateError> {
+        let folder = tempfile::tempdir()?;
+        for (name, hurry) in [("busy.ios", 3), ("recorded.ios", 1)] {
+            let mut writer = output::create(&folder.path().join(name), &Metadata::default())?;
+            let mut batch = Batch::default();
+            for mut record in observed.load() {
+                record.request.start = Nanos::new(record.request.start.get() / hurry);
+                batch.push(&record);
+                if batch.len() == Batch::ROWS {
+                    writer.write(&batch)?;
+                    batch.clear();
+                }
+            }
+            writer.write(&batch)?;
+            writer.finish()?;
+        }
+        Ok(Self { observed, folder })
+    }
+
+    /// The completions of a profile.
+    fn completions(&self, profile: &SsdProfile, load: &str) -> Result<Vec<(f64, f64)>, CalibrateError> {
+        let path = |name: &str| self.folder.path().join(name);
+        std::fs::write(path("profile.toml"), text_of(profile))?;
+        let text = format!("[load]\ntrace = \"{load}\"\n[ssd]\nprofile = \"profile.toml\"\n");
+        let origin: &Path = &path("run.toml");
+        let simulation = Prepared::from_toml(&text, origin, &Overrides::default())?;
+        let mut ends = Ends::default();
+        simulation.run(1, Some(&mut ends))?;
+        Ok(pace::completions(ends.0.into_iter()))
+    }
+
+    fn measured(&self, profile: &SsdProfile, capacity: f64) -> Result<Pace, CalibrateError> {
+        let run = self.completions(profile, "busy.ios")?;
+        Ok(pace(&run, capacity).unwrap_or_default())
+    }
+
+    /// Rates over the recorded time.
+    fn rates(&self, profile: &SsdProfile) -> Result<Vec<(f64, f64)>, CalibrateError> {
+        let recorded = pace::recorded(self.observed.served());
+        let simulated = self.completions(profile, "recorded.ios")?;
+        let part_s = recorded.last().map_or(0.0, |last| last.0) / PARTS as f64;
+        let of = |run: &[(f64, f64)], part: usize| {
+            let at = |n: usize| pace::bytes_at(run, n as f64 * part_s);
+            (at(part + 1) - at(part)) / part_s
+        };
+        let parts = 0..PARTS;
+        Ok(parts.map(|part| (of(&recorded, part), of(&simulated, part))).collect())
+    }
+}
+
+/// The ends of simulated requests in seconds, and their sectors.
+#[derive(Default)]
+struct Ends(Vec<(f64, u32)>);
+
+impl TraceWriter for Ends {
+    fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
+        for record in batch.records() {
+            let latency = record.outcome.latency.unwrap_or_default();
+            let end = record.request.start + record.outcome.delay.unwrap_or_default() + latency;
+            self.0.push((end.as_secs_f64(), record.request.sectors.get()));
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), TraceError> {
+        Ok(())
+    }
+}
+
+/// A profile as a file.
+fn text_of(profile: &SsdProfile) -> String {
+    toml::to_string(profile).expect("a profile consists of tables and values")
+}
+
+impl FlashFit {
+    /// The profile as a file; `provenance` says where it comes from, in lines.
+    pub fn text(&self, provenance: &str) -> String {
+        let records = provenance.lines().next().unwrap_or_default().to_owned();
+        let profile = SsdProfile {
+            provenance: Some(Provenance::Calibrated { records }),
+            ..self.profile.clone()
+        };
+        let comments: String = provenance.lines().map(|line| format!("# {line}\n")).collect();
+        comments + &text_of(&profile)
+    }
+
+    /// The largest difference of the rates over time, as a share of the recorded one.
+    pub fn off(&self) -> f64 {
+        let off = |&(recorded, simulated): &(f64, f64)| (simulated / recorded - 1.0).abs();
+        self.rates.iter().map(off).fold(0.0, f64::max)
+    }
+
+    /// What one program takes, in microseconds, on average over the pages of a block.
+    pub fn program_us(&self) -> f64 {
+        let programs = self.profile.flash.as_ref().and_then(|flash| flash.program_us.clone());
+        programs.map_or(0.0, |us| us.iter().sum::<f64>() / us.len().max(1) as f64)
+    }
+}
