@@ -189,8 +189,14 @@ fn what_cannot_be_calibrated_or_compared_is_refused() {
         (
             &records,
             &["--profile", "nvme-gen4-tlc"],
+            1,
+            "of 40000 requests are writes, expected at least 95 %",
+        ),
+        (
+            &records,
+            &["--profile", "block-queue-gen2x4"],
             2,
-            "is of an SSD; say 'ssd'",
+            "is of an SSD without flash; say 'ssd'",
         ),
         (
             &records,

@@ -32,7 +32,37 @@ pub enum Provenance {
     Calibrated {
         /// Which records.
         records: String,
+        /// How well its parameters are known.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        parameters: Vec<CalibratedParameter>,
+        /// What the records do not hold: these keys are as they were before.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        not_identified: Vec<NotIdentified>,
     },
+}
+
+/// A parameter that records hold.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalibratedParameter {
+    /// Its key in the profile.
+    pub key: String,
+    /// The records allow values from here ...
+    pub low: f64,
+    /// ... to here.
+    pub high: f64,
+    /// How many requests it stands on.
+    pub requests: u64,
+}
+
+/// A parameter that records do not hold.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct NotIdentified {
+    /// Its key in the profile.
+    pub key: String,
+    /// What the records lack.
+    pub why: String,
 }
 
 impl Provenance {
@@ -55,7 +85,7 @@ impl fmt::Display for Provenance {
                 demerit_ms,
             } => write!(f, "{recording} (demerit {demerit_ms} ms)"),
             Self::DataSheet { document, year } => write!(f, "{document}, {year}"),
-            Self::Paper { citation: of } | Self::Calibrated { records: of } => f.write_str(of),
+            Self::Paper { citation: of } | Self::Calibrated { records: of, .. } => f.write_str(of),
         }
     }
 }

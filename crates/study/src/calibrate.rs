@@ -4,7 +4,11 @@
 //! rotation (from when transfers end) and the seek curve (from how long positioning takes at least and at most),
 //! of an SSD how many commands it serves in parallel and how long they take. Each candidate is simulated with the
 //! same requests, and the one whose response times have the smallest demerit to those recorded is chosen. How good
-//! it is is told for the second half, which nothing was taken from.
+//! it is is reported for the second half, which nothing was taken from.
+//!
+//! Of a drive with a buffer, commands, bus and buffer are fitted too, where the records hold them ([`DriveFigures`]). Of
+//! an SSD's flash, write cache, program time and spare room follow from a long write run ([`calibrate_flash`]), which is
+//! not cut: what happens once, such as the cleaning cliff, is in one half only.
 
 mod disk;
 mod drive;
@@ -24,10 +28,10 @@ mod windows;
 
 pub use disk::{DiskFit, How, calibrate_disk};
 pub use drive::DriveFigures;
+pub use figure::{Figure, Found, Missing, Parameter};
 pub use flash::{FlashFit, calibrate_flash};
-pub use pace::Pace;
-pub use figure::{Figure, Found, Missing};
 pub use observed::Observed;
+pub use pace::Pace;
 pub use ssd::{Service, SsdFit, calibrate_ssd};
 pub use trial::{Quality, Trial};
 

@@ -1,26 +1,26 @@
 //! `iosonar calibrate`: records of a device in, a profile of it out.
 
-use iosonar_stats::Labels;
-use iosonar_stats::metric::MetricUnit;
+mod words;
+
 use std::path::Path;
 
 use anyhow::Context;
-use iosonar_disk_model::{DiskProfile, SeekPoints};
+use iosonar_disk_model::DiskProfile;
 use iosonar_plot::{Colour, Mark, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve, grouped};
+use iosonar_ssd_model::SsdProfile;
 use iosonar_study::calibrate::{
-    CalibrateError, DiskFit, How, Observed, Quality, SsdFit, calibrate_disk, calibrate_ssd,
+    CalibrateError, Observed, Quality, calibrate_disk, calibrate_flash, calibrate_ssd,
 };
+use iosonar_trace::input;
 use iosonar_trace::output::WholeFile;
-use iosonar_trace::{Op, input};
 use iosonar_units::Nanos;
 use serde_json::json;
 
 use crate::exit::{Ending, Usage, note, print, print_beside};
-use crate::files;
-use crate::low::Calibrate;
-use crate::render::json::Output;
-use crate::render::picture;
+use crate::json::Output;
+use crate::{files, picture};
+use words::{disk_json, disk_words, flash_json, flash_words, quality_words, ssd_json, ssd_words};
 
 /// Beyond this distance a fit is not worth its name.
 pub(crate) const POOR: f64 = 0.1;
@@ -36,9 +36,25 @@ struct Fitted {
     /// What is said of it.
     words: String,
     json: Output,
-    held_out: Quality,
-    /// How well the one before fits.
-    before: Option<Quality>,
+    verdict: Verdict,
+}
+
+/// How good a fit is.
+enum Verdict {
+    /// On the held-out half; and how well the profile before fits, where there is one.
+    HeldOut(Box<Quality>, Option<Box<Quality>>),
+    /// The largest difference of the throughput over time, as a share.
+    Throughput(f64),
+}
+
+/// What is fitted.
+enum Start {
+    /// A disk with the geometry of a profile.
+    Disk(Box<DiskProfile>),
+    /// Flash with the geometry of a profile.
+    Flash(Box<SsdProfile>),
+    /// What serves several requests at a time, as measured.
+    Ssd,
 }
 
 pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
@@ -61,8 +77,9 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
         ));
     }
     let mut fitted = match &start {
-        Some(start) => fit_disk(args, &observed, start),
-        None => fit_ssd(args, &observed),
+        Start::Disk(start) => fit_disk(args, &observed, start),
+        Start::Flash(start) => fit_flash(args, &observed, start),
+        Start::Ssd => fit_ssd(args, &observed),
     }
     .map_err(named)?;
     match &args.out {
@@ -70,8 +87,8 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
             .with_context(|| format!("{}: cannot write the profile", out.display()))?,
         None => print(&fitted.text)?,
     }
-    if let Some(path) = &args.cdf {
-        draw(args, &fitted.held_out, path)?;
+    if let (Some(path), Verdict::HeldOut(held_out, _)) = (&args.cdf, &fitted.verdict) {
+        draw(args, held_out, path)?;
     }
     if args.json {
         fitted.json.set("requests", json!(observed.len()));
@@ -82,14 +99,20 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
         print_beside(Some(out), &format!("{}\n", fitted.words))?;
     }
     if let Some(out) = args.out.as_ref().filter(|_| !args.quiet && !args.json) {
-        let device = if start.is_some() { "disk" } else { "ssd" };
+        let device = match start {
+            Start::Disk(_) => "disk",
+            Start::Flash(_) | Start::Ssd => "ssd",
+        };
         note(&format!(
             "the profile is in {}; a scenario in the same folder uses it with\n  [{device}]\n  profile = \"{}\"",
             out.display(),
             file_name(args)
         ));
     }
-    Ok(judge(args, &fitted.held_out, fitted.before.as_ref()))
+    Ok(match &fitted.verdict {
+        Verdict::HeldOut(held_out, before) => judge(args, held_out, before.as_deref()),
+        Verdict::Throughput(off) => judge_throughput(*off),
+    })
 }
 
 fn fit_disk(
@@ -102,8 +125,7 @@ fn fit_disk(
         text: fit.text(&provenance(args, observed, &fit.held_out)),
         words: disk_words(start, &fit),
         json: disk_json(&fit),
-        held_out: fit.held_out,
-        before: Some(fit.before),
+        verdict: Verdict::HeldOut(Box::new(fit.held_out), Some(Box::new(fit.before))),
     })
 }
 
@@ -114,9 +136,43 @@ fn fit_ssd(args: &Calibrate, observed: &Observed) -> Result<Fitted, CalibrateErr
         text: fit.text(&provenance(args, observed, &fit.held_out), &description),
         words: ssd_words(&fit),
         json: ssd_json(&fit),
-        held_out: fit.held_out,
-        before: None,
+        verdict: Verdict::HeldOut(Box::new(fit.held_out), None),
     })
+}
+
+fn fit_flash(
+    args: &Calibrate,
+    observed: &Observed,
+    start: &SsdProfile,
+) -> Result<Fitted, CalibrateError> {
+    let fit = calibrate_flash(observed, start)?;
+    let quality = format!("over time throughput is within {:.1} %", 100.0 * fit.off());
+    let provenance = format!(
+        "Fitted by iosonar {} calibrate --profile {}\nto {} requests of {}: {quality}.",
+        env!("CARGO_PKG_VERSION"),
+        args.profile,
+        grouped(observed.len() as u64),
+        args.records.display(),
+    );
+    Ok(Fitted {
+        text: fit.text(&args.records.display().to_string(), &provenance),
+        words: flash_words(&fit),
+        json: flash_json(&fit),
+        verdict: Verdict::Throughput(fit.off()),
+    })
+}
+
+/// Says whether a profile reproduces throughput over time.
+fn judge_throughput(off: f64) -> Ending {
+    if off <= POOR {
+        return Ending::Done;
+    }
+    note(&format!(
+        "note: a poor fit: in some part of the run throughput is {:.0} % off; the device does something that this model does \
+         not, or it was not kept busy, or it held something else at the beginning (flash.precondition)",
+        100.0 * off
+    ));
+    Ending::Flagged
 }
 
 /// Draws the held-out half, recorded and simulated.
@@ -208,43 +264,56 @@ fn check(args: &Calibrate) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The profile that is fitted; none for what serves several at a time.
-fn start(args: &Calibrate) -> anyhow::Result<Option<DiskProfile>> {
+/// What is fitted.
+fn start(args: &Calibrate) -> anyhow::Result<Start> {
     let start = match args.profile.as_str() {
-        "ssd" => None,
-        name if iosonar_ssd_model::BUILT_IN
-            .iter()
-            .any(|(known, _)| *known == name) =>
-        {
-            let problem =
-                format!("--profile {name}: is of an SSD; say 'ssd', whose times are measured");
-            return Err(Usage(problem).into());
+        "ssd" => Start::Ssd,
+        name if is_flash(name) => {
+            let profile = SsdProfile::load(name, Path::new("."), &toml::Table::new());
+            let profile = profile.map_err(|e| Usage(format!("--profile: {e}")))?;
+            if profile.flash.is_none() {
+                let problem = format!(
+                    "--profile {name}: is of an SSD without flash; say 'ssd', whose times are measured"
+                );
+                return Err(Usage(problem).into());
+            }
+            Start::Flash(Box::new(profile))
         }
         name => {
             let profile = DiskProfile::load(name, Path::new("."));
-            Some(profile.map_err(|e| {
+            Start::Disk(Box::new(profile.map_err(|e| {
                 Usage(format!(
-                    "--profile: {e}; or 'ssd' for what serves several at a time"
+                    "--profile: {e}; or 'ssd' for what serves several at a time, or the profile of an SSD with flash"
                 ))
-            })?)
+            })?))
         }
     };
-    if args.capacity.is_some() && start.is_some() {
+    if args.capacity.is_some() && !matches!(start, Start::Ssd) {
         return Err(Usage(
             "--capacity is for --profile ssd: a disk's profile has its own".to_owned(),
+        )
+        .into());
+    }
+    if args.cdf.is_some() && matches!(start, Start::Flash(_)) {
+        return Err(Usage(
+            "--cdf draws latencies of a held-out half: flash is fitted to the throughput of a whole run".to_owned(),
         )
         .into());
     }
     Ok(start)
 }
 
-fn quality_words(quality: &Quality) -> String {
-    format!(
-        "demerit {} ({:.1} % of the mean), KS {:.3}",
-        Nanos::nearest(quality.demerit_ms * 1e6),
-        100.0 * quality.relative,
-        quality.ks
-    )
+/// Whether a profile is of an SSD.
+fn is_flash(name: &str) -> bool {
+    if iosonar_ssd_model::BUILT_IN
+        .iter()
+        .any(|(known, _)| *known == name)
+    {
+        return true;
+    }
+    // What cannot be read is reported by whoever loads it.
+    let text = std::fs::read_to_string(name).unwrap_or_default();
+    toml::from_str::<toml::Table>(&text).is_ok_and(|table| table.contains_key("interface"))
 }
 
 /// Where a profile comes from.
@@ -258,175 +327,6 @@ fn provenance(args: &Calibrate, observed: &Observed, held_out: &Quality) -> Stri
         args.records.display(),
         quality_words(held_out)
     )
-}
-
-fn disk_words(start: &DiskProfile, fit: &DiskFit) -> String {
-    let how = match fit.how {
-        How::Angles {
-            coherence,
-            slack_ms,
-        } => format!(
-            "from when transfers end: they agree on the rotation to {coherence:.3} (1: exactly), and on the seek \
-             curves within {}",
-            Nanos::nearest(slack_ms * 1e6)
-        ),
-        How::Buffer { coherence } => format!(
-            "from reads that the buffer served, and from when the other transfers end: they agree on the rotation to \
-             {coherence:.3} (1: exactly)"
-        ),
-        How::Distribution { coherence } => format!(
-            "from the distribution of latencies: places do not explain the times (agreement on a rotation {coherence:.3}, \
-             1: exactly)"
-        ),
-        How::Unchanged => "nothing better was found: the profile stays what it was".to_owned(),
-    };
-    let curve = |op: Op, new: &SeekPoints, old: &SeekPoints| {
-        let name = plural(op);
-        // Its curve keeps its distance to the other one.
-        if fit.learned_from[usize::from(op == Op::Write)] == 0 {
-            return format!("  seek, {name:6} not measured: the training half holds no {name}\n");
-        }
-        format!(
-            "  seek, {name:6} {:.4} to {:.4} ms (was {:.4} to {:.4})\n",
-            new.track_to_track_ms, new.full_stroke_ms, old.track_to_track_ms, old.full_stroke_ms
-        )
-    };
-    format!(
-        "{how}\n  revolution   {:.6} ms, {:.1} per minute (was {:.6} ms)\n{}{}  use it with disk.model = \"{}\"\n  \
-         training half: {}\n  held-out half: {}\n  before, held-out half: {}",
-        fit.profile.revolution_ms,
-        60_000.0 / fit.profile.revolution_ms,
-        start.revolution_ms,
-        curve(Op::Read, &fit.profile.seek.read, &start.seek.read),
-        curve(Op::Write, &fit.profile.seek.write, &start.seek.write),
-        fit.model,
-        quality_words(&fit.training),
-        quality_words(&fit.held_out),
-        quality_words(&fit.before),
-    )
-}
-
-fn ssd_words(fit: &SsdFit) -> String {
-    let of = |op: Op, other: Op| {
-        let (kind, name) = (usize::from(op == Op::Write), plural(op));
-        if fit.learned_from[kind] == 0 {
-            return format!(
-                "  {name}: none in the training half, so their times are unknown; the profile uses those of {}\n",
-                plural(other)
-            );
-        }
-        let quantiles: &Vec<(f64, f64)> = &fit.service.quantiles[kind];
-        let at = quantiles.iter().position(|q| q.0 >= 0.5).unwrap_or(0);
-        format!(
-            "  {name}: median {} and {} for each KiB, from {} requests\n",
-            Nanos::nearest(quantiles[at].1 * 1e3),
-            Nanos::nearest(fit.service.us_per_kib[kind] * 1e3),
-            grouped(fit.learned_from[kind])
-        )
-    };
-    format!(
-        "  requests served at a time: {}\n{}{}  training half: {}\n  held-out half: {}",
-        fit.service.channels,
-        of(Op::Read, Op::Write),
-        of(Op::Write, Op::Read),
-        quality_words(&fit.training),
-        quality_words(&fit.held_out),
-    )
-}
-
-/// What requests of a kind are called.
-fn plural(op: Op) -> &'static str {
-    match op {
-        Op::Write => "writes",
-        _ => "reads",
-    }
-}
-
-fn add_quality(json: &mut Output, half: &str, quality: &Quality) {
-    let labels = Labels::of("half", half);
-    json.figure(
-        "demerit",
-        &labels,
-        MetricUnit::Milliseconds,
-        quality.demerit_ms,
-    );
-    json.figure(
-        "demerit_relative",
-        &labels,
-        MetricUnit::One,
-        quality.relative,
-    );
-    json.figure("ks_distance", &labels, MetricUnit::One, quality.ks);
-}
-
-fn disk_json(fit: &DiskFit) -> Output {
-    let mut json = Output::new("calibrate");
-    let (how, coherence) = match fit.how {
-        How::Angles { coherence, .. } => ("angles", Some(coherence)),
-        How::Buffer { coherence } => ("buffer", Some(coherence)),
-        How::Distribution { coherence } => ("distribution", Some(coherence)),
-        How::Unchanged => ("unchanged", None),
-    };
-    json.set("how", json!(how));
-    json.set("coherence", json!(coherence));
-    json.set("model", json!(fit.model));
-    let none = Labels::default();
-    json.figure(
-        "revolution",
-        &none,
-        MetricUnit::Milliseconds,
-        fit.profile.revolution_ms,
-    );
-    for (op, points) in [
-        ("read", &fit.profile.seek.read),
-        ("write", &fit.profile.seek.write),
-    ] {
-        let labels = Labels::of("op", op);
-        json.figure(
-            "track_to_track",
-            &labels,
-            MetricUnit::Milliseconds,
-            points.track_to_track_ms,
-        );
-        json.figure(
-            "full_stroke",
-            &labels,
-            MetricUnit::Milliseconds,
-            points.full_stroke_ms,
-        );
-    }
-    add_quality(&mut json, "training", &fit.training);
-    add_quality(&mut json, "held-out", &fit.held_out);
-    add_quality(&mut json, "held-out, before", &fit.before);
-    json
-}
-
-fn ssd_json(fit: &SsdFit) -> Output {
-    let mut json = Output::new("calibrate");
-    let channels = f64::from(fit.service.channels);
-    json.figure("channels", &Labels::default(), MetricUnit::One, channels);
-    for (kind, op) in ["read", "write"].into_iter().enumerate() {
-        let labels = Labels::of("op", op);
-        json.figure(
-            "learned_from",
-            &labels,
-            MetricUnit::One,
-            fit.learned_from[kind] as f64,
-        );
-        // What the training half does not hold has no figure.
-        if fit.learned_from[kind] == 0 {
-            continue;
-        }
-        json.figure(
-            "us_per_kib",
-            &labels,
-            MetricUnit::Microseconds,
-            fit.service.us_per_kib[kind],
-        );
-    }
-    add_quality(&mut json, "training", &fit.training);
-    add_quality(&mut json, "held-out", &fit.held_out);
-    json
 }
 
 #[cfg(test)]

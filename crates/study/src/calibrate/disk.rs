@@ -2,13 +2,12 @@
 
 use std::fmt::Write;
 
-use iosonar_device::Provenance;
 use iosonar_disk_model::{DiskProfile, Geometry, SeekPoints};
 use iosonar_trace::Op;
 use iosonar_units::SECTOR_BYTES;
 
 use super::drive::{DriveFigures, drive};
-use super::figure::Missing;
+use super::figure::{Missing, Parameter, provenance as provenance_of};
 use super::observed::Served;
 use super::rotation::{End, RANGE_MS, Rotation, rotation};
 use super::seek::{Curve, Positioning, curve};
@@ -85,33 +84,31 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
     let learned_from = [Op::Read, Op::Write].map(|op| training.count(op));
     let learn = Trial::new(&training)?;
     let judge = Trial::new(&held_out)?;
-    let (rotation, found) = by_angles(&training, start);
-    let coherence = rotation.map_or(0.0, |rotation| rotation.coherence);
     let mut candidates = vec![
         (start.clone(), "positional", How::Unchanged),
         (start.clone(), "sampled", How::Unchanged),
     ];
-    match found {
-        Some((profile, slack_ms)) if coherence >= COHERENT => {
-            candidates.push((
-                profile,
-                "positional",
-                How::Angles {
-                    coherence,
-                    slack_ms,
-                },
-            ));
-        }
-        _ => {
-            let profile = by_distribution(&training, start, room)?;
-            candidates.push((profile, "sampled", How::Distribution { coherence }));
-        }
-    }
     let found = drive(&training, start);
     if let Ok(found) = &found {
         let coherence = found.rotation.coherence;
         let profile = found.profile.clone();
         candidates.push((profile, "positional", How::Buffer { coherence }));
+    }
+    let (rotation, by_angles) = by_angles(&training, start);
+    let coherence = rotation.map_or(0.0, |rotation| rotation.coherence);
+    match by_angles {
+        Some((profile, slack_ms)) if coherence >= COHERENT => {
+            let how = How::Angles {
+                coherence,
+                slack_ms,
+            };
+            candidates.push((profile, "positional", how));
+        }
+        _ if found.is_ok() => {}
+        _ => {
+            let profile = by_distribution(&training, start, observed.end(), room)?;
+            candidates.push((profile, "sampled", How::Distribution { coherence }));
+        }
     }
     let mut best: Option<(DiskProfile, &'static str, How, Quality)> = None;
     let mut before: Option<(&'static str, f64)> = None;
@@ -323,6 +320,7 @@ fn set_curves(profile: &mut DiskProfile, curves: [Option<Curve>; 2]) {
 fn by_distribution(
     observed: &Observed,
     start: &DiskProfile,
+    end: u64,
     room: u64,
 ) -> Result<DiskProfile, CalibrateError> {
     const TRIES: usize = 250;
@@ -361,7 +359,7 @@ fn by_distribution(
             return Ok(f64::INFINITY);
         }
         Ok(trial
-            .quality(&text, &device("sampled", observed.end(), room))?
+            .quality(&text, &device("sampled", end, room))?
             .by_kind_ms)
     };
     let (best, _) = minimum(&first, 0.15, TRIES, value)?;
@@ -369,11 +367,19 @@ fn by_distribution(
 }
 
 impl DiskFit {
+    /// What the records say about the buffer and the electronics, if the profile has them from there.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        match (&self.drive, &self.how) {
+            (Ok(figures), How::Buffer { .. }) => figures.parameters(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The profile as a file; `provenance` says where it comes from, in lines.
     pub fn text(&self, provenance: &str) -> String {
         let records = provenance.lines().next().unwrap_or_default().to_owned();
         let profile = DiskProfile {
-            provenance: Some(Provenance::Calibrated { records }),
+            provenance: Some(provenance_of(&records, &self.parameters())),
             ..self.profile.clone()
         };
         text_of(&profile, provenance)

@@ -20,7 +20,7 @@ use iosonar_trace::Op;
 
 use super::Observed;
 use super::disk::turning;
-use super::figure::{Figure, Found, Missing};
+use super::figure::{Figure, Found, Missing, Parameter};
 use super::hits::{self, Line};
 use super::observed::Served;
 use super::policy;
@@ -31,6 +31,8 @@ use super::windows::{self, Knot, Wait};
 /// What records say about the electronics and the buffer of a drive.
 #[derive(Clone, Debug)]
 pub struct DriveFigures {
+    /// One revolution, in milliseconds.
+    pub revolution_ms: Found,
     /// A read from the buffer without its data: after a read, after a write. In milliseconds.
     pub hit_command_ms: [Figure; 2],
     /// A sector from the buffer to the host, in milliseconds.
@@ -41,14 +43,42 @@ pub struct DriveFigures {
     pub write_command_ms: [Figure; 2],
     /// A sector from the host to the buffer, in milliseconds.
     pub write_ms_per_sector: Figure,
-    /// A write's seek beyond a read's, in milliseconds, on average.
-    pub write_settle_ms: Figure,
+    /// How much longer a write seeks than a read, in milliseconds: never known, and kept as it was.
+    pub write_seek: Figure,
     /// How many segments the buffer has for reads, the one of writes included where it is theirs alone.
     pub segments: Figure,
     /// The size of each, in sectors.
     pub segment_sectors: Figure,
+    /// A read's seek to the next cylinder and across all, in milliseconds.
+    pub seek_ends_ms: [Figure; 2],
     /// The points of the seek curve of reads: cylinders, and milliseconds.
     pub seeks: Vec<(f64, Found)>,
+}
+
+impl DriveFigures {
+    /// All of them by their keys in the profile. The seek curve is one with the errors of its widest point.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let of = |key, figure| Parameter { key, figure };
+        let [hit, hit_after_write] = self.hit_command_ms;
+        let [miss, miss_after_write] = self.miss_command_ms;
+        let [write, write_after_write] = self.write_command_ms;
+        vec![
+            of("revolution_ms", Ok(self.revolution_ms)),
+            of("overheads.read_hit_after_read_ms", hit),
+            of("overheads.read_hit_after_write_ms", hit_after_write),
+            of("overheads.read_miss_after_read_ms", miss),
+            of("overheads.read_miss_after_write_ms", miss_after_write),
+            of("overheads.write_hit_after_read_ms", write),
+            of("overheads.write_hit_after_write_ms", write_after_write),
+            of("bus.read_ms_per_sector", self.read_ms_per_sector),
+            of("bus.write_ms_per_sector", self.write_ms_per_sector),
+            of("cache.segments", self.segments),
+            of("cache.segment_sectors", self.segment_sectors),
+            of("seek.read.track_to_track_ms", self.seek_ends_ms[0]),
+            of("seek.read.full_stroke_ms", self.seek_ends_ms[1]),
+            of("seek.write", self.write_seek),
+        ]
+    }
 }
 
 /// A drive that was found.
@@ -128,18 +158,23 @@ pub(super) fn drive(training: &Observed, start: &DiskProfile) -> Result<FoundDri
         arm = Arm::of(&requests, &tracks, &rotation);
     }
     arm.set(&mut profile, &reads, writes.as_ref().ok());
+    let no_line = match &writes {
+        Err(Missing::Hits) => Missing::SlowWrites,
+        _ => Missing::Writes,
+    };
     let figures = DriveFigures {
+        revolution_ms: rotation_figure(&rotation, &requests),
         hit_command_ms: reads.command,
         read_ms_per_sector: reads.per_sector,
         miss_command_ms: arm.command,
         write_command_ms: writes
             .as_ref()
-            .map_or([Err(Missing::Writes); 2], |line| line.command),
-        write_ms_per_sector: writes
-            .as_ref()
-            .map_err(|e| *e)
-            .and_then(|line| line.per_sector),
-        write_settle_ms: Err(Missing::FastWrites),
+            .map_or([Err(no_line); 2], |line| line.command),
+        write_ms_per_sector: writes.as_ref().map_or(Err(no_line), |line| line.per_sector),
+        write_seek: Err(match no_line {
+            _ if writes.is_ok() => Missing::FastWrites,
+            missing => missing,
+        }),
         segments: policy::allowed(
             &replica,
             &profile,
@@ -147,6 +182,7 @@ pub(super) fn drive(training: &Observed, start: &DiskProfile) -> Result<FoundDri
             |c, n| c.segments = n as u32,
         ),
         segment_sectors: policy::allowed(&replica, &profile, |c| c.segment_sectors, set_segment),
+        seek_ends_ms: arm.ends(&profile),
         seeks: arm.points(),
     };
     Ok(FoundDrive {
@@ -154,6 +190,22 @@ pub(super) fn drive(training: &Observed, start: &DiskProfile) -> Result<FoundDri
         figures,
         rotation,
     })
+}
+
+/// The revolution; its phase is known to a part of a turn over the whole time.
+fn rotation_figure(rotation: &Rotation, requests: &Requests<'_>) -> Found {
+    let used = requests.ends().len() as u64;
+    let time_ms = match (requests.served.first(), requests.served.last()) {
+        (Some(first), Some(last)) => (last.done - first.came).as_millis_f64(),
+        _ => rotation.revolution_ms,
+    };
+    let error = rotation.revolution_ms.powi(2) / time_ms / (used.max(1) as f64).sqrt();
+    Found {
+        value: rotation.revolution_ms,
+        low: rotation.revolution_ms - error,
+        high: rotation.revolution_ms + error,
+        requests: used,
+    }
 }
 
 /// Read-ahead that fills a segment goes on doing so.
@@ -336,6 +388,24 @@ impl Arm {
             (knot.cylinders, found)
         };
         self.knots.iter().map(point).collect()
+    }
+
+    /// The ends of the curve, with the errors of the points next to them.
+    fn ends(&self, profile: &DiskProfile) -> [Figure; 2] {
+        let seek = &profile.seek.read;
+        let end = |ms: f64, knot: Option<&Knot>| {
+            let knot = knot.ok_or(Missing::ShortSeeks)?;
+            Ok(Found {
+                value: ms,
+                low: ms - knot.error_ms,
+                high: ms + knot.error_ms,
+                requests: knot.requests,
+            })
+        };
+        [
+            end(seek.track_to_track_ms, self.knots.first()),
+            end(seek.full_stroke_ms, self.knots.last()),
+        ]
     }
 
     /// The curve of a profile with so many cylinders.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use iosonar_device::{CalibratedParameter, NotIdentified, Provenance};
+
 /// A parameter as the records have it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
@@ -32,6 +34,8 @@ pub enum Missing {
     Writes,
     /// Writes are complete when they are in the buffer.
     FastWrites,
+    /// Writes are complete when they are on the medium.
+    SlowWrites,
     /// Other values explain the records as well.
     Insensitive,
     /// Requests wait for each other.
@@ -40,8 +44,6 @@ pub enum Missing {
     Places,
     /// Throughput does not change in time.
     NoChange,
-    /// The records end too soon.
-    TooShort,
 }
 
 impl fmt::Display for Missing {
@@ -54,14 +56,47 @@ impl fmt::Display for Missing {
             Self::ShortSeeks => "needs reads on the cylinder of the read before",
             Self::Writes => "needs writes",
             Self::FastWrites => "writes are complete in the buffer, not on the medium",
+            Self::SlowWrites => "writes are complete on the medium, not in the buffer",
             Self::Insensitive => "other values explain the records as well",
             Self::OneAtATime => "needs one request at a time",
             Self::Places => "places on the medium do not explain the times",
             Self::NoChange => "not seen",
-            Self::TooShort => "the recording ends too soon",
         })
     }
 }
 
 /// A parameter, or why it is not known.
 pub type Figure = Result<Found, Missing>;
+
+/// A parameter by its key in the profile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameter {
+    /// The key.
+    pub key: &'static str,
+    /// What the records say.
+    pub figure: Figure,
+}
+
+/// Where a profile comes from.
+pub(super) fn provenance(records: &str, parameters: &[Parameter]) -> Provenance {
+    let known = |p: &Parameter| {
+        let found = p.figure.ok()?;
+        Some(CalibratedParameter {
+            key: p.key.to_owned(),
+            low: found.low,
+            high: found.high,
+            requests: found.requests,
+        })
+    };
+    let unknown = |p: &Parameter| {
+        Some(NotIdentified {
+            key: p.key.to_owned(),
+            why: p.figure.err()?.to_string(),
+        })
+    };
+    Provenance::Calibrated {
+        records: records.to_owned(),
+        parameters: parameters.iter().filter_map(known).collect(),
+        not_identified: parameters.iter().filter_map(unknown).collect(),
+    }
+}

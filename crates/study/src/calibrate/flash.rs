@@ -6,13 +6,12 @@
 
 use std::path::Path;
 
-use iosonar_device::Provenance;
 use iosonar_scenario::{Overrides, Prepared};
 use iosonar_ssd_model::{CacheProfile, SsdProfile};
 use iosonar_trace::{Batch, Metadata, Op, TraceError, TraceWriter, output};
 use iosonar_units::Nanos;
 
-use super::figure::{Figure, Found, Missing};
+use super::figure::{Figure, Found, Missing, Parameter, provenance as provenance_of};
 use super::pace::{self, Pace, pace};
 use super::{CalibrateError, Observed};
 
@@ -53,7 +52,10 @@ struct Run<'a> {
 ///
 /// # Errors
 /// If the records are no long write run, the profile has no flash, or a candidate cannot be simulated.
-pub fn calibrate_flash(observed: &Observed, start: &SsdProfile) -> Result<FlashFit, CalibrateError> {
+pub fn calibrate_flash(
+    observed: &Observed,
+    start: &SsdProfile,
+) -> Result<FlashFit, CalibrateError> {
     let writes = observed.count(Op::Write);
     if writes < observed.len() as u64 * 19 / 20 {
         return Err(CalibrateError::Records(format!(
@@ -65,7 +67,7 @@ pub fn calibrate_flash(observed: &Observed, start: &SsdProfile) -> Result<FlashF
     let capacity = logical_bytes(start).ok_or_else(|| {
         CalibrateError::Profile(format!("the profile '{}' has no flash to fit", start.name))
     })?;
-    if observed.end() as f64 * 512.0 > capacity * 1.000_001 {
+    if observed.end() as f64 * 512.0 > capacity {
         return Err(CalibrateError::Records(format!(
             "the records go up to sector {}, the profile '{}' holds {:.0}: set its geometry to that of the device",
             observed.end(),
@@ -84,7 +86,11 @@ pub fn calibrate_flash(observed: &Observed, start: &SsdProfile) -> Result<FlashF
     if profile.cache.is_none() || recorded.burst_bytes.is_none() {
         profile.cache = recorded.burst_bytes.map(new_cache);
     }
-    set_spare(&mut profile, capacity, recorded.cliff_bytes.map(|b| b / capacity));
+    set_spare(
+        &mut profile,
+        capacity,
+        recorded.cliff_bytes.map(|b| b / capacity),
+    );
     let mut simulated = run.measured(&profile, capacity)?;
     for _ in 0..8 {
         if !improve(&mut profile, capacity, &recorded, &simulated) {
@@ -108,10 +114,12 @@ pub fn calibrate_flash(observed: &Observed, start: &SsdProfile) -> Result<FlashF
     })
 }
 
-/// What the host sees of a profile's flash, in bytes.
+/// What the host sees of a profile's flash, in bytes: whole pages of each plane.
 fn logical_bytes(profile: &SsdProfile) -> Option<f64> {
     let flash = profile.flash.as_ref()?;
-    Some(unit_bytes(profile)? * f64::from(flash.blocks) / (1.0 + flash.over_provisioning))
+    let pages = f64::from(flash.blocks) * f64::from(flash.pages);
+    let held = (pages / (1.0 + flash.over_provisioning)).floor();
+    Some(unit_bytes(profile)? / f64::from(flash.pages) * held)
 }
 
 /// A block of each plane, in bytes.
@@ -147,7 +155,9 @@ fn set_spare(profile: &mut SsdProfile, capacity: f64, share: Option<f64>) {
     let (Some(share), Some(unit)) = (share, unit_bytes(profile)) else {
         return;
     };
-    let Some(flash) = &mut profile.flash else { return };
+    let Some(flash) = &mut profile.flash else {
+        return;
+    };
     // The reserve is not written before cleaning begins; nor are the blocks that are being filled.
     let kept = f64::from(flash.reserve) + 2.0;
     let blocks = (capacity * (1.0 + share.max(0.001)) / unit).ceil();
@@ -161,7 +171,10 @@ fn set_spare(profile: &mut SsdProfile, capacity: f64, share: Option<f64>) {
 fn improve(profile: &mut SsdProfile, capacity: f64, recorded: &Pace, simulated: &Pace) -> bool {
     let mut changed = false;
     let slower = simulated.sustained / recorded.sustained;
-    if let Some(programs) = profile.flash.as_mut().and_then(|flash| flash.program_us.as_mut())
+    if let Some(programs) = profile
+        .flash
+        .as_mut()
+        .and_then(|flash| flash.program_us.as_mut())
         && (slower - 1.0).abs() > NEAR
     {
         let factor = slower.clamp(1.0 / MOST_CHANGE, MOST_CHANGE);
@@ -170,7 +183,10 @@ fn improve(profile: &mut SsdProfile, capacity: f64, recorded: &Pace, simulated: 
     }
     if let (Some(wanted), Some(cache)) = (recorded.burst_bytes, &mut profile.cache) {
         let off = wanted - simulated.burst_bytes.unwrap_or(0.0);
-        let now = cache.size.parse::<iosonar_units::Bytes>().map_or(0.0, |b| b.get() as f64);
+        let now = cache
+            .size
+            .parse::<iosonar_units::Bytes>()
+            .map_or(0.0, |b| b.get() as f64);
         if off.abs() > NEAR * wanted {
             cache.size = size_of((now + off).max(4096.0));
             changed = true;
@@ -180,13 +196,19 @@ fn improve(profile: &mut SsdProfile, capacity: f64, recorded: &Pace, simulated: 
         let off = (wanted - cliff) / capacity;
         let unit = unit_bytes(profile).unwrap_or(f64::INFINITY) / capacity;
         if off.abs() > (NEAR * wanted / capacity).max(0.5 * unit) {
-            let now = profile.flash.as_ref().map_or(0.0, |flash| flash.over_provisioning);
+            let now = profile
+                .flash
+                .as_ref()
+                .map_or(0.0, |flash| flash.over_provisioning);
             set_spare(profile, capacity, Some(now + off));
             changed = true;
         }
     } else if recorded.cliff_bytes.is_some() {
         // The whole run went into its spare room.
-        let now = profile.flash.as_ref().map_or(0.0, |flash| flash.over_provisioning);
+        let now = profile
+            .flash
+            .as_ref()
+            .map_or(0.0, |flash| flash.over_provisioning);
         set_spare(profile, capacity, Some(now * 0.8));
         changed = true;
     }
@@ -195,7 +217,10 @@ fn improve(profile: &mut SsdProfile, capacity: f64, recorded: &Pace, simulated: 
 
 fn cache_figure(profile: &SsdProfile, recorded: &Pace) -> Figure {
     let burst = recorded.burst_bytes.ok_or(Missing::NoChange)?;
-    let size = profile.cache.as_ref().and_then(|cache| cache.size.parse::<iosonar_units::Bytes>().ok());
+    let size = profile
+        .cache
+        .as_ref()
+        .and_then(|cache| cache.size.parse::<iosonar_units::Bytes>().ok());
     let value = size.map_or(burst, |bytes| bytes.get() as f64);
     // The line of the sustained rate is drawn back from the middle of its part.
     let error = recorded.error * recorded.bytes.min(value * 10.0);
@@ -209,7 +234,10 @@ fn cache_figure(profile: &SsdProfile, recorded: &Pace) -> Figure {
 
 fn spare_figure(profile: &SsdProfile, capacity: f64, recorded: &Pace) -> Figure {
     let cliff = recorded.cliff_bytes.ok_or(Missing::NoChange)?;
-    let share = profile.flash.as_ref().map_or(0.0, |flash| flash.over_provisioning);
+    let share = profile
+        .flash
+        .as_ref()
+        .map_or(0.0, |flash| flash.over_provisioning);
     let error = (0.003 * cliff).max(0.5 * unit_bytes(profile).unwrap_or(0.0));
     Ok(Found {
         value: share * capacity,
@@ -240,7 +268,11 @@ impl<'a> Run<'a> {
     }
 
     /// The completions of a profile.
-    fn completions(&self, profile: &SsdProfile, load: &str) -> Result<Vec<(f64, f64)>, CalibrateError> {
+    fn completions(
+        &self,
+        profile: &SsdProfile,
+        load: &str,
+    ) -> Result<Vec<(f64, f64)>, CalibrateError> {
         let path = |name: &str| self.folder.path().join(name);
         std::fs::write(path("profile.toml"), text_of(profile))?;
         let text = format!("[load]\ntrace = \"{load}\"\n[ssd]\nprofile = \"profile.toml\"\n");
@@ -266,7 +298,9 @@ impl<'a> Run<'a> {
             (at(part + 1) - at(part)) / part_s
         };
         let parts = 0..PARTS;
-        Ok(parts.map(|part| (of(&recorded, part), of(&simulated, part))).collect())
+        Ok(parts
+            .map(|part| (of(&recorded, part), of(&simulated, part)))
+            .collect())
     }
 }
 
@@ -279,7 +313,8 @@ impl TraceWriter for Ends {
         for record in batch.records() {
             let latency = record.outcome.latency.unwrap_or_default();
             let end = record.request.start + record.outcome.delay.unwrap_or_default() + latency;
-            self.0.push((end.as_secs_f64(), record.request.sectors.get()));
+            self.0
+                .push((end.as_secs_f64(), record.request.sectors.get()));
         }
         Ok(())
     }
@@ -295,14 +330,47 @@ fn text_of(profile: &SsdProfile) -> String {
 }
 
 impl FlashFit {
-    /// The profile as a file; `provenance` says where it comes from, in lines.
-    pub fn text(&self, provenance: &str) -> String {
-        let records = provenance.lines().next().unwrap_or_default().to_owned();
+    /// What was fitted, by its key in the profile.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let capacity = logical_bytes(&self.profile).unwrap_or(1.0);
+        let relative = |found: Found, scale: f64, value: f64| Found {
+            value,
+            low: value + (found.low - found.value) * scale,
+            high: value + (found.high - found.value) * scale,
+            requests: found.requests,
+        };
+        let program = self.program_us();
+        let spare = |found: Found| relative(found, 1.0 / capacity, found.value / capacity);
+        vec![
+            Parameter {
+                key: "cache.size",
+                figure: self.cache_bytes,
+            },
+            Parameter {
+                key: "flash.program_us",
+                figure: Ok(relative(
+                    self.sustained,
+                    program / self.sustained.value,
+                    program,
+                )),
+            },
+            Parameter {
+                key: "flash.over_provisioning",
+                figure: self.spare_bytes.map(spare),
+            },
+        ]
+    }
+
+    /// The profile as a file; `records` names the recording, `provenance` says more, in lines.
+    pub fn text(&self, records: &str, provenance: &str) -> String {
         let profile = SsdProfile {
-            provenance: Some(Provenance::Calibrated { records }),
+            provenance: Some(provenance_of(records, &self.parameters())),
             ..self.profile.clone()
         };
-        let comments: String = provenance.lines().map(|line| format!("# {line}\n")).collect();
+        let comments: String = provenance
+            .lines()
+            .map(|line| format!("# {line}\n"))
+            .collect();
         comments + &text_of(&profile)
     }
 
@@ -314,7 +382,11 @@ impl FlashFit {
 
     /// What one program takes, in microseconds, on average over the pages of a block.
     pub fn program_us(&self) -> f64 {
-        let programs = self.profile.flash.as_ref().and_then(|flash| flash.program_us.clone());
+        let programs = self
+            .profile
+            .flash
+            .as_ref()
+            .and_then(|flash| flash.program_us.clone());
         programs.map_or(0.0, |us| us.iter().sum::<f64>() / us.len().max(1) as f64)
     }
 }

@@ -59,7 +59,11 @@ pub(super) fn completions(done: impl Iterator<Item = (f64, u32)>) -> Vec<(f64, f
 /// The completions that were recorded.
 pub(super) fn recorded(served: &[Served]) -> Vec<(f64, f64)> {
     let begin = served.first().map_or(0.0, |s| s.came.as_secs_f64());
-    completions(served.iter().map(|s| (s.done.as_secs_f64() - begin, s.sectors)))
+    completions(
+        served
+            .iter()
+            .map(|s| (s.done.as_secs_f64() - begin, s.sectors)),
+    )
 }
 
 /// What a run of writes to a device of this capacity shows; none if it is too short.
@@ -70,7 +74,9 @@ pub(super) fn pace(run: &[(f64, f64)], capacity: f64) -> Option<Pace> {
     }
     let rates = rates(run, end);
     let mut parts = divided(&rates);
-    let mean = |part: &(usize, usize)| rates[part.0..part.1].iter().sum::<f64>() / (part.1 - part.0) as f64;
+    let mean = |part: &(usize, usize)| {
+        rates[part.0..part.1].iter().sum::<f64>() / (part.1 - part.0) as f64
+    };
     let bin_s = end / BINS as f64;
     // What is faster at the beginning, as long as the cache may take it.
     while parts.len() > 1
@@ -80,16 +86,24 @@ pub(super) fn pace(run: &[(f64, f64)], capacity: f64) -> Option<Pace> {
         parts.remove(0);
     }
     let sustained = parts[0];
-    let falls = parts.get(1).is_some_and(|next| mean(next) * CHANGE < mean(&sustained));
+    let falls = parts
+        .get(1)
+        .is_some_and(|next| mean(next) * CHANGE < mean(&sustained));
     // Away from both ends: a bin holds parts of two rates.
     let margin = (sustained.1 - sustained.0) / 20 + 1;
     let (from, to) = (
         (sustained.0 + margin) as f64 * bin_s,
         (sustained.1.saturating_sub(margin)) as f64 * bin_s,
     );
-    let within: Vec<(f64, f64)> = run.iter().copied().filter(|(at, _)| (from..=to).contains(at)).collect();
+    let within: Vec<(f64, f64)> = run
+        .iter()
+        .copied()
+        .filter(|(at, _)| (from..=to).contains(at))
+        .collect();
     let (burst, rate) = line(&within)?;
-    let largest = run[0].1.max(run.windows(2).map(|w| w[1].1 - w[0].1).fold(0.0, f64::max));
+    let largest = run[0]
+        .1
+        .max(run.windows(2).map(|w| w[1].1 - w[0].1).fold(0.0, f64::max));
     let cliff = falls.then(|| cliff(run, (burst, rate), sustained.1 as f64 * bin_s));
     Some(Pace {
         // At least a few requests, and less than could not be a cache.
@@ -109,7 +123,9 @@ pub(super) fn pace(run: &[(f64, f64)], capacity: f64) -> Option<Pace> {
 /// Bytes per second of each bin.
 fn rates(run: &[(f64, f64)], end: f64) -> Vec<f64> {
     let bin_s = end / BINS as f64;
-    let edges: Vec<f64> = (0..=BINS).map(|bin| bytes_at(run, bin as f64 * bin_s)).collect();
+    let edges: Vec<f64> = (0..=BINS)
+        .map(|bin| bytes_at(run, bin as f64 * bin_s))
+        .collect();
     edges.windows(2).map(|w| (w[1] - w[0]) / bin_s).collect()
 }
 
@@ -173,7 +189,9 @@ fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
         return None;
     }
     let n = points.len() as f64;
-    let (x, y) = points.iter().fold((0.0, 0.0), |s, p| (s.0 + p.0 / n, s.1 + p.1 / n));
+    let (x, y) = points
+        .iter()
+        .fold((0.0, 0.0), |s, p| (s.0 + p.0 / n, s.1 + p.1 / n));
     let (mut xx, mut xy) = (0.0, 0.0);
     for p in points {
         xx += (p.0 - x).powi(2);
@@ -188,7 +206,10 @@ fn cliff(run: &[(f64, f64)], (burst, rate): (f64, f64), at: f64) -> f64 {
     let slack = 0.002 * bytes_at(run, at);
     let until = run.partition_point(|(t, _)| *t <= (at * 1.05).min(last));
     // The last completion before it that is on the line.
-    let on = run[..until].iter().rev().find(|(t, bytes)| burst + rate * t - bytes <= slack);
+    let on = run[..until]
+        .iter()
+        .rev()
+        .find(|(t, bytes)| burst + rate * t - bytes <= slack);
     on.map_or_else(|| bytes_at(run, at), |(_, bytes)| *bytes)
 }
 
@@ -219,22 +240,40 @@ mod tests {
     #[test]
     fn a_cache_a_rate_and_a_cliff_are_found() {
         let found = pace(&run(true, true), 4000.0 * MB).unwrap();
-        assert!((found.sustained / (100.0 * MB) - 1.0).abs() < 0.005, "{found:?}");
+        assert!(
+            (found.sustained / (100.0 * MB) - 1.0).abs() < 0.005,
+            "{found:?}"
+        );
         // The cache takes 16 MB in 16 ms, in which flash writes 1.6 MB.
         let burst = found.burst_bytes.unwrap();
         assert!((burst / (14.4 * MB) - 1.0).abs() < 0.03, "{found:?}");
-        assert!((found.cliff_bytes.unwrap() / (300.0 * MB) - 1.0).abs() < 0.01, "{found:?}");
-        assert!((found.after.unwrap() / (40.0 * MB) - 1.0).abs() < 0.02, "{found:?}");
+        assert!(
+            (found.cliff_bytes.unwrap() / (300.0 * MB) - 1.0).abs() < 0.01,
+            "{found:?}"
+        );
+        assert!(
+            (found.after.unwrap() / (40.0 * MB) - 1.0).abs() < 0.02,
+            "{found:?}"
+        );
     }
 
     #[test]
     fn what_a_run_does_not_show_is_not_found() {
         let found = pace(&run(true, false), 4000.0 * MB).unwrap();
-        assert!(found.burst_bytes.is_some() && found.cliff_bytes.is_none(), "{found:?}");
+        assert!(
+            found.burst_bytes.is_some() && found.cliff_bytes.is_none(),
+            "{found:?}"
+        );
         let found = pace(&run(false, true), 4000.0 * MB).unwrap();
-        assert!(found.burst_bytes.is_none() && found.cliff_bytes.is_some(), "{found:?}");
+        assert!(
+            found.burst_bytes.is_none() && found.cliff_bytes.is_some(),
+            "{found:?}"
+        );
         let found = pace(&run(false, false), 4000.0 * MB).unwrap();
-        assert!(found.burst_bytes.is_none() && found.cliff_bytes.is_none(), "{found:?}");
+        assert!(
+            found.burst_bytes.is_none() && found.cliff_bytes.is_none(),
+            "{found:?}"
+        );
         assert_eq!(pace(&run(true, true)[..500], 4000.0 * MB), None);
     }
 }

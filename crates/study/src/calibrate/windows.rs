@@ -46,8 +46,12 @@ pub(super) fn offset(mut times: Vec<f64>, revolution_ms: f64) -> (f64, f64) {
     let mut edges: Vec<f64> = edges.collect();
     edges.sort_by(f64::total_cmp);
     // The balance does not fall: the first edge from where it is not negative, and the last where it is not positive.
-    let low = edges[edges.partition_point(|e| balance(*e) < 0).min(edges.len() - 1)];
-    let high = edges[edges.partition_point(|e| balance(*e) <= 0).saturating_sub(1)];
+    let low = edges[edges
+        .partition_point(|e| balance(*e) < 0)
+        .min(edges.len() - 1)];
+    let high = edges[edges
+        .partition_point(|e| balance(*e) <= 0)
+        .saturating_sub(1)];
     // Where times contradict each other the width is none, and says nothing.
     let error = ((high - low) / 2.0).max(revolution_ms / times.len() as f64);
     (f64::midpoint(low, high.max(low)), error)

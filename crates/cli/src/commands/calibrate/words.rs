@@ -1,0 +1,320 @@
+//! What `calibrate` says about a fit, and its JSON.
+
+use iosonar_disk_model::{DiskProfile, SeekPoints};
+use iosonar_report::grouped;
+use iosonar_stats::Labels;
+use iosonar_stats::metric::MetricUnit;
+use iosonar_study::calibrate::{DiskFit, FlashFit, How, Parameter, Quality, SsdFit};
+use iosonar_trace::Op;
+use iosonar_units::Nanos;
+use serde_json::json;
+
+use crate::json::Output;
+
+pub(super) fn quality_words(quality: &Quality) -> String {
+    format!(
+        "demerit {} ({:.1} % of the mean), KS {:.3}",
+        Nanos::nearest(quality.demerit_ms * 1e6),
+        100.0 * quality.relative,
+        quality.ks
+    )
+}
+
+pub(super) fn disk_words(start: &DiskProfile, fit: &DiskFit) -> String {
+    let how = match fit.how {
+        How::Angles {
+            coherence,
+            slack_ms,
+        } => format!(
+            "from when transfers end: they agree on the rotation to {coherence:.3} (1: exactly), and on the seek \
+             curves within {}",
+            Nanos::nearest(slack_ms * 1e6)
+        ),
+        How::Buffer { coherence } => format!(
+            "from reads that the buffer served, and from when the other transfers end: they agree on the rotation to \
+             {coherence:.3} (1: exactly)"
+        ),
+        How::Distribution { coherence } => format!(
+            "from the distribution of latencies: places do not explain the times (agreement on a rotation {coherence:.3}, \
+             1: exactly)"
+        ),
+        How::Unchanged => "nothing better was found: the profile stays what it was".to_owned(),
+    };
+    let curve = |op: Op, new: &SeekPoints, old: &SeekPoints| {
+        let name = plural(op);
+        // Its curve keeps its distance to the other one.
+        if fit.learned_from[usize::from(op == Op::Write)] == 0 {
+            return format!("  seek, {name:6} not measured: the training half holds no {name}\n");
+        }
+        format!(
+            "  seek, {name:6} {:.4} to {:.4} ms (was {:.4} to {:.4})\n",
+            new.track_to_track_ms, new.full_stroke_ms, old.track_to_track_ms, old.full_stroke_ms
+        )
+    };
+    let drive = drive_words(fit);
+    format!(
+        "{how}\n{drive}  revolution   {:.6} ms, {:.1} per minute (was {:.6} ms)\n{}{}  use it with disk.model = \"{}\"\n  \
+         training half: {}\n  held-out half: {}\n  before, held-out half: {}",
+        fit.profile.revolution_ms,
+        60_000.0 / fit.profile.revolution_ms,
+        start.revolution_ms,
+        curve(Op::Read, &fit.profile.seek.read, &start.seek.read),
+        curve(Op::Write, &fit.profile.seek.write, &start.seek.write),
+        fit.model,
+        quality_words(&fit.training),
+        quality_words(&fit.held_out),
+        quality_words(&fit.before),
+    )
+}
+
+/// What the records hold of the buffer and the electronics.
+fn drive_words(fit: &DiskFit) -> String {
+    match (&fit.drive, &fit.how) {
+        (Ok(_), How::Buffer { .. }) => parameter_words(&fit.parameters()),
+        (Ok(_), _) => {
+            "  buffer       some reads are faster than the medium, but a profile with a buffer fits worse\n".to_owned()
+        }
+        (Err(missing), _) => format!("  buffer       not identifiable from this recording: {missing}\n"),
+    }
+}
+
+/// A table of parameters: value, range, requests.
+fn parameter_words(parameters: &[Parameter]) -> String {
+    let mut text = format!(
+        "  {:38} {:>12} {:>26} {:>10}\n",
+        "parameter", "value", "range", "requests"
+    );
+    for Parameter { key, figure } in parameters {
+        text += &match figure {
+            Ok(found) => {
+                let number = |x: f64| {
+                    if x >= 1e4 {
+                        grouped(x.round() as u64)
+                    } else {
+                        significant(x)
+                    }
+                };
+                let range = format!("{} to {}", number(found.low), number(found.high));
+                format!(
+                    "  {key:38} {:>12} {range:>26} {:>10}\n",
+                    number(found.value),
+                    grouped(found.requests)
+                )
+            }
+            Err(missing) => format!("  {key:38} not identifiable from this recording: {missing}\n"),
+        };
+    }
+    text
+}
+
+/// Five significant digits at least.
+fn significant(x: f64) -> String {
+    match x.abs() {
+        a if a >= 1000.0 => format!("{x:.1}"),
+        a if a >= 10.0 => format!("{x:.3}"),
+        _ => format!("{x:.5}"),
+    }
+}
+
+pub(super) fn flash_words(fit: &FlashFit) -> String {
+    let megabytes = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
+    let or_not_seen = |value: Option<f64>| value.map_or("not seen".to_owned(), megabytes);
+    let row = |name: &str, recorded: String, simulated: String| {
+        format!("  {name:38} {recorded:>12} {simulated:>12}\n")
+    };
+    let (recorded, simulated) = (&fit.recorded, &fit.simulated);
+    let rate =
+        |rate: Option<f64>| rate.map_or("not seen".to_owned(), |r| format!("{:.1} MB/s", r / 1e6));
+    format!(
+        "from how throughput changes over {}\n{}{}{}{}{}{}  over time, in 20 parts, the profile's throughput is within {:.1} % \
+         of the recorded one",
+        megabytes(recorded.bytes),
+        row("the run", "recorded".to_owned(), "simulated".to_owned()),
+        row(
+            "taken at once",
+            or_not_seen(recorded.burst_bytes),
+            or_not_seen(simulated.burst_bytes)
+        ),
+        row(
+            "sustained",
+            rate(Some(recorded.sustained)),
+            rate(Some(simulated.sustained))
+        ),
+        row(
+            "cleaning cliff after",
+            or_not_seen(recorded.cliff_bytes),
+            or_not_seen(simulated.cliff_bytes)
+        ),
+        row(
+            "after the cliff",
+            rate(recorded.after),
+            rate(simulated.after)
+        ),
+        parameter_words(&fit.parameters()),
+        100.0 * fit.off(),
+    )
+}
+
+/// Parameters as JSON: those that are not identifiable have no value, but a reason.
+fn parameters_json(parameters: &[Parameter]) -> serde_json::Value {
+    let one = |p: &Parameter| match p.figure {
+        Ok(found) => json!({
+            "key": p.key, "value": found.value, "low": found.low, "high": found.high, "requests": found.requests,
+        }),
+        Err(missing) => json!({ "key": p.key, "value": null, "why": missing.to_string() }),
+    };
+    parameters.iter().map(one).collect()
+}
+
+pub(super) fn flash_json(fit: &FlashFit) -> Output {
+    let mut json = Output::new("calibrate");
+    json.set("how", json!("throughput"));
+    json.set("parameters", parameters_json(&fit.parameters()));
+    for (source, pace) in [("recorded", &fit.recorded), ("simulated", &fit.simulated)] {
+        let labels = Labels::of("source", source);
+        let mut set = |name, value: Option<f64>| {
+            if let Some(value) = value {
+                json.figure(name, &labels, MetricUnit::One, value);
+            }
+        };
+        set("burst_bytes", pace.burst_bytes);
+        set("sustained_bytes_per_s", Some(pace.sustained));
+        set("cliff_bytes", pace.cliff_bytes);
+        set("after_cliff_bytes_per_s", pace.after);
+    }
+    json.figure(
+        "throughput_off",
+        &Labels::default(),
+        MetricUnit::One,
+        fit.off(),
+    );
+    json
+}
+
+pub(super) fn ssd_words(fit: &SsdFit) -> String {
+    let of = |op: Op, other: Op| {
+        let (kind, name) = (usize::from(op == Op::Write), plural(op));
+        if fit.learned_from[kind] == 0 {
+            return format!(
+                "  {name}: none in the training half, so their times are unknown; the profile uses those of {}\n",
+                plural(other)
+            );
+        }
+        let quantiles: &Vec<(f64, f64)> = &fit.service.quantiles[kind];
+        let at = quantiles.iter().position(|q| q.0 >= 0.5).unwrap_or(0);
+        format!(
+            "  {name}: median {} and {} for each KiB, from {} requests\n",
+            Nanos::nearest(quantiles[at].1 * 1e3),
+            Nanos::nearest(fit.service.us_per_kib[kind] * 1e3),
+            grouped(fit.learned_from[kind])
+        )
+    };
+    format!(
+        "  requests served at a time: {}\n{}{}  training half: {}\n  held-out half: {}",
+        fit.service.channels,
+        of(Op::Read, Op::Write),
+        of(Op::Write, Op::Read),
+        quality_words(&fit.training),
+        quality_words(&fit.held_out),
+    )
+}
+
+/// What requests of a kind are called.
+fn plural(op: Op) -> &'static str {
+    match op {
+        Op::Write => "writes",
+        _ => "reads",
+    }
+}
+
+fn add_quality(json: &mut Output, half: &str, quality: &Quality) {
+    let labels = Labels::of("half", half);
+    json.figure(
+        "demerit",
+        &labels,
+        MetricUnit::Milliseconds,
+        quality.demerit_ms,
+    );
+    json.figure(
+        "demerit_relative",
+        &labels,
+        MetricUnit::One,
+        quality.relative,
+    );
+    json.figure("ks_distance", &labels, MetricUnit::One, quality.ks);
+}
+
+pub(super) fn disk_json(fit: &DiskFit) -> Output {
+    let mut json = Output::new("calibrate");
+    let (how, coherence) = match fit.how {
+        How::Angles { coherence, .. } => ("angles", Some(coherence)),
+        How::Buffer { coherence } => ("buffer", Some(coherence)),
+        How::Distribution { coherence } => ("distribution", Some(coherence)),
+        How::Unchanged => ("unchanged", None),
+    };
+    json.set("how", json!(how));
+    json.set("coherence", json!(coherence));
+    json.set("model", json!(fit.model));
+    json.set("parameters", parameters_json(&fit.parameters()));
+    json.set(
+        "buffer",
+        json!(fit.drive.as_ref().err().map(ToString::to_string)),
+    );
+    let none = Labels::default();
+    json.figure(
+        "revolution",
+        &none,
+        MetricUnit::Milliseconds,
+        fit.profile.revolution_ms,
+    );
+    for (op, points) in [
+        ("read", &fit.profile.seek.read),
+        ("write", &fit.profile.seek.write),
+    ] {
+        let labels = Labels::of("op", op);
+        json.figure(
+            "track_to_track",
+            &labels,
+            MetricUnit::Milliseconds,
+            points.track_to_track_ms,
+        );
+        json.figure(
+            "full_stroke",
+            &labels,
+            MetricUnit::Milliseconds,
+            points.full_stroke_ms,
+        );
+    }
+    add_quality(&mut json, "training", &fit.training);
+    add_quality(&mut json, "held-out", &fit.held_out);
+    add_quality(&mut json, "held-out, before", &fit.before);
+    json
+}
+
+pub(super) fn ssd_json(fit: &SsdFit) -> Output {
+    let mut json = Output::new("calibrate");
+    let channels = f64::from(fit.service.channels);
+    json.figure("channels", &Labels::default(), MetricUnit::One, channels);
+    for (kind, op) in ["read", "write"].into_iter().enumerate() {
+        let labels = Labels::of("op", op);
+        json.figure(
+            "learned_from",
+            &labels,
+            MetricUnit::One,
+            fit.learned_from[kind] as f64,
+        );
+        // What the training half does not hold has no figure.
+        if fit.learned_from[kind] == 0 {
+            continue;
+        }
+        json.figure(
+            "us_per_kib",
+            &labels,
+            MetricUnit::Microseconds,
+            fit.service.us_per_kib[kind],
+        );
+    }
+    add_quality(&mut json, "training", &fit.training);
+    add_quality(&mut json, "held-out", &fit.held_out);
+    json
+}
