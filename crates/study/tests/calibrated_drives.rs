@@ -226,13 +226,13 @@ fn with_writes_their_commands_are_found_and_the_profile_says_what_it_stands_on()
     );
 }
 
-/// Requests of 8 sectors, one every 60 ms, at these places.
-fn at(sectors: impl Iterator<Item = u64>) -> impl Iterator<Item = Request> {
-    (0_u64..).zip(sectors).map(|(i, sector)| Request {
+/// Reads of these sectors from these on, one every 60 ms.
+fn at(reads: impl Iterator<Item = (u64, u32)>) -> impl Iterator<Item = Request> {
+    (0_u64..).zip(reads).map(|(i, (sector, sectors))| Request {
         // Never in step with the platter.
         start: Nanos::new(i * 60_000_000 + hashed(i) % 17_000_000),
         sector: Sector::new(sector),
-        sectors: Sectors::new(8),
+        sectors: Sectors::new(sectors),
         ..Request::default()
     })
 }
@@ -247,19 +247,19 @@ fn what_a_recording_does_not_hold_is_not_identified() {
     let fitted = |load: &mut dyn Iterator<Item = Request>, profile: &DiskProfile| {
         calibrate_disk(&recorded(load, profile), &geometry_of(&truth)).unwrap()
     };
-    let anywhere = |n: u64| hashed(n) % 4_000_000 / 8 * 8;
+    let anywhere = |n: u64| (hashed(n) % 4_000_000 / 8 * 8, 8 << (n % 2));
     // Random reads only: nothing is read again.
     let random = fitted(&mut at((0..4000).map(anywhere)), &truth);
     assert_eq!(random.drive.err(), Some(Missing::Rereads));
-    // Each read again at once, all of one size: hits, but neither how many are held nor what a sector takes.
-    let again = fitted(
-        &mut at((0..4000).map(|n| anywhere(n / 2) + n % 2 * 8)),
-        &truth,
-    );
-    let figures = again.drive.unwrap();
+    // After each read the sectors behind it: hits, but nothing that says how much the buffer holds.
+    let behind = (0..6000).map(|n| {
+        let (sector, sectors) = anywhere(n / 2);
+        (sector + n % 2 * u64::from(sectors), sectors)
+    });
+    let figures = fitted(&mut at(behind), &truth).drive.unwrap();
+    assert!(figures.hit_command_ms[0].is_ok() && figures.read_ms_per_sector.is_ok());
     assert_eq!(figures.segments, Err(Missing::Insensitive));
     assert_eq!(figures.segment_sectors, Err(Missing::Insensitive));
-    assert_eq!(figures.read_ms_per_sector, Err(Missing::OneSize));
     // A drive without a buffer, under the load that would show one.
     let bare = DiskProfile {
         cache: None,

@@ -4,7 +4,7 @@ use std::fs;
 
 use iosonar_scenario::{Overrides, Prepared};
 use iosonar_ssd_model::SsdProfile;
-use iosonar_study::calibrate::{FlashFit, Missing, Observed, calibrate_flash};
+use iosonar_study::calibrate::{Missing, Observed, calibrate_flash};
 use iosonar_trace::{Metadata, input, output};
 
 /// A drive of 476 MiB: 8 dies, 512 MiB of flash.
@@ -40,7 +40,6 @@ fn recorded(profile: &str, requests: u32, load: &str) -> Observed {
 }
 
 const WRITES: &str = "closed = { outstanding = 32 }\nread_share = 0.0";
-/// Without it nothing is known of the drive but its geometry and its capacity.
 const TRUE_SPARE: f64 = 0.2;
 const TRUE_PROGRAM_US: f64 = 400.0;
 const TRUE_CACHE: f64 = 1024.0 * 1024.0;
@@ -55,24 +54,9 @@ fn start() -> SsdProfile {
     SsdProfile::parse(&text, "start.toml", &toml::Table::new()).unwrap()
 }
 
-fn show(fit: &FlashFit) {
-    println!(
-        "{:?}\n{:?}\ncache {:?}\nspare {:?}",
-        fit.recorded, fit.simulated, fit.cache_bytes, fit.spare_bytes
-    );
-    println!(
-        "program {} off {} rates {:?}",
-        fit.program_us(),
-        fit.off(),
-        fit.rates
-    );
-    println!("{:?} {:?}", fit.profile.flash, fit.profile.cache);
-}
-
 #[test]
 fn cache_program_time_and_spare_room_are_found_and_throughput_over_time_is_the_same() {
     let fit = calibrate_flash(&recorded(&truth(), 80_000, WRITES), &start()).unwrap();
-    show(&fit);
     let off = |found: f64, truth: f64| (found / truth - 1.0).abs();
     assert!(off(fit.program_us(), TRUE_PROGRAM_US) < 0.05);
     assert!(off(fit.cache_bytes.unwrap().value, TRUE_CACHE) < 0.05);
@@ -85,7 +69,6 @@ fn cache_program_time_and_spare_room_are_found_and_throughput_over_time_is_the_s
 #[test]
 fn a_run_that_ends_before_the_cliff_has_none() {
     let fit = calibrate_flash(&recorded(&truth(), 8_000, WRITES), &start()).unwrap();
-    show(&fit);
     assert_eq!(fit.spare_bytes, Err(Missing::NoChange));
     let flash = fit.profile.flash.as_ref().unwrap();
     assert_eq!((flash.over_provisioning, flash.blocks), (0.1199, 280));
@@ -98,7 +81,6 @@ fn a_drive_without_a_cache_has_none() {
         &start(),
     )
     .unwrap();
-    show(&fit);
     assert_eq!(fit.cache_bytes, Err(Missing::NoChange));
     assert!(fit.profile.cache.is_none());
 }

@@ -177,6 +177,13 @@ fn probe(args: &Probe) -> anyhow::Result<Ending> {
         write_share: args.write_share,
         space: args.space.get() / 512,
     };
+    if args.block.get() > 64 << 20 {
+        return Err(Usage(format!(
+            "--block must be at most 64MiB (got {})",
+            args.block
+        ))
+        .into());
+    }
     if shape.space < ProbeLoad::least_space(shape.block) {
         let problem = format!(
             "--space must be at least 16 blocks of {} (got {})",

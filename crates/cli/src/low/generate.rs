@@ -226,7 +226,7 @@ pub(crate) struct Probe {
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
     /// How many requests
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pub(crate) requests: u64,
     /// From one request to the next on average: longer than the drive takes for one
     #[arg(long, value_name = "TIME", default_value = "50ms")]

@@ -143,8 +143,9 @@ pub(crate) struct Calibrate {
     /// Records of the device: at least a few thousand requests all over it
     #[arg(value_name = "RECORDS")]
     pub(crate) records: PathBuf,
-    /// What is fitted: a disk profile (its name, or a .toml file), whose geometry is taken as it is; or
-    /// 'ssd': a device that serves several requests at a time
+    /// What is fitted: a disk profile (its name, or a .toml file), whose geometry is taken as it is; the
+    /// profile of an SSD with flash, for a long write run; or 'ssd': a device that serves several requests
+    /// at a time
     #[arg(long, value_name = "PROFILE")]
     pub(crate) profile: String,
     /// The profile to write [default: print it]

@@ -185,6 +185,10 @@ pub(super) fn drive(training: &Observed, start: &DiskProfile) -> Result<FoundDri
         seek_ends_ms: arm.ends(&profile),
         seeks: arm.points(),
     };
+    // The middle of what is allowed.
+    if let (Ok(found), Some(cache)) = (figures.segment_sectors, &mut profile.cache) {
+        set_segment(cache, found.value as u64);
+    }
     Ok(FoundDrive {
         profile,
         figures,
@@ -210,9 +214,11 @@ fn rotation_figure(rotation: &Rotation, requests: &Requests<'_>) -> Found {
 
 /// Read-ahead that fills a segment goes on doing so.
 fn set_segment(cache: &mut CacheProfile, sectors: u64) {
-    if cache.maximum_read_ahead_sectors == cache.segment_sectors {
-        cache.maximum_read_ahead_sectors = sectors;
-    }
+    let ahead = &mut cache.maximum_read_ahead_sectors;
+    *ahead = match *ahead == cache.segment_sectors {
+        true => sectors,
+        false => sectors.min(*ahead),
+    };
     cache.segment_sectors = sectors;
 }
 

@@ -67,6 +67,16 @@ pub fn calibrate_flash(
     let capacity = logical_bytes(start).ok_or_else(|| {
         CalibrateError::Profile(format!("the profile '{}' has no flash to fit", start.name))
     })?;
+    if start
+        .flash
+        .as_ref()
+        .is_none_or(|flash| flash.program_us.is_none())
+    {
+        return Err(CalibrateError::Profile(format!(
+            "the profile '{}' has no 'flash.program_us', expected a time to begin with, such as [660.0]",
+            start.name
+        )));
+    }
     if observed.end() as f64 * 512.0 > capacity {
         return Err(CalibrateError::Records(format!(
             "the records go up to sector {}, the profile '{}' holds {:.0}: set its geometry to that of the device",

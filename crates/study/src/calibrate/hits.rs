@@ -113,8 +113,9 @@ impl Line {
     }
 }
 
-/// A value from `value - error` to `value + error`.
+/// A value from `value - error` to `value + error`; recordings are in nanoseconds.
 fn figure(value: f64, error: f64, requests: u64) -> Found {
+    let error = error.max(1e-6);
     Found {
         value,
         low: value - error,
@@ -282,6 +283,15 @@ mod tests {
         assert!((command.value - 0.3).abs() < 0.003, "{command:?}");
         assert!((slope.value - 0.1).abs() < 0.0003, "{slope:?}");
         assert!((1000..1400).contains(&command.requests), "{command:?}");
+    }
+
+    #[test]
+    fn of_one_size_neither_command_nor_bus_is_known() {
+        let mut samples = samples(0.3);
+        samples.retain(|s| s.sectors == 8);
+        let line = Line::through(&samples, 0.1, Missing::Rereads).unwrap();
+        assert_eq!(line.per_sector, Err(Missing::OneSize));
+        assert_eq!(line.command, [Err(Missing::OneSize); 2]);
     }
 
     #[test]

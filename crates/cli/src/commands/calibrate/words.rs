@@ -172,15 +172,20 @@ pub(super) fn flash_json(fit: &FlashFit) -> Output {
     json.set("parameters", parameters_json(&fit.parameters()));
     for (source, pace) in [("recorded", &fit.recorded), ("simulated", &fit.simulated)] {
         let labels = Labels::of("source", source);
-        let mut set = |name, value: Option<f64>| {
+        for (name, unit, value) in [
+            ("burst", MetricUnit::Bytes, pace.burst_bytes),
+            (
+                "sustained",
+                MetricUnit::BytesPerSecond,
+                Some(pace.sustained),
+            ),
+            ("cliff", MetricUnit::Bytes, pace.cliff_bytes),
+            ("after_cliff", MetricUnit::BytesPerSecond, pace.after),
+        ] {
             if let Some(value) = value {
-                json.figure(name, &labels, MetricUnit::One, value);
+                json.figure(name, &labels, unit, value);
             }
-        };
-        set("burst_bytes", pace.burst_bytes);
-        set("sustained_bytes_per_s", Some(pace.sustained));
-        set("cliff_bytes", pace.cliff_bytes);
-        set("after_cliff_bytes_per_s", pace.after);
+        }
     }
     json.figure(
         "throughput_off",
