@@ -122,7 +122,7 @@ fn sensitivity_names_the_other_controller_and_the_other_places() {
     };
     let text = of("[disk]\nprofile = \"ibm-18es\"", &[]);
     assert!(
-        text.contains("controller raid-card-1GiB-bbu") && text.contains("random addresses"),
+        text.contains("controller raid-card-1GiB-bbu") && text.contains("papers' disk"),
         "{text}"
     );
     // Keys that were set on the command line do not survive in a controller without them.

@@ -21,6 +21,7 @@ mod waiting;
 
 use iosonar_units::{Nanos, Sector, Sectors};
 
+pub use background::{Background, MediaWork};
 pub use provenance::{CalibratedParameter, NotIdentified, Provenance};
 pub use station::{Mechanism, ServiceTime, Station};
 pub use waiting::Waiting;

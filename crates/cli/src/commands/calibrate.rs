@@ -18,8 +18,10 @@ use iosonar_units::Nanos;
 use serde_json::json;
 
 use crate::exit::{Ending, Usage, note, print, print_beside};
-use crate::json::Output;
-use crate::{files, picture};
+use crate::files;
+use crate::low::Calibrate;
+use crate::render::json::Output;
+use crate::render::picture;
 use words::{disk_json, disk_words, flash_json, flash_words, quality_words, ssd_json, ssd_words};
 
 /// Beyond this distance a fit is not worth its name.

@@ -9,7 +9,7 @@ use iosonar_trace::Op;
 use iosonar_units::Nanos;
 use serde_json::json;
 
-use crate::json::Output;
+use crate::render::json::Output;
 
 pub(super) fn quality_words(quality: &Quality) -> String {
     format!(
