@@ -75,6 +75,27 @@ fn a_recording_is_repeated_on_a_profile() {
 }
 
 #[test]
+fn a_recording_of_another_drive_is_poor() {
+    let scratch = Scratch::new();
+    // No drive reads from a random place in 0.2 ms.
+    let rows = (0..1_200_u64).map(|i| {
+        let sector = i * 7_919_131 % 2_000_000;
+        format!("R Miss {sector} 8 200.0 5000.0\n")
+    });
+    let trace = scratch.file("other.trace", rows.collect::<String>());
+    let few = scratch.file("few.trace", TRACE);
+    for (trace, code, said) in [(&trace, 3, "POOR:"), (&few, 0, "too few to judge")] {
+        let printed = iosonar()
+            .args(["validate", "hp-c2247a"])
+            .arg(trace)
+            .output()
+            .unwrap();
+        assert_eq!(printed.status.code(), Some(code), "{}", err(&printed));
+        assert!(out(&printed).contains(said), "{}", out(&printed));
+    }
+}
+
+#[test]
 fn a_drive_is_imported_and_then_simulated() {
     let scratch = Scratch::new();
     let model = scratch.file("small.model", MODEL);

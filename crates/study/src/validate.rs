@@ -91,7 +91,33 @@ pub struct Validation {
     pub within: [f64; 2],
 }
 
+/// What a validation says of a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// There are too few requests to judge it by.
+    TooFew,
+    /// It is another drive's, or a part of it is wrong.
+    Poor,
+    /// Its demerit is within what profiles of the recorded drive have.
+    Good,
+}
+
 impl Validation {
+    /// The fewest requests that a profile is judged by: where the drive's angle and buffer were at the first is unknown.
+    pub const FEWEST: u64 = 1_000;
+    /// A demerit of this share of the mean is poor: that of eleven drives on their own recordings is 0.6 to 6 %.
+    pub const POOR: f64 = 0.1;
+
+    /// Whether the profile is true to the recording.
+    pub fn fit(&self) -> Fit {
+        let mean_ms = self.all.measured.moments.mean() / 1e6;
+        match self.all.measured.count() {
+            ..Self::FEWEST => Fit::TooFew,
+            _ if self.demerit_ms <= Self::POOR * mean_ms => Fit::Good,
+            _ => Fit::Poor,
+        }
+    }
+
     /// Reads, writes and all, with their names.
     pub fn classes(&self) -> [(&'static str, &Compared); 3] {
         [
@@ -205,4 +231,28 @@ pub fn validate(
     of.ks = ks_distance(&of.all.simulated.histogram, &of.all.measured.histogram);
     of.within = within.map(|n| n as f64 / requests as f64);
     Ok(of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fit_is_poor_from_a_tenth_of_the_mean_and_not_judged_by_few() {
+        for (requests, demerit_ms, expected) in [
+            (999, 5.0, Fit::TooFew),
+            (1_000, 0.99, Fit::Good),
+            (1_000, 1.01, Fit::Poor),
+            (1_000, f64::NAN, Fit::Poor),
+        ] {
+            let mut of = Validation {
+                demerit_ms,
+                ..Validation::default()
+            };
+            for _ in 0..requests {
+                of.all.measured.push(Nanos::from_millis(10));
+            }
+            assert_eq!(of.fit(), expected, "{requests} {demerit_ms}");
+        }
+    }
 }

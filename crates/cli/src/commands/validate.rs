@@ -7,7 +7,7 @@ use iosonar_disk_model::DiskProfile;
 use iosonar_plot::{Colour, Mark, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve, grouped};
 use iosonar_stats::Labels;
-use iosonar_study::validate::{Validation, validate};
+use iosonar_study::validate::{Fit, Validation, validate};
 use iosonar_trace::input;
 
 use crate::exit::{Ending, Usage, note, print};
@@ -61,7 +61,26 @@ pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
             note(&format!("picture: {}", plot.display()));
         }
     }
-    Ok(Ending::Done)
+    Ok(match of.fit() {
+        Fit::Poor => Ending::Flagged,
+        Fit::Good | Fit::TooFew => Ending::Done,
+    })
+}
+
+/// What the fit means, in a line.
+fn judgement(fit: Fit) -> String {
+    match fit {
+        Fit::Good => String::new(),
+        Fit::TooFew => format!(
+            "  fewer than {} requests are too few to judge the profile by\n",
+            grouped(Validation::FEWEST)
+        ),
+        Fit::Poor => format!(
+            "  POOR: the demerit is more than {:.0} % of the mean; profiles of the recorded drive have 0.6 to 6 %, so this may be \
+             another drive's recording\n",
+            100.0 * Validation::POOR
+        ),
+    }
 }
 
 fn milliseconds(ms: f64) -> String {
@@ -83,7 +102,7 @@ fn table(profile: &DiskProfile, of: &Validation) -> String {
     };
     format!(
         "{}, {} requests in a closed loop\n\n{}\n  demerit {}{}, KS {:.3}; request by request {:.0} % \
-         are within 0.1 ms, {:.0} % within 0.5 ms\n  demerit: root mean square of the horizontal distance of the curves\n",
+         are within 0.1 ms, {:.0} % within 0.5 ms\n  demerit: root mean square of the horizontal distance of the curves\n{}",
         profile.description,
         grouped(of.all.measured.count()),
         table.text(),
@@ -92,5 +111,6 @@ fn table(profile: &DiskProfile, of: &Validation) -> String {
         of.ks,
         100.0 * of.within[0],
         100.0 * of.within[1],
+        judgement(of.fit()),
     )
 }
