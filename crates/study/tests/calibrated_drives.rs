@@ -203,7 +203,7 @@ fn with_writes_their_commands_are_found_and_the_profile_says_what_it_stands_on()
     );
     assert_eq!(figures.write_seek, Err(Missing::FastWrites));
     assert!(fit.held_out.ks < 0.03, "{}", fit.held_out.ks);
-    let read = DiskProfile::parse(&fit.text("records.ios"), "x").unwrap();
+    let read = DiskProfile::parse(&fit.text("records.ios", "a line"), "x").unwrap();
     let Some(Provenance::Calibrated {
         parameters,
         not_identified,

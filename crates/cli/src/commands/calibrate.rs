@@ -124,7 +124,10 @@ fn fit_disk(
 ) -> Result<Fitted, CalibrateError> {
     let fit = calibrate_disk(observed, start)?;
     Ok(Fitted {
-        text: fit.text(&provenance(args, observed, &fit.held_out)),
+        text: fit.text(
+            &args.records.display().to_string(),
+            &provenance(args, observed, &fit.held_out),
+        ),
         words: disk_words(start, &fit),
         json: disk_json(&fit),
         verdict: Verdict::HeldOut(Box::new(fit.held_out), Some(Box::new(fit.before))),

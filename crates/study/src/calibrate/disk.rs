@@ -375,11 +375,10 @@ impl DiskFit {
         }
     }
 
-    /// The profile as a file; `provenance` says where it comes from, in lines.
-    pub fn text(&self, provenance: &str) -> String {
-        let records = provenance.lines().next().unwrap_or_default().to_owned();
+    /// The profile as a file; `records` names the recording, `provenance` says more, in lines.
+    pub fn text(&self, records: &str, provenance: &str) -> String {
         let profile = DiskProfile {
-            provenance: Some(provenance_of(&records, &self.parameters())),
+            provenance: Some(provenance_of(records, &self.parameters())),
             ..self.profile.clone()
         };
         text_of(&profile, provenance)

@@ -93,9 +93,7 @@ pub fn calibrate_flash(
     })?;
     let run = Run::new(observed)?;
     let mut profile = start.clone();
-    if profile.cache.is_none() || recorded.burst_bytes.is_none() {
-        profile.cache = recorded.burst_bytes.map(new_cache);
-    }
+    set_cache(&mut profile, recorded.burst_bytes);
     set_spare(
         &mut profile,
         capacity,
@@ -140,18 +138,30 @@ fn unit_bytes(profile: &SsdProfile) -> Option<f64> {
     Some(planes * f64::from(flash.pages) * page.get() as f64)
 }
 
-fn new_cache(bytes: f64) -> CacheProfile {
-    CacheProfile {
-        size: size_of(bytes),
-        destage_above: 0.0,
-        destage_below: 0.0,
-        access_us: 0.0,
-        mb_per_s: None,
-        row: None,
-        volatile: false,
-        in_flight: None,
-        hold_ms: 0.0,
-        hold_share: 0.5,
+/// A cache of this size to begin with. One that was not seen is left out, unless parts of flash pages wait in it.
+fn set_cache(profile: &mut SsdProfile, burst: Option<f64>) {
+    let whole = profile.flash.as_ref().is_none_or(|flash| {
+        let unit = flash.mapping_unit.as_ref();
+        unit.is_none_or(|unit| *unit == flash.page)
+    });
+    match (burst, &mut profile.cache) {
+        (Some(bytes), Some(cache)) => cache.size = size_of(bytes),
+        (Some(bytes), none) => {
+            *none = Some(CacheProfile {
+                size: size_of(bytes),
+                destage_above: 0.0,
+                destage_below: 0.0,
+                access_us: 0.0,
+                mb_per_s: None,
+                row: None,
+                volatile: false,
+                in_flight: None,
+                hold_ms: 0.0,
+                hold_share: 0.5,
+            });
+        }
+        (None, cache) if whole => *cache = None,
+        (None, _) => {}
     }
 }
 
@@ -191,8 +201,12 @@ fn improve(profile: &mut SsdProfile, capacity: f64, recorded: &Pace, simulated: 
         programs.iter_mut().for_each(|us| *us *= factor);
         changed = true;
     }
-    if let (Some(wanted), Some(cache)) = (recorded.burst_bytes, &mut profile.cache) {
-        let off = wanted - simulated.burst_bytes.unwrap_or(0.0);
+    if let (Some(wanted), Some(burst), Some(cache)) = (
+        recorded.burst_bytes,
+        simulated.burst_bytes,
+        &mut profile.cache,
+    ) {
+        let off = wanted - burst;
         let now = cache
             .size
             .parse::<iosonar_units::Bytes>()
