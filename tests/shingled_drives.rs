@@ -35,7 +35,7 @@ fn scenario(scratch: &Scratch, disks: u32, load: &str) -> std::path::PathBuf {
         "scenario.toml",
         format!(
             "seed = 1\nwarmup_requests = 0\n[load]\nblock = '4KiB'\n{load}\n[array]\nlevel = 'raid0'\ndisks = {disks}\n\
-             stripe_unit = '64KiB'\n[disk]\nprofile = 'drive.toml'\n"
+             stripe_unit = '64KiB'\n[disk]\nprofile = 'drive.toml'\nmodel = 'positional'\n"
         ),
     )
 }
@@ -92,18 +92,19 @@ fn random_writes_fall_to_the_rate_of_cleaning_and_are_conserved() {
             (2000.0 * 8.0 - buffers..=2000.0 * 8.0).contains(&written),
             "{written}"
         );
-        let cleaned = metric(&many, "media_sectors", &[("kind", "cleaning-write")]);
+        let cleaned = metric(&many, "media_sectors", &[("kind", "cleaning-write")])
+            + metric(&many, "media_sectors", &[("kind", "repaired")]);
         let amplification = metric(&many, "write_amplification", &[]);
         assert!(
             (amplification - (written + cleaned) / written).abs() < 1e-9,
             "{amplification}"
         );
         assert_eq!(json(&scenario, &[])["hash"], many["hash"]);
-        // The arms write all the time.
+        // The arms write nearly all the time, for requests or behind them.
         for disk in 0..disks {
             let station = format!("disk/{disk}");
             let used = metric(&many, "utilisation", &[("station", &station)]);
-            assert!(used > 0.9 && used <= 1.0, "{used}");
+            assert!(used > 0.7 && used <= 1.0, "{used}");
         }
     }
 }
@@ -114,6 +115,7 @@ fn the_table_names_the_media_cache_and_whether_a_write_waited() {
     let scenario = scenario(&scratch, 1, RANDOM_WRITES);
     let long = out(&sim(&scenario, &[]));
     for expected in [
+        "shingled with a media cache of 0.05 GB;",
         "  media cache ",
         " of 200 entries of the map",
         "write amplification ",
@@ -122,7 +124,10 @@ fn the_table_names_the_media_cache_and_whether_a_write_waited() {
     }
     assert!(!long.contains("NOT CLEANED"), "{long}");
     let short = out(&sim(&scenario, &["--set", "load.requests=100"]));
-    assert!(short.contains("NOT CLEANED   no write waited"), "{short}");
+    assert!(
+        short.contains("NOT CLEANED   no band was cleaned yet"),
+        "{short}"
+    );
     assert!(
         short.contains("0 bands, writes waited for 0; write amplification 1.00"),
         "{short}"
@@ -137,6 +142,8 @@ fn an_idle_drive_cleans_and_its_utilisation_counts_that() {
     let idle = metric(&rare, "cleaned_bands", &[("kind", "idle")]);
     assert!(idle > 900.0, "{idle}");
     assert_eq!(metric(&rare, "cleaned_bands", &[("kind", "awaited")]), 0.0);
+    let table = out(&sim(&scenario(&scratch, 1, load), &[]));
+    assert!(!table.contains("NOT CLEANED"), "{table}");
     // Each second a write of a tenth of a millisecond, and behind it an append and a band.
     let used = metric(&rare, "utilisation", &[("station", "disk/0")]);
     let busy = metric(&rare, "busy", &[("station", "disk/0")]);
@@ -147,8 +154,8 @@ fn an_idle_drive_cleans_and_its_utilisation_counts_that() {
 fn the_writes_of_a_buffer_count_in_the_utilisation() {
     let scratch = Scratch::new();
     let text = "seed = 1\n[load]\nrequests = 500\narrivals = { constant_per_s = 10.0 }\nblock = '4KiB'\n\
-                size = { blocks = 1 }\nread_share = 0.0\naddresses = { zipf = 0.0 }\n[array]\nlevel = 'raid0'\ndisks = 1\n\
-                stripe_unit = '64KiB'\n[disk]\nprofile = 'seagate-exos-7e8-8tb'\n";
+                size = { blocks = 1 }\nread_share = 0.0\n[array]\nlevel = 'raid0'\ndisks = 1\n\
+                stripe_unit = '64KiB'\n[disk]\nprofile = 'seagate-exos-7e8-8tb'\nmodel = 'positional'\n";
     let file = scratch.file("buffer.toml", text);
     let back = json(&file, &[]);
     let through = json(&file, &["--set", "disk.write_back=false"]);
@@ -157,7 +164,7 @@ fn the_writes_of_a_buffer_count_in_the_utilisation() {
     assert!(of(&back, "busy") < 0.002, "{}", of(&back, "busy"));
     assert!((of(&through, "utilisation") - of(&through, "busy")).abs() < 1e-9);
     let (used, served) = (of(&back, "utilisation"), of(&through, "utilisation"));
-    assert!((used / served - 1.0).abs() < 0.05, "{used} {served}");
+    assert!((used / served - 1.0).abs() < 1e-6, "{used} {served}");
     let table = out(&sim(&file, &[]));
     assert!(
         table.contains("\n  utilisation   ") && !table.contains("of requests"),

@@ -3,9 +3,9 @@
 //! The drive of the tests has tracks of 100 sectors without skew, an arm that needs no time, and revolutions of 10 ms,
 //! so that everything takes whole sectors of 0.1 ms.
 
-use iosonar_device::{Access, Device, InOrder, Job, MediaWork, RequestId, Station};
+use iosonar_device::{Access, Device, InOrder, Job, MediaWork, Observable, RequestId, Station};
 use iosonar_disk_model::{
-    BandCleaning, CachePlace, DiskProfile, Mechanics, PositionalDisk, Queueing,
+    ArmScheduler, BandCleaning, CachePlace, DiskProfile, Mechanics, PositionalDisk, Queueing,
 };
 use iosonar_sim_core::Seed;
 use iosonar_units::{Nanos, Sector, Sectors};
@@ -423,6 +423,49 @@ fn sectors_are_conserved_and_runs_repeat() {
         };
         assert_eq!(run(), run(), "{seed}");
     }
+}
+
+#[test]
+fn with_a_queue_no_request_is_lost_or_starves() {
+    const REQUESTS: u64 = 3000;
+    let run = || {
+        let mechanics = Mechanics::new(&write_back());
+        let queueing = Queueing {
+            scheduler: ArmScheduler::Sptf,
+            depth: 32,
+            most_wait: ArmScheduler::Sptf.most_wait(),
+        };
+        let disk = PositionalDisk::at_angle(&mechanics, queueing, 0.0);
+        let mut disk = Station::new(disk);
+        let mut random = Seed::new(3).stream("test", "queue");
+        let (mut submitted, mut now, mut longest) = (0, Nanos::ZERO, Nanos::ZERO);
+        let mut served = vec![0; REQUESTS as usize];
+        while served.iter().sum::<u64>() < REQUESTS {
+            while submitted < REQUESTS && disk.occupancy().waiting < 32 {
+                let access = match random.below(2) {
+                    0 => Access::Read,
+                    _ => Access::Write,
+                };
+                let sectors = 1 + random.below(100);
+                let sector = random.below(mechanics.capacity() - sectors);
+                let (sector, sectors) = (Sector::new(sector), Sectors::new(sectors as u32));
+                disk.submit(Job::new(RequestId(submitted), access, sector, sectors), now);
+                submitted += 1;
+            }
+            now = disk.start_next(now).expect("jobs wait");
+            let service = disk.complete(now, now).expect("a job is served");
+            served[service.job.request.0 as usize] += 1;
+            longest = longest.max(service.started - service.arrived);
+        }
+        assert!(served.iter().all(|&times| times == 1));
+        disk.end_measurement(now);
+        (now, longest, disk.usage())
+    };
+    let (ended, longest, usage) = run();
+    assert_eq!((ended, longest, usage), run());
+    // A job that has waited for two seconds is next; the one in service may wait for two bands and their blocks.
+    assert!(longest < Nanos::from_secs(5), "{longest}");
+    assert!(usage.background.media.awaited_bands > 0 && usage.worked() <= ended);
 }
 
 #[test]

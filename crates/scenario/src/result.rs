@@ -282,12 +282,6 @@ impl SimulationResult {
         self.ssd.as_ref().is_some_and(written)
     }
 
-    /// Whether shingled drives took writes into their media caches, and none had to wait until a band was clean.
-    pub fn is_not_awaited(&self) -> bool {
-        let media = self.media.as_ref();
-        media.is_some_and(|media| media.cached_sectors > 0 && media.awaited_bands == 0)
-    }
-
     /// Why the mean of the only run has no standard error, if it has none.
     pub fn no_interval(&self) -> Option<NoInterval> {
         let missing = self.replications == 1 && self.mean_ms.stderr.is_nan();

@@ -15,7 +15,7 @@ table_of_keys! {
         #[table = "[disk.from_data_sheet]"]
         pub from_data_sheet: Option<DataSheet>,
         /// `"positional"` (an arm and an angle) or `"sampled"` (the papers': every place is random)
-        #[default = "positional if the drive is shingled, or requests have addresses and the profile a geometry; else, and for profiles of papers, sampled"]
+        #[default = "positional if requests have addresses and the profile a geometry; else, and for profiles of papers, sampled"]
         pub model: Option<DiskModelName>,
         /// `"fcfs"`; sampled: `"rpo"`; positional: `"sstf"`, `"look"`, `"c-look"`, `"sptf"`
         #[default = "the drive's, or fcfs"]

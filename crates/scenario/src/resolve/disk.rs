@@ -35,8 +35,8 @@ pub(super) fn disks(
         }
         if is_sampled && profile.shingled.is_some() {
             return Err(check.incomplete(
-                "'disk.model' is \"sampled\", but the drive is shingled: its bands and its media cache have places, which needs \
-                 model = \"positional\"",
+                "'disk.model' is \"sampled\" (which is the default for a load without addresses), but the drive is shingled: its \
+                 bands and its media cache have places, so say model = \"positional\"",
             ));
         }
         buffer(check, disk, profile)?;
@@ -110,7 +110,7 @@ fn profile(
     }
 }
 
-/// What is not said follows from the load and the profile: a shingled drive has an arm; where requests have addresses an arm goes there, but for
+/// What is not said follows from the load and the profile: where requests have addresses an arm goes there, but for
 /// profiles of papers, whose results are those of random places, and for those that do not say where sectors lie.
 fn model(
     check: &Checker<'_>,
@@ -121,8 +121,6 @@ fn model(
     let is_of_a_paper = matches!(profile.provenance, Some(Provenance::Paper { .. }));
     let has_places = profile.layout.is_some() || !profile.geometry.is_assumed;
     let usual = match placement {
-        // Its bands and its media cache have places, also where requests come at random ones.
-        _ if profile.shingled.is_some() => DiskModelName::Positional,
         Placement::Addressed if has_places && !is_of_a_paper => DiskModelName::Positional,
         Placement::Addressed | Placement::Random => DiskModelName::Sampled,
     };

@@ -56,6 +56,10 @@ fn of_disks(disks: &DiskSet) -> String {
                     _ => "caches of several kinds".to_owned(),
                 },
             );
+            if let Some(shingled) = &profile.shingled {
+                let size = shingled.media_cache_gb;
+                parts.push(format!("shingled with a media cache of {size} GB"));
+            }
         }
     }
     parts.join(", ")

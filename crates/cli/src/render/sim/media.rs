@@ -32,9 +32,8 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
             media.write_amplification(),
         );
     }
-    if result.is_not_awaited() {
-        text += "  NOT CLEANED   no write waited for the cleaning of a band yet: once the media cache is full, random writes are \
-                 slower\n";
+    if media.cached_sectors > 0 && media.cleaned_bands == 0 {
+        text += "  NOT CLEANED   no band was cleaned yet: once the media cache is full, random writes are slower\n";
     }
     text
 }
