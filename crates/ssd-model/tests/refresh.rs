@@ -71,18 +71,6 @@ fn what_is_old_is_rewritten() {
 }
 
 #[test]
-fn what_was_not_rewritten_yet_is_not_counted() {
-    // All of the drive is due every 3.6 us, and an erase takes milliseconds.
-    let out = run("retention_h = 1e-9\n", Access::Read, 2_000, &[0; 100]);
-    let (ftl, flash) = (out.report.ftl.unwrap(), out.report.flash);
-    assert!(ftl.erases > 2 * flash.erases, "{ftl:?} {flash:?}");
-    assert!(
-        flash.refreshed > 0 && flash.refreshed <= flash.erases,
-        "{flash:?}"
-    );
-}
-
-#[test]
 fn what_the_host_rewrites_in_time_needs_no_refresh() {
     // All pages in turn, in 336 x 2 ms = 0.67 s; the retention is 1 s.
     let pages: Vec<u64> = (0..3_000).map(|n| n % 336).collect();
