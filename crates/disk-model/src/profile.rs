@@ -440,17 +440,7 @@ impl DiskProfile {
         self.check_geometry(&refuse)?;
         self.check_drive(&refuse)?;
         self.check_shingled(&refuse)?;
-        let of_layout = self
-            .layout
-            .as_ref()
-            .map(|_| crate::Geometry::new(self).capacity());
-        if let Some(held) = of_layout.filter(|held| *held != self.capacity_sectors) {
-            return Err(ProfileError::Capacity {
-                origin: origin.to_owned(),
-                seen: self.capacity_sectors,
-                held,
-            });
-        }
+        self.check_capacity(origin)?;
         for (key, points) in [
             ("seek.read.full_stroke_ms", &self.seek.read),
             ("seek.write.full_stroke_ms", &self.seek.write),
@@ -468,6 +458,22 @@ impl DiskProfile {
             if self.seek.curve.is_none() && points.curve(self.cylinders).time_ms(0.0) < 0.0 {
                 return refuse(key, full, "so little that a + b sqrt(d) stays above zero");
             }
+        }
+        Ok(())
+    }
+
+    /// Whether the capacity is what the zones of the layout hold, if there is one.
+    fn check_capacity(&self, origin: &str) -> Result<(), ProfileError> {
+        let of_layout = self
+            .layout
+            .as_ref()
+            .map(|_| crate::Geometry::new(self).capacity());
+        if let Some(held) = of_layout.filter(|held| *held != self.capacity_sectors) {
+            return Err(ProfileError::Capacity {
+                origin: origin.to_owned(),
+                seen: self.capacity_sectors,
+                held,
+            });
         }
         Ok(())
     }
