@@ -15,6 +15,7 @@
 
 mod background;
 mod provenance;
+mod sheet;
 mod station;
 mod usage;
 mod waiting;
@@ -23,6 +24,7 @@ use iosonar_units::{Nanos, Sector, Sectors};
 
 pub use background::{Background, MediaWork};
 pub use provenance::{CalibratedParameter, NotIdentified, Provenance};
+pub use sheet::{Derivation, Derived, SheetFigure};
 pub use station::{Mechanism, ServiceTime, Station};
 pub use waiting::Waiting;
 

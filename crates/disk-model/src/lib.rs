@@ -42,7 +42,7 @@ pub use geometry::{Geometry, HeadOrder, Place, TrackSpan};
 pub use mechanics::Mechanics;
 pub use positional::{ArmScheduler, PositionalDisk, Queueing};
 pub use profile::{
-    Arrival, BUILT_IN, BandCleaning, BusProfile, CachePlace, CacheProfile, DataSheet, Derived,
+    Arrival, BUILT_IN, BandCleaning, BusProfile, CachePlace, CacheProfile, DataSheet,
     DiskProfile, ExtraDisconnect, GeometryProfile, LayoutProfile, LayoutZone, OverheadsProfile,
     ProfileError, QueueProfile, ReadAhead, Requested, SeekLaw, SeekPoints, SeekProfile,
     ShingledProfile, TransferProfile, WaterMarkOf, ZoneProfile,
@@ -50,6 +50,5 @@ pub use profile::{
 pub use sampled::{DiskLaws, SampledDisk};
 pub use seek::{SeekCurve, SeekCurves, SeekDistance};
 pub use service::{RpoCount, Scheduler};
-pub use sheet_test::SheetFigure;
 pub use sparing::Sparing;
 pub use zone::{ZoneLaw, Zoning};

@@ -11,7 +11,7 @@ mod error;
 mod shingled;
 
 use crate::{ArmScheduler, SeekCurve, SeekCurves, ZoneLaw, Zoning};
-pub use data_sheet::{DataSheet, Derived};
+pub use data_sheet::DataSheet;
 pub use drive::{
     Arrival, BusProfile, CacheProfile, ExtraDisconnect, LayoutProfile, LayoutZone,
     OverheadsProfile, ReadAhead, Requested, SeekLaw, WaterMarkOf,

@@ -2,7 +2,8 @@
 
 use std::fmt::{Display, Write};
 
-use iosonar_disk_model::{DataSheet, Derived, Scheduler};
+use iosonar_device::Derived;
+use iosonar_disk_model::{DataSheet, Scheduler};
 use iosonar_raid::{CopyLayout, Placement};
 use iosonar_trace::fit::Beyond;
 use iosonar_units::{Bytes, Nanos, Sectors};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use iosonar_device::Provenance;
-use iosonar_disk_model::{DiskProfile, SheetFigure};
+use iosonar_device::{Provenance, SheetFigure};
+use iosonar_disk_model::DiskProfile;
 use iosonar_ssd_model::{Parameters, SsdProfile};
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
@@ -115,8 +115,6 @@ pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
 
 /// The figures of a data sheet, and those of the drive that is made from it.
 fn check(args: &Profiles, profile: &Profile) -> anyhow::Result<Ending> {
-    /// As far as the figures of a sheet may be off.
-    const TOLERANCE: f64 = 0.05;
     let of_disk = match profile.table {
         "disk" => DiskProfile::load(profile.name, Path::new("."))?.data_sheet_test(),
         _ => None,
@@ -128,11 +126,10 @@ fn check(args: &Profiles, profile: &Profile) -> anyhow::Result<Ending> {
         );
         return Err(Usage(problem).into());
     };
-    let is_good = |figure: &SheetFigure| figure.error().abs() <= TOLERANCE;
     if args.json {
         let mut output = Output::new("profiles --check");
         for figure in &figures {
-            let labels = Labels::of("profile", profile.name).with("figure", figure.name);
+            let labels = Labels::of("profile", profile.name).with("figure", &figure.name);
             let unit = MetricUnit::Other(figure.unit.into());
             output.figure("stated", &labels, unit.clone(), figure.stated);
             output.figure("simulated", &labels, unit, figure.simulated);
@@ -141,7 +138,7 @@ fn check(args: &Profiles, profile: &Profile) -> anyhow::Result<Ending> {
     } else {
         let mut table = Table::new(&["", "data sheet", "simulated", "difference"]);
         for figure in &figures {
-            let mark = if is_good(figure) { "" } else { "  NOT REACHED" };
+            let mark = if figure.is_reached() { "" } else { "  NOT REACHED" };
             table.row(vec![
                 format!("{} [{}]", figure.name, figure.unit),
                 significant(figure.stated, 4),
@@ -151,7 +148,7 @@ fn check(args: &Profiles, profile: &Profile) -> anyhow::Result<Ending> {
         }
         print(&format!("{}\n\n{}", profile.description, table.text()))?;
     }
-    Ok(match figures.iter().all(is_good) {
+    Ok(match figures.iter().all(SheetFigure::is_reached) {
         true => Ending::Done,
         false => Ending::Flagged,
     })

@@ -10,6 +10,7 @@
 //!
 //! What a sheet leaves out is assumed, and [`DataSheet::derivation`] says so.
 
+use iosonar_device::{Derivation, Derived};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -54,36 +55,6 @@ pub struct DataSheet {
     pub interface_mb_per_s: Option<f64>,
 }
 
-/// A parameter of the model, and where it comes from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Derived {
-    /// The key of the profile.
-    pub key: &'static str,
-    /// Its value.
-    pub value: f64,
-    /// The formula, or why it is assumed.
-    pub from: String,
-}
-
-/// The parameters as they are found, one after the other.
-struct Derivation(Vec<Derived>);
-
-impl Derivation {
-    fn add(&mut self, key: &'static str, value: f64, from: impl Into<String>) -> f64 {
-        let from = from.into();
-        self.0.push(Derived { key, value, from });
-        value
-    }
-
-    /// What the sheet says, or else what is assumed.
-    fn given_or(&mut self, key: &'static str, given: Option<f64>, assumed: f64, why: &str) -> f64 {
-        match given {
-            Some(value) => self.add(key, value, "the data sheet"),
-            None => self.add(key, assumed, format!("assumed: {why}")),
-        }
-    }
-}
-
 impl DataSheet {
     /// The drive, shingled or not, with what its parameters come from.
     pub fn profile(
@@ -91,7 +62,7 @@ impl DataSheet {
         description: &str,
         shingled: Option<&ShingledProfile>,
     ) -> (DiskProfile, Vec<Derived>) {
-        let mut found = Derivation(Vec::new());
+        let mut found = Derivation::default();
         let revolution_ms = found.add("revolution_ms", 60_000.0 / self.rpm, "60000 / rpm");
         let read_seek_ms = found.given_or(
             "average seek of reads",
