@@ -11,6 +11,7 @@
 mod cache;
 mod flash;
 pub mod ftl;
+mod limits;
 mod mapping_cache;
 mod measured;
 mod parameters;
@@ -21,6 +22,7 @@ mod stages;
 
 pub use cache::CacheCounts;
 pub use flash::{FlashCounts, Joined, Wear};
+pub use limits::LimitCounts;
 pub use mapping_cache::MappingCacheParameters;
 pub use parameters::*;
 pub use profile::*;

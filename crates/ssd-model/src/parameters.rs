@@ -3,6 +3,7 @@
 mod check;
 mod flash;
 mod host;
+mod limits;
 mod storage;
 
 use iosonar_units::Nanos;
@@ -13,6 +14,7 @@ use crate::profile::{
 use check::Checker;
 pub use flash::FlashParameters;
 pub use host::{BlockQueueParameters, NvmeParameters};
+pub use limits::{Limit, LimitsParameters};
 pub use storage::{AccessTimes, CacheParameters, MemoryParameters};
 
 /// A bio: the block queue's unit of transfer.
@@ -29,6 +31,8 @@ pub struct Parameters {
     pub pcie: PcieParameters,
     /// What understands commands.
     pub controller: ControllerParameters,
+    /// What is let through to it; `None`: everything.
+    pub limits: Option<LimitsParameters>,
     /// How much the SSD holds.
     pub capacity_sectors: u64,
 }
@@ -112,8 +116,10 @@ pub struct PcieParameters {
 /// What understands commands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ControllerParameters {
-    /// The time of a command.
+    /// The time of a command that writes nothing.
     pub command: Nanos,
+    /// The time of one that writes.
+    pub write_command: Nanos,
     /// How many commands it handles in parallel.
     pub commands: u32,
     /// The time to start a return of descriptors, or a completion.
@@ -129,13 +135,20 @@ impl Parameters {
     /// If a value is out of its range, or values contradict each other.
     pub fn new(profile: &SsdProfile) -> Result<Self, SsdProfileError> {
         let check = Checker {
-            origin: &profile.name,
+            // That of a scenario has no name.
+            origin: match profile.name.as_str() {
+                "" => "[ssd]",
+                name => name,
+            },
         };
         let driver = driver(&check, &profile.driver)?;
         let controller = controller(&check, &profile.controller)?;
         // Both are checked, so that no value is accepted that would be refused where it is used.
         let block_queue = BlockQueueParameters::new(&check, &profile.block_queue)?;
         let nvme = NvmeParameters::new(&check, &profile.nvme)?;
+        let limits = profile.limits.as_ref();
+        let limits = limits.map(|limits| LimitsParameters::new(&check, limits));
+        let limits = limits.transpose()?;
         check_unused(&check, profile)?;
         let (mut ends, capacity) = ends(&check, profile, block_queue, nvme)?;
         // Bios are whole.
@@ -163,6 +176,7 @@ impl Parameters {
             driver,
             pcie,
             controller,
+            limits,
             capacity_sectors,
         })
     }
@@ -191,6 +205,7 @@ impl Parameters {
             driver.select,
             driver.doorbell,
             self.controller.command,
+            self.controller.write_command,
             self.controller.post,
         ];
         let pcie = &self.pcie;
@@ -198,6 +213,7 @@ impl Parameters {
         times.iter().all(|time| *time == Nanos::ZERO)
             && transfers.iter().all(Transfer::is_immediate)
             && self.controller.error_probability == 0.0
+            && self.limits.is_none()
             && self.flash().is_none_or(|flash| flash.cache.is_none())
     }
 
@@ -247,6 +263,10 @@ fn controller(
     let error = "controller.error_probability";
     Ok(ControllerParameters {
         command: check.micros("controller.command_us", p.command_us)?,
+        write_command: match p.write_command_us {
+            Some(us) => check.micros("controller.write_command_us", us)?,
+            None => check.micros("controller.command_us", p.command_us)?,
+        },
         commands: check.count("controller.commands", p.commands, 1 << 16)?,
         post: check.micros("controller.return_us", p.return_us)?,
         error_probability: check.probability(error, p.error_probability)?,

@@ -2,6 +2,7 @@
 
 mod flash;
 mod host;
+mod limits;
 mod load;
 
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ pub use host::{
     Arbitration, Assignment, BlockQueueProfile, Dispatch, DriverProfile, Interface, Notification,
     NvmeProfile, PcieProfile, ReturnStrategy,
 };
+pub use limits::{LimitProfile, LimitsProfile};
 
 /// The profiles that are built in, by name.
 pub const BUILT_IN: &[(&str, &str)] = &[
@@ -122,6 +124,8 @@ pub struct SsdProfile {
     pub cache: Option<CacheProfile>,
     /// The part of the page map that is in the device's memory; all of it if it is not given.
     pub mapping_cache: Option<MappingCacheProfile>,
+    /// What is let through to the device.
+    pub limits: Option<LimitsProfile>,
 }
 
 /// The part of the page map that is in the device's memory.
@@ -160,6 +164,8 @@ pub enum Storage {
 pub struct ControllerProfile {
     /// Until a command is understood and its transfer started (`t_cmd`).
     pub command_us: f64,
+    /// The same of a command that writes; `command_us` if it is not given.
+    pub write_command_us: Option<f64>,
     /// How many commands it handles in parallel.
     #[serde(default = "one")]
     pub commands: u32,

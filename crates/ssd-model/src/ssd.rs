@@ -6,6 +6,8 @@
 //!  done ◄── driver ◄── interrupt, polling ◄── return of descriptors, completions ◄──────┘
 //! ```
 //!
+//! In front of all this there may be [limits](crate::limits) that let jobs through at a rate.
+//!
 //! Each arrow is a queue in front of servers; what takes no time costs no event. The device has a calendar of its
 //! own: to the array it looks like a server that is to be asked again at a certain time.
 //!
@@ -36,6 +38,7 @@ use iosonar_device::{Access, Job, Service, Usage};
 use iosonar_sim_core::{Calendar, Slab, Stream};
 use iosonar_units::Nanos;
 
+use crate::limits::Limits;
 use crate::parameters::{ControllerParameters, Parameters, PcieParameters, Transfer};
 use crate::servers::Servers;
 use crate::stages::{Stage, StageTimes};
@@ -126,6 +129,8 @@ enum Event<H, S, N> {
     Controller(Task<N>),
     /// A data engine has moved something.
     Data(Task<N>),
+    /// A job is let through to the driver.
+    Passed(u32),
     /// The descriptor engine is done with a return.
     Descriptors(u32),
     Host(H),
@@ -160,6 +165,8 @@ struct Command<P> {
 /// An SSD with its driver.
 #[derive(Clone, Debug)]
 struct Ssd<H: Host<S>, S: Storage> {
+    /// What is let through; `None`: everything.
+    limits: Option<Box<Limits>>,
     pcie: PcieParameters,
     times: ControllerParameters,
     calendar: Calendar<EventOf<H, S>>,
@@ -185,6 +192,10 @@ struct Ssd<H: Host<S>, S: Storage> {
 impl<H: Host<S>, S: Storage> Ssd<H, S> {
     fn new(p: &Parameters, host: H, storage: S, errors: Stream) -> Box<Self> {
         Box::new(Self {
+            limits: p
+                .limits
+                .as_ref()
+                .map(|limits| Box::new(Limits::new(limits))),
             pcie: p.pcie,
             times: p.controller,
             calendar: Calendar::default(),
@@ -208,7 +219,11 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
         // The array knows when the next event is, and submits nothing that comes before it later.
         debug_assert!(self.calendar.now() <= now, "the device went too far ahead");
         let slot = self.jobs.arrive(job, now);
-        H::submit(self, slot, now);
+        let limits = self.limits.as_mut();
+        match limits.map_or(now, |limits| limits.pass(&job, now)) {
+            at if at > now => self.calendar.schedule(at, Event::Passed(slot)),
+            _ => H::submit(self, slot, now),
+        }
     }
 
     /// The next instant at which something is to be done, unless the array knows of one that comes no later.
@@ -251,6 +266,7 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
         match event {
             Event::Controller(task) => self.controller_done(task, now),
             Event::Data(task) => self.data_moved(task, now),
+            Event::Passed(slot) => H::submit(self, slot, now),
             Event::Descriptors(returned) => self.descriptor_engine_done(returned, now),
             Event::Host(event) => H::handle(self, event, now),
             Event::Storage(event) => S::handle(self, event, now),
@@ -273,7 +289,10 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
 
     fn start_controller(&mut self, task: Task<S::Number>, now: Nanos) {
         let time = match task {
-            Task::Forward(_) => self.times.command,
+            Task::Forward(command) => match self.commands[command.into()].access {
+                Access::Write => self.times.write_command,
+                _ => self.times.command,
+            },
             Task::Return(_) => self.times.post,
         };
         self.calendar.schedule(now + time, Event::Controller(task));
@@ -334,7 +353,7 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
     }
 
     /// A command for these sectors, as a part of a job.
-    fn add_command(&mut self, job: u32, place: H::Place, sectors: Range<u64>, now: Nanos) -> u32 {
+    fn add_command(&mut self, job: u32, place: H::Place, sectors: Range<u64>) -> u32 {
         self.commands.insert(Command {
             job,
             place,
@@ -343,7 +362,8 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
             sectors: sectors.end - sectors.start,
             units_left: 0,
             failed: false,
-            stages: StageTimes::from(now),
+            // It may have waited until it was let through.
+            stages: StageTimes::from(self.jobs.present[job].arrived),
         })
     }
 

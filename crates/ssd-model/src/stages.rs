@@ -5,7 +5,8 @@ use iosonar_units::Nanos;
 /// A part of the time of a request. Each instant between arrival and completion belongs to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// In the driver: until its descriptor is made, and its block or submission queue is looked at.
+    /// Until limits let it through, and in the driver: until its descriptor is made, and its block or submission queue is
+    /// looked at.
     Queue,
     /// From the choice of its block until the device has its descriptor.
     Fetch,

@@ -29,6 +29,13 @@ impl SimulationResult {
             metrics.push(count("blocks", &scenario.with("descriptors", size), n));
         }
         self.add_flash(metrics, scenario, report);
+        if let Some(limits) = &report.limits {
+            let passed = [
+                ("at-once", limits.passed - limits.delayed),
+                ("delayed", limits.delayed),
+            ];
+            add_kinds(metrics, "let_through", scenario, &passed);
+        }
         if let Some(cache) = &report.cache {
             let pages = [
                 ("written", cache.writes),

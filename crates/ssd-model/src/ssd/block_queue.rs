@@ -211,7 +211,7 @@ impl<S: BlockStorage> Host<S> for BlockQueue {
                 _ => (bio * BIO_SECTORS, BIO_SECTORS),
             };
             // It has no descriptor yet.
-            let command = ssd.add_command(slot, 0, sector..sector + sectors, now);
+            let command = ssd.add_command(slot, 0, sector..sector + sectors);
             ssd.host.waiting.push_back(command);
         }
         ssd.fill_ring(now);

@@ -13,7 +13,7 @@ use crate::stages::StageTimes;
 #[derive(Clone, Debug)]
 pub(super) struct JobState {
     pub(super) job: Job,
-    arrived: Nanos,
+    pub(super) arrived: Nanos,
     /// Bios or commands that are not complete.
     pub(super) left: u32,
     failed: bool,

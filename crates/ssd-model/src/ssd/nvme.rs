@@ -129,7 +129,7 @@ impl<S: CommandStorage> Host<S> for Nvme {
         let mut at = first;
         while at < end {
             let next = at.saturating_add(most).min(end);
-            let command = ssd.add_command(slot, queue, at..next, now);
+            let command = ssd.add_command(slot, queue, at..next);
             ssd.host.pair(queue).waiting.push_back(command);
             at = next;
         }

@@ -7,6 +7,7 @@ use super::{Host, Ssd, Storage};
 use crate::cache::CacheCounts;
 use crate::flash::{FlashCounts, Wear};
 use crate::ftl::FtlCounts;
+use crate::limits::LimitCounts;
 use crate::servers::Servers;
 
 /// A queue with its servers.
@@ -41,6 +42,8 @@ pub struct SsdReport {
     pub stations: Vec<Station>,
     /// Block queue: how many blocks there were of each size.
     pub block_sizes: Vec<u64>,
+    /// What was let through; `None` without limits.
+    pub limits: Option<LimitCounts>,
     /// NVMe: interrupts.
     pub interrupts: u64,
     /// NVMe: how often commands were fetched.
@@ -103,6 +106,9 @@ impl SsdReport {
         self.interrupts += other.interrupts;
         self.fetches += other.fetches;
         self.failed_commands += other.failed_commands;
+        if let (Some(mine), Some(other)) = (&mut self.limits, &other.limits) {
+            mine.merge(other);
+        }
         if let (Some(mine), Some(other)) = (&mut self.ftl, &other.ftl) {
             mine.merge(other);
         }
@@ -138,6 +144,9 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
         self.descriptor_engine.busy.measure_from(now);
         self.storage.measure_from(now);
         self.failed_commands = 0;
+        if let Some(limits) = &mut self.limits {
+            limits.counts = LimitCounts::default();
+        }
     }
 
     pub(super) fn end_measurement(&mut self, now: Nanos) {
@@ -164,6 +173,7 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
         let mut report = SsdReport {
             measured: now - self.jobs.measured_from,
             failed_commands: self.failed_commands,
+            limits: self.limits.as_ref().map(|limits| limits.counts),
             conservation: self.jobs.conservation_until(now),
             ..SsdReport::default()
         };

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use iosonar_device::Provenance;
 use iosonar_disk_model::{ArmScheduler, DiskProfile, Queueing, Scheduler};
 use iosonar_scenario::{ArrayModel, ControllerLike, Devices, DiskModel, DiskSet, Prepared, SsdSet};
+use iosonar_ssd_model::LimitProfile;
 use iosonar_units::Bytes;
 
 /// What the results of this simulation rest on.
@@ -80,7 +81,21 @@ fn of_ssds(ssds: &SsdSet) -> String {
         }
         _ => "no write cache".to_owned(),
     });
+    if let Some(limits) = &ssds.profile.limits {
+        parts.extend(limit("IOPS", limits.iops));
+        parts.extend(limit("MB/s", limits.mb_per_s));
+        parts.extend(limit("MB/s written", limits.write_mb_per_s));
+    }
     parts.join(", ")
+}
+
+/// What is let through to a drive.
+fn limit(unit: &str, limit: Option<LimitProfile>) -> Option<String> {
+    let LimitProfile {
+        baseline, burst, ..
+    } = limit?;
+    let bursts = burst.map_or(String::new(), |burst| format!(" (bursts of {burst})"));
+    Some(format!("limited to {baseline} {unit}{bursts}"))
 }
 
 fn standing(provenance: Option<&Provenance>) -> String {

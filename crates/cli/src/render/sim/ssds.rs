@@ -53,6 +53,14 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
             grouped(report.fetches)
         );
     }
+    if let Some(limits) = report.limits.filter(|limits| limits.passed > 0) {
+        let waited = Nanos::new((limits.time / u128::from(limits.delayed.max(1))) as u64);
+        text += &format!(
+            "  limits            {} of {} requests waited to be let through, {waited} on average\n",
+            grouped(limits.delayed),
+            grouped(limits.passed)
+        );
+    }
     if let Some(cache) = &report.cache {
         text += &format!(
             "  cache             {} pages written, {} of them there already, {} waited for room; {} read from it\n",
