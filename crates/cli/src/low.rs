@@ -109,10 +109,10 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct Profiles {
-    /// Print this profile
+    /// Print this profile: one of the list, or a .toml file
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Simulate the tests that its data sheet reports, and print both figures
+    /// Simulate the tests that its data sheet reports, and print both figures; the exit code is 3 if one is more than 5 % off
     #[arg(long, requires = "name")]
     pub(crate) check: bool,
     /// Print results for programs, as one JSON object

@@ -255,11 +255,10 @@ impl Prepared {
 /// All that the profile says, with what the scenario changes of it.
 fn explain_ssds(ssds: &SsdSet, page: &mut Page) {
     page.described_table(ScenarioFile::ssd, &ssds.profile.description);
-    page.line(
-        "profile",
-        quoted(&ssds.profile.name),
-        "times in microseconds",
-    );
+    if !ssds.profile.name.is_empty() {
+        let name = quoted(&ssds.profile.name);
+        page.line("profile", name, "times in microseconds");
+    }
     let sectors = ssds.parameters.capacity_sectors;
     let _ = writeln!(page.text, "# it holds {sectors} sectors of 512 B");
     // It was read from TOML, so it can be written.
@@ -268,6 +267,17 @@ fn explain_ssds(ssds: &SsdSet, page: &mut Page) {
     let all = toml::to_string(&all).unwrap_or_default();
     page.text
         .push_str(all.strip_prefix("[ssd]\n").unwrap_or(&all));
+    let Some(sheet) = &ssds.profile.data_sheet else {
+        return;
+    };
+    if ssds.profile.name.is_empty() {
+        let sheet = toml::Table::try_from(sheet).unwrap_or_default();
+        let sheet = toml::Table::from_iter([("from_data_sheet".to_owned(), sheet.into())]);
+        let sheet = toml::Table::from_iter([("ssd".to_owned(), toml::Value::Table(sheet))]);
+        page.text += "\n";
+        page.text += &toml::to_string(&sheet).unwrap_or_default();
+    }
+    explain_derivation(sheet.derivation(), page);
 }
 
 fn explain_disks(disks: &DiskSet, page: &mut Page) {
@@ -325,8 +335,12 @@ fn explain_sheet(sheet: &DataSheet, is_in_the_scenario: bool, page: &mut Page) {
         page.table(DiskFile::from_data_sheet);
         page.text += &toml::to_string(sheet).unwrap_or_default();
     }
+    explain_derivation(sheet.profile("", None).1, page);
+}
+
+/// Where the parameters come from that are not in the sheet.
+fn explain_derivation(derivation: Vec<Derived>, page: &mut Page) {
     page.text += "# From the data sheet:\n";
-    let (_, derivation) = sheet.profile("", None);
     for Derived { key, value, from } in derivation {
         let _ = writeln!(page.text, "# {key} = {}: {from}", significant(value));
     }

@@ -17,6 +17,7 @@ mod measured;
 mod parameters;
 mod profile;
 mod servers;
+mod sheet_test;
 mod ssd;
 mod stages;
 

@@ -1,5 +1,6 @@
 //! The parameters of an SSD and of the driver in front of it.
 
+mod data_sheet;
 mod flash;
 mod host;
 mod limits;
@@ -10,6 +11,8 @@ use std::path::PathBuf;
 use iosonar_device::Provenance;
 use serde::{Deserialize, Deserializer, Serialize};
 
+pub(crate) use data_sheet::RANDOM_BYTES;
+pub use data_sheet::{Cell, DataSheet, SheetInterface, SheetIops, SheetRate, WriteCache};
 pub use flash::{CellType, FlashProfile, Parallelism, Scheduling};
 pub use host::{
     Arbitration, Assignment, BlockQueueProfile, Dispatch, DriverProfile, Interface, Notification,
@@ -32,6 +35,46 @@ pub const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../profiles/mqsim-default.toml"),
     ),
     ("abstract", include_str!("../profiles/abstract.toml")),
+    (
+        "samsung-850-evo-1tb",
+        include_str!("../profiles/samsung-850-evo-1tb.toml"),
+    ),
+    (
+        "intel-s4500-3840gb",
+        include_str!("../profiles/intel-s4500-3840gb.toml"),
+    ),
+    (
+        "samsung-970-evo-plus-1tb",
+        include_str!("../profiles/samsung-970-evo-plus-1tb.toml"),
+    ),
+    (
+        "intel-d7-p5500-3840gb",
+        include_str!("../profiles/intel-d7-p5500-3840gb.toml"),
+    ),
+    (
+        "intel-d5-p4320-7680gb",
+        include_str!("../profiles/intel-d5-p4320-7680gb.toml"),
+    ),
+    (
+        "intel-optane-p4800x-375gb",
+        include_str!("../profiles/intel-optane-p4800x-375gb.toml"),
+    ),
+    (
+        "aws-gp2-100gib",
+        include_str!("../profiles/aws-gp2-100gib.toml"),
+    ),
+    (
+        "aws-gp3-500gib",
+        include_str!("../profiles/aws-gp3-500gib.toml"),
+    ),
+    (
+        "aws-io2-1tib-16000iops",
+        include_str!("../profiles/aws-io2-1tib-16000iops.toml"),
+    ),
+    (
+        "azure-premium-p20-512gib",
+        include_str!("../profiles/azure-premium-p20-512gib.toml"),
+    ),
 ];
 
 /// Why a profile is refused.
@@ -96,6 +139,9 @@ pub struct SsdProfile {
     /// What stands behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
+    /// The data sheet that it follows from, if it does.
+    #[serde(skip)]
+    pub data_sheet: Option<DataSheet>,
     /// How the host submits requests.
     pub interface: Interface,
     /// The CPU time of the driver.

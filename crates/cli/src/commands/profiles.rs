@@ -1,4 +1,4 @@
-//! `iosonar profiles`: which drives are built in.
+//! `iosonar profiles`: which drives are built in, and whether one of a data sheet has its figures.
 
 use std::path::Path;
 
@@ -15,80 +15,147 @@ use crate::low::Profiles;
 use crate::render::json::Output;
 use crate::render::table::{Table, significant};
 
-/// The table of a scenario that it goes into, its name, what it is, what stands behind it, its size in sectors and its text.
+/// A profile that is built in, or in a file.
 struct Profile {
-    table: &'static str,
-    name: &'static str,
-    description: String,
-    provenance: Option<Provenance>,
-    sectors: u64,
-    text: &'static str,
+    name: String,
+    text: String,
+    device: Device,
+}
+
+enum Device {
+    Disk(Box<DiskProfile>),
+    /// With its size in sectors.
+    Ssd(Box<SsdProfile>, u64),
 }
 
 impl Profile {
-    /// What stands behind it, in a word.
+    fn disk(name: &str, text: &str) -> anyhow::Result<Self> {
+        let mut profile = DiskProfile::parse(text, name)?;
+        name.clone_into(&mut profile.name);
+        Ok(Self {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            device: Device::Disk(Box::new(profile)),
+        })
+    }
+
+    fn ssd(name: &str, text: &str) -> anyhow::Result<Self> {
+        let profile = SsdProfile::parse(text, name, &toml::Table::new())?;
+        let sectors = Parameters::new(&profile)?.capacity_sectors;
+        Ok(Self {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            device: Device::Ssd(Box::new(profile), sectors),
+        })
+    }
+
+    /// That of a file: SSDs, and their data sheets, say how they are connected.
+    fn read(name: &str) -> anyhow::Result<Self> {
+        let path = Path::new(name);
+        let text = iosonar_units::read_text_file(path)
+            .map_err(|source| Usage(format!("{name}: cannot read the profile: {source}")))?;
+        let table: toml::Table = toml::from_str(&text).unwrap_or_default();
+        let sheet = table.get("from_data_sheet").and_then(toml::Value::as_table);
+        if sheet.unwrap_or(&table).contains_key("interface") {
+            Self::ssd(name, &text)
+        } else {
+            Self::disk(name, &text)
+        }
+    }
+
+    /// The table of a scenario that it goes into.
+    fn table(&self) -> &'static str {
+        match self.device {
+            Device::Disk(_) => "disk",
+            Device::Ssd(..) => "ssd",
+        }
+    }
+
+    fn description(&self) -> &str {
+        match &self.device {
+            Device::Disk(profile) => &profile.description,
+            Device::Ssd(profile, _) => &profile.description,
+        }
+    }
+
+    /// What stands behind it.
+    fn provenance(&self) -> Option<&Provenance> {
+        match &self.device {
+            Device::Disk(profile) => profile.provenance.as_ref(),
+            Device::Ssd(profile, _) => profile.provenance.as_ref(),
+        }
+    }
+
+    /// The same in a word.
     fn kind(&self) -> &'static str {
-        self.provenance.as_ref().map_or("typical", Provenance::kind)
+        self.provenance().map_or("typical", Provenance::kind)
+    }
+
+    fn sectors(&self) -> u64 {
+        match self.device {
+            Device::Disk(ref profile) => profile.capacity_sectors,
+            Device::Ssd(_, sectors) => sectors,
+        }
+    }
+
+    fn data_sheet_test(&self) -> anyhow::Result<Option<Vec<SheetFigure>>> {
+        Ok(match &self.device {
+            Device::Disk(profile) => profile.data_sheet_test(),
+            Device::Ssd(profile, _) => profile.data_sheet_test()?,
+        })
     }
 }
 
 fn all() -> anyhow::Result<Vec<Profile>> {
-    let mut all = Vec::new();
-    for &(name, text) in iosonar_disk_model::BUILT_IN {
-        let profile = DiskProfile::load(name, Path::new("."))?;
-        all.push(Profile {
-            table: "disk",
-            name,
-            description: profile.description,
-            provenance: profile.provenance,
-            sectors: profile.capacity_sectors,
-            text,
-        });
+    let disks = iosonar_disk_model::BUILT_IN.iter();
+    let ssds = iosonar_ssd_model::BUILT_IN.iter();
+    disks
+        .map(|(name, text)| Profile::disk(name, text))
+        .chain(ssds.map(|(name, text)| Profile::ssd(name, text)))
+        .collect()
+}
+
+/// The profile of a name or a file.
+fn named(name: &str) -> anyhow::Result<Profile> {
+    if Path::new(name).extension().is_some_and(|e| e == "toml") {
+        return Profile::read(name);
     }
-    for &(name, text) in iosonar_ssd_model::BUILT_IN {
-        let profile = SsdProfile::load(name, Path::new("."), &toml::Table::new())?;
-        let parameters = Parameters::new(&profile)?;
-        all.push(Profile {
-            table: "ssd",
-            name,
-            description: profile.description,
-            provenance: profile.provenance,
-            sectors: parameters.capacity_sectors,
-            text,
-        });
+    let mut all = all()?;
+    match all.iter().position(|profile| profile.name == name) {
+        Some(at) => Ok(all.swap_remove(at)),
+        None => {
+            let known: Vec<&str> = all.iter().map(|profile| profile.name.as_str()).collect();
+            let known = known.join(", ");
+            let problem = format!(
+                "there is no profile '{name}'; built in are {known}; a profile file ends in .toml"
+            );
+            Err(Usage(problem).into())
+        }
     }
-    Ok(all)
 }
 
 pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
-    let all = all()?;
     if let Some(name) = &args.name {
-        let Some(profile) = all.iter().find(|profile| profile.name == name) else {
-            let known: Vec<&str> = all.iter().map(|profile| profile.name).collect();
-            let problem = format!(
-                "there is no profile '{name}'; built in are {}",
-                known.join(", ")
-            );
-            return Err(Usage(problem).into());
-        };
+        let profile = named(name)?;
         if args.check {
-            return check(args, profile);
+            return check(args, &profile);
         }
-        print(profile.text)?;
+        print(&profile.text)?;
         return Ok(Ending::Done);
     }
+    let all = all()?;
     if args.json {
         let mut output = Output::new("profiles");
         for profile in &all {
             output.append(
                 "profiles",
                 json!({
-                    "table": profile.table,
+                    "table": profile.table(),
                     "name": profile.name,
-                    "description": profile.description,
+                    "description": profile.description(),
                     "kind": profile.kind(),
-                    "source": profile.provenance.as_ref().map(ToString::to_string),
-                    "sectors": profile.sectors,
+                    "source": profile.provenance().map(ToString::to_string),
+                    "sectors": profile.sectors(),
                 }),
             );
         }
@@ -98,13 +165,13 @@ pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
     let mut text = String::from("For 'profile' in the tables [disk] and [ssd] of a scenario:\n\n");
     let width = all.iter().map(|p| p.name.len()).max().unwrap_or(0);
     for profile in &all {
-        let size = Sectors::new(1).bytes().get() as f64 * profile.sectors as f64 / 1e9;
+        let size = Sectors::new(1).bytes().get() as f64 * profile.sectors() as f64 / 1e9;
         text += &format!(
             "  {:<6} {:<width$} {size:>7.0} GB  {:<10}  {}\n",
-            format!("[{}]", profile.table),
+            format!("[{}]", profile.table()),
             profile.name,
             profile.kind(),
-            profile.description
+            profile.description()
         );
     }
     text += "\n'iosonar profiles NAME' prints one, with its source, to be changed and given as a .toml file; with --check \
@@ -115,11 +182,7 @@ pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
 
 /// The figures of a data sheet, and those of the drive that is made from it.
 fn check(args: &Profiles, profile: &Profile) -> anyhow::Result<Ending> {
-    let of_disk = match profile.table {
-        "disk" => DiskProfile::load(profile.name, Path::new("."))?.data_sheet_test(),
-        _ => None,
-    };
-    let Some(figures) = of_disk else {
+    let Some(figures) = profile.data_sheet_test()? else {
         let problem = format!(
             "--check: profile '{}' does not follow from a data sheet",
             profile.name
@@ -129,7 +192,7 @@ fn check(args: &Profiles, profile: &Profile) -> anyhow::Result<Ending> {
     if args.json {
         let mut output = Output::new("profiles --check");
         for figure in &figures {
-            let labels = Labels::of("profile", profile.name).with("figure", &figure.name);
+            let labels = Labels::of("profile", &profile.name).with("figure", &figure.name);
             let unit = MetricUnit::Other(figure.unit.into());
             output.figure("stated", &labels, unit.clone(), figure.stated);
             output.figure("simulated", &labels, unit, figure.simulated);
@@ -138,7 +201,11 @@ fn check(args: &Profiles, profile: &Profile) -> anyhow::Result<Ending> {
     } else {
         let mut table = Table::new(&["", "data sheet", "simulated", "difference"]);
         for figure in &figures {
-            let mark = if figure.is_reached() { "" } else { "  NOT REACHED" };
+            let mark = if figure.is_reached() {
+                ""
+            } else {
+                "  NOT REACHED"
+            };
             table.row(vec![
                 format!("{} [{}]", figure.name, figure.unit),
                 significant(figure.stated, 4),
@@ -146,7 +213,7 @@ fn check(args: &Profiles, profile: &Profile) -> anyhow::Result<Ending> {
                 format!("{:+.2} %{mark}", 100.0 * figure.error()),
             ]);
         }
-        print(&format!("{}\n\n{}", profile.description, table.text()))?;
+        print(&format!("{}\n\n{}", profile.description(), table.text()))?;
     }
     Ok(match figures.iter().all(SheetFigure::is_reached) {
         true => Ending::Done,

@@ -82,27 +82,58 @@ pub(super) fn ssds(
         ));
     }
     let mut changes = ssd.clone();
-    let name = match changes.remove("profile") {
-        Some(Value::String(name)) => name,
-        other => {
-            let seen = other.map_or("missing".to_owned(), |value| value.to_string());
+    let named = changes.remove("profile");
+    let mut profile = profile(check, named.as_ref(), &mut changes, directory)?;
+    let parameters = Parameters::new(&profile).map_err(|error| refused(check, error))?;
+    // The description is that of the profile's own storage.
+    if changes.contains_key("storage") && !changes.contains_key("description") {
+        let name = profile.name.clone();
+        profile.description = format!("{name} with {}", parameters.storage());
+    }
+    check_cost(check, &parameters, &profile, *file.array.disks.get_ref())?;
+    Ok(SsdSet {
+        profile: Box::new(profile),
+        parameters: Arc::new(parameters),
+        changes,
+    })
+}
+
+/// The profile that the scenario names, or that of its data sheet, with the changes.
+fn profile(
+    check: &Checker<'_>,
+    named: Option<&Value>,
+    changes: &mut Table,
+    directory: &Path,
+) -> Result<SsdProfile, ScenarioError> {
+    let profile = match (named, changes.get("from_data_sheet")) {
+        (Some(Value::String(name)), _) => SsdProfile::load(name, directory, changes),
+        (None, Some(Value::Table(sheet))) => {
+            let sheet = sheet.clone();
+            changes.remove("from_data_sheet");
+            let origin = check.path.display().to_string();
+            SsdProfile::from_data_sheet(&sheet, &origin, changes)
+        }
+        (named, _) => {
+            let seen = named.map_or("missing".to_owned(), ToString::to_string);
             return Err(check.incomplete(&format!(
-                "'ssd.profile' is {seen}, expected the name of a profile, such as \"nvme-gen4-tlc\""
+                "'ssd.profile' is {seen}, expected the name of a profile, such as \"nvme-gen4-tlc\", or a table \
+                 [ssd.from_data_sheet] without it"
             )));
         }
     };
-    let mut profile =
-        SsdProfile::load(&name, directory, &changes).map_err(|error| match error {
-            SsdProfileError::Changes { .. } => {
-                let mut message = with_suggestion(&error.to_string()).trim_end().to_owned();
-                if message.contains("missing field") {
-                    message += ": the profile has no such table, so all of it is to be given";
-                }
-                check.incomplete(&message)
+    profile.map_err(|error| refused(check, error))
+}
+
+/// The error with the line of the scenario, if the value stands there.
+fn refused(check: &Checker<'_>, error: SsdProfileError) -> ScenarioError {
+    match &error {
+        SsdProfileError::Changes { .. } => {
+            let mut message = with_suggestion(&error.to_string()).trim_end().to_owned();
+            if message.contains("missing field") {
+                message += ": the profile has no such table, so all of it is to be given";
             }
-            error => error.into(),
-        })?;
-    let parameters = Parameters::new(&profile).map_err(|error| match &error {
+            check.incomplete(&message)
+        }
         SsdProfileError::Value {
             key,
             seen,
@@ -113,15 +144,5 @@ pub(super) fn ssds(
             here.unwrap_or(ScenarioError::SsdProfile(error))
         }
         _ => ScenarioError::SsdProfile(error),
-    })?;
-    // The description is that of the profile's own storage.
-    if changes.contains_key("storage") && !changes.contains_key("description") {
-        profile.description = format!("{name} with {}", parameters.storage());
     }
-    check_cost(check, &parameters, &profile, *file.array.disks.get_ref())?;
-    Ok(SsdSet {
-        profile: Box::new(profile),
-        parameters: Arc::new(parameters),
-        changes,
-    })
 }

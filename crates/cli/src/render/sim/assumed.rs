@@ -67,7 +67,10 @@ fn of_disks(disks: &DiskSet) -> String {
 }
 
 fn of_ssds(ssds: &SsdSet) -> String {
-    let mut parts = vec![standing(ssds.profile.provenance.as_ref())];
+    let mut parts = vec![match &ssds.profile.data_sheet {
+        Some(_) => "drives by data sheet".to_owned(),
+        None => standing(ssds.profile.provenance.as_ref()),
+    }];
     let cache = ssds.profile.flash.as_ref().and(ssds.profile.cache.as_ref());
     let size = cache.and_then(|cache| cache.size.parse::<Bytes>().ok());
     parts.push(match (cache, size) {

@@ -1,0 +1,188 @@
+//! SSDs from data sheets: what follows from the figures, which contradict each other, and which the model cannot reach.
+
+use iosonar_device::SheetFigure;
+use iosonar_ssd_model::{Parameters, SsdProfile, SsdProfileError, Storage};
+
+const SHEET: &str = "
+description = \"an SSD\"
+[from_data_sheet]
+interface = \"pcie3-x4\"
+cell = \"tlc\"
+capacity_gb = 500
+read_latency_us = 80
+write_latency_us = 20
+read_iops = { iops = 300_000, depth = 32, jobs = 2 }
+write_iops = { iops = 250_000, depth = 32, jobs = 2 }
+sequential_read = { mb_per_s = 2500 }
+sequential_write = { mb_per_s = 1500 }
+";
+
+/// The sheet with other figures.
+fn sheet(changes: &str) -> Result<SsdProfile, SsdProfileError> {
+    let changes = format!("from_data_sheet = {{ {changes} }}");
+    SsdProfile::parse(SHEET, "the sheet", &toml::from_str(&changes).unwrap())
+}
+
+fn figures(profile: &SsdProfile) -> Vec<SheetFigure> {
+    profile.data_sheet_test().unwrap().unwrap()
+}
+
+fn not_reached(profile: &SsdProfile) -> Vec<String> {
+    let figures = figures(profile).into_iter();
+    let missed = figures.filter(|figure| !figure.is_reached());
+    missed.map(|figure| figure.name).collect()
+}
+
+#[test]
+fn figures_that_contradict_each_other_are_refused() {
+    for (changes, key, expected) in [
+        (
+            "sequential_read = { mb_per_s = 4500 }",
+            "sequential_read.mb_per_s",
+            "the rate of PCIe 3.0 x4",
+        ),
+        (
+            "interface = \"sata\"",
+            "sequential_read.mb_per_s",
+            "1 to 600, the rate of SATA 6 Gb/s",
+        ),
+        (
+            "read_iops = { iops = 900_000 }",
+            "read_iops.iops",
+            "come to the sequential rate",
+        ),
+        (
+            "read_latency_us = 500",
+            "read_iops.iops",
+            "at most 128000: 64 outstanding requests (depth x jobs) of 500 us each",
+        ),
+        (
+            "write_iops = { iops = 400_000 }",
+            "write_iops.iops",
+            "come to the sequential rate",
+        ),
+        (
+            "read_iops = { iops = 5000 }",
+            "read_iops.iops",
+            "at least 12500: one at a time",
+        ),
+        (
+            "read_latency_us = 4.5",
+            "read_latency_us",
+            "host and transfer",
+        ),
+        (
+            "write_latency_us = 4.5",
+            "write_latency_us",
+            "host and transfer",
+        ),
+        (
+            "write_latency_us = 200",
+            "write_latency_us",
+            "a write is complete in the cache",
+        ),
+        ("over_provisioning = 0.0", "over_provisioning", "0.01 to 5"),
+        ("slc_cache_gb = 20", "after_slc_mb_per_s", "go together"),
+        (
+            "slc_cache_gb = 20, after_slc_mb_per_s = 1500",
+            "after_slc_mb_per_s",
+            "less than",
+        ),
+        (
+            "cell = \"3d-xpoint\", dram = false",
+            "dram",
+            "no map of pages",
+        ),
+        (
+            "cell = \"3d-xpoint\", over_provisioning = 0.1",
+            "over_provisioning",
+            "written in place",
+        ),
+        (
+            "interface = \"sata\", sequential_read = { mb_per_s = 550 }, sequential_write = { mb_per_s = 520 }, \
+             read_iops = { iops = 90_000, depth = 64, jobs = 1 }",
+            "read_iops.depth",
+            "1 to 32 outstanding of SATA 6 Gb/s",
+        ),
+        ("capacity_gb = 0.1", "capacity_gb", "1 to 1000000"),
+        (
+            "write_iops = { iops = 100_000, sustained = true }, over_provisioning = 0.3",
+            "over_provisioning",
+            "MB/s, not the 1500 of sequential_write",
+        ),
+    ] {
+        let error = sheet(changes).unwrap_err().to_string();
+        let names = format!("the sheet: 'ssd.from_data_sheet.{key}' is ");
+        assert!(
+            error.starts_with(&names) && error.contains(expected),
+            "{changes}: {error}"
+        );
+    }
+}
+
+#[test]
+fn a_figure_that_the_model_cannot_reach_is_not_reached() {
+    // Real drives read ahead; one request at a time waits for a page each time here.
+    let profile = sheet("sequential_read = { depth = 1 }").unwrap();
+    assert_eq!(not_reached(&profile), ["sequential reads of 128 KiB, QD 1"]);
+}
+
+#[test]
+fn a_drive_without_dram_has_its_figures_within_its_map() {
+    let profile = sheet("dram = false").unwrap();
+    assert!(profile.mapping_cache.is_some());
+    assert_eq!(not_reached(&profile), Vec::<String>::new());
+}
+
+#[test]
+fn spare_room_follows_from_sustained_writes_or_program_times_from_both() {
+    let derived = sheet("write_iops = { iops = 60_000, sustained = true }").unwrap();
+    let over = derived.flash.as_ref().unwrap().over_provisioning;
+    // 60,000 writes are 246 MB/s of the 1,500 and more that are programmed.
+    assert!((0.05..0.15).contains(&over), "{over}");
+    let given = sheet("write_iops = { iops = 60_000, sustained = true }, over_provisioning = 0.06");
+    let given = given.unwrap();
+    let program =
+        |profile: &SsdProfile| profile.flash.as_ref().unwrap().program_us.clone().unwrap();
+    assert!(program(&given) < program(&derived));
+    for profile in [derived, given] {
+        assert_eq!(not_reached(&profile), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn memory_that_is_written_in_place_has_no_translation_layer() {
+    let profile = sheet("cell = \"3d-xpoint\", read_latency_us = 12").unwrap();
+    assert_eq!(profile.storage, Storage::Dram);
+    assert!(profile.flash.is_none() && profile.cache.is_none());
+    assert!(Parameters::new(&profile).unwrap().flash().is_none());
+}
+
+#[test]
+fn values_of_the_profile_may_be_changed_after_the_derivation() {
+    let changes = toml::from_str("controller = { commands = 2 }\nflash = { reserve = 5 }").unwrap();
+    let profile = SsdProfile::parse(SHEET, "the sheet", &changes).unwrap();
+    assert_eq!(profile.controller.commands, 2);
+    assert_eq!(profile.flash.as_ref().unwrap().reserve, 5);
+    assert!(profile.data_sheet.is_some());
+    let keys: Vec<&str> = profile
+        .data_sheet
+        .unwrap()
+        .derivation()
+        .iter()
+        .map(|d| d.key)
+        .collect();
+    for key in [
+        "controller.commands",
+        "flash.dies",
+        "flash.over_provisioning",
+        "cache.size, in MiB",
+    ] {
+        assert!(keys.contains(&key), "{keys:?}");
+    }
+    let unknown = toml::from_str("from_data_sheet = { speed = 7 }").unwrap();
+    let error = SsdProfile::parse(SHEET, "the sheet", &unknown)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("speed"), "{error}");
+}
