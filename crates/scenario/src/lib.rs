@@ -48,7 +48,7 @@ pub use file::{ControllerLike, ScenarioFile};
 pub use load_model::LoadModel;
 pub use offered::{Offered, Stability};
 pub use prepared::{Assumption, Method, NoSteadyState, Prepared, Warmup};
-pub use resolve::{Overrides, REQUESTS_PER_USER, moved, with_values};
+pub use resolve::{Overrides, ProfileOf, REQUESTS_PER_USER, moved, with_values};
 pub use result::{NoInterval, Replication, SimulationResult, Unserved};
 pub use run::{Outputs, RecordFiles, Records, StageSink, Watch};
 pub use source::Span;

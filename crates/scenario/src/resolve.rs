@@ -28,6 +28,7 @@ use check::Checker;
 pub(crate) use controller::ns_per_sector;
 pub use load::REQUESTS_PER_USER;
 pub use moved::moved;
+pub use set::ProfileOf;
 pub use set::apply as with_values;
 
 /// What the command line says instead of the file.

@@ -1,6 +1,7 @@
 //! SSDs from data sheets: what follows from the figures, which contradict each other, and which the model cannot reach.
 
 use iosonar_device::SheetFigure;
+use iosonar_sim_core::Seed;
 use iosonar_ssd_model::{Parameters, SsdProfile, SsdProfileError, Storage};
 
 const SHEET: &str = "
@@ -31,6 +32,16 @@ fn not_reached(profile: &SsdProfile) -> Vec<String> {
     let figures = figures(profile).into_iter();
     let missed = figures.filter(|figure| !figure.is_reached());
     missed.map(|figure| figure.name).collect()
+}
+
+/// These changes make an error about a key, with these words.
+fn assert_refused(changes: &str, key: &str, expected: &str) {
+    let error = sheet(changes).unwrap_err().to_string();
+    let names = format!("the sheet: 'ssd.from_data_sheet.{key}' is ");
+    assert!(
+        error.starts_with(&names) && error.contains(expected),
+        "{changes}: {error}"
+    );
 }
 
 #[test]
@@ -81,6 +92,20 @@ fn figures_that_contradict_each_other_are_refused() {
             "write_latency_us",
             "a write is complete in the cache",
         ),
+        (
+            "write_iops = { iops = 100_000, sustained = true }, over_provisioning = 0.3",
+            "over_provisioning",
+            "MB/s, not the 1500 of sequential_write",
+        ),
+    ] {
+        assert_refused(changes, key, expected);
+    }
+}
+
+#[test]
+fn figures_that_no_such_drive_has_are_refused() {
+    for (changes, key, expected) in [
+        ("capacity_gb = 0.1", "capacity_gb", "1 to 1000000"),
         ("over_provisioning = 0.0", "over_provisioning", "0.01 to 5"),
         ("slc_cache_gb = 20", "after_slc_mb_per_s", "go together"),
         (
@@ -104,19 +129,8 @@ fn figures_that_contradict_each_other_are_refused() {
             "read_iops.depth",
             "1 to 32 outstanding of SATA 6 Gb/s",
         ),
-        ("capacity_gb = 0.1", "capacity_gb", "1 to 1000000"),
-        (
-            "write_iops = { iops = 100_000, sustained = true }, over_provisioning = 0.3",
-            "over_provisioning",
-            "MB/s, not the 1500 of sequential_write",
-        ),
     ] {
-        let error = sheet(changes).unwrap_err().to_string();
-        let names = format!("the sheet: 'ssd.from_data_sheet.{key}' is ");
-        assert!(
-            error.starts_with(&names) && error.contains(expected),
-            "{changes}: {error}"
-        );
+        assert_refused(changes, key, expected);
     }
 }
 
@@ -185,4 +199,48 @@ fn values_of_the_profile_may_be_changed_after_the_derivation() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("speed"), "{error}");
+}
+
+#[test]
+fn a_sheet_that_is_accepted_makes_a_drive() {
+    let mut random = Seed::new(3).stream("sheets", "figures");
+    let mut accepted = 0;
+    for _ in 0..16_000 {
+        // Evenly spread orders of magnitude.
+        let mut value = |low: f64, high: f64| low * (high / low).powf(random.uniform());
+        let (reads, writes) = (value(1e2, 3e6), value(1e2, 3e6));
+        let mut changes = format!(
+            "capacity_gb = {}, read_latency_us = {}, write_latency_us = {}, read_iops = {{ iops = {reads}, depth = {} }}, \
+             write_iops = {{ iops = {writes}, sustained = {} }}, sequential_read = {{ mb_per_s = {} }}, \
+             sequential_write = {{ mb_per_s = {} }}",
+            value(1.0, 1e5),
+            value(2.0, 1e3),
+            value(2.0, 1e3),
+            value(1.0, 300.0) as u32,
+            value(1.0, 4.0) > 2.0,
+            value(50.0, 8_000.0),
+            value(50.0, 8_000.0),
+        );
+        if value(1.0, 4.0) > 2.0 {
+            changes += &format!(", over_provisioning = {}", value(0.01, 1.0));
+        }
+        let kind = value(1.0, 20.0) as usize;
+        let interface = ["sata", "pcie3-x4", "pcie4-x4", "pcie5-x4"][kind % 4];
+        let cell = ["slc", "mlc", "tlc", "qlc"][kind / 4 % 4];
+        changes += &format!(", interface = \"{interface}\", cell = \"{cell}\"");
+        match sheet(&changes) {
+            Ok(profile) => {
+                accepted += 1;
+                let made = Parameters::new(&profile);
+                assert!(made.is_ok(), "{changes}: {}", made.unwrap_err());
+            }
+            Err(error) => assert!(
+                error
+                    .to_string()
+                    .starts_with("the sheet: 'ssd.from_data_sheet."),
+                "{changes}: {error}"
+            ),
+        }
+    }
+    assert!(accepted > 150, "{accepted}");
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use iosonar_device::{Provenance, SheetFigure};
 use iosonar_disk_model::DiskProfile;
+use iosonar_scenario::ProfileOf;
 use iosonar_ssd_model::{Parameters, SsdProfile};
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
@@ -49,25 +50,27 @@ impl Profile {
         })
     }
 
-    /// That of a file: SSDs, and their data sheets, say how they are connected.
+    /// That of a file.
     fn read(name: &str) -> anyhow::Result<Self> {
         let path = Path::new(name);
         let text = iosonar_units::read_text_file(path)
             .map_err(|source| Usage(format!("{name}: cannot read the profile: {source}")))?;
-        let table: toml::Table = toml::from_str(&text).unwrap_or_default();
-        let sheet = table.get("from_data_sheet").and_then(toml::Value::as_table);
-        if sheet.unwrap_or(&table).contains_key("interface") {
-            Self::ssd(name, &text)
-        } else {
-            Self::disk(name, &text)
+        match ProfileOf::text(&text) {
+            Some(ProfileOf::Disk) => Self::disk(name, &text),
+            Some(ProfileOf::Ssd) => Self::ssd(name, &text),
+            None => Err(Usage(format!(
+                "{name}: is no profile of a device, expected 'description' and the tables that 'iosonar profiles NAME' \
+                 prints for one of the same kind, or [from_data_sheet]"
+            ))
+            .into()),
         }
     }
 
     /// The table of a scenario that it goes into.
     fn table(&self) -> &'static str {
         match self.device {
-            Device::Disk(_) => "disk",
-            Device::Ssd(..) => "ssd",
+            Device::Disk(_) => ProfileOf::Disk.table(),
+            Device::Ssd(..) => ProfileOf::Ssd.table(),
         }
     }
 
@@ -121,17 +124,14 @@ fn named(name: &str) -> anyhow::Result<Profile> {
         return Profile::read(name);
     }
     let mut all = all()?;
-    match all.iter().position(|profile| profile.name == name) {
-        Some(at) => Ok(all.swap_remove(at)),
-        None => {
-            let known: Vec<&str> = all.iter().map(|profile| profile.name.as_str()).collect();
-            let known = known.join(", ");
-            let problem = format!(
-                "there is no profile '{name}'; built in are {known}; a profile file ends in .toml"
-            );
-            Err(Usage(problem).into())
-        }
+    if let Some(at) = all.iter().position(|profile| profile.name == name) {
+        return Ok(all.swap_remove(at));
     }
+    let known: Vec<&str> = all.iter().map(|profile| profile.name.as_str()).collect();
+    let known = known.join(", ");
+    let problem =
+        format!("there is no profile '{name}'; built in are {known}; a profile file ends in .toml");
+    Err(Usage(problem).into())
 }
 
 pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
@@ -184,7 +184,7 @@ pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
 fn check(args: &Profiles, profile: &Profile) -> anyhow::Result<Ending> {
     let Some(figures) = profile.data_sheet_test()? else {
         let problem = format!(
-            "--check: profile '{}' does not follow from a data sheet",
+            "--check: profile '{}' has neither a data sheet nor limits to be tested",
             profile.name
         );
         return Err(Usage(problem).into());
@@ -196,7 +196,10 @@ fn check(args: &Profiles, profile: &Profile) -> anyhow::Result<Ending> {
             let unit = MetricUnit::Other(figure.unit.into());
             output.figure("stated", &labels, unit.clone(), figure.stated);
             output.figure("simulated", &labels, unit, figure.simulated);
+            output.figure("difference", &labels, MetricUnit::One, figure.error());
         }
+        let reached = figures.iter().all(SheetFigure::is_reached);
+        output.set("reached", json!(reached));
         print(&output.text())?;
     } else {
         let mut table = Table::new(&["", "data sheet", "simulated", "difference"]);
@@ -213,10 +216,24 @@ fn check(args: &Profiles, profile: &Profile) -> anyhow::Result<Ending> {
                 format!("{:+.2} %{mark}", 100.0 * figure.error()),
             ]);
         }
-        print(&format!("{}\n\n{}", profile.description(), table.text()))?;
+        let description = profile.description();
+        let verdict = verdict(&figures);
+        print(&format!("{description}\n\n{}\n{verdict}\n", table.text()))?;
     }
     Ok(match figures.iter().all(SheetFigure::is_reached) {
         true => Ending::Done,
         false => Ending::Flagged,
     })
+}
+
+/// Whether the model has the figures of the sheet.
+fn verdict(figures: &[SheetFigure]) -> String {
+    let all = figures.len();
+    let missed = figures.iter().filter(|figure| !figure.is_reached()).count();
+    let most = 100.0 * SheetFigure::TOLERANCE;
+    match missed {
+        0 => format!("All {all} figures are reached: within {most} %."),
+        1 => format!("1 of {all} figures is not reached: more than {most} % off."),
+        _ => format!("{missed} of {all} figures are not reached: more than {most} % off."),
+    }
 }

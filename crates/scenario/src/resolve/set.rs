@@ -34,10 +34,10 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(
             ),
         });
     }
-    if let Some(device) = profile_of(&text) {
+    if let Some(of) = ProfileOf::text(&text) {
         return Err(ScenarioError::IsProfile {
             path: path.to_owned(),
-            device,
+            device: of.table(),
         });
     }
     Err(ScenarioError::Syntax {
@@ -46,17 +46,40 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(
     })
 }
 
-/// The table for what the text is a profile of; `None` if it is no profile.
-fn profile_of(text: &str) -> Option<&'static str> {
-    let document: DocumentMut = text.parse().ok()?;
-    let has = |key| document.contains_key(key);
-    if !has("description") || has("load") || has("array") {
-        return None;
+/// What a profile describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProfileOf {
+    /// A disk.
+    Disk,
+    /// An SSD, or a volume of a provider.
+    Ssd,
+}
+
+impl ProfileOf {
+    /// What a text is a profile of, itself or by a data sheet; `None` if it is no profile.
+    pub fn text(text: &str) -> Option<Self> {
+        let document: DocumentMut = text.parse().ok()?;
+        let has = |key| document.contains_key(key);
+        if !has("description") || has("load") || has("array") {
+            return None;
+        }
+        let sheet = document.get("from_data_sheet");
+        let sheet_has = |key| sheet.is_some_and(|sheet| sheet.get(key).is_some());
+        if has("cylinders") || sheet_has("rpm") {
+            Some(Self::Disk)
+        } else if has("interface") || has("storage") || sheet_has("interface") {
+            Some(Self::Ssd)
+        } else {
+            None
+        }
     }
-    match (has("cylinders"), has("interface") || has("storage")) {
-        (true, _) => Some("disk"),
-        (false, true) => Some("ssd"),
-        (false, false) => None,
+
+    /// The table of a scenario that takes it.
+    pub fn table(self) -> &'static str {
+        match self {
+            Self::Disk => "disk",
+            Self::Ssd => "ssd",
+        }
     }
 }
 

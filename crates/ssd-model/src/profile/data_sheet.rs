@@ -13,7 +13,7 @@
 //! | write cache | 512 KiB for each plane |
 //! | SLC cache | a limit of writes: its credits last as long as the cache |
 //!
-//! Memory without erases (3D XPoint) has no translation layer: each 4 KiB is accessed in place.
+//! Memory without erases (`3d-xpoint`) has no translation layer: each 4 KiB is accessed in place.
 //!
 //! What a sheet leaves out is assumed, and [`DataSheet::derivation`] says so.
 
@@ -98,7 +98,7 @@ pub enum Cell {
     Tlc,
     /// Flash with four bits.
     Qlc,
-    /// 3D XPoint: written in place, without erases.
+    /// Memory such as Optane's: written in place, without erases.
     #[serde(rename = "3d-xpoint")]
     Xpoint,
 }
@@ -248,10 +248,9 @@ impl DataSheet {
             "the host, the transfer and the firmware of such drives",
         );
         let (read, write) = (read - host.read_us, write - host.write_us);
-        let least = if media > 0.0 {
-            flash::LEAST_READ_US
-        } else {
-            0.0
+        let least = match self.cell.times() {
+            Some(_) => flash::least_read_us(self),
+            None => 0.0,
         };
         if read <= least {
             let needs = format!("more than {:.2}: host and transfer", host.read_us + least);

@@ -59,7 +59,7 @@ impl SsdProfile {
             message: e.to_string(),
         };
         let table: Table = toml::from_str(text).map_err(wrong)?;
-        // First without the changes: so that an error is told where it is.
+        // First without the changes, so that an error names its line.
         let mut profile = if table.contains_key(SHEET) {
             let file: SheetFile = toml::from_str(text).map_err(wrong)?;
             let sheet = match changes.get(SHEET) {
@@ -91,7 +91,7 @@ impl SsdProfile {
         origin: &str,
         changes: &Table,
     ) -> Result<Self, SsdProfileError> {
-        let sheet = DataSheet::deserialize(sheet.clone()).map_err(|e| changes_error(origin, e))?;
+        let sheet = DataSheet::deserialize(sheet.clone()).map_err(|e| changes_error(origin, &e))?;
         let description = format!("{} GB, {}", sheet.capacity_gb, sheet.interface.name());
         let profile = sheet.profile(&description, origin)?;
         profile.with_changes(changes, origin)
@@ -110,7 +110,7 @@ impl SsdProfile {
     }
 }
 
-fn changes_error(origin: &str, error: toml::de::Error) -> SsdProfileError {
+fn changes_error(origin: &str, error: &toml::de::Error) -> SsdProfileError {
     SsdProfileError::Changes {
         origin: origin.to_owned(),
         message: error.to_string().trim_end().replace('\n', " "),
@@ -133,7 +133,7 @@ fn changed<T: serde::Serialize + serde::de::DeserializeOwned>(
             });
         }
     }
-    table.try_into().map_err(|e| changes_error(origin, e))
+    table.try_into().map_err(|e| changes_error(origin, &e))
 }
 
 /// Puts `changes` into `table`; tables within are merged.

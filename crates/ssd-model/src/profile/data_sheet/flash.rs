@@ -11,7 +11,7 @@ use crate::profile::{
 };
 
 /// A read of a page that no cells are faster than.
-pub(super) const LEAST_READ_US: f64 = 2.0;
+const LEAST_PAGE_READ_US: f64 = 2.0;
 /// The size of a flash page and of a logical one, in bytes.
 const PAGE: f64 = 16_384.0;
 const UNIT: f64 = 4_096.0;
@@ -32,6 +32,10 @@ const RESERVE: u32 = 2;
 const OPEN: f64 = 1.0;
 /// What a plane can have of logical pages.
 const MOST_SLOTS: f64 = 2_147_483_648.0;
+/// All pages by the logical ones at most, where a plane has few blocks.
+const MOST_SPARE: f64 = 5.9;
+/// The share of valid pages in victims at most: less spare room than 1 % leaves no drive able to write.
+const MOST_VALID: f64 = 0.98;
 /// Of the write cache, for each plane.
 const CACHE_OF_PLANE: u64 = 512 << 10;
 
@@ -60,6 +64,18 @@ impl SheetInterface {
     }
 }
 
+/// The rate of a channel: all of them take the sequential reads and writes together, twice.
+fn channel_mb_per_s(sheet: &DataSheet) -> f64 {
+    let (channels, usual) = sheet.interface.channels();
+    let both = sheet.sequential_read.mb_per_s + sheet.sequential_write.mb_per_s;
+    usual.max(2.0 * both / channels)
+}
+
+/// What a read of a logical page takes at least: no cells are faster.
+pub(super) fn least_read_us(sheet: &DataSheet) -> f64 {
+    LEAST_PAGE_READ_US + COMMAND_US + UNIT / channel_mb_per_s(sheet)
+}
+
 /// The flash as far as it follows from rates and latencies.
 pub(super) struct Flash<'a> {
     sheet: &'a DataSheet,
@@ -81,15 +97,13 @@ impl<'a> Flash<'a> {
         let (channels, usual) = sheet.interface.channels();
         let generation = format!("assumed: {}", sheet.interface.name());
         found.add("flash.channels", channels, generation.clone());
-        let both = sheet.sequential_read.mb_per_s + sheet.sequential_write.mb_per_s;
-        let least = 2.0 * both / channels;
+        let rate = channel_mb_per_s(sheet);
         let channel_mb_per_s = found.add(
             "flash.channel_mb_per_s",
-            usual.max(least),
-            if usual >= least {
-                generation
-            } else {
-                "2 x (sequential reads + writes) / channels".to_owned()
+            rate,
+            match rate > usual {
+                false => generation,
+                true => "2 x (sequential reads + writes) / channels".to_owned(),
             },
         );
         let read_us = found.add(
@@ -178,6 +192,11 @@ impl<'a> Flash<'a> {
         );
         let (blocks, program_us) = self.spare(of_plane, pages, check, found)?;
         let slots = blocks * pages * SLOTS;
+        if slots > MOST_SPARE * of_plane {
+            let planes = self.planes();
+            let expected = format!("more: the rates need {planes} planes, of {blocks} blocks each");
+            return Err(check.wrong("capacity_gb", self.sheet.capacity_gb, expected));
+        }
         if slots >= MOST_SLOTS {
             let most = self.sheet.capacity_gb * MOST_SLOTS / slots;
             let expected = format!("at most {most:.0} with {} planes", self.planes());
@@ -239,6 +258,8 @@ impl<'a> Flash<'a> {
         let sheet = self.sheet;
         let (cycle, per_block) = (self.cycle(pages), pages * SLOTS);
         let kept = f64::from(RESERVE) + OPEN;
+        // Free blocks, the two open ones, and one that is not full.
+        let least = (of_plane / per_block).floor() + f64::from(RESERVE) + 3.0;
         let transfer = self.transfer_us(PAGE);
         let preset = cycle.program_us - transfer;
         let of_plane_per_s = sheet.write_iops.iops / (self.planes() * BUSY);
@@ -250,9 +271,7 @@ impl<'a> Flash<'a> {
                 0.07,
                 "1 TiB of flash for 10^12 bytes, less what is bad or holds parity",
             );
-            let blocks = (of_plane * (1.0 + over) / per_block)
-                .round()
-                .max((of_plane / per_block + kept + 3.0).ceil());
+            let blocks = (of_plane * (1.0 + over) / per_block).round().max(least);
             let Some(writes) = writes else {
                 found.add("flash.program_us", preset, "the cells'");
                 return Ok((blocks, preset));
@@ -274,9 +293,9 @@ impl<'a> Flash<'a> {
             return Ok((blocks, program_us));
         };
         found.add("flash.program_us", preset, "the cells'");
-        let v = cycle.victims(writes);
+        let v = cycle.victims(writes).min(MOST_VALID);
         let valid = spare::mean_valid(v);
-        let blocks = (of_plane / (valid * per_block)).ceil() + kept;
+        let blocks = ((of_plane / (valid * per_block)).ceil() + kept).max(least);
         found.add(
             "flash.over_provisioning",
             blocks * per_block / of_plane - 1.0,
