@@ -42,10 +42,10 @@ pub use geometry::{Geometry, HeadOrder, Place, TrackSpan};
 pub use mechanics::Mechanics;
 pub use positional::{ArmScheduler, PositionalDisk, Queueing};
 pub use profile::{
-    Arrival, BUILT_IN, BandCleaning, BusProfile, CachePlace, CacheProfile, DataSheet,
-    DiskProfile, ExtraDisconnect, GeometryProfile, LayoutProfile, LayoutZone, OverheadsProfile,
-    ProfileError, QueueProfile, ReadAhead, Requested, SeekLaw, SeekPoints, SeekProfile,
-    ShingledProfile, TransferProfile, WaterMarkOf, ZoneProfile,
+    Arrival, BUILT_IN, BandCleaning, BusProfile, CachePlace, CacheProfile, DataSheet, DiskProfile,
+    ExtraDisconnect, GeometryProfile, LayoutProfile, LayoutZone, OverheadsProfile, ProfileError,
+    QueueProfile, ReadAhead, Requested, SeekLaw, SeekPoints, SeekProfile, ShingledProfile,
+    TransferProfile, WaterMarkOf, ZoneProfile,
 };
 pub use sampled::{DiskLaws, SampledDisk};
 pub use seek::{SeekCurve, SeekCurves, SeekDistance};
