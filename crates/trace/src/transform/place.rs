@@ -28,8 +28,8 @@ pub struct Spread {
     pub offset: u64,
 }
 
-/// Chunks keep what lies in them together, and each lies elsewhere: chunk i of n at place `i m mod n`, where m is the number
-/// next to n times the golden ratio that has no factor in common with n, so that the chunks of a small load are evenly
+/// Chunks keep what lies in them together, and each lies elsewhere: chunk i of n at place `i m mod n`, where m is the highest
+/// number up to n / 1.618 that has no factor in common with n, so that the chunks of a small load are evenly
 /// spread (Knuth, The Art of Computer Programming 3, section 6.4) and no two have one place. A request lies where its first
 /// sector does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,12 +54,12 @@ impl Scatter {
         }
         let chunks = over / chunk;
         let share = (chunks as f64 / 1.618_033_988_749_895) as u64;
-        let step = (share.max(1)..).find(|&m| gcd(m, chunks) == 1);
-        Ok(Self {
-            over,
-            chunk,
-            step: step.expect("a prime is among them"),
-        })
+        // 1 has no factor in common with anything.
+        let step = (1..=share)
+            .rev()
+            .find(|&m| gcd(m, chunks) == 1)
+            .unwrap_or(1);
+        Ok(Self { over, chunk, step })
     }
 
     /// Over how many sectors.
