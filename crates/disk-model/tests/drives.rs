@@ -204,7 +204,7 @@ fn made_up_bus(random: &mut Stream) -> BusProfile {
 fn made_up(random: &mut Stream) -> DiskProfile {
     let surfaces = 1 + random.below(4) as u32;
     let revolution_ms = 1.0 + 4.0 * random.uniform();
-    let profile = DiskProfile {
+    let mut profile = DiskProfile {
         shingled: None,
         provenance: None,
         data_sheet: None,
@@ -235,6 +235,7 @@ fn made_up(random: &mut Stream) -> DiskProfile {
         overheads: coin(random).then(|| made_up_overheads(random)),
         bus: Some(made_up_bus(random)),
     };
+    profile.capacity_sectors = Geometry::new(&profile).capacity();
     DiskProfile::parse(&profile.to_toml(), "made up")
         .unwrap_or_else(|e| panic!("{e}\n{}", profile.to_toml()))
 }

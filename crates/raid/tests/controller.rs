@@ -81,7 +81,7 @@ fn run(cache: Option<WriteBack>, requests: &[Request]) -> (Vec<Nanos>, RunSummar
         cache,
         ..Controller::default()
     });
-    let (mut load, mut done) = (Load(requests.to_vec().into_iter()), Done::default());
+    let (mut load, mut done) = (Load(Vec::from(requests).into_iter()), Done::default());
     let Ok(summary) = array.run(&mut load, &mut done);
     done.0.sort_unstable();
     (done.0.into_iter().map(|(_, time)| time).collect(), summary)
