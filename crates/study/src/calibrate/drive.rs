@@ -130,15 +130,7 @@ pub(super) fn drive(training: &Observed, start: &DiskProfile) -> Result<FoundDri
     let rotation = requests.rotation().ok_or(Missing::Places)?;
     let mut profile = turning(start, rotation.revolution_ms, true);
     profile.cache.get_or_insert_default().fast_writes = writes.is_ok();
-    profile.bus = Some(BusProfile {
-        read_ms_per_sector: reads.ms_per_sector(),
-        write_ms_per_sector: writes
-            .as_ref()
-            .map_or(reads.ms_per_sector(), Line::ms_per_sector),
-        read_water_mark: requests.mark,
-        water_mark_of: WaterMarkOf::Request,
-        ..start.bus.clone().unwrap_or_default()
-    });
+    profile.bus = Some(requests.bus(writes.as_ref().ok()));
     let replica = Replica::new(served, &rotation);
     let has_writes = training.count(Op::Write) >= Observed::FEWEST as u64 / 4;
     let mut tracks = requests.tracks_behind();
@@ -232,6 +224,17 @@ fn from_buffer(served: &[Served], reads: &Line, writes: Result<&Line, &Missing>)
 }
 
 impl Requests<'_> {
+    /// The bus, with writes as fast as reads where they are not known.
+    fn bus(&self, writes: Option<&Line>) -> BusProfile {
+        BusProfile {
+            read_ms_per_sector: self.ms_per_sector,
+            write_ms_per_sector: writes.map_or(self.ms_per_sector, Line::ms_per_sector),
+            read_water_mark: self.mark,
+            water_mark_of: WaterMarkOf::Request,
+            ..self.start.bus.clone().unwrap_or_default()
+        }
+    }
+
     /// The place of a request that lies on one track, and was served from the medium.
     fn on_one_track(&self, i: usize) -> Option<Place> {
         let served = &self.served[i];
