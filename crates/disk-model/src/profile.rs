@@ -440,7 +440,6 @@ impl DiskProfile {
         self.check_geometry(&refuse)?;
         self.check_drive(&refuse)?;
         self.check_shingled(&refuse)?;
-        self.check_capacity(origin)?;
         for (key, points) in [
             ("seek.read.full_stroke_ms", &self.seek.read),
             ("seek.write.full_stroke_ms", &self.seek.write),
@@ -459,7 +458,7 @@ impl DiskProfile {
                 return refuse(key, full, "so little that a + b sqrt(d) stays above zero");
             }
         }
-        Ok(())
+        self.check_capacity(origin)
     }
 
     /// Whether the capacity is what the zones of the layout hold, if there is one.

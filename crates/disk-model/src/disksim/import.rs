@@ -12,8 +12,8 @@ use crate::geometry::HeadOrder;
 use crate::sparing::Sparing;
 use crate::{
     Arrival, BusProfile, CacheProfile, DiskProfile, ExtraDisconnect, Geometry, GeometryProfile,
-    LayoutProfile, LayoutZone, OverheadsProfile, ReadAhead, Requested, SeekLaw, SeekPoints,
-    SeekProfile, TransferProfile, WaterMarkOf, Zoning,
+    LayoutProfile, LayoutZone, OverheadsProfile, ProfileError, ReadAhead, Requested, SeekLaw,
+    SeekPoints, SeekProfile, TransferProfile, WaterMarkOf, Zoning,
 };
 
 /// How long a sector of 512 bytes takes on the bus, instead of what a `.parv` says.
@@ -210,7 +210,10 @@ fn modelled(
     };
     // The layout is checked before its sectors are counted.
     let origin = disk.at.path.display().to_string();
-    DiskProfile::read(&profile.to_toml(), &origin)?;
+    match DiskProfile::read(&profile.to_toml(), &origin) {
+        Ok(_) | Err(ProfileError::Capacity { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
     profile.capacity_sectors = Geometry::new(&profile).capacity();
     Ok(profile)
 }
