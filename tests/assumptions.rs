@@ -185,8 +185,10 @@ fn sensitivity_finds_the_choice_that_an_answer_rests_on() {
         text.contains("the only other choice changes neither"),
         "{text}"
     );
-    // Linux md has no card in front of it, and of sampled disks nothing else can be chosen.
-    let md = alone.replace("disks = 2", "disks = 2\nlike = \"linux-md\"");
+    // Linux md has no card in front of it, and a device without parts leaves nothing to choose.
+    let md = "[load]\nrequests = 2000\narrivals = { poisson_per_s = 50.0 }\nsize = { blocks = 8 }\nread_share = 1.0\n\
+              addresses = { sequential_run = 1.0 }\n[array]\nlevel = \"raid0\"\ndisks = 2\nlike = \"linux-md\"\n\
+              [ssd]\nprofile = \"abstract\"\n";
     let printed = iosonar()
         .arg("sim")
         .arg(scratch.file("md.toml", md))

@@ -142,7 +142,7 @@ fn a_file_that_is_no_profile_or_contradicts_itself_is_refused() {
     );
     refused(
         &DISK.replace("7200", "7"),
-        "mine.toml: 'from_data_sheet.rpm' is 7, expected 100 to 100000",
+        "'from_data_sheet.rpm' is 7, expected 100 to 100000",
     );
     let missing = check(&scratch.path("missing.toml"), &[]);
     assert_eq!(missing.status.code(), Some(2));

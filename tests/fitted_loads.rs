@@ -160,7 +160,8 @@ fn a_load_that_does_not_fit_is_refused_with_what_the_scenario_has() {
         let complaint = err(&refused);
         assert_eq!(refused.status.code(), Some(1), "{complaint}");
         assert!(
-            complaint.contains(words) && complaint.contains("--fit, --wrap or --clip"),
+            complaint.contains(words)
+                && complaint.contains("--set load.beyond=fit (or wrap, or clip)"),
             "{complaint}"
         );
         let wrapped = run(&["sim", text(&scenario), "--trace", text(&load), "--wrap"]);

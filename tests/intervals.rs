@@ -109,7 +109,7 @@ fn times_of_a_column_have_one_unit() {
 fn a_run_that_takes_no_time_has_no_rates() {
     let scratch = Scratch::new();
     let text = "[load]\nrequests = 100\nclosed = { outstanding = 1 }\nsize = { blocks = 1 }\nread_share = 0.0\n\
-                [array]\nlevel = 'raid0'\ndisks = 2\n[controller]\ncache = '64MiB'\n[disk]\n\
+                [array]\nlevel = 'raid0'\ndisks = 2\n[controller]\ncache = '64MiB'\ncommand_us = 0.0\nhost_mb_per_s = 1e9\n[disk]\n\
                 profile = 'seagate-st3500630ns'\n";
     let path = scratch.file("cached.toml", text);
     for runs in ["1", "2"] {

@@ -213,7 +213,7 @@ fn check(args: &Profiles, profile: &Profile) -> anyhow::Result<Ending> {
                 format!("{} [{}]", figure.name, figure.unit),
                 significant(figure.stated, 4),
                 significant(figure.simulated, 4),
-                format!("{:+.2} %{mark}", 100.0 * figure.error()),
+                format!("{:+.2} %{mark}", hundredths(100.0 * figure.error())),
             ]);
         }
         let description = profile.description();
@@ -236,4 +236,9 @@ fn verdict(figures: &[SheetFigure]) -> String {
         1 => format!("1 of {all} figures is not reached: more than {most} % off."),
         _ => format!("{missed} of {all} figures are not reached: more than {most} % off."),
     }
+}
+
+/// A percentage to two decimals, of which none is a negative zero.
+fn hundredths(percent: f64) -> f64 {
+    (100.0 * percent).round() / 100.0 + 0.0
 }

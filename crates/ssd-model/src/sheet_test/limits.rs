@@ -95,7 +95,7 @@ impl LimitTest<'_> {
             figures.push(SheetFigure::new(name, unit, stated, simulated));
         };
         let (Some(burst), Some(burst_s)) = (burst, self.limit.burst_s()) else {
-            add("for ever", unit, baseline, rate(&self.ends(1.0)?));
+            add("sustained", unit, baseline, rate(&self.ends(1.0)?));
             return Ok(());
         };
         // The whole burst may take hours: with a share of the credits it takes that share of the time.

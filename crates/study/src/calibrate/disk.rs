@@ -142,9 +142,12 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
 }
 
 /// A profile for a trial: the sampled model has no more than the stated capacity, the positional one what its zones
-/// hold.
+/// hold. With a layout both are the same.
 fn trial_text(profile: &DiskProfile, room: u64) -> String {
-    let capacity_sectors = room + (1 << 11);
+    let capacity_sectors = match profile.layout {
+        Some(_) => profile.capacity_sectors,
+        None => room + (1 << 11),
+    };
     text_of(
         &DiskProfile {
             capacity_sectors,
