@@ -8,8 +8,8 @@ use iosonar_device::{Access, Device, InOrder, Job, RequestId, Station};
 use iosonar_disk_model::{
     ArmScheduler, Arrival, BusProfile, CacheProfile, DiskProfile, ExtraDisconnect, Geometry,
     GeometryProfile, HeadOrder, LayoutProfile, LayoutZone, Mechanics, OverheadsProfile,
-    PositionalDisk, Queueing, ReadAhead, Requested, SeekLaw, SeekPoints, SeekProfile, Sparing,
-    TransferProfile, WaterMarkOf, Zoning,
+    PositionalDisk, ProfileError, Queueing, ReadAhead, Requested, SeekLaw, SeekPoints, SeekProfile,
+    Sparing, TransferProfile, WaterMarkOf, Zoning,
 };
 use iosonar_sim_core::{Seed, Stream};
 use iosonar_units::{Nanos, Sector, Sectors};
@@ -556,6 +556,12 @@ fn slips_beyond_the_spares_of_a_unit_are_refused_with_file_and_line() {
         ("range", 1, "[3, 83]", "[3, 163]"),
     ] {
         let text = layout(sparing, spares, fits);
+        // How much the zones hold is said where it is refused.
+        let held = match DiskProfile::parse(&text, "x.toml") {
+            Err(ProfileError::Capacity { held, .. }) => held,
+            other => panic!("{sparing}: {other:?}"),
+        };
+        let text = text.replace("= 1000", &format!("= {held}"));
         let profile =
             DiskProfile::parse(&text, "x.toml").unwrap_or_else(|e| panic!("{sparing}: {e}"));
         let geometry = Geometry::new(&profile);

@@ -452,6 +452,7 @@ mod tests {
             // The first of some texts that the option takes by itself.
             let values = [
                 "1", "1s", "read", "W=R", "a=b", "0..1", "first", "out", "shift", "p99 < 1s",
+                "4096,8",
             ];
             let all: Vec<String> = option
                 .get_possible_values()
