@@ -26,7 +26,7 @@ pub struct ProbeShape {
     pub block: Sectors,
     /// The share of writes.
     pub write_share: f64,
-    /// Requests lie within so many sectors.
+    /// Requests lie within this number of sectors.
     pub space: u64,
 }
 

@@ -137,7 +137,7 @@ pub struct Ring<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
 }
 
 impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
-    /// An empty ring, with places for so many loans; more allocate.
+    /// An empty ring, with places for this number of loans; more of them allocate.
     pub fn new(queues: IoUring<S, C>, loans: u32) -> Self {
         Self {
             queues,

@@ -417,7 +417,7 @@ impl Arm {
         ]
     }
 
-    /// The curve of a profile with so many cylinders.
+    /// The curve of a profile with this number of cylinders.
     fn curve(&self, cylinders: u32) -> SeekPoints {
         let (command, last) = (self.command_ms(), f64::from(cylinders - 1));
         let at = |d: f64| (windows::at(&self.knots, d) - command).max(1e-3);

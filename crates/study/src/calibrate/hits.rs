@@ -1,5 +1,5 @@
 //! Reads that a drive serves from its buffer: their latency does not depend on places, and is linear in their size,
-//! a command and so many sectors over the bus.
+//! a command and the sectors over the bus.
 //!
 //! Which reads are hits is not known. Those that begin where an earlier request began or ended may be: of each size
 //! the mode of their latencies is taken (the densest half, of that the densest half, and so on; Robertson and Cryer

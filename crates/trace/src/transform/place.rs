@@ -34,7 +34,7 @@ pub struct Spread {
 /// sector does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scatter {
-    /// Within so many sectors; n is how many chunks they hold.
+    /// Within this number of sectors; n is how many chunks they hold.
     over: u64,
     /// The sectors of a chunk.
     chunk: u64,
@@ -43,7 +43,7 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    /// Over this many sectors, in chunks of so many.
+    /// Over `over` sectors, in chunks of `chunk` sectors.
     ///
     /// # Errors
     /// If they hold no chunk, or more than a disk.

@@ -147,7 +147,7 @@ enum Verdict {
     NoBase,
     /// No choice could be made otherwise.
     NothingTried,
-    /// So many choices of those that were tried matter.
+    /// This number of the choices that were tried matters.
     Matter { choices: usize, tried: usize },
 }
 

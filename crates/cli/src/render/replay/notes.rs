@@ -70,7 +70,7 @@ fn of_engine(note: &EngineNote) -> String {
 fn of_thread(note: &ThreadNote) -> String {
     match note {
         ThreadNote::BeganLate { by } => format!(
-            "time zero was {by} past when everything was ready: it began so much later than it was told to"
+            "time zero was {by} past when everything was ready: the replay began late by that much"
         ),
         ThreadNote::NotPinned { processors, error } => {
             format!("the thread cannot be pinned to processors {processors:?}: {error}")
