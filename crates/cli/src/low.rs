@@ -91,7 +91,7 @@ pub(crate) enum Command {
     Info(Info),
     /// Measure a trace: the load, and what became of it
     Analyze(Analyze),
-    /// Make a load that nobody recorded
+    /// Make a synthetic load
     Generate(Generate),
     /// List the trace formats
     Formats(Formats),

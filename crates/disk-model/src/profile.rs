@@ -342,7 +342,7 @@ impl DiskProfile {
         description: &str,
         origin: &str,
     ) -> Result<Self, ProfileError> {
-        sheet.check(&|key, seen, expected| {
+        let refuse = |key, seen, expected| {
             Err(ProfileError::Value {
                 origin: origin.to_owned(),
                 line: None,
@@ -351,7 +351,15 @@ impl DiskProfile {
                 seen,
                 expected,
             })
-        })?;
+        };
+        sheet.check(&refuse)?;
+        if let Some(shingled) = shingled {
+            shingled.check(&refuse)?;
+            if sheet.cache_mib.is_none_or(|mib| mib == 0) {
+                let expected = "at least 1: a shingled drive gathers writes in its buffer";
+                refuse("from_data_sheet.cache_mib", 0.0, expected)?;
+            }
+        }
         let (profile, _) = sheet.profile(description, shingled);
         profile.check(origin).map_err(|error| match error {
             ProfileError::Value {

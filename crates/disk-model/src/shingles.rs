@@ -148,6 +148,7 @@ impl Shingles {
         MediaWork {
             cache_sectors: bands.cache_sectors(),
             cache_fill: self.fill(),
+            cache_peak: self.work.cache_peak.max(self.fill()),
             map_limit: bands.map_entries as u64,
             map_entries: self.extents.len() as u64,
             ..self.work
@@ -155,7 +156,10 @@ impl Shingles {
     }
 
     pub(crate) fn forget_work(&mut self) {
-        self.work = MediaWork::default();
+        self.work = MediaWork {
+            cache_peak: self.fill(),
+            ..MediaWork::default()
+        };
     }
 
     /// The arm goes to sectors of the medium and passes over them.

@@ -6,11 +6,13 @@ use std::ffi::c_void;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
+use rustix::fs::major;
 use rustix::ioctl::{Getter, Ioctl, IoctlOutput, Opcode, Setter, Updater, ioctl, opcode};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
@@ -51,13 +53,20 @@ pub fn discard(file: &File, offset: u64, length: u64) -> io::Result<()> {
 /// `struct loop_info64` in words; the first are the device number and the inode of the backing file, and its own device
 /// number where it is a device.
 pub type LoopInfo = [u64; 29];
+/// The number of the driver of loop devices (Documentation/admin-guide/devices.txt).
+const LOOP_MAJOR: u32 = 7;
 
 /// What the kernel knows of the loop device `file`.
 ///
 /// # Errors
 /// If it is not a loop device, or has no backing file.
 pub fn loop_info(file: &File) -> io::Result<LoopInfo> {
-    // SAFETY: the call fills a loop_info64, which has this size and no padding.
+    // Another driver may mean something else by the number, which does not say how much is filled.
+    let metadata = file.metadata()?;
+    if !metadata.file_type().is_block_device() || major(metadata.rdev()) != LOOP_MAJOR {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: the call of a loop device fills a loop_info64, which has this size and no padding.
     Ok(unsafe { ioctl(file, Getter::<LOOP_GET_STATUS64, LoopInfo>::new()) }?)
 }
 

@@ -1,4 +1,4 @@
-//! What the user should know of a replay besides its figures: facts, which whoever shows them puts into words.
+//! What the user should know of a replay besides its figures: facts, which the command line puts into words.
 
 use std::path::PathBuf;
 

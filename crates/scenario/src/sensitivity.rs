@@ -91,17 +91,18 @@ const OF_THE_CONTROLLER: [&str; 6] = [
 ];
 
 impl Prepared {
+    /// What scatters a load over all data of the array.
+    pub fn scatter(&self) -> Option<Scatter> {
+        let sectors = self.array.data_sectors().ok()?;
+        Scatter::new(sectors.checked_sub(LONGEST_SECTORS)?, CHUNK_SECTORS).ok()
+    }
+
     /// The load of a trace scattered over all data of positional disks.
     fn scattered(&self) -> Option<Alternative> {
         let LoadModel::Trace { .. } = &self.load else {
             return None;
         };
-        let over = self
-            .array
-            .data_sectors()
-            .ok()?
-            .checked_sub(LONGEST_SECTORS)?;
-        let scatter = Scatter::new(over, CHUNK_SECTORS).ok()?;
+        let scatter = self.scatter()?;
         Some(Alternative {
             change: Some(Change::Scatter(scatter)),
             ..alternative::<0>(Choice::Scattered, &[], [] as [(&str, String); 0])

@@ -252,7 +252,7 @@ impl RequestSource for Trace {
             }));
         }
         self.row += 1;
-        if request.op != Op::Flush {
+        if !matches!(request.op, Op::Flush | Op::Discard) {
             self.span = Some(Span::with(self.span, &request));
         }
         Ok(Some(request))

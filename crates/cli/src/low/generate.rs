@@ -1,4 +1,4 @@
-//! What can be typed about loads that nobody recorded.
+//! What can be typed about synthetic loads.
 
 use std::path::PathBuf;
 
@@ -95,10 +95,10 @@ pub(crate) struct OnOff {
     /// Arrivals per second while on
     #[arg(long, value_name = "PER_S", default_value_t = 1000.0, value_parser = above_zero)]
     pub(crate) rate: f64,
-    /// How long on, in the mean
+    /// How long on, on average
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub(crate) on: Nanos,
-    /// How long off, in the mean
+    /// How long off, on average
     #[arg(long, value_name = "TIME", default_value = "9s")]
     pub(crate) off: Nanos,
     /// Pareto times with this shape, above 1; below 2 the load is self-similar

@@ -87,9 +87,7 @@ fn times(simulation: &Prepared, result: &SimulationResult) -> Table {
 pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationResult) -> String {
     if result.response_time.count() == 0 {
         let headline = headline(simulation);
-        return format!(
-            "{name}: {headline}\n  no request was served, so there is nothing to tell\n"
-        );
+        return format!("{name}: {headline}\n  no request was served: there are no results\n");
     }
     let mut text = format!("{name}: {}\n", headline(simulation));
     text += &format!("  assuming      {}\n", assumed::line(simulation));
@@ -170,9 +168,11 @@ fn reach(simulation: &Prepared, result: &SimulationResult) -> String {
         return String::new();
     }
     let bytes = |sectors: u64| Bytes::new(sectors * SECTOR_BYTES);
+    let advice = simulation.scatter().map_or(String::new(), |scatter| {
+        format!("; --scatter {} spreads it", scatter.over())
+    });
     format!(
-        "  reach         the load lies within {} of {}: seeks are short, and caches may hold much of it; --scatter {sectors} \
-         lays it all over\n",
+        "  reach         the load lies within {} of {}: seeks are short, and caches may hold much of it{advice}\n",
         bytes(span.sectors()),
         bytes(sectors)
     )
@@ -228,7 +228,7 @@ fn at_the_ends(result: &SimulationResult) -> String {
         runs => format!("{:.1} a run", still_there as f64 / runs as f64),
     };
     format!(
-        "                (throughput x mean is {by_law:.2}: of {still_there} requests that were there when the load ended, what came later is in the mean only)\n"
+        "                (throughput x mean is {by_law:.2}: {still_there} requests were there when the load ended, and their later completions count in the mean only)\n"
     )
 }
 

@@ -61,6 +61,59 @@ impl ShingledProfile {
     }
 }
 
+impl ShingledProfile {
+    /// Whether each value is one that a drive may have.
+    pub(super) fn check(
+        &self,
+        refuse: &impl Fn(&'static str, f64, &'static str) -> Result<(), ProfileError>,
+    ) -> Result<(), ProfileError> {
+        for (key, seen, range, expected) in [
+            (
+                "shingled.band_tracks",
+                f64::from(self.band_tracks),
+                (1.0, 1e5),
+                "1 to 100000 tracks",
+            ),
+            (
+                "shingled.media_cache_gb",
+                self.media_cache_gb,
+                (1e-6, 1e4),
+                "0.000001 to 10000",
+            ),
+            // What the cut of an entry in two may need, and one to go on.
+            (
+                "shingled.map_entries",
+                f64::from(self.map_entries),
+                (4.0, 1e8),
+                "4 to 100000000",
+            ),
+            (
+                "shingled.map_record_revolutions",
+                f64::from(self.map_record_revolutions),
+                (0.0, 1e3),
+                "0 to 1000",
+            ),
+            (
+                "shingled.stream_sectors",
+                self.stream_sectors as f64,
+                (1.0, 1e12),
+                "1 to 10^12 sectors",
+            ),
+            (
+                "shingled.idle_ms",
+                self.idle_ms,
+                (0.0, 1e9),
+                "a time in milliseconds, 0 to 1e9",
+            ),
+        ] {
+            if !(range.0..=range.1).contains(&seen) {
+                return refuse(key, seen, expected);
+            }
+        }
+        Ok(())
+    }
+}
+
 impl DiskProfile {
     /// The sectors that the positional model has for its host: those of the geometry that are not the media cache's.
     pub fn addressable_sectors(&self) -> u64 {
@@ -77,6 +130,7 @@ impl DiskProfile {
         let Some(shingled) = &self.shingled else {
             return Ok(());
         };
+        shingled.check(refuse)?;
         let Some(cache) = &self.cache else {
             let expected =
                 "used with a table [cache] only: a shingled drive gathers writes in its buffer";
@@ -87,49 +141,6 @@ impl DiskProfile {
                 "used without a table [layout]: bands are tracks on which all sectors hold data";
             return refuse("shingled", 1.0, expected);
         }
-        for (key, seen, range, expected) in [
-            (
-                "shingled.band_tracks",
-                f64::from(shingled.band_tracks),
-                (1.0, 1e5),
-                "1 to 100000 tracks",
-            ),
-            (
-                "shingled.media_cache_gb",
-                shingled.media_cache_gb,
-                (1e-6, 1e6),
-                "0.000001 to 1000000",
-            ),
-            // What the cut of an entry in two may need, and one to go on.
-            (
-                "shingled.map_entries",
-                f64::from(shingled.map_entries),
-                (4.0, 1e8),
-                "4 to 100000000",
-            ),
-            (
-                "shingled.map_record_revolutions",
-                f64::from(shingled.map_record_revolutions),
-                (0.0, 1e3),
-                "0 to 1000",
-            ),
-            (
-                "shingled.stream_sectors",
-                shingled.stream_sectors as f64,
-                (1.0, 1e12),
-                "1 to 10^12 sectors",
-            ),
-            (
-                "shingled.idle_ms",
-                shingled.idle_ms,
-                (0.0, 1e9),
-                "a time in milliseconds, 0 to 1e9",
-            ),
-        ] {
-            if !(range.0..=range.1).contains(&seen) {
-                return refuse(key, seen, expected);
-            }
-        }
         let sectors = shingled.cache_sectors();
         if sectors < 2 * cache.segment_sectors {
             let expected = "at least two segments of the buffer, which are written at once";
@@ -137,7 +148,7 @@ impl DiskProfile {
         }
         let all = Geometry::new(self).capacity();
         if all <= sectors {
-            let expected = "less than the sectors of the geometry, of which it takes its place";
+            let expected = "less than the capacity of the geometry, which includes it";
             return refuse("shingled.media_cache_gb", shingled.media_cache_gb, expected);
         }
         Ok(())

@@ -137,8 +137,15 @@ pub struct Ring<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
 }
 
 impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
-    /// An empty ring, with places for this number of loans; more of them allocate.
-    pub fn new(queues: IoUring<S, C>, loans: u32) -> Self {
+    /// A ring with places for this number of loans; more of them allocate.
+    ///
+    /// # Panics
+    /// If something was submitted to it before: its completion would be taken for that of a loan.
+    pub fn new(mut queues: IoUring<S, C>, loans: u32) -> Self {
+        assert!(
+            queues.submission().is_empty() && queues.completion().is_empty(),
+            "the ring is new"
+        );
         Self {
             queues,
             lent: Lent::new(loans),

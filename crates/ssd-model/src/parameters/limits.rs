@@ -27,6 +27,9 @@ pub struct Limit {
     pub burst: Option<(u64, u64)>,
 }
 
+/// The lowest rate, in I/Os or 10^6 bytes per second.
+const SLOWEST: f64 = 0.01;
+
 impl LimitsParameters {
     pub(super) fn new(check: &Checker<'_>, p: &LimitsProfile) -> Result<Self, SsdProfileError> {
         let io_bytes = match &p.io_size {
@@ -69,6 +72,11 @@ impl Limit {
             let expected = format!("{} to {:e}", 1.0 / unit, 1e18 / unit);
             Err(check.wrong(&format!("limits.{key}.{part}"), value, expected))
         };
+        // Below, a run would not end in the time that can be counted.
+        if p.baseline < SLOWEST {
+            let expected = format!("at least {SLOWEST}");
+            return Err(check.wrong(&format!("limits.{key}.baseline"), p.baseline, expected));
+        }
         let baseline = whole("baseline", p.baseline)?;
         let burst = match (p.burst, p.credits) {
             (None, None) => None,

@@ -57,7 +57,7 @@ impl SsdProfile {
                     profile: self,
                     counted,
                     limit,
-                    bytes: size.map_or(128 << 10, |size: Bytes| size.get()),
+                    bytes: size.map_or(128 << 10, of_sequential),
                 };
                 test.run(figures)?;
             }
@@ -65,6 +65,15 @@ impl SsdProfile {
         Ok(())
     }
 }
+
+/// The size of sequential requests where this many bytes count as one: whole sectors, no more than the drive takes at once.
+fn of_sequential(counted: Bytes) -> u64 {
+    (counted.get() / SECTOR_BYTES * SECTOR_BYTES).clamp(4 << 10, 1 << 20)
+}
+
+/// A burst whose end can be seen: of this many requests at least, at this many times the baseline.
+const SHORTEST_BURST: f64 = 100.0;
+const LOWEST_BURST: f64 = 1.2;
 
 /// The test of a limit, without the others.
 struct LimitTest<'a> {
@@ -94,7 +103,10 @@ impl LimitTest<'_> {
             let name = format!("{what}, {when}");
             figures.push(SheetFigure::new(name, unit, stated, simulated));
         };
-        let (Some(burst), Some(burst_s)) = (burst, self.limit.burst_s()) else {
+        let seen = |(burst, burst_s): &(f64, f64)| {
+            burst >= &(LOWEST_BURST * baseline) && burst * burst_s >= SHORTEST_BURST * size
+        };
+        let Some((burst, burst_s)) = burst.zip(self.limit.burst_s()).filter(seen) else {
             add("sustained", unit, baseline, rate(&self.ends(1.0)?));
             return Ok(());
         };

@@ -30,8 +30,8 @@ pub struct Spread {
 
 /// Chunks keep what lies in them together, and each lies elsewhere: chunk i of n at place `i m mod n`, where m is the highest
 /// number up to n / 1.618 that has no factor in common with n, so that the chunks of a small load are evenly
-/// spread (Knuth, The Art of Computer Programming 3, section 6.4) and no two have one place. A request lies where its first
-/// sector does.
+/// spread (Knuth, The Art of Computer Programming 3, section 6.4) and no two of the first n have one place; a load beyond
+/// them comes round again. A request lies where its first sector does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scatter {
     /// Within this number of sectors; n is how many chunks they hold.

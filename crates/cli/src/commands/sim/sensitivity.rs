@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_choice_that_could_be_tried_nothing_is_claimed() {
+    fn without_a_base_nothing_is_compared() {
         let nothing = |choice| Tried {
             choice,
             result: Err(Nothing::NotApplicable(String::new())),

@@ -27,12 +27,10 @@ fn of_engine(note: &EngineNote) -> String {
                 .to_owned()
         }
         EngineNote::NoRing { error } => format!(
-            "io_uring is not available here ({error}); a pool of threads takes its place, which costs \
-             more CPU time per request"
+            "io_uring is not available here ({error}); threads are used instead, which costs more CPU time per request"
         ),
         EngineNote::OneEngineForAll { engine, suited } => format!(
-            "engine {} is for all targets, although sync suits {} better, which alone it would be for: replay on each kind \
-             separately to have the better engine for both",
+            "engine {} is for all targets, although sync suits {} better: replay on each kind separately to use both",
             engine.name(),
             suited.join(", ")
         ),
@@ -70,7 +68,7 @@ fn of_engine(note: &EngineNote) -> String {
 fn of_thread(note: &ThreadNote) -> String {
     match note {
         ThreadNote::BeganLate { by } => format!(
-            "time zero was {by} past when everything was ready: the replay began late by that much"
+            "the replay started {by} after the time zero that was asked for"
         ),
         ThreadNote::NotPinned { processors, error } => {
             format!("the thread cannot be pinned to processors {processors:?}: {error}")

@@ -33,7 +33,7 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
         );
     }
     if media.cached_sectors > 0 && media.cleaned_bands == 0 {
-        text += "  NOT CLEANED   no band was cleaned yet: once the media cache is full, random writes are slower\n";
+        text += "  NOT CLEANED   no band was cleaned yet: once the media cache or its map is full, random writes are slower\n";
     }
     text
 }
