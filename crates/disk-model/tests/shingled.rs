@@ -498,7 +498,7 @@ fn what_makes_no_shingled_drive_is_refused_with_its_key() {
         (
             "media_cache_gb = 0.001024",
             "media_cache_gb = 1.0",
-            "less than the sectors",
+            "less than the capacity",
         ),
         (
             "idle_ms = 1000.0",
