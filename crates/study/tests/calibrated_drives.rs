@@ -242,6 +242,37 @@ fn hashed(n: u64) -> u64 {
 }
 
 #[test]
+fn what_is_not_identified_stays_as_it_was() {
+    let truth = DiskProfile::load("seagate-st32171w", Path::new(".")).unwrap();
+    // Reads of one size, each second one of the sectors behind the one before.
+    let one_size = (0..6000).map(|n| (hashed(n / 2) % 4_000_000 / 8 * 8 + n % 2 * 8, 8));
+    let mut start = geometry_of(&truth);
+    start.cache = truth.cache.clone();
+    start.overheads = truth.overheads.clone();
+    start.bus = truth.bus.clone();
+    let overheads = start.overheads.as_mut().unwrap();
+    overheads.write_hit_after_read_ms = 0.77;
+    overheads.read_miss_after_write_ms = 0.66;
+    let fit = calibrate_disk(&recorded(at(one_size), &truth), &start).unwrap();
+    assert!(matches!(fit.how, How::Buffer { .. }), "{:?}", fit.how);
+    let figures = fit.drive.as_ref().unwrap();
+    assert_eq!(figures.hit_command_ms, [Err(Missing::OneSize); 2]);
+    assert_eq!(figures.read_ms_per_sector, Err(Missing::OneSize));
+    let value = |profile: &DiskProfile, key: &str| {
+        let table: toml::Table = profile.to_toml().parse().unwrap();
+        let first = toml::Value::Table(table);
+        key.split('.').fold(first, |value, key| value[key].clone())
+    };
+    let mut kept = 0;
+    for parameter in fit.parameters().iter().filter(|p| p.figure.is_err()) {
+        let key = parameter.key;
+        assert_eq!(value(&fit.profile, key), value(&start, key), "{key}");
+        kept += 1;
+    }
+    assert!(kept >= 7, "{kept}");
+}
+
+#[test]
 fn what_a_recording_does_not_hold_is_not_identified() {
     let truth = DiskProfile::load("seagate-st32171w", Path::new(".")).unwrap();
     let fitted = |load: &mut dyn Iterator<Item = Request>, profile: &DiskProfile| {

@@ -86,6 +86,19 @@ fn a_drive_without_a_cache_has_none() {
 }
 
 #[test]
+fn a_run_that_leaves_flash_idle_identifies_nothing() {
+    // Flash that could do 160 000 writes per second; with a cache, and without.
+    for cache in ["1MiB", "0"] {
+        let idle = profile(cache, 50.0, 300, 0.2);
+        let load = "arrivals = { poisson_per_s = 10000.0 }\nread_share = 0.0";
+        let fit = calibrate_flash(&recorded(&idle, 20_000, load), &start()).unwrap();
+        assert_eq!(fit.program, Err(Missing::NotBusy));
+        assert!(fit.parameters().iter().all(|p| p.figure.is_err()));
+        assert_eq!(fit.profile, start());
+    }
+}
+
+#[test]
 fn reads_between_are_refused() {
     let load = "closed = { outstanding = 32 }\nread_share = 0.3";
     let error = calibrate_flash(&recorded(&truth(), 8_000, load), &start()).unwrap_err();

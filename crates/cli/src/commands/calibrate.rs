@@ -8,9 +8,10 @@ use anyhow::Context;
 use iosonar_disk_model::DiskProfile;
 use iosonar_plot::{Colour, Mark, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve, grouped};
+use iosonar_scenario::ProfileOf;
 use iosonar_ssd_model::SsdProfile;
 use iosonar_study::calibrate::{
-    CalibrateError, Observed, Quality, calibrate_disk, calibrate_flash, calibrate_ssd,
+    CalibrateError, Missing, Observed, Quality, calibrate_disk, calibrate_flash, calibrate_ssd,
 };
 use iosonar_trace::input;
 use iosonar_trace::output::WholeFile;
@@ -45,8 +46,8 @@ struct Fitted {
 enum Verdict {
     /// On the held-out half; and how well the profile before fits, where there is one.
     HeldOut(Box<Quality>, Option<Box<Quality>>),
-    /// The largest difference of the throughput over time, as a share.
-    Throughput(f64),
+    /// The largest difference of the throughput over time, as a share; and what says that the device was not busy.
+    Throughput(f64, Option<Missing>),
 }
 
 /// What is fitted.
@@ -113,7 +114,7 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
     }
     Ok(match &fitted.verdict {
         Verdict::HeldOut(held_out, before) => judge(args, held_out, before.as_deref()),
-        Verdict::Throughput(off) => judge_throughput(*off),
+        Verdict::Throughput(off, missing) => judge_throughput(*off, *missing),
     })
 }
 
@@ -163,12 +164,18 @@ fn fit_flash(
         text: fit.text(&args.records.display().to_string(), &provenance),
         words: flash_words(&fit),
         json: flash_json(&fit),
-        verdict: Verdict::Throughput(fit.off()),
+        verdict: Verdict::Throughput(fit.off(), fit.program.err()),
     })
 }
 
 /// Says whether a profile reproduces throughput over time.
-fn judge_throughput(off: f64) -> Ending {
+fn judge_throughput(off: f64, missing: Option<Missing>) -> Ending {
+    if let Some(missing) = missing {
+        note(&format!(
+            "note: no flash was fitted, the profile stays what it was: {missing}"
+        ));
+        return Ending::Flagged;
+    }
     if off <= POOR {
         return Ending::Done;
     }
@@ -277,9 +284,8 @@ fn start(args: &Calibrate) -> anyhow::Result<Start> {
             let profile = SsdProfile::load(name, Path::new("."), &toml::Table::new());
             let profile = profile.map_err(|e| Usage(format!("--profile: {e}")))?;
             if profile.flash.is_none() {
-                let problem = format!(
-                    "--profile {name}: is of an SSD without flash; say 'ssd', whose times are measured"
-                );
+                let problem =
+                    format!("--profile {name}: the profile has no flash; use --profile ssd");
                 return Err(Usage(problem).into());
             }
             Start::Flash(Box::new(profile))
@@ -317,8 +323,8 @@ fn is_flash(name: &str) -> bool {
         return true;
     }
     // What cannot be read is reported by whoever loads it.
-    let text = std::fs::read_to_string(name).unwrap_or_default();
-    toml::from_str::<toml::Table>(&text).is_ok_and(|table| table.contains_key("interface"))
+    let text = iosonar_units::read_text_file(Path::new(name)).unwrap_or_default();
+    ProfileOf::text(&text) == Some(ProfileOf::Ssd)
 }
 
 /// Where a profile comes from.

@@ -50,7 +50,7 @@ pub struct DiskFit {
     /// With which model of the disk it is to be used: `"positional"` or `"sampled"`.
     pub model: &'static str,
     /// How many reads and writes it rests on: those of the training half. The seek curve of a kind without any keeps its
-    /// distance to the other.
+    /// distance to the other, or with [`How::Buffer`] stays as it was.
     pub learned_from: [u64; 2],
     /// The profile that was given, on the held-out half.
     pub before: Quality,
@@ -70,15 +70,7 @@ const SEARCHED: usize = 20_000;
 /// # Errors
 /// If the records do not fit the disk, or a candidate cannot be simulated.
 pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFit, CalibrateError> {
-    let room = start.capacity_sectors.max(Geometry::new(start).capacity());
-    if observed.end() > room {
-        return Err(CalibrateError::Records(format!(
-            "the records go up to sector {}, the profile '{}' has {}: it is of another disk",
-            observed.end(),
-            start.name,
-            room
-        )));
-    }
+    let room = room(observed, start)?;
     let device = |model: &str| device(model, observed.end(), room);
     let (training, held_out) = observed.halves();
     let learned_from = [Op::Read, Op::Write].map(|op| training.count(op));
@@ -112,8 +104,15 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
     }
     let mut best: Option<(DiskProfile, &'static str, How, Quality)> = None;
     let mut before: Option<(&'static str, f64)> = None;
+    let mut refused = None;
     for (profile, model, how) in candidates {
-        let quality = learn.quality(&trial_text(&profile, room), &device(model))?;
+        let quality = match learn.quality(&trial_text(&profile, room), &device(model)) {
+            Err(error @ CalibrateError::Scenario(_)) => {
+                refused.get_or_insert(error);
+                continue;
+            }
+            quality => quality?,
+        };
         if how == How::Unchanged && before.is_none_or(|(_, d)| quality.by_kind_ms < d) {
             before = Some((model, quality.by_kind_ms));
         }
@@ -125,9 +124,8 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
         }
     }
     let (Some((profile, model, how, training)), Some((model_before, _))) = (best, before) else {
-        return Err(CalibrateError::Records(
-            "there was nothing to choose from".to_owned(),
-        ));
+        let nothing = || CalibrateError::Records("there was nothing to choose from".to_owned());
+        return Err(refused.unwrap_or_else(nothing));
     };
     Ok(DiskFit {
         learned_from,
@@ -139,6 +137,26 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
         model,
         training,
     })
+}
+
+/// How many sectors there are for the records.
+fn room(observed: &Observed, start: &DiskProfile) -> Result<u64, CalibrateError> {
+    if start.shingled.is_some() {
+        return Err(CalibrateError::Profile(format!(
+            "the profile '{}' is of a shingled drive, which is not fitted: expected one without a table [shingled]",
+            start.name
+        )));
+    }
+    let room = start.capacity_sectors.max(Geometry::new(start).capacity());
+    if observed.end() > room {
+        return Err(CalibrateError::Records(format!(
+            "the records go up to sector {}, the profile '{}' has {}: it is of another disk",
+            observed.end(),
+            start.name,
+            room
+        )));
+    }
+    Ok(room)
 }
 
 /// A profile for a trial: the sampled model has no more than the stated capacity, the positional one what its zones
@@ -401,6 +419,16 @@ fn text_of(profile: &DiskProfile, provenance: &str) -> String {
 mod tests {
     use super::*;
     use std::path::Path;
+
+    #[test]
+    fn a_shingled_drive_is_refused_by_name() {
+        let profile = DiskProfile::load("seagate-archive-8tb", Path::new(".")).unwrap();
+        let error = calibrate_disk(&Observed::default(), &profile).unwrap_err();
+        assert!(
+            matches!(&error, CalibrateError::Profile(what) if what.contains("shingled")),
+            "{error}"
+        );
+    }
 
     #[test]
     fn a_whole_drive_keeps_its_tables() {

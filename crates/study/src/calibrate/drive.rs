@@ -124,12 +124,18 @@ pub(super) fn drive(training: &Observed, start: &DiskProfile) -> Result<FoundDri
         from_buffer: from_buffer(served, &reads, writes.as_ref()),
         geometry: Geometry::new(start),
         mark: 0.0,
-        ms_per_sector: reads.ms_per_sector(),
+        ms_per_sector: match (reads.per_sector, &start.bus) {
+            (Ok(found), _) => found.value,
+            (Err(_), bus) => bus.as_ref().map_or(0.0, |bus| bus.read_ms_per_sector),
+        },
         start,
     };
     let rotation = requests.rotation().ok_or(Missing::Places)?;
     let mut profile = turning(start, rotation.revolution_ms, true);
-    profile.cache.get_or_insert_default().fast_writes = writes.is_ok();
+    let cache = profile.cache.get_or_insert_default();
+    if matches!(writes, Ok(_) | Err(Missing::Hits)) {
+        cache.fast_writes = writes.is_ok();
+    }
     profile.bus = Some(requests.bus(writes.as_ref().ok()));
     let replica = Replica::new(served, &rotation);
     let has_writes = training.count(Op::Write) >= Observed::FEWEST as u64 / 4;
@@ -163,9 +169,10 @@ pub(super) fn drive(training: &Observed, start: &DiskProfile) -> Result<FoundDri
             .as_ref()
             .map_or([Err(no_line); 2], |line| line.command),
         write_ms_per_sector: writes.as_ref().map_or(Err(no_line), |line| line.per_sector),
-        write_seek: Err(match no_line {
-            _ if writes.is_ok() => Missing::FastWrites,
-            missing => missing,
+        write_seek: Err(match &writes {
+            Ok(_) => Missing::FastWrites,
+            Err(Missing::Hits) => Missing::WriteSeek,
+            Err(_) => no_line,
         }),
         segments: policy::allowed(
             &replica,
@@ -177,10 +184,7 @@ pub(super) fn drive(training: &Observed, start: &DiskProfile) -> Result<FoundDri
         seek_ends_ms: arm.ends(&profile),
         seeks: arm.points(),
     };
-    // The middle of what is allowed.
-    if let (Ok(found), Some(cache)) = (figures.segment_sectors, &mut profile.cache) {
-        set_segment(cache, found.value as u64);
-    }
+    set_sizes(&mut profile, &figures, start);
     Ok(FoundDrive {
         profile,
         figures,
@@ -204,6 +208,22 @@ fn rotation_figure(rotation: &Rotation, requests: &Requests<'_>) -> Found {
     }
 }
 
+/// Sizes of the buffer: the middle of what is allowed, or what they were.
+fn set_sizes(profile: &mut DiskProfile, figures: &DriveFigures, start: &DiskProfile) {
+    let Some(cache) = &mut profile.cache else {
+        return;
+    };
+    match (figures.segment_sectors, &start.cache) {
+        (Ok(found), _) => set_segment(cache, found.value as u64),
+        (Err(_), Some(before)) => set_segment(cache, before.segment_sectors),
+        (Err(_), None) => {}
+    }
+    if let (Err(_), Some(before)) = (figures.segments, &start.cache) {
+        cache.segments = before.segments;
+    }
+    policy::fit(cache);
+}
+
 /// Read-ahead that fills a segment goes on doing so.
 fn set_segment(cache: &mut CacheProfile, sectors: u64) {
     let ahead = &mut cache.maximum_read_ahead_sectors;
@@ -224,14 +244,16 @@ fn from_buffer(served: &[Served], reads: &Line, writes: Result<&Line, &Missing>)
 }
 
 impl Requests<'_> {
-    /// The bus, with writes as fast as reads where they are not known.
+    /// The bus; what is not known stays as it was.
     fn bus(&self, writes: Option<&Line>) -> BusProfile {
+        let before = self.start.bus.clone().unwrap_or_default();
+        let write = writes.and_then(|line| line.per_sector.ok());
         BusProfile {
             read_ms_per_sector: self.ms_per_sector,
-            write_ms_per_sector: writes.map_or(self.ms_per_sector, Line::ms_per_sector),
+            write_ms_per_sector: write.map_or(before.write_ms_per_sector, |found| found.value),
             read_water_mark: self.mark,
             water_mark_of: WaterMarkOf::Request,
-            ..self.start.bus.clone().unwrap_or_default()
+            ..before
         }
     }
 
@@ -343,6 +365,8 @@ impl Requests<'_> {
 struct Arm {
     command: [Figure; 2],
     knots: Vec<Knot>,
+    /// The electronics of the profile before.
+    before: OverheadsProfile,
 }
 
 impl Arm {
@@ -356,7 +380,9 @@ impl Arm {
             .map(|w| w.ms - if w.other_head { switch_ms } else { 0.0 })
             .collect();
         let knots = windows::knots(&after_reads, revolution);
-        let after_read = command(near, revolution).ok_or(Missing::ShortSeeks);
+        let after_read = command(near, revolution)
+            .map(|found| time(found.value, found.value - found.low, found.requests))
+            .ok_or(Missing::ShortSeeks);
         let shift: Vec<f64> = waits
             .iter()
             .filter(|w| w.after == 1 && w.cylinders > 0)
@@ -365,8 +391,8 @@ impl Arm {
         let after_write = match (after_read, command(shift, revolution)) {
             (Ok(read), Some(shift)) => Ok(Found {
                 value: (read.value + shift.value).max(0.0),
-                low: read.value + shift.low,
-                high: read.value + shift.high,
+                low: (read.value + shift.low).max(0.0),
+                high: (read.value + shift.high).max(0.0),
                 ..shift
             }),
             (Err(missing), _) => Err(missing),
@@ -375,12 +401,13 @@ impl Arm {
         Self {
             command: [after_read, after_write],
             knots,
+            before: requests.start.overheads.clone().unwrap_or_default(),
         }
     }
 
-    /// The command after a read; where that is not known all is taken for the seek.
+    /// The command after a read; where that is not known it is what it was, and the rest is taken for the seek.
     fn command_ms(&self) -> f64 {
-        self.command[0].map_or(0.0, |found| found.value.max(0.0))
+        self.command[0].map_or(self.before.read_miss_after_read_ms, |found| found.value)
     }
 
     /// The points of the seek curve.
@@ -388,13 +415,7 @@ impl Arm {
         let command = self.command_ms();
         let point = |knot: &Knot| {
             let value = knot.ms - command;
-            let found = Found {
-                value,
-                low: value - knot.error_ms,
-                high: value + knot.error_ms,
-                requests: knot.requests,
-            };
-            (knot.cylinders, found)
+            (knot.cylinders, time(value, knot.error_ms, knot.requests))
         };
         self.knots.iter().map(point).collect()
     }
@@ -404,12 +425,7 @@ impl Arm {
         let seek = &profile.seek.read;
         let end = |ms: f64, knot: Option<&Knot>| {
             let knot = knot.ok_or(Missing::ShortSeeks)?;
-            Ok(Found {
-                value: ms,
-                low: ms - knot.error_ms,
-                high: ms + knot.error_ms,
-                requests: knot.requests,
-            })
+            Ok(time(ms, knot.error_ms, knot.requests))
         };
         [
             end(seek.track_to_track_ms, self.knots.first()),
@@ -434,36 +450,69 @@ impl Arm {
         }
     }
 
+    /// Sets what is known; all else stays as it was.
     fn set(&self, profile: &mut DiskProfile, reads: &Line, writes: Option<&Line>) {
-        let old = profile.seek.clone();
-        let read = self.curve(profile.cylinders);
-        let settle = old.write_settle_ms + old.write.track_to_track_ms - old.read.track_to_track_ms;
-        let moved = |ms: f64| (ms + settle).max(1e-3);
-        profile.seek.write = SeekPoints {
-            track_to_track_ms: moved(read.track_to_track_ms),
-            full_stroke_ms: moved(read.full_stroke_ms),
-            measured: read
-                .measured
-                .iter()
-                .map(|&(d, ms)| (d, moved(ms)))
-                .collect(),
-        };
-        (profile.seek.curve, profile.seek.write_settle_ms) = (None, 0.0);
-        profile.seek.read = read;
-        let miss = self.command_ms();
-        let after_write = self.command[1].map_or(miss, |found| found.value);
-        let write = [0, 1].map(|after| writes.map_or(miss, |line| line.command_ms(after)));
-        profile.overheads = Some(OverheadsProfile {
-            read_hit_after_read_ms: reads.command_ms(0),
-            read_hit_after_write_ms: reads.command_ms(1),
-            read_miss_after_read_ms: miss,
-            read_miss_after_write_ms: after_write,
-            write_hit_after_read_ms: write[0],
-            write_hit_after_write_ms: write[1],
-            write_miss_after_read_ms: write[0],
-            write_miss_after_write_ms: write[1],
-            ..OverheadsProfile::default()
-        });
+        if !self.knots.is_empty() {
+            // A curve of both is given by points too, those of writes among them.
+            (profile.seek.curve, profile.seek.write_settle_ms) = (None, 0.0);
+            profile.seek.read = self.curve(profile.cylinders);
+        }
+        profile.overheads = Some(self.overheads(reads, writes));
+    }
+
+    fn overheads(&self, reads: &Line, writes: Option<&Line>) -> OverheadsProfile {
+        let mut all = self.before.clone();
+        let reading = reads.command.iter().chain(&self.command);
+        if reading.clone().any(Result::is_ok) {
+            // They are parts of the commands as measured.
+            all = OverheadsProfile {
+                per_request_ms: 0.0,
+                read_completion_ms: 0.0,
+                data_preparation_ms: 0.0,
+                first_reselect_ms: 0.0,
+                read_disconnect_after_read_ms: 0.0,
+                read_disconnect_after_write_ms: 0.0,
+                ..all
+            };
+        }
+        let writing = writes.map_or([Err(Missing::Writes); 2], |line| line.command);
+        if writing.iter().any(Result::is_ok) {
+            all = OverheadsProfile {
+                write_completion_ms: 0.0,
+                other_reselect_ms: 0.0,
+                write_disconnect_ms: 0.0,
+                minimum_write_seek_ms: 0.0,
+                extra_write_disconnect: None,
+                ..all
+            };
+        }
+        let figures = reading.chain(&writing).chain(&writing);
+        let keys = [
+            &mut all.read_hit_after_read_ms,
+            &mut all.read_hit_after_write_ms,
+            &mut all.read_miss_after_read_ms,
+            &mut all.read_miss_after_write_ms,
+            &mut all.write_hit_after_read_ms,
+            &mut all.write_hit_after_write_ms,
+            &mut all.write_miss_after_read_ms,
+            &mut all.write_miss_after_write_ms,
+        ];
+        for (key, figure) in keys.into_iter().zip(figures) {
+            if let Ok(found) = figure {
+                *key = found.value;
+            }
+        }
+        all
+    }
+}
+
+/// A time and its error, none of them below zero.
+fn time(value: f64, error: f64, requests: u64) -> Found {
+    Found {
+        value: value.max(0.0),
+        low: (value - error).max(0.0),
+        high: (value + error).max(0.0),
+        requests,
     }
 }
 

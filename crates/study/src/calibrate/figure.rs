@@ -36,6 +36,8 @@ pub enum Missing {
     FastWrites,
     /// Writes are complete when they are on the medium.
     SlowWrites,
+    /// Writes are on the medium when they are complete, but their seeks are not fitted.
+    WriteSeek,
     /// Other values explain the records as well.
     Insensitive,
     /// Requests wait for each other.
@@ -44,6 +46,8 @@ pub enum Missing {
     Places,
     /// Throughput does not change in time.
     NoChange,
+    /// Throughput is not that of busy flash.
+    NotBusy,
 }
 
 impl fmt::Display for Missing {
@@ -57,10 +61,12 @@ impl fmt::Display for Missing {
             Self::Writes => "needs writes",
             Self::FastWrites => "writes are complete in the buffer, not on the medium",
             Self::SlowWrites => "writes are complete on the medium, not in the buffer",
+            Self::WriteSeek => "a write's seek is not fitted",
             Self::Insensitive => "other values explain the records as well",
             Self::OneAtATime => "needs one request at a time",
             Self::Places => "places on the medium do not explain the times",
             Self::NoChange => "not seen",
+            Self::NotBusy => "needs writes that keep all dies busy",
         })
     }
 }

@@ -12,6 +12,8 @@ use iosonar_trace::{Batch, Metadata, Op, TraceError, TraceWriter, output};
 use iosonar_units::Nanos;
 
 use super::figure::{Figure, Found, Missing, Parameter, provenance as provenance_of};
+use super::hits::median;
+use super::observed::Served;
 use super::pace::{self, Pace, pace};
 use super::{CalibrateError, Observed};
 
@@ -24,12 +26,14 @@ pub struct FlashFit {
     pub cache_bytes: Figure,
     /// The sustained rate, in bytes per second; the time of a program follows from it.
     pub sustained: Found,
+    /// The time of a program, in microseconds. Where it is not known, nothing is: the profile is the one before.
+    pub program: Figure,
     /// What is programmed before the first cleaning, in bytes; the over-provisioning follows from it.
     pub spare_bytes: Figure,
     /// The recording, measured.
     pub recorded: Pace,
-    /// The profile, measured in the same way.
-    pub simulated: Pace,
+    /// The profile, measured in the same way; none if it shows no rate.
+    pub simulated: Option<Pace>,
     /// Bytes per second in equal parts of the recorded run: recorded, and simulated at the recorded times.
     pub rates: Vec<(f64, f64)>,
 }
@@ -38,6 +42,8 @@ pub struct FlashFit {
 const MOST_CHANGE: f64 = 4.0;
 /// Figures that are this near are the same.
 const NEAR: f64 = 0.003;
+/// A sustained rate that stays further off is not explained by programs.
+const EXPLAINED: f64 = 0.03;
 /// The parts in which throughput is compared.
 const PARTS: usize = 20;
 
@@ -56,6 +62,59 @@ pub fn calibrate_flash(
     observed: &Observed,
     start: &SsdProfile,
 ) -> Result<FlashFit, CalibrateError> {
+    let capacity = capacity_for(observed, start)?;
+    let recorded = pace(&pace::recorded(observed.served()), capacity).ok_or_else(|| {
+        CalibrateError::Records(format!(
+            "{} writes do not show a rate, expected some thousands that keep the device busy",
+            observed.len()
+        ))
+    })?;
+    let run = Run::new(observed)?;
+    let mut profile = start.clone();
+    set_cache(&mut profile, recorded.burst_bytes);
+    set_spare(
+        &mut profile,
+        capacity,
+        recorded.cliff_bytes.map(|b| b / capacity),
+    );
+    let mut simulated = run.measured(&profile, capacity)?;
+    for _ in 0..8 {
+        // What shows no rate says nothing of what is off.
+        let Some(seen) = &simulated else { break };
+        if !improve(&mut profile, capacity, &recorded, seen) {
+            break;
+        }
+        simulated = run.measured(&profile, capacity)?;
+    }
+    let found = is_busy(observed.served(), start, &recorded)
+        && simulated
+            .as_ref()
+            .is_some_and(|s| (s.sustained / recorded.sustained - 1.0).abs() <= EXPLAINED);
+    if !found {
+        profile = start.clone();
+        simulated = run.measured(&profile, capacity)?;
+    }
+    let known = |figure: Figure| if found { figure } else { Err(Missing::NotBusy) };
+    let around = |value: f64| Found {
+        value,
+        low: value * (1.0 - recorded.error),
+        high: value * (1.0 + recorded.error),
+        requests: recorded.writes,
+    };
+    Ok(FlashFit {
+        rates: run.rates(&profile)?,
+        cache_bytes: known(cache_figure(&profile, &recorded)),
+        sustained: around(recorded.sustained),
+        program: known(Ok(around(program_us(&profile)))),
+        spare_bytes: known(spare_figure(&profile, capacity, &recorded)),
+        profile,
+        recorded,
+        simulated,
+    })
+}
+
+/// The bytes that a profile with flash has for a write run.
+fn capacity_for(observed: &Observed, start: &SsdProfile) -> Result<f64, CalibrateError> {
     let writes = observed.count(Op::Write);
     if writes < observed.len() as u64 * 19 / 20 {
         return Err(CalibrateError::Records(format!(
@@ -85,41 +144,38 @@ pub fn calibrate_flash(
             capacity / 512.0
         )));
     }
-    let recorded = pace(&pace::recorded(observed.served()), capacity).ok_or_else(|| {
-        CalibrateError::Records(format!(
-            "{} writes do not show a rate, expected some thousands that keep the device busy",
-            observed.len()
-        ))
-    })?;
-    let run = Run::new(observed)?;
-    let mut profile = start.clone();
-    set_cache(&mut profile, recorded.burst_bytes);
-    set_spare(
-        &mut profile,
-        capacity,
-        recorded.cliff_bytes.map(|b| b / capacity),
-    );
-    let mut simulated = run.measured(&profile, capacity)?;
-    for _ in 0..8 {
-        if !improve(&mut profile, capacity, &recorded, &simulated) {
-            break;
-        }
-        simulated = run.measured(&profile, capacity)?;
+    Ok(capacity)
+}
+
+/// What one program takes, in microseconds, on average over the pages of a block.
+fn program_us(profile: &SsdProfile) -> f64 {
+    let programs = profile.flash.as_ref().and_then(|f| f.program_us.as_ref());
+    programs.map_or(0.0, |us| us.iter().sum::<f64>() / us.len().max(1) as f64)
+}
+
+/// Whether flash can have been busy: with a request for each die on average, or with a cache that became full, so that
+/// what came later waited.
+fn is_busy(served: &[Served], profile: &SsdProfile, recorded: &Pace) -> bool {
+    let latency = |s: &Served| (s.done - s.came).as_secs_f64();
+    let (Some(first), Some(end)) = (served.first(), served.iter().map(|s| s.done).max()) else {
+        return false;
+    };
+    let all_s = (end - first.came).as_secs_f64();
+    let outstanding = served.iter().map(latency).sum::<f64>() / all_s;
+    let flash = profile.flash.as_ref();
+    let dies = flash.map_or(1.0, |f| f64::from(f.channels) * f64::from(f.dies));
+    if outstanding >= dies {
+        return true;
     }
-    Ok(FlashFit {
-        rates: run.rates(&profile)?,
-        cache_bytes: cache_figure(&profile, &recorded),
-        sustained: Found {
-            value: recorded.sustained,
-            low: recorded.sustained * (1.0 - recorded.error),
-            high: recorded.sustained * (1.0 + recorded.error),
-            requests: recorded.writes,
-        },
-        spare_bytes: spare_figure(&profile, capacity, &recorded),
-        profile,
-        recorded,
-        simulated,
-    })
+    let mut bytes = 0.0;
+    let half = recorded.burst_bytes.unwrap_or(0.0) / 2.0;
+    let early = served.iter().take_while(|s| {
+        bytes += f64::from(s.sectors) * 512.0;
+        bytes <= half
+    });
+    let (early, late) = served.split_at(early.count());
+    let middle = |some: &[Served]| median(some.iter().map(latency).collect());
+    !early.is_empty() && !late.is_empty() && 2.0 * middle(early) < middle(late)
 }
 
 /// What the host sees of a profile's flash, in bytes: whole pages of each plane.
@@ -307,9 +363,13 @@ impl<'a> Run<'a> {
         Ok(pace::completions(ends.0.into_iter()))
     }
 
-    fn measured(&self, profile: &SsdProfile, capacity: f64) -> Result<Pace, CalibrateError> {
+    fn measured(
+        &self,
+        profile: &SsdProfile,
+        capacity: f64,
+    ) -> Result<Option<Pace>, CalibrateError> {
         let run = self.completions(profile, "busy.ios")?;
-        Ok(pace(&run, capacity).unwrap_or_default())
+        Ok(pace(&run, capacity).filter(|pace| pace.sustained > 0.0))
     }
 
     /// Rates over the recorded time.
@@ -363,7 +423,6 @@ impl FlashFit {
             high: value + (found.high - found.value) * scale,
             requests: found.requests,
         };
-        let program = self.program_us();
         let spare = |found: Found| relative(found, 1.0 / capacity, found.value / capacity);
         vec![
             Parameter {
@@ -372,11 +431,7 @@ impl FlashFit {
             },
             Parameter {
                 key: "flash.program_us",
-                figure: Ok(relative(
-                    self.sustained,
-                    program / self.sustained.value,
-                    program,
-                )),
+                figure: self.program,
             },
             Parameter {
                 key: "flash.over_provisioning",
@@ -398,19 +453,40 @@ impl FlashFit {
         comments + &text_of(&profile)
     }
 
-    /// The largest difference of the rates over time, as a share of the recorded one.
+    /// The largest difference of the rates over time, as a share of the recorded one; where nothing was recorded, of the
+    /// mean.
     pub fn off(&self) -> f64 {
-        let off = |&(recorded, simulated): &(f64, f64)| (simulated / recorded - 1.0).abs();
-        self.rates.iter().map(off).fold(0.0, f64::max)
+        largest_off(&self.rates)
     }
 
     /// What one program takes, in microseconds, on average over the pages of a block.
     pub fn program_us(&self) -> f64 {
-        let programs = self
-            .profile
-            .flash
-            .as_ref()
-            .and_then(|flash| flash.program_us.clone());
-        programs.map_or(0.0, |us| us.iter().sum::<f64>() / us.len().max(1) as f64)
+        program_us(&self.profile)
+    }
+}
+
+fn largest_off(rates: &[(f64, f64)]) -> f64 {
+    let mean = rates.iter().map(|r| r.0).sum::<f64>() / rates.len().max(1) as f64;
+    let off = |&(recorded, simulated): &(f64, f64)| {
+        let of = if recorded > 0.0 { recorded } else { mean };
+        if of > 0.0 {
+            (simulated - recorded).abs() / of
+        } else {
+            0.0
+        }
+    };
+    rates.iter().map(off).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_without_writes_is_compared_with_the_mean() {
+        assert_eq!(largest_off(&[(2.0, 2.0), (0.0, 0.0)]), 0.0);
+        assert_eq!(largest_off(&[(2.0, 2.0), (0.0, 0.5)]), 0.5);
+        assert_eq!(largest_off(&[(0.0, 0.0)]), 0.0);
+        assert_eq!(largest_off(&[]), 0.0);
     }
 }

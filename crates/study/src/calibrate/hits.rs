@@ -19,6 +19,8 @@ pub(super) struct Line {
     /// After a read, after a write: without data.
     pub(super) command: [Figure; 2],
     pub(super) per_sector: Figure,
+    /// Command and slope as fitted, to tell hits by; of one size they stand for their sum only.
+    fitted: (f64, f64),
     /// How far from the line a latency may be.
     pub(super) tolerance_ms: f64,
 }
@@ -55,9 +57,13 @@ impl Line {
             return Err(few);
         }
         let several = modes.len() > 1;
-        let mut slope = if several { median_slope(&modes) } else { 0.0 };
+        // Neither may be negative, which noise on a fast bus makes them.
+        let mut slope = match several {
+            true => median_slope(&modes).max(0.0),
+            false => 0.0,
+        };
         let rests: Vec<f64> = modes.iter().map(|(n, ms)| ms - slope * n).collect();
-        let mut command = median(rests);
+        let mut command = median(rests).max(0.0);
         let mut tolerance = BAND_MS.0;
         let mut on = Vec::new();
         for _ in 0..3 {
@@ -89,36 +95,29 @@ impl Line {
                 true => Ok(figure(slope, 2.0 * of_slope, requests)),
                 false => Err(Missing::OneSize),
             },
+            fitted: (command, slope),
             tolerance_ms: tolerance.max(4.0 * of_command),
         })
     }
 
-    /// The command after a read or a write, as far as it is known.
-    pub(super) fn command_ms(&self, after: usize) -> f64 {
-        let known = self.command[after].or(self.command[0]);
-        known.map_or(0.0, |found| found.value)
-    }
-
-    pub(super) fn ms_per_sector(&self) -> f64 {
-        self.per_sector.map_or(0.0, |found| found.value)
-    }
-
     /// Whether a latency lies on it.
     pub(super) fn holds(&self, sample: &Sample) -> bool {
+        let (command, slope) = self.fitted;
         let on = |after: usize| {
-            let ms = self.command_ms(after) + self.ms_per_sector() * f64::from(sample.sectors);
+            let command = self.command[after].map_or(command, |found| found.value);
+            let ms = command + slope * f64::from(sample.sectors);
             (sample.ms - ms).abs() <= self.tolerance_ms
         };
         on(sample.after) || on(0)
     }
 }
 
-/// A value from `value - error` to `value + error`; recordings are in nanoseconds.
+/// A time from `value - error`, or 0, to `value + error`; recordings are in nanoseconds.
 fn figure(value: f64, error: f64, requests: u64) -> Found {
     let error = error.max(1e-6);
     Found {
         value,
-        low: value - error,
+        low: (value - error).max(0.0),
         high: value + error,
         requests,
     }
@@ -134,7 +133,7 @@ fn after_write(samples: &[Sample], slope: f64, tolerance: f64) -> Figure {
     if rests.len() < FEWEST / 2 {
         return Err(Missing::HitsAfterWrites);
     }
-    let command = mode(&rests);
+    let command = mode(&rests).max(0.0);
     let on = rests
         .iter()
         .filter(|ms| (*ms - command).abs() <= tolerance)
@@ -217,7 +216,7 @@ fn median_slope(points: &[(f64, f64)]) -> f64 {
     median(pairs.collect())
 }
 
-/// The line of least squares.
+/// The line of least squares that neither begins nor falls below zero.
 fn least_squares(samples: &[Sample]) -> (f64, f64) {
     let n = samples.len() as f64;
     let x = samples.iter().map(|s| f64::from(s.sectors)).sum::<f64>() / n;
@@ -228,8 +227,13 @@ fn least_squares(samples: &[Sample]) -> (f64, f64) {
         xx += d * d;
         xy += d * (s.ms - y);
     }
-    let slope = if xx > 0.0 { xy / xx } else { 0.0 };
-    (y - slope * x, slope)
+    let slope = if xx > 0.0 { (xy / xx).max(0.0) } else { 0.0 };
+    let command = y - slope * x;
+    if command >= 0.0 || x <= 0.0 {
+        return (command.max(0.0), slope);
+    }
+    // Through zero: the sums about it are those about the mean, and the mean's own.
+    (0.0, (xy + n * x * y) / (xx + n * x * x))
 }
 
 /// The standard errors of the line's command and slope.
@@ -292,6 +296,42 @@ mod tests {
         let line = Line::through(&samples, 0.1, Missing::Rereads).unwrap();
         assert_eq!(line.per_sector, Err(Missing::OneSize));
         assert_eq!(line.command, [Err(Missing::OneSize); 2]);
+    }
+
+    #[test]
+    fn of_one_size_hits_are_still_told_from_misses() {
+        let mut samples = samples(0.3);
+        samples.retain(|s| s.sectors == 8);
+        let line = Line::through(&samples, 0.1, Missing::Rereads).unwrap();
+        let of = |ms: f64| Sample {
+            sectors: 8,
+            ms,
+            after: 0,
+        };
+        assert!(line.holds(&of(1.1)) && !line.holds(&of(3.0)) && !line.holds(&of(0.0)));
+    }
+
+    #[test]
+    fn times_on_a_fast_bus_with_noise_are_not_negative() {
+        for seed in 0..20 {
+            let mut stream = Seed::new(seed).stream("x", "y");
+            // 0.1 us a sector and 20 us of noise, with and without a command.
+            let command = if seed % 2 == 0 { 0.1 } else { 0.0 };
+            let samples: Vec<Sample> = (0..200)
+                .map(|_| {
+                    let sectors = 2 << stream.below(3);
+                    let ms = command + 1e-4 * f64::from(sectors) + 0.02 * stream.uniform();
+                    let after = usize::from(stream.chance(0.3));
+                    Sample { sectors, ms, after }
+                })
+                .collect();
+            let line = Line::through(&samples, 0.1, Missing::Rereads).unwrap();
+            for figure in [line.command[0], line.command[1], line.per_sector] {
+                let found = figure.unwrap();
+                assert!(found.value >= 0.0 && found.low >= 0.0, "{found:?}");
+                assert!(found.low <= found.value, "{found:?}");
+            }
+        }
     }
 
     #[test]

@@ -188,7 +188,7 @@ impl<'a> Search<'a> {
 }
 
 /// What must hold between the keys of a buffer.
-fn fit(cache: &mut CacheProfile) {
+pub(super) fn fit(cache: &mut CacheProfile) {
     let least = 1 + u32::from(cache.separate_write_segment);
     cache.segments = cache.segments.max(least);
     cache.write_segments = cache.write_segments.clamp(1, cache.segments);

@@ -42,7 +42,7 @@ pub(super) fn disk_words(start: &DiskProfile, fit: &DiskFit) -> String {
     };
     let curve = |op: Op, new: &SeekPoints, old: &SeekPoints| {
         let name = plural(op);
-        // Its curve keeps its distance to the other one.
+        // Its curve keeps its distance to the other one, or stays as it was.
         if fit.learned_from[usize::from(op == Op::Write)] == 0 {
             return format!("  seek, {name:6} not measured: the training half holds no {name}\n");
         }
@@ -122,7 +122,7 @@ pub(super) fn flash_words(fit: &FlashFit) -> String {
     let row = |name: &str, recorded: String, simulated: String| {
         format!("  {name:38} {recorded:>12} {simulated:>12}\n")
     };
-    let (recorded, simulated) = (&fit.recorded, &fit.simulated);
+    let (recorded, simulated) = (&fit.recorded, fit.simulated.as_ref());
     let rate =
         |rate: Option<f64>| rate.map_or("not seen".to_owned(), |r| format!("{:.1} MB/s", r / 1e6));
     format!(
@@ -133,22 +133,22 @@ pub(super) fn flash_words(fit: &FlashFit) -> String {
         row(
             "taken at once",
             or_not_seen(recorded.burst_bytes),
-            or_not_seen(simulated.burst_bytes)
+            or_not_seen(simulated.and_then(|s| s.burst_bytes))
         ),
         row(
             "sustained",
             rate(Some(recorded.sustained)),
-            rate(Some(simulated.sustained))
+            rate(simulated.map(|s| s.sustained))
         ),
         row(
             "cleaning cliff after",
             or_not_seen(recorded.cliff_bytes),
-            or_not_seen(simulated.cliff_bytes)
+            or_not_seen(simulated.and_then(|s| s.cliff_bytes))
         ),
         row(
             "after the cliff",
             rate(recorded.after),
-            rate(simulated.after)
+            rate(simulated.and_then(|s| s.after))
         ),
         parameter_words(&fit.parameters()),
         100.0 * fit.off(),
@@ -170,7 +170,8 @@ pub(super) fn flash_json(fit: &FlashFit) -> Output {
     let mut json = Output::new("calibrate");
     json.set("how", json!("throughput"));
     json.set("parameters", parameters_json(&fit.parameters()));
-    for (source, pace) in [("recorded", &fit.recorded), ("simulated", &fit.simulated)] {
+    let simulated = fit.simulated.as_ref().map(|pace| ("simulated", pace));
+    for (source, pace) in [("recorded", &fit.recorded)].into_iter().chain(simulated) {
         let labels = Labels::of("source", source);
         for (name, unit, value) in [
             ("burst", MetricUnit::Bytes, pace.burst_bytes),
