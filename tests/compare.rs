@@ -196,7 +196,7 @@ fn what_cannot_be_calibrated_or_compared_is_refused() {
             &records,
             &["--profile", "block-queue-gen2x4"],
             2,
-            "is of an SSD without flash; say 'ssd'",
+            "the profile has no flash; use --profile ssd",
         ),
         (
             &records,
