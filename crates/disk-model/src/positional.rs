@@ -132,13 +132,8 @@ impl PositionalDisk {
     /// The cylinder and the head of the track that the arm is over at `now`, which is not before anything that the disk
     /// was given: with a buffer, read-ahead and cached writes go on until then.
     pub fn track_at(&mut self, now: Nanos) -> (u32, u32) {
-        if let (Some(drive), Some(electronics)) = (&mut self.drive, &self.mechanics.electronics) {
-            let on = &mut Machine {
-                mechanics: &self.mechanics,
-                electronics,
-                head: &mut self.head,
-            };
-            drive.idle_until(on, now);
+        if let Some((drive, mut on)) = self.drive_on_machine() {
+            drive.idle_until(&mut on, now);
         }
         (self.head.track.cylinder, self.head.track.head)
     }
@@ -186,31 +181,30 @@ impl PositionalDisk {
             })
     }
 
+    /// The electronics, with what they work on; `None` of a disk that is an arm only.
+    #[inline]
+    fn drive_on_machine(&mut self) -> Option<(&mut Drive, Machine<'_>)> {
+        let on = Machine {
+            mechanics: &self.mechanics,
+            electronics: self.mechanics.electronics.as_ref()?,
+            head: &mut self.head,
+        };
+        Some((self.drive.as_mut()?, on))
+    }
+
     /// What a drive does behind its host's back goes on, if it is not serving.
     fn go_on_until(&mut self, now: Nanos) {
-        if let (Some(drive), Some(electronics)) = (&mut self.drive, &self.mechanics.electronics) {
-            let on = &mut Machine {
-                mechanics: &self.mechanics,
-                electronics,
-                head: &mut self.head,
-            };
-            drive.go_on_until(on, now);
+        if let Some((drive, mut on)) = self.drive_on_machine() {
+            drive.go_on_until(&mut on, now);
         }
     }
 
     fn serve_by_drive(&mut self, job: &Job, now: Nanos) -> Option<ServiceTime> {
         let span = self.span(job);
-        let drive = self.drive.as_mut()?;
-        let mechanics = &*self.mechanics;
-        let electronics = mechanics.electronics.as_ref()?;
-        let on = &mut Machine {
-            mechanics,
-            electronics,
-            head: &mut self.head,
-        };
-        drive.idle_until(on, now);
+        let (drive, mut on) = self.drive_on_machine()?;
+        drive.idle_until(&mut on, now);
         let from = on.head.track.cylinder;
-        let served = drive.serve(on, job.access, span);
+        let served = drive.serve(&mut on, job.access, span);
         let inwards = self.head.track.cylinder.cmp(&from);
         if inwards.is_ne() {
             self.inwards = inwards.is_gt();
@@ -244,13 +238,8 @@ impl Mechanism for PositionalDisk {
         if scheduler == ArmScheduler::Fcfs || queue[0].arrived.saturating_add(most_wait) <= now {
             return 0;
         }
-        if let (Some(drive), Some(electronics)) = (&mut self.drive, &self.mechanics.electronics) {
-            let on = &mut Machine {
-                mechanics: &self.mechanics,
-                electronics,
-                head: &mut self.head,
-            };
-            drive.idle_until(on, now);
+        if let Some((drive, mut on)) = self.drive_on_machine() {
+            drive.idle_until(&mut on, now);
             if let Some(first) = self.served_by_buffer(queue) {
                 return first;
             }
