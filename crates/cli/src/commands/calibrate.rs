@@ -322,7 +322,7 @@ fn is_flash(name: &str) -> bool {
     {
         return true;
     }
-    // What cannot be read is reported by whoever loads it.
+    // Loading it reports what cannot be read.
     let text = iosonar_units::read_text_file(Path::new(name)).unwrap_or_default();
     ProfileOf::text(&text) == Some(ProfileOf::Ssd)
 }

@@ -156,7 +156,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
     /// Registers the memory of buffers, which loans then name by its place among these.
     ///
     /// # Errors
-    /// If the kernel refuses, mostly because so much memory may not be locked.
+    /// If the kernel refuses, usually because less memory may be locked.
     pub fn register(&mut self, regions: &[Region]) -> io::Result<()> {
         let vectors: Vec<libc::iovec> = regions
             .iter()

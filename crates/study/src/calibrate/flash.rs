@@ -226,7 +226,7 @@ fn size_of(bytes: f64) -> String {
     format!("{}KiB", ((bytes / 4096.0).round() as u64).max(1) * 4)
 }
 
-/// So much spare room, as a share of the capacity; what the host sees stays the same.
+/// Sets the spare room to this share of the capacity; what the host sees stays the same.
 fn set_spare(profile: &mut SsdProfile, capacity: f64, share: Option<f64>) {
     let (Some(share), Some(unit)) = (share, unit_bytes(profile)) else {
         return;
