@@ -222,14 +222,31 @@ fn at_the_ends(result: &SimulationResult) -> String {
     if (by_law - in_system).abs() <= MUCH * in_system.max(1.0) {
         return String::new();
     }
-    let still_there: u64 = result.windows.iter().map(|w| w.present_at_end).sum();
-    let still_there = match result.windows.len() {
-        1 => grouped(still_there),
-        runs => format!("{:.1} a run", still_there as f64 / runs as f64),
+    let sum = |of: fn(&MeasuredWindow) -> u64| -> u64 { result.windows.iter().map(of).sum() };
+    let (start, end) = (sum(|w| w.present_at_start), sum(|w| w.present_at_end));
+    let count = |sum: u64| match result.windows.len() {
+        1 => grouped(sum),
+        runs => format!("{:.1} a run", sum as f64 / runs as f64),
     };
-    format!(
-        "                (throughput x mean is {by_law:.2}: {still_there} requests were there when the load ended, and their later completions count in the mean only)\n"
-    )
+    let mut why = Vec::new();
+    // An edge ten times smaller than the other explains nothing.
+    if start > 0 && start >= end / 10 {
+        why.push(format!(
+            "requests there when measuring began: {}, which only the averages count",
+            count(start)
+        ));
+    }
+    if end > 0 && end >= start / 10 {
+        why.push(format!(
+            "requests there when the load ended: {}, whose time after it only the mean counts",
+            count(end)
+        ));
+    }
+    if result.windows.iter().any(|w| w.other_time > 0) {
+        why.push("failed requests, flushes and discards, which only the averages count".to_owned());
+    }
+    let why = why.join("; ");
+    format!("                (throughput x mean is {by_law:.2}: {why})\n")
 }
 
 fn percentages(shares: &[Estimate]) -> String {
