@@ -130,6 +130,9 @@ pub enum ScenarioError {
     /// It was told to stop.
     #[error("interrupted")]
     Interrupted,
+    /// More requests took too long than [`GiveUp`](crate::GiveUp) allows.
+    #[error("more requests took too long than may")]
+    GivenUp,
     /// The array cannot have its shape.
     #[error(transparent)]
     Geometry(#[from] GeometryError),

@@ -2,10 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use iosonar_trace::transform::{Change, Ratio};
+use iosonar_units::Nanos;
+
 use crate::result::Unserved;
 use crate::{
-    ArrayModel, Devices, DiskModel, LoadModel, Offered, Outputs, REQUESTS_PER_USER, ScenarioError,
-    SimulationResult, Stability, Watch,
+    ArrayModel, Devices, DiskModel, LoadModel, Offered, Outputs, REQUESTS_PER_USER, Requests,
+    ScenarioError, SimulationResult, Stability, Watch,
 };
 
 /// How many requests at the beginning of each run are not measured.
@@ -61,6 +64,18 @@ pub struct Prepared {
     pub(crate) array: ArrayModel,
     pub(crate) split: bool,
     pub(crate) method: Method,
+    pub(crate) give_up: Option<GiveUp>,
+}
+
+/// When a run is not worth finishing: more than `most` of these requests took longer than `above`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GiveUp {
+    /// Which requests count.
+    pub requests: Requests,
+    /// The response time from which on they do.
+    pub above: Nanos,
+    /// How many of them may.
+    pub most: u64,
 }
 
 impl Prepared {
@@ -141,6 +156,31 @@ impl Prepared {
             }
         }
         self
+    }
+
+    /// With a load that has grown by this factor: a trace that is so many times as fast, or as many times the arrivals.
+    /// `None` of a closed loop, whose users set the pace themselves, and of a trace at a speed outside of 0.000001 to
+    /// 1000000.
+    #[must_use]
+    pub fn grown(mut self, factor: f64) -> Option<Self> {
+        match &mut self.load {
+            LoadModel::Synthetic { classes, .. } => {
+                for class in classes {
+                    class.arrivals = class.arrivals.scaled(factor);
+                }
+            }
+            LoadModel::Trace { reading, .. } => {
+                reading.changes.push(Change::Speed(Ratio::nearest(factor)?));
+            }
+            LoadModel::Alone { .. } | LoadModel::Closed { .. } => return None,
+        }
+        Some(self)
+    }
+
+    /// With runs that end with [`ScenarioError::GivenUp`] when that is certain.
+    #[must_use]
+    pub fn with_give_up(self, give_up: Option<GiveUp>) -> Self {
+        Self { give_up, ..self }
     }
 
     /// With as many runs and requests as a confidence interval needs: some replications, and of a closed loop some

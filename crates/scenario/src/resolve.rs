@@ -30,6 +30,7 @@ pub use load::REQUESTS_PER_USER;
 pub use moved::moved;
 pub use set::ProfileOf;
 pub use set::apply as with_values;
+pub use set::with_load_of;
 
 /// What the command line says instead of the file.
 #[derive(Clone, Debug, Default)]
@@ -109,6 +110,7 @@ impl Prepared {
             array,
             split: false,
             method: Method::default(),
+            give_up: None,
         })
     }
 }

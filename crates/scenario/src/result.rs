@@ -13,12 +13,12 @@ use iosonar_sim_core::CompletionHash;
 use iosonar_ssd_model::SsdReport;
 use iosonar_stats::{
     BandPoint, BatchMeans, Distribution, Estimate, Sections, cdf_band, mser_5, quantile_interval,
-    quantile_of,
 };
 use iosonar_trace::fit::Fitted;
 use iosonar_trace::{Op, Remark};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
+use crate::Requests;
 use crate::source::Span;
 
 /// One run.
@@ -179,6 +179,10 @@ pub struct SimulationResult {
     /// Independent parts of the response times: replications, or sections of the only run. Empty where
     /// there are too few.
     pub sections: Vec<Distribution>,
+    /// The same of the reads among them; of a single run there are none.
+    pub read_sections: Vec<Distribution>,
+    /// Of the writes.
+    pub write_sections: Vec<Distribution>,
     /// Flushes and discards, which the models have no cost for: in no distribution.
     pub free: u64,
     /// Requests that came back with an error: in no distribution.
@@ -258,12 +262,7 @@ impl SimulationResult {
     /// A quantile of the response time in milliseconds, with its standard error; NaN where there are
     /// too few samples for one.
     pub fn quantile_ms(&self, p: f64) -> Estimate {
-        let estimate = quantile_of(&self.response_time, &self.sections, p);
-        Estimate {
-            mean: estimate.mean / 1e6,
-            stderr: estimate.stderr / 1e6,
-            ..estimate
-        }
+        self.quantile_of_ms(Requests::All, p)
     }
 
     /// The 95 % interval of a quantile of the response time in milliseconds, between two order statistics; `None`

@@ -20,8 +20,8 @@ use crate::prepared::{Method, Prepared, Warmup};
 use crate::result::Accumulator;
 use crate::source::{Alone, Closed, Held, Synthetic, Trace};
 use crate::{
-    ArrayModel, Devices, DiskModel, DiskSet, LevelOptions, LoadModel, Replication, ScenarioError,
-    SimulationResult, SsdSet,
+    ArrayModel, Devices, DiskModel, DiskSet, GiveUp, LevelOptions, LoadModel, Replication,
+    ScenarioError, SimulationResult, SsdSet,
 };
 pub use outputs::{Outputs, RecordFiles, Records, StageSink};
 use outputs::{RunOutputs, Sink};
@@ -132,6 +132,7 @@ impl Prepared {
         let around = Around {
             seed: &seed,
             warmup,
+            give_up: self.give_up,
             watch,
         };
         match kinds {
@@ -308,6 +309,7 @@ impl<'a> DeviceKinds<'a> {
 struct Around<'a> {
     seed: &'a Seed,
     warmup: u64,
+    give_up: Option<GiveUp>,
     watch: &'a Watch,
 }
 
@@ -333,6 +335,7 @@ impl<D: Simulated> Ready<'_, D> {
             number: outputs.replication,
             watch: self.around.watch,
             uncounted: 0,
+            give_up: self.around.give_up,
         };
         let (run, ssd) = D::run(self.array, self.without_events, source, &mut sink)?;
         sink.flush()?;

@@ -47,11 +47,7 @@ impl Limit {
 
     /// Whether it is about requests of this kind.
     pub fn is_about(&self, op: Op) -> bool {
-        match self.0.requests {
-            Requests::All => true,
-            Requests::Reads => op == Op::Read,
-            Requests::Writes => op == Op::Write,
-        }
+        self.0.requests.include(op)
     }
 
     /// The statistic of these times that it is about.

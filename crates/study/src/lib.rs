@@ -1,6 +1,7 @@
 //! Studies: questions that take many runs.
 //!
 //! - [`calibrate`]: the parameters of a device from records of it.
+//! - [`choose`]: which of several systems meets the targets of a load, and how much it may grow.
 //! - [`compare`]: how far distributions of records are apart.
 //! - [`elsewhere`]: runs on other machines.
 //! - [`highest_rate`]: the highest rate that a system sustains, by trying.
@@ -12,6 +13,7 @@
 //! - [`hooks`]: what happens around each run.
 
 pub mod calibrate;
+pub mod choose;
 pub mod compare;
 pub mod elsewhere;
 pub mod highest_rate;

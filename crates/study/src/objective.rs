@@ -10,24 +10,14 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+pub use iosonar_scenario::Requests;
 use iosonar_scenario::theory::Answer;
+use iosonar_scenario::{GiveUp, SimulationResult};
 use iosonar_stats::Estimate;
 use iosonar_trace::Quantity;
 use iosonar_units::Nanos;
 
 use crate::plan::Judgement;
-
-/// Which requests an objective is about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Requests {
-    /// All of them.
-    #[default]
-    All,
-    /// Reads.
-    Reads,
-    /// Writes.
-    Writes,
-}
 
 /// What must hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -181,6 +171,43 @@ impl Objective {
             Statistic::Quantile(p) => Some(response.quantile_ms(p)),
             Statistic::Throughput => None,
         }
+    }
+
+    /// What a simulation found of its statistic, in its unit.
+    pub fn of_result(&self, result: &SimulationResult) -> Estimate {
+        match self.statistic {
+            Statistic::Mean => result.mean_of_ms(self.requests),
+            Statistic::Quantile(p) => result.quantile_of_ms(self.requests, p),
+            Statistic::Throughput if result.throughput_per_s.stderr.is_finite() => {
+                result.throughput_per_s
+            }
+            Statistic::Throughput => {
+                // By Little's law the throughput of a closed loop has the relative error of the response time.
+                let relative = result.mean_ms.stderr / result.mean_ms.mean;
+                let mean = result.throughput_per_s.mean;
+                Estimate {
+                    mean,
+                    stderr: relative * mean,
+                    ..result.mean_ms
+                }
+            }
+        }
+    }
+
+    /// When a run of so many requests that it is about has certainly failed it: the quantile that lies twice as far
+    /// from the end is above the limit. `None` of means and throughputs, of which that is not known before the end.
+    pub fn give_up(&self, requests: u64) -> Option<GiveUp> {
+        /// So much more than what is allowed, as other replications have other times.
+        const MARGIN: f64 = 2.0;
+        let Statistic::Quantile(p) = self.statistic else {
+            return None;
+        };
+        let most = (MARGIN * (1.0 - p) * requests as f64).ceil();
+        (most < requests as f64).then(|| GiveUp {
+            requests: self.requests,
+            above: Nanos::from_millis_f64(self.limit),
+            most: most as u64,
+        })
     }
 
     /// Whether a value keeps it.

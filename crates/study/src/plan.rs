@@ -5,9 +5,11 @@
 //! if the target lies within. The answer is the largest load that meets it (or the fewest devices), and
 //! beside it the nearest one that does not.
 
+mod growth;
 mod search;
 mod subject;
 
+pub use growth::GrowingLoad;
 pub use search::{fewest, highest, most};
 pub use subject::{ArraySubject, NetworkSubject, Simulated, Subject};
 
@@ -49,7 +51,7 @@ pub struct Point {
     pub load: f64,
     /// What theory says of the metric, in the target's unit; `None` where it does not know.
     pub theory: Option<f64>,
-    /// What was simulated; `None` if it is unstable.
+    /// What was simulated; `None` if it is unstable, or was given up as it certainly fails.
     pub simulated: Option<Estimate>,
     /// What this means.
     pub verdict: Judgement,

@@ -133,6 +133,39 @@ pub fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String
     Ok(document.to_string())
 }
 
+/// A scenario with the load of another: its `[load]`, `seed`, `replications` and `warmup_requests` in place of its own. The
+/// trace of a load stays where it is.
+///
+/// # Errors
+/// If a text is no TOML, or the other has no load.
+pub fn with_load_of(
+    (text, path): (&str, &Path),
+    (load, load_path): (&str, &Path),
+) -> Result<String, ScenarioError> {
+    let mut document = parsed(text, path)?;
+    let mut other = parsed(load, load_path)?;
+    if !other.contains_key("load") {
+        return Err(ScenarioError::Incomplete {
+            path: load_path.to_owned(),
+            problem: "has no table [load]; give a trace, or a scenario with a load".to_owned(),
+        });
+    }
+    let directory = load_path.parent().unwrap_or(Path::new("."));
+    let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+    if let Some(trace) = other["load"].get_mut("trace")
+        && let Some(name) = trace.as_str()
+    {
+        *trace = toml_edit::value(directory.join(name).display().to_string());
+    }
+    for key in ["load", "seed", "replications", "warmup_requests"] {
+        document.remove(key);
+        if let Some(item) = other.remove(key) {
+            document.insert(key, item);
+        }
+    }
+    Ok(document.to_string())
+}
+
 /// The text without these keys, where they are there.
 ///
 /// # Errors

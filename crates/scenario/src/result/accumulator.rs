@@ -87,6 +87,8 @@ pub(crate) struct Accumulator {
     first_batches: BatchMeans,
     first_sections: Option<Sections>,
     replications: Sections,
+    read_replications: Sections,
+    write_replications: Sections,
     reads: Distribution,
     writes: Distribution,
     free: u64,
@@ -123,6 +125,8 @@ impl Accumulator {
             first_batches: BatchMeans::default(),
             first_sections: None,
             replications: Sections::of_replications(),
+            read_replications: Sections::of_replications(),
+            write_replications: Sections::of_replications(),
             reads: Distribution::default(),
             writes: Distribution::default(),
             free: 0,
@@ -162,6 +166,9 @@ impl Accumulator {
         self.means_ms.push(all.moments.mean() / 1e6);
         self.sds_ms.push(all.moments.sd() / 1e6);
         self.replications.push_replication(&all);
+        self.read_replications.push_replication(&replication.reads);
+        self.write_replications
+            .push_replication(&replication.writes);
         self.reads.merge(&replication.reads);
         self.writes.merge(&replication.writes);
         self.free += replication.free;
@@ -275,6 +282,12 @@ impl Accumulator {
         }
     }
 
+    /// What was written by what the host wrote; `None` where the host wrote nothing.
+    fn write_amplification(&self) -> Option<Estimate> {
+        let by_host = self.written.iter().any(|(_, host)| *host > 0.0);
+        by_host.then(|| Estimate::of_ratio(&self.written))
+    }
+
     /// The result of all runs that were added, at least one.
     pub(crate) fn finish(mut self, elapsed: Duration) -> SimulationResult {
         let runs = self.means_ms.len();
@@ -307,6 +320,7 @@ impl Accumulator {
         let mean_found = self.rate(&|w| w.found as f64, &|w| w.arrived as f64);
         let throughput_per_s = self.rate(&|w| w.served as f64, &seconds);
         let sectors_per_s = self.rate(&|w| w.sectors as f64, &seconds);
+        let write_amplification = self.write_amplification();
         SimulationResult {
             free: self.free,
             failed: self.failed,
@@ -317,6 +331,8 @@ impl Accumulator {
             sd_ms,
             response_time,
             sections,
+            read_sections: self.read_replications.independent(),
+            write_sections: self.write_replications.independent(),
             utilisation,
             busy,
             mean_utilisation,
@@ -325,11 +341,7 @@ impl Accumulator {
             mean_found,
             throughput_per_s,
             sectors_per_s,
-            write_amplification: self
-                .written
-                .iter()
-                .any(|(_, host)| *host > 0.0)
-                .then(|| Estimate::of_ratio(&self.written)),
+            write_amplification,
             usage: disks
                 .map(|disk| {
                     let mut all = Usage::default();

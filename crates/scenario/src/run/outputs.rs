@@ -7,7 +7,7 @@ use iosonar_trace::{Batch, Outcome, Record, Status, TraceWriter};
 use iosonar_units::Nanos;
 
 use super::Watch;
-use crate::{Replication, ScenarioError};
+use crate::{GiveUp, Replication, ScenarioError};
 
 /// Takes what response times are made of, sub-request by sub-request.
 pub trait StageSink: Send {
@@ -92,6 +92,7 @@ pub(super) struct Sink<'w, 'c> {
     /// All threads count here, so each does it seldom.
     pub(super) watch: &'c Watch,
     pub(super) uncounted: u64,
+    pub(super) give_up: Option<GiveUp>,
 }
 
 impl Sink<'_, '_> {
@@ -134,6 +135,15 @@ impl CompletionSink for Sink<'_, '_> {
         } else if completion.measured {
             let op = completion.request.op;
             self.replication.push(op, completion.response_time);
+            if let Some(give_up) = &mut self.give_up
+                && completion.response_time > give_up.above
+                && give_up.requests.include(op)
+            {
+                let Some(left) = give_up.most.checked_sub(1) else {
+                    return Err(ScenarioError::GivenUp);
+                };
+                give_up.most = left;
+            }
         }
         self.uncounted += 1;
         if self.uncounted == 1 << 14 {

@@ -59,7 +59,7 @@ pub fn highest(
             (None, None) => break,
         };
         // So little is no load at all.
-        if load < 1e-3 * capacity.unwrap_or(begin) {
+        if load < 1e-3 * capacity.unwrap_or(begin).min(begin) {
             break;
         }
         step *= 2.0;
@@ -244,14 +244,18 @@ mod tests {
             Ok(self.theory.map(value))
         }
 
-        fn simulate(&self, load: f64, _: &Objective) -> Result<Option<Simulated>, PlanError> {
+        fn simulate(&self, load: f64, _: &Objective) -> Result<Simulated, PlanError> {
             let mean = 1.0 / (10.0 - load);
             let estimate = Estimate {
                 mean,
                 stderr: mean / 1000.0,
                 values: 10,
             };
-            Ok((load < 10.0).then_some(estimate.into()))
+            Ok(if load < 10.0 {
+                estimate.into()
+            } else {
+                Simulated::Unsteady
+            })
         }
     }
 
@@ -299,13 +303,13 @@ mod tests {
             Ok(self.0.then_some(1.2 / load))
         }
 
-        fn simulate(&self, load: f64, _: &Objective) -> Result<Option<Simulated>, PlanError> {
+        fn simulate(&self, load: f64, _: &Objective) -> Result<Simulated, PlanError> {
             let estimate = Estimate {
                 mean: 1.0 / load,
                 stderr: 1e-6,
                 values: 10,
             };
-            Ok(Some(estimate.into()))
+            Ok(estimate.into())
         }
     }
 
@@ -330,7 +334,7 @@ mod tests {
             Ok(Some(if load >= 19.0 { 0.5 } else { 2.0 }))
         }
 
-        fn simulate(&self, load: f64, _: &Objective) -> Result<Option<Simulated>, PlanError> {
+        fn simulate(&self, load: f64, _: &Objective) -> Result<Simulated, PlanError> {
             let estimate = Estimate {
                 mean: if load == 6.0 || load >= 20.0 {
                     0.5
@@ -340,7 +344,7 @@ mod tests {
                 stderr: 1e-6,
                 values: 10,
             };
-            Ok(Some(estimate.into()))
+            Ok(estimate.into())
         }
 
         fn may_meet(&self, _: f64, _: &Objective) -> Result<bool, PlanError> {

@@ -5,25 +5,43 @@ use std::path::Path;
 use iosonar_scenario::networked::{NetworkPoint, NetworkedRaid, Services, Structure};
 use iosonar_scenario::theory::{Standing, Theory};
 use iosonar_scenario::{
-    LoadModel, Outputs, Overrides, Prepared, REQUESTS_PER_USER, ScenarioError, Watch,
+    LoadModel, Outputs, Overrides, Prepared, REQUESTS_PER_USER, ScenarioError, SimulationResult,
+    Watch,
 };
 use iosonar_stats::Estimate;
 
 use super::{Judgement, PlanError, Point};
-use crate::objective::{Objective, Statistic};
+use crate::objective::{Objective, Requests, Statistic};
 
 /// What simulations of a load found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Simulated {
-    /// The metric.
-    pub estimate: Estimate,
-    /// Whether flash was written and never cleaned.
-    pub not_cleaned: bool,
+pub enum Simulated {
+    /// A figure.
+    Known {
+        /// The statistic of the target.
+        estimate: Estimate,
+        /// Whether flash was written and never cleaned.
+        not_cleaned: bool,
+    },
+    /// There is no steady state.
+    Unsteady,
+    /// A run was ended early, as it certainly fails the target.
+    GivenUp,
+}
+
+impl Simulated {
+    /// What a result says of a target.
+    pub fn of(result: &SimulationResult, objective: &Objective) -> Self {
+        Self::Known {
+            estimate: objective.of_result(result),
+            not_cleaned: result.is_not_cleaned(),
+        }
+    }
 }
 
 impl From<Estimate> for Simulated {
     fn from(estimate: Estimate) -> Self {
-        Self {
+        Self::Known {
             estimate,
             not_cleaned: false,
         }
@@ -38,11 +56,11 @@ pub trait Subject {
     /// If there is no such system.
     fn theory(&self, load: f64, objective: &Objective) -> Result<Option<f64>, PlanError>;
 
-    /// The same simulated; the estimate is missing where there is no steady state.
+    /// The same simulated.
     ///
     /// # Errors
     /// If there is no such system, or it cannot be simulated.
-    fn simulate(&self, load: f64, objective: &Objective) -> Result<Option<Simulated>, PlanError>;
+    fn simulate(&self, load: f64, objective: &Objective) -> Result<Simulated, PlanError>;
 
     /// Whether runs at a load are long enough to confirm anything.
     ///
@@ -65,19 +83,23 @@ pub trait Subject {
     /// # Errors
     /// As the others.
     fn point(&self, load: f64, objective: &Objective) -> Result<Point, PlanError> {
-        let simulated = self.simulate(load, objective)?;
-        let mut verdict = simulated
-            .as_ref()
-            .map_or(Judgement::Unstable, |s| objective.verdict(&s.estimate));
+        let (simulated, not_cleaned, mut verdict) = match self.simulate(load, objective)? {
+            Simulated::Known {
+                estimate,
+                not_cleaned,
+            } => (Some(estimate), not_cleaned, objective.verdict(&estimate)),
+            Simulated::Unsteady => (None, false, Judgement::Unstable),
+            Simulated::GivenUp => (None, false, Judgement::Fails),
+        };
         if verdict == Judgement::Meets && !self.is_long_enough(load)? {
             verdict = Judgement::TooShort;
         }
         Ok(Point {
             load,
             theory: self.theory(load, objective)?,
-            simulated: simulated.map(|s| s.estimate),
+            simulated,
             verdict,
-            not_cleaned: simulated.is_some_and(|s| s.not_cleaned),
+            not_cleaned,
         })
     }
 }
@@ -169,16 +191,20 @@ impl<'a> ArraySubject<'a> {
 /// Management Science 35, 1989); a run takes so many times that.
 const RELAXATIONS: f64 = 100.0;
 
+/// Whether runs of a scenario are long enough to forget how they began.
+pub(super) fn is_long_enough(simulation: &Prepared) -> bool {
+    let (LoadModel::Synthetic { requests, .. }, Some((busiest, _))) =
+        (simulation.load(), simulation.busiest())
+    else {
+        return true;
+    };
+    let left = (1.0 - busiest.lower.min(busiest.upper)).max(1e-9);
+    *requests as f64 >= RELAXATIONS / (left * left)
+}
+
 impl Subject for ArraySubject<'_> {
     fn is_long_enough(&self, load: f64) -> Result<bool, PlanError> {
-        let simulation = self.at(load)?;
-        let (LoadModel::Synthetic { requests, .. }, Some((busiest, _))) =
-            (simulation.load(), simulation.busiest())
-        else {
-            return Ok(true);
-        };
-        let left = (1.0 - busiest.lower.min(busiest.upper)).max(1e-9);
-        Ok(*requests as f64 >= RELAXATIONS / (left * left))
+        Ok(is_long_enough(&self.at(load)?))
     }
 
     /// More users are never better, but more disks may be: a request that fills a stripe of few disks is a partial
@@ -208,58 +234,47 @@ impl Subject for ArraySubject<'_> {
     }
 
     fn theory(&self, load: f64, objective: &Objective) -> Result<Option<f64>, PlanError> {
-        let simulation = self.at(load)?;
-        let theory = simulation.theory();
-        if theory.unstable.is_some() {
-            return Ok(match objective.statistic {
-                Statistic::Throughput => theory.capacity_per_s,
-                Statistic::Mean | Statistic::Quantile(_) => Some(f64::INFINITY),
-            });
-        }
-        let value = match objective.statistic {
-            Statistic::Mean | Statistic::Quantile(_) => {
-                theory.response.and_then(|r| objective.of_response(&r))
-            }
-            Statistic::Throughput => match simulation.load() {
-                LoadModel::Closed {
-                    outstanding, think, ..
-                } => theory
-                    .response
-                    .map(|r| f64::from(*outstanding) / (r.mean_ms() + think.as_millis_f64()) * 1e3),
-                load => load.requests_per_s(),
-            },
-        };
-        Ok(value.filter(|value| !value.is_nan()))
+        Ok(theory_of(&self.at(load)?, objective))
     }
 
-    fn simulate(&self, load: f64, objective: &Objective) -> Result<Option<Simulated>, PlanError> {
+    fn simulate(&self, load: f64, objective: &Objective) -> Result<Simulated, PlanError> {
         let simulation = self.at(load)?;
         let (outputs, watch) = (Outputs::default(), Watch::default());
-        let Ok(result) = simulation.run_steady(self.threads, outputs, &watch)? else {
-            return Ok(None);
-        };
-        let estimate = match objective.statistic {
-            Statistic::Mean => result.mean_ms,
-            Statistic::Quantile(p) => result.quantile_ms(p),
-            Statistic::Throughput if result.throughput_per_s.stderr.is_finite() => {
-                result.throughput_per_s
-            }
-            Statistic::Throughput => {
-                // By Little's law the throughput of a closed loop has the relative error of the response time.
-                let relative = result.mean_ms.stderr / result.mean_ms.mean;
-                let mean = result.throughput_per_s.mean;
-                Estimate {
-                    mean,
-                    stderr: relative * mean,
-                    ..result.mean_ms
-                }
-            }
-        };
-        Ok(Some(Simulated {
-            estimate,
-            not_cleaned: result.is_not_cleaned(),
-        }))
+        Ok(
+            match simulation.run_steady(self.threads, outputs, &watch)? {
+                Ok(result) => Simulated::of(&result, objective),
+                Err(_) => Simulated::Unsteady,
+            },
+        )
     }
+}
+
+/// What theory says of the statistic of a target; `None` where it does not know.
+pub(super) fn theory_of(simulation: &Prepared, objective: &Objective) -> Option<f64> {
+    if objective.requests != Requests::All {
+        return None;
+    }
+    let theory = simulation.theory();
+    if theory.unstable.is_some() {
+        return match objective.statistic {
+            Statistic::Throughput => theory.capacity_per_s,
+            Statistic::Mean | Statistic::Quantile(_) => Some(f64::INFINITY),
+        };
+    }
+    let value = match objective.statistic {
+        Statistic::Mean | Statistic::Quantile(_) => {
+            theory.response.and_then(|r| objective.of_response(&r))
+        }
+        Statistic::Throughput => match simulation.load() {
+            LoadModel::Closed {
+                outstanding, think, ..
+            } => theory
+                .response
+                .map(|r| f64::from(*outstanding) / (r.mean_ms() + think.as_millis_f64()) * 1e3),
+            load => load.requests_per_s(),
+        },
+    };
+    value.filter(|value| !value.is_nan())
 }
 
 /// A networked system whose load is its number of jobs.
@@ -302,7 +317,7 @@ impl Subject for NetworkSubject {
         })
     }
 
-    fn simulate(&self, load: f64, objective: &Objective) -> Result<Option<Simulated>, PlanError> {
+    fn simulate(&self, load: f64, objective: &Objective) -> Result<Simulated, PlanError> {
         let (services, structure) = (Services::Exponential, Structure::Serial);
         let result = self
             .system
@@ -321,9 +336,9 @@ impl Subject for NetworkSubject {
                     stderr: e.stderr * 1e3,
                     ..e
                 };
-                Ok(Some(in_ms.into()))
+                Ok(in_ms.into())
             }
-            Statistic::Throughput => Ok(Some(result.throughput_per_s[0].into())),
+            Statistic::Throughput => Ok(result.throughput_per_s[0].into()),
             Statistic::Quantile(_) => Err(PlanError::DoesNotFit(
                 "of a networked system the mean and the throughput are known, not quantiles"
                     .to_owned(),

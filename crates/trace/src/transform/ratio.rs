@@ -38,6 +38,11 @@ impl Ratio {
         u64::try_from((product + numerator / 2) / numerator).ok()
     }
 
+    /// The factor nearest to a number, to six decimals; `None` outside of 0.000001 to 1000000.
+    pub fn nearest(factor: f64) -> Option<Self> {
+        format!("{factor:.6}").parse().ok()
+    }
+
     /// As a number.
     pub fn as_f64(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
@@ -102,6 +107,9 @@ mod tests {
         assert_eq!(ratio.divide(11), Some(10));
         assert_eq!("2".parse::<Ratio>().unwrap().divide(25), Some(13));
         assert_eq!("0.5".parse::<Ratio>().unwrap().divide(u64::MAX), None);
+        assert_eq!(Ratio::nearest(1.1), Some(ratio));
+        assert_eq!(Ratio::nearest(f64::NAN), None);
+        assert_eq!(Ratio::nearest(1e-7), None);
         for wrong in ["", ".", "-1", "1e3", "0", "10000000", "nan", "0.0000000001"] {
             assert!(wrong.parse::<Ratio>().is_err(), "{wrong}");
         }

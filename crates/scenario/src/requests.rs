@@ -1,0 +1,71 @@
+//! Which requests a figure is of.
+
+use iosonar_stats::{Distribution, Estimate, mean_of, quantile_of};
+use iosonar_trace::Op;
+
+use crate::SimulationResult;
+
+/// Which requests a figure is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Requests {
+    /// All of them.
+    #[default]
+    All,
+    /// Reads.
+    Reads,
+    /// Writes.
+    Writes,
+}
+
+impl Requests {
+    /// Whether requests of this kind are among them.
+    #[inline]
+    pub fn include(self, op: Op) -> bool {
+        match self {
+            Self::All => true,
+            Self::Reads => op == Op::Read,
+            Self::Writes => matches!(op, Op::Write | Op::WriteZeroes),
+        }
+    }
+}
+
+impl SimulationResult {
+    /// The response times of some requests, and independent parts of them: replications, or sections of the only run.
+    /// Reads and writes apart have none in a single run.
+    fn times(&self, requests: Requests) -> (&Distribution, &[Distribution]) {
+        match requests {
+            Requests::All => (&self.response_time, &self.sections),
+            Requests::Reads => (&self.reads, &self.read_sections),
+            Requests::Writes => (&self.writes, &self.write_sections),
+        }
+    }
+
+    /// How many of them were measured, in all replications.
+    pub fn count_of(&self, requests: Requests) -> u64 {
+        self.times(requests).0.count()
+    }
+
+    /// Their mean response time in milliseconds with its standard error, NaN where that is not known.
+    pub fn mean_of_ms(&self, requests: Requests) -> Estimate {
+        let (whole, parts) = self.times(requests);
+        match requests {
+            Requests::All => self.mean_ms,
+            Requests::Reads | Requests::Writes => in_ms(mean_of(whole, parts)),
+        }
+    }
+
+    /// A quantile of their response times in milliseconds with its standard error; NaN where there are too few samples
+    /// for one.
+    pub fn quantile_of_ms(&self, requests: Requests, p: f64) -> Estimate {
+        let (whole, parts) = self.times(requests);
+        in_ms(quantile_of(whole, parts, p))
+    }
+}
+
+fn in_ms(ns: Estimate) -> Estimate {
+    Estimate {
+        mean: ns.mean / 1e6,
+        stderr: ns.stderr / 1e6,
+        ..ns
+    }
+}
