@@ -1,5 +1,7 @@
 //! A simulation as a scenario file: every value that was filled in, with its unit.
 
+mod laws;
+
 use std::fmt::{Display, Write};
 
 use iosonar_device::Derived;
@@ -7,7 +9,7 @@ use iosonar_disk_model::{DataSheet, Scheduler};
 use iosonar_raid::{CopyLayout, Placement};
 use iosonar_trace::fit::Beyond;
 use iosonar_units::{Bytes, Nanos, Sectors};
-use iosonar_workload::{Addresses, ArrivalLaw, Batch, Shape, Size};
+use iosonar_workload::Shape;
 
 use crate::array_model::{LevelOptions, MdOptions};
 use crate::file::{
@@ -62,7 +64,7 @@ impl Prepared {
                 let about = "each starts when the one before is complete and the system is idle";
                 page.noted(LoadFile::arrivals, "\"alone\"", about);
                 self.explain_block(page, shape);
-                explain_shape(page, shape);
+                laws::shape(page, shape);
             }
             LoadModel::Closed {
                 shape,
@@ -75,7 +77,7 @@ impl Prepared {
                 let closed = format!("{{ outstanding = {outstanding}, think_ms = {think_ms} }}");
                 page.key(LoadFile::closed, closed);
                 self.explain_block(page, shape);
-                explain_shape(page, shape);
+                laws::shape(page, shape);
             }
             LoadModel::Synthetic { classes, requests } => {
                 page.key(LoadFile::requests, requests);
@@ -87,9 +89,9 @@ impl Prepared {
                         page.table(LoadFile::class);
                     }
                     let rate = format!("{:.6} requests/s on average", class.requests_per_s());
-                    page.noted(LoadFile::arrivals, arrivals(&class.arrivals), &rate);
-                    page.key(LoadFile::batch, batch(&class.batch));
-                    explain_shape(page, &class.shape);
+                    page.noted(LoadFile::arrivals, laws::arrivals(&class.arrivals), &rate);
+                    page.key(LoadFile::batch, laws::batch(&class.batch));
+                    laws::shape(page, &class.shape);
                 }
             }
         }
@@ -413,115 +415,4 @@ fn float(value: f64) -> String {
         return "inf".to_owned();
     }
     format!("{value:?}")
-}
-
-fn batch(law: &Batch) -> String {
-    match law {
-        Batch::One => "{ requests = 1 }".to_owned(),
-        Batch::Requests(n) => format!("{{ requests = {n} }}"),
-        Batch::Geometric { mean } => format!("{{ geometric_mean = {} }}", float(*mean)),
-        Batch::Table(table) => {
-            let row = |(share, n): &(f64, u32)| {
-                format!("{{ requests = {n}, share = {} }}", float(*share))
-            };
-            let rows: Vec<String> = table.iter().map(row).collect();
-            format!("{{ table = [{}] }}", rows.join(", "))
-        }
-    }
-}
-
-fn explain_shape(page: &mut Page, shape: &Shape) {
-    let size = match &shape.size {
-        Size::Blocks(blocks) => format!("{{ blocks = {blocks} }}"),
-        Size::GeometricBlocks { mean } => format!("{{ geometric_mean_blocks = {} }}", float(*mean)),
-        Size::Table(table) => {
-            let row = |(share, blocks): &(f64, u32)| {
-                format!("{{ blocks = {blocks}, share = {} }}", float(*share))
-            };
-            let rows: Vec<String> = table.iter().map(row).collect();
-            format!("{{ table = [{}] }}", rows.join(", "))
-        }
-    };
-    let mean = format!("{:.6} blocks on average", shape.size.mean());
-    page.noted(LoadFile::size, size, &mean);
-    page.key(LoadFile::read_share, float(shape.read_share));
-    let addresses = match shape.addresses {
-        Addresses::Uniform => {
-            page.text.push_str("# addresses: uniform over the array\n");
-            return;
-        }
-        Addresses::Sequential { run } => format!("{{ sequential_run = {} }}", float(run)),
-        Addresses::Zipf { theta } => format!("{{ zipf = {} }}", float(theta)),
-        Addresses::Mixed {
-            follow,
-            theta,
-            used,
-        } => format!(
-            "{{ mixed = {{ follow = {}, zipf = {}, used = {} }} }}",
-            float(follow),
-            float(theta),
-            float(used)
-        ),
-        Addresses::Hot { space, requests } => format!(
-            "{{ hot = {{ space = {}, requests = {} }} }}",
-            float(space),
-            float(requests)
-        ),
-    };
-    page.key(LoadFile::addresses, addresses);
-}
-
-fn arrivals(law: &ArrivalLaw) -> String {
-    match law {
-        ArrivalLaw::Poisson { per_s } => format!("{{ poisson_per_s = {} }}", float(*per_s)),
-        ArrivalLaw::Constant { per_s } => format!("{{ constant_per_s = {} }}", float(*per_s)),
-        ArrivalLaw::Modulated(phases) => {
-            let phase = |p: &iosonar_workload::LoadPhase| {
-                format!(
-                    "{{ per_s = {}, mean_s = {} }}",
-                    float(p.per_s),
-                    float(p.mean_s)
-                )
-            };
-            let phases: Vec<String> = phases.iter().map(phase).collect();
-            format!("{{ phases = [{}] }}", phases.join(", "))
-        }
-        ArrivalLaw::OnOff {
-            per_s,
-            on_s,
-            off_s,
-            shape,
-        } => {
-            let shape = shape.map_or(String::new(), |s| format!(", pareto_shape = {}", float(s)));
-            format!(
-                "{{ on_off = {{ per_s = {}, on_s = {}, off_s = {}{shape} }} }}",
-                float(*per_s),
-                float(*on_s),
-                float(*off_s)
-            )
-        }
-        ArrivalLaw::BModel {
-            per_s,
-            bias,
-            window_s,
-            levels,
-        } => format!(
-            "{{ b_model = {{ per_s = {}, bias = {}, window_s = {}, levels = {levels} }} }}",
-            float(*per_s),
-            float(*bias),
-            float(*window_s)
-        ),
-        ArrivalLaw::Noise {
-            per_s,
-            hurst,
-            variation,
-            bin_s,
-        } => format!(
-            "{{ noise = {{ per_s = {}, hurst = {}, variation = {}, bin_s = {} }} }}",
-            float(*per_s),
-            float(*hurst),
-            float(*variation),
-            float(*bin_s)
-        ),
-    }
 }

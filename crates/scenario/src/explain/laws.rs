@@ -1,0 +1,117 @@
+//! The laws of a synthetic load as a scenario writes them: batches, shapes and arrivals.
+
+use iosonar_workload::{Addresses, ArrivalLaw, Batch, LoadPhase, Shape, Size};
+
+use super::{Page, float};
+use crate::file::LoadFile;
+
+pub(super) fn batch(law: &Batch) -> String {
+    match law {
+        Batch::One => "{ requests = 1 }".to_owned(),
+        Batch::Requests(n) => format!("{{ requests = {n} }}"),
+        Batch::Geometric { mean } => format!("{{ geometric_mean = {} }}", float(*mean)),
+        Batch::Table(table) => {
+            let row = |(share, n): &(f64, u32)| {
+                format!("{{ requests = {n}, share = {} }}", float(*share))
+            };
+            let rows: Vec<String> = table.iter().map(row).collect();
+            format!("{{ table = [{}] }}", rows.join(", "))
+        }
+    }
+}
+
+pub(super) fn shape(page: &mut Page, shape: &Shape) {
+    let size = match &shape.size {
+        Size::Blocks(blocks) => format!("{{ blocks = {blocks} }}"),
+        Size::GeometricBlocks { mean } => format!("{{ geometric_mean_blocks = {} }}", float(*mean)),
+        Size::Table(table) => {
+            let row = |(share, blocks): &(f64, u32)| {
+                format!("{{ blocks = {blocks}, share = {} }}", float(*share))
+            };
+            let rows: Vec<String> = table.iter().map(row).collect();
+            format!("{{ table = [{}] }}", rows.join(", "))
+        }
+    };
+    let mean = format!("{:.6} blocks on average", shape.size.mean());
+    page.noted(LoadFile::size, size, &mean);
+    page.key(LoadFile::read_share, float(shape.read_share));
+    let addresses = match shape.addresses {
+        Addresses::Uniform => {
+            page.text.push_str("# addresses: uniform over the array\n");
+            return;
+        }
+        Addresses::Sequential { run } => format!("{{ sequential_run = {} }}", float(run)),
+        Addresses::Zipf { theta } => format!("{{ zipf = {} }}", float(theta)),
+        Addresses::Mixed {
+            follow,
+            theta,
+            used,
+        } => format!(
+            "{{ mixed = {{ follow = {}, zipf = {}, used = {} }} }}",
+            float(follow),
+            float(theta),
+            float(used)
+        ),
+        Addresses::Hot { space, requests } => format!(
+            "{{ hot = {{ space = {}, requests = {} }} }}",
+            float(space),
+            float(requests)
+        ),
+    };
+    page.key(LoadFile::addresses, addresses);
+}
+
+pub(super) fn arrivals(law: &ArrivalLaw) -> String {
+    match law {
+        ArrivalLaw::Poisson { per_s } => format!("{{ poisson_per_s = {} }}", float(*per_s)),
+        ArrivalLaw::Constant { per_s } => format!("{{ constant_per_s = {} }}", float(*per_s)),
+        ArrivalLaw::Modulated(phases) => {
+            let phase = |p: &LoadPhase| {
+                format!(
+                    "{{ per_s = {}, mean_s = {} }}",
+                    float(p.per_s),
+                    float(p.mean_s)
+                )
+            };
+            let phases: Vec<String> = phases.iter().map(phase).collect();
+            format!("{{ phases = [{}] }}", phases.join(", "))
+        }
+        ArrivalLaw::OnOff {
+            per_s,
+            on_s,
+            off_s,
+            shape,
+        } => {
+            let shape = shape.map_or(String::new(), |s| format!(", pareto_shape = {}", float(s)));
+            format!(
+                "{{ on_off = {{ per_s = {}, on_s = {}, off_s = {}{shape} }} }}",
+                float(*per_s),
+                float(*on_s),
+                float(*off_s)
+            )
+        }
+        ArrivalLaw::BModel {
+            per_s,
+            bias,
+            window_s,
+            levels,
+        } => format!(
+            "{{ b_model = {{ per_s = {}, bias = {}, window_s = {}, levels = {levels} }} }}",
+            float(*per_s),
+            float(*bias),
+            float(*window_s)
+        ),
+        ArrivalLaw::Noise {
+            per_s,
+            hurst,
+            variation,
+            bin_s,
+        } => format!(
+            "{{ noise = {{ per_s = {}, hurst = {}, variation = {}, bin_s = {} }} }}",
+            float(*per_s),
+            float(*hurst),
+            float(*variation),
+            float(*bin_s)
+        ),
+    }
+}
