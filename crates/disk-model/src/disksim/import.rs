@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::error::{DiskSimError, Warning, WarningAbout};
+use super::files::Files;
 use super::parameters::{Reader, as_number, as_whole, value, warning};
-use super::syntax::{
-    Block, DiskSimError, Files, Item, Topology, Tree, Value, Warning, WarningAbout, parse,
-    seek_file,
-};
+use super::seek_file::seek_file;
+use super::syntax::parse;
+use super::tree::{Block, Item, Topology, Tree, Value};
 use crate::geometry::HeadOrder;
 use crate::sparing::Sparing;
 use crate::{

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::syntax::{At, Block, DiskSimError, Item, Value, Warning, WarningAbout};
+use super::error::{DiskSimError, Warning, WarningAbout};
+use super::tree::{At, Block, Item, Value};
 
 /// Parameters that are read and have no effect on a drive.
 #[derive(Clone, Copy, Debug)]
