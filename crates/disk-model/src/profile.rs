@@ -5,18 +5,22 @@ use std::path::Path;
 use iosonar_device::Provenance;
 use serde::{Deserialize, Serialize};
 
+mod cache;
+mod check;
 mod data_sheet;
-mod drive;
+mod electronics;
 mod error;
+mod layout;
+mod seek;
 mod shingled;
 
-use crate::{ArmScheduler, SeekCurve, SeekCurves, ZoneLaw, Zoning};
+use crate::{ArmScheduler, ZoneLaw, Zoning};
+pub use cache::{Arrival, CacheProfile, ReadAhead, Requested};
 pub use data_sheet::DataSheet;
-pub use drive::{
-    Arrival, BusProfile, CacheProfile, ExtraDisconnect, LayoutProfile, LayoutZone,
-    OverheadsProfile, ReadAhead, Requested, SeekLaw, WaterMarkOf,
-};
+pub use electronics::{BusProfile, ExtraDisconnect, OverheadsProfile, WaterMarkOf};
 pub use error::ProfileError;
+pub use layout::{LayoutProfile, LayoutZone};
+pub use seek::{SeekLaw, SeekPoints, SeekProfile};
 pub use shingled::{BandCleaning, CachePlace, ShingledProfile};
 
 /// The profiles that are built in, by name.
@@ -195,62 +199,6 @@ pub struct TransferProfile {
     pub zoning: Zoning,
 }
 
-/// The seek curves: of reads and of writes, or one of both.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct SeekProfile {
-    /// Before a read. It may be left out if there is a `curve`.
-    #[serde(default, skip_serializing_if = "SeekPoints::are_left_out")]
-    pub read: SeekPoints,
-    /// Before a write, which needs a better settled head. It may be left out if there is a `curve`.
-    #[serde(default, skip_serializing_if = "SeekPoints::are_left_out")]
-    pub write: SeekPoints,
-    /// A curve of reads and writes, for the positional model.
-    pub curve: Option<SeekLaw>,
-    /// How much longer the head settles before a write, after a seek by the `curve` or a switch of heads.
-    #[serde(default)]
-    pub write_settle_ms: f64,
-}
-
-/// A seek curve: two points of a + b sqrt(distance), or measured points.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct SeekPoints {
-    /// To the next cylinder.
-    pub track_to_track_ms: f64,
-    /// Across all cylinders.
-    pub full_stroke_ms: f64,
-    /// More points between, as [cylinders, ms], ascending in cylinders: the curve is then measured, and
-    /// interpolated between the points.
-    #[serde(default)]
-    pub measured: Vec<(f64, f64)>,
-}
-
-impl SeekPoints {
-    fn are_left_out(&self) -> bool {
-        *self == Self::default()
-    }
-
-    fn curve(&self, cylinders: u32) -> SeekCurve {
-        let (first, last) = (self.track_to_track_ms, self.full_stroke_ms);
-        if self.measured.is_empty() {
-            return SeekCurve::new(first, last, cylinders);
-        }
-        let stroke = f64::from(cylinders - 1);
-        let ends = [(1.0, first)]
-            .into_iter()
-            .chain(self.measured.iter().copied());
-        SeekCurve::measured(ends.chain([(stroke, last)]).collect())
-    }
-
-    /// Whether the measured points lie between the ends, ascending.
-    fn ascend(&self, cylinders: u32) -> bool {
-        let stroke = f64::from(cylinders - 1);
-        let inside = |&(d, ms): &(f64, f64)| d > 1.0 && d < stroke && (0.0..=1e6).contains(&ms);
-        self.measured.iter().all(inside) && self.measured.windows(2).all(|w| w[0].0 < w[1].0)
-    }
-}
-
 impl DiskProfile {
     /// A built-in profile by its name, or one from a file: `name` ends in `.toml` then, and is
     /// relative to `directory`.
@@ -342,16 +290,7 @@ impl DiskProfile {
         description: &str,
         origin: &str,
     ) -> Result<Self, ProfileError> {
-        let refuse = |key, seen, expected| {
-            Err(ProfileError::Value {
-                origin: origin.to_owned(),
-                line: None,
-                zone: None,
-                key,
-                seen,
-                expected,
-            })
-        };
+        let refuse = check::refusing(origin);
         sheet.check(&refuse)?;
         if let Some(shingled) = shingled {
             shingled.check(&refuse)?;
@@ -388,143 +327,6 @@ impl DiskProfile {
         })
     }
 
-    fn check(&self, origin: &str) -> Result<(), ProfileError> {
-        const POSITIVE: &str = "a time in milliseconds, 1e-10 to 1e6";
-        let refuse = |key, seen, expected| {
-            Err(ProfileError::Value {
-                origin: origin.to_owned(),
-                line: None,
-                zone: None,
-                key,
-                seen,
-                expected,
-            })
-        };
-        // From a tenth of a picosecond to a quarter of an hour: no drive is beyond, no sum overflows.
-        let positive = |t: f64| (1e-10..=1e6).contains(&t);
-        let TransferProfile {
-            outermost_ms_per_sector: outermost,
-            innermost_ms_per_sector: innermost,
-            zoning: _,
-        } = self.transfer;
-        if !(3..=10_000_000).contains(&self.cylinders) {
-            return refuse("cylinders", f64::from(self.cylinders), "3 to 10^7");
-        }
-        if !(1..1 << 50).contains(&self.capacity_sectors) {
-            let seen = self.capacity_sectors as f64;
-            return refuse("capacity_sectors", seen, "1 to 2^50 - 1 sectors of 512 B");
-        }
-        for (key, t) in [
-            ("revolution_ms", self.revolution_ms),
-            ("transfer.outermost_ms_per_sector", outermost),
-            ("transfer.innermost_ms_per_sector", innermost),
-            (
-                "seek.read.track_to_track_ms",
-                self.seek.read.track_to_track_ms,
-            ),
-            (
-                "seek.write.track_to_track_ms",
-                self.seek.write.track_to_track_ms,
-            ),
-        ] {
-            if !positive(t) {
-                return refuse(key, t, POSITIVE);
-            }
-        }
-        // Service times are whole nanoseconds.
-        if self.revolution_ms < 1e-3 {
-            return refuse("revolution_ms", self.revolution_ms, "at least 0.001");
-        }
-        if innermost < outermost || self.revolution_ms < innermost || !innermost.is_finite() {
-            return refuse(
-                "transfer.innermost_ms_per_sector",
-                innermost,
-                "at least the outermost track's, at most one revolution",
-            );
-        }
-        if self.queue.is_some_and(|queue| queue.depth == 0) {
-            return refuse("queue.depth", 0.0, "at least 1");
-        }
-        self.check_geometry(&refuse)?;
-        self.check_drive(&refuse)?;
-        self.check_shingled(&refuse)?;
-        for (key, points) in [
-            ("seek.read.full_stroke_ms", &self.seek.read),
-            ("seek.write.full_stroke_ms", &self.seek.write),
-        ] {
-            if !points.ascend(self.cylinders) {
-                let key = "seek.read.measured or seek.write.measured";
-                let expected =
-                    "[cylinders, ms], cylinders ascending between 1 and all, 0 to 1e6 ms";
-                return refuse(key, points.measured.len() as f64, expected);
-            }
-            let full = points.full_stroke_ms;
-            if !positive(full) || full < points.track_to_track_ms {
-                return refuse(key, full, "at least the track-to-track time");
-            }
-            if self.seek.curve.is_none() && points.curve(self.cylinders).time_ms(0.0) < 0.0 {
-                return refuse(key, full, "so little that a + b sqrt(d) stays above zero");
-            }
-        }
-        self.check_capacity(origin)
-    }
-
-    /// Whether the capacity is what the zones of the layout hold, if there is one.
-    fn check_capacity(&self, origin: &str) -> Result<(), ProfileError> {
-        let of_layout = self
-            .layout
-            .as_ref()
-            .map(|_| crate::Geometry::new(self).capacity());
-        if let Some(held) = of_layout.filter(|held| *held != self.capacity_sectors) {
-            return Err(ProfileError::Capacity {
-                origin: origin.to_owned(),
-                seen: self.capacity_sectors,
-                held,
-            });
-        }
-        Ok(())
-    }
-
-    fn check_geometry(
-        &self,
-        refuse: &impl Fn(&'static str, f64, &'static str) -> Result<(), ProfileError>,
-    ) -> Result<(), ProfileError> {
-        let geometry = &self.geometry;
-        if !(1..=1024).contains(&geometry.surfaces) {
-            let surfaces = f64::from(geometry.surfaces);
-            return refuse("geometry.surfaces", surfaces, "1 to 1024");
-        }
-        for (key, t) in [
-            ("geometry.head_switch_ms", geometry.head_switch_ms),
-            (
-                "geometry.cylinder_switch_ms",
-                geometry.cylinder_switch_ms.unwrap_or(0.0),
-            ),
-            ("geometry.track_skew_ms", geometry.track_skew_ms),
-            ("geometry.cylinder_skew_ms", geometry.cylinder_skew_ms),
-        ] {
-            if !(0.0..=1e6).contains(&t) {
-                return refuse(key, t, "a time in milliseconds, 0 to 1e6");
-            }
-        }
-        let zones = &geometry.zones;
-        let first = zones.first().is_none_or(|zone| zone.first_cylinder == 0);
-        let ascending = zones
-            .windows(2)
-            .all(|w| w[0].first_cylinder < w[1].first_cylinder);
-        let inside = zones.iter().all(|z| {
-            z.first_cylinder < self.cylinders && (1..=1 << 20).contains(&z.sectors_per_track)
-        });
-        if !(first && ascending && inside) {
-            return refuse(
-                "geometry.zones",
-                zones.len() as f64,
-                "zones whose first cylinders ascend from 0 within the disk, each with at least 1 sector per track",
-            );
-        }
-        Ok(())
-    }
-
     /// The zones of the drive.
     pub fn zones(&self) -> ZoneLaw {
         ZoneLaw::new(
@@ -533,61 +335,6 @@ impl DiskProfile {
             self.transfer.outermost_ms_per_sector,
             self.transfer.innermost_ms_per_sector,
         )
-    }
-
-    /// How long seeks of the positional model take.
-    pub(crate) fn seeks(&self) -> SeekCurves {
-        match &self.seek.curve {
-            None => self.seek_curves(),
-            Some(law) => SeekCurves {
-                read: law.curve(self.cylinders),
-                write: law.curve(self.cylinders),
-            },
-        }
-    }
-
-    /// The points of reads and writes that were left out, from the curve of both.
-    fn complete(&mut self) {
-        let Some(law) = &self.seek.curve else { return };
-        let points = |settle: f64| {
-            let curve = law.curve(self.cylinders);
-            let last = f64::from(self.cylinders.max(3) - 1);
-            let at = |d: f64| (curve.time_ms(d) + settle).max(1e-6);
-            let shortest = at(1.0);
-            let mut measured: Vec<(f64, f64)> = Vec::new();
-            if let SeekCurve::Measured(points) = &curve {
-                let inside = points.iter().filter(|(d, _)| *d > 1.0 && *d < last);
-                measured.extend(inside.map(|&(d, ms)| (d, (ms + settle).max(0.0))));
-            } else {
-                // The curves of formulas are smooth enough between places that lie ever farther apart.
-                let mut d = 2.0_f64;
-                while d < last {
-                    measured.push((d, at(d)));
-                    d = (d * 1.25).ceil();
-                }
-            }
-            SeekPoints {
-                track_to_track_ms: shortest,
-                full_stroke_ms: at(last).max(shortest),
-                measured,
-            }
-        };
-        let (read, write) = (points(0.0), points(self.seek.write_settle_ms));
-        let seek = &mut self.seek;
-        if seek.read.are_left_out() {
-            seek.read = read;
-        }
-        if seek.write.are_left_out() {
-            seek.write = write;
-        }
-    }
-
-    /// How long seeks of the sampled model take.
-    pub fn seek_curves(&self) -> SeekCurves {
-        SeekCurves {
-            read: self.seek.read.curve(self.cylinders),
-            write: self.seek.write.curve(self.cylinders),
-        }
     }
 }
 

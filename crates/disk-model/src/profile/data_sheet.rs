@@ -13,6 +13,7 @@
 use iosonar_device::{Derivation, Derived};
 use serde::{Deserialize, Serialize};
 
+use super::check::Refuse;
 use super::{
     BusProfile, CacheProfile, DiskProfile, GeometryProfile, OverheadsProfile, ProfileError,
     QueueProfile, ReadAhead, SeekPoints, SeekProfile, ShingledProfile, TransferProfile,
@@ -335,10 +336,7 @@ fn geometry(
 
 impl DataSheet {
     /// Whether the figures can be those of a drive.
-    pub(super) fn check(
-        &self,
-        refuse: &impl Fn(&'static str, f64, &'static str) -> Result<(), ProfileError>,
-    ) -> Result<(), ProfileError> {
+    pub(super) fn check(&self, refuse: &Refuse<'_>) -> Result<(), ProfileError> {
         let read_seek_ms = self.read_seek_ms.unwrap_or_else(|| usual_seek_ms(self.rpm));
         for (key, value, range, expected) in [
             (

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ProfileError;
+use super::check::Refuse;
 use crate::{DiskProfile, Geometry};
 
 /// Where on the platters the media cache is.
@@ -63,10 +64,7 @@ impl ShingledProfile {
 
 impl ShingledProfile {
     /// Whether each value is one that a drive may have.
-    pub(super) fn check(
-        &self,
-        refuse: &impl Fn(&'static str, f64, &'static str) -> Result<(), ProfileError>,
-    ) -> Result<(), ProfileError> {
+    pub(super) fn check(&self, refuse: &Refuse<'_>) -> Result<(), ProfileError> {
         for (key, seen, range, expected) in [
             (
                 "shingled.band_tracks",
@@ -123,10 +121,7 @@ impl DiskProfile {
     }
 
     /// Whether the bands and the media cache are those of a drive.
-    pub(super) fn check_shingled(
-        &self,
-        refuse: &impl Fn(&'static str, f64, &'static str) -> Result<(), ProfileError>,
-    ) -> Result<(), ProfileError> {
+    pub(super) fn check_shingled(&self, refuse: &Refuse<'_>) -> Result<(), ProfileError> {
         let Some(shingled) = &self.shingled else {
             return Ok(());
         };

@@ -1,0 +1,170 @@
+//! Where the sectors of a profile lie: zones with gaps, spares, slips and skews of their own.
+
+use serde::{Deserialize, Serialize};
+
+use super::ProfileError;
+use super::check::Refuse;
+use crate::DiskProfile;
+use crate::geometry::HeadOrder;
+use crate::sparing::{Numbering, Sparing};
+
+/// Where sectors lie.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LayoutProfile {
+    /// In which order the sectors of a cylinder are numbered.
+    #[serde(default)]
+    pub heads: HeadOrder,
+    /// Where the spare places are.
+    #[serde(default)]
+    pub sparing: Sparing,
+    /// Cylinders of a range, for sparing by range.
+    #[serde(default = "one")]
+    pub range_cylinders: u32,
+    /// The zones in the order of their sectors. There may be cylinders between them that hold nothing.
+    pub zones: Vec<LayoutZone>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Cylinders with the same number of sectors per track.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LayoutZone {
+    /// The outermost cylinder.
+    pub first_cylinder: u32,
+    /// The innermost one.
+    pub last_cylinder: u32,
+    /// Sectors per track.
+    pub sectors_per_track: u32,
+    /// Where on its track the zone's first sector begins, in sectors from the index.
+    #[serde(default)]
+    pub offset_sectors: f64,
+    /// How much later a track begins than the one of the head before, in sectors.
+    #[serde(default)]
+    pub track_skew_sectors: f64,
+    /// How much later a cylinder's first track begins than the last of the cylinder before, in sectors.
+    #[serde(default)]
+    pub cylinder_skew_sectors: f64,
+    /// Sectors at the zone's front that hold no data.
+    #[serde(default)]
+    pub skipped_sectors: u64,
+    /// Spare sectors (or tracks) of each unit of the sparing.
+    #[serde(default)]
+    pub spares: u64,
+    /// Defective places that the numbering skips, ascending: sectors (or tracks) of the zone.
+    #[serde(default)]
+    pub slips: Vec<u64>,
+    /// Defective places and those that replace them.
+    #[serde(default)]
+    pub remaps: Vec<(u64, u64)>,
+}
+
+impl DiskProfile {
+    /// Whether the zones are those of a drive.
+    pub(super) fn check_layout(
+        &self,
+        layout: &LayoutProfile,
+        refuse: &Refuse<'_>,
+    ) -> Result<(), ProfileError> {
+        if layout.range_cylinders < 1 {
+            return refuse("layout.range_cylinders", 0.0, "at least 1");
+        }
+        let mut spans = Vec::with_capacity(layout.zones.len());
+        for (number, zone) in layout.zones.iter().enumerate() {
+            self.check_zone(layout, zone, refuse)
+                .map_err(|error| error.of_zone(number))?;
+            spans.push((zone.first_cylinder, zone.last_cylinder));
+        }
+        spans.sort_unstable();
+        let apart = spans.windows(2).all(|w| w[0].1 < w[1].0);
+        let capacity = crate::Geometry::new(self).capacity();
+        if spans.is_empty() || !apart || capacity == 0 {
+            let expected = "at least one zone with sectors, none with cylinders of another";
+            return refuse("layout.zones", layout.zones.len() as f64, expected);
+        }
+        Ok(())
+    }
+
+    fn check_zone(
+        &self,
+        layout: &LayoutProfile,
+        zone: &LayoutZone,
+        refuse: &Refuse<'_>,
+    ) -> Result<(), ProfileError> {
+        let heads = u64::from(self.geometry.surfaces);
+        let (first, last) = (zone.first_cylinder, zone.last_cylinder);
+        if first > last || last >= self.cylinders {
+            let expected = "at least the first cylinder, within the disk";
+            return refuse("layout.zones.last_cylinder", f64::from(last), expected);
+        }
+        if !(1..=1 << 20).contains(&zone.sectors_per_track) {
+            let seen = f64::from(zone.sectors_per_track);
+            return refuse("layout.zones.sectors_per_track", seen, "1 to 2^20");
+        }
+        for (key, sectors) in [
+            ("layout.zones.offset_sectors", zone.offset_sectors),
+            ("layout.zones.track_skew_sectors", zone.track_skew_sectors),
+            (
+                "layout.zones.cylinder_skew_sectors",
+                zone.cylinder_skew_sectors,
+            ),
+        ] {
+            if !(-1e6..=1e6).contains(&sectors) {
+                return refuse(key, sectors, "a number of sectors, -1e6 to 1e6");
+            }
+        }
+        let tracks = u64::from(last - first + 1) * heads;
+        let sectors = tracks * u64::from(zone.sectors_per_track);
+        let unit = match layout.sparing {
+            Sparing::Track => u64::from(zone.sectors_per_track),
+            Sparing::Cylinder | Sparing::CylinderFront => heads * u64::from(zone.sectors_per_track),
+            Sparing::Range => {
+                heads * u64::from(zone.sectors_per_track) * u64::from(layout.range_cylinders)
+            }
+            Sparing::Tracks => tracks,
+            Sparing::None | Sparing::Zone | Sparing::Disk => sectors,
+        };
+        if layout.sparing != Sparing::None && zone.spares >= unit {
+            let seen = zone.spares as f64;
+            return refuse(
+                "layout.zones.spares",
+                seen,
+                "less than the places they are among",
+            );
+        }
+        if zone.skipped_sectors >= sectors {
+            let seen = zone.skipped_sectors as f64;
+            return refuse(
+                "layout.zones.skipped_sectors",
+                seen,
+                "less than the zone has",
+            );
+        }
+        let places = match layout.sparing {
+            Sparing::Tracks => tracks,
+            _ => sectors,
+        };
+        let remapped = zone.remaps.iter().map(|remap| remap.1);
+        for (key, place) in zone
+            .slips
+            .iter()
+            .map(|&slip| ("layout.zones.slips", slip))
+            .chain(remapped.map(|to| ("layout.zones.remaps", to)))
+        {
+            if place >= places {
+                let expected =
+                    "a place within the zone of geometry.surfaces x cylinders x sectors_per_track";
+                return refuse(key, place as f64, expected);
+            }
+        }
+        if Numbering::of_zone(layout, zone, heads).is_overfull() {
+            let expected = "no more slips than spares in each unit of the sparing (track, cylinder, range of cylinders, \
+                            zone): sectors that move beyond it would share the places of others";
+            return refuse("layout.zones.slips", zone.slips.len() as f64, expected);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,293 @@
+//! How long the seeks of a profile take: points of reads and of writes, or a law of both.
+
+use serde::{Deserialize, Serialize};
+
+use super::ProfileError;
+use super::check::{Refuse, is_positive};
+use crate::{DiskProfile, SeekCurve, SeekCurves};
+
+/// The seek curves: of reads and of writes, or one of both.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeekProfile {
+    /// Before a read. It may be left out if there is a `curve`.
+    #[serde(default, skip_serializing_if = "SeekPoints::are_left_out")]
+    pub read: SeekPoints,
+    /// Before a write, which needs a better settled head. It may be left out if there is a `curve`.
+    #[serde(default, skip_serializing_if = "SeekPoints::are_left_out")]
+    pub write: SeekPoints,
+    /// A curve of reads and writes, for the positional model.
+    pub curve: Option<SeekLaw>,
+    /// How much longer the head settles before a write, after a seek by the `curve` or a switch of heads.
+    #[serde(default)]
+    pub write_settle_ms: f64,
+}
+
+/// A seek curve: two points of a + b sqrt(distance), or measured points.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeekPoints {
+    /// To the next cylinder.
+    pub track_to_track_ms: f64,
+    /// Across all cylinders.
+    pub full_stroke_ms: f64,
+    /// More points between, as [cylinders, ms], ascending in cylinders: the curve is then measured, and
+    /// interpolated between the points.
+    #[serde(default)]
+    pub measured: Vec<(f64, f64)>,
+}
+
+impl SeekPoints {
+    fn are_left_out(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn curve(&self, cylinders: u32) -> SeekCurve {
+        let (first, last) = (self.track_to_track_ms, self.full_stroke_ms);
+        if self.measured.is_empty() {
+            return SeekCurve::new(first, last, cylinders);
+        }
+        let stroke = f64::from(cylinders - 1);
+        let ends = [(1.0, first)]
+            .into_iter()
+            .chain(self.measured.iter().copied());
+        SeekCurve::measured(ends.chain([(stroke, last)]).collect())
+    }
+
+    /// Whether the measured points lie between the ends, ascending.
+    fn ascend(&self, cylinders: u32) -> bool {
+        let stroke = f64::from(cylinders - 1);
+        let inside = |&(d, ms): &(f64, f64)| d > 1.0 && d < stroke && (0.0..=1e6).contains(&ms);
+        self.measured.iter().all(inside) && self.measured.windows(2).all(|w| w[0].0 < w[1].0)
+    }
+}
+
+/// How long seeks take, for reads and writes alike.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SeekLaw {
+    /// The same over all distances.
+    Constant {
+        /// In milliseconds.
+        seek_ms: f64,
+    },
+    /// Straight lines between points, from (0, 0) on, and on beyond the last two. They need not ascend in time.
+    Measured {
+        /// [cylinders, ms], ascending in cylinders.
+        points: Vec<(f64, f64)>,
+    },
+    /// `t1 + a sqrt(d - 1) + b (d - 1)` through the three times (Lee and Katz, "An analytic performance model of
+    /// disk arrays", SIGMETRICS 1993).
+    ThreePoint {
+        /// To the next cylinder.
+        track_to_track_ms: f64,
+        /// On average, over a third of the cylinders.
+        average_ms: f64,
+        /// Across all cylinders.
+        full_stroke_ms: f64,
+    },
+    /// A root for short seeks, a line for long ones (Ruemmler and Wilkes 1994).
+    TwoPiece {
+        /// Over 1, 2, ... cylinders.
+        #[serde(default)]
+        first_ms: Vec<f64>,
+        /// From this distance on the line holds.
+        line_from_cylinders: f64,
+        /// a and b of `a + b sqrt(d)`, in milliseconds.
+        root_ms: (f64, f64),
+        /// a and b of `a + b d`, in milliseconds.
+        line_ms: (f64, f64),
+    },
+}
+
+impl SeekLaw {
+    /// The curve of a disk with this many cylinders.
+    pub(crate) fn curve(&self, cylinders: u32) -> SeekCurve {
+        match self {
+            Self::Constant { seek_ms } => {
+                SeekCurve::Measured([(0.0, *seek_ms), (1.0, *seek_ms)].into())
+            }
+            Self::Measured { points } => {
+                let mut curve = vec![(0.0, 0.0)];
+                curve.extend(points.iter().filter(|(d, _)| *d > 0.0));
+                if curve.len() == 1 {
+                    curve.push((1.0, 0.0));
+                }
+                SeekCurve::measured(curve)
+            }
+            &Self::ThreePoint {
+                track_to_track_ms: min,
+                average_ms: mean,
+                full_stroke_ms: max,
+            } => {
+                let c = f64::from(cylinders);
+                let a = (15.0 * mean - 10.0 * min - 5.0 * max) / (3.0 * c.sqrt());
+                let b = (7.0 * min - 15.0 * mean + 8.0 * max) / (3.0 * c);
+                let time = |d: f64| (d, (min + a * (d - 1.0).sqrt() + b * (d - 1.0)).max(0.0));
+                let mut points = vec![(0.0, 0.0)];
+                let mut d = 1.0_f64;
+                while d < c {
+                    points.push(time(d));
+                    d = (d * 1.02).ceil().max(d + 1.0);
+                }
+                points.push(time(c));
+                SeekCurve::measured(points)
+            }
+            Self::TwoPiece {
+                first_ms,
+                line_from_cylinders,
+                root_ms,
+                line_ms,
+            } => SeekCurve::TwoPiece {
+                first_ms: first_ms.clone().into(),
+                line_from: *line_from_cylinders,
+                root_ms: *root_ms,
+                line_ms: *line_ms,
+            },
+        }
+    }
+}
+
+impl DiskProfile {
+    /// How long seeks of the positional model take.
+    pub(crate) fn seeks(&self) -> SeekCurves {
+        match &self.seek.curve {
+            None => self.seek_curves(),
+            Some(law) => SeekCurves {
+                read: law.curve(self.cylinders),
+                write: law.curve(self.cylinders),
+            },
+        }
+    }
+
+    /// The points of reads and writes that were left out, from the curve of both.
+    pub(super) fn complete(&mut self) {
+        let Some(law) = &self.seek.curve else { return };
+        let points = |settle: f64| {
+            let curve = law.curve(self.cylinders);
+            let last = f64::from(self.cylinders.max(3) - 1);
+            let at = |d: f64| (curve.time_ms(d) + settle).max(1e-6);
+            let shortest = at(1.0);
+            let mut measured: Vec<(f64, f64)> = Vec::new();
+            if let SeekCurve::Measured(points) = &curve {
+                let inside = points.iter().filter(|(d, _)| *d > 1.0 && *d < last);
+                measured.extend(inside.map(|&(d, ms)| (d, (ms + settle).max(0.0))));
+            } else {
+                // The curves of formulas are smooth enough between places that lie ever farther apart.
+                let mut d = 2.0_f64;
+                while d < last {
+                    measured.push((d, at(d)));
+                    d = (d * 1.25).ceil();
+                }
+            }
+            SeekPoints {
+                track_to_track_ms: shortest,
+                full_stroke_ms: at(last).max(shortest),
+                measured,
+            }
+        };
+        let (read, write) = (points(0.0), points(self.seek.write_settle_ms));
+        let seek = &mut self.seek;
+        if seek.read.are_left_out() {
+            seek.read = read;
+        }
+        if seek.write.are_left_out() {
+            seek.write = write;
+        }
+    }
+
+    /// How long seeks of the sampled model take.
+    pub fn seek_curves(&self) -> SeekCurves {
+        SeekCurves {
+            read: self.seek.read.curve(self.cylinders),
+            write: self.seek.write.curve(self.cylinders),
+        }
+    }
+    /// Whether the points of reads and of writes are those of a drive.
+    pub(super) fn check_seek_points(&self, refuse: &Refuse<'_>) -> Result<(), ProfileError> {
+        for (key, points) in [
+            ("seek.read.full_stroke_ms", &self.seek.read),
+            ("seek.write.full_stroke_ms", &self.seek.write),
+        ] {
+            if !points.ascend(self.cylinders) {
+                let key = "seek.read.measured or seek.write.measured";
+                let expected =
+                    "[cylinders, ms], cylinders ascending between 1 and all, 0 to 1e6 ms";
+                return refuse(key, points.measured.len() as f64, expected);
+            }
+            let full = points.full_stroke_ms;
+            if !is_positive(full) || full < points.track_to_track_ms {
+                return refuse(key, full, "at least the track-to-track time");
+            }
+            if self.seek.curve.is_none() && points.curve(self.cylinders).time_ms(0.0) < 0.0 {
+                return refuse(key, full, "so little that a + b sqrt(d) stays above zero");
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the law of seeks is that of a drive.
+    pub(super) fn check_seek_law(&self, refuse: &Refuse<'_>) -> Result<(), ProfileError> {
+        let settle = self.seek.write_settle_ms;
+        if !(-1e6..=1e6).contains(&settle) {
+            return refuse(
+                "seek.write_settle_ms",
+                settle,
+                "a time in milliseconds, -1e6 to 1e6",
+            );
+        }
+        let Some(law) = &self.seek.curve else {
+            return match settle {
+                0.0 => Ok(()),
+                _ => refuse(
+                    "seek.write_settle_ms",
+                    settle,
+                    "0 where there is no 'seek.curve'",
+                ),
+            };
+        };
+        if let SeekLaw::Measured { points } = law {
+            let ascend = points.windows(2).all(|w| w[0].0 < w[1].0);
+            let times = points
+                .iter()
+                .all(|&(d, t)| d >= 0.0 && (0.0..=1e6).contains(&t));
+            if points.is_empty() || !ascend || !times {
+                let expected = "[cylinders, ms], at least one, cylinders ascending, 0 to 1e6 ms";
+                return refuse("seek.curve.points", points.len() as f64, expected);
+            }
+        }
+        if let SeekLaw::TwoPiece {
+            first_ms,
+            line_from_cylinders,
+            root_ms,
+            line_ms,
+        } = law
+        {
+            let numbers = [
+                *line_from_cylinders,
+                root_ms.0,
+                root_ms.1,
+                line_ms.0,
+                line_ms.1,
+            ];
+            if let Some(wrong) = numbers.iter().find(|x| !(-1e6..=1e6).contains(*x)) {
+                return refuse("seek.curve", *wrong, "numbers from -1e6 to 1e6");
+            }
+            if let Some(wrong) = first_ms.iter().find(|ms| !(0.0..=1e6).contains(*ms)) {
+                return refuse(
+                    "seek.curve.first_ms",
+                    *wrong,
+                    "times in milliseconds, 0 to 1e6",
+                );
+            }
+        }
+        let curve = law.curve(self.cylinders);
+        for d in [1.0, f64::from(self.cylinders - 1)] {
+            let t = curve.time_ms(d);
+            if !(-1e6..=1e6).contains(&t) {
+                return refuse("seek.curve", t, "times up to 1e6 ms");
+            }
+        }
+        Ok(())
+    }
+}
