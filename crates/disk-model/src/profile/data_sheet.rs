@@ -77,17 +77,7 @@ impl DataSheet {
             (0.1 * read_seek_ms).min(0.8),
             "a tenth of the average seek, at most 0.8",
         );
-        let outer = sectors_per_track(self.outer_mb_per_s, revolution_ms, track_to_track_ms);
-        let inner_rate = found.given_or(
-            "inner_mb_per_s",
-            self.inner_mb_per_s,
-            INNER_SHARE * self.outer_mb_per_s,
-            "0.48 of the outermost tracks' rate",
-        );
-        let inner = sectors_per_track(inner_rate, revolution_ms, track_to_track_ms);
-        let of_track = "rate x (revolution + switch of tracks) / 512 B";
-        found.add("sectors_per_track, outermost", outer, of_track);
-        found.add("sectors_per_track, innermost", inner, of_track);
+        let (outer, inner) = self.sectors_at_the_ends(&mut found, revolution_ms, track_to_track_ms);
         let capacity_sectors = (self.capacity_gb * 1e9 / 512.0).floor() as u64;
         let heads = found.given_or(
             "geometry.surfaces",
@@ -142,6 +132,27 @@ impl DataSheet {
             shingled: shingled.cloned(),
         };
         (profile, found.0)
+    }
+
+    /// Sectors of a track, outermost and innermost.
+    fn sectors_at_the_ends(
+        &self,
+        found: &mut Derivation,
+        revolution_ms: f64,
+        track_to_track_ms: f64,
+    ) -> (f64, f64) {
+        let outer = sectors_per_track(self.outer_mb_per_s, revolution_ms, track_to_track_ms);
+        let inner_rate = found.given_or(
+            "inner_mb_per_s",
+            self.inner_mb_per_s,
+            INNER_SHARE * self.outer_mb_per_s,
+            "0.48 of the outermost tracks' rate",
+        );
+        let inner = sectors_per_track(inner_rate, revolution_ms, track_to_track_ms);
+        let of_track = "rate x (revolution + switch of tracks) / 512 B";
+        found.add("sectors_per_track, outermost", outer, of_track);
+        found.add("sectors_per_track, innermost", inner, of_track);
+        (outer, inner)
     }
 
     fn seek(
