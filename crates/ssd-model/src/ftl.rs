@@ -11,10 +11,12 @@
 //!   logical page of each block ([`Filling`]). So a drive of any size is ready at once, and memory
 //!   is touched where pages are written.
 
+mod cleaning;
 mod filling;
 mod free;
 mod parts;
 mod refresh;
+mod shape;
 mod victims;
 
 use iosonar_units::Nanos;
@@ -26,107 +28,8 @@ use crate::ftl::victims::Victims;
 
 pub use filling::Filling;
 pub use refresh::RefreshLimits;
+pub use shape::{PlaneShape, ShapeError};
 pub use victims::Cleaning;
-
-/// The shape of a plane, and how it is cleaned.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PlaneShape {
-    /// Blocks of the plane, those of the reserve among them.
-    pub blocks: u32,
-    /// Slots of a block: its flash pages times the logical pages of each.
-    pub slots_per_block: u32,
-    /// Slots of a flash page.
-    pub slots_per_page: u32,
-    /// How many logical pages it holds.
-    pub logical_pages: u32,
-    /// How many free blocks there are always; 0: a block is cleaned only when no slot is left, and what
-    /// was valid in it goes back into it.
-    pub reserve: u32,
-    /// Which blocks are cleaned.
-    pub cleaning: Cleaning,
-    /// By how many erases blocks may differ before one that lags behind is cleaned whatever it
-    /// holds.
-    pub wear_levelling: Option<u32>,
-}
-
-/// Why a plane of a shape cannot work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ShapeError {
-    /// It has no block, page or logical page.
-    #[error("a plane has at least one block, page and logical page")]
-    Empty,
-    /// There is no room for cleaning.
-    #[error(
-        "a plane of {blocks} blocks with {slots_per_block} logical pages each has no room to hold {logical} \
-         logical pages and {reserve} free blocks: there must be more spare room than these and the open blocks"
-    )]
-    NoRoom {
-        /// Blocks of the plane.
-        blocks: u32,
-        /// Slots of each block.
-        slots_per_block: u32,
-        /// Logical pages.
-        logical: u32,
-        /// Free blocks.
-        reserve: u32,
-    },
-    /// Cleaning fills the only free block before it frees another.
-    #[error(
-        "a reserve of one block is none: cleaning fills it before it frees another; take 0, or 2 or more"
-    )]
-    OneReserved,
-    /// More than numbers of 32 bits can name.
-    #[error("a plane has at most 2^31 slots, and a block 65 535: these have {0}")]
-    TooLarge(u64),
-}
-
-impl PlaneShape {
-    /// Whether a plane can have this shape.
-    ///
-    /// # Errors
-    /// If there is no room for cleaning, or numbers of 32 bits do not suffice.
-    pub fn check(&self) -> Result<(), ShapeError> {
-        let slots = u64::from(self.blocks) * u64::from(self.slots_per_block);
-        if slots == 0 || self.slots_per_page == 0 || self.logical_pages == 0 {
-            return Err(ShapeError::Empty);
-        }
-        if slots >= 1 << 31 || self.slots_per_block > 65_535 {
-            return Err(ShapeError::TooLarge(
-                slots.max(u64::from(self.slots_per_block)),
-            ));
-        }
-        if self.reserve == 1 {
-            return Err(ShapeError::OneReserved);
-        }
-        // The open blocks of writer and cleaner, and one that is not full.
-        let open = if self.reserve == 0 { 0 } else { 2 };
-        let kept = (u64::from(self.reserve) + open) * u64::from(self.slots_per_block);
-        if slots <= kept + u64::from(self.logical_pages) {
-            return Err(ShapeError::NoRoom {
-                blocks: self.blocks,
-                slots_per_block: self.slots_per_block,
-                logical: self.logical_pages,
-                reserve: self.reserve,
-            });
-        }
-        Ok(())
-    }
-
-    fn slots(&self) -> u32 {
-        self.blocks * self.slots_per_block
-    }
-
-    /// The most memory that the translation of such a plane takes after this number of page writes, in bytes.
-    pub fn bytes_after(&self, writes: u64) -> u64 {
-        let slots = u64::from(self.slots());
-        let blocks = u64::from(self.blocks);
-        // Pages are written at any place, slots one behind the other.
-        parts::bytes(u64::from(self.logical_pages), writes)
-            + parts::bytes(slots, writes.div_ceil(256) + 2)
-            + slots / 8
-            + 24 * blocks
-    }
-}
 
 /// Who writes a flash page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -506,140 +409,6 @@ impl Plane {
             if let Some(refresh) = &mut self.refresh {
                 refresh.sealed(frontier.block, self.seals);
             }
-        }
-    }
-
-    fn next_victim(&mut self) -> u32 {
-        if let Some(most) = self.shape.wear_levelling {
-            self.cleanings_since_look += 1;
-            // A look goes through all blocks: so rarely, it adds 16 of them to the work of each cleaning.
-            if self.cleanings_since_look * 16 >= self.shape.blocks {
-                self.cleanings_since_look = 0;
-                if let Some(block) = self.victims.least_worn(&self.erases)
-                    && self.erases[block as usize].saturating_add(most) < self.most_erases
-                {
-                    self.counts.levelled += 1;
-                    self.victims.remove(block);
-                    return block;
-                }
-            }
-        }
-        self.victims
-            .choose(&self.valid, self.seals)
-            .expect("some block is full")
-    }
-
-    /// Copies what is valid in a victim to the cleaner's block, and erases it.
-    fn clean(&mut self, medium: &mut impl Medium) {
-        let victim = self.next_victim();
-        self.clean_block(victim, false, medium);
-    }
-
-    fn clean_block(&mut self, victim: u32, refreshes: bool, medium: &mut impl Medium) {
-        medium.clean(victim, refreshes);
-        self.read_victim(victim, medium, |plane, medium, slot| {
-            medium.take(slot);
-            if plane.cleaner.next == plane.shape.slots_per_block {
-                plane.seal(plane.cleaner);
-                let block = plane.free.take().expect("there is a reserve");
-                plane.cleaner = Frontier { block, next: 0 };
-            }
-            let to = plane.cleaner.block * plane.shape.slots_per_block + plane.cleaner.next;
-            plane.cleaner.next += 1;
-            let page = plane.page_in(slot);
-            plane.map(page, to);
-            medium.put(to);
-            let next = plane.cleaner.next;
-            if next.is_multiple_of(plane.shape.slots_per_page) {
-                medium.program(to, Writer::Cleaner);
-            }
-        });
-        self.forget_contents(victim);
-        self.erase(victim, medium);
-        self.free.put(victim, self.erases[victim as usize]);
-        medium.cleaned();
-    }
-
-    /// Cleans a victim through a buffer: it is erased, and what was valid in it goes back into it. It is
-    /// the frontier then.
-    fn clean_in_place(&mut self, medium: &mut impl Medium) {
-        let victim = self.next_victim();
-        medium.clean(victim, false);
-        self.read_victim(victim, medium, |_, medium, slot| medium.take(slot));
-        self.erase(victim, medium);
-        let first = victim * self.shape.slots_per_block;
-        let mut next = 0;
-        for slot in first..first + self.shape.slots_per_block {
-            if !self.is_valid(slot) {
-                continue;
-            }
-            let (to, page) = (first + next, self.page_in(slot));
-            // Never beyond the slot that is looked at.
-            self.valid_bits[slot as usize / 64] &= !(1 << (slot % 64));
-            self.valid[victim as usize] -= 1;
-            self.map(page, to);
-            next += 1;
-            medium.put(to);
-            if next.is_multiple_of(self.shape.slots_per_page) {
-                medium.program(to, Writer::Cleaner);
-            }
-        }
-        self.host = Frontier {
-            block: victim,
-            next,
-        };
-        if next == self.shape.slots_per_block {
-            self.seal(self.host);
-        }
-        medium.cleaned();
-    }
-
-    #[inline]
-    fn is_valid(&self, slot: u32) -> bool {
-        self.valid_bits[slot as usize / 64] >> (slot % 64) & 1 == 1
-    }
-
-    /// Goes through the valid slots of a block, page by page.
-    fn read_victim<M: Medium>(
-        &mut self,
-        victim: u32,
-        medium: &mut M,
-        mut each: impl FnMut(&mut Self, &mut M, u32),
-    ) {
-        let per_page = self.shape.slots_per_page;
-        let first = victim * self.shape.slots_per_block;
-        let end = first + self.shape.slots_per_block;
-        for page in (first..end).step_by(per_page as usize) {
-            let slots = page..(page + per_page).min(end);
-            let valid = slots.clone().filter(|&slot| self.is_valid(slot)).count() as u32;
-            if valid == 0 {
-                continue;
-            }
-            self.counts.copies += u64::from(valid);
-            medium.read(page, valid);
-            for slot in slots {
-                if self.is_valid(slot) {
-                    each(self, medium, slot);
-                }
-            }
-        }
-    }
-
-    fn forget_contents(&mut self, block: u32) {
-        let first = block * self.shape.slots_per_block;
-        for slot in first..first + self.shape.slots_per_block {
-            self.valid_bits[slot as usize / 64] &= !(1 << (slot % 64));
-        }
-        self.valid[block as usize] = 0;
-    }
-
-    fn erase(&mut self, block: u32, medium: &mut impl Medium) {
-        medium.erase(block);
-        self.counts.erases += 1;
-        self.erases[block as usize] += 1;
-        self.most_erases = self.most_erases.max(self.erases[block as usize]);
-        if let Some(refresh) = &mut self.refresh {
-            refresh.erased(block);
         }
     }
 }
