@@ -14,6 +14,7 @@
 //! calendar, and [`Pipelined`].
 
 mod background;
+mod catalogue;
 mod provenance;
 mod sheet;
 mod station;
@@ -23,6 +24,7 @@ mod waiting;
 use iosonar_units::{Nanos, Sector, Sectors};
 
 pub use background::{Background, MediaWork};
+pub use catalogue::{NoProfile, profile_text};
 pub use provenance::{CalibratedParameter, NotIdentified, Provenance};
 pub use sheet::{Derivation, Derived, SheetFigure};
 pub use station::{Mechanism, ServiceTime, Station};

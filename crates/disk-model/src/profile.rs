@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use iosonar_device::Provenance;
+use iosonar_device::{Provenance, profile_text};
 use serde::{Deserialize, Serialize};
 
 mod cache;
@@ -206,26 +206,11 @@ impl DiskProfile {
     /// # Errors
     /// If there is no such profile, or it makes no drive.
     pub fn load(name: &str, directory: &Path) -> Result<Self, ProfileError> {
-        let named = |profile| Self {
+        let (origin, text) = profile_text("disk", BUILT_IN, name, directory)?;
+        Ok(Self {
             name: name.to_owned(),
-            ..profile
-        };
-        if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
-            return Self::parse(text, name).map(named);
-        }
-        let path = directory.join(name);
-        if path.extension().is_none_or(|e| e != "toml") {
-            let known: Vec<_> = BUILT_IN.iter().map(|(name, _)| *name).collect();
-            return Err(ProfileError::Unknown {
-                name: name.to_owned(),
-                known: known.join(", "),
-            });
-        }
-        let text = iosonar_units::read_text_file(&path).map_err(|source| ProfileError::Io {
-            path: path.clone(),
-            source,
-        })?;
-        Self::parse(&text, &path.display().to_string()).map(named)
+            ..Self::parse(&text, &origin)?
+        })
     }
 
     /// The text of the profile, to be read by [`parse`](Self::parse).

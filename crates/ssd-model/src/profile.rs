@@ -6,9 +6,7 @@ mod host;
 mod limits;
 mod load;
 
-use std::path::PathBuf;
-
-use iosonar_device::Provenance;
+use iosonar_device::{NoProfile, Provenance};
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub(crate) use data_sheet::RANDOM_BYTES;
@@ -80,22 +78,9 @@ pub const BUILT_IN: &[(&str, &str)] = &[
 /// Why a profile is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum SsdProfileError {
-    /// No built-in profile has this name, and it is not that of a file.
-    #[error("there is no SSD profile '{name}'; built in are {known}; a profile file ends in .toml")]
-    Unknown {
-        /// The name that was given.
-        name: String,
-        /// The names that are known.
-        known: String,
-    },
-    /// The file cannot be read.
-    #[error("{}: cannot read the SSD profile: {source}", path.display())]
-    Io {
-        /// The file's path.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
+    /// There is no profile of this name.
+    #[error(transparent)]
+    NoProfile(#[from] NoProfile),
     /// The text is no profile.
     #[error("{origin}: {message}")]
     Syntax {

@@ -1,30 +1,14 @@
 //! Why a text, or a name, is no drive: with file, line, key, value and what was expected.
 
-use std::path::PathBuf;
-
+use iosonar_device::NoProfile;
 use toml::de::{DeTable, DeValue};
 
 /// Why there is no such drive.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// The name is of no built-in profile, and of no file.
-    #[error(
-        "there is no disk profile '{name}'; built in are {known}; a profile file ends in .toml"
-    )]
-    Unknown {
-        /// The name.
-        name: String,
-        /// The names that are known.
-        known: String,
-    },
-    /// The file cannot be read.
-    #[error("{}: cannot read the disk profile: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    /// There is no profile of this name.
+    #[error(transparent)]
+    NoProfile(#[from] NoProfile),
     /// The text is no profile.
     #[error("{origin}: {message}")]
     Syntax {

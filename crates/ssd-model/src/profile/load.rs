@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use iosonar_device::Provenance;
+use iosonar_device::{Provenance, profile_text};
 use serde::Deserialize;
 use toml::Table;
 
@@ -28,22 +28,8 @@ impl SsdProfile {
     /// If there is no such profile, a key is unknown, missing or of the wrong type, or figures of a data sheet
     /// contradict each other.
     pub fn load(name: &str, directory: &Path, changes: &Table) -> Result<Self, SsdProfileError> {
-        if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
-            return Self::parse(text, name, changes);
-        }
-        let path = directory.join(name);
-        if path.extension().is_none_or(|e| e != "toml") {
-            let known: Vec<_> = BUILT_IN.iter().map(|(name, _)| *name).collect();
-            return Err(SsdProfileError::Unknown {
-                name: name.to_owned(),
-                known: known.join(", "),
-            });
-        }
-        let text = iosonar_units::read_text_file(&path).map_err(|source| SsdProfileError::Io {
-            path: path.clone(),
-            source,
-        })?;
-        let mut profile = Self::parse(&text, &path.display().to_string(), changes)?;
+        let (origin, text) = profile_text("SSD", BUILT_IN, name, directory)?;
+        let mut profile = Self::parse(&text, &origin, changes)?;
         name.clone_into(&mut profile.name);
         Ok(profile)
     }
