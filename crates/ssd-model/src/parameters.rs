@@ -9,9 +9,9 @@ mod storage;
 use iosonar_units::Nanos;
 
 use crate::profile::{
-    ControllerProfile, DriverProfile, Interface, PcieProfile, SsdProfile, SsdProfileError, Storage,
+    Checker, ControllerProfile, DriverProfile, Interface, PcieProfile, SsdProfile, SsdProfileError,
+    Storage,
 };
-use check::Checker;
 pub use flash::FlashParameters;
 pub use host::{BlockQueueParameters, NvmeParameters};
 pub use limits::{Limit, LimitsParameters};
@@ -140,6 +140,7 @@ impl Parameters {
                 "" => "[ssd]",
                 name => name,
             },
+            table: "",
         };
         let driver = driver(&check, &profile.driver)?;
         let controller = controller(&check, &profile.controller)?;

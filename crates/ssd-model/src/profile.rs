@@ -1,5 +1,6 @@
 //! The parameters of an SSD and of the driver in front of it.
 
+mod check;
 mod data_sheet;
 mod flash;
 mod host;
@@ -9,6 +10,7 @@ mod load;
 use iosonar_device::{NoProfile, Provenance};
 use serde::{Deserialize, Deserializer, Serialize};
 
+pub(crate) use check::Checker;
 pub(crate) use data_sheet::RANDOM_BYTES;
 pub use data_sheet::{Cell, DataSheet, SheetInterface, SheetIops, SheetRate, WriteCache};
 pub use flash::{CellType, FlashProfile, Parallelism, Scheduling};

@@ -1,32 +1,12 @@
-//! Errors that name a key of the profile.
+//! Values of the profile within their ranges.
 
-use std::fmt::Display;
 use std::str::FromStr;
 
 use iosonar_units::{Bytes, Nanos};
 
-use crate::profile::SsdProfileError;
-
-/// Checks values of a profile.
-pub(super) struct Checker<'a> {
-    pub(super) origin: &'a str,
-}
+use crate::profile::{Checker, SsdProfileError};
 
 impl Checker<'_> {
-    pub(super) fn wrong(
-        &self,
-        key: &str,
-        seen: impl Display,
-        expected: impl Into<String>,
-    ) -> SsdProfileError {
-        SsdProfileError::Value {
-            origin: self.origin.to_owned(),
-            key: key.to_owned(),
-            seen: seen.to_string(),
-            expected: expected.into(),
-        }
-    }
-
     /// A time in microseconds.
     pub(super) fn micros(&self, key: &str, us: f64) -> Result<Nanos, SsdProfileError> {
         // Ten seconds: no device is beyond, and the queues of any load that can be simulated end in time.

@@ -2,10 +2,10 @@
 
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
-use super::{CacheParameters, Checker};
+use super::CacheParameters;
 use crate::ftl::{Filling, PlaneShape, RefreshLimits};
 use crate::mapping_cache::MappingCacheParameters;
-use crate::profile::{CellType, FlashProfile, Parallelism, Scheduling, SsdProfileError};
+use crate::profile::{CellType, Checker, FlashProfile, Parallelism, Scheduling, SsdProfileError};
 
 /// More page writes before the simulation begins would take minutes.
 const MOST_OVERWRITES: f64 = 2e8;

@@ -2,9 +2,8 @@
 
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
-use super::Checker;
 use crate::profile::{
-    Arbitration, Assignment, BlockQueueProfile, Dispatch, Notification, NvmeProfile,
+    Arbitration, Assignment, BlockQueueProfile, Checker, Dispatch, Notification, NvmeProfile,
     ReturnStrategy, SsdProfileError,
 };
 

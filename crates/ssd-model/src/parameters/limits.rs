@@ -1,7 +1,6 @@
 //! Limits in front of the device, checked.
 
-use super::Checker;
-use crate::profile::{LimitProfile, LimitsProfile, SsdProfileError};
+use crate::profile::{Checker, LimitProfile, LimitsProfile, SsdProfileError};
 
 /// Limits in whole units: I/Os or bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]

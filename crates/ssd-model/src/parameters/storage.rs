@@ -2,11 +2,12 @@
 
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
-use super::{BIO_SECTORS, Checker, FlashParameters, Transfer};
+use super::{BIO_SECTORS, FlashParameters, Transfer};
 use crate::mapping_cache::MappingCacheParameters;
 use crate::measured::MeasuredService;
 use crate::profile::{
-    CacheProfile, DramProfile, MappingCacheProfile, MeasuredProfile, SsdProfile, SsdProfileError,
+    CacheProfile, Checker, DramProfile, MappingCacheProfile, MeasuredProfile, SsdProfile,
+    SsdProfileError,
 };
 
 /// Storage that is always ready, and whose channels serve one access each at a time.

@@ -26,8 +26,8 @@ use iosonar_device::{Derivation, Derived};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ControllerProfile, DramProfile, Interface, LimitProfile, LimitsProfile, MappingCacheProfile,
-    SsdProfile, SsdProfileError, Storage,
+    Checker, ControllerProfile, DramProfile, Interface, LimitProfile, LimitsProfile,
+    MappingCacheProfile, SsdProfile, SsdProfileError, Storage,
 };
 use flash::Flash;
 use host::Host;
@@ -183,7 +183,10 @@ impl DataSheet {
         description: &str,
         origin: &str,
     ) -> Result<(SsdProfile, Vec<Derived>), SsdProfileError> {
-        let check = check::Checker { origin };
+        let check = Checker {
+            origin,
+            table: "from_data_sheet.",
+        };
         self.check(&check)?;
         let mut found = Derivation::default();
         let host = Host::new(self, &mut found);
@@ -229,7 +232,7 @@ impl DataSheet {
     /// Splits the latencies between the firmware and what lies behind it, so that the firmware limits the IOPS.
     fn firmware(
         &self,
-        check: &check::Checker<'_>,
+        check: &Checker<'_>,
         host: &Host,
         found: &mut Derivation,
     ) -> Result<Firmware, SsdProfileError> {

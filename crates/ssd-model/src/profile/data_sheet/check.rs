@@ -1,33 +1,12 @@
 //! Whether the figures of a data sheet can be those of one drive.
 
-use std::fmt::Display;
-
 use super::{Cell, DataSheet, RANDOM_BYTES, SheetIops, SheetRate};
-use crate::profile::SsdProfileError;
+use crate::profile::{Checker, SsdProfileError};
 
 /// Figures are rounded: as far as one may go beyond what another allows.
 const ROUNDING: f64 = 1.05;
 
-/// Refuses figures.
-pub(super) struct Checker<'a> {
-    pub(super) origin: &'a str,
-}
-
 impl Checker<'_> {
-    pub(super) fn wrong(
-        &self,
-        key: &str,
-        seen: impl Display,
-        expected: impl Into<String>,
-    ) -> SsdProfileError {
-        SsdProfileError::Value {
-            origin: self.origin.to_owned(),
-            key: format!("from_data_sheet.{key}"),
-            seen: seen.to_string(),
-            expected: expected.into(),
-        }
-    }
-
     fn range(
         &self,
         key: &str,

@@ -2,12 +2,11 @@
 
 use iosonar_device::Derivation;
 
-use super::check::Checker;
 use super::spare::{self, Cycle};
 use super::{Cell, DataSheet, Firmware, RANDOM_BYTES, SheetInterface, WriteCache, mean};
 use crate::ftl::{Cleaning, Filling};
 use crate::profile::{
-    CacheProfile, CellType, FlashProfile, Parallelism, Scheduling, SsdProfileError,
+    CacheProfile, CellType, Checker, FlashProfile, Parallelism, Scheduling, SsdProfileError,
 };
 
 /// A read of a page that no cells are faster than.
