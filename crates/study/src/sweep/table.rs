@@ -1,29 +1,19 @@
 //! The table of a study: what is in the folders of its tree.
 
-use std::collections::BTreeMap;
+mod columns;
+mod written;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use iosonar_stats::metric::{Label, Measure, MetricUnit, Quantiles, Times};
-use iosonar_stats::{Estimate, Metric};
-use iosonar_units::csv_field;
-use serde_json::{Map, Value, json};
+use iosonar_stats::Estimate;
+use serde_json::Value;
 
 use super::SweepError;
 use super::folder::{FAILED, RESULT, RUN, SKIP, has_idle_name, result};
 use super::run::is_repetition;
-use super::values::{object_of, value_of};
-
-/// A column of the tables: of a run, one value.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Column {
-    /// The name, which ends in the unit.
-    pub name: String,
-    /// The run's value.
-    pub value: f64,
-    /// Half the width of its 95 % interval within the run; NaN where it is not known.
-    pub half_width: f64,
-}
+use super::values::value_of;
+pub use columns::{Column, columns_of};
 
 /// A run that is done.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,153 +57,6 @@ pub struct Study {
     pub runs: Vec<RunRow>,
     /// Folders whose result is there, but not whole: somebody has damaged it.
     pub damaged: Vec<PathBuf>,
-}
-
-/// The columns of a result: of times the mean, quantiles and extremes, of what there is several times (stations)
-/// the mean and the largest.
-pub fn columns_of(metrics: &[Metric]) -> Vec<Column> {
-    let mut columns = Vec::new();
-    let mut several: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for metric in metrics {
-        let name = name_of(metric);
-        match &metric.measure {
-            Measure::Times(times) => add_times(&mut columns, times, &name),
-            Measure::Theory(theory) => {
-                columns.push(Column::bare(format!("{name}_mean_ms"), theory.mean));
-                let quantiles = &theory.quantiles;
-                columns.extend(
-                    quantiles_of(quantiles, &name).map(|(name, v, _)| Column::bare(name, v)),
-                );
-            }
-            Measure::Law { .. } => {}
-            Measure::Differences { quantiles, .. } => {
-                columns.extend(
-                    quantiles_of(quantiles, &name).map(|(name, v, _)| Column::bare(name, v)),
-                );
-            }
-            Measure::Figure { value, .. } if value.is_nan() => {}
-            Measure::Figure { value, .. } if metric.labels.text("station").is_some() => {
-                several.entry(name).or_default().push(*value);
-            }
-            Measure::Figure { value, .. } => {
-                let name = name + suffix(metric);
-                columns.push(Column::bare(name, *value));
-            }
-        }
-    }
-    for (name, values) in several {
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        columns.push(Column::bare(format!("{name}_mean"), mean));
-        columns.push(Column::bare(format!("{name}_max"), most));
-    }
-    columns
-}
-
-/// What a name ends in for the unit, if it does not say it itself.
-fn suffix(metric: &Metric) -> &'static str {
-    match metric.unit {
-        MetricUnit::PerSecond if !metric.name.contains("per_s") => "_per_s",
-        MetricUnit::Milliseconds => "_ms",
-        MetricUnit::Microseconds => "_us",
-        MetricUnit::Seconds => "_s",
-        MetricUnit::Bytes => "_b",
-        MetricUnit::BytesPerSecond => "_b_s",
-        MetricUnit::Sectors => "_sector",
-        MetricUnit::One
-        | MetricUnit::PerSecond
-        | MetricUnit::MegabytesPerSecond
-        | MetricUnit::Other(_) => "",
-    }
-}
-
-/// What the labels of a metric make of its name: `read_latency`, `stage_flash`, `blocks_descriptors_4`. Numbers do not
-/// say what they are, so their labels do.
-fn name_of(metric: &Metric) -> String {
-    let mut name = match metric.labels.text("op") {
-        Some(op) => format!("{op}_{}", metric.name),
-        None => metric.name.to_string(),
-    };
-    for (key, value) in metric.labels.iter() {
-        name += &match value {
-            Label::Text(_) if ["scenario", "op", "station"].contains(&key) => continue,
-            Label::Text(text) => format!("_{}", plain(text)),
-            Label::Flag(flag) => format!("_{key}_{flag}"),
-            Label::Whole(n) => format!("_{key}_{n}"),
-            Label::Number(x) => format!("_{key}_{}", plain(&x.to_string())),
-        };
-    }
-    name
-}
-
-/// The mean, the quantiles and the largest of times, with the intervals that are known.
-fn add_times(columns: &mut Vec<Column>, times: &Times, name: &str) {
-    let (of_mean, of_quantiles) = match &times.errors {
-        Some(errors) => (errors.stderr_values, errors.quantile_stderr_values),
-        None => (0, 0),
-    };
-    let mut add = |name: String, value: Option<f64>, half_width: f64| {
-        columns.extend(value.map(|value| Column {
-            name,
-            value,
-            half_width,
-        }));
-    };
-    let mean = half_width(times.stderr, of_mean);
-    add(format!("{name}_mean_ms"), times.mean, mean);
-    for (name, value, key) in quantiles_of(&times.quantiles, name) {
-        let stderr = times.quantile_stderrs.get(key).copied();
-        add(name, Some(value), half_width(stderr, of_quantiles));
-    }
-    add(format!("{name}_max_ms"), times.max, f64::NAN);
-}
-
-/// The columns of those quantiles that tables have, with their values and keys.
-fn quantiles_of<'a>(
-    quantiles: &'a Quantiles,
-    name: &'a str,
-) -> impl Iterator<Item = (String, f64, &'static str)> + 'a {
-    let columns = [
-        ("0.5", "p50"),
-        ("0.9", "p90"),
-        ("0.95", "p95"),
-        ("0.99", "p99"),
-        ("0.999", "p999"),
-    ];
-    columns.into_iter().filter_map(move |(key, part)| {
-        let value = (*quantiles.get(key)?)?;
-        Some((format!("{name}_{part}_ms"), value, key))
-    })
-}
-
-/// Half the width of a 95 % interval, from a standard error that rests on so many values.
-fn half_width(stderr: Option<f64>, values: usize) -> f64 {
-    let stderr = stderr.unwrap_or(f64::NAN);
-    Estimate {
-        mean: 0.0,
-        stderr,
-        values,
-    }
-    .half_width_95()
-}
-
-fn plain(text: &str) -> String {
-    let lower = text.to_lowercase();
-    lower
-        .chars()
-        .map(|c| if c.is_alphanumeric() { c } else { '_' })
-        .collect()
-}
-
-impl Column {
-    /// A value without an interval.
-    fn bare(name: String, value: f64) -> Self {
-        Self {
-            name,
-            value,
-            half_width: f64::NAN,
-        }
-    }
 }
 
 impl RunRow {
@@ -395,99 +238,6 @@ impl Study {
         };
         points.into_iter().map(together).collect()
     }
-
-    /// All runs as CSV, a row each.
-    pub fn runs_csv(&self) -> String {
-        let (parameters, metrics) = (self.parameters(), self.metrics());
-        let mut header = vec!["path"];
-        header.extend(&parameters);
-        header.extend(["repetition", "seed"]);
-        header.extend(&metrics);
-        header.push("failed");
-        let mut text = row(header.iter().map(|name| (*name).to_owned()));
-        for run in &self.runs {
-            let mut cells = vec![run.path.display().to_string()];
-            cells.extend(parameters.iter().map(|name| run.value(name).to_owned()));
-            cells.push(run.repetition.to_string());
-            cells.push(run.seed.map_or(String::new(), |seed| seed.to_string()));
-            let mut values = vec![f64::NAN; metrics.len()];
-            for (at, column) in located(&metrics, &run.metrics) {
-                values[at] = column.value;
-            }
-            cells.extend(values.into_iter().map(cell));
-            cells.push(run.failed.clone().unwrap_or_default());
-            text += &row(cells.into_iter());
-        }
-        text
-    }
-
-    /// All points as CSV, a row each: of every metric the mean and half the width of its 95 % interval.
-    pub fn points_csv(&self) -> String {
-        let (parameters, metrics) = (self.parameters(), self.metrics());
-        let mut header: Vec<String> = parameters.iter().map(|name| (*name).to_owned()).collect();
-        header.push("repetitions".to_owned());
-        for metric in &metrics {
-            header.push((*metric).to_owned());
-            header.push(format!("{metric}_ci95"));
-        }
-        let mut text = row(header.into_iter());
-        for point in self.points() {
-            let value = |name: &&str| {
-                value_of(&point.parameters, name)
-                    .unwrap_or_default()
-                    .to_owned()
-            };
-            let mut cells: Vec<String> = parameters.iter().map(value).collect();
-            cells.push(point.n.to_string());
-            for (mean, half_width) in &point.metrics {
-                cells.extend([cell(*mean), cell(*half_width)]);
-            }
-            text += &row(cells.into_iter());
-        }
-        text
-    }
-
-    /// All points and runs as JSON.
-    pub fn json(&self) -> Value {
-        let metrics = self.metrics();
-        let finite = |x: f64| x.is_finite().then_some(x);
-        let point = |point: &PointRow| {
-            let figures = metrics
-                .iter()
-                .zip(&point.metrics)
-                .filter(|(_, (mean, _))| mean.is_finite());
-            let figures: Map<String, Value> = figures
-                .map(|(name, (mean, half))| {
-                    (
-                        (*name).to_owned(),
-                        json!({ "mean": mean, "half_width_95": finite(*half) }),
-                    )
-                })
-                .collect();
-            json!({
-                "parameters": object_of(&point.parameters), "path": point.path,
-                "repetitions": point.n, "metrics": figures,
-            })
-        };
-        let run = |run: &RunRow| {
-            let figures: Map<String, Value> = run
-                .metrics
-                .iter()
-                .map(|column| (column.name.clone(), json!(column.value)))
-                .collect();
-            json!({
-                "path": run.path, "parameters": object_of(&run.parameters), "repetition": run.repetition,
-                "seed": run.seed, "metrics": figures, "failed": run.failed,
-            })
-        };
-        json!({
-            "iosonar": env!("CARGO_PKG_VERSION"),
-            "parameters": self.parameters(),
-            "metrics": metrics,
-            "points": self.points().iter().map(point).collect::<Vec<_>>(),
-            "runs": self.runs.iter().map(run).collect::<Vec<_>>(),
-        })
-    }
 }
 
 /// Names once each, in the order in which they come first. Most rows have the same ones.
@@ -527,26 +277,11 @@ fn mean_and_half_width(columns: &[&Column]) -> (f64, f64) {
     }
 }
 
-/// A number as others can read it; nothing where there is none.
-fn cell(value: f64) -> String {
-    if value.is_finite() {
-        value.to_string()
-    } else {
-        String::new()
-    }
-}
-
-fn row(cells: impl Iterator<Item = String>) -> String {
-    let cells: Vec<String> = cells
-        .map(|cell| csv_field(&cell.replace('\n', " ")).into_owned())
-        .collect();
-    cells.join(",") + "\n"
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_stats::{Distribution, Labels};
+    use iosonar_stats::metric::MetricUnit;
+    use iosonar_stats::{Distribution, Labels, Metric};
     use iosonar_units::Nanos;
 
     fn of(path: &str, repetition: u32, value: f64) -> RunRow {

@@ -1,0 +1,118 @@
+//! The tables of a study as CSV and as JSON.
+
+use iosonar_units::csv_field;
+use serde_json::{Map, Value, json};
+
+use super::{PointRow, RunRow, Study, located};
+use crate::sweep::values::{object_of, value_of};
+
+impl Study {
+    /// All runs as CSV, a row each.
+    pub fn runs_csv(&self) -> String {
+        let (parameters, metrics) = (self.parameters(), self.metrics());
+        let mut header = vec!["path"];
+        header.extend(&parameters);
+        header.extend(["repetition", "seed"]);
+        header.extend(&metrics);
+        header.push("failed");
+        let mut text = row(header.iter().map(|name| (*name).to_owned()));
+        for run in &self.runs {
+            let mut cells = vec![run.path.display().to_string()];
+            cells.extend(parameters.iter().map(|name| run.value(name).to_owned()));
+            cells.push(run.repetition.to_string());
+            cells.push(run.seed.map_or(String::new(), |seed| seed.to_string()));
+            let mut values = vec![f64::NAN; metrics.len()];
+            for (at, column) in located(&metrics, &run.metrics) {
+                values[at] = column.value;
+            }
+            cells.extend(values.into_iter().map(cell));
+            cells.push(run.failed.clone().unwrap_or_default());
+            text += &row(cells.into_iter());
+        }
+        text
+    }
+
+    /// All points as CSV, a row each: of every metric the mean and half the width of its 95 % interval.
+    pub fn points_csv(&self) -> String {
+        let (parameters, metrics) = (self.parameters(), self.metrics());
+        let mut header: Vec<String> = parameters.iter().map(|name| (*name).to_owned()).collect();
+        header.push("repetitions".to_owned());
+        for metric in &metrics {
+            header.push((*metric).to_owned());
+            header.push(format!("{metric}_ci95"));
+        }
+        let mut text = row(header.into_iter());
+        for point in self.points() {
+            let value = |name: &&str| {
+                value_of(&point.parameters, name)
+                    .unwrap_or_default()
+                    .to_owned()
+            };
+            let mut cells: Vec<String> = parameters.iter().map(value).collect();
+            cells.push(point.n.to_string());
+            for (mean, half_width) in &point.metrics {
+                cells.extend([cell(*mean), cell(*half_width)]);
+            }
+            text += &row(cells.into_iter());
+        }
+        text
+    }
+
+    /// All points and runs as JSON.
+    pub fn json(&self) -> Value {
+        let metrics = self.metrics();
+        let finite = |x: f64| x.is_finite().then_some(x);
+        let point = |point: &PointRow| {
+            let figures = metrics
+                .iter()
+                .zip(&point.metrics)
+                .filter(|(_, (mean, _))| mean.is_finite());
+            let figures: Map<String, Value> = figures
+                .map(|(name, (mean, half))| {
+                    (
+                        (*name).to_owned(),
+                        json!({ "mean": mean, "half_width_95": finite(*half) }),
+                    )
+                })
+                .collect();
+            json!({
+                "parameters": object_of(&point.parameters), "path": point.path,
+                "repetitions": point.n, "metrics": figures,
+            })
+        };
+        let run = |run: &RunRow| {
+            let figures: Map<String, Value> = run
+                .metrics
+                .iter()
+                .map(|column| (column.name.clone(), json!(column.value)))
+                .collect();
+            json!({
+                "path": run.path, "parameters": object_of(&run.parameters), "repetition": run.repetition,
+                "seed": run.seed, "metrics": figures, "failed": run.failed,
+            })
+        };
+        json!({
+            "iosonar": env!("CARGO_PKG_VERSION"),
+            "parameters": self.parameters(),
+            "metrics": metrics,
+            "points": self.points().iter().map(point).collect::<Vec<_>>(),
+            "runs": self.runs.iter().map(run).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// A number as others can read it; nothing where there is none.
+fn cell(value: f64) -> String {
+    if value.is_finite() {
+        value.to_string()
+    } else {
+        String::new()
+    }
+}
+
+fn row(cells: impl Iterator<Item = String>) -> String {
+    let cells: Vec<String> = cells
+        .map(|cell| csv_field(&cell.replace('\n', " ")).into_owned())
+        .collect();
+    cells.join(",") + "\n"
+}
