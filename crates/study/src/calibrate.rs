@@ -10,6 +10,7 @@
 //! an SSD's flash, write cache, program time and spare room follow from a long write run ([`calibrate_flash`]), which is
 //! not cut: what happens once, such as the cleaning cliff, is in one half only.
 
+mod again;
 mod disk;
 mod drive;
 mod figure;

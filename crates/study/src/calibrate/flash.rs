@@ -4,13 +4,11 @@
 //! their pace, which keeps them busy, and measured as the recording was ([`pace`]); each parameter is then changed by what
 //! its own figure is off (indirect inference; Gouriéroux, Monfort and Renault 1993).
 
-use std::path::Path;
-
-use iosonar_scenario::{Overrides, Prepared};
 use iosonar_ssd_model::{CacheProfile, SsdProfile};
-use iosonar_trace::{Batch, Metadata, Op, TraceError, TraceWriter, output};
+use iosonar_trace::Op;
 use iosonar_units::Nanos;
 
+use super::again::Again;
 use super::figure::{Figure, Found, Missing, Parameter, provenance as provenance_of};
 use super::hits::median;
 use super::observed::Served;
@@ -50,7 +48,7 @@ const PARTS: usize = 20;
 /// The requests of a run, to be simulated.
 struct Run<'a> {
     observed: &'a Observed,
-    folder: tempfile::TempDir,
+    again: Again,
 }
 
 /// Fits write cache, program time and over-provisioning of `start`; its geometry and its other times are taken as they
@@ -329,22 +327,15 @@ fn spare_figure(profile: &SsdProfile, capacity: f64, recorded: &Pace) -> Figure 
 
 impl<'a> Run<'a> {
     fn new(observed: &'a Observed) -> Result<Self, CalibrateError> {
-        let folder = tempfile::tempdir()?;
+        let again = Again::new()?;
         for (name, hurry) in [("busy.ios", 3), ("recorded.ios", 1)] {
-            let mut writer = output::create(&folder.path().join(name), &Metadata::default())?;
-            let mut batch = Batch::default();
-            for mut record in observed.load() {
+            let hurried = observed.load().map(|mut record| {
                 record.request.start = Nanos::new(record.request.start.get() / hurry);
-                batch.push(&record);
-                if batch.len() == Batch::ROWS {
-                    writer.write(&batch)?;
-                    batch.clear();
-                }
-            }
-            writer.write(&batch)?;
-            writer.finish()?;
+                record
+            });
+            again.add_load(name, hurried)?;
         }
-        Ok(Self { observed, folder })
+        Ok(Self { observed, again })
     }
 
     /// The completions of a profile.
@@ -353,14 +344,15 @@ impl<'a> Run<'a> {
         profile: &SsdProfile,
         load: &str,
     ) -> Result<Vec<(f64, f64)>, CalibrateError> {
-        let path = |name: &str| self.folder.path().join(name);
-        std::fs::write(path("profile.toml"), text_of(profile))?;
-        let text = format!("[load]\ntrace = \"{load}\"\n[ssd]\nprofile = \"profile.toml\"\n");
-        let origin: &Path = &path("run.toml");
-        let simulation = Prepared::from_toml(&text, origin, &Overrides::default())?;
-        let mut ends = Ends::default();
-        simulation.run(1, Some(&mut ends))?;
-        Ok(pace::completions(ends.0.into_iter()))
+        let device = "[ssd]\nprofile = \"profile.toml\"";
+        let ends = self
+            .again
+            .simulate(load, &text_of(profile), device, |record| {
+                let latency = record.outcome.latency.unwrap_or_default();
+                let end = record.request.start + record.outcome.delay.unwrap_or_default() + latency;
+                (end.as_secs_f64(), record.request.sectors.get())
+            })?;
+        Ok(pace::completions(ends.into_iter()))
     }
 
     fn measured(
@@ -385,26 +377,6 @@ impl<'a> Run<'a> {
         Ok(parts
             .map(|part| (of(&recorded, part), of(&simulated, part)))
             .collect())
-    }
-}
-
-/// The ends of simulated requests in seconds, and their sectors.
-#[derive(Default)]
-struct Ends(Vec<(f64, u32)>);
-
-impl TraceWriter for Ends {
-    fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
-        for record in batch.records() {
-            let latency = record.outcome.latency.unwrap_or_default();
-            let end = record.request.start + record.outcome.delay.unwrap_or_default() + latency;
-            self.0
-                .push((end.as_secs_f64(), record.request.sectors.get()));
-        }
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>) -> Result<(), TraceError> {
-        Ok(())
     }
 }
 

@@ -1,20 +1,20 @@
 //! A candidate, tried: the recorded requests simulated on it.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use iosonar_scenario::{Overrides, Prepared};
 use iosonar_stats::{Distribution, demerit, ks_distance};
-use iosonar_trace::{Batch, Metadata, Op, TraceError, TraceWriter, output};
+use iosonar_trace::Op;
 use iosonar_units::Nanos;
 
+use super::again::Again;
 use super::observed::Served;
 use super::{CalibrateError, Observed};
+
+/// The load of the trials.
+const LOAD: &str = "load.ios";
 
 /// A folder for the files of trials, with the requests of some records as their load.
 #[derive(Debug)]
 pub struct Trial {
-    folder: tempfile::TempDir,
+    again: Again,
     /// Of each request, in their order, the kind that it is compared with.
     kinds: Vec<usize>,
     /// What was recorded of each kind.
@@ -47,20 +47,10 @@ impl Trial {
     /// If files cannot be written.
     pub fn new(observed: &Observed) -> Result<Self, CalibrateError> {
         let kinds = kinds(observed);
-        let folder = tempfile::tempdir()?;
-        let mut writer = output::create(&folder.path().join("load.ios"), &Metadata::default())?;
-        let mut batch = Batch::default();
-        for record in observed.load() {
-            batch.push(&record);
-            if batch.len() == Batch::ROWS {
-                writer.write(&batch)?;
-                batch.clear();
-            }
-        }
-        writer.write(&batch)?;
-        writer.finish()?;
+        let again = Again::new()?;
+        again.add_load(LOAD, observed.load())?;
         Ok(Self {
-            folder,
+            again,
             recorded: {
                 let mut recorded = vec![Distribution::default(); KINDS];
                 for (served, &kind) in observed.served().iter().zip(&kinds) {
@@ -72,23 +62,19 @@ impl Trial {
         })
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
     /// Simulates a profile; `device` is the table of the scenario that names it as `profile.toml`.
     ///
     /// # Errors
     /// If it cannot be simulated.
     pub fn quality(&self, profile: &str, device: &str) -> Result<Quality, CalibrateError> {
-        fs::write(self.path("profile.toml"), profile)?;
-        let text = format!("[load]\ntrace = \"load.ios\"\n{device}\n");
-        let origin: &Path = &self.path("trial.toml");
-        let simulation = Prepared::from_toml(&text, origin, &Overrides::default())?;
-        let mut latencies = Latencies::default();
-        simulation.run(1, Some(&mut latencies))?;
+        // With the places of their requests in the load, to be put in its order.
+        let mut latencies = self.again.simulate(LOAD, profile, device, |record| {
+            let latency = record.outcome.latency.unwrap_or_default();
+            (record.request.start, record.request.sector.get(), latency)
+        })?;
+        latencies.sort_unstable();
         let mut simulated = vec![Distribution::default(); KINDS];
-        for (latency, &kind) in latencies.in_order().zip(&self.kinds) {
+        for ((.., latency), &kind) in latencies.into_iter().zip(&self.kinds) {
             simulated[kind].push(latency);
         }
         let pairs = || {
@@ -160,31 +146,4 @@ fn kinds(observed: &Observed) -> Vec<usize> {
     let third = |n: usize| thirds.iter().filter(|&&limit| n > limit).count();
     let kind = |(s, &n): (&Served, &usize)| third(n) + 3 * usize::from(s.op == Op::Write);
     served.iter().zip(&before).map(kind).collect()
-}
-
-/// The latencies of a simulation, with the places of their requests in the load.
-#[derive(Default)]
-struct Latencies(Vec<(Nanos, u64, Nanos)>);
-
-impl Latencies {
-    /// In the order of the load.
-    fn in_order(mut self) -> impl Iterator<Item = Nanos> {
-        self.0.sort_unstable();
-        self.0.into_iter().map(|(_, _, latency)| latency)
-    }
-}
-
-impl TraceWriter for Latencies {
-    fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
-        for record in batch.records() {
-            let latency = record.outcome.latency.unwrap_or_default();
-            let request = record.request;
-            self.0.push((request.start, request.sector.get(), latency));
-        }
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>) -> Result<(), TraceError> {
-        Ok(())
-    }
 }
