@@ -45,82 +45,61 @@ impl Chart {
     }
 
     fn rows(&self, take: &mut dyn FnMut(&Row<'_>)) {
+        use Extent::{At, Between};
+        let between = |(from, to)| Between(from, to);
+        let mut put = |mark, series: &str, x, y, count| {
+            take(&Row {
+                mark,
+                series,
+                x,
+                y,
+                count,
+            });
+        };
         for mark in &self.marks {
             match mark {
                 Mark::Cloud(cloud) => {
                     let kinds = cloud.kinds();
                     for p in cloud.points().unwrap_or_default() {
-                        take(&Row {
-                            mark: "point",
-                            series: &kinds[usize::from(p.kind)].name,
-                            x: Extent::At(p.x),
-                            y: Extent::At(p.y),
-                            count: None,
-                        });
+                        let kind = &kinds[usize::from(p.kind)].name;
+                        put("point", kind, At(p.x), At(p.y), None);
                     }
                     for cell in cloud.cells() {
-                        take(&Row {
-                            mark: "cell",
-                            series: &kinds[usize::from(cell.kind)].name,
-                            x: Extent::Between(cell.x.0, cell.x.1),
-                            y: Extent::Between(cell.y.0, cell.y.1),
-                            count: Some(cell.count),
-                        });
+                        let kind = &kinds[usize::from(cell.kind)].name;
+                        let (x, y) = (between(cell.x), between(cell.y));
+                        put("cell", kind, x, y, Some(cell.count));
                     }
                 }
                 Mark::Line(line) => {
                     for &(x, y) in &line.points {
-                        take(&Row {
-                            mark: "line",
-                            series: line.name(),
-                            x: Extent::At(x),
-                            y: Extent::At(y),
-                            count: None,
-                        });
+                        put("line", line.name(), At(x), At(y), None);
                     }
                 }
                 Mark::Band(band) => {
                     for &(x, low, high) in &band.points {
-                        take(&Row {
-                            mark: "band",
-                            series: &band.label,
-                            x: Extent::At(x),
-                            y: Extent::Between(low, high),
-                            count: None,
-                        });
+                        put("band", &band.label, At(x), Between(low, high), None);
                     }
                 }
                 Mark::Bars(bars) => {
                     for &(from, to, low, high) in &bars.bins {
-                        take(&Row {
-                            mark: "bar",
-                            series: &bars.name,
-                            x: Extent::Between(from, to),
-                            y: Extent::Between(low, high),
-                            count: None,
-                        });
+                        put(
+                            "bar",
+                            &bars.name,
+                            Between(from, to),
+                            Between(low, high),
+                            None,
+                        );
                     }
                 }
                 Mark::Estimates(of) => {
                     for &(x, _, low, high) in &of.points {
-                        take(&Row {
-                            mark: "interval",
-                            series: &of.name,
-                            x: Extent::At(x),
-                            y: Extent::Between(low, high),
-                            count: None,
-                        });
+                        put("interval", &of.name, At(x), Between(low, high), None);
                     }
                 }
                 Mark::Heat(heat) => {
                     for cell in &heat.cells {
-                        take(&Row {
-                            mark: "cell",
-                            series: "all",
-                            x: Extent::Between(cell.x.0, cell.x.1),
-                            y: Extent::Between(cell.y.0, cell.y.1),
-                            count: Some(cell.count),
-                        });
+                        let (x, y) = (between(cell.x), between(cell.y));
+                        put("cell", "all", x, y, Some(cell.count));
                     }
                 }
             }
