@@ -176,6 +176,9 @@ const TELLING: [&str; 12] = [
     "utilisation_max",
 ];
 
+/// More rows are no page any more.
+const MOST_ROWS: usize = 5_000;
+
 /// The page of a study: its table, and its charts as (title, text, SVG). It needs nothing but itself; the links
 /// lead to files in the folder `base`, which ends in `/`; without one, to those beside it.
 pub fn page_of(
@@ -184,8 +187,6 @@ pub fn page_of(
     charts: &[(String, String, String)],
     base: &str,
 ) -> String {
-    /// More rows are no page any more.
-    const MOST_ROWS: usize = 5_000;
     let (title, tool) = (escaped(title), tool());
     let mut body = String::new();
     for (name, about, svg) in charts {
@@ -212,27 +213,7 @@ pub fn page_of(
         head += &format!("<th scope=\"col\">{}</th>", escaped(&table.metrics[column]));
     }
     head += "<th scope=\"col\">runs</th>";
-    let mut rows = String::new();
-    for (values, n, metrics, links) in table.rows.iter().take(MOST_ROWS) {
-        rows += "<tr>";
-        for value in values {
-            rows += &format!("<td>{}</td>", escaped(value));
-        }
-        rows += &format!("<td>{n}</td>");
-        for &column in &columns {
-            let (mean, half_width) = metrics[column];
-            rows += &format!("<td>{}</td>", with_half_width(mean, half_width));
-        }
-        let link = |link: &Link| {
-            format!(
-                "<a href=\"{}\">{}</a>",
-                address(base, &link.to),
-                escaped(&link.text)
-            )
-        };
-        let links: Vec<String> = links.iter().map(link).collect();
-        rows += &format!("<td>{}</td></tr>\n", links.join(" "));
-    }
+    let rows = rows_of(table, &columns, base);
     let mut notes = String::new();
     if table.rows.len() > MOST_ROWS {
         let more = table.rows.len() - MOST_ROWS;
@@ -262,6 +243,32 @@ pub fn page_of(
          <div class=\"study\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n\
          {notes}</main>\n<footer>{tool}</footer>\n</body>\n</html>\n"
     )
+}
+
+/// The points as rows, with these columns of their metrics.
+fn rows_of(table: &StudyTable, columns: &[usize], base: &str) -> String {
+    let mut rows = String::new();
+    for (values, n, metrics, links) in table.rows.iter().take(MOST_ROWS) {
+        rows += "<tr>";
+        for value in values {
+            rows += &format!("<td>{}</td>", escaped(value));
+        }
+        rows += &format!("<td>{n}</td>");
+        for &column in columns {
+            let (mean, half_width) = metrics[column];
+            rows += &format!("<td>{}</td>", with_half_width(mean, half_width));
+        }
+        let link = |link: &Link| {
+            format!(
+                "<a href=\"{}\">{}</a>",
+                address(base, &link.to),
+                escaped(&link.text)
+            )
+        };
+        let links: Vec<String> = links.iter().map(link).collect();
+        rows += &format!("<td>{}</td></tr>\n", links.join(" "));
+    }
+    rows
 }
 
 fn with_half_width(mean: f64, half_width: f64) -> String {
