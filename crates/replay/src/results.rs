@@ -327,36 +327,14 @@ impl Collector {
             output: Output::new(writer),
         };
         let mut ended = false;
-        let mut merge = (self.threads > 1).then(|| Merge::new(self.threads));
-        let mut merged = Batch::default();
+        let mut merge = (self.threads > 1).then(|| Merging::new(self.threads));
         // If the sessions have enough empty batches, one more is not needed.
         let reuse = |mut batch: Batch| {
             batch.clear();
             let _ = self.empty.try_send(batch);
         };
-        // When records of several threads have been passed on last.
-        let mut passed = Instant::now();
-        let mut drain = |merge: &mut Merge, sink: &mut Sink<'_>| {
-            let everything = merge.waiting() > MOST_HELD_BACK || passed.elapsed() >= PATIENCE;
-            let mut any = false;
-            merge.drain(
-                everything,
-                |record| {
-                    any = true;
-                    merged.push(record);
-                    if merged.len() == Batch::ROWS {
-                        sink.take(&mut merged);
-                    }
-                },
-                reuse,
-            );
-            sink.take(&mut merged);
-            if any || !merge.is_waiting() {
-                passed = Instant::now();
-            }
-        };
         loop {
-            let is_waiting = merge.as_ref().is_some_and(Merge::is_waiting);
+            let is_waiting = merge.as_ref().is_some_and(|of| of.merge.is_waiting());
             let patience = is_waiting.then(|| Instant::now() + PATIENCE);
             let message = match sink.output.due.into_iter().chain(patience).min() {
                 None => self.full.recv().map_err(RecvTimeoutError::from),
@@ -365,7 +343,9 @@ impl Collector {
             let Message { thread, content } = match message {
                 Ok(message) => message,
                 Err(RecvTimeoutError::Timeout) => {
-                    merge.iter_mut().for_each(|merge| drain(merge, &mut sink));
+                    merge
+                        .iter_mut()
+                        .for_each(|merge| merge.drain(&mut sink, reuse));
                     sink.output.flush_if_due();
                     continue;
                 }
@@ -377,24 +357,68 @@ impl Collector {
                     reuse(batch);
                 }
                 (Content::Records { batch, until }, Some(merge)) => {
-                    merge.add(thread, batch, until);
-                    drain(merge, &mut sink);
+                    merge.merge.add(thread, batch, until);
+                    merge.drain(&mut sink, reuse);
                 }
                 (Content::End, merge) => {
                     ended = true;
                     if let Some(merge) = merge {
-                        merge.end(thread);
-                        drain(merge, &mut sink);
+                        merge.merge.end(thread);
+                        merge.drain(&mut sink, reuse);
                     }
                 }
             }
         }
         if let Some(mut merge) = merge {
             // A session that broke off has sent no end.
-            (0..self.threads).for_each(|thread| merge.end(thread));
-            drain(&mut merge, &mut sink);
+            (0..self.threads).for_each(|thread| merge.merge.end(thread));
+            merge.drain(&mut sink, reuse);
         }
         (sink.counts, sink.output.end(ended))
+    }
+}
+
+/// Records of several threads, brought into one order.
+struct Merging {
+    merge: Merge,
+    merged: Batch,
+    /// When records have been passed on last.
+    passed: Instant,
+}
+
+impl Merging {
+    fn new(threads: usize) -> Self {
+        Self {
+            merge: Merge::new(threads),
+            merged: Batch::default(),
+            passed: Instant::now(),
+        }
+    }
+
+    /// Passes on what is in order; batches that are empty then go to `reuse`.
+    fn drain(&mut self, sink: &mut Sink<'_>, reuse: impl FnMut(Batch)) {
+        let Self {
+            merge,
+            merged,
+            passed,
+        } = self;
+        let everything = merge.waiting() > MOST_HELD_BACK || passed.elapsed() >= PATIENCE;
+        let mut any = false;
+        merge.drain(
+            everything,
+            |record| {
+                any = true;
+                merged.push(record);
+                if merged.len() == Batch::ROWS {
+                    sink.take(merged);
+                }
+            },
+            reuse,
+        );
+        sink.take(merged);
+        if any || !merge.is_waiting() {
+            *passed = Instant::now();
+        }
     }
 }
 
