@@ -48,6 +48,21 @@ pub struct Survival {
     pub unreadable_not_durable: u64,
 }
 
+impl Survival {
+    /// The count of what may be in a sector of which no write was made durable; none for what may not.
+    fn may_be_there(
+        &mut self,
+        what: Found,
+        is_older: impl FnOnce(Tag) -> bool,
+    ) -> Option<&mut u64> {
+        match what {
+            Found::Zeros => Some(&mut self.never_arrived),
+            Found::Tagged(tag) if is_older(tag) => Some(&mut self.not_guaranteed),
+            _ => None,
+        }
+    }
+}
+
 /// Reads every sector whose contents are known, in large reads of whole blocks of the target, and where
 /// one fails block by block. `progress` is told now and then.
 ///
@@ -99,14 +114,8 @@ pub fn check_again(
                         survival.newest += 1;
                     }
                 } else if durable == 0 {
-                    let may_be_there = match found(data) {
-                        Found::Zeros => Some(&mut survival.never_arrived),
-                        Found::Tagged(tag) if is_older(tag, run, sector, newest) => {
-                            Some(&mut survival.not_guaranteed)
-                        }
-                        _ => None,
-                    };
-                    if let Some(count) = may_be_there {
+                    let older = |tag| is_older(tag, run, sector, newest);
+                    if let Some(count) = survival.may_be_there(found(data), older) {
                         *count += 1;
                         findings.checked += 1;
                     } else {
