@@ -161,17 +161,13 @@ pub fn record(
         source,
     })?;
     let elapsed = monotonic() - begin;
-    let without_completions = filters.iter().zip(written.by_device);
     Ok(Recorded {
         requests: written.requests,
         events: progress.events(),
         lost,
         elapsed,
         processor_share: (process_time() - cpu).as_secs_f64() / elapsed.as_secs_f64().max(1e-9),
-        without_completions: without_completions
-            .filter(|(_, seen)| seen.is_without_completions())
-            .map(|(filter, seen)| (filter.path.clone(), seen.requests))
-            .collect(),
+        without_completions: written.without_completions(&filters),
         remarks: written
             .remarks
             .iter()
@@ -218,6 +214,18 @@ struct Written {
     requests: u64,
     by_device: Vec<Seen>,
     remarks: Vec<Remark>,
+}
+
+impl Written {
+    /// The devices whose requests have no completions, and how many requests.
+    fn without_completions(&self, filters: &[Filter]) -> Vec<(PathBuf, u64)> {
+        filters
+            .iter()
+            .zip(&self.by_device)
+            .filter(|(_, seen)| seen.is_without_completions())
+            .map(|(filter, seen)| (filter.path.clone(), seen.requests))
+            .collect()
+    }
 }
 
 impl Writing<'_> {
