@@ -40,23 +40,40 @@ struct World {
     dropped: Vec<usize>,
 }
 
-#[allow(clippy::too_many_lines)] // Event by event.
-fn run(
-    load: &[Request],
+const SLOTS: u32 = 24;
+
+/// A gate in front of the device.
+struct Gated<'a> {
+    load: &'a [Request],
     mode: Conflicts,
     strong: Strong,
-    choices: &[prop::sample::Index],
-) -> Result<World, TestCaseError> {
-    const SLOTS: u32 = 24;
-    let mut gate = Gate::new(mode, strong, SLOTS);
-    let mut free: Vec<u32> = (0..SLOTS).collect();
-    let mut in_slot = vec![usize::MAX; SLOTS as usize];
-    let mut world = World::default();
-    let mut next = 0;
-    let mut ready = VecDeque::new();
-    let check_start = |world: &World, i: usize| {
-        for (_, j) in &world.flying {
-            if mode != Conflicts::Allow {
+    gate: Gate,
+    free: Vec<u32>,
+    in_slot: Vec<usize>,
+    /// The next request of the load that arrives.
+    next: usize,
+    world: World,
+}
+
+impl<'a> Gated<'a> {
+    fn new(load: &'a [Request], mode: Conflicts, strong: Strong) -> Self {
+        Self {
+            load,
+            mode,
+            strong,
+            gate: Gate::new(mode, strong, SLOTS),
+            free: (0..SLOTS).collect(),
+            in_slot: vec![usize::MAX; SLOTS as usize],
+            next: 0,
+            world: World::default(),
+        }
+    }
+
+    /// A request goes to the device: what it may not overlap or overtake is not there.
+    fn start(&mut self, slot: u32, i: usize) -> Result<(), TestCaseError> {
+        let (load, strong) = (self.load, self.strong);
+        for (_, j) in &self.world.flying {
+            if self.mode != Conflicts::Allow {
                 prop_assert!(
                     !do_conflict(strong, &load[i], &load[*j]),
                     "{:?} starts while {:?} is in flight",
@@ -65,79 +82,88 @@ fn run(
                 );
             }
         }
+        if self.mode == Conflicts::Partial {
+            for (_, j) in self.world.waiting.iter().filter(|(_, j)| *j < i) {
+                prop_assert!(!do_conflict(strong, &load[i], &load[*j]), "overtaken");
+            }
+        }
+        self.world.flying.push((slot, i));
+        self.world.started.push(i);
         Ok(())
-    };
+    }
+
+    /// One that was pushed back may start, if nothing else has come in between.
+    fn restart(&mut self, slot: u32) -> Result<(), TestCaseError> {
+        let i = self.in_slot[slot as usize];
+        if self.gate.restart(slot, &self.load[i]) {
+            self.start(slot, i)?;
+            self.world.waiting.retain(|(s, _)| *s != slot);
+        }
+        Ok(())
+    }
+
+    /// Requests arrive as long as there are slots. Gives whether the next one is held back.
+    fn arrive(&mut self) -> Result<bool, TestCaseError> {
+        while self.next < self.load.len() && !self.free.is_empty() {
+            let (r, next) = (self.load[self.next], self.next);
+            let slot = self.free[self.free.len() - 1];
+            match self.gate.arrives(&r, !self.world.flying.is_empty()) {
+                Admission::Start => {
+                    if self.mode == Conflicts::Order {
+                        let last = self.world.started.last().copied();
+                        prop_assert!(last.is_none_or(|last| last + 1 == next));
+                    }
+                    self.start(slot, next)?;
+                    self.gate.start(slot, &r);
+                    self.in_slot[slot as usize] = next;
+                    self.free.pop();
+                }
+                Admission::PushBack(blocker) => {
+                    self.gate.push_back(slot, &r, blocker);
+                    self.world.waiting.push((slot, next));
+                    self.in_slot[slot as usize] = next;
+                    self.free.pop();
+                }
+                Admission::Drop => {
+                    let mut others = self.world.flying.iter().map(|(_, j)| &self.load[*j]);
+                    prop_assert!(others.any(|o| do_conflict(self.strong, &r, o)));
+                    self.world.dropped.push(next);
+                }
+                Admission::Hold => return Ok(true),
+            }
+            self.next += 1;
+        }
+        Ok(false)
+    }
+}
+
+fn run(
+    load: &[Request],
+    mode: Conflicts,
+    strong: Strong,
+    choices: &[prop::sample::Index],
+) -> Result<World, TestCaseError> {
+    let mut gated = Gated::new(load, mode, strong);
+    let mut ready = VecDeque::new();
     let mut choice = choices.iter().cycle();
     loop {
         while let Some(slot) = ready.pop_front() {
-            let i = in_slot[slot as usize];
-            if !gate.restart(slot, &load[i]) {
-                continue;
-            }
-            check_start(&world, i)?;
-            if mode == Conflicts::Partial {
-                for (_, j) in world.waiting.iter().filter(|(_, j)| *j < i) {
-                    prop_assert!(!do_conflict(strong, &load[i], &load[*j]), "overtaken");
-                }
-            }
-            world.waiting.retain(|(s, _)| *s != slot);
-            world.flying.push((slot, i));
-            world.started.push(i);
+            gated.restart(slot)?;
         }
-        let held = next < load.len() && {
-            let mut held = false;
-            while next < load.len() && !free.is_empty() {
-                let r = load[next];
-                let slot = free[free.len() - 1];
-                match gate.arrives(&r, !world.flying.is_empty()) {
-                    Admission::Start => {
-                        check_start(&world, next)?;
-                        if mode == Conflicts::Order {
-                            let last = world.started.last().copied();
-                            prop_assert!(last.is_none_or(|last| last + 1 == next));
-                        }
-                        if mode == Conflicts::Partial {
-                            for (_, j) in &world.waiting {
-                                prop_assert!(!do_conflict(strong, &r, &load[*j]), "overtaken");
-                            }
-                        }
-                        gate.start(slot, &r);
-                        world.flying.push((slot, next));
-                        world.started.push(next);
-                        in_slot[slot as usize] = next;
-                        free.pop();
-                    }
-                    Admission::PushBack(blocker) => {
-                        gate.push_back(slot, &r, blocker);
-                        world.waiting.push((slot, next));
-                        in_slot[slot as usize] = next;
-                        free.pop();
-                    }
-                    Admission::Drop => {
-                        let mut others = world.flying.iter().map(|(_, j)| &load[*j]);
-                        prop_assert!(others.any(|o| do_conflict(strong, &r, o)));
-                        world.dropped.push(next);
-                    }
-                    Admission::Hold => {
-                        held = true;
-                        break;
-                    }
-                }
-                next += 1;
-            }
-            held
-        };
+        let held = gated.arrive()?;
+        let world = &mut gated.world;
         if world.flying.is_empty() {
             prop_assert!(!held, "held although nothing is in flight");
             prop_assert!(world.waiting.is_empty(), "pushed back for ever");
-            prop_assert_eq!(next, load.len());
-            return Ok(world);
+            prop_assert_eq!(gated.next, load.len());
+            return Ok(gated.world);
         }
         let which = choice.next().unwrap().index(world.flying.len());
         let (slot, i) = world.flying.swap_remove(which);
+        let in_slot = &gated.in_slot;
         let request_in = |slot: u32| load[in_slot[slot as usize]];
-        gate.completed(slot, &load[i], &mut ready, request_in);
-        free.push(slot);
+        gated.gate.completed(slot, &load[i], &mut ready, request_in);
+        gated.free.push(slot);
     }
 }
 
