@@ -1,6 +1,7 @@
 //! Parameters with types: what a drive takes from the blocks, and what it leaves.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::sync::Arc;
 
 use super::error::{DiskSimError, Warning, WarningAbout};
@@ -242,6 +243,12 @@ impl<'a> Reader<'a> {
         found.ok_or_else(|| value(key, item, expected))
     }
 
+    /// The error of a parameter that was read and has a value that it cannot have.
+    pub(crate) fn refused(&self, key: &'static str, expected: &str) -> DiskSimError {
+        let item = self.find(key).expect("it was found before");
+        value(key, item, expected)
+    }
+
     /// Warns of parameters that were never asked for and that are not known to be irrelevant.
     pub(crate) fn finish(self, warnings: &mut Vec<Warning>) {
         let seen = self.seen.into_inner();
@@ -270,6 +277,21 @@ pub(crate) fn value(key: &str, item: &Item, expected: &str) -> DiskSimError {
         key: key.to_owned(),
         seen: item.to_string(),
         expected: expected.to_owned(),
+    }
+}
+
+/// The error of a value that is right, but not simulated; `instead` says what is.
+pub(crate) fn unsupported(
+    key: &str,
+    at: &At,
+    seen: impl fmt::Display,
+    instead: &'static str,
+) -> DiskSimError {
+    DiskSimError::Unsupported {
+        at: at.to_string(),
+        key: key.to_owned(),
+        seen: seen.to_string(),
+        instead,
     }
 }
 

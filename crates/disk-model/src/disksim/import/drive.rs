@@ -7,7 +7,7 @@ use super::model::modelled;
 use super::{BusTimes, described};
 use crate::disksim::error::{DiskSimError, Warning, WarningAbout};
 use crate::disksim::files::Files;
-use crate::disksim::parameters::{Reader, value, warning};
+use crate::disksim::parameters::{Reader, warning};
 use crate::disksim::tree::{Block, Tree};
 use crate::{
     Arrival, CacheProfile, DiskProfile, ExtraDisconnect, OverheadsProfile, ReadAhead, Requested,
@@ -52,10 +52,8 @@ fn cache_of(read: &Reader<'_>, capacity: u64) -> Result<CacheProfile, DiskSimErr
     let separate = "Use separate write segment";
     let separate_write_segment = read.boolean(separate)?;
     if separate_write_segment && segments < 2 {
-        let item = read.find(separate).expect("it was found before");
-        return Err(value(
+        return Err(read.refused(
             separate,
-            item,
             "0 with one buffer segment: reads must have one too",
         ));
     }

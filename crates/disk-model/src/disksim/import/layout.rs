@@ -1,7 +1,7 @@
 //! A `dm_layout_g1`: how sectors are numbered, and its zones.
 
 use crate::disksim::error::{DiskSimError, Warning};
-use crate::disksim::parameters::{Reader, as_whole, value};
+use crate::disksim::parameters::{Reader, as_whole, unsupported, value};
 use crate::disksim::tree::{Block, Item, Value};
 use crate::geometry::HeadOrder;
 use crate::sparing::Sparing;
@@ -30,12 +30,8 @@ pub(super) fn laid_out(
             let item = read
                 .find("Sparing scheme used")
                 .expect("it was found before");
-            return Err(DiskSimError::Unsupported {
-                at: item.at.to_string(),
-                key: "Sparing scheme used".to_owned(),
-                seen: other.to_string(),
-                instead: "0, 1, 2, 3, 5, 7, 8 and 9 are",
-            });
+            let instead = "0, 1, 2, 3, 5, 7, 8 and 9 are";
+            return Err(unsupported("Sparing scheme used", &item.at, other, instead));
         }
     };
     let range_cylinders = read
@@ -91,10 +87,8 @@ fn zone_of(
     let last = "Last cylinder number";
     let last_cylinder = read.whole(last, 0, most)? as u32;
     if last_cylinder < first_cylinder {
-        let item = read.find(last).expect("it was found before");
-        return Err(value(
+        return Err(read.refused(
             last,
-            item,
             &format!("at least the first cylinder, {first_cylinder}"),
         ));
     }
@@ -107,10 +101,8 @@ fn zone_of(
     };
     let defects = places("defects")?;
     if !defects.len().is_multiple_of(2) {
-        let item = read.find("defects").expect("it was found before");
-        return Err(value(
+        return Err(read.refused(
             "defects",
-            item,
             "pairs of a defective place and the one that replaces it",
         ));
     }

@@ -3,7 +3,7 @@
 use crate::SeekLaw;
 use crate::disksim::error::{DiskSimError, Warning, WarningAbout};
 use crate::disksim::files::Files;
-use crate::disksim::parameters::{Reader, as_number, value, warning};
+use crate::disksim::parameters::{Reader, as_number, unsupported, warning};
 use crate::disksim::seek_file::seek_file;
 use crate::disksim::tree::Block;
 
@@ -23,19 +23,13 @@ pub(super) fn mechanical_model(
     let read = Reader::new(block);
     let (access, at) = read.word("Access time type", "trackSwitchPlusRotation")?;
     if access != "trackSwitchPlusRotation" {
+        let key = "Access time type";
+        let instead = "trackSwitchPlusRotation is, the rotation as it is";
         return Err(match access {
-            "constant" | "averageRotation" => DiskSimError::Unsupported {
-                at: at.to_string(),
-                key: "Access time type".to_owned(),
-                seen: format!("'{access}'"),
-                instead: "trackSwitchPlusRotation is, the rotation as it is",
-            },
-            _ => DiskSimError::Value {
-                at: at.to_string(),
-                key: "Access time type".to_owned(),
-                seen: format!("'{access}'"),
-                expected: "constant, averageRotation or trackSwitchPlusRotation".to_owned(),
-            },
+            "constant" | "averageRotation" => {
+                unsupported(key, at, format_args!("'{access}'"), instead)
+            }
+            _ => read.refused(key, "constant, averageRotation or trackSwitchPlusRotation"),
         });
     }
     let seek = seek_law(&read, files, cylinders, warnings)?;
@@ -57,7 +51,7 @@ fn seek_law(
     warnings: &mut Vec<Warning>,
 ) -> Result<SeekLaw, DiskSimError> {
     const TYPES: &str = "constant, linear, curve, hpl, hplplus10 or extracted";
-    let (kind, at) = read.word("Seek type", TYPES)?;
+    let (kind, _) = read.word("Seek type", TYPES)?;
     warn_of_other_seeks(read, kind, warnings);
     let three = || -> Result<[f64; 3], DiskSimError> {
         Ok([
@@ -96,12 +90,7 @@ fn seek_law(
             }
         }
         _ => {
-            return Err(DiskSimError::Value {
-                at: at.to_string(),
-                key: "Seek type".to_owned(),
-                seen: format!("'{kind}'"),
-                expected: TYPES.to_owned(),
-            });
+            return Err(read.refused("Seek type", TYPES));
         }
     })
 }
@@ -111,8 +100,7 @@ fn two_piece(read: &Reader<'_>, kind: &str) -> Result<SeekLaw, DiskSimError> {
     let numbers = |key: &'static str, count: usize, least: f64, expected: &'static str| {
         let items = read.list(key, expected)?;
         if items.len() != count {
-            let item = read.find(key).expect("it was found before");
-            return Err(value(key, item, expected));
+            return Err(read.refused(key, expected));
         }
         items
             .iter()

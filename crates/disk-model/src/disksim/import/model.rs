@@ -4,7 +4,7 @@ use super::layout::laid_out;
 use super::mechanics::mechanical_model;
 use crate::disksim::error::{DiskSimError, Warning};
 use crate::disksim::files::Files;
-use crate::disksim::parameters::Reader;
+use crate::disksim::parameters::{Reader, unsupported};
 use crate::disksim::tree::{Block, Tree};
 use crate::{
     DiskProfile, Geometry, GeometryProfile, ProfileError, SeekPoints, SeekProfile, TransferProfile,
@@ -97,10 +97,6 @@ fn simulated(
     if block.kind == kind {
         return Ok(());
     }
-    Err(DiskSimError::Unsupported {
-        at: block.at.to_string(),
-        key: key.to_owned(),
-        seen: format!("'{}'", block.kind),
-        instead,
-    })
+    let seen = format_args!("'{}'", block.kind);
+    Err(unsupported(key, &block.at, seen, instead))
 }
