@@ -28,11 +28,13 @@
 //! | [`guard`] | what a target is, who uses it, whether it may be written to |
 //! | [`replay`] | replays on real devices |
 //! | [`recorder`] | recordings from the kernel's trace points |
+//! | [`bench`] | measurements of this machine and of devices, beside other tools |
 //! | [`plot`] | charts from numbers |
 //! | [`report`] | which charts and numbers a set of records gets |
 
 pub use iosonar_analysis as analysis;
 pub use iosonar_analytic as analytic;
+pub use iosonar_bench as bench;
 pub use iosonar_cli as cli;
 pub use iosonar_device as device;
 pub use iosonar_disk_model as disk_model;

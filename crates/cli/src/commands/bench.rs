@@ -1,82 +1,44 @@
-//! `iosonar bench`: what this machine does with this tool.
+//! `iosonar bench`: what this machine does with this tool, and a device with this and other replayers.
 
-mod arrays;
-mod hold;
-mod loops;
-mod pictures;
-mod replay;
-mod ssds;
+use std::path::Path;
 
+use iosonar_bench::{
+    BenchError, Figure, Measuring, Note, Pace, PaceNote, Replays, SECONDS, pictures, replays,
+    simulator,
+};
+use iosonar_report::grouped;
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
-use std::time::{Duration, Instant};
+use serde_json::json;
 
-use crate::exit::{Ending, print};
+use crate::exit::{Ending, Usage, note, print};
 use crate::low::{Bench, BenchKind};
 use crate::render::json::Output;
-
-/// A figure of the table.
-struct Figure {
-    group: &'static str,
-    name: String,
-    unit: &'static str,
-    value: f64,
-    /// A word on it, such as a ratio.
-    note: String,
-}
-
-impl Figure {
-    fn new(group: &'static str, name: impl Into<String>, unit: &'static str, value: f64) -> Self {
-        Self {
-            group,
-            name: name.into(),
-            unit,
-            value,
-            note: String::new(),
-        }
-    }
-
-    fn with(self, note: String) -> Self {
-        Self { note, ..self }
-    }
-}
+use crate::render::table::Table;
+use crate::signals;
 
 pub(crate) fn run(args: &Bench) -> anyhow::Result<Ending> {
     let (command, figures) = match args.kind {
-        BenchKind::Replay => return replay::run(args),
-        BenchKind::Plot => ("bench plot", pictures::measure()?),
-        BenchKind::Sim => {
-            let mut figures = hold::measure();
-            figures.extend(loops::measure());
-            figures.extend(arrays::measure()?);
-            figures.extend(ssds::measure()?);
-            ("bench sim", figures)
-        }
+        BenchKind::Replay => return replay(args),
+        BenchKind::Plot => ("bench plot", pictures()?),
+        BenchKind::Sim => ("bench sim", simulator()?),
     };
     if args.json {
         let mut json = Output::new(command);
-        for f in &figures {
-            let labels = Labels::of("group", f.group)
-                .with("case", &f.name)
-                .with("note", &f.note);
-            json.figure("speed", &labels, MetricUnit::Other(f.unit.into()), f.value);
-        }
+        figures.iter().for_each(|figure| speed(&mut json, figure));
         print(&json.text())?;
         return Ok(Ending::Done);
     }
     let mut text = String::from(
         "Speed of this machine, the best of several runs, one thread unless said otherwise.\n",
     );
-    let mut group = "";
+    let mut group = None;
     for f in &figures {
-        if f.group != group {
-            group = f.group;
-            text += &format!("\n{group}\n");
+        if group.replace(f.group) != Some(f.group) {
+            text += &format!("\n{}\n", f.group.name());
         }
-        let line = format!(
-            "  {:<44} {:>9.2} {:<14} {}",
-            f.name, f.value, f.unit, f.note
-        );
+        let (case, value, unit) = (&f.case, f.value, f.unit);
+        let line = format!("  {case:<44} {value:>9.2} {unit:<14} {}", words(f));
         text += line.trim_end();
         text.push('\n');
     }
@@ -84,14 +46,147 @@ pub(crate) fn run(args: &Bench) -> anyhow::Result<Ending> {
     Ok(Ending::Done)
 }
 
-/// Nanoseconds per piece of work: the best of at least three runs, for a third of a second.
-fn best_ns(pieces: u64, mut work: impl FnMut()) -> f64 {
-    let (begin, mut best, mut runs) = (Instant::now(), Duration::MAX, 0);
-    while runs < 3 || begin.elapsed() < Duration::from_millis(330) {
-        let run = Instant::now();
-        work();
-        best = best.min(run.elapsed());
-        runs += 1;
+fn replay(args: &Bench) -> anyhow::Result<Ending> {
+    let Some(path) = &args.target else {
+        return Err(Usage(
+            "bench replay reads all over a device or file: say which with --target DEV".to_owned(),
+        )
+        .into());
+    };
+    signals::watch()?;
+    let progress = |what: Measuring<'_>| {
+        let what = match what {
+            _ if args.json => return,
+            Measuring::Case(name) => name.to_owned(),
+            Measuring::Pace(arrivals, rate) => {
+                format!("{} {} requests/s", arrivals.name(), grouped(rate))
+            }
+        };
+        note(&format!("measuring: {what}"));
+    };
+    let measured = match replays(path, &progress, &|| signals::count() > 0) {
+        // Whether it is a refusal decides the exit code.
+        Err(BenchError::Replay(error)) => return Err(error.into()),
+        other => other?,
+    };
+    if args.json {
+        print(&as_json(path, &measured).text())?;
+    } else {
+        print(&describe(path, &measured))?;
     }
-    best.as_nanos() as f64 / pieces as f64
+    Ok(Ending::Done)
+}
+
+fn speed(json: &mut Output, figure: &Figure) {
+    let labels = Labels::of("group", figure.group.name())
+        .with("case", &figure.case)
+        .with("note", words(figure));
+    json.figure("speed", &labels, figure.metric_unit(), figure.value);
+}
+
+fn as_json(path: &Path, measured: &Replays) -> Output {
+    let mut json = Output::new("bench replay");
+    json.set("target", json!(path.display().to_string()));
+    let highest = measured.highest.iter();
+    highest.for_each(|figure| speed(&mut json, figure));
+    for pace in &measured.paces {
+        let delays = ["0.5", "0.99", "0.999", "1"]
+            .into_iter()
+            .zip(pace.delays.into_iter().flatten());
+        for (p, delay) in delays {
+            let labels = Labels::of("who", &pace.who)
+                .with("rate", pace.rate)
+                .with("arrivals", pace.arrivals.name())
+                .with("quantile", p);
+            let us = delay.get() as f64 / 1e3;
+            json.figure("delay", &labels, MetricUnit::Microseconds, us);
+        }
+    }
+    json
+}
+
+fn describe(path: &Path, measured: &Replays) -> String {
+    let mut text = format!(
+        "Random reads of {}, each case for {SECONDS} s, one after the other. Compare within this table only.\n\n",
+        path.display()
+    );
+    let mut table = Table::new(&["highest rate", "requests/s", ""]);
+    for f in &measured.highest {
+        table.row(vec![f.case.clone(), grouped(f.value as u64), words(f)]);
+    }
+    text += &table.text();
+    text.push('\n');
+    let mut table = Table::new(&[
+        "start delay",
+        "rate",
+        "arrivals",
+        "p50",
+        "p99",
+        "p99.9",
+        "max",
+        "",
+    ]);
+    for pace in &measured.paces {
+        let mut row = vec![
+            pace.who.clone(),
+            grouped(pace.rate),
+            pace.arrivals.name().to_owned(),
+        ];
+        match pace.delays {
+            Some(delays) => row.extend(delays.map(|delay| delay.to_string())),
+            None => row.extend(["-"; 4].map(str::to_owned)),
+        }
+        row.push(words_of_pace(pace));
+        table.row(row);
+    }
+    text + &table.text()
+}
+
+/// What a figure is compared with.
+fn words(figure: &Figure) -> String {
+    match &figure.note {
+        None => String::new(),
+        Some(Note::BinaryHeap { ns }) => format!("std's binary heap {ns:.0} ns"),
+        Some(Note::OfEventLoop {
+            plain,
+            with_statistics,
+        }) => {
+            let all = with_statistics.map_or_else(String::new, |ratio| {
+                format!(", {ratio:.2} of that with all statistics")
+            });
+            format!("{plain:.2} of the event loop{all}")
+        }
+        Some(Note::WithEvents) => "with events".to_owned(),
+        Some(Note::ByRecursion) => "by recursion".to_owned(),
+        Some(Note::OfOneThread(ratio)) => format!("{ratio:.2} times one thread"),
+        Some(Note::Cleaning {
+            millions_of_pages_per_s: pages,
+            write_amplification,
+        }) => {
+            format!("{pages:.2} M page operations/s, write amplification {write_amplification:.2}")
+        }
+        Some(Note::Charts { drawn, looking_s }) => {
+            format!("{drawn} charts, {looking_s:.2} s of it looking at the records; all threads")
+        }
+        Some(Note::MillionsPerSecond(rate)) => format!("{rate:.1} million requests/s"),
+        Some(Note::ProcessorTime {
+            engine,
+            own_us,
+            all_us,
+        }) => format!(
+            "{engine}: {own_us:.2} µs of processor time a request, {all_us:.2} µs with all threads and the kernel's \
+             workers"
+        ),
+        Some(Note::PeerProcessorTime(us)) => format!("{us:.2} µs of processor time a request"),
+    }
+}
+
+fn words_of_pace(pace: &Pace) -> String {
+    match pace.note {
+        None => String::new(),
+        Some(PaceNote::Verdict(verdict)) => verdict.name().to_owned(),
+        Some(PaceNote::AsReported) => "as it tells itself".to_owned(),
+        Some(PaceNote::LateAtTheEnd(ms)) => format!("{ms:.0} ms late at the end"),
+        Some(PaceNote::NothingReported) => "it tells nothing".to_owned(),
+    }
 }

@@ -8,7 +8,8 @@ use iosonar_trace::{Op, Outcome, Record, Request};
 use iosonar_units::{Nanos, Sector, Sectors};
 use rayon::prelude::*;
 
-use super::Figure;
+use crate::BenchError;
+use crate::figure::{Figure, Group, Note};
 
 /// As many as in the recording of a web server that graph.sh was measured with.
 const SET: u64 = 269_007;
@@ -44,7 +45,7 @@ fn look(n: u64, entries: &[&Entry]) -> Measured {
     look.finish()
 }
 
-fn draw(entry: &Entry, inputs: &[Measured]) -> anyhow::Result<usize> {
+fn draw(entry: &Entry, inputs: &[Measured]) -> Result<usize, BenchError> {
     let charts = entry.charts(inputs, Arrange::default());
     let charts: Vec<&Chart> = charts.iter().collect();
     if charts.is_empty() {
@@ -54,7 +55,11 @@ fn draw(entry: &Entry, inputs: &[Measured]) -> anyhow::Result<usize> {
     Ok(1)
 }
 
-pub(super) fn measure() -> anyhow::Result<Vec<Figure>> {
+/// Measures how long the complete set of charts takes, with all threads, and a sonar diagram of many requests.
+///
+/// # Errors
+/// If a picture cannot be drawn.
+pub fn measure() -> Result<Vec<Figure>, BenchError> {
     let all: Vec<&Entry> = CATALOGUE.iter().collect();
     let begin = Instant::now();
     let inputs = [look(SET, &all)];
@@ -62,13 +67,12 @@ pub(super) fn measure() -> anyhow::Result<Vec<Figure>> {
     let drawn = all
         .par_iter()
         .map(|entry| draw(entry, &inputs))
-        .collect::<anyhow::Result<Vec<usize>>>()?;
+        .collect::<Result<Vec<usize>, BenchError>>()?;
     let set = begin.elapsed();
-    let note = format!(
-        "{} charts, {:.2} s of it looking at the records; all threads",
-        drawn.iter().sum::<usize>(),
-        looked.as_secs_f64()
-    );
+    let note = Note::Charts {
+        drawn: drawn.iter().sum(),
+        looking_s: looked.as_secs_f64(),
+    };
     let sonar = &all[..1];
     let begin = Instant::now();
     let inputs = [look(MANY, sonar)];
@@ -77,18 +81,18 @@ pub(super) fn measure() -> anyhow::Result<Vec<Figure>> {
     let rate = MANY as f64 / many.as_secs_f64() / 1e6;
     Ok(vec![
         Figure::new(
-            "pictures",
+            Group::Pictures,
             "complete set of 269 007 requests",
             "s",
             set.as_secs_f64(),
         )
         .with(note),
         Figure::new(
-            "pictures",
+            Group::Pictures,
             "sonar diagram of 10 million requests",
             "s",
             many.as_secs_f64(),
         )
-        .with(format!("{rate:.1} million requests/s")),
+        .with(Note::MillionsPerSecond(rate)),
     ])
 }

@@ -2,18 +2,22 @@
 
 use std::path::PathBuf;
 
+use crate::BenchError;
 use iosonar_trace::{Batch, Metadata, Op, Outcome, Record, Request, output};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES, Sector, Sectors};
 
 /// How requests arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arrivals {
+pub enum Arrivals {
+    /// At equal distances.
     Constant,
+    /// Independently of each other.
     Poisson,
 }
 
 impl Arrivals {
-    pub(super) fn name(self) -> &'static str {
+    /// Its name.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Constant => "constant",
             Self::Poisson => "Poisson",
@@ -50,13 +54,11 @@ impl Random {
 }
 
 impl Loads {
-    pub(super) fn new(size: Bytes, block: Bytes) -> anyhow::Result<Self> {
+    pub(super) fn new(size: Bytes, block: Bytes) -> Result<Self, BenchError> {
         let block_sectors = block.get().max(4096) / SECTOR_BYTES;
         let blocks = size.get() / SECTOR_BYTES / block_sectors;
         if blocks < 2 {
-            return Err(anyhow::anyhow!(
-                "the target is too small: it holds {blocks} blocks"
-            ));
+            return Err(BenchError::TooSmall { blocks });
         }
         Ok(Self {
             folder: tempfile::tempdir()?,
@@ -71,7 +73,7 @@ impl Loads {
     }
 
     /// Random reads that are all due at once.
-    pub(super) fn all_at_once(&self) -> anyhow::Result<PathBuf> {
+    pub(super) fn all_at_once(&self) -> Result<PathBuf, BenchError> {
         let path = self.path("all.ios");
         if !path.exists() {
             self.write(&path, (0..MOST).map(|_| Nanos::ZERO))?;
@@ -101,7 +103,7 @@ impl Loads {
         arrivals: Arrivals,
         rate: u64,
         seconds: u64,
-    ) -> anyhow::Result<PathBuf> {
+    ) -> Result<PathBuf, BenchError> {
         let path = self.path("paced.load");
         let _ = std::fs::remove_file(&path);
         self.write(&path, Self::starts(arrivals, rate, seconds).into_iter())?;
@@ -112,7 +114,7 @@ impl Loads {
         &self,
         path: &std::path::Path,
         starts: impl Iterator<Item = Nanos>,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), BenchError> {
         let mut writer = output::create(path, &Metadata::default())?;
         let (mut batch, mut random) = (Batch::default(), Random(7));
         for start in starts {

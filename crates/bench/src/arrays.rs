@@ -4,9 +4,8 @@ use std::path::Path;
 
 use iosonar_scenario::{Method, Overrides, Prepared};
 
-use super::Figure;
-
-const GROUP: &str = "Arrays of four disks, 128 KiB blocks";
+use crate::BenchError;
+use crate::figure::{Figure, Group, Note};
 
 struct Case {
     name: &'static str,
@@ -56,7 +55,12 @@ const CASES: [Case; 6] = [
 ];
 
 /// Millions of requests per second, the best of three runs.
-fn speed(case: &Case, method: Method, replications: u32, threads: usize) -> anyhow::Result<f64> {
+fn speed(
+    case: &Case,
+    method: Method,
+    replications: u32,
+    threads: usize,
+) -> Result<f64, BenchError> {
     let Case {
         load, array, disk, ..
     } = case;
@@ -74,17 +78,17 @@ fn speed(case: &Case, method: Method, replications: u32, threads: usize) -> anyh
     Ok(best)
 }
 
-pub(super) fn measure() -> anyhow::Result<Vec<Figure>> {
+pub(crate) fn measure() -> Result<Vec<Figure>, BenchError> {
     const UNIT: &str = "M requests/s";
     let mut figures = Vec::new();
     for case in &CASES {
         let events = speed(case, Method::Events, 1, 1)?;
-        figures.push(Figure::new(GROUP, case.name, UNIT, events).with("with events".to_owned()));
+        figures.push(Figure::new(Group::Arrays, case.name, UNIT, events).with(Note::WithEvents));
         let fastest = speed(case, Method::Fastest, 1, 1)?;
         // Where there is no shorter way, both are the same but for noise.
         if fastest > 1.2 * events {
-            let note = "by recursion".to_owned();
-            figures.push(Figure::new(GROUP, case.name, UNIT, fastest).with(note));
+            figures
+                .push(Figure::new(Group::Arrays, case.name, UNIT, fastest).with(Note::ByRecursion));
         }
     }
     let case = &CASES[2];
@@ -92,8 +96,8 @@ pub(super) fn measure() -> anyhow::Result<Vec<Figure>> {
         speed(case, Method::Fastest, 8, 1)?,
         speed(case, Method::Fastest, 8, 2)?,
     );
-    let note = format!("{:.2} times one thread", two / one);
+    let note = Note::OfOneThread(two / one);
     let name = "RAID 5 writes, 8 replications on 2 threads";
-    figures.push(Figure::new(GROUP, name, UNIT, two).with(note));
+    figures.push(Figure::new(Group::Arrays, name, UNIT, two).with(note));
     Ok(figures)
 }

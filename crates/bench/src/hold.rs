@@ -7,9 +7,9 @@ use std::hint::black_box;
 use iosonar_sim_core::{Calendar, Seed};
 use iosonar_units::Nanos;
 
-use super::{Figure, best_ns};
+use crate::best_ns;
+use crate::figure::{Figure, Group, Note};
 
-const GROUP: &str = "Event calendar, hold model: pop and schedule";
 const HOLDS: u64 = 1_000_000;
 /// Drawn beforehand, so that the calendar alone is timed.
 const DELAYS: usize = 1 << 16;
@@ -81,7 +81,7 @@ fn standard(pending: usize, delays: &[Nanos]) -> f64 {
     ns
 }
 
-pub(super) fn measure() -> Vec<Figure> {
+pub(crate) fn measure() -> Vec<Figure> {
     let mut figures = Vec::new();
     for (increments, name) in [
         (Increments::Exponential, "exponential"),
@@ -91,9 +91,9 @@ pub(super) fn measure() -> Vec<Figure> {
         let delays = delays(increments);
         for pending in [16, 1_000, 100_000, 1_000_000] {
             let (ours, theirs) = (ours(pending, &delays), standard(pending, &delays));
-            let note = format!("std's binary heap {theirs:.0} ns");
+            let note = Note::BinaryHeap { ns: theirs };
             let name = format!("{name}, {pending} pending");
-            figures.push(Figure::new(GROUP, name, "ns", ours).with(note));
+            figures.push(Figure::new(Group::Calendar, name, "ns", ours).with(note));
         }
     }
     figures

@@ -11,7 +11,9 @@ use iosonar_trace::{Batch, input};
 use iosonar_units::Nanos;
 
 use super::loads::Loads;
-use super::{Figure, SECONDS, quantiles};
+use super::{Delays, Measuring, PaceNote, SECONDS, quantiles};
+use crate::BenchError;
+use crate::figure::{Figure, Group, Note};
 
 fn is_installed(tool: &str) -> bool {
     Command::new(tool)
@@ -28,7 +30,7 @@ fn is_safe(target: &Path) -> bool {
     Target::open(target, &Intent::default(), &Host::default()).is_ok()
 }
 
-fn output_of(command: &mut Command) -> anyhow::Result<String> {
+fn output_of(command: &mut Command) -> Result<String, BenchError> {
     let output = command.stdin(Stdio::null()).output()?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -50,7 +52,7 @@ const READ_RUNTIME: usize = 8;
 /// User and system time in percent.
 const PROCESSOR: [usize; 2] = [87, 88];
 
-fn fio(target: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+fn fio(target: &Path, arguments: &[&str]) -> Result<String, BenchError> {
     output_of(
         Command::new("fio")
             .args([
@@ -69,8 +71,8 @@ fn fio(target: &Path, arguments: &[&str]) -> anyhow::Result<String> {
 pub(super) fn highest_rates(
     target: &Path,
     loads: &Loads,
-    tell: impl Fn(&str),
-) -> anyhow::Result<Vec<Figure>> {
+    progress: &dyn Fn(Measuring<'_>),
+) -> Result<Vec<Figure>, BenchError> {
     let mut figures = Vec::new();
     if !is_safe(target) {
         return Ok(figures);
@@ -90,16 +92,13 @@ pub(super) fn highest_rates(
             ),
             ("fio, psync", vec![&["--ioengine=psync"][..]]),
         ] {
-            tell(name);
+            progress(Measuring::Case(name));
             let all: Vec<&str> = generated.iter().copied().chain(options.concat()).collect();
             let text = fio(target, &all)?;
             if let Some(rate) = terse(&text, READ_IOPS) {
                 let percent: f64 = PROCESSOR.iter().filter_map(|f| terse(&text, *f)).sum();
-                let note = format!(
-                    "{:.2} µs of processor time a request",
-                    percent * 1e4 / rate.max(1.0)
-                );
-                figures.push(Figure::new("highest rate", name, "requests/s", rate).with(note));
+                let note = Note::PeerProcessorTime(percent * 1e4 / rate.max(1.0));
+                figures.push(Figure::new(Group::HighestRate, name, "requests/s", rate).with(note));
             }
         }
     }
@@ -112,12 +111,12 @@ pub(super) fn highest_rates(
         std::fs::write(&load, text)?;
         for threads in ["1", "16"] {
             let name = format!("blkreplay, {threads} threads");
-            tell(&name);
+            progress(Measuring::Case(&name));
             let begin = Instant::now();
-            let told = blkreplay(target, &load, loads.path("peer.out"), threads)?;
-            let took = last_completion(&told).unwrap_or(begin.elapsed().as_secs_f64());
+            let out = blkreplay(target, &load, loads.path("peer.out"), threads)?;
+            let took = last_completion(&out).unwrap_or(begin.elapsed().as_secs_f64());
             figures.push(Figure::new(
-                "highest rate",
+                Group::HighestRate,
                 name,
                 "requests/s",
                 60_000.0 / took,
@@ -128,7 +127,12 @@ pub(super) fn highest_rates(
 }
 
 /// Replays with blkreplay; where its output is.
-fn blkreplay(target: &Path, load: &Path, out: PathBuf, threads: &str) -> anyhow::Result<PathBuf> {
+fn blkreplay(
+    target: &Path,
+    load: &Path,
+    out: PathBuf,
+    threads: &str,
+) -> Result<PathBuf, BenchError> {
     let file = std::fs::File::create(&out)?;
     Command::new("blkreplay")
         .arg(format!("--threads={threads}"))
@@ -154,14 +158,14 @@ fn last_completion(out: &Path) -> Option<f64> {
     (last > Nanos::ZERO).then(|| last.as_secs_f64())
 }
 
-/// Who, its delays, and a word on them.
-type Told = (String, Option<[Nanos; 4]>, String);
+/// Who, its delays, and what else is known.
+type Peer = (&'static str, Option<Delays>, Option<PaceNote>);
 
 /// The same load at its own pace.
-pub(super) fn paced(target: &Path, load: &Path, seconds: u64) -> anyhow::Result<Vec<Told>> {
-    let mut told = Vec::new();
+pub(super) fn paced(target: &Path, load: &Path, seconds: u64) -> Result<Vec<Peer>, BenchError> {
+    let mut peers = Vec::new();
     if !is_safe(target) {
-        return Ok(told);
+        return Ok(peers);
     }
     if is_installed("blkreplay") {
         let rows = load.with_extension("rows");
@@ -178,10 +182,10 @@ pub(super) fn paced(target: &Path, load: &Path, seconds: u64) -> anyhow::Result<
         }
         let quantiles =
             (delays.count() > 0).then(|| quantiles(&delays.histogram, delays.moments.max()));
-        told.push((
-            "blkreplay, 16 threads".to_owned(),
+        peers.push((
+            "blkreplay, 16 threads",
             quantiles,
-            "as it tells itself".to_owned(),
+            Some(PaceNote::AsReported),
         ));
     }
     if is_installed("fio") {
@@ -194,12 +198,12 @@ pub(super) fn paced(target: &Path, load: &Path, seconds: u64) -> anyhow::Result<
                 .arg(format!("--read_iolog={}", log.display())),
         )?;
         let note = match terse(&text, READ_RUNTIME) {
-            Some(ms) => format!("{:.0} ms late at the end", ms - seconds as f64 * 1e3),
-            None => "it tells nothing".to_owned(),
+            Some(ms) => PaceNote::LateAtTheEnd(ms - seconds as f64 * 1e3),
+            None => PaceNote::NothingReported,
         };
-        told.push(("fio, replay".to_owned(), None, note));
+        peers.push(("fio, replay", None, Some(note)));
     }
-    Ok(told)
+    Ok(peers)
 }
 
 /// The rows without header and comments, which the peer takes for damage.
@@ -211,7 +215,7 @@ fn rows_of(text: &str) -> String {
 }
 
 /// The load as fio's log, version 3, in microseconds.
-fn iolog(target: &Path, load: &Path) -> anyhow::Result<String> {
+fn iolog(target: &Path, load: &Path) -> Result<String, BenchError> {
     let (mut reader, mut batch) = (input::open(load)?, Batch::default());
     let name = target.display();
     let mut text = format!("fio version 3 iolog\n0 {name} add\n0 {name} open\n");

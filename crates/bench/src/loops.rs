@@ -8,7 +8,8 @@ use iosonar_sim_core::{Calendar, CompletionHash, Law, Seed, Stream};
 use iosonar_stats::{Distribution, Moments, TimeWeighted};
 use iosonar_units::Nanos;
 
-use super::{Figure, best_ns};
+use crate::best_ns;
+use crate::figure::{Figure, Group, Note};
 
 const JOBS: u64 = 500_000;
 const SERVICE: Nanos = Nanos::from_micros(900);
@@ -229,9 +230,7 @@ fn millions(per_job: u64, work: fn() -> u64) -> f64 {
     })
 }
 
-pub(super) fn measure() -> Vec<Figure> {
-    const MM1: &str = "M/M/1 at 0.9, two events a job";
-    const FORK_JOIN: &str = "Fork-join of four servers at 0.5";
+pub(crate) fn measure() -> Vec<Figure> {
     const EVENTS: &str = "M events/s";
     const JOBS: &str = "M jobs/s";
     let (bare, events, full, network) = (
@@ -245,24 +244,48 @@ pub(super) fn measure() -> Vec<Figure> {
         millions(1, fork_join_recursion),
         millions(1, fork_join_network),
     );
-    let ratio = |a: f64, b: f64| format!("{:.2} of the event loop", a / b);
     vec![
-        Figure::new(MM1, "a loop with two variables", EVENTS, bare),
-        Figure::new(MM1, "an event loop with the calendar", EVENTS, events),
-        Figure::new(MM1, "an event loop with all statistics", EVENTS, full),
-        Figure::new(MM1, "the network layer", EVENTS, network).with(format!(
-            "{}, {:.2} of that with all statistics",
-            ratio(network, events),
-            network / full
-        )),
-        Figure::new(FORK_JOIN, "a recursion without events", JOBS, fj_recursion),
         Figure::new(
-            FORK_JOIN,
+            Group::SingleServer,
+            "a loop with two variables",
+            EVENTS,
+            bare,
+        ),
+        Figure::new(
+            Group::SingleServer,
+            "an event loop with the calendar",
+            EVENTS,
+            events,
+        ),
+        Figure::new(
+            Group::SingleServer,
+            "an event loop with all statistics",
+            EVENTS,
+            full,
+        ),
+        Figure::new(Group::SingleServer, "the network layer", EVENTS, network).with(
+            Note::OfEventLoop {
+                plain: network / events,
+                with_statistics: Some(network / full),
+            },
+        ),
+        Figure::new(
+            Group::ForkJoin,
+            "a recursion without events",
+            JOBS,
+            fj_recursion,
+        ),
+        Figure::new(
+            Group::ForkJoin,
             "an event loop with the calendar",
             JOBS,
             fj_events,
         ),
-        Figure::new(FORK_JOIN, "the network layer", JOBS, fj_network)
-            .with(ratio(fj_network, fj_events)),
+        Figure::new(Group::ForkJoin, "the network layer", JOBS, fj_network).with(
+            Note::OfEventLoop {
+                plain: fj_network / fj_events,
+                with_statistics: None,
+            },
+        ),
     ]
 }

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
 
-use super::quantiles;
+use super::{Delays, quantiles};
 
 /// Waits for each of `starts`, sleeping until shortly before and then spinning, and does nothing. How late it
 /// was: p50, p99, p99.9, largest.
-pub(super) fn bare_loop(starts: &[Nanos]) -> [Nanos; 4] {
+pub(super) fn bare_loop(starts: &[Nanos]) -> Delays {
     const SPIN: Duration = Duration::from_micros(100);
     let starts = starts.to_vec();
     let measured = std::thread::spawn(move || {
