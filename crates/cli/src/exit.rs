@@ -88,7 +88,12 @@ fn is_usage(error: &anyhow::Error) -> bool {
         return true;
     }
     if let Some(
-        TraceError::OutputName { .. } | TraceError::NotWritable { .. } | TraceError::Option(_),
+        TraceError::OutputName { .. }
+        | TraceError::NotWritable { .. }
+        | TraceError::OverwritesInput(_)
+        | TraceError::SameOutput { .. }
+        | TraceError::NoFolder { .. }
+        | TraceError::Option(_),
     ) = error.downcast_ref()
     {
         return true;

@@ -6,11 +6,8 @@
 mod beside;
 mod commands;
 mod exit;
-mod files;
-mod in_order;
 mod low;
 mod render;
-mod requests;
 mod signals;
 mod stdout;
 mod target;

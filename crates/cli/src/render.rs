@@ -1,7 +1,6 @@
 //! Results and what there is to say, in words, tables, JSON and pictures. What one command alone shows stands beside it.
 
 pub(crate) mod highest_rate;
-pub(crate) mod json;
 pub(crate) mod looks;
 pub(crate) mod picture;
 pub(crate) mod progress;

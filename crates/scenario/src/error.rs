@@ -142,6 +142,14 @@ pub enum ScenarioError {
     /// The disk profile is none.
     #[error(transparent)]
     Profile(#[from] ProfileError),
+    /// An output cannot be created.
+    #[error("{}: cannot write: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// What response times are made of cannot be written.
     #[error("{}: cannot write the stages: {source}", path.display())]
     Stages {
@@ -165,6 +173,7 @@ impl ScenarioError {
             self,
             Self::Trace(_)
                 | Self::Stages { .. }
+                | Self::Write { .. }
                 | Self::NothingMeasured { .. }
                 | Self::NoRequests { .. }
         )

@@ -52,5 +52,8 @@ pub use prepared::{Assumption, GiveUp, Method, NoSteadyState, Prepared, Warmup};
 pub use requests::Requests;
 pub use resolve::{Overrides, ProfileOf, REQUESTS_PER_USER, moved, with_load_of, with_values};
 pub use result::{NoInterval, Replication, SimulationResult, Unserved};
-pub use run::{Outputs, RecordFiles, Records, StageSink, Watch};
+pub use run::{
+    OutputFiles, Outputs, REPLICATION, RecordFiles, Records, StageSink, Watch, records_go_to,
+    records_path_of,
+};
 pub use source::Span;

@@ -1,5 +1,6 @@
 //! Carrying a simulation out: replications on threads, results in the order of their numbers.
 
+mod files;
 mod outputs;
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -23,6 +24,7 @@ use crate::{
     ArrayModel, Devices, DiskModel, DiskSet, GiveUp, LevelOptions, LoadModel, Replication,
     ScenarioError, SimulationResult, SsdSet,
 };
+pub use files::{OutputFiles, REPLICATION, go_to as records_go_to, path_of as records_path_of};
 pub use outputs::{Outputs, RecordFiles, Records, StageSink};
 use outputs::{RunOutputs, Sink};
 

@@ -165,6 +165,28 @@ pub enum TraceError {
         /// The names of those that can be written.
         writable: String,
     },
+    /// An output is one of the inputs.
+    #[error("{} would overwrite its own input: take another name for the output", .0.display())]
+    OverwritesInput(PathBuf),
+    /// Two outputs are one file.
+    #[error(
+        "{} and {} name the same file: one output would overwrite the other",
+        one.display(), other.display()
+    )]
+    SameOutput {
+        /// The name of one.
+        one: PathBuf,
+        /// The name of the other.
+        other: PathBuf,
+    },
+    /// The folder of an output is not there.
+    #[error("{}: there is no folder {}", output.display(), folder.display())]
+    NoFolder {
+        /// The output.
+        output: PathBuf,
+        /// Its folder.
+        folder: PathBuf,
+    },
     /// An option of reading or writing that does not fit.
     #[error("{0}")]
     Option(String),

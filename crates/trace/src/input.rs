@@ -320,3 +320,35 @@ pub fn open_several(
     let name = paths.first().cloned().unwrap_or_default();
     apply_all(&reading.changes, combined, &name, &reading.spill, false)
 }
+
+/// Does `work` with the records of these files, merged. Files that turn out not to be sorted are read again,
+/// and sorted; what can be read only once is sorted in any case. Most measures need this order.
+///
+/// # Errors
+/// If a file cannot be read, or `work` fails.
+pub fn in_order<T>(
+    paths: &[PathBuf],
+    reading: &Reading,
+    work: impl Fn(&mut dyn TraceReader) -> Result<T, TraceError>,
+) -> Result<T, TraceError> {
+    let go = |reading: &Reading| {
+        let reader = open_several(paths, Combine::Merge, reading)?;
+        work(&mut SortedByStart::new(reader, paths[0].clone()))
+    };
+    let sorted = || {
+        let mut sorted = reading.clone();
+        sorted.changes.push(Change::OnBackstep(OnBackstep::Sort));
+        sorted
+    };
+    if !paths.iter().all(|path| can_be_read_again(path)) {
+        return go(&sorted());
+    }
+    match go(reading) {
+        Err(TraceError::Unsorted { .. }) => go(&sorted()),
+        other => other,
+    }
+}
+
+fn can_be_read_again(path: &Path) -> bool {
+    std::fs::metadata(path).map_or(path != Path::new("-"), |m| m.is_file() || m.is_dir())
+}

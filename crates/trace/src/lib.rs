@@ -27,6 +27,7 @@
 //! and name file, line and column in their errors; writers write to a temporary name and rename it
 //! when all is whole.
 
+pub mod apart;
 mod batch;
 mod column;
 mod decompress;

@@ -191,6 +191,38 @@ pub fn bytes_per_record(path: &Path, metadata: &Metadata, largest: &Largest) -> 
     Some(all.saturating_sub(none) as f64 / SAMPLE as f64)
 }
 
+/// Writes `requests` as a load with a notice above them; how many there were.
+///
+/// # Errors
+/// As [`create`], and if they cannot be written.
+pub fn write_requests(
+    requests: impl Iterator<Item = Request>,
+    path: &Path,
+    notice: String,
+    options: &WriteOptions,
+) -> Result<u64, TraceError> {
+    let metadata = Metadata {
+        notices: vec![notice],
+        ..Metadata::default()
+    };
+    let mut writer = create_with(path, &metadata, options)?;
+    let (mut batch, mut written) = (Batch::default(), 0);
+    for request in requests {
+        written += 1;
+        batch.push(&Record {
+            request,
+            ..Record::default()
+        });
+        if batch.len() == Batch::ROWS {
+            writer.write(&batch)?;
+            batch.clear();
+        }
+    }
+    writer.write(&batch)?;
+    writer.finish()?;
+    Ok(written)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -28,7 +28,7 @@ mod text_file;
 pub use bytes::Bytes;
 pub use csv::csv_field;
 pub use decimal::ParseUnitError;
-pub use folder::folder_of;
+pub use folder::{folder_of, with_ending};
 pub use nanos::Nanos;
 pub use scalar::{one_or_many, scalar};
 pub use sector::{SECTOR_BYTES, Sector, Sectors};

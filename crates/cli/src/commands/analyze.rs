@@ -18,10 +18,10 @@ use serde_json::json;
 
 use self::by::ByKey;
 use crate::exit::{Ending, note, print};
-use crate::in_order;
 use crate::low::Analyze;
-use crate::render::json::Output;
 use crate::render::{progress, remarks};
+use iosonar_stats::Output;
+use iosonar_trace::input::in_order;
 
 /// What was measured of a trace.
 struct Measured {
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Analyze) -> anyhow::Result<Ending> {
         let reading = args.reading.reading()?;
         let measured = progress::while_reading(reading, args.quiet, |reading| {
             let include = reading.options.include_unsubmitted;
-            in_order::in_order(paths, reading, |reader| {
+            in_order(paths, reading, |reader| {
                 measure(args, paths, include, reader)
             })
         })?;

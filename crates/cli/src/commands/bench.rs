@@ -13,9 +13,9 @@ use serde_json::json;
 
 use crate::exit::{Ending, Usage, note, print};
 use crate::low::{Bench, BenchKind};
-use crate::render::json::Output;
 use crate::render::table::Table;
 use crate::signals;
+use iosonar_stats::Output;
 
 pub(crate) fn run(args: &Bench) -> anyhow::Result<Ending> {
     let (command, figures) = match args.kind {

@@ -19,10 +19,10 @@ use iosonar_units::Nanos;
 use serde_json::json;
 
 use crate::exit::{Ending, Usage, note, print, print_beside};
-use crate::files;
 use crate::low::Calibrate;
-use crate::render::json::Output;
 use crate::render::picture;
+use iosonar_stats::Output;
+use iosonar_trace::apart;
 use words::{disk_json, disk_words, flash_json, flash_words, quality_words, ssd_json, ssd_words};
 
 /// Beyond this distance a fit is not worth its name.
@@ -257,15 +257,15 @@ fn check(args: &Calibrate) -> anyhow::Result<()> {
             let problem = format!("{}: a profile's name ends in .toml", out.display());
             return Err(Usage(problem).into());
         }
-        files::refuse_same(&args.records, out)?;
-        files::refuse_same(Path::new(&args.profile), out)?;
-        files::refuse_without_folder(out)?;
+        apart::refuse_same(&args.records, out)?;
+        apart::refuse_same(Path::new(&args.profile), out)?;
+        apart::refuse_without_folder(out)?;
     }
     if let Some(cdf) = &args.cdf {
         picture::kind_of(cdf)?;
-        files::refuse_same(&args.records, cdf)?;
-        files::refuse_same(Path::new(&args.profile), cdf)?;
-        files::refuse_without_folder(cdf)?;
+        apart::refuse_same(&args.records, cdf)?;
+        apart::refuse_same(Path::new(&args.profile), cdf)?;
+        apart::refuse_without_folder(cdf)?;
     }
     if args.json && args.out.is_none() {
         return Err(Usage(

@@ -11,9 +11,9 @@ use serde_json::json;
 
 use crate::exit::{Ending, note, print};
 use crate::low::Check;
-use crate::render::json::Output;
 use crate::render::remarks;
 use crate::render::table::Table;
+use iosonar_stats::Output;
 
 const QUANTILES: [(&str, f64); 7] = [
     ("min", 0.0),

@@ -15,11 +15,11 @@ use iosonar_trace::{Reading, TraceReader, input};
 use iosonar_units::Nanos;
 
 use crate::exit::{Ending, Usage, note, print};
-use crate::files;
 use crate::low::Compare;
-use crate::render::json::Output;
 use crate::render::table::{Cell, Table, significant};
 use crate::render::{looks, picture};
+use iosonar_stats::Output;
+use iosonar_trace::apart;
 
 const QUANTILES: [(&str, f64); 5] = [
     ("p50", 0.5),
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
         }
         for picture in PICTURES {
             for input in &args.inputs {
-                files::refuse_same(input, &dir.join(picture))?;
+                apart::refuse_same(input, &dir.join(picture))?;
             }
         }
     }

@@ -15,14 +15,14 @@ use iosonar_trace::{
 };
 
 use crate::exit::{Ending, Usage, note};
-use crate::files;
 use crate::low::{Convert, Split};
 use crate::render::{progress, remarks};
+use iosonar_trace::apart;
 
 pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
     let begin = Instant::now();
     for input in &args.inputs {
-        files::refuse_same(input, &args.out)?;
+        apart::refuse_same(input, &args.out)?;
     }
     if args
         .inputs
@@ -186,7 +186,7 @@ fn split(
                     .find(|path| !taken(path))
                     .unwrap_or_else(|| args.out.clone());
                 for input in &args.inputs {
-                    files::refuse_same(input, &path)?;
+                    apart::refuse_same(input, &path)?;
                 }
                 let writer = output::create_with(&path, reader.metadata(), options)?;
                 let batch = Batch::default();

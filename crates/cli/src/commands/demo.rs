@@ -14,7 +14,7 @@ use iosonar_replay::{Intent, Load, Options, ReplayError, Summary, Target, Verdic
 use iosonar_report::{
     Arrange, Entry, Look, LookOptions, Measured, Quantity, find, grouped, needs_of,
 };
-use iosonar_scenario::{Overrides, Prepared};
+use iosonar_scenario::{OutputFiles, Overrides, Prepared};
 use iosonar_stats::{Distribution, ks_distance};
 use iosonar_study::calibrate::{CalibrateError, Observed, SsdFit, calibrate_ssd};
 use iosonar_trace::{Reading, input};
@@ -108,9 +108,9 @@ fn simulate(args: &Demo, load: &Path, scenario: &Path, out: &Path) -> anyhow::Re
     let simulation = Prepared::read(scenario, &overrides)?;
     say(args, &format!("1. simulating {}", headline(&simulation)));
     let threads = available_parallelism().map_or(1, usize::from);
-    let files = sim::Files {
+    let files = OutputFiles {
         records: Some(out),
-        stages: None,
+        ..OutputFiles::default()
     };
     let result = sim::simulate(&simulation, threads, &files, false)?;
     let seconds = result.elapsed.as_secs_f64();
@@ -263,9 +263,9 @@ fn calibrate(
         ..Overrides::default()
     };
     let simulation = Prepared::read(&dir.join("modelled.toml"), &overrides)?;
-    let files = sim::Files {
+    let files = OutputFiles {
         records: Some(out),
-        stages: None,
+        ..OutputFiles::default()
     };
     sim::simulate(&simulation, 1, &files, false)?;
     say(

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::exit::{Ending, print};
 use crate::low::Formats;
-use crate::render::json::Output;
+use iosonar_stats::Output;
 
 pub(crate) fn run(args: &Formats) -> anyhow::Result<Ending> {
     if args.json {

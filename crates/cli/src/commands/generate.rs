@@ -18,7 +18,7 @@ use iosonar_workload::{
 use crate::exit::{Ending, Usage, note};
 use crate::low::Generate;
 use crate::low::generate::{ArtificialArgs, Kind, Probe, Shape};
-use crate::{files, requests};
+use iosonar_trace::{apart, output::write_requests};
 
 pub(crate) fn run(args: &Generate) -> anyhow::Result<Ending> {
     match &args.kind {
@@ -221,7 +221,7 @@ struct Room {
 impl Room {
     /// Refuses a load that takes more than half of what is free where it goes.
     fn check(&self, path: &Path) -> anyhow::Result<()> {
-        if self.force || !files::takes_room(path) {
+        if self.force || !apart::takes_room(path) {
             return Ok(());
         }
         // Of each request: of rows of text, of compressed ones, and of our own format.
@@ -265,7 +265,7 @@ fn write(
         env!("CARGO_PKG_VERSION"),
         typed.join(" ")
     );
-    let written = requests::write(requests, path, notice, options)?;
+    let written = write_requests(requests, path, notice, options)?;
     if !quiet {
         let seconds = begin.elapsed().as_secs_f64();
         note(&format!(

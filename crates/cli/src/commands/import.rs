@@ -6,8 +6,8 @@ use iosonar_disk_model::disksim::{BusTimes, DiskSimError, import};
 use iosonar_trace::output::WholeFile;
 
 use crate::exit::{Ending, Usage, note, print};
-use crate::files;
 use crate::low::{ArrivalArg, Import, ImportDisksim, ImportFrom};
+use iosonar_trace::apart;
 
 pub(crate) fn run(args: &Import) -> anyhow::Result<Ending> {
     match &args.from {
@@ -65,7 +65,7 @@ fn disksim(args: &ImportDisksim) -> anyhow::Result<Ending> {
         return Ok(Ending::Done);
     };
     for input in &imported.files {
-        files::refuse_same(input, out)?;
+        apart::refuse_same(input, out)?;
     }
     WholeFile::write_all(out, text.as_bytes())
         .with_context(|| format!("{}: cannot write the profile", out.display()))?;

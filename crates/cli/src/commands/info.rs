@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::exit::{Ending, note, print};
 use crate::low::Info;
-use crate::render::json::Output;
 use crate::render::{progress, remarks};
+use iosonar_stats::Output;
 
 pub(crate) fn run(args: &Info) -> anyhow::Result<Ending> {
     let mut output = Output::new("info");

@@ -3,7 +3,7 @@
 mod networked;
 mod scenarios;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
 use anyhow::Context;
@@ -11,9 +11,9 @@ use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::{Overrides, ScenarioError, read_text};
 
 use crate::exit::{Ending, Usage};
-use crate::files;
 use crate::low::Model;
 use crate::render::picture;
+use iosonar_trace::apart;
 
 pub(crate) fn run(args: &Model) -> anyhow::Result<Ending> {
     check_outputs(args)?;
@@ -84,23 +84,9 @@ fn check_outputs(args: &Model) -> anyhow::Result<()> {
     }
     let outputs = [&args.cdf, &args.curve, &args.csv];
     let outputs: Vec<&Path> = outputs.iter().filter_map(|path| path.as_deref()).collect();
-    for (i, output) in outputs.iter().enumerate() {
-        for input in args.files.iter().chain(&args.measured) {
-            files::refuse_same(input, output)?;
-        }
-        if let Some(other) = outputs[..i]
-            .iter()
-            .find(|other| files::would_be_same(other, output))
-        {
-            return Err(Usage(format!(
-                "{} and {} name the same file: one output would overwrite the other",
-                other.display(),
-                output.display()
-            ))
-            .into());
-        }
-        files::refuse_without_folder(output)?;
-    }
+    let inputs = args.files.iter().chain(&args.measured);
+    let inputs: Vec<&Path> = inputs.map(PathBuf::as_path).collect();
+    apart::refuse_mixed(&inputs, &outputs)?;
     if let Some(budget) = args.budget
         && !(budget >= 0.0 && budget.is_finite())
     {

@@ -19,12 +19,12 @@ use serde_json::json;
 
 use super::model::{threads, with_threads};
 use crate::exit::{Ending, Usage, note, print};
-use crate::files;
 use crate::low::{Find, Plan};
-use crate::render::json::Output;
 use crate::render::picture;
 use crate::render::sim::headline;
 use charts::chart;
+use iosonar_stats::Output;
+use iosonar_trace::apart;
 use tables::{describe, short, value_of};
 
 /// The most disks, or users, that are tried unless told otherwise.
@@ -55,8 +55,8 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     let objective = objective(&args.slo)?;
     if let Some(path) = &args.curve {
         picture::kind_of(path)?;
-        files::refuse_same(&args.file, path)?;
-        files::refuse_without_folder(path)?;
+        apart::refuse_same(&args.file, path)?;
+        apart::refuse_without_folder(path)?;
     }
     let text = read_text(&args.file)?;
     let overrides = Overrides {

@@ -11,9 +11,9 @@ use iosonar_units::Nanos;
 use rayon::prelude::*;
 
 use crate::exit::{Ending, Usage, note, print};
-use crate::files;
 use crate::low::Plot;
 use crate::render::{looks, picture, terminal};
+use iosonar_trace::{TraceError, apart};
 
 pub(crate) fn run(args: &Plot) -> anyhow::Result<Ending> {
     if args.list {
@@ -211,10 +211,10 @@ fn nothing(entry: &Entry, args: &Plot, inputs: &[Measured]) -> anyhow::Error {
 fn refuse_inputs<'a>(
     args: &Plot,
     mut outputs: impl Iterator<Item = &'a PathBuf>,
-) -> Result<(), Usage> {
+) -> Result<(), TraceError> {
     outputs.try_for_each(|path| {
         let mut inputs = args.inputs.iter();
-        inputs.try_for_each(|input| files::refuse_same(input, path))
+        inputs.try_for_each(|input| apart::refuse_same(input, path))
     })
 }
 

@@ -9,9 +9,9 @@ use serde_json::json;
 
 use crate::exit::{Ending, Usage, note, print};
 use crate::low::Prepare;
-use crate::render::json::Output;
 use crate::render::progress::bar;
 use crate::{signals, target};
+use iosonar_stats::Output;
 
 pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
     let fills = args.what == "fill";

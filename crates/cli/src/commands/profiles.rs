@@ -13,8 +13,8 @@ use serde_json::json;
 
 use crate::exit::{Ending, Usage, print};
 use crate::low::Profiles;
-use crate::render::json::Output;
 use crate::render::table::{Table, significant};
+use iosonar_stats::Output;
 
 /// A profile that is built in, or in a file.
 struct Profile {

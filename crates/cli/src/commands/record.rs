@@ -15,9 +15,9 @@ use serde_json::json;
 use crate::beside::{Working, beside};
 use crate::exit::{Ending, Usage, note, print_beside};
 use crate::low::Record;
-use crate::render::json::Output;
 use crate::render::progress::watched;
 use crate::signals;
+use iosonar_stats::Output;
 
 pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
     output::format_for(&args.out)?;

@@ -14,13 +14,13 @@ use iosonar_replay::{EndedEarly, QueueError, QueueSettings, ReplaySpec, Restorin
 use iosonar_report::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, grouped};
 use iosonar_trace::output::{self, Largest, WholeFile};
 use iosonar_trace::transform::beginning;
-use iosonar_units::{Bytes, Nanos};
+use iosonar_units::{Bytes, Nanos, with_ending};
 
 use crate::exit::{Ending, Usage, note, print_beside};
-use crate::files;
 use crate::low::Replay;
 use crate::render::replay as render;
 use crate::signals;
+use iosonar_trace::apart;
 
 pub(crate) use plan::{ReplayPlan, create, scanned};
 pub(crate) use run::{Results, carry_out};
@@ -92,7 +92,7 @@ fn queue_settings(
 /// Refuses a place for the records where they cannot be kept as they should be, or would destroy something.
 fn check_out(args: &Replay, spec: &ReplaySpec, out: &Path) -> anyhow::Result<()> {
     output::format_for(out)?;
-    let account = files::with_ending(out, SELF_CHECK_ENDING);
+    let account = with_ending(out, SELF_CHECK_ENDING);
     let is_stream = out.as_os_str() == "-";
     if spec.records.self_check && is_stream {
         return Err(usage(
@@ -112,8 +112,8 @@ fn check_out(args: &Replay, spec: &ReplaySpec, out: &Path) -> anyhow::Result<()>
     }
     let mapped = spec.map.iter().map(|(_, target)| target);
     for input in spec.load.iter().chain(&spec.target).chain(mapped) {
-        files::refuse_same(input, out)?;
-        files::refuse_same(input, &account)?;
+        apart::refuse_same(input, out)?;
+        apart::refuse_same(input, &account)?;
     }
     Ok(())
 }
@@ -142,7 +142,7 @@ fn write_self_check(
         };
         text += &row.line();
     }
-    let path = files::with_ending(out, SELF_CHECK_ENDING);
+    let path = with_ending(out, SELF_CHECK_ENDING);
     WholeFile::write_all(&path, text.as_bytes())
         .with_context(|| format!("{}: cannot write", path.display()))
 }
@@ -162,7 +162,7 @@ pub(crate) fn ending(summary: &Summary) -> Ending {
 
 /// Records that do not fit their disk would be lost at the end.
 fn refuse_without_room(out: &Path, plan: &ReplayPlan) -> anyhow::Result<()> {
-    if !files::takes_room(out) {
+    if !apart::takes_room(out) {
         return Ok(());
     }
     let scans = || plan.loads.iter().map(|load| &load.scan);

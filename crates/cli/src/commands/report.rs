@@ -12,9 +12,9 @@ use iosonar_trace::output::WholeFile;
 
 use crate::commands::sweep;
 use crate::exit::{Ending, Usage, note};
-use crate::files;
 use crate::low::Report;
 use crate::render::looks;
+use iosonar_trace::apart;
 
 /// What is found in a folder is taken for records if its name ends so.
 const RECORDS: [&str; 7] = [
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
     }
     let inputs = found(&args.inputs)?;
     for input in &inputs {
-        files::refuse_same(input, &args.out)?;
+        apart::refuse_same(input, &args.out)?;
     }
     let begin = Instant::now();
     let options = LookOptions {

@@ -3,9 +3,7 @@
 mod checks;
 mod explain;
 mod load_out;
-mod records;
 mod sensitivity;
-mod stages;
 mod vary;
 
 use std::path::{Path, PathBuf};
@@ -19,24 +17,21 @@ use iosonar_plot::{Colour, Mark, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve_with_band, grouped};
 use iosonar_scenario::sensitivity::Alternative;
 use iosonar_scenario::{
-    Assumption, LoadModel, Method, NoSteadyState, Outputs, Overrides, Prepared, Records,
-    ScenarioError, SimulationResult, StageSink, Watch,
+    Assumption, LoadModel, Method, NoSteadyState, OutputFiles, Outputs, Overrides, Prepared,
+    REPLICATION, ScenarioError, SimulationResult, Watch, records_path_of,
 };
 use iosonar_trace::output::WholeFile;
-use iosonar_trace::{Metadata, TraceError, input, output};
 
 use super::model::threads;
 use crate::exit::{Ending, note, print_beside};
 use crate::low::Sim;
-use crate::render::json::Output;
 use crate::render::sim::{self as shown, distribution, figures, headline};
 use crate::render::{picture, remarks};
 use checks::{
     check_inputs, check_names, check_outputs, check_records, check_stability, check_traces,
 };
-use records::FilePerReplication;
+use iosonar_stats::Output;
 pub(crate) use sensitivity::of as sensitivity;
-use stages::StageTable;
 
 /// A scenario with the name that tables and pictures call it by.
 struct Named {
@@ -83,9 +78,10 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     let mut numbers = String::from(distribution::HEADER);
     let mut replications = 0;
     let mut ending = Ending::Done;
-    let files = Files {
+    let files = OutputFiles {
         records: args.records.as_deref(),
         stages: args.stages.as_deref(),
+        ..OutputFiles::default()
     };
     for (i, named) in all.iter().enumerate() {
         let Named {
@@ -178,12 +174,11 @@ fn write_load(args: &Sim, all: &[Named]) -> anyhow::Result<()> {
 /// Where the records are after this number of replications.
 fn where_records_are(path: &Path, replications: u32) -> String {
     let path_shown = path.display();
-    match (records::path_of(path, 0), replications) {
+    match (records_path_of(path, 0), replications) {
         (Some(_), _) => format!("the records of each replication are in {path_shown}"),
         (None, 1) => format!("the records are in {path_shown}"),
         (None, n) => format!(
-            "the records of the first of {n} replications are in {path_shown}; {} in the name writes one trace per run",
-            records::REPLICATION
+            "the records of the first of {n} replications are in {path_shown}; {REPLICATION} in the name writes one trace per run"
         ),
     }
 }
@@ -303,7 +298,7 @@ fn trace_of(named: &Named) -> Option<&Path> {
 pub(crate) fn simulate(
     simulation: &Prepared,
     threads: usize,
-    files: &Files<'_>,
+    files: &OutputFiles<'_>,
     progress: bool,
 ) -> anyhow::Result<SimulationResult> {
     simulate_until(simulation, threads, files, progress, Arc::default())
@@ -320,7 +315,7 @@ pub(crate) fn result_text(name: &str, simulation: &Prepared, result: &Simulation
 pub(crate) fn simulate_until(
     simulation: &Prepared,
     threads: usize,
-    files: &Files<'_>,
+    files: &OutputFiles<'_>,
     progress: bool,
     stop: Arc<AtomicBool>,
 ) -> anyhow::Result<SimulationResult> {
@@ -328,50 +323,14 @@ pub(crate) fn simulate_until(
         stop,
         ..Watch::default()
     };
+    let headline = headline(simulation);
+    let files = OutputFiles {
+        headline: &headline,
+        ..*files
+    };
     watched(simulation, &watch.completed, progress, || {
-        let (mut of_first, mut of_all) = (None, None);
-        if let Some(path) = files.records {
-            let metadata = provenance(simulation)?;
-            if records::path_of(path, 0).is_some() {
-                of_all = Some(FilePerReplication::new(path, metadata));
-            } else {
-                of_first = Some(output::create(path, &metadata)?);
-            }
-        }
-        let mut stages = match files.stages {
-            Some(path) => Some(StageTable::create(path, simulation)?),
-            None => None,
-        };
-        let outputs = Outputs {
-            records: match (&mut of_first, &mut of_all) {
-                (Some(writer), _) => Records::OfFirst(writer.as_mut()),
-                (None, Some(files)) => Records::OfAll(files),
-                (None, None) => Records::None,
-            },
-            stages: stages.as_mut().map(|table| table as &mut dyn StageSink),
-        };
-        let result = simulation.run_watched(threads, outputs, &watch)?;
-        if let Some(writer) = of_first {
-            writer.finish()?;
-        }
-        if let Some(files) = &mut of_all {
-            files.finish()?;
-        }
-        if let Some(table) = stages {
-            table.finish()?;
-        }
-        Ok(result)
+        Ok(simulation.run_into(threads, &files, &watch)?)
     })
-}
-
-/// The files that a run writes.
-#[derive(Default)]
-pub(crate) struct Files<'a> {
-    /// All requests of the first replication with their response times; those of each where the name has a place
-    /// for its number.
-    pub(crate) records: Option<&'a Path>,
-    /// What the response times of all replications are made of.
-    pub(crate) stages: Option<&'a Path>,
 }
 
 /// Does `work` with a progress bar of completed requests.
@@ -389,28 +348,4 @@ fn watched<T>(
     };
     let update = |bar: &ProgressBar| bar.set_position(completed.load(Relaxed));
     crate::render::progress::watched(!progress, known, template, update, work)
-}
-
-/// What is written above the records: the load's own notices, and where the records come from.
-fn provenance(simulation: &Prepared) -> Result<Metadata, TraceError> {
-    let mut metadata = match simulation.load() {
-        LoadModel::Trace { path, reading, .. } => {
-            input::open_with(path, &reading.options)?.metadata().clone()
-        }
-        _ => Metadata::default(),
-    };
-    for (name, value) in [
-        ("tool", format!("iosonar {}", env!("CARGO_PKG_VERSION"))),
-        ("simulated", headline(simulation)),
-        ("seed", simulation.seed().to_string()),
-    ] {
-        metadata.about.insert(name.to_owned(), value);
-    }
-    metadata.notices.push(format!(
-        "# iosonar {}: simulated, seed {}: {}",
-        env!("CARGO_PKG_VERSION"),
-        simulation.seed(),
-        headline(simulation)
-    ));
-    Ok(metadata)
 }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::exit::{Ending, print};
 use crate::low::Targets;
-use crate::render::json::Output;
 use crate::render::table::Table;
+use iosonar_stats::Output;
 
 pub(crate) fn run(args: &Targets) -> anyhow::Result<Ending> {
     let host = Host::default();

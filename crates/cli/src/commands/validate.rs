@@ -11,18 +11,18 @@ use iosonar_study::validate::{Fit, Validation, validate};
 use iosonar_trace::input;
 
 use crate::exit::{Ending, Usage, note, print};
-use crate::files;
 use crate::low::Validate;
-use crate::render::json::Output;
 use crate::render::table::Table;
 use crate::render::{picture, remarks};
+use iosonar_stats::Output;
+use iosonar_trace::apart;
 
 pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
     if let Some(plot) = &args.plot {
         picture::kind_of(plot)?;
-        files::refuse_same(&args.trace, plot)?;
-        files::refuse_same(Path::new(&args.profile), plot)?;
-        files::refuse_without_folder(plot)?;
+        apart::refuse_same(&args.trace, plot)?;
+        apart::refuse_same(Path::new(&args.profile), plot)?;
+        apart::refuse_without_folder(plot)?;
     }
     let profile = DiskProfile::load(&args.profile, Path::new("."))
         .map_err(|e| Usage(format!("PROFILE: {e}")))?;

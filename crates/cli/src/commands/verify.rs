@@ -13,10 +13,10 @@ use serde_json::json;
 
 use crate::exit::{Ending, Usage, note, print};
 use crate::low::Verify;
-use crate::render::json::Output;
 use crate::render::progress::verifying;
 use crate::render::replay::{findings_json, findings_text};
 use crate::{signals, target};
+use iosonar_stats::Output;
 
 pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
     let directory = args.table_dir.clone().unwrap_or_else(std::env::temp_dir);

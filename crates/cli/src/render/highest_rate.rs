@@ -5,8 +5,8 @@ use iosonar_stats::metric::MetricUnit;
 use iosonar_study::highest_rate::{Answer, Confirmed, Limit, Outcome, PRECISION, Try};
 use serde_json::{Value, json};
 
-use super::json::Output;
 use super::table::Table;
+use iosonar_stats::Output;
 
 pub(crate) fn outcome_name(of: Outcome) -> &'static str {
     match of {

@@ -10,7 +10,8 @@ use iosonar_trace::{Metadata, Reading, TraceError, input};
 
 use crate::low::{LookArgs, ReadArgs};
 use crate::render::{progress, remarks};
-use crate::{files, in_order};
+use iosonar_trace::input::in_order;
+use iosonar_units::with_ending;
 
 /// Looks at the files, each for itself or all as one.
 pub(crate) fn measure(
@@ -65,14 +66,14 @@ fn measure_one(
     if let ([path], false) = (paths, needs.order()) {
         return Ok(look(&mut *input::open_changed(path, reading)?)?);
     }
-    in_order::in_order(paths, reading, look)
+    Ok(in_order(paths, reading, look)?)
 }
 
 /// What replays wrote of themselves beside their records.
 fn self_checks(paths: &[PathBuf]) -> anyhow::Result<Vec<SelfCheckRow>> {
     let mut rows = Vec::new();
     for path in paths {
-        let beside = files::with_ending(path, SELF_CHECK_ENDING);
+        let beside = with_ending(path, SELF_CHECK_ENDING);
         // Hardly any records have such a file.
         let Ok(text) = std::fs::read_to_string(&beside) else {
             continue;

@@ -10,9 +10,9 @@ use iosonar_report::grouped;
 use iosonar_units::{Nanos, SECTOR_BYTES};
 use serde_json::{Value, json};
 
-use crate::render::json::Output;
 use crate::render::remarks;
 use crate::render::table::Table;
+use iosonar_stats::Output;
 
 /// So many episodes of overload, or ranges of faults, are told one by one.
 const MOST_TOLD: usize = 10;

@@ -9,7 +9,7 @@ use iosonar_trace::Op;
 use iosonar_units::Nanos;
 use serde_json::json;
 
-use crate::render::json::Output;
+use iosonar_stats::Output;
 
 pub(super) fn quality_words(quality: &Quality) -> String {
     format!(

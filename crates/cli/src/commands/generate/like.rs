@@ -11,14 +11,14 @@ use serde_json::json;
 
 use super::{Room, write};
 use crate::exit::{Ending, Usage, print_beside};
-use crate::files;
 use crate::low::generate::Like;
-use crate::render::json::Output;
 use crate::render::table::Table;
 use crate::render::{progress, remarks};
+use iosonar_stats::Output;
+use iosonar_trace::apart;
 
 pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
-    files::refuse_same(&args.trace, &args.out)?;
+    apart::refuse_same(&args.trace, &args.out)?;
     let reading = args.reading.reading()?;
     let (likeness, real, metadata) = progress::while_reading(reading, args.quiet, |reading| {
         let mut reader = input::open_load(&args.trace, reading)?;

@@ -22,9 +22,9 @@ use serde_json::json;
 use super::{overrides, with_threads};
 use crate::exit::{Ending, Usage, note, print};
 use crate::low::{Model, ServicesName, StructureName};
-use crate::render::json::Output;
 use crate::render::picture;
 use charts::{chart, chart_of_varied};
+use iosonar_stats::Output;
 use tables::{describe, describe_classes, purchases, table_of_varied};
 
 /// A measured point.

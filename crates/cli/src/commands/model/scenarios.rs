@@ -8,7 +8,7 @@ use anyhow::Context;
 use iosonar_plot::{Colour, Line, Mark, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve, curve_with_band};
 use iosonar_scenario::theory::{Answer, Theory};
-use iosonar_scenario::{Prepared, ScenarioError, SimulationResult};
+use iosonar_scenario::{OutputFiles, Prepared, ScenarioError, SimulationResult};
 use iosonar_stats::{Distribution, Labels};
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Batch, input};
@@ -16,14 +16,14 @@ use iosonar_units::csv_field;
 use serde_json::json;
 
 use super::{overrides, threads};
-use crate::commands::sim::{Files, simulate};
+use crate::commands::sim::simulate;
 use crate::exit::{Ending, note, print};
 use crate::low::Model;
-use crate::render::json::Output;
 use crate::render::picture;
 use crate::render::sim::headline;
 use crate::render::table::significant;
 use crate::render::theory::{family, how, remark};
+use iosonar_stats::Output;
 use tables::{describe, errors};
 
 /// Which quantiles are told.
@@ -67,7 +67,7 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
             let result = simulate(
                 simulation,
                 threads(args.common.threads),
-                &Files::default(),
+                &OutputFiles::default(),
                 !args.common.quiet,
             )?;
             answered.result = Some(result);

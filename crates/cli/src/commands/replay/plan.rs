@@ -61,7 +61,7 @@ impl ReplayPlan {
         refuse_shared_streams(&pairs)?;
         for pair in &pairs {
             if let Some(target) = &pair.target {
-                crate::files::refuse_same(&pair.trace, target)?;
+                iosonar_trace::apart::refuse_same(&pair.trace, target)?;
             }
         }
         refuse_stray_destroy(spec, host, &pairs)?;

@@ -3,14 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use iosonar_scenario::{LoadModel, NoSteadyState, ScenarioError, Warmup};
-use iosonar_trace::output;
+use iosonar_scenario::{
+    LoadModel, NoSteadyState, ScenarioError, Warmup, records_go_to, records_path_of,
+};
+use iosonar_trace::{TraceError, output};
 
-use super::{Named, records, trace_of};
+use super::{Named, trace_of};
 use crate::exit::{Usage, note};
-use crate::files;
 use crate::low::Sim;
 use crate::render::picture;
+use iosonar_trace::apart;
 
 /// Pictures are called by the names of their scenarios.
 pub(super) fn check_names(args: &Sim, all: &[Named]) -> Result<(), Usage> {
@@ -58,21 +60,9 @@ pub(super) fn check_outputs(args: &Sim) -> anyhow::Result<()> {
         picture::kind_of(pictures)?;
     }
     let outputs = outputs(args);
-    for (i, output) in outputs.iter().enumerate() {
-        for input in args.scenarios.iter().chain(&args.trace) {
-            files::refuse_same(input, output)?;
-        }
-        if let Some(other) = outputs[..i]
-            .iter()
-            .find(|other| files::would_be_same(other, output))
-        {
-            let (one, two) = (other.display(), output.display());
-            let problem =
-                format!("{one} and {two} name the same file: one output would overwrite the other");
-            return Err(Usage(problem).into());
-        }
-        files::refuse_without_folder(output)?;
-    }
+    let inputs = args.scenarios.iter().chain(&args.trace);
+    let inputs: Vec<&Path> = inputs.map(PathBuf::as_path).collect();
+    apart::refuse_mixed(&inputs, &outputs)?;
     if args.precision.is_some() && args.replications.is_some_and(|n| n < 10) {
         let problem = "--precision needs at least 10 replications to tell how precise the mean is";
         return Err(Usage(problem.to_owned()).into());
@@ -111,14 +101,14 @@ pub(super) fn check_traces(args: &Sim, all: &[Named]) -> Result<(), Usage> {
 pub(super) fn check_inputs<'a>(
     args: &Sim,
     all: impl IntoIterator<Item = &'a Named>,
-) -> Result<(), Usage> {
+) -> Result<(), TraceError> {
     let outputs = outputs(args);
     let mut checked = None;
     for trace in all.into_iter().filter_map(trace_of) {
         // Mostly the same of each.
         if checked.replace(trace) != Some(trace) {
             for output in &outputs {
-                files::refuse_same(trace, output)?;
+                apart::refuse_same(trace, output)?;
             }
         }
     }
@@ -126,25 +116,26 @@ pub(super) fn check_inputs<'a>(
 }
 
 /// The records of no replication may replace an input, or a file of another output.
-pub(super) fn check_records(args: &Sim, all: &[Named]) -> Result<(), Usage> {
+pub(super) fn check_records(args: &Sim, all: &[Named]) -> anyhow::Result<()> {
     let (Some(path), [only]) = (&args.records, all) else {
         return Ok(());
     };
-    if records::path_of(path, 0).is_none() {
+    if records_path_of(path, 0).is_none() {
         return Ok(());
     }
-    let is_written = |other: &Path| records::go_to(path, only.simulation.replications(), other);
+    let is_written = |other: &Path| records_go_to(path, only.simulation.replications(), other);
     let inputs = args.scenarios.iter().map(PathBuf::as_path);
     let mut inputs = inputs.chain(trace_of(only));
     if let Some(input) = inputs.find(|input| is_written(input)) {
-        return Err(files::overwrites_input(input));
+        return Err(TraceError::OverwritesInput(input.to_owned()).into());
     }
     let mut others = outputs(args).into_iter().filter(|other| *other != path);
     if let Some(other) = others.find(|other| is_written(other)) {
         return Err(Usage(format!(
             "{} would hold both a replication's records and another output: choose another name",
             other.display()
-        )));
+        ))
+        .into());
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Named, figures};
 use crate::exit::{Ending, print};
 use crate::low::Sim;
-use crate::render::json::Output;
+use iosonar_stats::Output;
 
 pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
     let mut json = Output::new("sim --explain");

@@ -9,7 +9,7 @@ use iosonar_workload::SyntheticLoad;
 
 use super::headline;
 use crate::exit::Usage;
-use crate::requests;
+use iosonar_trace::output::write_requests;
 
 /// Writes the requests of the first run, its warm-up included.
 pub(super) fn write(simulation: &Prepared, path: &Path) -> anyhow::Result<()> {
@@ -38,6 +38,6 @@ pub(super) fn write(simulation: &Prepared, path: &Path) -> anyhow::Result<()> {
     );
     let load = SyntheticLoad::new(classes.clone(), &Seed::new(simulation.seed()));
     let first_run = load.take(warmup.saturating_add(*requests) as usize);
-    requests::write(first_run, path, notice, &WriteOptions::default())?;
+    write_requests(first_run, path, notice, &WriteOptions::default())?;
     Ok(())
 }

@@ -13,9 +13,9 @@ use super::checks::{refuse_output_of_one, refuse_outputs_of_one};
 use super::{Named, load_otherwise, steady};
 use crate::exit::{Ending, Usage, message, print};
 use crate::low::Sim;
-use crate::render::json::Output;
 use crate::render::sim::{assumed, headline};
 use crate::render::table::Table;
+use iosonar_stats::Output;
 
 /// A choice moves an answer much if it makes it longer or shorter by more than this factor.
 const MUCH: f64 = 2.0;

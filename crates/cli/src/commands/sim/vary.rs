@@ -19,9 +19,9 @@ use super::checks::refuse_outputs_of_one;
 use super::{Named, load, steady};
 use crate::exit::{Ending, Usage, note, print};
 use crate::low::{CurveKind, Sim};
-use crate::render::json::Output;
 use crate::render::table::Table;
 use crate::render::{picture, remarks};
+use iosonar_stats::Output;
 
 /// A key, and the values that it has one after the other.
 pub(crate) type Varied = (String, Vec<String>);

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use iosonar_replay::{Options, ReplaySpec, Writes};
-use iosonar_scenario::{Overrides, Prepared, ScenarioError, moved, read_text, with_values};
+use iosonar_scenario::{
+    OutputFiles, Overrides, Prepared, ScenarioError, moved, read_text, with_values,
+};
 use iosonar_study::hooks::{HookError, Log, Stop, may_be_destroyed, run_child};
 use iosonar_study::sweep::{
     Base, Done, Failure, RECORDS, RESULT, Run, Runner, SCENARIO, SPEC, Settings, SweepError, Task,
@@ -114,9 +116,9 @@ impl Here {
         let simulation = Prepared::from_toml(&text, &path, &Overrides::default())?;
         simulation.check_stability()?;
         let records = folder.join(RECORDS);
-        let files = sim::Files {
+        let files = OutputFiles {
             records: run.common.records.then_some(records.as_path()),
-            stages: None,
+            ..OutputFiles::default()
         };
         let result =
             sim::simulate_until(&simulation, 1, &files, false, around.stop.flag())?.if_served()?;

@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 
 use super::here::{Here, replay_spec};
 use crate::exit::{Ending, Usage, note, print};
-use crate::in_order::in_order;
 use crate::low::Sweep;
-use crate::render::json::Output;
+use iosonar_stats::Output;
+use iosonar_trace::input::in_order;
 
 /// From the decision to the start: as long as the slowest connection takes, and reading the load there.
 const LEAD: Duration = Duration::from_millis(2500);

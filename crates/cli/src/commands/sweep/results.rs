@@ -12,9 +12,9 @@ use iosonar_study::sweep::{CHARTS, ChartFile, PointRow, RunRow, Study, value_of}
 use iosonar_trace::output::WholeFile;
 
 use crate::exit::{note, print};
-use crate::files;
 use crate::low::Sweep;
 use iosonar_study::sweep::Source;
+use iosonar_trace::apart;
 
 /// The tables of a tree, kept up to date.
 pub(super) struct Tables<'a> {
@@ -137,7 +137,7 @@ impl<'a> Tables<'a> {
         }
         // Links of a page beside the tree's tables need no more than their names.
         let root = &self.source.root;
-        let is_inside = files::would_be_same(&root.join("x"), &out.with_file_name("x"));
+        let is_inside = apart::would_be_same(&root.join("x"), &out.with_file_name("x"));
         let base = if is_inside {
             String::new()
         } else {

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::assumed;
 use super::{headline, per_second};
-use crate::render::json::Output;
 use crate::render::remarks;
+use iosonar_stats::Output;
 
 /// What the scenario does not say and the results depend on.
 pub(crate) fn add_assumptions(json: &mut Output, name: &str, simulation: &Prepared) {

@@ -10,7 +10,7 @@ use iosonar_units::Nanos;
 
 use super::super::usage;
 use super::Pair;
-use crate::files::{device_number, is_same};
+use iosonar_trace::apart::{device_number, is_same};
 
 pub(super) fn speed_is_changed(reading: &Reading) -> bool {
     let mut changes = reading.changes.iter();

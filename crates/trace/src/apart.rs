@@ -1,17 +1,20 @@
-//! Files that must not be mixed up.
+//! Inputs and outputs that must be apart: whether two paths name the same file or device.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use iosonar_units::folder_of;
 
-use crate::exit::Usage;
+use crate::TraceError;
 
-/// Refuses an output that is one of the inputs, by whatever path.
-pub(crate) fn refuse_same(input: &Path, output: &Path) -> Result<(), Usage> {
+/// Refuses an output that is one of the inputs, by whatever path; `-` is standard input or output.
+///
+/// # Errors
+/// If it is.
+pub fn refuse_same(input: &Path, output: &Path) -> Result<(), TraceError> {
     let stdio = Path::new("-");
     let same = match (input == stdio, output == stdio) {
         (true, true) => false,
@@ -21,17 +24,9 @@ pub(crate) fn refuse_same(input: &Path, output: &Path) -> Result<(), Usage> {
     };
     if same {
         let file = if output == stdio { input } else { output };
-        return Err(overwrites_input(file));
+        return Err(TraceError::OverwritesInput(file.to_owned()));
     }
     Ok(())
-}
-
-/// The refusal of an output that is the input `file`.
-pub(crate) fn overwrites_input(file: &Path) -> Usage {
-    Usage(format!(
-        "{} would overwrite its own input: take another name for the output",
-        file.display()
-    ))
 }
 
 /// Whether `path` is the regular file that a standard stream reads or writes.
@@ -44,14 +39,14 @@ fn is_open_as(path: &Path, stream: BorrowedFd<'_>) -> bool {
 }
 
 /// Whether both are there and one file or block device, by whatever paths.
-pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
+pub fn is_same(a: &Path, b: &Path) -> bool {
     let identity = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
     let is_same_device = || device_number(a).is_some_and(|a| device_number(b) == Some(a));
     identity(a).is_some_and(|a| identity(b) == Some(a)) || is_same_device()
 }
 
 /// The number of the block device at `path`, which may have several nodes; `None` for anything else.
-pub(crate) fn device_number(path: &Path) -> Option<u64> {
+pub fn device_number(path: &Path) -> Option<u64> {
     let metadata = std::fs::metadata(path).ok()?;
     metadata
         .file_type()
@@ -60,7 +55,7 @@ pub(crate) fn device_number(path: &Path) -> Option<u64> {
 }
 
 /// Whether two outputs, which need not be there, name the same file.
-pub(crate) fn would_be_same(a: &Path, b: &Path) -> bool {
+pub fn would_be_same(a: &Path, b: &Path) -> bool {
     let place = |path: &Path| {
         let folder = folder_of(path).canonicalize().ok()?;
         Some((folder, path.file_name()?.to_owned()))
@@ -68,29 +63,45 @@ pub(crate) fn would_be_same(a: &Path, b: &Path) -> bool {
     a == b || is_same(a, b) || place(a).is_some_and(|a| place(b) == Some(a))
 }
 
+/// Refuses outputs that are one of the inputs or the same as another output, or whose folder is not there.
+///
+/// # Errors
+/// If one of them is.
+pub fn refuse_mixed(inputs: &[&Path], outputs: &[&Path]) -> Result<(), TraceError> {
+    for (i, output) in outputs.iter().enumerate() {
+        for input in inputs {
+            refuse_same(input, output)?;
+        }
+        let mut before = outputs[..i].iter();
+        if let Some(other) = before.find(|other| would_be_same(other, output)) {
+            return Err(TraceError::SameOutput {
+                one: other.to_path_buf(),
+                other: output.to_path_buf(),
+            });
+        }
+        refuse_without_folder(output)?;
+    }
+    Ok(())
+}
+
 /// Whether what is written to `path` takes room in its file system: a regular file, or one that is yet to be made.
-pub(crate) fn takes_room(path: &Path) -> bool {
+pub fn takes_room(path: &Path) -> bool {
     path != Path::new("-") && path.metadata().map_or(true, |there| there.is_file())
 }
 
 /// Refuses an output whose folder is not there: better now than when all is done.
-pub(crate) fn refuse_without_folder(output: &Path) -> Result<(), Usage> {
+///
+/// # Errors
+/// If it is not.
+pub fn refuse_without_folder(output: &Path) -> Result<(), TraceError> {
     let folder = folder_of(output);
     if folder.is_dir() {
         return Ok(());
     }
-    Err(Usage(format!(
-        "{}: there is no folder {}",
-        output.display(),
-        folder.display()
-    )))
-}
-
-/// The file beside `path` whose name has this at its end.
-pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
+    Err(TraceError::NoFolder {
+        output: output.to_owned(),
+        folder: folder.to_owned(),
+    })
 }
 
 #[cfg(test)]

@@ -1,17 +1,19 @@
-//! Results for programs: one JSON object a command, with its metrics in a list.
+//! Results for programs: one JSON object a command, with its [metrics](Metric) in a list.
 
-use iosonar_stats::metric::MetricUnit;
-use iosonar_stats::{Distribution, Estimate, Labels, Metric};
+use crate::metric::MetricUnit;
+use crate::{Distribution, Estimate, Labels, Metric};
 use serde_json::{Map, Value, json};
 
 /// The object of a command, to which metrics are added.
-pub(crate) struct Output {
+#[derive(Clone, Debug)]
+pub struct Output {
     object: Map<String, Value>,
     metrics: Vec<Metric>,
 }
 
 impl Output {
-    pub(crate) fn new(command: &str) -> Self {
+    /// That of `command`, with the version of this program.
+    pub fn new(command: &str) -> Self {
         let mut object = Map::new();
         object.insert("iosonar".into(), json!(env!("CARGO_PKG_VERSION")));
         object.insert("command".into(), json!(command));
@@ -22,12 +24,12 @@ impl Output {
     }
 
     /// Adds something that is no metric.
-    pub(crate) fn set(&mut self, key: &str, value: Value) {
+    pub fn set(&mut self, key: &str, value: Value) {
         self.object.insert(key.into(), value);
     }
 
     /// Appends to a list that is no metric.
-    pub(crate) fn append(&mut self, key: &str, value: Value) {
+    pub fn append(&mut self, key: &str, value: Value) {
         let list = self.object.entry(key).or_insert_with(|| json!([]));
         if let Value::Array(list) = list {
             list.push(value);
@@ -35,28 +37,22 @@ impl Output {
     }
 
     /// Adds a metric.
-    pub(crate) fn metric(&mut self, metric: Metric) {
+    pub fn metric(&mut self, metric: Metric) {
         self.metrics.push(metric);
     }
 
     /// Adds metrics.
-    pub(crate) fn metrics(&mut self, metrics: impl IntoIterator<Item = Metric>) {
+    pub fn metrics(&mut self, metrics: impl IntoIterator<Item = Metric>) {
         self.metrics.extend(metrics);
     }
 
     /// Adds a plain figure.
-    pub(crate) fn figure(
-        &mut self,
-        name: &'static str,
-        labels: &Labels,
-        unit: MetricUnit,
-        value: f64,
-    ) {
+    pub fn figure(&mut self, name: &'static str, labels: &Labels, unit: MetricUnit, value: f64) {
         self.metric(Metric::figure(name, labels, unit, value));
     }
 
     /// Adds a plain figure with its standard error, NaN if it is not known.
-    pub(crate) fn figure_with(
+    pub fn figure_with(
         &mut self,
         name: &'static str,
         labels: &Labels,
@@ -68,7 +64,7 @@ impl Output {
     }
 
     /// Adds an estimate with its standard error.
-    pub(crate) fn estimate(
+    pub fn estimate(
         &mut self,
         name: &'static str,
         labels: &Labels,
@@ -79,12 +75,12 @@ impl Output {
     }
 
     /// Adds a distribution of times.
-    pub(crate) fn times(&mut self, name: &'static str, labels: &Labels, of: &Distribution) {
+    pub fn times(&mut self, name: &'static str, labels: &Labels, of: &Distribution) {
         self.metric(Metric::times(name, labels, of));
     }
 
     /// The text of the object.
-    pub(crate) fn text(mut self) -> String {
+    pub fn text(mut self) -> String {
         self.object.insert("metrics".into(), json!(self.metrics));
         let mut text = Value::Object(self.object).to_string();
         text.push('\n');

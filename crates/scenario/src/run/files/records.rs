@@ -4,17 +4,15 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use iosonar_scenario::{RecordFiles, ScenarioError};
-use iosonar_trace::{Metadata, TraceError, TraceWriter, output};
+use crate::{RecordFiles, ScenarioError};
+use iosonar_trace::{Metadata, TraceError, TraceWriter, apart, output};
 use iosonar_units::folder_of;
 
-use crate::files;
-
 /// Stands in a file's name for the number of the replication.
-pub(super) const REPLICATION: &str = "{replication}";
+pub const REPLICATION: &str = "{replication}";
 
 /// The file of a replication, if `path` has a place for its number.
-pub(super) fn path_of(path: &Path, replication: u32) -> Option<PathBuf> {
+pub fn path_of(path: &Path, replication: u32) -> Option<PathBuf> {
     let (name, place) = (path.file_name()?.as_bytes(), REPLICATION.as_bytes());
     let at = name.windows(place.len()).position(|part| part == place)?;
     let mut numbered = OsStr::from_bytes(&name[..at]).to_owned();
@@ -42,7 +40,7 @@ fn is_numbered(path: &Path, name: &OsStr, replications: u32) -> bool {
 
 /// Whether the records of one of the first `replications` would go to `other`, by whatever path it is called. However
 /// many replications there are, only the files that are there are looked at.
-pub(super) fn go_to(path: &Path, replications: u32, other: &Path) -> bool {
+pub fn go_to(path: &Path, replications: u32, other: &Path) -> bool {
     let folder = folder_of(path);
     let same_folder = || {
         let folder_of_other = folder_of(other).canonicalize().ok()?;
@@ -59,7 +57,7 @@ pub(super) fn go_to(path: &Path, replications: u32, other: &Path) -> bool {
     let there = std::fs::read_dir(folder).into_iter().flatten().flatten();
     there
         .filter(|entry| is_numbered(path, &entry.file_name(), replications))
-        .any(|entry| files::is_same(&entry.path(), other))
+        .any(|entry| apart::is_same(&entry.path(), other))
 }
 
 /// A trace for each replication, one after the other.

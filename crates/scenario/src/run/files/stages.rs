@@ -3,10 +3,9 @@
 use std::io::{BufWriter, IntoInnerError, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use crate::{Prepared, ScenarioError, StageSink};
 use iosonar_device::Access;
 use iosonar_raid::Served;
-use iosonar_scenario::{Prepared, ScenarioError, StageSink};
 use iosonar_trace::output::WholeFile;
 
 /// Writes a row for each sub-request: first where its request lies in the array, as records have it, then where the
@@ -20,16 +19,19 @@ pub(super) struct StageTable {
 }
 
 impl StageTable {
-    pub(super) fn create(path: &Path, simulation: &Prepared) -> anyhow::Result<Self> {
-        let cannot = || format!("{}: cannot write", path.display());
-        let mut file = BufWriter::new(WholeFile::create(path).with_context(cannot)?);
+    pub(super) fn create(path: &Path, simulation: &Prepared) -> Result<Self, ScenarioError> {
+        let cannot = |source| ScenarioError::Write {
+            path: path.to_owned(),
+            source,
+        };
+        let mut file = BufWriter::new(WholeFile::create(path).map_err(cannot)?);
         let mut header = String::from(
             "replication,request,device,op,sector,sectors,device_sector,device_sectors,arrived_ns,latency_ns",
         );
         for stage in simulation.stage_names() {
             header += &format!(",{}_ns", stage.replace(' ', "_"));
         }
-        writeln!(file, "{header}").with_context(cannot)?;
+        writeln!(file, "{header}").map_err(cannot)?;
         Ok(Self {
             path: path.to_owned(),
             file,
@@ -38,10 +40,13 @@ impl StageTable {
         })
     }
 
-    pub(super) fn finish(self) -> anyhow::Result<()> {
-        let cannot = || format!("{}: cannot write the stages", self.path.display());
+    pub(super) fn finish(self) -> Result<(), ScenarioError> {
         let file = self.file.into_inner().map_err(IntoInnerError::into_error);
-        file.with_context(cannot)?.keep().with_context(cannot)
+        let kept = file.and_then(WholeFile::keep);
+        kept.map_err(|source| ScenarioError::Stages {
+            path: self.path,
+            source,
+        })
     }
 
     /// Puts a row together.
