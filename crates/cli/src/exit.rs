@@ -13,6 +13,8 @@ use iosonar_study::sweep::SweepError;
 use iosonar_trace::TraceError;
 use iosonar_trace::output::{NoRegularFile, WrittenByAnother};
 
+use iosonar_units::with_causes;
+
 use crate::stdout;
 
 /// Wrong input data, or a device that failed.
@@ -59,21 +61,10 @@ pub(crate) fn code(outcome: anyhow::Result<Ending>) -> ExitCode {
         // Whoever read our output has enough of it: no error.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "iosonar: {}", message(&error));
+            let _ = writeln!(io::stderr(), "iosonar: {}", with_causes(error.as_ref()));
             ExitCode::from(if is_usage(&error) { USAGE } else { FAILED })
         }
     }
-}
-
-/// The error and its causes, each once: many errors tell of their cause themselves.
-pub(crate) fn message(error: &anyhow::Error) -> String {
-    let mut text = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !text.contains(&cause) {
-            text += &format!(": {cause}");
-        }
-    }
-    text
 }
 
 fn is_usage(error: &anyhow::Error) -> bool {

@@ -21,6 +21,26 @@ pub struct Load {
 }
 
 impl Load {
+    /// Reads the load at `path` once, for a replay with these options. Of one that is repeated, which may never end,
+    /// only what can be started within the longest time of the replay is read; the rest of any other is counted and
+    /// recorded as missed.
+    ///
+    /// # Errors
+    /// As [`Scan::of`].
+    pub fn scanned_for(
+        path: &Path,
+        reading: &Reading,
+        options: &Options,
+    ) -> Result<Self, ReplayError> {
+        let repeats = |change: &Change| matches!(change, Change::Repeat(_));
+        match options.max_runtime {
+            Some(most) if reading.changes.iter().any(repeats) => {
+                Self::scanned_within(path, reading, options.writes, most)
+            }
+            _ => Self::scanned(path, reading, options.writes),
+        }
+    }
+
     /// Reads the load at `path` once, to find out what is in it.
     ///
     /// # Errors

@@ -19,6 +19,7 @@
 mod bytes;
 mod csv;
 mod decimal;
+mod error_text;
 mod folder;
 mod nanos;
 mod scalar;
@@ -28,6 +29,7 @@ mod text_file;
 pub use bytes::Bytes;
 pub use csv::csv_field;
 pub use decimal::ParseUnitError;
+pub use error_text::with_causes;
 pub use folder::{folder_of, with_ending};
 pub use nanos::Nanos;
 pub use scalar::{one_or_many, scalar};

@@ -22,7 +22,7 @@ use crate::render::replay as render;
 use crate::signals;
 use iosonar_trace::apart;
 
-pub(crate) use plan::{ReplayPlan, create, scanned};
+pub(crate) use plan::{ReplayPlan, create};
 pub(crate) use run::{Results, carry_out};
 
 pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use iosonar_plot::PlotError;
 use iosonar_scenario::ScenarioError;
 
 /// Why a sweep cannot be carried out, or not any further.
@@ -74,6 +75,9 @@ pub enum SweepError {
     /// Where runs go does not work.
     #[error("{0}")]
     Elsewhere(String),
+    /// A chart or a page cannot be drawn.
+    #[error(transparent)]
+    Plot(#[from] PlotError),
     /// A scenario that means nothing.
     #[error(transparent)]
     Scenario(Box<ScenarioError>),
@@ -104,7 +108,7 @@ impl SweepError {
     /// Whether what was asked for is at fault, and not what happened.
     pub fn is_refusal(&self) -> bool {
         match self {
-            Self::Io { .. } => false,
+            Self::Io { .. } | Self::Plot(_) => false,
             Self::Scenario(error) => !error.is_data(),
             _ => true,
         }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use iosonar_guard::Host;
 use iosonar_replay::advice;
 use iosonar_replay::{
-    Answer, EngineKind, FileSize, Load, Options, ReplayError, ReplaySpec, SimulatedDevice, Style,
-    Target, ThreadPriority, Writes, create_file,
+    Answer, EngineKind, FileSize, Load, Options, ReplaySpec, SimulatedDevice, Style, Target,
+    ThreadPriority, Writes, create_file,
 };
 use iosonar_report::grouped;
 use iosonar_trace::transform::Change;
@@ -67,7 +67,7 @@ impl ReplayPlan {
         refuse_stray_destroy(spec, host, &pairs)?;
         let mut loads = Vec::new();
         for pair in &pairs {
-            let load = scanned(&pair.trace, &pair.reading, &options)?;
+            let load = Load::scanned_for(&pair.trace, &pair.reading, &options)?;
             refuse_several_devices(&load)?;
             loads.push(load);
         }
@@ -122,7 +122,7 @@ impl ReplayPlan {
         quiet: bool,
     ) -> anyhow::Result<Self> {
         let options = &spec.options;
-        let load = scanned(path, reading, options)?;
+        let load = Load::scanned_for(path, reading, options)?;
         let Some(target) = spec.target.first() else {
             return Err(usage("--find-rate needs a --target"));
         };
@@ -198,22 +198,6 @@ impl ReplayPlan {
                  each second): expect a stall of 50 ms a second",
             );
         }
-    }
-}
-
-/// Reads the load once. Of one that is repeated, which may never end, only what can be started within the longest time
-/// of the replay is read; the rest of any other is counted and recorded as missed.
-pub(crate) fn scanned(
-    path: &Path,
-    reading: &Reading,
-    options: &Options,
-) -> Result<Load, ReplayError> {
-    let repeats = |change: &Change| matches!(change, Change::Repeat(_));
-    match options.max_runtime {
-        Some(most) if reading.changes.iter().any(repeats) => {
-            Load::scanned_within(path, reading, options.writes, most)
-        }
-        _ => Load::scanned(path, reading, options.writes),
     }
 }
 

@@ -11,7 +11,9 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::checks::{refuse_output_of_one, refuse_outputs_of_one};
 use super::{Named, load_otherwise, steady};
-use crate::exit::{Ending, Usage, message, print};
+use iosonar_units::with_causes;
+
+use crate::exit::{Ending, Usage, print};
 use crate::low::Sim;
 use crate::render::sim::{assumed, headline};
 use crate::render::table::Table;
@@ -111,7 +113,9 @@ fn try_all(
             Ok(result) => result
                 .map(Box::new)
                 .map_err(|why| Nothing::Unsteady(why.to_string())),
-            Err(error) if choice.is_some() => Err(Nothing::NotApplicable(message(&error))),
+            Err(error) if choice.is_some() => {
+                Err(Nothing::NotApplicable(with_causes(error.as_ref())))
+            }
             Err(error) => return Err(error),
         };
         Ok(Tried { choice, result })

@@ -6,38 +6,43 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use anyhow::Context;
-use iosonar_replay::{Options, ReplaySpec, Writes};
+use iosonar_replay::{Load, Options, ReplaySpec, Writes};
 use iosonar_scenario::{
-    OutputFiles, Overrides, Prepared, ScenarioError, moved, read_text, with_values,
-};
-use iosonar_study::hooks::{HookError, Log, Stop, may_be_destroyed, run_child};
-use iosonar_study::sweep::{
-    Base, Done, Failure, RECORDS, RESULT, Run, Runner, SCENARIO, SPEC, Settings, SweepError, Task,
-    is_full,
+    OutputFiles, Overrides, Prepared, ScenarioError, Watch, moved, read_text, with_values,
 };
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::transform::beginning;
+use iosonar_units::with_causes;
 
-use super::operator;
-use crate::commands::{replay::scanned, sim};
-use crate::render::sim::describe;
+use super::frontend::{Frontend, command_line, folder_of_origin};
+use super::{
+    Base, Done, Failure, RECORDS, RESULT, Run, Runner, SCENARIO, SPEC, Settings, SweepError, Task,
+    is_full,
+};
+use crate::hooks::{HookError, Log, Stop, may_be_destroyed, run_child};
+
+/// Why a run has no result, whatever it is.
+type Problem = Box<dyn std::error::Error + Send + Sync>;
 
 /// Carries runs out on this machine.
-pub(super) struct Here {
+pub struct Here<'a> {
     /// This program.
-    pub(super) program: PathBuf,
+    pub program: PathBuf,
     /// Targets whose content may be destroyed.
-    pub(super) destroy: Vec<PathBuf>,
+    pub destroy: Vec<PathBuf>,
+    /// Whoever starts the sweep.
+    pub frontend: &'a dyn Frontend,
     /// The texts of scenarios, by their paths.
     scenarios: Mutex<BTreeMap<PathBuf, String>>,
 }
 
-impl Here {
-    pub(super) fn new(program: PathBuf, destroy: Vec<PathBuf>) -> Self {
+impl<'a> Here<'a> {
+    /// With the program `program`; the content of the targets `destroy` may be lost.
+    pub fn new(program: PathBuf, destroy: Vec<PathBuf>, frontend: &'a dyn Frontend) -> Self {
         Self {
             program,
             destroy,
+            frontend,
             scenarios: Mutex::default(),
         }
     }
@@ -70,9 +75,12 @@ impl Here {
         moved(&with_values(&base, scenario, &settings)?, scenario, folder)
     }
 
-    /// Whether a run can be begun.
-    pub(super) fn check(&self, run: &Run) -> Result<(), SweepError> {
-        let folder = run.common.origin.parent().unwrap_or(Path::new(""));
+    /// Checks that a run can be begun.
+    ///
+    /// # Errors
+    /// If its scenario, replay or hooks cannot be what they are set to.
+    pub fn check(&self, run: &Run) -> Result<(), SweepError> {
+        let folder = folder_of_origin(run);
         for hook in &run.common.hooks {
             if let Err(problem) = hook.check_for(folder, run.base == Base::Replay) {
                 return Err(SweepError::Value {
@@ -106,32 +114,34 @@ impl Here {
         }
     }
 
-    fn simulate(&self, task: &mut Task<'_, '_>, scenario: &Path) -> anyhow::Result<Done> {
+    fn simulate(&self, task: &mut Task<'_, '_>, scenario: &Path) -> Result<Done, Problem> {
         let (run, around) = (task.run, &mut *task.around);
         let folder = around.folder;
         let text = self.scenario(run, scenario, &around.settings, folder)?;
         let path = folder.join(SCENARIO);
-        WholeFile::write_all(&path, text.as_bytes())
-            .with_context(|| format!("{}: cannot write", path.display()))?;
+        WholeFile::write_all(&path, text.as_bytes()).map_err(SweepError::io(&path, "write"))?;
         let simulation = Prepared::from_toml(&text, &path, &Overrides::default())?;
         simulation.check_stability()?;
         let records = folder.join(RECORDS);
         let files = OutputFiles {
             records: run.common.records.then_some(records.as_path()),
-            ..OutputFiles::default()
+            stages: None,
+            headline: &self.frontend.headline(&simulation),
         };
-        let result =
-            sim::simulate_until(&simulation, 1, &files, false, around.stop.flag())?.if_served()?;
+        let watch = Watch {
+            stop: around.stop.flag(),
+            ..Watch::default()
+        };
+        let result = simulation.run_into(1, &files, &watch)?.if_served()?;
         let name = SCENARIO.trim_end_matches(".toml");
-        around.log.add(&describe(name, &simulation, &result));
-        let mut command = ["iosonar", "sim", SCENARIO, "--result", RESULT]
-            .map(str::to_owned)
-            .to_vec();
+        let words = self.frontend.in_words(name, &simulation, &result);
+        around.log.add(&words);
+        let mut command = command_line(&["sim", SCENARIO, "--result", RESULT]);
         if run.common.records {
             command.extend(["--records".to_owned(), RECORDS.to_owned()]);
         }
         Ok(Done {
-            result: sim::result_text(name, &simulation, &result),
+            result: self.frontend.as_json(name, &simulation, &result),
             command,
         })
     }
@@ -142,7 +152,7 @@ impl Here {
         let spec = replay_spec(run, &around.settings, &around.targets, &self.destroy)
             .map_err(Failure::Failed)?;
         let path = around.folder.join(SPEC);
-        write_spec(&path, &spec).map_err(|e| failure(&e, around.folder))?;
+        write_spec(&path, &spec).map_err(|e| failure(e.as_ref(), around.folder))?;
         let mut command = Command::new(&self.program);
         command.args(["replay", "--json", "--spec"]).arg(&path);
         command.arg("--out").arg(&records);
@@ -150,24 +160,20 @@ impl Here {
         let output = replayed(&mut command, &mut around.log, around.stop)?;
         Ok(Done {
             result: output,
-            command: [
-                "iosonar", "replay", "--json", "--spec", SPEC, "--out", RECORDS,
-            ]
-            .map(str::to_owned)
-            .to_vec(),
+            command: command_line(&["replay", "--json", "--spec", SPEC, "--out", RECORDS]),
         })
     }
 }
 
 /// Keeps what a replay does beside its records.
-fn write_spec(path: &Path, spec: &ReplaySpec) -> anyhow::Result<()> {
+fn write_spec(path: &Path, spec: &ReplaySpec) -> Result<(), Problem> {
     let text = serde_json::to_string_pretty(spec)?;
     WholeFile::write_all(path, format!("{text}\n").as_bytes())
-        .with_context(|| format!("{}: cannot write", path.display()))
+        .map_err(|source| SweepError::io(path, "write")(source).into())
 }
 
-/// How long a run will take; `None` where nobody knows.
-pub(super) fn estimate(run: &Run) -> Option<Duration> {
+/// How long a run will take; `None` where that is not known.
+pub fn estimate(run: &Run) -> Option<Duration> {
     let Base::Simulation(scenario) = &run.base else {
         let spec = replay_spec(run, &run.settings, &[], &[]).ok()?;
         let reading = &spec.reading;
@@ -175,7 +181,9 @@ pub(super) fn estimate(run: &Run) -> Option<Duration> {
             writes: Writes::Skip,
             ..spec.options
         };
-        let scan = scanned(spec.load.first()?, reading, &options).ok()?.scan;
+        let scan = Load::scanned_for(spec.load.first()?, reading, &options)
+            .ok()?
+            .scan;
         let lasts = scan.last_start.saturating_sub(beginning(&reading.changes));
         let lasts = options.max_runtime.map_or(lasts, |most| lasts.min(most));
         let lasts = lasts.saturating_add(options.start_grace);
@@ -236,8 +244,7 @@ fn meaning(text: &str) -> toml::Value {
 
 /// The path of a load or target, which is relative to the file that names it.
 fn beside_origin(run: &Run, path: &Path) -> PathBuf {
-    let folder = run.common.origin.parent().unwrap_or(Path::new(""));
-    let path = folder.join(path);
+    let path = folder_of_origin(run).join(path);
     std::path::absolute(&path).unwrap_or(path)
 }
 
@@ -291,9 +298,9 @@ fn strings(value: &toml::Value) -> Option<Vec<String>> {
     }
 }
 
-impl Runner for Here {
+impl Runner for Here<'_> {
     fn ask_operator(&self, run: &Run, what: &str, stop: &Stop) -> Result<(), HookError> {
-        operator::ask(run, what, stop)
+        self.frontend.ask_operator(run, what, stop)
     }
 
     fn carry_out(&self, task: &mut Task<'_, '_>) -> Result<Done, Failure> {
@@ -302,7 +309,7 @@ impl Runner for Here {
             Base::Replay => self.replay(task),
             Base::Simulation(scenario) => self
                 .simulate(task, scenario)
-                .map_err(|e| failure(&e, task.around.folder)),
+                .map_err(|e| failure(e.as_ref(), task.around.folder)),
         }
     }
 
@@ -316,11 +323,12 @@ impl Runner for Here {
 }
 
 /// Why a run has no result.
-fn failure(error: &anyhow::Error, folder: &Path) -> Failure {
+fn failure(error: &(dyn std::error::Error + Send + Sync + 'static), folder: &Path) -> Failure {
     if let Some(ScenarioError::Interrupted) = error.downcast_ref() {
         return Failure::Interrupted;
     }
-    for cause in error.chain() {
+    let first: &(dyn std::error::Error + 'static) = error;
+    for cause in std::iter::successors(Some(first), |error| error.source()) {
         if let Some(source) = cause.downcast_ref::<std::io::Error>()
             && is_full(source)
         {
@@ -330,5 +338,5 @@ fn failure(error: &anyhow::Error, folder: &Path) -> Failure {
             return Failure::Full(Box::new(SweepError::io(folder, "write")(source)));
         }
     }
-    Failure::Failed(crate::exit::message(error))
+    Failure::Failed(with_causes(error))
 }

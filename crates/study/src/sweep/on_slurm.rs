@@ -1,32 +1,26 @@
 //! A sweep as job arrays of Slurm.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
-use iosonar_study::elsewhere::slurm::{Job, Tasks, parts, submit};
-use iosonar_study::hooks::Stop;
-use iosonar_study::sweep::{
-    Event, FAILED, How, Run, State, SweepError, SweepSpec, Tally, carry_out, needed, result, state,
+use super::frontend::Notice;
+use super::here::{Here, estimate};
+use super::{
+    Event, FAILED, How, RESULT, Run, State, SweepError, SweepSpec, Tally, needed, result, state,
     stop,
 };
-
-use super::here::{Here, estimate};
-use crate::exit::{Ending, Usage, note};
-use crate::low::{Sweep, SweepTask};
-use crate::signals;
+use crate::elsewhere::slurm::{Job, Tasks, parts, submit};
 
 /// Carries runs out as tasks of job arrays; what comes to no result is handed in again, as often as the file says.
 pub(super) fn carry_out_there(
-    args: &Sweep,
     spec: &SweepSpec,
     runs: &[Run],
     how: &How<'_>,
-    here: &Here,
+    here: &Here<'_>,
     seen: &(dyn Fn(&Run, Event<'_>) + Sync),
-) -> anyhow::Result<Tally> {
+) -> Result<Tally, SweepError> {
     let (_, options) = spec.source.extras();
     // A task runs as many at once as it has processors, and starts in another folder.
     let sweep = SweepSpec {
@@ -55,11 +49,8 @@ pub(super) fn carry_out_there(
         if open.is_empty() {
             break;
         }
-        if attempt > 0 && !args.quiet {
-            note(&format!(
-                "{} runs came to no result: handed in again",
-                open.len()
-            ));
+        if attempt > 0 {
+            here.frontend.notice(Notice::Resubmitted(open.len()));
         }
         // What it says of the attempt before is not to be taken for that of this one.
         for run in &open {
@@ -70,13 +61,10 @@ pub(super) fn carry_out_there(
             parts: parts(&open, options.chunk, estimate(open[0])),
         };
         let job = submit(&tasks, &options, &here.program)?;
-        if !args.quiet {
-            let (id, folder) = (&job.id, job.folder.display());
-            note(&format!(
-                "job {id} with {} runs; its tasks say what they do in {folder}",
-                open.len()
-            ));
-        }
+        here.frontend.notice(Notice::Submitted {
+            job: &job,
+            runs: open.len(),
+        });
         let over = wait(&job, &open, how, seen, &mut tally, &mut told)?;
         if !over {
             tally.interrupted = true;
@@ -88,7 +76,7 @@ pub(super) fn carry_out_there(
         }
         if attempt == options.retries {
             for words in job.last_words() {
-                note(&format!("a task said: {words}"));
+                here.frontend.notice(Notice::TaskSaid(&words));
             }
         }
     }
@@ -107,7 +95,7 @@ pub(super) fn carry_out_there(
 }
 
 /// Two arrays on one tree would do everything twice.
-fn refuse_beside_another(root: &Path) -> anyhow::Result<()> {
+fn refuse_beside_another(root: &Path) -> Result<(), SweepError> {
     for job in Job::of_tree(root) {
         // Of a job that is not known any more Slurm says nothing.
         if let Ok(tasks) = job.tasks()
@@ -118,14 +106,14 @@ fn refuse_beside_another(root: &Path) -> anyhow::Result<()> {
                 root.display(),
                 job.id
             );
-            return Err(Usage(problem).into());
+            return Err(SweepError::Elsewhere(problem));
         }
     }
     Ok(())
 }
 
 /// Runs that are needed; of points with a precision all repetitions, as their task decides which.
-fn to_hand_in<'a>(runs: &'a [Run], how: &How<'_>, here: &Here) -> Vec<&'a Run> {
+fn to_hand_in<'a>(runs: &'a [Run], how: &How<'_>, here: &Here<'_>) -> Vec<&'a Run> {
     let open: Vec<&Run> = needed(runs, how, here)
         .into_iter()
         .map(|n| &runs[n])
@@ -198,38 +186,5 @@ fn wait<'a>(
 
 fn is_ended(root: &Path, run: &Run) -> bool {
     let folder = root.join(&run.path);
-    folder.join(iosonar_study::sweep::RESULT).exists() || folder.join(FAILED).exists()
-}
-
-/// Does the runs of a task.
-pub(super) fn do_task(
-    sweep: &SweepSpec,
-    parts: Vec<Vec<PathBuf>>,
-    args: &SweepTask,
-    here: &Here,
-) -> anyhow::Result<Ending> {
-    let part = parts.into_iter().nth(args.number).with_context(|| {
-        let path = args.tasks.display();
-        format!("{path}: has no task {}", args.number)
-    })?;
-    let wanted: BTreeSet<PathBuf> = part.into_iter().collect();
-    let mut runs = sweep.runs()?;
-    runs.retain(|run| wanted.contains(&run.path));
-    let stop = Stop::default();
-    let how = How {
-        root: &sweep.source.root,
-        jobs: sweep.jobs.unwrap_or(1) as usize,
-        destroy: &sweep.destroy,
-        program: &here.program,
-        stop: &stop,
-    };
-    signals::watch()?;
-    let tally = super::stopping_at_signals(&stop, || {
-        carry_out(&runs, &how, here, &|run, event| {
-            if let Event::Failed(why) = event {
-                note(&format!("{}: failed: {why}", run.path.display()));
-            }
-        })
-    })?;
-    Ok(super::ending(&tally))
+    folder.join(RESULT).exists() || folder.join(FAILED).exists()
 }

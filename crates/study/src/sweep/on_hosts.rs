@@ -1,44 +1,51 @@
 //! Replays on several hosts at once.
 
-use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Context;
-use iosonar_report::Quantity;
-use iosonar_stats::{Distribution, Labels, Metric};
-use iosonar_study::elsewhere::hosts::{Ready, Ssh, agreed_start, now_ns, participants};
-use iosonar_study::hooks::{HookError, Stop};
-use iosonar_study::shell::quoted;
-use iosonar_study::sweep::{
-    Base, Done, Failure, RECORDS, Run, Runner, SPEC, SweepError, Task, metrics_in,
-};
-use iosonar_trace::{Batch, Metadata, Op, Reading, output};
+use iosonar_stats::{Distribution, Labels, Metric, Output};
+use iosonar_trace::input::in_order;
+use iosonar_trace::{Batch, Metadata, Op, Quantity, Reading, output};
+use iosonar_units::with_causes;
 use serde_json::{Value, json};
 
+use super::frontend::{Notice, command_line};
 use super::here::{Here, replay_spec};
-use crate::exit::{Ending, Usage, note, print};
-use crate::low::Sweep;
-use iosonar_stats::Output;
-use iosonar_trace::input::in_order;
+use super::{
+    Base, Done, Failure, RECORDS, Run, Runner, SPEC, Settings, SweepError, Task, metrics_in,
+};
+use crate::elsewhere::hosts::{Ready, Ssh, agreed_start, participants};
+use crate::hooks::{HookError, Stop};
+use crate::shell::quoted;
 
 /// From the decision to the start: as long as the slowest connection takes, and reading the load there.
 const LEAD: Duration = Duration::from_millis(2500);
 
+/// Hosts that replay at once, as they are named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostsSpec {
+    /// The hosts, or pairs such as `host:/dev/sdb`.
+    pub hosts: Vec<String>,
+    /// The ssh client with its options.
+    pub ssh: String,
+    /// Whether this program is copied to them.
+    pub push: bool,
+}
+
 /// Carries replays out on several hosts at once.
 pub(super) struct Hosts<'a> {
-    here: &'a Here,
+    here: &'a Here<'a>,
     ssh: Ssh,
     ready: Vec<Ready>,
 }
 
 impl<'a> Hosts<'a> {
     /// Finds out about all hosts.
-    pub(super) fn new(args: &Sweep, here: &'a Here) -> anyhow::Result<Self> {
-        let ssh = Ssh::new(&args.ssh);
-        let push = args.push.then_some(here.program.as_path());
-        let participants = participants(&args.hosts)?;
+    pub(super) fn new(spec: &HostsSpec, here: &'a Here<'a>) -> Result<Self, SweepError> {
+        let ssh = Ssh::new(&spec.ssh);
+        let push = spec.push.then_some(here.program.as_path());
+        let participants = participants(&spec.hosts)?;
         let ready = thread::scope(|scope| {
             let tasks: Vec<_> = participants
                 .iter()
@@ -64,34 +71,35 @@ impl<'a> Hosts<'a> {
         if !wrong.is_empty() {
             // What was brought to the others is removed with it.
             drop(hosts);
-            return Err(SweepError::Elsewhere(format!("--hosts: {}", wrong.join("; "))).into());
+            return Err(SweepError::Elsewhere(format!(
+                "--hosts: {}",
+                wrong.join("; ")
+            )));
         }
-        if !args.quiet {
-            for ready in &hosts.ready {
-                note(&ready.to_string());
-            }
+        for ready in &hosts.ready {
+            here.frontend.notice(Notice::HostReady(ready));
         }
         Ok(hosts)
     }
 
     /// Simulations need no hosts, and hooks act on this machine.
-    pub(super) fn check(args: &Sweep, runs: &[Run]) -> Result<(), Usage> {
+    pub(super) fn check(destroy: &[PathBuf], runs: &[Run]) -> Result<(), SweepError> {
         if let Some(run) = runs.iter().find(|run| run.base != Base::Replay) {
-            return Err(Usage(format!(
+            return Err(SweepError::Elsewhere(format!(
                 "--hosts is for replays, and {} is a simulation: --on slurm takes both elsewhere",
                 run.path.display()
             )));
         }
         let mut hooks = runs.iter().flat_map(|run| &run.common.hooks);
         if let Some(hook) = hooks.find(|hook| hook.is_of_this_machine()) {
-            return Err(Usage(format!(
+            return Err(SweepError::Elsewhere(format!(
                 "--hosts: the hook '{}' would act on devices of this machine, not of the hosts",
                 hook.name()
             )));
         }
         let is_of_a_host = |path: &&PathBuf| !path.to_string_lossy().contains(":/");
-        if let Some(path) = args.destroy.iter().find(is_of_a_host) {
-            return Err(Usage(format!(
+        if let Some(path) = destroy.iter().find(is_of_a_host) {
+            return Err(SweepError::Elsewhere(format!(
                 "--destroy {0}: on which host? Say --destroy HOST:{0}",
                 path.display()
             )));
@@ -191,7 +199,7 @@ impl Drop for Hosts<'_> {
 /// A run on all hosts.
 struct Job<'a> {
     run: &'a Run,
-    run_settings: &'a iosonar_study::sweep::Settings,
+    run_settings: &'a Settings,
     targets: &'a [String],
     loads: Vec<PathBuf>,
     folder: &'a Path,
@@ -286,16 +294,10 @@ impl Runner for Hosts<'_> {
             };
             return Err(Failure::Failed(format!("{}{rest}", dead.join("; "))));
         }
-        let result =
-            together(&whole, folder).map_err(|e| Failure::Failed(crate::exit::message(&e)))?;
+        let result = together(&whole, folder).map_err(Failure::Failed)?;
         Ok(Done {
             result,
-            command: vec![
-                "iosonar".to_owned(),
-                "sweep".to_owned(),
-                "--hosts".to_owned(),
-                self.names(),
-            ],
+            command: command_line(&["sweep", "--hosts", &self.names()]),
         })
     }
 
@@ -321,7 +323,7 @@ impl Hosts<'_> {
 }
 
 /// The records of all hosts as one, and all their figures: together, and each host's with its name.
-fn together(whole: &[(&Ready, String, PathBuf)], folder: &Path) -> anyhow::Result<String> {
+fn together(whole: &[(&Ready, String, PathBuf)], folder: &Path) -> Result<String, String> {
     let paths: Vec<PathBuf> = whole.iter().map(|(_, _, path)| path.clone()).collect();
     let out = folder.join(RECORDS);
     let mut metadata = Metadata::default();
@@ -361,7 +363,8 @@ fn together(whole: &[(&Ready, String, PathBuf)], folder: &Path) -> anyhow::Resul
         }
         writer.finish()?;
         Ok(times)
-    })?;
+    });
+    let times = times.map_err(|e| with_causes(&e))?;
     let mut json = Output::new("sweep --hosts");
     json.set("hosts", json!(hosts));
     for (of, quantity) in times.iter().zip(quantities) {
@@ -373,8 +376,12 @@ fn together(whole: &[(&Ready, String, PathBuf)], folder: &Path) -> anyhow::Resul
         }
     }
     for (ready, text, _) in whole {
-        let metrics = metrics_in(text)
-            .with_context(|| format!("{}: its replay printed no result", ready.participant.host))?;
+        let metrics = metrics_in(text).map_err(|e| {
+            format!(
+                "{}: its replay printed no result: {e}",
+                ready.participant.host
+            )
+        })?;
         json.metrics(metrics.into_iter().map(|metric| Metric {
             labels: metric.labels.with("host", &ready.participant.host),
             ..metric
@@ -392,13 +399,4 @@ fn file_name(host: &str) -> String {
         }
     };
     host.chars().map(plain).collect()
-}
-
-/// Answers each line of standard input with the time.
-pub(crate) fn tell_the_time() -> anyhow::Result<Ending> {
-    for line in std::io::stdin().lock().lines() {
-        line.context("cannot read standard input")?;
-        print(&format!("{}\n", now_ns()))?;
-    }
-    Ok(Ending::Done)
 }

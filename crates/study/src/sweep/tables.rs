@@ -4,20 +4,38 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use iosonar_plot::{Chart, Format, Size, Theme, render};
-use iosonar_report::study::{Link, page_of};
-use iosonar_report::study::{Panel, Series, chart_of_study};
-use iosonar_study::sweep::{CHARTS, ChartFile, PointRow, RunRow, Study, value_of};
+use iosonar_report::study::{Link, Panel, Series, StudyTable, chart_of_study, page_of};
+use iosonar_trace::apart;
 use iosonar_trace::output::WholeFile;
 
-use crate::exit::{note, print};
-use crate::low::Sweep;
-use iosonar_study::sweep::Source;
-use iosonar_trace::apart;
+use super::{CHARTS, ChartFile, PointRow, RunRow, Source, Study, SweepError, value_of};
+
+/// What was made of the runs of a tree.
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    /// The tables as a JSON object; `None` if there is no run.
+    pub json: Option<String>,
+    /// Runs whose results are damaged, so that they are in no table.
+    pub damaged: Vec<PathBuf>,
+    /// Charts of the experiment that cannot be drawn.
+    pub undrawn: Vec<Undrawn>,
+}
+
+/// A chart that names something that no run has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undrawn {
+    /// Whether it is a parameter, or else a metric.
+    pub is_parameter: bool,
+    /// What it names.
+    pub name: String,
+    /// What there is.
+    pub there: Vec<String>,
+}
 
 /// The tables of a tree, kept up to date.
-pub(super) struct Tables<'a> {
+#[derive(Debug)]
+pub struct Tables<'a> {
     source: &'a Source,
     study: Study,
     charts: Vec<ChartFile>,
@@ -31,7 +49,10 @@ pub(super) struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     /// With what is in the tree; while a sweep is under way that is read when the first run has ended.
-    pub(super) fn new(source: &'a Source, is_read: bool) -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    /// If the tree cannot be read.
+    pub fn new(source: &'a Source, is_read: bool) -> Result<Self, SweepError> {
         let (charts, _) = source.extras();
         let mut tables = Self {
             source,
@@ -48,11 +69,17 @@ impl<'a> Tables<'a> {
         Ok(tables)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether there are no runs.
+    pub fn is_empty(&self) -> bool {
         self.study.runs.is_empty()
     }
 
-    pub(super) fn read_again(&mut self) -> anyhow::Result<()> {
+    /// How many runs there are.
+    pub fn len(&self) -> usize {
+        self.study.runs.len()
+    }
+
+    pub(super) fn read_again(&mut self) -> Result<(), SweepError> {
         self.study = Study::read(&self.source.root)?;
         self.is_read = true;
         if let Some(meant) = &self.meant {
@@ -62,7 +89,7 @@ impl<'a> Tables<'a> {
     }
 
     /// Takes in a run that has just ended.
-    pub(super) fn put(&mut self, row: RunRow) -> anyhow::Result<()> {
+    pub(super) fn put(&mut self, row: RunRow) -> Result<(), SweepError> {
         const OFTEN: Duration = Duration::from_secs(1);
         const SHARE: u32 = 50;
         if !self.is_read {
@@ -78,49 +105,53 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
+    fn write(&self, name: &str, text: &str) -> Result<(), SweepError> {
         let path = self.source.root.join(name);
-        WholeFile::write_all(&path, text.as_bytes())
-            .with_context(|| format!("{}: cannot write", path.display()))
+        WholeFile::write_all(&path, text.as_bytes()).map_err(SweepError::io(&path, "write"))
     }
 
-    /// Everything that is made of the runs. The tree itself says what there is: nothing else is remembered.
-    pub(super) fn finish(&mut self, args: &Sweep) -> anyhow::Result<()> {
+    /// Writes everything that is made of the runs. The tree itself says what there is: nothing else is remembered.
+    ///
+    /// # Errors
+    /// If the tree cannot be read, or an output cannot be drawn or written.
+    pub fn finish(&mut self) -> Result<Written, SweepError> {
         self.read_again()?;
-        for path in &self.study.damaged {
-            note(&format!(
-                "note: {}: its result.json is damaged, so it is in no table; the next sweep does it again",
-                path.display()
-            ));
-        }
+        let mut written = Written {
+            damaged: self.study.damaged.clone(),
+            ..Written::default()
+        };
         if self.is_empty() {
-            return Ok(());
+            return Ok(written);
         }
         self.write("runs.csv", &self.study.runs_csv())?;
         self.write("points.csv", &self.study.points_csv())?;
-        let json = self.study.json();
+        let json = self.study.json().to_string();
         self.write("results.json", &format!("{json}\n"))?;
-        let charts = self.charts();
+        written.json = Some(json);
+        let (charts, undrawn) = self.charts();
+        written.undrawn = undrawn;
         let folder = self.source.root.join(CHARTS);
         if !charts.is_empty() {
-            std::fs::create_dir_all(&folder)
-                .with_context(|| format!("{}: cannot make the folder", folder.display()))?;
+            std::fs::create_dir_all(&folder).map_err(SweepError::io(&folder, "make the folder"))?;
         }
         for chart in &charts {
             let path = folder.join(format!("{}.png", chart.name));
-            crate::render::picture::save(&[chart], &path, Size::default(), Theme::Light)?;
+            let picture = render(&[chart], Format::Png, Size::default(), Theme::Light)?;
+            WholeFile::write_all(&path, &picture)
+                .map_err(SweepError::io(&path, "write the picture"))?;
         }
         self.write_page_of(&charts, &self.source.root.join("report.html"), None)?;
-        if args.json {
-            print(&format!("{json}\n"))?;
-        }
-        Ok(())
+        Ok(written)
     }
 
-    /// Writes the page only; tells how many runs are on it.
-    pub(super) fn write_page(&self, out: &Path, title: Option<&str>) -> anyhow::Result<usize> {
-        self.write_page_of(&self.charts(), out, title)?;
-        Ok(self.study.runs.len())
+    /// Writes the page only; what of it could not be drawn.
+    ///
+    /// # Errors
+    /// If it cannot be drawn or written.
+    pub fn write_page(&self, out: &Path, title: Option<&str>) -> Result<Vec<Undrawn>, SweepError> {
+        let (charts, undrawn) = self.charts();
+        self.write_page_of(&charts, out, title)?;
+        Ok(undrawn)
     }
 
     fn write_page_of(
@@ -128,7 +159,7 @@ impl<'a> Tables<'a> {
         charts: &[Chart],
         out: &Path,
         title: Option<&str>,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), SweepError> {
         let mut pictures = Vec::new();
         for chart in charts {
             let svg = render(&[chart], Format::Svg, Size::default(), Theme::Light)?;
@@ -141,48 +172,43 @@ impl<'a> Tables<'a> {
         let base = if is_inside {
             String::new()
         } else {
-            format!("{}/", root.canonicalize()?.display())
+            let root = root.canonicalize();
+            format!(
+                "{}/",
+                root.map_err(SweepError::io(&self.source.root, "find"))?
+                    .display()
+            )
         };
         let name = title.map_or_else(|| self.source.name(), str::to_owned);
         let page = page_of(&name, &self.study_table(), &pictures, &base);
-        WholeFile::write_all(out, page.as_bytes())
-            .with_context(|| format!("{}: cannot write the page", out.display()))
+        WholeFile::write_all(out, page.as_bytes()).map_err(SweepError::io(out, "write the page"))
     }
 
-    pub(super) fn tell(&self) {
-        let root = self.source.root.display();
-        note(&format!(
-            "{} runs: {root}/points.csv, runs.csv, results.json, charts/, report.html",
-            self.study.runs.len()
-        ));
-    }
-
-    /// The charts that the experiment asks for, or the usual ones.
-    fn charts(&self) -> Vec<Chart> {
+    /// The charts that the experiment asks for, or the usual ones; and those of them that cannot be drawn.
+    fn charts(&self) -> (Vec<Chart>, Vec<Undrawn>) {
         let (parameters, metrics) = (self.study.parameters(), self.study.metrics());
         let points = self.study.points();
         if !self.charts.is_empty() {
-            let mut charts = Vec::new();
+            let (mut charts, mut undrawn) = (Vec::new(), Vec::new());
             for wanted in &self.charts {
-                let unknown = |name: &str, names: &[&str], what: &str| {
-                    (!names.contains(&name)).then(|| {
-                        format!(
-                            "[[chart]]: there is no {what} '{name}'; there are {}",
-                            names.join(", ")
-                        )
+                let unknown = |name: &str, names: &[&str], is_parameter: bool| {
+                    (!names.contains(&name)).then(|| Undrawn {
+                        is_parameter,
+                        name: name.to_owned(),
+                        there: names.iter().map(|&name| name.to_owned()).collect(),
                     })
                 };
                 let by = wanted.by.as_ref();
-                let problem = unknown(&wanted.metric, &metrics, "metric")
-                    .or_else(|| unknown(&wanted.against, &parameters, "parameter"))
-                    .or_else(|| by.and_then(|by| unknown(by, &parameters, "parameter")));
+                let problem = unknown(&wanted.metric, &metrics, false)
+                    .or_else(|| unknown(&wanted.against, &parameters, true))
+                    .or_else(|| by.and_then(|by| unknown(by, &parameters, true)));
                 // What is done is worth its other charts.
                 match problem {
-                    Some(problem) => note(&problem),
+                    Some(problem) => undrawn.push(problem),
                     None => charts.push(self.chart(wanted, &points)),
                 }
             }
-            return charts;
+            return (charts, undrawn);
         }
         // To the right what has the most values; of equals the first.
         let numeric = parameters
@@ -190,7 +216,7 @@ impl<'a> Tables<'a> {
             .rev()
             .filter(|name| is_numeric(&points, name));
         let Some(against) = numeric.max_by_key(|name| distinct(&points, name)) else {
-            return Vec::new();
+            return Default::default();
         };
         let usual = [
             "response_time_mean_ms",
@@ -202,16 +228,15 @@ impl<'a> Tables<'a> {
             "utilisation_mean",
         ];
         let there = usual.iter().filter(|name| metrics.contains(name));
-        there
-            .map(|metric| {
-                let chart = ChartFile {
-                    metric: (*metric).to_owned(),
-                    against: (*against).to_owned(),
-                    by: None,
-                };
-                self.chart(&chart, &points)
-            })
-            .collect()
+        let charts = there.map(|metric| {
+            let chart = ChartFile {
+                metric: (*metric).to_owned(),
+                against: (*against).to_owned(),
+                by: None,
+            };
+            self.chart(&chart, &points)
+        });
+        (charts.collect(), Vec::new())
     }
 
     fn chart(&self, wanted: &ChartFile, points: &[PointRow]) -> Chart {
@@ -271,7 +296,7 @@ impl<'a> Tables<'a> {
     }
 
     /// The points with their most telling figures, and links to the runs.
-    fn study_table(&self) -> iosonar_report::study::StudyTable {
+    fn study_table(&self) -> StudyTable {
         let metrics = self.study.metrics();
         let parameters = self.study.parameters();
         let root = &self.source.root;
@@ -293,7 +318,7 @@ impl<'a> Tables<'a> {
             let why = run.failed.clone()?;
             Some((run.path.display().to_string(), why))
         });
-        iosonar_report::study::StudyTable {
+        StudyTable {
             rows: rows.collect(),
             failed: failed.collect(),
             parameters: parameters.iter().map(|&name| name.to_owned()).collect(),
