@@ -33,3 +33,15 @@ pub enum BenchError {
     #[error("interrupted")]
     Interrupted,
 }
+
+impl BenchError {
+    /// Whether what was asked for is at fault, and not what happened.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Replay(error) => error.is_refusal(),
+            Self::Trace(error) => error.is_refusal(),
+            Self::Scenario(error) => !error.is_data(),
+            _ => false,
+        }
+    }
+}

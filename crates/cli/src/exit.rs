@@ -4,11 +4,13 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use iosonar_bench::BenchError;
 use iosonar_guard::GuardError;
 use iosonar_recorder::RecordError;
 use iosonar_replay::{QueueError, ReplayError};
 use iosonar_scenario::ScenarioError;
 use iosonar_study::calibrate::CalibrateError;
+use iosonar_study::replay::ReplayPlanError;
 use iosonar_study::sweep::SweepError;
 use iosonar_trace::TraceError;
 use iosonar_trace::output::{NoRegularFile, WrittenByAnother};
@@ -78,35 +80,26 @@ fn is_usage(error: &anyhow::Error) -> bool {
     if error.chain().any(is_refused) {
         return true;
     }
-    if let Some(
-        TraceError::OutputName { .. }
-        | TraceError::NotWritable { .. }
-        | TraceError::OverwritesInput(_)
-        | TraceError::SameOutput { .. }
-        | TraceError::NoFolder { .. }
-        | TraceError::Option(_),
-    ) = error.downcast_ref()
-    {
-        return true;
-    }
-    if let Some(error) = error.downcast_ref::<ScenarioError>() {
-        return !error.is_data();
-    }
-    if let Some(error) = error.downcast_ref::<CalibrateError>() {
-        return matches!(error, CalibrateError::Profile(_));
-    }
-    if let Some(error) = error.downcast_ref::<SweepError>() {
-        return error.is_refusal();
-    }
-    if let Some(QueueError::NoQueue { .. } | QueueError::Refused { .. }) = error.downcast_ref() {
-        return true;
-    }
-    if let Some(error) = error.downcast_ref::<RecordError>() {
-        return matches!(error, RecordError::Guard(GuardError::Refused(_)));
-    }
-    error
-        .downcast_ref::<ReplayError>()
-        .is_some_and(ReplayError::is_refusal)
+    let refusals = [
+        error.downcast_ref().map(TraceError::is_refusal),
+        error
+            .downcast_ref()
+            .map(|error: &ScenarioError| !error.is_data()),
+        error
+            .downcast_ref()
+            .map(|e| matches!(e, CalibrateError::Profile(_))),
+        error.downcast_ref().map(SweepError::is_refusal),
+        error.downcast_ref().map(ReplayPlanError::is_refusal),
+        error.downcast_ref().map(ReplayError::is_refusal),
+        error.downcast_ref().map(BenchError::is_refusal),
+        error
+            .downcast_ref()
+            .map(|e| matches!(e, QueueError::NoQueue { .. } | QueueError::Refused { .. })),
+        error
+            .downcast_ref()
+            .map(|e| matches!(e, RecordError::Guard(GuardError::Refused(_)))),
+    ];
+    refusals.into_iter().flatten().any(|is_refusal| is_refusal)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -10,7 +10,6 @@ mod low;
 mod render;
 mod signals;
 mod stdout;
-mod target;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -7,6 +7,7 @@
 //! - [`highest_rate`]: the highest rate that a system sustains, by trying.
 //! - [`objective`]: what a system must keep to, as it is written.
 //! - [`plan`]: the highest load, or the fewest devices, that meets an objective.
+//! - [`replay`]: replays with everything around them: targets, records, tries at other rates.
 //! - [`shell`]: words for a shell.
 //! - [`sweep`]: runs over the values of parameters, in a tree of folders.
 //! - [`validate`]: how true a profile is to a recording of its drive.
@@ -20,6 +21,7 @@ pub mod highest_rate;
 pub mod hooks;
 pub mod objective;
 pub mod plan;
+pub mod replay;
 pub mod shell;
 pub mod sweep;
 pub mod validate;

@@ -208,6 +208,21 @@ pub enum TraceError {
     },
 }
 
+impl TraceError {
+    /// Whether what was asked for is at fault, and not the data.
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::OutputName { .. }
+                | Self::NotWritable { .. }
+                | Self::OverwritesInput(_)
+                | Self::SameOutput { .. }
+                | Self::NoFolder { .. }
+                | Self::Option(_)
+        )
+    }
+}
+
 /// Shortens what is shown of broken input to something that a terminal bears.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     const MOST: usize = 40;

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use iosonar_bench::{
-    BenchError, Figure, Measuring, Note, Pace, PaceNote, Replays, SECONDS, pictures, replays,
-    simulator,
+    Figure, Measuring, Note, Pace, PaceNote, Replays, SECONDS, pictures, replays, simulator,
 };
 use iosonar_report::grouped;
 use iosonar_stats::Labels;
@@ -64,11 +63,7 @@ fn replay(args: &Bench) -> anyhow::Result<Ending> {
         };
         note(&format!("measuring: {what}"));
     };
-    let measured = match replays(path, &progress, &|| signals::count() > 0) {
-        // Whether it is a refusal decides the exit code.
-        Err(BenchError::Replay(error)) => return Err(error.into()),
-        other => other?,
-    };
+    let measured = replays(path, &progress, &|| signals::count() > 0)?;
     if args.json {
         print(&as_json(path, &measured).text())?;
     } else {

@@ -22,13 +22,14 @@ use iosonar_units::{Bytes, Nanos};
 
 use crate::Assets;
 use crate::commands::calibrate::POOR;
-use crate::commands::replay::{ReplayPlan, Results, carry_out, create, ending};
+use crate::commands::replay::{Shown, carry_out, ending};
 use crate::commands::sim;
 use crate::exit::{Ending, Usage, note, print};
 use crate::low::Demo;
 use crate::render::picture;
 use crate::render::sim::{headline, per_second};
 use crate::render::table::{Table, significant};
+use iosonar_study::replay::{RecordsTo, ReplayPlan, create};
 
 /// The part of the load that is replayed begins here: shortly before a checkpoint.
 const REPLAY_FROM: Nanos = Nanos::from_secs(88);
@@ -389,7 +390,7 @@ fn replay_on_scratch(
 ) -> anyhow::Result<Summary> {
     let _ = fs::remove_file(scratch);
     let removed = RemovedAtEnd(scratch);
-    create(scratch, SCRATCH_SIZE, quiet)?;
+    create(scratch, SCRATCH_SIZE, &Shown::new(quiet))?;
     let options = Options {
         writes: Writes::Do,
         ..Options::default()
@@ -410,17 +411,13 @@ fn replay_on_scratch(
     })?;
     let load = Load::scanned(load, reading, options.writes)?;
     load.scan.fits(&target, options.fit)?;
-    let results = Results {
-        out: Some(out),
+    let records = RecordsTo {
+        path: out,
         out_from: None,
-        quiet,
-        watch: false,
         durable: false,
     };
-    let summary = carry_out(
-        &ReplayPlan::new(vec![load], vec![target], options),
-        &results,
-    )?;
+    let plan = ReplayPlan::new(vec![load], vec![target], options);
+    let summary = carry_out(&plan, Some(&records), quiet, false)?;
     drop(removed);
     Ok(summary)
 }

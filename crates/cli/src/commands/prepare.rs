@@ -7,11 +7,13 @@ use iosonar_stats::metric::MetricUnit;
 use iosonar_units::Bytes;
 use serde_json::json;
 
+use crate::commands::replay::Shown;
 use crate::exit::{Ending, Usage, note, print};
 use crate::low::Prepare;
 use crate::render::progress::bar;
-use crate::{signals, target};
+use crate::signals;
 use iosonar_stats::Output;
+use iosonar_study::replay::open;
 
 pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
     let fills = args.what == "fill";
@@ -27,7 +29,12 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
         destroy: args.destroy.clone(),
         buffered: args.no_direct,
     };
-    let target = target::open(&args.target, &intent, &Host::default(), args.quiet)?;
+    let target = open(
+        &args.target,
+        &intent,
+        &Host::default(),
+        &Shown::new(args.quiet),
+    )?;
     signals::watch()?;
     if !args.quiet {
         note(&format!(

@@ -11,12 +11,14 @@ use iosonar_stats::metric::MetricUnit;
 use iosonar_units::SECTOR_BYTES;
 use serde_json::json;
 
+use crate::commands::replay::Shown;
 use crate::exit::{Ending, Usage, note, print};
 use crate::low::Verify;
 use crate::render::progress::verifying;
 use crate::render::replay::{findings_json, findings_text};
-use crate::{signals, target};
+use crate::signals;
 use iosonar_stats::Output;
+use iosonar_study::replay::open;
 
 pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
     let directory = args.table_dir.clone().unwrap_or_else(std::env::temp_dir);
@@ -26,7 +28,12 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
         buffered: args.no_direct,
         ..Intent::default()
     };
-    let target = target::open(&args.target, &intent, &Host::default(), args.quiet)?;
+    let target = open(
+        &args.target,
+        &intent,
+        &Host::default(),
+        &Shown::new(args.quiet),
+    )?;
     let sectors = target.size().get() / SECTOR_BYTES;
     if sectors != kept.sectors {
         return Err(Usage(format!(

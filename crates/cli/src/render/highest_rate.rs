@@ -146,3 +146,19 @@ impl Found<'_> {
         json
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::digits;
+
+    #[test]
+    fn the_speed_to_type_has_four_digits() {
+        for (speed, text) in [
+            (60.0 * 3.2781, "196.7"),
+            (0.012_345, "0.01235"),
+            (123_456.7, "123457"),
+        ] {
+            assert_eq!(digits(speed), text);
+        }
+    }
+}

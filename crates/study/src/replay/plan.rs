@@ -1,67 +1,103 @@
 //! Which load goes to which target, and whether they fit.
 
-mod refusals;
-
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use iosonar_guard::Host;
-use iosonar_replay::advice;
 use iosonar_replay::{
-    Answer, EngineKind, FileSize, Load, Options, ReplaySpec, SimulatedDevice, Style, Target,
-    ThreadPriority, Writes, create_file,
+    Answer, EngineKind, FileSize, Intent, Load, Options, ReplayError, ReplaySpec, SimulatedDevice,
+    Target, create_file,
 };
-use iosonar_report::grouped;
 use iosonar_trace::transform::Change;
-use iosonar_trace::{Reading, input};
+use iosonar_trace::{Reading, apart, input};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
-use super::{model, usage, warn};
-use crate::exit::note;
-use crate::render::progress::bar;
-use crate::render::replay::notes::of_target;
-use crate::{signals, target};
-use refusals::{
+use super::refusals::{
     refuse_impossible, refuse_several_devices, refuse_shared_streams, refuse_stray_destroy,
-    refuse_twice, speed_is_changed,
+    refuse_twice,
 };
+use super::{ReplayPlanError, model, refused};
 
 /// All that is known before the start.
-pub(crate) struct ReplayPlan {
-    pub(crate) loads: Vec<Load>,
-    pub(crate) targets: Vec<Target>,
-    pub(crate) options: Options,
+pub struct ReplayPlan {
+    /// What each target is given to do.
+    pub loads: Vec<Load>,
+    /// The targets, opened, in the order of the loads.
+    pub targets: Vec<Target>,
+    /// How it is replayed.
+    pub options: Options,
     /// What a simulated replay asks.
     answer: Answer,
 }
 
+/// What happens while a replay is prepared.
+#[derive(Clone, Copy, Debug)]
+pub enum Preparing<'a> {
+    /// Several targets replay the same load at the same time.
+    CommonMode,
+    /// Requests to some of the devices of the trace are left out, as no target is named for them.
+    Unmapped {
+        /// How many devices.
+        devices: usize,
+        /// Of how many.
+        of: usize,
+    },
+    /// A target is opened exclusively by another process, and is waited for.
+    Waiting {
+        /// The target.
+        target: &'a Path,
+        /// How long.
+        most: Duration,
+    },
+    /// A target is about to be filled.
+    Fills(Bytes),
+    /// This much of it is filled.
+    Filled(u64),
+    /// It is filled, or that has failed.
+    FillEnds,
+}
+
+/// Whoever prepares a replay.
+pub trait Preparer {
+    /// Something has happened.
+    fn see(&self, event: Preparing<'_>);
+
+    /// Whether it is to end.
+    fn is_stopped(&self) -> bool;
+}
+
 /// A load and the path of its target.
-struct Pair {
-    trace: PathBuf,
-    reading: Reading,
-    target: Option<PathBuf>,
+pub(super) struct Pair {
+    pub(super) trace: PathBuf,
+    pub(super) reading: Reading,
+    pub(super) target: Option<PathBuf>,
 }
 
 impl ReplayPlan {
     /// Reads the loads, and examines and opens the targets; records go to `out`.
-    pub(crate) fn of(
+    ///
+    /// # Errors
+    /// If it is refused, or a load or a target cannot be read or opened.
+    pub fn of(
         spec: &ReplaySpec,
         out: Option<&Path>,
         host: &Host,
-        quiet: bool,
-    ) -> anyhow::Result<Self> {
+        preparer: &dyn Preparer,
+    ) -> Result<Self, ReplayPlanError> {
         let options = spec.options.clone();
         if !options.engine.is_real() && options.verification.is_tagging() {
-            return Err(usage(
+            return Err(refused(
                 "--verify, --tag and --keep-tables need a target that really holds data: not with --engine dry \
                  or simulate",
             ));
         }
         refuse_impossible(spec)?;
-        let pairs = pairs(spec, host)?;
+        let pairs = pairs(spec, host, preparer)?;
         refuse_shared_streams(&pairs)?;
         for pair in &pairs {
             if let Some(target) = &pair.target {
-                iosonar_trace::apart::refuse_same(&pair.trace, target)?;
+                apart::refuse_same(&pair.trace, target)?;
             }
         }
         refuse_stray_destroy(spec, host, &pairs)?;
@@ -86,15 +122,15 @@ impl ReplayPlan {
             };
             if let Some(size) = spec.create.map(FileSize::bytes) {
                 load.scan.fits_size(size, path, options.fit)?;
-                create(path, size, quiet)?;
+                create(path, size, preparer)?;
                 // What we made ourselves may be written to.
                 intent.destroy.push(path.clone());
             }
-            let mut target = target::open(path, &intent, host, quiet)?;
+            let mut target = open(path, &intent, host, preparer)?;
             if let (Some(out), Some(number)) = (out, target.device_number())
                 && host.holds(number, out)
             {
-                return Err(usage(&format!(
+                return Err(refused(&format!(
                     "{} would be written to {} itself: take another place for it",
                     out.display(),
                     path.display()
@@ -114,22 +150,25 @@ impl ReplayPlan {
     }
 
     /// The same target with another part of the load, or another speed.
-    pub(crate) fn again(
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn again(
         spec: &ReplaySpec,
         host: &Host,
         path: &Path,
         reading: &Reading,
-        quiet: bool,
-    ) -> anyhow::Result<Self> {
+        preparer: &dyn Preparer,
+    ) -> Result<Self, ReplayPlanError> {
         let options = &spec.options;
         let load = Load::scanned_for(path, reading, options)?;
         let Some(target) = spec.target.first() else {
-            return Err(usage("--find-rate needs a --target"));
+            return Err(refused("--find-rate needs a --target"));
         };
         // What it holds by now, earlier tries wrote: before the first it was examined.
         let mut intent = spec.intent();
         intent.destroy.push(target.clone());
-        let mut target = target::open(target, &intent, host, quiet)?;
+        let mut target = open(target, &intent, host, preparer)?;
         load.scan.fits(&target, options.fit)?;
         target.plan_zones(&load, options)?;
         options.suit(std::slice::from_ref(&target))?;
@@ -140,7 +179,10 @@ impl ReplayPlan {
     }
 
     /// The devices that a simulated replay asks.
-    pub(crate) fn devices(&self) -> anyhow::Result<Vec<Box<dyn SimulatedDevice>>> {
+    ///
+    /// # Errors
+    /// If there is no such model.
+    pub fn devices(&self) -> Result<Vec<Box<dyn SimulatedDevice>>, ReplayPlanError> {
         if self.options.engine != EngineKind::Simulate {
             return Ok(Vec::new());
         }
@@ -150,59 +192,23 @@ impl ReplayPlan {
             .collect()
     }
 
-    /// Says what is about to be done, and what to think of it.
-    pub(crate) fn announce(&self) {
-        for (load, target) in self.loads.iter().zip(&self.targets) {
-            let scan = &load.scan;
-            let writes = scan.requests - scan.harmless;
-            let what = match (writes, self.options.writes == Writes::Do) {
-                _ if !scan.is_known => "it is read as it comes".to_owned(),
-                (0, _) => "it only reads".to_owned(),
-                (n, true) => format!("{} of them WRITE to it", grouped(n)),
-                (n, false) => format!("{} writes are left out", grouped(n)),
-            };
-            note(&format!(
-                "replaying {} requests of {} on {} ({}, blocks of {}); {what}",
-                if scan.is_known {
-                    grouped(scan.requests)
-                } else {
-                    "the".to_owned()
-                },
-                load.path.display(),
-                target.path().display(),
-                target.size(),
-                target.block(),
-            ));
-            for fake in target.fakes() {
-                note(&format!("FAKE: {fake}"));
-            }
-            let notes = target.notes().iter().map(of_target);
-            notes.for_each(|text| warn(&text));
-            if self.options.engine.is_real() {
-                advice(scan, target, &self.options, &Host::default())
-                    .iter()
-                    .for_each(|text| warn(text));
-            }
-            if speed_is_changed(&load.reading) {
-                warn(
-                    "--speed on a natural load: whoever made it would have reacted to the storage, which \
-                     a faster or slower replay does not",
-                );
-            }
-        }
-        if self.options.pacing.priority == ThreadPriority::Fifo
-            && self.options.pacing.style == Style::Spin
-        {
-            warn(
-                "pure spinning with SCHED_FIFO meets the kernel's limit for real-time threads (950 ms of \
-                 each second): expect a stall of 50 ms a second",
-            );
+    /// A plan that others made.
+    pub fn new(loads: Vec<Load>, targets: Vec<Target>, options: Options) -> Self {
+        Self {
+            loads,
+            targets,
+            options,
+            answer: Answer::default(),
         }
     }
 }
 
 /// Deals the loads to the targets.
-fn pairs(spec: &ReplaySpec, host: &Host) -> anyhow::Result<Vec<Pair>> {
+fn pairs(
+    spec: &ReplaySpec,
+    host: &Host,
+    preparer: &dyn Preparer,
+) -> Result<Vec<Pair>, ReplayPlanError> {
     let reading = spec.reading.clone();
     let pair = |trace: &PathBuf, reading: &Reading, target: Option<&Path>| Pair {
         trace: trace.clone(),
@@ -211,14 +217,14 @@ fn pairs(spec: &ReplaySpec, host: &Host) -> anyhow::Result<Vec<Pair>> {
     };
     if !spec.map.is_empty() {
         let [trace] = &spec.load[..] else {
-            return Err(usage(&format!(
+            return Err(refused(&format!(
                 "--map splits one trace by its devices (got {} traces); 'iosonar convert --merge' makes one of several",
                 spec.load.len()
             )));
         };
         let targets: Vec<PathBuf> = spec.map.iter().map(|(_, t)| t.clone()).collect();
         refuse_twice(&targets, host)?;
-        tell_unmapped(spec, trace, &reading);
+        see_unmapped(spec, trace, &reading, preparer);
         return Ok(spec
             .map
             .iter()
@@ -232,7 +238,7 @@ fn pairs(spec: &ReplaySpec, host: &Host) -> anyhow::Result<Vec<Pair>> {
     let targets = &spec.target;
     if targets.is_empty() {
         if spec.options.engine.is_real() {
-            return Err(usage(
+            return Err(refused(
                 "--target DEV is missing: which block device or file shall it be? 'iosonar targets' lists \
                  them; --engine dry or simulate does without",
             ));
@@ -244,7 +250,7 @@ fn pairs(spec: &ReplaySpec, host: &Host) -> anyhow::Result<Vec<Pair>> {
         .max_targets
         .map_or(targets.len(), |most| targets.len().min(most as usize));
     if spec.load.len() > used {
-        return Err(usage(&format!(
+        return Err(refused(&format!(
             "{} traces for {used} targets: each target replays one at a time; 'iosonar convert --merge' \
              makes one of several",
             spec.load.len()
@@ -253,10 +259,7 @@ fn pairs(spec: &ReplaySpec, host: &Host) -> anyhow::Result<Vec<Pair>> {
     refuse_twice(&targets[..used], host)?;
     let delta = spec.delta;
     if used > spec.load.len() && delta.is_none_or(|delta| delta == Nanos::ZERO) {
-        warn(
-            "the targets replay the same load at the same time: their peaks coincide (common mode); \
-             --delta TIME sets them apart",
-        );
+        preparer.see(Preparing::CommonMode);
     }
     Ok(targets[..used]
         .iter()
@@ -270,7 +273,7 @@ fn pairs(spec: &ReplaySpec, host: &Host) -> anyhow::Result<Vec<Pair>> {
 }
 
 /// Requests to devices that nobody named are left out.
-fn tell_unmapped(spec: &ReplaySpec, trace: &Path, reading: &Reading) {
+fn see_unmapped(spec: &ReplaySpec, trace: &Path, reading: &Reading, preparer: &dyn Preparer) {
     let Ok(reader) = input::open_with(trace, &reading.options) else {
         return;
     };
@@ -278,11 +281,10 @@ fn tell_unmapped(spec: &ReplaySpec, trace: &Path, reading: &Reading) {
     let devices = &reader.metadata().devices;
     let others: Vec<&String> = devices.iter().filter(|name| !named(name)).collect();
     if !others.is_empty() && others.len() < devices.len() {
-        warn(&format!(
-            "requests to {} of the {} devices of the trace are left out: --map does not name them",
-            others.len(),
-            devices.len()
-        ));
+        preparer.see(Preparing::Unmapped {
+            devices: others.len(),
+            of: devices.len(),
+        });
     }
 }
 
@@ -314,27 +316,47 @@ fn set_apart(reading: &Reading, later: Nanos) -> Reading {
     reading
 }
 
-/// Makes a target file, with a progress bar.
-pub(crate) fn create(path: &Path, size: Bytes, quiet: bool) -> anyhow::Result<()> {
-    let template = "filling the target {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}";
-    let bar = bar(quiet, size.get(), template)?;
-    signals::watch()?;
+/// Creates a target file, and fills it.
+///
+/// # Errors
+/// If it cannot be written, or `preparer` stops it.
+pub fn create(path: &Path, size: Bytes, preparer: &dyn Preparer) -> Result<(), ReplayError> {
+    preparer.see(Preparing::Fills(size));
     let outcome = create_file(path, size, |written| {
-        bar.set_position(written);
-        signals::count() == 0
+        preparer.see(Preparing::Filled(written));
+        !preparer.is_stopped()
     });
-    bar.finish_and_clear();
-    Ok(outcome?)
+    preparer.see(Preparing::FillEnds);
+    outcome
 }
 
-impl ReplayPlan {
-    /// A plan that others made, such as the demo.
-    pub(crate) fn new(loads: Vec<Load>, targets: Vec<Target>, options: Options) -> Self {
-        Self {
-            loads,
-            targets,
-            options,
-            answer: Answer::default(),
+/// Opens a target as [`Target::open`] does. A device that is opened exclusively by another process is waited for some
+/// seconds: the kernel closes the files of a killed process's ring some time after its end.
+///
+/// # Errors
+/// As [`Target::open`].
+pub fn open(
+    path: &Path,
+    intent: &Intent,
+    host: &Host,
+    preparer: &dyn Preparer,
+) -> Result<Target, ReplayError> {
+    const PATIENCE: Duration = Duration::from_secs(5);
+    const INTERVAL: Duration = Duration::from_millis(50);
+    let began = Instant::now();
+    let mut waits = false;
+    loop {
+        match Target::open(path, intent, host) {
+            Err(ReplayError::Busy { .. }) if began.elapsed() < PATIENCE => {}
+            outcome => return outcome,
         }
+        if !waits {
+            preparer.see(Preparing::Waiting {
+                target: path,
+                most: PATIENCE,
+            });
+        }
+        waits = true;
+        thread::sleep(INTERVAL);
     }
 }

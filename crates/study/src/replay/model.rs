@@ -9,20 +9,23 @@ use iosonar_replay::{AccessKind, Answer, ConstantLatency, SimulatedDevice};
 use iosonar_sim_core::Seed;
 use iosonar_units::{Nanos, Sector, Sectors};
 
-use crate::exit::Usage;
+use super::ReplayPlanError;
 
 /// Of every request, without a model.
 const LATENCY: Nanos = Nanos::from_micros(100);
 
 /// The device that target `number` asks.
-pub(super) fn device(answer: &Answer, number: usize) -> anyhow::Result<Box<dyn SimulatedDevice>> {
+pub(super) fn device(
+    answer: &Answer,
+    number: usize,
+) -> Result<Box<dyn SimulatedDevice>, ReplayPlanError> {
     let Some(name) = &answer.model else {
         return Ok(Box::new(ConstantLatency::new(
             answer.latency.unwrap_or(LATENCY),
         )));
     };
-    let profile =
-        DiskProfile::load(name, Path::new(".")).map_err(|e| Usage(format!("--model: {e}")))?;
+    let profile = DiskProfile::load(name, Path::new("."));
+    let profile = profile.map_err(|e| ReplayPlanError::Options(format!("--model: {e}")))?;
     let component = format!("disk/{number}");
     let seed = Seed::new(answer.seed.unwrap_or(1));
     let disk = SampledDisk::new(&DiskLaws::new(&profile), &seed, &component);

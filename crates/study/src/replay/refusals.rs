@@ -8,22 +8,23 @@ use iosonar_trace::transform::Change;
 use iosonar_trace::{Reading, input};
 use iosonar_units::Nanos;
 
-use super::super::usage;
-use super::Pair;
+use super::plan::Pair;
+use super::{ReplayPlanError, refused};
 use iosonar_trace::apart::{device_number, is_same};
 
-pub(super) fn speed_is_changed(reading: &Reading) -> bool {
+/// Whether these changes make a load faster or slower.
+pub fn speed_is_changed(reading: &Reading) -> bool {
     let mut changes = reading.changes.iter();
     changes.any(|change| matches!(change, Change::Speed(ratio) if ratio.divide(1_000_000) != Some(1_000_000)))
 }
 
 /// What the system would refuse later, and with fewer words.
-pub(super) fn refuse_impossible(spec: &ReplaySpec) -> anyhow::Result<()> {
+pub(super) fn refuse_impossible(spec: &ReplaySpec) -> Result<(), ReplayPlanError> {
     const LONGEST: Nanos = Nanos::from_secs(3600);
     refuse_without_effect(spec)?;
     let options = &spec.options;
     if options.ring.submission_thread && options.ring.task_work == TaskWork::Deferred {
-        return Err(usage(
+        return Err(refused(
             "--sqpoll does not go with --task-work defer: where a kernel thread submits, nothing is deferred",
         ));
     }
@@ -31,7 +32,7 @@ pub(super) fn refuse_impossible(spec: &ReplaySpec) -> anyhow::Result<()> {
         options.ring.check()?;
     }
     if let Some(latency) = spec.answer.latency.filter(|latency| *latency > LONGEST) {
-        return Err(usage(&format!(
+        return Err(refused(&format!(
             "--latency must be at most 1h (got {latency})"
         )));
     }
@@ -43,7 +44,7 @@ pub(super) fn refuse_impossible(spec: &ReplaySpec) -> anyhow::Result<()> {
         Some(cpu) => {
             let there =
                 std::fs::read_to_string("/sys/devices/system/cpu/present").unwrap_or_default();
-            Err(usage(&format!(
+            Err(refused(&format!(
                 "--cpu: there is no processor {cpu} here (there are {})",
                 there.trim()
             )))
@@ -53,7 +54,7 @@ pub(super) fn refuse_impossible(spec: &ReplaySpec) -> anyhow::Result<()> {
 }
 
 /// Options of an engine that is not the one that was chosen. What `auto` leaves unused is known later.
-pub(super) fn refuse_without_effect(spec: &ReplaySpec) -> anyhow::Result<()> {
+pub(super) fn refuse_without_effect(spec: &ReplaySpec) -> Result<(), ReplayPlanError> {
     use EngineKind::{Auto, IoUring, Passthrough, Simulate};
     let (kind, ring, answer) = (spec.options.engine, &spec.options.ring, &spec.answer);
     let given = |options: &[(&'static str, bool)]| {
@@ -75,13 +76,13 @@ pub(super) fn refuse_without_effect(spec: &ReplaySpec) -> anyhow::Result<()> {
         ("--plain-buffers", ring.plain_buffers),
     ]);
     if let Some(need) = of_ring.filter(|_| !matches!(kind, Auto | IoUring | Passthrough)) {
-        return Err(usage(&format!(
+        return Err(refused(&format!(
             "{need} --engine io_uring, passthrough or auto (got {chosen}), and would have no effect: leave out one or the \
              other"
         )));
     }
     if kind == Passthrough && ring.plain_buffers {
-        return Err(usage(
+        return Err(refused(
             "--plain-buffers needs --engine io_uring (got passthrough, which registers no buffers), and would have no \
              effect: leave it out",
         ));
@@ -92,12 +93,12 @@ pub(super) fn refuse_without_effect(spec: &ReplaySpec) -> anyhow::Result<()> {
         ("--seed", answer.seed.is_some()),
     ]);
     if let Some(need) = of_model.filter(|_| kind != Simulate) {
-        return Err(usage(&format!(
+        return Err(refused(&format!(
             "{need} --engine simulate (got {chosen}), and would have no effect: leave out one or the other"
         )));
     }
     if ring.poll_completions && spec.no_direct {
-        return Err(usage(
+        return Err(refused(
             "--iopoll does not go with --no-direct: completions are polled for only past the page cache",
         ));
     }
@@ -109,7 +110,7 @@ pub(super) fn refuse_stray_destroy(
     spec: &ReplaySpec,
     host: &Host,
     pairs: &[Pair],
-) -> anyhow::Result<()> {
+) -> Result<(), ReplayPlanError> {
     for named in &spec.destroy {
         let is_target = pairs
             .iter()
@@ -121,7 +122,7 @@ pub(super) fn refuse_stray_destroy(
                     || namespace.is_some_and(|block| is_same(named, &block))
             });
         if !is_target {
-            return Err(usage(&format!(
+            return Err(refused(&format!(
                 "--destroy {} names no target of this replay: give the path of a --target, or leave it out",
                 named.display()
             )));
@@ -131,11 +132,11 @@ pub(super) fn refuse_stray_destroy(
 }
 
 /// Only one can read a stream.
-pub(super) fn refuse_shared_streams(pairs: &[Pair]) -> anyhow::Result<()> {
+pub(super) fn refuse_shared_streams(pairs: &[Pair]) -> Result<(), ReplayPlanError> {
     for (i, pair) in pairs.iter().enumerate() {
         let is_file = std::fs::metadata(&pair.trace).is_ok_and(|m| m.is_file() || m.is_dir());
         if !is_file && pairs[..i].iter().any(|other| other.trace == pair.trace) {
-            return Err(usage(&format!(
+            return Err(refused(&format!(
                 "{} can be read only once, and several targets need it: give it as a file",
                 pair.trace.display()
             )));
@@ -145,20 +146,20 @@ pub(super) fn refuse_shared_streams(pairs: &[Pair]) -> anyhow::Result<()> {
 }
 
 /// Each target must be storage of its own. Asked before any is opened, which excludes even ourselves.
-pub(super) fn refuse_twice(targets: &[PathBuf], host: &Host) -> anyhow::Result<()> {
+pub(super) fn refuse_twice(targets: &[PathBuf], host: &Host) -> Result<(), ReplayPlanError> {
     for (i, target) in targets.iter().enumerate() {
         let number = device_number(target);
         for other in &targets[..i] {
             let (one, another) = (other.display(), target.display());
             if other == target || is_same(other, target) {
-                return Err(usage(&format!(
+                return Err(refused(&format!(
                     "{one} and {another} are the same target, and a replay needs targets of its own: leave one out"
                 )));
             }
             if let (Some(a), Some(b)) = (device_number(other), number)
                 && host.overlap(a, b)
             {
-                return Err(usage(&format!(
+                return Err(refused(&format!(
                     "{one} and {another} overlap: they have sectors of one disk in common, and a replay needs \
                      targets of its own; choose partitions that do not overlap, or the disk alone"
                 )));
@@ -169,7 +170,7 @@ pub(super) fn refuse_twice(targets: &[PathBuf], host: &Host) -> anyhow::Result<(
 }
 
 /// The requests of several devices on one target would overlap where they never did.
-pub(super) fn refuse_several_devices(load: &Load) -> anyhow::Result<()> {
+pub(super) fn refuse_several_devices(load: &Load) -> Result<(), ReplayPlanError> {
     if load.scan.devices.len() < 2 {
         return Ok(());
     }
@@ -183,7 +184,7 @@ pub(super) fn refuse_several_devices(load: &Load) -> anyhow::Result<()> {
         .take(8)
         .map(|number| metadata.device_name(*number))
         .collect();
-    Err(usage(&format!(
+    Err(refused(&format!(
         "{} holds requests to {} devices ({}{}), which would overlap on one target: --device NAME takes \
          one, --map NAME=DEV gives each a target, 'iosonar convert --adjacent' lays them side by side",
         load.path.display(),

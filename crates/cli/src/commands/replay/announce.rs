@@ -1,0 +1,116 @@
+//! What is said before a replay begins.
+
+use std::cell::RefCell;
+
+use indicatif::ProgressBar;
+use iosonar_guard::Host;
+use iosonar_replay::{Style, ThreadPriority, Writes, advice};
+use iosonar_report::grouped;
+use iosonar_study::replay::{Preparer, Preparing, ReplayPlan, speed_is_changed};
+
+use super::warn;
+use crate::exit::note;
+use crate::render::progress::bar;
+use crate::render::replay::notes::of_target;
+use crate::signals;
+
+/// Shows how a replay is prepared, and stops it at a signal.
+pub(crate) struct Shown {
+    quiet: bool,
+    bar: RefCell<ProgressBar>,
+}
+
+impl Shown {
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self {
+            quiet,
+            bar: RefCell::new(ProgressBar::hidden()),
+        }
+    }
+}
+
+impl Preparer for Shown {
+    fn see(&self, event: Preparing<'_>) {
+        match event {
+            Preparing::Fills(size) => {
+                // Where they cannot be watched, a signal ends the program.
+                let _ = signals::watch();
+                let template =
+                    "filling the target {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}";
+                if let Ok(new) = bar(self.quiet, size.get(), template) {
+                    self.bar.replace(new);
+                }
+            }
+            Preparing::Filled(written) => self.bar.borrow().set_position(written),
+            Preparing::FillEnds => self.bar.borrow().finish_and_clear(),
+            Preparing::CommonMode => warn(
+                "the targets replay the same load at the same time: their peaks coincide (common mode); \
+                 --delta TIME sets them apart",
+            ),
+            Preparing::Unmapped { devices, of } => warn(&format!(
+                "requests to {devices} of the {of} devices of the trace are left out: --map does not name them"
+            )),
+            Preparing::Waiting { .. } if self.quiet => {}
+            Preparing::Waiting { target, most } => note(&format!(
+                "note: {} is opened exclusively by another process: waiting up to {} s for it (a replay that was \
+                 killed holds its device for a moment)",
+                target.display(),
+                most.as_secs()
+            )),
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        signals::count() > 0
+    }
+}
+
+/// Says what is about to be done, and what to think of it.
+pub(super) fn announce(plan: &ReplayPlan) {
+    for (load, target) in plan.loads.iter().zip(&plan.targets) {
+        let scan = &load.scan;
+        let writes = scan.requests - scan.harmless;
+        let what = match (writes, plan.options.writes == Writes::Do) {
+            _ if !scan.is_known => "it is read as it comes".to_owned(),
+            (0, _) => "it only reads".to_owned(),
+            (n, true) => format!("{} of them WRITE to it", grouped(n)),
+            (n, false) => format!("{} writes are left out", grouped(n)),
+        };
+        note(&format!(
+            "replaying {} requests of {} on {} ({}, blocks of {}); {what}",
+            if scan.is_known {
+                grouped(scan.requests)
+            } else {
+                "the".to_owned()
+            },
+            load.path.display(),
+            target.path().display(),
+            target.size(),
+            target.block(),
+        ));
+        for fake in target.fakes() {
+            note(&format!("FAKE: {fake}"));
+        }
+        let notes = target.notes().iter().map(of_target);
+        notes.for_each(|text| warn(&text));
+        if plan.options.engine.is_real() {
+            advice(scan, target, &plan.options, &Host::default())
+                .iter()
+                .for_each(|text| warn(text));
+        }
+        if speed_is_changed(&load.reading) {
+            warn(
+                "--speed on a natural load: whoever made it would have reacted to the storage, which \
+                     a faster or slower replay does not",
+            );
+        }
+    }
+    if plan.options.pacing.priority == ThreadPriority::Fifo
+        && plan.options.pacing.style == Style::Spin
+    {
+        warn(
+            "pure spinning with SCHED_FIFO meets the kernel's limit for real-time threads (950 ms of \
+                 each second): expect a stall of 50 ms a second",
+        );
+    }
+}
