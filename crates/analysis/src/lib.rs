@@ -13,6 +13,7 @@ mod activity;
 mod burstiness;
 pub mod check;
 mod load;
+mod measured;
 mod metrics;
 mod outcome;
 mod overlap;
@@ -33,6 +34,7 @@ pub use burstiness::{Burstiness, Hurst};
 pub use load::{
     Amount, Frequencies, Hot, LoadMetrics, LoadOptions, LoadSummary, WORKING_SET_WINDOWS,
 };
+pub use measured::{By, ByKey, CsvError, MeasureOptions, Measured, OfKey, measure};
 pub use outcome::{OutcomeMetrics, OutcomeSummary, Outcomes};
 pub use overlap::{CloseOverlaps, Damaged, GAPS};
 pub use reuse::MissRatioCurve;

@@ -30,6 +30,7 @@
 pub mod apart;
 mod batch;
 mod column;
+pub mod convert;
 mod decompress;
 mod devices;
 mod error;

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use iosonar_trace::WriteOptions;
+use iosonar_analysis::{ActivityOptions, By, LoadOptions, MeasureOptions};
+use iosonar_trace::convert::{Conversion, Split};
+use iosonar_trace::input::Combine;
 use iosonar_trace::transform::Window;
+use iosonar_trace::{Reading, WriteOptions};
 use iosonar_units::{Bytes, Nanos};
 
 use super::ReadArgs;
@@ -45,13 +48,23 @@ pub(crate) struct Convert {
     pub(crate) reading: ReadArgs,
 }
 
-/// What a trace is split by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Split {
-    Device,
-    Op,
-    /// Ranges of so many sectors.
-    Range(u64),
+impl Convert {
+    /// What becomes of the inputs.
+    pub(crate) fn conversion(&self) -> Conversion {
+        let combine = match (self.paste, self.adjacent) {
+            (true, _) => Combine::Paste,
+            (_, true) => Combine::Adjacent,
+            _ => Combine::Merge,
+        };
+        match (self.derive, self.split) {
+            (true, _) => Conversion::Derive {
+                piece: self.piece,
+                parts: usize::from(self.parts),
+            },
+            (_, Some(by)) => Conversion::Split(combine, by),
+            _ => Conversion::One(combine),
+        }
+    }
 }
 
 fn split(text: &str) -> Result<Split, String> {
@@ -167,5 +180,30 @@ pub(super) fn whole_sectors(text: &str) -> Result<Bytes, String> {
         Ok(size) if size.get() > 0 && size.get().is_multiple_of(512) => Ok(size),
         Ok(_) => Err("expected a multiple of 512 bytes, above zero".to_owned()),
         Err(e) => Err(e.to_string()),
+    }
+}
+
+impl Analyze {
+    /// How a trace that is read like this is measured.
+    pub(crate) fn options(&self, reading: &Reading) -> MeasureOptions {
+        MeasureOptions {
+            load: LoadOptions {
+                window: self.window,
+                memory: self.memory.get() as usize,
+                ..LoadOptions::default()
+            },
+            activity: ActivityOptions {
+                interval: self.interval,
+                group: self.group,
+                block: self.block,
+                peak: self.peak.map(|peak| (peak.from, peak.until)),
+            },
+            by: self.by.as_deref().map(|by| match by {
+                "device" => By::Device,
+                "op" => By::Op,
+                _ => By::Size,
+            }),
+            include_unsubmitted: reading.options.include_unsubmitted,
+        }
     }
 }

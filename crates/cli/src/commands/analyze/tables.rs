@@ -4,11 +4,10 @@ mod activity;
 
 use std::fmt::Write;
 
-use iosonar_analysis::{Burstiness, GAPS, LoadSummary, OutcomeSummary};
+use iosonar_analysis::{Burstiness, GAPS, LoadSummary, Measured, OutcomeSummary};
 use iosonar_report::grouped;
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
-use super::Measured;
 use crate::commands::info::{amount, lines, percent, sectors};
 use crate::render::table::Table;
 use activity::activity;

@@ -1,22 +1,36 @@
 //! Time series and distributions as CSV.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use iosonar_trace::output::WholeFile;
 use iosonar_units::Nanos;
 
 use super::Measured;
 
+/// A file that cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: cannot {action}: {source}", path.display())]
+pub struct CsvError {
+    path: PathBuf,
+    action: &'static str,
+    source: std::io::Error,
+}
+
 /// Writes the files into `dir`.
-pub(super) fn write(dir: &Path, measured: &Measured) -> anyhow::Result<()> {
-    std::fs::create_dir_all(dir)
-        .with_context(|| format!("{}: cannot create the folder", dir.display()))?;
+pub(super) fn write(dir: &Path, measured: &Measured) -> Result<(), CsvError> {
+    let failed = |path: &Path, action: &'static str| {
+        let path = path.to_owned();
+        move |source| CsvError {
+            path,
+            action,
+            source,
+        }
+    };
+    std::fs::create_dir_all(dir).map_err(failed(dir, "create the folder"))?;
     let save = |name: &str, text: &str| {
         let path = dir.join(name);
-        WholeFile::write_all(&path, text.as_bytes())
-            .with_context(|| format!("{}: cannot write", path.display()))
+        WholeFile::write_all(&path, text.as_bytes()).map_err(failed(&path, "write"))
     };
     save("load.csv", &load(measured))?;
     save("sizes.csv", &sizes(measured))?;

@@ -1,4 +1,4 @@
-//! A table by device, operation or size.
+//! Requests counted by device, operation or size.
 
 use std::collections::BTreeMap;
 
@@ -8,35 +8,39 @@ use iosonar_trace::{Metadata, Op, Record};
 
 /// What is counted of each key.
 #[derive(Clone, Debug, Default)]
-pub(super) struct OfKey {
-    pub(super) requests: u64,
-    pub(super) reads: u64,
-    pub(super) sectors: u64,
-    pub(super) latency: Distribution,
+pub struct OfKey {
+    /// How many.
+    pub requests: u64,
+    /// How many of them are reads.
+    pub reads: u64,
+    /// How long they are, together.
+    pub sectors: u64,
+    /// Their latencies, where these are known.
+    pub latency: Distribution,
 }
 
+/// What requests are counted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
+pub enum By {
+    /// The device that they go to.
     Device,
+    /// Their operation.
     Op,
+    /// Their size, up to the next power of two.
     Size,
 }
 
 /// Requests by a key.
 #[derive(Clone, Debug)]
-pub(super) struct ByKey {
+pub struct ByKey {
     by: By,
     keys: BTreeMap<u64, OfKey>,
 }
 
 impl ByKey {
-    pub(super) fn new(name: &str) -> Self {
+    pub(super) fn new(by: By) -> Self {
         Self {
-            by: match name {
-                "device" => By::Device,
-                "op" => By::Op,
-                _ => By::Size,
-            },
+            by,
             keys: BTreeMap::new(),
         }
     }
@@ -57,7 +61,8 @@ impl ByKey {
         }
     }
 
-    pub(super) fn title(&self) -> &'static str {
+    /// What it is by.
+    pub fn title(&self) -> &'static str {
         match self.by {
             By::Device => "device",
             By::Op => "op",
@@ -66,7 +71,7 @@ impl ByKey {
     }
 
     /// What was counted, labelled with the keys' names.
-    pub(super) fn metrics<'a>(
+    pub fn metrics<'a>(
         &'a self,
         labels: &'a Labels,
         metadata: &'a Metadata,
@@ -83,10 +88,7 @@ impl ByKey {
     }
 
     /// The keys' names, with what was counted.
-    pub(super) fn rows<'a>(
-        &'a self,
-        metadata: &'a Metadata,
-    ) -> impl Iterator<Item = (String, &'a OfKey)> {
+    pub fn rows<'a>(&'a self, metadata: &'a Metadata) -> impl Iterator<Item = (String, &'a OfKey)> {
         self.keys.iter().map(|(key, of)| {
             let name = match self.by {
                 By::Device => metadata.device_name(*key as u16),

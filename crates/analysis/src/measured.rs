@@ -1,0 +1,132 @@
+//! A trace measured in one pass: the load, what became of it, and requests by a key.
+
+mod by;
+mod csv;
+
+use std::path::{Path, PathBuf};
+
+use iosonar_stats::{Labels, Metric};
+use iosonar_trace::{Batch, Metadata, Outcome, TraceError, TraceReader};
+
+pub use self::by::{By, ByKey, OfKey};
+pub use self::csv::CsvError;
+use crate::{
+    ActivityOptions, LoadMetrics, LoadOptions, LoadSummary, OutcomeMetrics, OutcomeSummary,
+    Timeline,
+};
+
+/// How a trace is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct MeasureOptions {
+    /// Of the load.
+    pub load: LoadOptions,
+    /// Of the activity of the devices.
+    pub activity: ActivityOptions,
+    /// By which key requests are counted besides.
+    pub by: Option<By>,
+    /// Whether requests that were never submitted are part of the load.
+    pub include_unsubmitted: bool,
+}
+
+/// What was measured of a trace.
+#[derive(Debug)]
+pub struct Measured {
+    /// Its name.
+    pub name: String,
+    /// The load.
+    pub load: LoadSummary,
+    /// What became of it, where that is known.
+    pub outcome: Option<OutcomeSummary>,
+    /// Requests by a key, where that is asked for.
+    pub by: Option<ByKey>,
+    /// Requests that are no part of the load, as they were never submitted.
+    pub left_out: u64,
+    /// What the trace says of itself.
+    pub metadata: Metadata,
+}
+
+impl Measured {
+    /// All metrics, labelled with the trace's name where there are several.
+    pub fn metrics(&self, several: bool) -> Vec<Metric> {
+        let labels = match several {
+            true => Labels::of("trace", &self.name),
+            false => Labels::default(),
+        };
+        let mut metrics = self.load.metrics(&labels, self.left_out);
+        if let Some(by) = &self.by {
+            metrics.extend(by.metrics(&labels, &self.metadata));
+        }
+        if let Some(outcome) = &self.outcome {
+            metrics.extend(outcome.metrics(&labels, &self.metadata));
+        }
+        metrics
+    }
+
+    /// Writes time series and distributions as CSV into the folder `dir`.
+    ///
+    /// # Errors
+    /// If one cannot be written.
+    pub fn write_csv(&self, dir: &Path) -> Result<(), CsvError> {
+        csv::write(dir, self)
+    }
+}
+
+/// Measures the trace of a reader, which is made of the files `paths`.
+///
+/// # Errors
+/// If it is damaged, or there is no request in it.
+pub fn measure(
+    paths: &[PathBuf],
+    options: &MeasureOptions,
+    reader: &mut dyn TraceReader,
+) -> Result<Measured, TraceError> {
+    let include_unsubmitted = options.include_unsubmitted;
+    let mut load = LoadMetrics::new(options.load);
+    let mut outcome = OutcomeMetrics::new(Timeline::of(options.load.window), options.activity)
+        .include_skipped(include_unsubmitted);
+    let mut by = options.by.map(ByKey::new);
+    let mut batch = Batch::default();
+    // What nobody measured costs nothing.
+    let mut has_outcomes = false;
+    let mut left_out = 0;
+    while reader.next_batch(&mut batch)? > 0 {
+        for record in batch.records() {
+            let is_of_the_load = include_unsubmitted || record.outcome.status.was_submitted();
+            if is_of_the_load {
+                load.push(&record.request);
+            } else {
+                left_out += 1;
+            }
+            let is_load = record.outcome == Outcome::default();
+            if has_outcomes || !is_load {
+                has_outcomes = true;
+                outcome.push(&record);
+            }
+            if let (Some(by), true) = (&mut by, is_of_the_load) {
+                by.push(&record);
+            }
+        }
+    }
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let Some(load) = load.finish() else {
+        let names = names.join(", ");
+        return Err(TraceError::Option(match left_out {
+            0 => format!("{names}: there is no request in what was selected"),
+            n => format!(
+                "{names}: none of its {n} requests was submitted when it was recorded, so there is no load; \
+                 use --include-skipped to include them"
+            ),
+        }));
+    };
+    Ok(Measured {
+        name: names.join(", "),
+        load,
+        outcome: outcome.finish(),
+        by,
+        left_out,
+        metadata: reader.metadata().clone(),
+    })
+}
