@@ -18,6 +18,7 @@ mod traces;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use iosonar_study::vary::Curve;
 use iosonar_units::Nanos;
 
 pub(crate) use beyond::BeyondArgs;
@@ -170,6 +171,17 @@ pub(crate) enum CurveKind {
     Latency,
     /// The mean response time against the requests per second
     HockeyStick,
+}
+
+impl From<CurveKind> for Curve {
+    fn from(kind: CurveKind) -> Self {
+        match kind {
+            CurveKind::Throughput => Self::Throughput,
+            CurveKind::Data => Self::Data,
+            CurveKind::Latency => Self::Latency,
+            CurveKind::HockeyStick => Self::HockeyStick,
+        }
+    }
 }
 
 fn precision(text: &str) -> Result<f64, String> {

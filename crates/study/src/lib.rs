@@ -8,9 +8,11 @@
 //! - [`objective`]: what a system must keep to, as it is written.
 //! - [`plan`]: the highest load, or the fewest devices, that meets an objective.
 //! - [`replay`]: replays with everything around them: targets, records, tries at other rates.
+//! - [`sensitivity`]: how much an answer depends on each plausible choice.
 //! - [`shell`]: words for a shell.
 //! - [`sweep`]: runs over the values of parameters, in a tree of folders.
 //! - [`validate`]: how true a profile is to a recording of its drive.
+//! - [`vary`]: the same scenarios with all combinations of values.
 //! - [`hooks`]: what happens around each run.
 
 pub mod calibrate;
@@ -22,6 +24,8 @@ pub mod hooks;
 pub mod objective;
 pub mod plan;
 pub mod replay;
+pub mod sensitivity;
 pub mod shell;
 pub mod sweep;
 pub mod validate;
+pub mod vary;

@@ -17,6 +17,7 @@ use iosonar_report::{
 use iosonar_scenario::{OutputFiles, Overrides, Prepared};
 use iosonar_stats::{Distribution, ks_distance};
 use iosonar_study::calibrate::{CalibrateError, Observed, SsdFit, calibrate_ssd};
+use iosonar_study::sensitivity::sensitivity;
 use iosonar_trace::{Reading, input};
 use iosonar_units::{Bytes, Nanos};
 
@@ -124,13 +125,15 @@ fn simulate(args: &Demo, load: &Path, scenario: &Path, out: &Path) -> anyhow::Re
             result.hash
         ),
     );
-    let sensitivity = sim::sensitivity(&simulation, |alternative| {
+    let other = |alternative| {
         let overrides = Overrides {
             alternative: Some(alternative),
             ..overrides.clone()
         };
-        Ok(Prepared::read(scenario, &overrides)?)
-    })?;
+        Prepared::read(scenario, &overrides)
+    };
+    let tried = sensitivity(&simulation, other, true)?;
+    let sensitivity = sim::sensitivity_table(&tried);
     say(
         args,
         &format!("   what that depends on, one choice at a time:\n{sensitivity}"),

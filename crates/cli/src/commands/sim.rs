@@ -15,10 +15,9 @@ use anyhow::Context;
 use indicatif::ProgressBar;
 use iosonar_plot::{Colour, Mark, Size, Theme};
 use iosonar_report::{Quantity, cdf_of, curve_with_band, grouped};
-use iosonar_scenario::sensitivity::Alternative;
 use iosonar_scenario::{
-    Assumption, LoadModel, Method, NoSteadyState, OutputFiles, Outputs, Overrides, Prepared,
-    REPLICATION, ScenarioError, SimulationResult, Watch, records_path_of,
+    Assumption, LoadModel, Method, OutputFiles, Overrides, Prepared, REPLICATION, ScenarioError,
+    SimulationResult, Watch, records_path_of,
 };
 use iosonar_trace::output::WholeFile;
 
@@ -31,7 +30,7 @@ use checks::{
     check_inputs, check_names, check_outputs, check_records, check_stability, check_traces,
 };
 use iosonar_stats::Output;
-pub(crate) use sensitivity::of as sensitivity;
+pub(crate) use sensitivity::table as sensitivity_table;
 
 /// A scenario with the name that tables and pictures call it by.
 struct Named {
@@ -237,34 +236,7 @@ fn on_standard_output(args: &Sim) -> Option<&Path> {
 /// Reads a scenario, with these values besides those of the options.
 fn load(args: &Sim, path: &Path, more: Vec<(String, String)>) -> anyhow::Result<Named> {
     let set = args.set.iter().cloned().chain(more).collect();
-    load_otherwise(args, path, set, None)
-}
-
-/// Reads a scenario with these values, and with a choice made otherwise.
-fn load_otherwise(
-    args: &Sim,
-    path: &Path,
-    set: Vec<(String, String)>,
-    alternative: Option<Alternative>,
-) -> anyhow::Result<Named> {
-    let overrides = Overrides {
-        trace: args.trace.clone(),
-        reading: args.reading.reading()?,
-        beyond: args.beyond.beyond(),
-        seed: args.seed,
-        replications: args.replications,
-        set,
-        alternative,
-    };
-    let mut simulation = Prepared::read(path, &overrides)?
-        .with_split(args.split)
-        .with_precision(args.precision);
-    if args.precision.is_some() && args.replications.is_none() && !args.explain {
-        simulation = simulation.with_replications(10_000);
-    }
-    if args.events {
-        simulation = simulation.with_method(Method::Events);
-    }
+    let simulation = prepared(args, path, &overrides(args, set)?)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     Ok(Named {
         name: name.into_owned(),
@@ -273,17 +245,31 @@ fn load_otherwise(
     })
 }
 
-/// The result of a simulation with one thread, or why it has no steady state; unless `unstable` is wanted it is not begun
-/// then.
-fn steady(
-    simulation: &Prepared,
-    unstable: bool,
-) -> Result<Result<SimulationResult, NoSteadyState>, ScenarioError> {
-    let (outputs, watch) = (Outputs::default(), Watch::default());
-    match unstable {
-        true => Ok(simulation.run_watched(1, outputs, &watch)?.if_served()),
-        false => simulation.run_steady(1, outputs, &watch),
+/// What the options and these values change in a scenario.
+fn overrides(args: &Sim, set: Vec<(String, String)>) -> anyhow::Result<Overrides> {
+    Ok(Overrides {
+        trace: args.trace.clone(),
+        reading: args.reading.reading()?,
+        beyond: args.beyond.beyond(),
+        seed: args.seed,
+        replications: args.replications,
+        set,
+        alternative: None,
+    })
+}
+
+/// Reads a scenario with these changes, to be simulated as the options say.
+fn prepared(args: &Sim, path: &Path, overrides: &Overrides) -> Result<Prepared, ScenarioError> {
+    let mut simulation = Prepared::read(path, overrides)?
+        .with_split(args.split)
+        .with_precision(args.precision);
+    if args.precision.is_some() && args.replications.is_none() && !args.explain {
+        simulation = simulation.with_replications(10_000);
     }
+    if args.events {
+        simulation = simulation.with_method(Method::Events);
+    }
+    Ok(simulation)
 }
 
 /// The trace that drives a scenario, which is named by the scenario itself.
