@@ -29,7 +29,7 @@ pub(crate) use pictures::{LookArgs, Plot, Report};
 pub(crate) use reading::ReadArgs;
 pub(crate) use replay::Replay;
 pub(crate) use study::{Calibrate, Compare, Sweep, SweepTask, Where};
-pub(crate) use theory::{Find, Model, Plan, ServicesName, StructureName};
+pub(crate) use theory::{Model, Plan, ServicesName, StructureName};
 pub(crate) use traces::{Analyze, Convert, Formats, Info};
 
 /// The command line as it is typed.

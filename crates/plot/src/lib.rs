@@ -40,4 +40,4 @@ pub use picture::{Format, Layout, PlotError, Rectangle, Side, Size, TickLabel};
 pub use picture::{layout, render, render_frame};
 pub use terminal::Terminal;
 pub use theme::{Colour, Rgb, Theme};
-pub use units::{Unit, grouped, seconds};
+pub use units::{Unit, grouped, seconds, significant};

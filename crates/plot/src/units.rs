@@ -182,6 +182,12 @@ pub fn grouped(n: u64) -> String {
     text
 }
 
+/// A number with this many significant digits, and all before the point.
+pub fn significant(value: f64, digits: i32) -> String {
+    let before = value.abs().max(1e-12).log10().floor() as i32 + 1;
+    format!("{value:.*}", (digits - before).clamp(0, 12) as usize)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,6 +231,18 @@ mod tests {
             (1_234_567, "1 234 567"),
         ] {
             assert_eq!(grouped(n), text);
+        }
+    }
+
+    #[test]
+    fn numbers_have_the_digits_that_mean_something() {
+        for (value, text) in [
+            (64.47, "64.5"),
+            (36_841.2, "36841"),
+            (0.022, "0.0220"),
+            (0.0, "0.000000000000"),
+        ] {
+            assert_eq!(significant(value, 3), text);
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Studies: questions that take many runs.
 //!
+//! - [`answered`]: what theory says of scenarios, beside simulation and measurement.
 //! - [`calibrate`]: the parameters of a device from records of it.
 //! - [`choose`]: which of several systems meets the targets of a load, and how much it may grow.
 //! - [`compare`]: how far distributions of records are apart.
 //! - [`elsewhere`]: runs on other machines.
 //! - [`highest_rate`]: the highest rate that a system sustains, by trying.
+//! - [`networked`]: networked systems with what was measured of them, and other values of a key.
 //! - [`objective`]: what a system must keep to, as it is written.
 //! - [`plan`]: the highest load, or the fewest devices, that meets an objective.
 //! - [`replay`]: replays with everything around them: targets, records, tries at other rates.
@@ -15,12 +17,14 @@
 //! - [`vary`]: the same scenarios with all combinations of values.
 //! - [`hooks`]: what happens around each run.
 
+pub mod answered;
 pub mod calibrate;
 pub mod choose;
 pub mod compare;
 pub mod elsewhere;
 pub mod highest_rate;
 pub mod hooks;
+pub mod networked;
 pub mod objective;
 pub mod plan;
 pub mod replay;

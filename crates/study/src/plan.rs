@@ -5,10 +5,14 @@
 //! if the target lies within. The answer is the largest load that meets it (or the fewest devices), and
 //! beside it the nearest one that does not.
 
+mod answer;
+mod charts;
 mod growth;
 mod search;
 mod subject;
 
+pub use answer::{Answer, Find, PlanSpec, Sought, load_text, plan_network, plan_scenario};
+pub use charts::chart;
 pub use growth::GrowingLoad;
 pub use search::{fewest, highest, most};
 pub use subject::{ArraySubject, NetworkSubject, Simulated, Subject};
@@ -89,6 +93,18 @@ pub enum PlanError {
     /// A search that does not fit the scenario.
     #[error("{0}")]
     DoesNotFit(String),
+    /// Already a request that meets no other takes this long, in milliseconds, which is too long.
+    #[error("a request that meets no other takes {ms} ms already")]
+    AboveAlone {
+        /// How long.
+        ms: f64,
+    },
+    /// The best possible value does not keep to the objective.
+    #[error("the best possible is {best}")]
+    OutOfReach {
+        /// In the objective's unit.
+        best: f64,
+    },
     /// A scenario that means nothing.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),

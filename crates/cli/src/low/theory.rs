@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use iosonar_study::plan;
 
 use super::{key_and_value, key_and_values};
 
@@ -123,4 +124,14 @@ pub(crate) enum Find {
     Disks,
     /// The most jobs (users who wait) that meet a response time, or the fewest that reach a throughput
     Jobs,
+}
+
+impl From<Find> for plan::Find {
+    fn from(find: Find) -> Self {
+        match find {
+            Find::Rate => Self::Rate,
+            Find::Disks => Self::Disks,
+            Find::Jobs => Self::Jobs,
+        }
+    }
 }

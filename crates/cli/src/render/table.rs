@@ -1,5 +1,6 @@
 //! Tables for people: aligned columns, numbers to the right.
 
+pub(crate) use iosonar_plot::significant;
 use iosonar_report::grouped;
 use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
@@ -171,27 +172,9 @@ impl Table {
     }
 }
 
-/// A number with so many digits that mean something, and all before the point.
-pub(crate) fn significant(value: f64, digits: i32) -> String {
-    let before = value.abs().max(1e-12).log10().floor() as i32 + 1;
-    format!("{value:.*}", (digits - before).clamp(0, 12) as usize)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_have_the_digits_that_mean_something() {
-        for (value, text) in [
-            (64.47, "64.5"),
-            (36_841.2, "36841"),
-            (0.022, "0.0220"),
-            (0.0, "0.000000000000"),
-        ] {
-            assert_eq!(significant(value, 3), text);
-        }
-    }
 
     #[test]
     fn columns_are_aligned_and_weak_quantiles_marked() {

@@ -1,9 +1,7 @@
 //! Networked RAID: demands, bounds, mean value analysis; beside them simulation and measurement.
 
-mod charts;
 mod tables;
 
-use std::fmt::Write;
 use std::path::Path;
 
 use iosonar_stats::Labels;
@@ -11,28 +9,21 @@ use iosonar_stats::metric::MetricUnit;
 
 use anyhow::Context;
 use iosonar_plot::{Size, Theme};
-use iosonar_scenario::Overrides;
 use iosonar_scenario::networked::{
     NetworkAnalysis, NetworkSimulation, NetworkedRaid, Purchase, Services, Structure,
 };
+use iosonar_study::networked::{
+    chart, chart_of_varied, csv, csv_of_classes, interesting, measured, varied,
+};
 use iosonar_trace::output::WholeFile;
-use iosonar_units::csv_field;
 use serde_json::json;
 
 use super::{overrides, with_threads};
 use crate::exit::{Ending, Usage, note, print};
 use crate::low::{Model, ServicesName, StructureName};
 use crate::render::picture;
-use charts::{chart, chart_of_varied};
 use iosonar_stats::Output;
 use tables::{describe, describe_classes, purchases, table_of_varied};
-
-/// A measured point.
-struct Point {
-    jobs: f64,
-    response_s: f64,
-    stderr_s: Option<f64>,
-}
 
 pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Ending> {
     if args.cdf.is_some() {
@@ -64,7 +55,12 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         false => Vec::new(),
     };
     // All that can go wrong does so before anything is printed or written.
-    let varied = varied_systems(args, path, text, &overrides)?;
+    let varied = match &args.vary {
+        Some(vary) => varied((text, path), &overrides, vary, |e| {
+            anyhow::Error::from(refused(path, e))
+        })?,
+        None => Vec::new(),
+    };
     let bought = match system.upgrades.is_empty() {
         true => Vec::new(),
         false => system.purchases(at, args.budget, text, path, &overrides)?,
@@ -117,23 +113,6 @@ fn refused(path: &Path, error: &iosonar_analytic::AnalyticError) -> Usage {
     Usage(format!("{}: {error}", path.display()))
 }
 
-/// The numbers of jobs that tables show: a few of each size, and those that were measured.
-fn interesting(most: u32, measured: Option<&[Point]>) -> Vec<u32> {
-    let mut all = vec![most];
-    let mut power = 1;
-    while power <= most {
-        let steps = [1, 2, 5].map(|step: u32| power.saturating_mul(step));
-        all.extend(steps.into_iter().filter(|&n| n <= most));
-        power = power.saturating_mul(10);
-    }
-    let whole = |p: &Point| (p.jobs.fract() == 0.0 && p.jobs >= 1.0).then_some(p.jobs as u32);
-    let points = measured.unwrap_or_default().iter();
-    all.extend(points.filter_map(whole).filter(|&n| n <= most));
-    all.sort_unstable();
-    all.dedup();
-    all
-}
-
 fn simulate(
     args: &Model,
     system: &NetworkedRaid,
@@ -155,65 +134,6 @@ fn simulate(
             })
             .collect()
     })?
-}
-
-/// Reads measured points: CSV with a header.
-fn measured(path: &Path) -> anyhow::Result<Vec<Point>> {
-    let text = iosonar_units::read_text_file(path)
-        .with_context(|| format!("{}: cannot read the measured points", path.display()))?;
-    let wrong =
-        |line: usize, problem: String| anyhow::anyhow!("{}:{line}: {problem}", path.display());
-    let lines = text
-        .lines()
-        .enumerate()
-        .map(|(i, line)| (i + 1, line.trim()));
-    let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let (first, header) = lines
-        .next()
-        .ok_or_else(|| anyhow::anyhow!("{}: there is nothing in it", path.display()))?;
-    let names: Vec<&str> = header.split(',').map(str::trim).collect();
-    let column = |name: &str| names.iter().position(|n| *n == name);
-    let (Some(jobs), Some(response)) = (column("jobs"), column("response_s")) else {
-        let expected = "expected a header with the columns jobs,response_s and, if known, stderr_s";
-        return Err(wrong(
-            first,
-            format!("the header is '{header}', {expected}"),
-        ));
-    };
-    let stderr = column("stderr_s");
-    let mut points = Vec::new();
-    for (number, line) in lines {
-        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-        let value = |column: usize| -> anyhow::Result<f64> {
-            let seen = cells.get(column).copied().unwrap_or("");
-            match seen.parse::<f64>() {
-                Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
-                _ => Err(wrong(
-                    number,
-                    format!(
-                        "'{}' is '{seen}', expected a number from 0 on",
-                        names[column]
-                    ),
-                )),
-            }
-        };
-        if value(jobs)? == 0.0 {
-            return Err(wrong(
-                number,
-                "'jobs' is 0, expected a number above 0".to_owned(),
-            ));
-        }
-        points.push(Point {
-            jobs: value(jobs)?,
-            response_s: value(response)?,
-            stderr_s: stderr.map(value).transpose()?,
-        });
-    }
-    if points.is_empty() {
-        anyhow::bail!("{}: there are no points behind the header", path.display());
-    }
-    points.sort_by(|a, b| a.jobs.total_cmp(&b.jobs));
-    Ok(points)
 }
 
 /// The same for programs.
@@ -301,69 +221,11 @@ fn classes(args: &Model, system: &NetworkedRaid) -> anyhow::Result<Ending> {
         print(&describe_classes(system, &all, simulated.as_ref()))?;
     }
     if let Some(out) = &args.csv {
-        let mut text = String::from("class,jobs,response_s,schweitzer_s,throughput_per_s\n");
-        for class in &all {
-            let _ = writeln!(
-                text,
-                "{},{},{},{},{}",
-                csv_field(&class.name),
-                class.jobs,
-                class.response_s,
-                class.schweitzer_s,
-                class.throughput_per_s
-            );
-        }
+        let text = csv_of_classes(&all);
         WholeFile::write_all(out, text.as_bytes())
             .with_context(|| format!("{}: cannot write", out.display()))?;
     }
     Ok(Ending::Done)
-}
-
-/// The analyses of the system with each value of the varied key.
-fn varied_systems(
-    args: &Model,
-    path: &Path,
-    text: &str,
-    overrides: &Overrides,
-) -> anyhow::Result<Vec<(String, NetworkAnalysis)>> {
-    let Some((key, values)) = &args.vary else {
-        return Ok(Vec::new());
-    };
-    let analyse = |value: &String| -> anyhow::Result<(String, NetworkAnalysis)> {
-        let mut overrides = overrides.clone();
-        overrides.set.push((key.clone(), value.clone()));
-        let system = NetworkedRaid::from_toml(text, path, &overrides)?;
-        let analysis = system.analyse().map_err(|e| refused(path, &e))?;
-        Ok((format!("{key} = {value}"), analysis))
-    };
-    values.iter().map(analyse).collect()
-}
-
-fn csv(analysis: &NetworkAnalysis, simulated: &[NetworkSimulation]) -> String {
-    let mut text = String::from(
-        "jobs,asymptotic_lower_s,asymptotic_upper_s,balanced_lower_s,balanced_upper_s,response_s,schweitzer_s,\
-         fork_join_s,throughput_per_s,simulated_s,simulated_stderr_s\n",
-    );
-    for point in &analysis.points {
-        let of = simulated.iter().find(|s| s.jobs == point.jobs);
-        let simulated = of.map_or(",".to_owned(), |s| {
-            format!("{},{}", s.response_s[0].mean, s.response_s[0].stderr)
-        });
-        let _ = writeln!(
-            text,
-            "{},{},{},{},{},{},{},{},{},{simulated}",
-            point.jobs,
-            point.asymptotic.lower,
-            point.asymptotic.upper,
-            point.balanced.lower,
-            point.balanced.upper,
-            point.response_s,
-            point.schweitzer_s,
-            point.fork_join_s,
-            point.throughput_per_s,
-        );
-    }
-    text
 }
 
 fn as_json(

@@ -2,21 +2,12 @@
 
 use std::fmt::Write;
 
-use iosonar_report::grouped;
 use iosonar_stats::Estimate;
 use iosonar_study::objective::{Objective, Statistic};
-use iosonar_study::plan::{Judgement, Point};
+use iosonar_study::plan::{Answer, Judgement, Point, load_text};
 use iosonar_units::Nanos;
 
-use super::Answer;
 use crate::render::table::{Table, significant};
-
-pub(super) fn short(load: f64) -> String {
-    if load.fract() == 0.0 {
-        return grouped(load as u64);
-    }
-    significant(load, 4)
-}
 
 pub(super) fn value_of(objective: &Objective, value: f64) -> String {
     match objective.statistic {
@@ -40,7 +31,7 @@ pub(super) fn table(objective: &Objective, unit: &str, points: &[Point]) -> Stri
             None => "-".to_owned(),
         };
         table.row(vec![
-            short(point.load),
+            load_text(point.load),
             point
                 .theory
                 .map_or("-".to_owned(), |v| value_of(objective, v)),
@@ -80,28 +71,28 @@ pub(super) fn why_not(next: &Point) -> &'static str {
     }
 }
 
-pub(super) fn describe(objective: &Objective, answer: &Answer) -> String {
-    let found = &answer.found;
-    let mut text = format!("{}\n  target: {objective}\n", answer.headline);
-    text += &table(objective, answer.unit, &found.points);
+pub(super) fn describe(headline: &str, objective: &Objective, answer: &Answer) -> String {
+    let (found, unit) = (&answer.found, answer.sought.unit());
+    let mut text = format!("{headline}\n  target: {objective}\n");
+    text += &table(objective, unit, &found.points);
     if let Some(best) = &found.best {
         let _ = writeln!(
             text,
             "  {}: {} {}",
-            answer.best,
-            short(best.load),
-            answer.unit
+            answer.sought.name(),
+            load_text(best.load),
+            unit
         );
     } else {
         let _ = writeln!(text, "  nothing that was tried meets it");
         if let Some((load, value)) = nearest(objective, &found.points) {
-            let (value, load) = (value_of(objective, value), short(load));
-            let _ = writeln!(text, "  nearest: {value} at {load} {}", answer.unit);
+            let (value, load) = (value_of(objective, value), load_text(load));
+            let _ = writeln!(text, "  nearest: {value} at {load} {unit}");
         }
     }
     if let Some(next) = &found.next {
         let why = why_not(next);
-        let _ = writeln!(text, "  at {} {}: {why}", short(next.load), answer.unit);
+        let _ = writeln!(text, "  at {} {}: {why}", load_text(next.load), unit);
     }
     if answer.is_most {
         text += "  that is the most that was tried: --most N goes further\n";
@@ -111,13 +102,13 @@ pub(super) fn describe(objective: &Objective, answer: &Answer) -> String {
         text += "  NOT CLEANED: no block was erased yet, this is how a fresh drive writes: give the SSD a precondition\n";
     }
     if let Some(load) = found.by_theory {
-        let _ = writeln!(text, "  by theory alone: {} {}", short(load), answer.unit);
+        let _ = writeln!(text, "  by theory alone: {} {}", load_text(load), unit);
     }
     if let Some(knee) = answer.knee {
-        let _ = writeln!(text, "  knee: {} {}", short(knee), answer.unit);
+        let _ = writeln!(text, "  knee: {} {}", load_text(knee), unit);
     }
     if let Some(capacity) = answer.capacity {
-        let _ = writeln!(text, "  stable below {} {}", short(capacity), answer.unit);
+        let _ = writeln!(text, "  stable below {} {}", load_text(capacity), unit);
     }
     text
 }

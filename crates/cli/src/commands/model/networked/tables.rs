@@ -7,18 +7,10 @@ use iosonar_scenario::networked::{
 };
 use iosonar_stats::Estimate;
 
-use super::{Point, interesting};
 use crate::exit::Usage;
 use crate::low::Model;
 use crate::render::table::Table;
-
-/// A station's name; of a storage server that of all of them.
-pub(super) fn of_all(station: &str, servers: u32) -> String {
-    match station.strip_prefix("storage/0/") {
-        Some(part) if servers > 1 => format!("storage/*/{part} ({servers} alike)"),
-        _ => station.to_owned(),
-    }
-}
+use iosonar_study::networked::{MeasuredPoint, interesting, of_all};
 
 pub(super) fn seconds(value: f64) -> String {
     format!("{value:.2} s")
@@ -60,7 +52,7 @@ pub(super) fn describe(
     system: &NetworkedRaid,
     analysis: &NetworkAnalysis,
     simulated: &[NetworkSimulation],
-    measured: Option<&[Point]>,
+    measured: Option<&[MeasuredPoint]>,
     at: u32,
 ) -> anyhow::Result<String> {
     let mut text = describe_stations(system, analysis);
@@ -123,7 +115,7 @@ pub(super) fn describe(
 }
 
 /// What was measured with `n` jobs.
-pub(super) fn measured_with(points: &[Point], n: u32) -> String {
+pub(super) fn measured_with(points: &[MeasuredPoint], n: u32) -> String {
     let of = points.iter().filter(|p| p.jobs == f64::from(n));
     let all: Vec<f64> = of.map(|p| p.response_s).collect();
     match all.as_slice() {

@@ -8,10 +8,10 @@ use iosonar_scenario::theory::{Accuracy, Answer, Standing, Theory};
 use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
 
-use super::{Answered, QUANTILES};
 use crate::render::sim::headline;
 use crate::render::table::{Table, significant};
 use crate::render::theory::{family, how, remark};
+use iosonar_study::answered::{Answered, QUANTILES};
 
 /// The text of a value that is known.
 pub(super) fn known(value: f64, text: impl FnOnce(f64) -> String) -> String {

@@ -1,12 +1,11 @@
 //! How an answer came about, as a chart.
 
+use super::{Answer, load_text};
+use crate::objective::{Objective, Statistic};
 use iosonar_plot::{Axis, Band, Chart, Colour, Limit, Line, Mark, Shape, Unit};
-use iosonar_study::objective::{Objective, Statistic};
-
-use super::{Answer, short};
 
 /// Theory and simulation over the load, in the target's unit times `scale`.
-pub(super) fn curves_of(objective: &Objective, answer: &Answer, scale: f64) -> Vec<Mark> {
+fn curves_of(objective: &Objective, answer: &Answer, scale: f64) -> Vec<Mark> {
     let points = answer.found.points.iter().chain(&answer.around);
     let mut simulated: Vec<_> = points
         .filter_map(|p| Some((p.load, p.simulated?)))
@@ -50,8 +49,9 @@ pub(super) fn curves_of(objective: &Objective, answer: &Answer, scale: f64) -> V
     marks
 }
 
-pub(super) fn chart(objective: &Objective, answer: &Answer) -> Chart {
-    let found = &answer.found;
+/// An answer as a chart, of the system that `headline` names: theory and simulation over the load, with the objective and the knee.
+pub fn chart(headline: &str, objective: &Objective, answer: &Answer) -> Chart {
+    let (found, load_unit) = (&answer.found, answer.sought.unit());
     let (name, unit, scale) = match objective.statistic {
         Statistic::Mean => ("mean response time".to_owned(), Unit::Seconds, 1e-3),
         Statistic::Quantile(p) => {
@@ -65,13 +65,13 @@ pub(super) fn chart(objective: &Objective, answer: &Answer) -> Chart {
     if let Some(best) = &found.best {
         notes.push(format!(
             "{}: {} {}",
-            answer.best,
-            short(best.load),
-            answer.unit
+            answer.sought.name(),
+            load_text(best.load),
+            load_unit
         ));
     }
     if let Some(knee) = answer.knee {
-        notes.push(format!("knee: {} {}", short(knee), answer.unit));
+        notes.push(format!("knee: {} {}", load_text(knee), load_unit));
         let top = marks.iter().flat_map(|mark| match mark {
             Mark::Line(line) => line.points.iter().map(|p| p.1).collect(),
             _ => Vec::new(),
@@ -83,7 +83,11 @@ pub(super) fn chart(objective: &Objective, answer: &Answer) -> Chart {
         ));
     }
     if let Some(capacity) = answer.capacity {
-        notes.push(format!("stable below {} {}", short(capacity), answer.unit));
+        notes.push(format!(
+            "stable below {} {}",
+            load_text(capacity),
+            load_unit
+        ));
     }
     let limit = Limit {
         at: objective.limit * scale,
@@ -92,9 +96,9 @@ pub(super) fn chart(objective: &Objective, answer: &Answer) -> Chart {
     };
     Chart {
         title: format!("{}{} against load", name[..1].to_uppercase(), &name[1..]),
-        subtitle: answer.headline.clone(),
+        subtitle: headline.to_owned(),
         footer: format!("iosonar {}", env!("CARGO_PKG_VERSION")),
-        x: Axis::from_zero(answer.unit, Unit::Number),
+        x: Axis::from_zero(load_unit, Unit::Number),
         y: Axis::from_zero(&name, unit),
         marks,
         notes,

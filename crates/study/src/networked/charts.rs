@@ -5,10 +5,9 @@ use iosonar_scenario::networked::{
     NetworkAnalysis, NetworkPoint, NetworkSimulation, NetworkedRaid,
 };
 
-use super::Point;
-use super::tables::of_all;
+use super::{MeasuredPoint, of_all};
 
-pub(super) fn empty_chart(system: &NetworkedRaid, title: &str) -> Chart {
+fn empty_chart(system: &NetworkedRaid, title: &str) -> Chart {
     Chart {
         title: title.to_owned(),
         subtitle: system.headline(),
@@ -19,15 +18,16 @@ pub(super) fn empty_chart(system: &NetworkedRaid, title: &str) -> Chart {
     }
 }
 
-pub(super) fn line(points: &[NetworkPoint], of: impl Fn(&NetworkPoint) -> f64) -> Vec<(f64, f64)> {
+fn line(points: &[NetworkPoint], of: impl Fn(&NetworkPoint) -> f64) -> Vec<(f64, f64)> {
     points.iter().map(|p| (f64::from(p.jobs), of(p))).collect()
 }
 
-pub(super) fn chart(
+/// Response times against the number of jobs: bounds, theory, simulation, measurement.
+pub fn chart(
     system: &NetworkedRaid,
     analysis: &NetworkAnalysis,
     simulated: &[NetworkSimulation],
-    measured: Option<&[Point]>,
+    measured: Option<&[MeasuredPoint]>,
 ) -> Chart {
     let points = &analysis.points;
     let mut chart = empty_chart(system, "Response time against the number of jobs");
@@ -95,7 +95,7 @@ pub(super) fn chart(
 }
 
 /// Measured points as a curve, with the band of their errors where these are known.
-pub(super) fn measured_marks(measured: Option<&[Point]>) -> Vec<Mark> {
+fn measured_marks(measured: Option<&[MeasuredPoint]>) -> Vec<Mark> {
     let mut marks = Vec::new();
     if let Some(measured) = measured {
         let edges = measured.iter().filter_map(|p| {
@@ -118,11 +118,12 @@ pub(super) fn measured_marks(measured: Option<&[Point]>) -> Vec<Mark> {
     marks
 }
 
-pub(super) fn chart_of_varied(
+/// The same for each value of `key`.
+pub fn chart_of_varied(
     system: &NetworkedRaid,
     key: &str,
     varied: &[(String, NetworkAnalysis)],
-    measured: Option<&[Point]>,
+    measured: Option<&[MeasuredPoint]>,
 ) -> Chart {
     let title = format!("Response time against the number of jobs, over {key}");
     let mut chart = empty_chart(system, &title);

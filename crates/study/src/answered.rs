@@ -1,0 +1,170 @@
+//! Scenarios with what theory says of them, beside what was simulated and measured.
+
+use std::path::{Path, PathBuf};
+
+use iosonar_plot::{Chart, Colour, Line, Mark};
+use iosonar_report::{cdf_of, curve, curve_with_band};
+use iosonar_scenario::theory::{Answer, Theory};
+use iosonar_scenario::{Prepared, SimulationResult};
+use iosonar_stats::Distribution;
+use iosonar_trace::{Batch, Quantity, TraceError, input};
+use iosonar_units::csv_field;
+
+/// The quantiles of tables, with their names.
+pub const QUANTILES: [(&str, f64); 5] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+];
+
+/// A scenario with its answers.
+#[derive(Debug)]
+pub struct Answered {
+    /// Its name.
+    pub name: String,
+    /// The scenario.
+    pub simulation: Prepared,
+    /// What theory says.
+    pub theory: Theory,
+    /// What was simulated, where that is asked for.
+    pub result: Option<SimulationResult>,
+}
+
+/// Why recorded response times are not known.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordedError {
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// No request has a response time.
+    #[error("{}: nothing is measured: the requests have no response times", .0.display())]
+    NothingMeasured(PathBuf),
+}
+
+/// The response times of recorded requests, with the name of their file.
+///
+/// # Errors
+/// If the trace is damaged, or holds no response times.
+pub fn recorded(path: &Path) -> Result<(String, Distribution), RecordedError> {
+    let mut reader = input::open(path)?;
+    let (mut batch, mut all) = (Batch::default(), Distribution::default());
+    while reader.next_batch(&mut batch)? > 0 {
+        for record in batch.records() {
+            // How long a failure took is no response time.
+            let outcome = &record.outcome;
+            if let (true, Some(time)) = (outcome.status.is_timed(), outcome.response_time()) {
+                all.push(time);
+            }
+        }
+    }
+    if all.count() == 0 {
+        return Err(RecordedError::NothingMeasured(path.to_owned()));
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok((name.into_owned(), all))
+}
+
+/// Theory and simulation as CSV, a row for each scenario.
+pub fn csv(all: &[Answered]) -> String {
+    let mut text = String::from(
+        "scenario,standing,mean_ms,p50_ms,p90_ms,p95_ms,p99_ms,p999_ms,independent_mean_ms,independent_p99_ms,\
+         lower_bound_ms,upper_bound_ms,capacity_per_s,simulated_mean_ms,simulated_mean_stderr_ms,simulated_p50_ms,\
+         simulated_p90_ms,simulated_p95_ms,simulated_p99_ms,simulated_p999_ms\n",
+    );
+    let number = |value: Option<f64>| match value {
+        Some(value) if value.is_finite() => value.to_string(),
+        _ => String::new(),
+    };
+    for Answered {
+        name,
+        theory,
+        result,
+        ..
+    } in all
+    {
+        let response = theory.response.as_ref();
+        let independent = theory.independent.as_ref();
+        let mut cells = vec![
+            csv_field(name).into_owned(),
+            response.map_or("", |r| r.standing.name()).to_owned(),
+            number(response.map(Answer::mean_ms)),
+        ];
+        cells.extend(QUANTILES.map(|(_, p)| number(response.map(|r| r.quantile_ms(p)))));
+        cells.push(number(independent.map(Answer::mean_ms)));
+        cells.push(number(independent.map(|r| r.quantile_ms(0.99))));
+        cells.push(number(theory.lower_bound_ms));
+        cells.push(number(theory.upper_bound_ms));
+        cells.push(number(theory.capacity_per_s));
+        cells.push(number(result.as_ref().map(|r| r.mean_ms.mean)));
+        cells.push(number(result.as_ref().map(|r| r.mean_ms.stderr)));
+        cells
+            .extend(QUANTILES.map(|(_, p)| number(result.as_ref().map(|r| r.quantile_ms(p).mean))));
+        text += &cells.join(",");
+        text.push('\n');
+    }
+    text
+}
+
+/// The distribution function of a response time as a curve, in seconds.
+fn line(label: &str, of: &Answer, colour: Colour) -> Option<Line> {
+    let table = of.table()?;
+    let values = table.values();
+    // A few hundred points are as many as can be seen.
+    let every = (values.len() / 800).max(1);
+    let from = values.partition_point(|&v| v < 1e-4).max(1);
+    let indices = (from..values.len()).step_by(every);
+    let points = indices.map(|i| (i as f64 * table.step() / 1e3, values[i]));
+    let points: Vec<(f64, f64)> = points.take_while(|p| p.1 < 0.999_95).collect();
+    Some(Line::new(label, colour, points).dashed())
+}
+
+/// The distributions of response times; `None` if none is known.
+pub fn chart(all: &[Answered], measured: Option<&(String, Distribution)>) -> Option<Chart> {
+    let (mut marks, mut notes) = (Vec::new(), Vec::new());
+    for (i, answered) in all.iter().enumerate() {
+        let prefix = match all.len() {
+            1 => String::new(),
+            _ => format!("{}: ", answered.name),
+        };
+        if let Some(result) = &answered.result {
+            let name = format!("{prefix}simulated");
+            marks.extend(curve_with_band(
+                &name,
+                &result.response_time,
+                &result.band(),
+                Colour::Curve(2 * i),
+            ));
+        }
+        let theory = &answered.theory;
+        if let Some(of) = &theory.response {
+            let label = format!("{prefix}theory ({})", of.standing.name());
+            let colour = Colour::Curve(2 * i + usize::from(answered.result.is_some()));
+            match line(&label, of, colour) {
+                Some(line) => marks.push(Mark::Line(line)),
+                None => notes.push(format!("{prefix}theory knows the mean only")),
+            }
+        }
+        let label = format!("{prefix}if disks were independent");
+        if all.len() == 1
+            && let Some(of) = &theory.independent
+        {
+            marks.extend(line(&label, of, Colour::Muted).map(Mark::Line));
+        }
+    }
+    if let Some((name, distribution)) = measured {
+        let colour = Colour::Curve(2 * all.len() + 1);
+        marks.push(Mark::Line(curve(name, distribution, colour)));
+    }
+    let mut chart = cdf_of(
+        "Response times: theory and simulation",
+        Quantity::ResponseTime,
+        marks,
+    );
+    if let [only] = all {
+        chart.title = format!("{}: response times", only.name);
+    }
+    chart.notes = notes;
+    (!chart.is_empty()).then_some(chart)
+}
