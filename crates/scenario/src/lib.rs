@@ -40,6 +40,7 @@ mod result;
 mod run;
 pub mod sensitivity;
 mod source;
+mod steady;
 pub mod theory;
 mod words;
 
@@ -57,3 +58,4 @@ pub use run::{
     records_path_of,
 };
 pub use source::Span;
+pub use steady::NotSteady;

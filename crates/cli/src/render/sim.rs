@@ -10,7 +10,8 @@ use iosonar_raid::positioning::{Case, PositioningCounts};
 use iosonar_raid::{MeasuredWindow, RebuildProgress, ResponseSplit};
 use iosonar_report::grouped;
 use iosonar_scenario::{
-    Devices, DiskModel, LoadModel, NoInterval, Prepared, REQUESTS_PER_USER, SimulationResult,
+    Devices, DiskModel, LoadModel, NoInterval, NotSteady, Prepared, REQUESTS_PER_USER,
+    SimulationResult,
 };
 use iosonar_stats::{BatchMeans, Estimate};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
@@ -344,79 +345,28 @@ fn overload(simulation: &Prepared, result: &SimulationResult) -> String {
     }
 }
 
-/// Says so where much of what arrived in the window was still there at its end because the queue had grown: then
-/// Little's law does not connect the number in the system with throughput and response time.
-///
-/// A batch or burst that arrives last is there too, however low the load is; only a queue that grows
-///
-/// - keeps a device busy all the time, or,
-/// - where something other than a device holds requests up, adds to the number in the system throughout the window,
-///   which is half of the growth on average, where a batch at utilisation ρ adds ρ/2 of its size.
+/// Says so where the result depends on how long the run is.
 fn growth(simulation: &Prepared, result: &SimulationResult) -> String {
-    /// The share of what arrived from which growth is reported.
-    const MUCH: f64 = 0.05;
-    /// The share of the time that the device with a queue that only grows is busy at least.
-    const ALWAYS: f64 = 0.95;
-    /// The average number in the system, by the growth: less than the half, as no growth is quite linear.
-    const THROUGHOUT: f64 = 0.45;
-    /// The arrivals of a run from which growth is looked for.
-    const FEWEST: u64 = 100;
-    /// The arrivals of a run from which the share alone decides.
-    const MANY: u64 = 1000;
-    /// How many standard deviations of what grows and shrinks by chance are growth, where arrivals are few.
-    const SPREADS: f64 = 3.0;
-    match simulation.load() {
-        // As many requests are there as there are users.
-        LoadModel::Closed {
-            outstanding,
+    match simulation.not_steady(result) {
+        None => String::new(),
+        Some(NotSteady::QueueGrows { share }) => format!(
+            "  NOT STEADY    {:.1} % of the requests that arrived were still in the system when the load ended: \
+             throughput and times depend on how long the run is\n",
+            100.0 * share
+        ),
+        Some(NotSteady::FirstOfUsers {
+            first,
             requests,
-            ..
-        } => return starting(*outstanding, *requests, result.warmup_requests),
-        LoadModel::Alone { .. } => return String::new(),
-        LoadModel::Synthetic { .. } | LoadModel::Trace { .. } => {}
+            users,
+        }) => format!(
+            "  NOT STEADY    {} of {} requests are the first of their users, which start in an empty system: raise \
+             load.requests to {}, or warmup_requests to {}\n",
+            grouped(first),
+            grouped(requests),
+            grouped(REQUESTS_PER_USER * users),
+            grouped(users)
+        ),
     }
-    let sum = |of: fn(&MeasuredWindow) -> u64| result.windows.iter().map(of).sum::<u64>();
-    let (start, end) = (sum(|w| w.present_at_start), sum(|w| w.present_at_end));
-    let arrived = sum(|w| w.arrived);
-    let grown = end.saturating_sub(start) as f64;
-    let share = grown / arrived.max(1) as f64;
-    if arrived < FEWEST * u64::from(result.replications) || share <= MUCH {
-        return String::new();
-    }
-    // Arrivals less completions of a busy device are a random walk. With Poisson arrivals and exponential services it
-    // has a variance of 2 per arrival.
-    let by_chance = SPREADS * (2.0 * arrived as f64).sqrt();
-    if arrived < MANY * u64::from(result.replications) && grown <= by_chance {
-        return String::new();
-    }
-    let busiest = result.busy.iter().map(|busy| busy.mean);
-    let is_always_busy = busiest.fold(0.0, f64::max) >= ALWAYS;
-    let in_each = grown / f64::from(result.replications);
-    if !is_always_busy && result.mean_in_system.mean < THROUGHOUT * in_each {
-        return String::new();
-    }
-    format!(
-        "  NOT STEADY    {:.1} % of the requests that arrived were still in the system when the load ended: \
-         throughput and times depend on how long the run is\n",
-        100.0 * share
-    )
-}
-
-/// Says so where the first requests of users, which start in an empty system and find fewer others than those that
-/// follow, are too large a part of what was measured.
-fn starting(users: u32, requests: u64, warmup: u64) -> String {
-    let first = u64::from(users).saturating_sub(warmup);
-    if requests >= REQUESTS_PER_USER * first {
-        return String::new();
-    }
-    format!(
-        "  NOT STEADY    {} of {} requests are the first of their users, which start in an empty system: raise \
-         load.requests to {}, or warmup_requests to {}\n",
-        grouped(first.min(requests)),
-        grouped(requests),
-        grouped(REQUESTS_PER_USER * u64::from(users)),
-        grouped(u64::from(users))
-    )
 }
 
 fn positioning(counts: &PositioningCounts) -> String {
