@@ -23,6 +23,7 @@ mod catalogue;
 mod charts;
 mod measure;
 mod page;
+mod plain_page;
 mod self_check;
 pub mod study;
 mod words;
@@ -33,6 +34,7 @@ pub use measure::{
     Failure, Look, LookOptions, Measured, Needs, NothingMeasured, Notice, WorkingSets,
 };
 pub use page::page;
+pub use plain_page::AnswerPage;
 pub use self_check::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, read_self_check};
 pub use words::describe;
 

@@ -2,7 +2,8 @@
 
 use iosonar_plot::{Axis, Chart, Colour, Estimates, Line, Mark, Unit};
 
-use crate::page::{STYLE, escaped};
+use crate::page::escaped;
+use crate::plain_page::{figures, page};
 use crate::words::tool;
 
 /// A line of a chart: all points with the same values of the other parameters.
@@ -187,16 +188,7 @@ pub fn page_of(
     charts: &[(String, String, String)],
     base: &str,
 ) -> String {
-    let (title, tool) = (escaped(title), tool());
-    let mut body = String::new();
-    for (name, about, svg) in charts {
-        let svg = svg.find("<svg").map_or("", |at| &svg[at..]);
-        body += &format!(
-            "<figure role=\"img\" aria-label=\"{}\">\n{svg}\n<figcaption>{}</figcaption></figure>\n",
-            escaped(name),
-            escaped(about)
-        );
-    }
+    let mut body = figures(charts);
     let telling = TELLING
         .iter()
         .filter_map(|name| table.metrics.iter().position(|m| m == name));
@@ -228,21 +220,14 @@ pub fn page_of(
     }
     let [points, runs, results] =
         ["points.csv", "runs.csv", "results.json"].map(|name| address(base, name));
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         img-src data:\">\n\
-         <meta name=\"generator\" content=\"{tool}\">\n<title>{title}</title>\n<style>\n{STYLE}\n\
-         figure svg {{ max-width: 100%; height: auto; }}\nfigcaption {{ font-weight: normal; }}\n.study {{ overflow-x: auto; }}\n\
-         .study td, .study th {{ padding: 0.2em 0.6em; text-align: right; white-space: nowrap; }}\n\
-         </style>\n</head>\n<body>\n<header><h1>{title}</h1></header>\n<main>\n{body}\
-         <h2>Points</h2>\n<p>Means over repetitions ± half the width of the 95 % interval; all metrics are in \
+    body += &format!(
+        "<h2>Points</h2>\n<p>Means over repetitions ± half the width of the 95 % interval; all metrics are in \
          <a href=\"{points}\">points.csv</a>, every run is in <a href=\"{runs}\">runs.csv</a>, both in \
          <a href=\"{results}\">results.json</a>.</p>\n\
          <div class=\"study\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n\
-         {notes}</main>\n<footer>{tool}</footer>\n</body>\n</html>\n"
-    )
+         {notes}"
+    );
+    page(title, &body)
 }
 
 /// The points as rows, with these columns of their metrics.

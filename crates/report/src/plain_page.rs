@@ -1,0 +1,96 @@
+//! Pages of tables and charts that need nothing but themselves: no script, no other file.
+
+use crate::page::{STYLE, escaped};
+use crate::words::tool;
+
+/// A page with this body, in HTML.
+pub(crate) fn page(title: &str, body: &str) -> String {
+    let (title, tool) = (escaped(title), tool());
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         img-src data:\">\n\
+         <meta name=\"generator\" content=\"{tool}\">\n<title>{title}</title>\n<style>\n{STYLE}\n\
+         figure svg {{ max-width: 100%; height: auto; }}\nfigcaption {{ font-weight: normal; }}\n.study {{ overflow-x: auto; }}\n\
+         .study td, .study th {{ padding: 0.2em 0.6em; text-align: right; white-space: nowrap; }}\n\
+         </style>\n</head>\n<body>\n<header><h1>{title}</h1></header>\n<main>\n{body}</main>\n\
+         <footer>{tool}</footer>\n</body>\n</html>\n"
+    )
+}
+
+/// Charts as (title, text, SVG).
+pub(crate) fn figures(charts: &[(String, String, String)]) -> String {
+    let mut body = String::new();
+    for (name, about, svg) in charts {
+        let svg = svg.find("<svg").map_or("", |at| &svg[at..]);
+        body += &format!(
+            "<figure role=\"img\" aria-label=\"{}\">\n{svg}\n<figcaption>{}</figcaption></figure>\n",
+            escaped(name),
+            escaped(about)
+        );
+    }
+    body
+}
+
+/// A page that begins with its answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnswerPage {
+    /// The question.
+    pub title: String,
+    /// The answer, a paragraph each.
+    pub answer: Vec<String>,
+    /// The names of the columns.
+    pub header: Vec<String>,
+    /// The cells of each row, as many as there are columns.
+    pub rows: Vec<Vec<String>>,
+    /// What is to be known besides, a paragraph each.
+    pub notes: Vec<String>,
+    /// Charts as (title, text, SVG).
+    pub charts: Vec<(String, String, String)>,
+}
+
+impl AnswerPage {
+    /// The page in HTML.
+    pub fn text(&self) -> String {
+        let paragraphs = |of: &[String]| {
+            let one = |text: &String| format!("<p>{}</p>\n", escaped(text));
+            of.iter().map(one).collect::<String>()
+        };
+        let cells = |tag: &str, of: &[String]| {
+            let name = tag.split(' ').next().unwrap_or(tag);
+            let one = |text: &String| format!("<{tag}>{}</{name}>", escaped(text));
+            format!("<tr>{}</tr>", of.iter().map(one).collect::<String>())
+        };
+        let head = cells("th scope=\"col\"", &self.header);
+        let rows: Vec<_> = self.rows.iter().map(|row| cells("td", row)).collect();
+        let body = format!(
+            "{}<div class=\"study\"><table>\n<thead>{head}</thead>\n<tbody>\n{}\n</tbody></table></div>\n{}{}",
+            paragraphs(&self.answer),
+            rows.join("\n"),
+            figures(&self.charts),
+            paragraphs(&self.notes),
+        );
+        page(&self.title, &body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AnswerPage;
+
+    #[test]
+    fn the_answer_comes_first_and_text_stays_text() {
+        let page = AnswerPage {
+            title: "Which?".to_owned(),
+            answer: vec!["a < b".to_owned()],
+            header: vec!["name".to_owned()],
+            rows: vec![vec!["<script>".to_owned()]],
+            ..AnswerPage::default()
+        };
+        let text = page.text();
+        assert!(text.find("a &lt; b").unwrap() < text.find("<table>").unwrap());
+        assert!(text.contains("<td>&lt;script&gt;</td>"), "{text}");
+        assert!(text.contains("<th scope=\"col\">name</th>"), "{text}");
+    }
+}
