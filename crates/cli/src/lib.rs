@@ -57,6 +57,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::Sim(args) => commands::sim::run(&args),
         Command::Model(args) => commands::model::run(&args),
         Command::Plan(args) => commands::plan::run(&args),
+        Command::Choose(args) => commands::choose::run(&args),
         Command::Sweep(args) => commands::sweep::run(&args),
         Command::SweepTask(args) => commands::sweep::run_task(&args),
         Command::Compare(args) => commands::compare::run(&args),

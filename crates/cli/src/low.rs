@@ -5,6 +5,7 @@
 )]
 
 mod beyond;
+mod choose;
 mod devices;
 mod drives;
 pub(crate) mod generate;
@@ -22,6 +23,7 @@ use iosonar_study::vary::Curve;
 use iosonar_units::Nanos;
 
 pub(crate) use beyond::BeyondArgs;
+pub(crate) use choose::Choose;
 pub(crate) use devices::{Check, Prepare, Record, Targets, Verify};
 pub(crate) use drives::{ArrivalArg, Import, ImportDisksim, ImportFrom, Validate};
 pub(crate) use generate::Generate;
@@ -60,6 +62,8 @@ pub(crate) enum Command {
     Model(Box<Model>),
     /// Find the highest load, or the fewest disks, that meets a target
     Plan(Box<Plan>),
+    /// Choose among systems for a load: which meets a target, and how far the load may grow
+    Choose(Box<Choose>),
     /// Do many runs: simulations or replays over the values of parameters
     Sweep(Box<Sweep>),
     /// Compare records: quantiles with their intervals, KS distance, demerit, pictures

@@ -4,6 +4,7 @@
 //! of services) anew, and meets a target if the 95 % interval of the statistic lies on the right side of it.
 
 mod candidate;
+mod charts;
 mod conclusion;
 
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use crate::objective::Objective;
 use crate::plan::{Found, GrowingLoad, Judgement, PlanError, Point, Subject, highest};
 
 pub use candidate::{Candidate, CandidateError};
+pub use charts::chart;
 pub use conclusion::Conclusion;
 
 /// What is to be chosen, and for what.
@@ -132,6 +134,15 @@ pub enum ChooseError {
     /// A search failed.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// A target is of requests that the load does not have.
+    #[error("target '{target}': the load has no {}", match target.requests {
+        Requests::Writes => "writes",
+        Requests::Reads | Requests::All => "reads",
+    })]
+    NoSuchRequests {
+        /// The target.
+        target: Objective,
+    },
     /// There are no threads to be had.
     #[error("{0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
@@ -180,7 +191,26 @@ pub fn choose(
         .num_threads(threads)
         .build()?;
     let all: Vec<_> = spec.candidates.iter().zip(&prices).collect();
-    pool.install(|| all.par_iter().map(|&one| consider(one)).collect())
+    let all: Vec<_> = pool.install(|| {
+        let all = all.par_iter().map(|&one| consider(one));
+        all.collect::<Result<_, ChooseError>>()
+    })?;
+    refuse_targets_of_nothing(&spec.targets, &all)?;
+    Ok(all)
+}
+
+/// A target of reads is met by no load of writes alone.
+fn refuse_targets_of_nothing(targets: &[Objective], all: &[Considered]) -> Result<(), ChooseError> {
+    let results = all.iter().filter_map(|of| of.outcome.as_ref().ok());
+    let mut results = results.filter_map(|of| of.result.as_ref().ok());
+    // All see the same requests.
+    let Some(result) = results.next() else {
+        return Ok(());
+    };
+    match targets.iter().find(|of| result.count_of(of.requests) == 0) {
+        Some(&target) => Err(ChooseError::NoSuchRequests { target }),
+        None => Ok(()),
+    }
 }
 
 fn is_priced(candidate: &Candidate, name: &str) -> bool {
@@ -246,14 +276,31 @@ fn evaluate(
 }
 
 fn growth(growing: &GrowingLoad, targets: &[Objective], within: f64) -> Result<Growth, PlanError> {
-    let range = (1.0, growing.most());
     let by_target = targets
         .iter()
-        .map(|target| highest(growing, target, range, within, &mut |_| ()))
+        .map(|target| growth_to(growing, target, within))
         .collect::<Result<Vec<_>, _>>()?;
     let best = |found: &Found| found.best.as_ref().map_or(0.0, |point| point.load);
     let first = (0..by_target.len())
         .min_by(|&a, &b| best(&by_target[a]).total_cmp(&best(&by_target[b])))
         .unwrap_or(0);
     Ok(Growth { by_target, first })
+}
+
+/// The largest growth that meets a target.
+fn growth_to(growing: &GrowingLoad, target: &Objective, within: f64) -> Result<Found, PlanError> {
+    /// What cannot bear this share of a load is not for it.
+    const LEAST: f64 = 0.001;
+    let now = growing.point(1.0, target)?;
+    if now.verdict != Judgement::Meets {
+        let least = growing.point(LEAST, target)?;
+        if least.verdict != Judgement::Meets {
+            return Ok(Found {
+                next: Some(least.clone()),
+                points: vec![least, now],
+                ..Found::default()
+            });
+        }
+    }
+    highest(growing, target, (1.0, growing.most()), within, &mut |_| ())
 }

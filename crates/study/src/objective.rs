@@ -144,26 +144,62 @@ fn value(statistic: Statistic, is_below: bool, text: &str) -> Result<f64, Object
 
 impl Display for Objective {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let time = Nanos::from_millis_f64(self.limit);
-        match self.requests {
-            Requests::All => {}
-            Requests::Reads => f.write_str("read ")?,
-            Requests::Writes => f.write_str("write ")?,
-        }
-        match self.quantity {
-            Quantity::Latency => f.write_str("latency ")?,
-            Quantity::Delay => f.write_str("delay ")?,
-            Quantity::ResponseTime => {}
-        }
         match self.statistic {
-            Statistic::Mean => write!(f, "mean < {time}"),
-            Statistic::Quantile(p) => write!(f, "p{} < {time}", (p * 1e8).round() / 1e6),
             Statistic::Throughput => write!(f, "throughput > {}/s", self.limit),
+            Statistic::Mean | Statistic::Quantile(_) => {
+                write!(
+                    f,
+                    "{} < {}",
+                    self.name(),
+                    Nanos::from_millis_f64(self.limit)
+                )
+            }
         }
     }
 }
 
+/// What must all hold, as it is written: objectives with commas between.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Objectives(pub Vec<Objective>);
+
+impl FromStr for Objectives {
+    type Err = ObjectiveError;
+
+    fn from_str(text: &str) -> Result<Self, ObjectiveError> {
+        let all = text.split(',').map(str::parse);
+        Ok(Self(all.collect::<Result<_, _>>()?))
+    }
+}
+
+impl Display for Objectives {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let all: Vec<_> = self.0.iter().map(Objective::to_string).collect();
+        f.write_str(&all.join(", "))
+    }
+}
+
 impl Objective {
+    /// What it is about, such as `read p99`.
+    pub fn name(&self) -> String {
+        let requests = match self.requests {
+            Requests::All => "",
+            Requests::Reads => "read ",
+            Requests::Writes => "write ",
+        };
+        let quantity = match self.quantity {
+            Quantity::Latency => "latency ",
+            Quantity::Delay => "delay ",
+            Quantity::ResponseTime => "",
+        };
+        match self.statistic {
+            Statistic::Mean => format!("{requests}{quantity}mean"),
+            Statistic::Quantile(p) => {
+                format!("{requests}{quantity}p{}", (p * 1e8).round() / 1e6)
+            }
+            Statistic::Throughput => "throughput".to_owned(),
+        }
+    }
+
     /// What theory says of its statistic in milliseconds, NaN where it does not know; `None` of a throughput.
     pub fn of_response(&self, response: &Answer) -> Option<f64> {
         match self.statistic {
@@ -265,6 +301,9 @@ mod tests {
             assert_eq!(objective(text).to_string(), text);
         }
         assert_eq!(objective("response_time p99<2ms"), objective("p99 < 2ms"));
+        let both: Objectives = "read p99<20ms, throughput > 5".parse().unwrap();
+        assert_eq!(both.to_string(), "read p99 < 20 ms, throughput > 5/s");
+        assert!("p99 < 1ms,".parse::<Objectives>().is_err());
         for wrong in [
             "p99",
             "p99 20ms",

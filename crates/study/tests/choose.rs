@@ -236,6 +236,39 @@ fn the_cheapest_of_those_that_meet_the_target_comes_first() {
 }
 
 #[test]
+fn a_growth_that_is_over_before_the_queue_is_long_is_none() {
+    let directory = tempfile::tempdir().unwrap();
+    trace(directory.path(), 3_000);
+    let mut spec = spec(
+        &directory.path().join("load.csv"),
+        &["nvme-gen4-tlc"],
+        &["p99 < 20s"],
+    );
+    spec.growth_within = Some(0.05);
+    let all = run(&spec);
+    let growth = all[0].outcome.as_ref().unwrap().growth.as_ref().unwrap();
+    // Any burst of 3,000 requests takes less than 20 s: what breaks is not the target.
+    let next = growth.by_target[0].next.as_ref().unwrap();
+    assert_eq!(next.verdict, Judgement::TooShort);
+    assert!(next.simulated.unwrap().mean < 20_000.0);
+    assert!(growth.factor().unwrap() > 10.0);
+}
+
+#[test]
+fn a_target_of_requests_that_are_not_there_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "time_ns,sector,sectors,op\n0,0,8,write\n1000000,8,8,write\n";
+    std::fs::write(directory.path().join("load.csv"), text).unwrap();
+    let spec = spec(
+        &directory.path().join("load.csv"),
+        &["nvme-gen4-tlc"],
+        &["read p99 < 1s"],
+    );
+    let error = choose(&spec, 1, &|_| ()).unwrap_err().to_string();
+    assert_eq!(error, "target 'read p99 < 1 s': the load has no reads");
+}
+
+#[test]
 fn a_candidate_that_is_too_small_is_named_as_such() {
     let directory = tempfile::tempdir().unwrap();
     trace(directory.path(), 2_000);

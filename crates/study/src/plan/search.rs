@@ -68,7 +68,11 @@ pub fn highest(
         if h / l - 1.0 <= within || found.points.len() >= MOST_POINTS {
             break;
         }
-        let middle = f64::midpoint(l, h);
+        // Far apart by orders of magnitude.
+        let middle = match h / l > 2.0 {
+            true => (l * h).sqrt(),
+            false => f64::midpoint(l, h),
+        };
         if look(&mut found, subject, objective, middle, watch)? == Judgement::Meets {
             low = Some(middle);
         } else {

@@ -22,6 +22,8 @@ pub enum Simulated {
         estimate: Estimate,
         /// Whether flash was written and never cleaned.
         not_cleaned: bool,
+        /// Whether the queue grew, so that a longer run would have other figures.
+        grows: bool,
     },
     /// There is no steady state.
     Unsteady,
@@ -35,6 +37,7 @@ impl Simulated {
         Self::Known {
             estimate: objective.of_result(result),
             not_cleaned: result.is_not_cleaned(),
+            grows: false,
         }
     }
 }
@@ -44,6 +47,7 @@ impl From<Estimate> for Simulated {
         Self::Known {
             estimate,
             not_cleaned: false,
+            grows: false,
         }
     }
 }
@@ -83,17 +87,21 @@ pub trait Subject {
     /// # Errors
     /// As the others.
     fn point(&self, load: f64, objective: &Objective) -> Result<Point, PlanError> {
-        let (simulated, not_cleaned, mut verdict) = match self.simulate(load, objective)? {
+        let (simulated, not_cleaned, verdict) = match self.simulate(load, objective)? {
             Simulated::Known {
                 estimate,
                 not_cleaned,
-            } => (Some(estimate), not_cleaned, objective.verdict(&estimate)),
+                grows,
+            } => {
+                let verdict = match objective.verdict(&estimate) {
+                    Judgement::Meets if grows || !self.is_long_enough(load)? => Judgement::TooShort,
+                    verdict => verdict,
+                };
+                (Some(estimate), not_cleaned, verdict)
+            }
             Simulated::Unsteady => (None, false, Judgement::Unstable),
             Simulated::GivenUp => (None, false, Judgement::Fails),
         };
-        if verdict == Judgement::Meets && !self.is_long_enough(load)? {
-            verdict = Judgement::TooShort;
-        }
         Ok(Point {
             load,
             theory: self.theory(load, objective)?,

@@ -1,0 +1,146 @@
+//! `iosonar choose`: a load and several systems in, which of them to take out.
+
+use anyhow::Context;
+use iosonar_plot::{Chart, Format, Size, Theme, render};
+use iosonar_scenario::Overrides;
+use iosonar_study::choose::{Candidate, ChooseSpec, Conclusion, Considered, chart, choose};
+use iosonar_study::objective::Objective;
+use iosonar_trace::output::WholeFile;
+use iosonar_trace::{Quantity, apart};
+
+use super::model::threads;
+use crate::exit::{Ending, Usage, note, print};
+use crate::low::Choose;
+use crate::render::choose::{Answer, as_csv, as_json, judged, page, text};
+use crate::render::picture;
+
+pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
+    check(args)?;
+    let spec = spec(args)?;
+    let is_quiet = args.common.quiet || args.common.json;
+    let watch = |considered: &Considered| {
+        if !is_quiet {
+            note(&format!("{}: {}", considered.name, judged(considered)));
+        }
+    };
+    let all = choose(&spec, threads(args.common.threads), &watch).map_err(anyhow::Error::from)?;
+    let answer = Answer {
+        load: &spec.load,
+        targets: &args.target,
+        conclusion: Conclusion::of(&all, &spec.targets[0]),
+        all: &all,
+    };
+    match args.common.json {
+        true => print(&as_json(&answer).text())?,
+        false => print(&text(&answer))?,
+    }
+    write(args, &spec, &answer)?;
+    // That nothing is known to meet the target is an answer, but not the one that was hoped for.
+    Ok(match answer.conclusion.meet.is_empty() {
+        true => Ending::Flagged,
+        false => Ending::Done,
+    })
+}
+
+/// Refuses what cannot be answered or written before anything is simulated.
+fn check(args: &Choose) -> anyhow::Result<()> {
+    let is_no_response = |of: &&Objective| of.quantity != Quantity::ResponseTime;
+    if let Some(of) = args.target.0.iter().find(is_no_response) {
+        return Err(Usage(format!(
+            "--target '{of}': simulations answer for response times: leave out latency and delay"
+        ))
+        .into());
+    }
+    if let Some(path) = &args.curve {
+        picture::kind_of(path)?;
+    }
+    if let Some(path) = &args.page
+        && path.extension().is_none_or(|e| e != "html")
+    {
+        return Err(Usage(format!(
+            "--page {}: a page's name ends in .html",
+            path.display()
+        ))
+        .into());
+    }
+    let outputs = [&args.curve, &args.csv, &args.page];
+    let outputs: Vec<_> = outputs.into_iter().flatten().collect();
+    for (i, path) in outputs.iter().enumerate() {
+        apart::refuse_same(&args.load, path)?;
+        for other in &outputs[..i] {
+            apart::refuse_same(other, path)?;
+        }
+        for candidate in &args.candidates {
+            apart::refuse_same(candidate.as_ref(), path)?;
+        }
+        apart::refuse_without_folder(path)?;
+    }
+    Ok(())
+}
+
+fn spec(args: &Choose) -> anyhow::Result<ChooseSpec> {
+    let candidates = args.candidates.iter().map(|name| Candidate::parse(name));
+    let candidates: Vec<_> = candidates
+        .collect::<Result<_, _>>()
+        .map_err(|e| Usage(e.to_string()))?;
+    for (i, candidate) in candidates.iter().enumerate() {
+        if candidates[..i].iter().any(|of| of.name == candidate.name) {
+            return Err(Usage(format!("'{}' is given twice", candidate.name)).into());
+        }
+    }
+    Ok(ChooseSpec {
+        load: args.load.clone(),
+        candidates,
+        targets: args.target.0.clone(),
+        growth_within: args.growth.then_some(args.within),
+        overrides: Overrides {
+            reading: args.reading.reading()?,
+            beyond: args.beyond.beyond(),
+            seed: args.common.seed,
+            replications: args.replications,
+            set: args.common.set.clone(),
+            ..Overrides::default()
+        },
+        prices: args.price.clone(),
+    })
+}
+
+/// The files that were asked for.
+fn write(args: &Choose, spec: &ChooseSpec, answer: &Answer<'_>) -> anyhow::Result<()> {
+    let wrote = |what: &str, path: &std::path::Path| {
+        if !args.common.quiet {
+            note(&format!("{what}: {}", path.display()));
+        }
+    };
+    if let Some(path) = &args.csv {
+        WholeFile::write_all(path, as_csv(answer)?.as_bytes())
+            .with_context(|| format!("{}: cannot write the table", path.display()))?;
+        wrote("table", path);
+    }
+    if args.curve.is_none() && args.page.is_none() {
+        return Ok(());
+    }
+    let about = spec.load.display().to_string();
+    let chart = chart(answer.all, &spec.targets[0], &about);
+    if let Some(path) = &args.curve {
+        picture::save(&[&chart], path, Size::default(), Theme::Light)?;
+        wrote("picture", path);
+    }
+    if let Some(path) = &args.page {
+        let charts = match args.growth {
+            true => vec![in_page(&chart)?],
+            false => Vec::new(),
+        };
+        WholeFile::write_all(path, page(answer, charts).text().as_bytes())
+            .with_context(|| format!("{}: cannot write the page", path.display()))?;
+        wrote("page", path);
+    }
+    Ok(())
+}
+
+/// A chart as (title, text, SVG).
+fn in_page(chart: &Chart) -> anyhow::Result<(String, String, String)> {
+    let svg = render(&[chart], Format::Svg, Size::default(), Theme::Light)?;
+    let svg = String::from_utf8(svg).context("an SVG is text")?;
+    Ok((chart.title.clone(), chart.about.clone(), svg))
+}

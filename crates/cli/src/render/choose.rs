@@ -1,0 +1,486 @@
+//! Which system to take: the answer in a sentence, the table, JSON, CSV, the page.
+
+use std::path::Path;
+
+use iosonar_report::AnswerPage;
+use iosonar_scenario::Requests;
+use iosonar_stats::metric::MetricUnit;
+use iosonar_stats::{Estimate, Labels, Output};
+use iosonar_study::choose::{Conclusion, Considered, Evaluation, Growth};
+use iosonar_study::objective::{Objective, Objectives, Statistic};
+use iosonar_units::Nanos;
+use serde_json::json;
+
+use super::sim::assumed;
+use super::table::{Table, significant};
+
+/// What was asked, and what came out.
+pub(crate) struct Answer<'a> {
+    pub(crate) load: &'a Path,
+    pub(crate) targets: &'a Objectives,
+    pub(crate) all: &'a [Considered],
+    pub(crate) conclusion: Conclusion,
+}
+
+/// What became of a candidate, in a few words.
+pub(crate) fn judged(considered: &Considered) -> String {
+    match &considered.outcome {
+        Ok(of) => of.verdict().name().to_owned(),
+        Err(error) => format!("cannot be simulated: {error}"),
+    }
+}
+
+/// A value in the unit of a target.
+fn value_of(target: &Objective, value: f64) -> String {
+    match target.statistic {
+        Statistic::Throughput => format!("{}/s", significant(value, 4)),
+        Statistic::Mean | Statistic::Quantile(_) => milliseconds(value),
+    }
+}
+
+fn milliseconds(ms: f64) -> String {
+    match ms.is_finite() {
+        true => Nanos::from_millis_f64(ms).to_string(),
+        false => "-".to_owned(),
+    }
+}
+
+/// An amount of money, to the hundredth where it is not whole.
+fn amount(price: f64) -> String {
+    match price.fract() == 0.0 {
+        true => format!("{price:.0}"),
+        false => format!("{price:.2}"),
+    }
+}
+
+/// A factor of growth, rounded down: it is a promise.
+fn times(factor: f64) -> String {
+    let digits = (2 - factor.abs().max(1e-9).log10().floor() as i32).clamp(0, 9);
+    let unit = 10_f64.powi(digits);
+    format!("{:.*}", digits as usize, (factor * unit).floor() / unit)
+}
+
+impl Answer<'_> {
+    fn target(&self) -> &Objective {
+        &self.targets.0[0]
+    }
+
+    /// What the first target is about, as a candidate has it.
+    fn value(&self, candidate: usize) -> String {
+        let value = self.all[candidate].value();
+        value.map_or("no steady state".to_owned(), |value| {
+            value_of(self.target(), value)
+        })
+    }
+
+    fn name(&self, candidate: usize) -> &str {
+        &self.all[candidate].name
+    }
+
+    /// The answer in a sentence or two.
+    pub(crate) fn conclusion(&self) -> String {
+        let of = &self.conclusion;
+        let mut text = match of.meet.split_first() {
+            None => format!("No candidate is known to meet {}.", self.targets),
+            Some((&best, others)) => {
+                let mut text = format!("{} meets {}", self.name(best), self.targets);
+                text += &self.aside(best);
+                if !others.is_empty() {
+                    let others: Vec<_> = others
+                        .iter()
+                        .map(|&i| format!("{}{}", self.name(i), self.aside(i)))
+                        .collect();
+                    text += &format!("; so {} {}", does(others.len()), joined(&others));
+                }
+                text + "."
+            }
+        };
+        match of.miss.as_slice() {
+            [] => {}
+            [one] => text += &format!(" {} misses it ({}).", self.name(*one), self.value(*one)),
+            several => {
+                let names: Vec<_> = several.iter().map(|&i| self.name(i).to_owned()).collect();
+                text += &format!(
+                    " {} miss it (the nearest is {} with {}).",
+                    joined(&names),
+                    names[0],
+                    self.value(several[0])
+                );
+            }
+        }
+        for (group, says) in [
+            (&of.unsure, "too close to call, or too few requests"),
+            (&of.unknown, "cannot be simulated with this load"),
+        ] {
+            if !group.is_empty() {
+                let names: Vec<_> = group.iter().map(|&i| self.name(i).to_owned()).collect();
+                text += &format!(" {}: {says}.", joined(&names));
+            }
+        }
+        text
+    }
+
+    /// What is worth knowing of one that meets the targets: its value, its growth, its price.
+    fn aside(&self, candidate: usize) -> String {
+        let considered = &self.all[candidate];
+        let mut text = format!(" ({}", self.value(candidate));
+        if let Some(price) = considered.price {
+            text += &format!(", costs {}", amount(price));
+        }
+        text.push(')');
+        if let Some(factor) = considered.growth() {
+            text += &format!(" up to {} times this load", times(factor));
+        }
+        text
+    }
+
+    fn header(&self) -> Vec<String> {
+        let mut header = vec!["candidate".to_owned(), "verdict".to_owned()];
+        header.extend(self.targets.0.iter().map(Objective::name));
+        for name in ["read p50", "read p99", "write p50", "write p99", "busiest"] {
+            header.push(name.to_owned());
+        }
+        if self.has_growth() {
+            header.push("growth".to_owned());
+        }
+        header.push("data".to_owned());
+        if self.has_prices() {
+            header.push("price".to_owned());
+        }
+        header
+    }
+
+    fn has_growth(&self) -> bool {
+        let of = |of: &Considered| of.outcome.as_ref().is_ok_and(|of| of.growth.is_some());
+        self.all.iter().any(of)
+    }
+
+    fn has_prices(&self) -> bool {
+        self.all.iter().any(|of| of.price.is_some())
+    }
+
+    fn rows(&self) -> Vec<Vec<String>> {
+        self.all.iter().map(|of| self.row(of)).collect()
+    }
+
+    fn row(&self, considered: &Considered) -> Vec<String> {
+        let mut row = vec![considered.name.clone()];
+        match &considered.outcome {
+            Err(_) => {
+                row.push("cannot be simulated".to_owned());
+                row.resize(
+                    self.header().len() - usize::from(self.has_prices()),
+                    "-".to_owned(),
+                );
+            }
+            Ok(of) => {
+                row.push(of.verdict().name().to_owned());
+                for (target, point) in self.targets.0.iter().zip(&of.points) {
+                    row.push(point.simulated.map_or("-".to_owned(), |estimate| {
+                        with_half_width(target, &estimate)
+                    }));
+                }
+                for requests in [Requests::Reads, Requests::Writes] {
+                    row.extend([0.5, 0.99].map(|p| quantile(of, requests, p)));
+                }
+                row.push(busiest(of));
+                if self.has_growth() {
+                    row.push(growth(of.growth.as_ref()));
+                }
+                row.push(of.capacity.to_string());
+            }
+        }
+        if self.has_prices() {
+            let price = considered.price.map(|price| amount(price));
+            row.push(price.unwrap_or_else(|| "-".to_owned()));
+        }
+        row
+    }
+
+    /// Why candidates could not be simulated, what the results rest on, and what the words of the table mean.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for of in self.all {
+            notes.push(match &of.outcome {
+                Ok(evaluation) => {
+                    format!("{}: {}", of.name, assumed::line(&evaluation.simulation))
+                }
+                Err(error) => format!("{}: {error}", of.name),
+            });
+            let points = of.outcome.iter().flat_map(|of| &of.points);
+            if points.clone().any(|point| point.not_cleaned) {
+                notes.push(format!(
+                    "{}: NOT CLEANED: no block was erased yet, this is how a fresh drive writes: give it a precondition \
+                     (+ssd.flash.precondition=steady-state)",
+                    of.name
+                ));
+            }
+        }
+        if self.has_growth() {
+            notes.push(
+                "growth: as many times this load still meets all targets; the next larger one that was tried does not"
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+}
+
+fn does(number: usize) -> &'static str {
+    match number {
+        1 => "does",
+        _ => "do",
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn joined(names: &[String]) -> String {
+    match names.split_last() {
+        None => String::new(),
+        Some((one, [])) => one.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+fn with_half_width(target: &Objective, estimate: &Estimate) -> String {
+    let half = estimate.half_width_95();
+    let value = value_of(target, estimate.mean);
+    match half {
+        _ if !half.is_finite() => format!("~{value}"),
+        0.0 => value,
+        half => format!("{value} ± {}", value_of(target, half)),
+    }
+}
+
+/// With `~` where it rests on too few requests.
+fn quantile(of: &Evaluation, requests: Requests, p: f64) -> String {
+    let Some(estimate) = of.quantile_ms(requests, p) else {
+        return "-".to_owned();
+    };
+    let few = if estimate.stderr.is_nan() { "~" } else { "" };
+    format!("{few}{}", milliseconds(estimate.mean))
+}
+
+fn busiest(of: &Evaluation) -> String {
+    of.busiest().map_or("-".to_owned(), |(device, share)| {
+        let name = of.simulation.array().station(device);
+        format!("{name} {:.1} %", 100.0 * share)
+    })
+}
+
+fn growth(growth: Option<&Growth>) -> String {
+    match growth.map(Growth::factor) {
+        None => "-".to_owned(),
+        Some(None) => "none".to_owned(),
+        Some(Some(factor)) => format!("{}x", times(factor)),
+    }
+}
+
+/// The answer for people.
+pub(crate) fn text(answer: &Answer<'_>) -> String {
+    let header = answer.header();
+    let header: Vec<_> = header.iter().map(String::as_str).collect();
+    let mut table = Table::new(&header);
+    for row in answer.rows() {
+        table.row(row);
+    }
+    let mut text = format!("{}\n\n{}", answer.conclusion(), table.text());
+    for note in answer.notes() {
+        text += &format!("  {note}\n");
+    }
+    text
+}
+
+/// A page that begins with the answer.
+pub(crate) fn page(answer: &Answer<'_>, charts: Vec<(String, String, String)>) -> AnswerPage {
+    AnswerPage {
+        title: format!("Which system for {}?", answer.load.display()),
+        answer: vec![answer.conclusion()],
+        header: answer.header(),
+        rows: answer.rows(),
+        notes: answer.notes(),
+        charts,
+    }
+}
+
+fn unit_of(target: &Objective) -> MetricUnit {
+    match target.statistic {
+        Statistic::Throughput => MetricUnit::PerSecond,
+        Statistic::Mean | Statistic::Quantile(_) => MetricUnit::Milliseconds,
+    }
+}
+
+/// The answer for programs.
+pub(crate) fn as_json(answer: &Answer<'_>) -> Output {
+    let mut json = Output::new("choose");
+    json.set("load", json!(answer.load.display().to_string()));
+    json.set("target", json!(answer.targets.to_string()));
+    json.set("conclusion", json!(answer.conclusion()));
+    let names = |of: &[usize]| json!(of.iter().map(|&i| answer.name(i)).collect::<Vec<_>>());
+    let of = &answer.conclusion;
+    for (key, group) in [
+        ("meet", &of.meet),
+        ("unsure", &of.unsure),
+        ("miss", &of.miss),
+        ("unknown", &of.unknown),
+    ] {
+        json.set(key, names(group));
+    }
+    for considered in answer.all {
+        let labels = Labels::of("candidate", &considered.name);
+        if let Some(price) = considered.price {
+            json.figure("price", &labels, MetricUnit::One, price);
+        }
+        match &considered.outcome {
+            Ok(of) => add_to(&mut json, answer, of, &labels),
+            Err(error) => json.append(
+                "no_result",
+                json!({ "labels": labels, "why": error.to_string() }),
+            ),
+        }
+    }
+    json
+}
+
+fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labels) {
+    for (target, point) in answer.targets.0.iter().zip(&of.points) {
+        let labels = labels
+            .clone()
+            .with("target", target.to_string())
+            .with("verdict", point.verdict.name());
+        if let Some(estimate) = &point.simulated {
+            json.estimate("value", &labels, unit_of(target), estimate);
+        }
+    }
+    if let Ok(result) = &of.result {
+        json.metric(result.response_time_metric(labels));
+        for (name, requests) in [("read", Requests::Reads), ("write", Requests::Writes)] {
+            for p in [0.5, 0.99] {
+                if let Some(estimate) = of.quantile_ms(requests, p) {
+                    let labels = labels.clone().with("op", name).with("quantile", p);
+                    json.estimate(
+                        "response_time_quantile",
+                        &labels,
+                        MetricUnit::Milliseconds,
+                        &estimate,
+                    );
+                }
+            }
+        }
+    }
+    if let Some((device, share)) = of.busiest() {
+        let labels = labels
+            .clone()
+            .with("device", of.simulation.array().station(device));
+        json.figure("busiest", &labels, MetricUnit::One, share);
+    }
+    json.figure(
+        "capacity",
+        labels,
+        MetricUnit::Bytes,
+        of.capacity.get() as f64,
+    );
+    let Some(growth) = &of.growth else { return };
+    // Without a load that meets the targets there is no largest one.
+    if let Some(factor) = growth.factor() {
+        json.figure("growth", labels, MetricUnit::One, factor);
+    }
+    if let Some(factor) = growth.breaks_at() {
+        json.figure("breaks_at", labels, MetricUnit::One, factor);
+    }
+    for (target, found) in answer.targets.0.iter().zip(&growth.by_target) {
+        for point in &found.points {
+            let labels = labels
+                .clone()
+                .with("target", target.to_string())
+                .with("growth", point.load)
+                .with("verdict", point.verdict.name());
+            if let Some(estimate) = &point.simulated {
+                json.estimate("value_of_growth", &labels, unit_of(target), estimate);
+            }
+        }
+    }
+}
+
+/// The table as CSV, times in milliseconds; what is not known is empty.
+pub(crate) fn as_csv(answer: &Answer<'_>) -> anyhow::Result<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record([
+        "candidate",
+        "target",
+        "verdict",
+        "value",
+        "half_width_95",
+        "read_p50_ms",
+        "read_p99_ms",
+        "write_p50_ms",
+        "write_p99_ms",
+        "busiest",
+        "utilisation",
+        "growth",
+        "breaks_at",
+        "capacity_bytes",
+        "price",
+    ])?;
+    let number = |value: Option<f64>| {
+        value
+            .filter(|value| value.is_finite())
+            .map_or(String::new(), |value| value.to_string())
+    };
+    for considered in answer.all {
+        let outcome = considered.outcome.as_ref().ok();
+        for (i, target) in answer.targets.0.iter().enumerate() {
+            let point = outcome.map(|of| &of.points[i]);
+            let estimate = point.and_then(|point| point.simulated);
+            let quantile = |requests, p| {
+                let of = outcome.and_then(|of| of.quantile_ms(requests, p));
+                number(of.map(|estimate| estimate.mean))
+            };
+            let busiest = outcome.and_then(|of| Some((of, of.busiest()?)));
+            let growth = outcome.and_then(|of| of.growth.as_ref());
+            writer.write_record([
+                considered.name.clone(),
+                target.to_string(),
+                point
+                    .map_or("cannot be simulated", |of| of.verdict.name())
+                    .to_owned(),
+                number(estimate.map(|of| of.mean)),
+                number(estimate.map(|of| of.half_width_95())),
+                quantile(Requests::Reads, 0.5),
+                quantile(Requests::Reads, 0.99),
+                quantile(Requests::Writes, 0.5),
+                quantile(Requests::Writes, 0.99),
+                busiest.map_or(String::new(), |(of, (device, _))| {
+                    of.simulation.array().station(device)
+                }),
+                number(busiest.map(|(_, (_, share))| share)),
+                number(growth.and_then(Growth::factor)),
+                number(growth.and_then(Growth::breaks_at)),
+                outcome.map_or(String::new(), |of| of.capacity.get().to_string()),
+                number(considered.price),
+            ])?;
+        }
+    }
+    Ok(String::from_utf8(writer.into_inner()?)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{joined, times};
+
+    #[test]
+    fn a_growth_is_rounded_down() {
+        assert_eq!(times(309.97), "309");
+        assert_eq!(times(12.39), "12.3");
+        assert_eq!(times(1.0399), "1.03");
+        assert_eq!(times(0.06391), "0.0639");
+    }
+
+    #[test]
+    fn names_are_joined_as_in_a_sentence() {
+        let names = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(joined(&names), "a, b and c");
+        assert_eq!(joined(&names[..2]), "a and b");
+        assert_eq!(joined(&names[..1]), "a");
+    }
+}

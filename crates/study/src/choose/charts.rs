@@ -1,0 +1,77 @@
+//! How candidates do while the load grows, as a chart.
+
+use iosonar_plot::{Axis, Chart, Colour, Estimates, Limit, Line, Mark, Unit};
+
+use super::{Conclusion, Considered};
+use crate::objective::{Objective, Statistic};
+use crate::plan::Point;
+
+/// The statistic of the first target against the growth of the load, a curve for each candidate that was simulated, with
+/// the target as a line. Growths whose runs were given up have no point: there the target is missed by far.
+pub fn chart(all: &[Considered], target: &Objective, about: &str) -> Chart {
+    let (unit, scale) = match target.statistic {
+        Statistic::Throughput => (Unit::Number, 1.0),
+        Statistic::Mean | Statistic::Quantile(_) => (Unit::Seconds, 1e-3),
+    };
+    let mut marks = Vec::new();
+    for (i, considered) in all.iter().enumerate() {
+        let colour = Colour::Curve(i);
+        let points: Vec<_> = points_of(considered)
+            .iter()
+            .filter_map(|point| {
+                let estimate = point.simulated?;
+                let (mean, half) = (estimate.mean * scale, estimate.half_width_95() * scale);
+                // A logarithmic axis has no place for what may be nothing at all.
+                (mean > 0.0).then(|| {
+                    (
+                        point.load,
+                        mean,
+                        (mean - half).max(mean / 100.0),
+                        mean + half,
+                    )
+                })
+            })
+            .collect();
+        if points.is_empty() {
+            continue;
+        }
+        let line = points.iter().map(|point| (point.0, point.1)).collect();
+        marks.push(Mark::Line(Line::new(&considered.name, colour, line)));
+        marks.push(Mark::Estimates(Estimates {
+            name: format!("{} 95 %", considered.name),
+            label: String::new(),
+            colour,
+            points,
+        }));
+    }
+    let statistic = target.name();
+    Chart {
+        name: "growth".to_owned(),
+        title: format!("{statistic} while the load grows"),
+        subtitle: about.to_owned(),
+        about: format!(
+            "{statistic} of the load times a factor, with 95 % intervals; a curve for each candidate, the target as a line"
+        ),
+        footer: format!("iosonar {}", env!("CARGO_PKG_VERSION")),
+        x: Axis::log("times this load", Unit::Number),
+        y: Axis::log(&statistic, unit),
+        marks,
+        limit: Some(Limit {
+            at: target.limit * scale,
+            text: format!("target: {target}"),
+            is_kept: !Conclusion::of(all, target).meet.is_empty(),
+        }),
+        ..Chart::default()
+    }
+}
+
+/// What was simulated of the first target, by growth.
+fn points_of(considered: &Considered) -> &[Point] {
+    match &considered.outcome {
+        Err(_) => &[],
+        Ok(of) => match &of.growth {
+            Some(growth) => &growth.by_target[0].points,
+            None => &of.points[..1.min(of.points.len())],
+        },
+    }
+}
