@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use iosonar_bench::BenchError;
 use iosonar_guard::GuardError;
 use iosonar_recorder::RecordError;
@@ -13,7 +14,7 @@ use iosonar_study::calibrate::CalibrateError;
 use iosonar_study::replay::ReplayPlanError;
 use iosonar_study::sweep::SweepError;
 use iosonar_trace::TraceError;
-use iosonar_trace::output::{NoRegularFile, WrittenByAnother};
+use iosonar_trace::output::{NoRegularFile, WholeFile, WrittenByAnother};
 
 use iosonar_units::with_causes;
 
@@ -119,6 +120,12 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Writes an output, which is whole or absent; `action` says what cannot be done where it fails.
+pub(crate) fn write_file(path: &Path, text: &str, action: &str) -> anyhow::Result<()> {
+    WholeFile::write_all(path, text.as_bytes())
+        .with_context(|| format!("{}: cannot {action}", path.display()))
 }
 
 /// Prints the report of a command that writes its output to `out`: where that is standard output, on standard error,

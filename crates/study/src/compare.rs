@@ -4,12 +4,16 @@
 //! quantiles with their intervals from sections of the run; a [`Difference`] tells of two of them the distance of
 //! the curves and of the means. [`paired`] compares simulations of the same requests one by one.
 
+mod quantiles;
+
 use iosonar_stats::{
     BatchMeans, Distribution, Estimate, Sections, demerit, ks_distance, ks_significance, mean_of,
     quantile_of,
 };
 use iosonar_trace::{Batch, Op, Outcome, Record, TraceError, TraceReader};
 use iosonar_units::{Nanos, SECTOR_BYTES};
+
+pub use quantiles::quantiles_against;
 
 /// The classes of sizes: their names, and the largest request in bytes.
 const SIZES: [(&str, u64); 6] = [

@@ -6,9 +6,11 @@
 //! - [`compare`]: how far distributions of records are apart.
 //! - [`elsewhere`]: runs on other machines.
 //! - [`highest_rate`]: the highest rate that a system sustains, by trying.
+//! - [`likeness`]: a load that is like a real one, and how alike they are.
 //! - [`networked`]: networked systems with what was measured of them, and other values of a key.
 //! - [`objective`]: what a system must keep to, as it is written.
 //! - [`plan`]: the highest load, or the fewest devices, that meets an objective.
+//! - [`profiles`]: profiles of drives by their names.
 //! - [`replay`]: replays with everything around them: targets, records, tries at other rates.
 //! - [`sensitivity`]: how much an answer depends on each plausible choice.
 //! - [`shell`]: words for a shell.
@@ -24,9 +26,11 @@ pub mod compare;
 pub mod elsewhere;
 pub mod highest_rate;
 pub mod hooks;
+pub mod likeness;
 pub mod networked;
 pub mod objective;
 pub mod plan;
+pub mod profiles;
 pub mod replay;
 pub mod sensitivity;
 pub mod shell;

@@ -4,9 +4,8 @@ mod words;
 
 use std::path::Path;
 
-use anyhow::Context;
 use iosonar_disk_model::DiskProfile;
-use iosonar_plot::{Colour, Mark, Size, Theme};
+use iosonar_plot::{Colour, Mark};
 use iosonar_report::{Quantity, cdf_of, curve, grouped};
 use iosonar_scenario::ProfileOf;
 use iosonar_ssd_model::SsdProfile;
@@ -14,11 +13,10 @@ use iosonar_study::calibrate::{
     CalibrateError, Missing, Observed, Quality, calibrate_disk, calibrate_flash, calibrate_ssd,
 };
 use iosonar_trace::input;
-use iosonar_trace::output::WholeFile;
 use iosonar_units::Nanos;
 use serde_json::json;
 
-use crate::exit::{Ending, Usage, note, print, print_beside};
+use crate::exit::{Ending, Usage, note, print, print_beside, write_file};
 use crate::low::Calibrate;
 use crate::render::picture;
 use iosonar_stats::Output;
@@ -86,8 +84,7 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
     }
     .map_err(named)?;
     match &args.out {
-        Some(out) => WholeFile::write_all(out, fitted.text.as_bytes())
-            .with_context(|| format!("{}: cannot write the profile", out.display()))?,
+        Some(out) => write_file(out, &fitted.text, "write the profile")?,
         None => print(&fitted.text)?,
     }
     if let (Some(path), Verdict::HeldOut(held_out, _)) = (&args.cdf, &fitted.verdict) {
@@ -198,7 +195,7 @@ fn draw(args: &Calibrate, held_out: &Quality, path: &Path) -> anyhow::Result<()>
     let marks = vec![Mark::Line(recorded), Mark::Line(simulated)];
     let mut chart = cdf_of(&title, Quantity::Latency, marks);
     chart.subtitle = quality_words(held_out);
-    picture::save(&[&chart], path, Size::default(), Theme::Light)
+    picture::draw(&chart, path)
 }
 
 /// Says whether the profile is worth keeping.

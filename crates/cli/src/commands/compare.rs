@@ -5,11 +5,13 @@ use iosonar_stats::metric::MetricUnit;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use iosonar_plot::{Axis, Chart, Colour, Line, Mark, Size, Theme, Unit};
+use iosonar_plot::{Size, Theme};
 use iosonar_report::{Arrange, Measured, Quantity, find, needs_of};
 use iosonar_stats::Estimate;
 use iosonar_stats::metric::Times;
-use iosonar_study::compare::{Class, Difference, PairError, Paired, Sample, paired};
+use iosonar_study::compare::{
+    Difference, PairError, Paired, Sample, paired, quantiles_against,
+};
 use iosonar_trace::transform::{Change, OnBackstep};
 use iosonar_trace::{Reading, TraceReader, input};
 use iosonar_units::Nanos;
@@ -353,7 +355,7 @@ fn draw(args: &Compare, dir: &Path, samples: &[Sample], quantity: Quantity) -> a
         Theme::Light,
     )?;
     let qq = quantiles_against(samples, quantity);
-    picture::save(&[&qq], &dir.join("qq.png"), Size::default(), Theme::Light)?;
+    picture::draw(&qq, &dir.join("qq.png"))?;
     let sonar = sonar.charts(&looks, Arrange::Panels);
     let usual = Size::default();
     let size = Size {
@@ -373,63 +375,4 @@ fn draw(args: &Compare, dir: &Path, samples: &[Sample], quantity: Quantity) -> a
         ));
     }
     Ok(())
-}
-
-/// Quantiles of the others against those of the first.
-pub(crate) fn quantiles_against(samples: &[Sample], quantity: Quantity) -> Chart {
-    const PARTS: u32 = 1000;
-    let of = |class: &Class| -> Vec<f64> {
-        class
-            .times()
-            .histogram
-            .quantiles(PARTS)
-            .map(Nanos::as_secs_f64)
-            .collect()
-    };
-    let reference = of(&samples[0].classes()[0]);
-    let mut marks = Vec::new();
-    let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
-    for (i, sample) in samples.iter().enumerate().skip(1) {
-        let quantiles = of(&sample.classes()[0]);
-        let points: Vec<(f64, f64)> = reference
-            .iter()
-            .copied()
-            .zip(quantiles)
-            .filter(|(x, y)| *x > 0.0 && *y > 0.0)
-            .collect();
-        for (x, y) in &points {
-            least = least.min(x.min(*y));
-            most = most.max(x.max(*y));
-        }
-        marks.push(Mark::Line(Line::new(
-            &sample.name,
-            Colour::Curve(i),
-            points,
-        )));
-    }
-    let diagonal = vec![(least, least), (most, most)];
-    marks.push(Mark::Line(
-        Line::new("the same distribution", Colour::Muted, diagonal).dashed(),
-    ));
-    let name = |sample: &Sample| format!("{} of {}", quantity.name(), sample.name);
-    let other = match samples {
-        [_, only] => name(only),
-        _ => format!("{} of the others", quantity.name()),
-    };
-    let axis = |name: &str| Axis {
-        range: (least > 0.0 && most > least).then_some((least, most)),
-        ..Axis::log(name, Unit::Seconds)
-    };
-    Chart {
-        name: "qq".to_owned(),
-        title: format!("Quantiles of {}", quantity.name()),
-        subtitle: format!(
-            "each point is the same quantile of both, 1/{PARTS} apart; above the diagonal the other is slower"
-        ),
-        footer: format!("iosonar {}", env!("CARGO_PKG_VERSION")),
-        x: axis(&name(&samples[0])),
-        y: axis(&other),
-        marks,
-        ..Chart::default()
-    }
 }

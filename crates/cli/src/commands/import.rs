@@ -1,11 +1,9 @@
 //! `iosonar import`: parameter files of another simulator in, a profile out.
 
-use anyhow::Context;
 use iosonar_disk_model::Arrival;
 use iosonar_disk_model::disksim::{BusTimes, DiskSimError, import};
-use iosonar_trace::output::WholeFile;
 
-use crate::exit::{Ending, Usage, note, print};
+use crate::exit::{Ending, Usage, note, print, write_file};
 use crate::low::{ArrivalArg, Import, ImportDisksim, ImportFrom};
 use iosonar_trace::apart;
 
@@ -67,8 +65,7 @@ fn disksim(args: &ImportDisksim) -> anyhow::Result<Ending> {
     for input in &imported.files {
         apart::refuse_same(input, out)?;
     }
-    WholeFile::write_all(out, text.as_bytes())
-        .with_context(|| format!("{}: cannot write the profile", out.display()))?;
+    write_file(out, &text, "write the profile")?;
     if !args.quiet {
         let profile = &imported.profile;
         note(&format!(

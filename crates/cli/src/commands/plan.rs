@@ -2,7 +2,6 @@
 
 mod tables;
 
-use iosonar_plot::{Size, Theme};
 use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::{Overrides, read_text};
 use iosonar_stats::metric::MetricUnit;
@@ -37,7 +36,7 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     }
     if let Some(path) = &args.curve {
         let chart = chart(&headline, &objective, &answer);
-        picture::save(&[&chart], path, Size::default(), Theme::Light)?;
+        picture::draw(&chart, path)?;
         if !args.common.quiet {
             note(&format!("the curves are in {}", path.display()));
         }

@@ -6,11 +6,10 @@ use std::time::Instant;
 use anyhow::{Context, anyhow};
 use iosonar_plot::{Chart, Terminal, Theme};
 use iosonar_report::{CATALOGUE, Entry, Group, Measured, find, grouped, nearest, needs_of};
-use iosonar_trace::output::WholeFile;
 use iosonar_units::Nanos;
 use rayon::prelude::*;
 
-use crate::exit::{Ending, Usage, note, print};
+use crate::exit::{Ending, Usage, note, print, write_file};
 use crate::low::Plot;
 use crate::render::{looks, picture, terminal};
 use iosonar_trace::{TraceError, apart};
@@ -316,6 +315,5 @@ fn save_data(charts: &[&Chart], path: &Path) -> anyhow::Result<()> {
     if path.as_os_str() == "-" {
         return print(&text);
     }
-    WholeFile::write_all(path, text.as_bytes())
-        .with_context(|| format!("{}: cannot write the data", path.display()))
+    write_file(path, &text, "write the data")
 }

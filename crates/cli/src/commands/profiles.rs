@@ -1,13 +1,9 @@
 //! `iosonar profiles`: which drives are built in, and whether one of a data sheet has its figures.
 
-use std::path::Path;
-
-use iosonar_device::{Provenance, SheetFigure};
-use iosonar_disk_model::DiskProfile;
-use iosonar_scenario::ProfileOf;
-use iosonar_ssd_model::{Parameters, SsdProfile};
+use iosonar_device::SheetFigure;
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
+use iosonar_study::profiles::{KnownProfile, KnownProfileError, all, named};
 use iosonar_units::Sectors;
 use serde_json::json;
 
@@ -16,127 +12,12 @@ use crate::low::Profiles;
 use crate::render::table::{Table, significant};
 use iosonar_stats::Output;
 
-/// A profile that is built in, or in a file.
-struct Profile {
-    name: String,
-    text: String,
-    device: Device,
-}
-
-enum Device {
-    Disk(Box<DiskProfile>),
-    /// With its size in sectors.
-    Ssd(Box<SsdProfile>, u64),
-}
-
-impl Profile {
-    fn disk(name: &str, text: &str) -> anyhow::Result<Self> {
-        let mut profile = DiskProfile::parse(text, name)?;
-        name.clone_into(&mut profile.name);
-        Ok(Self {
-            name: name.to_owned(),
-            text: text.to_owned(),
-            device: Device::Disk(Box::new(profile)),
-        })
-    }
-
-    fn ssd(name: &str, text: &str) -> anyhow::Result<Self> {
-        let profile = SsdProfile::parse(text, name, &toml::Table::new())?;
-        let sectors = Parameters::new(&profile)?.capacity_sectors;
-        Ok(Self {
-            name: name.to_owned(),
-            text: text.to_owned(),
-            device: Device::Ssd(Box::new(profile), sectors),
-        })
-    }
-
-    /// That of a file.
-    fn read(name: &str) -> anyhow::Result<Self> {
-        let path = Path::new(name);
-        let text = iosonar_units::read_text_file(path)
-            .map_err(|source| Usage(format!("{name}: cannot read the profile: {source}")))?;
-        match ProfileOf::text(&text) {
-            Some(ProfileOf::Disk) => Self::disk(name, &text),
-            Some(ProfileOf::Ssd) => Self::ssd(name, &text),
-            None => Err(Usage(format!(
-                "{name}: is no profile of a device, expected 'description' and the tables that 'iosonar profiles NAME' \
-                 prints for one of the same kind, or [from_data_sheet]"
-            ))
-            .into()),
-        }
-    }
-
-    /// The table of a scenario that it goes into.
-    fn table(&self) -> &'static str {
-        match self.device {
-            Device::Disk(_) => ProfileOf::Disk.table(),
-            Device::Ssd(..) => ProfileOf::Ssd.table(),
-        }
-    }
-
-    fn description(&self) -> &str {
-        match &self.device {
-            Device::Disk(profile) => &profile.description,
-            Device::Ssd(profile, _) => &profile.description,
-        }
-    }
-
-    /// What stands behind it.
-    fn provenance(&self) -> Option<&Provenance> {
-        match &self.device {
-            Device::Disk(profile) => profile.provenance.as_ref(),
-            Device::Ssd(profile, _) => profile.provenance.as_ref(),
-        }
-    }
-
-    /// The same in a word.
-    fn kind(&self) -> &'static str {
-        self.provenance().map_or("typical", Provenance::kind)
-    }
-
-    fn sectors(&self) -> u64 {
-        match self.device {
-            Device::Disk(ref profile) => profile.capacity_sectors,
-            Device::Ssd(_, sectors) => sectors,
-        }
-    }
-
-    fn data_sheet_test(&self) -> anyhow::Result<Option<Vec<SheetFigure>>> {
-        Ok(match &self.device {
-            Device::Disk(profile) => profile.data_sheet_test(),
-            Device::Ssd(profile, _) => profile.data_sheet_test()?,
-        })
-    }
-}
-
-fn all() -> anyhow::Result<Vec<Profile>> {
-    let disks = iosonar_disk_model::BUILT_IN.iter();
-    let ssds = iosonar_ssd_model::BUILT_IN.iter();
-    disks
-        .map(|(name, text)| Profile::disk(name, text))
-        .chain(ssds.map(|(name, text)| Profile::ssd(name, text)))
-        .collect()
-}
-
-/// The profile of a name or a file.
-fn named(name: &str) -> anyhow::Result<Profile> {
-    if Path::new(name).extension().is_some_and(|e| e == "toml") {
-        return Profile::read(name);
-    }
-    let mut all = all()?;
-    if let Some(at) = all.iter().position(|profile| profile.name == name) {
-        return Ok(all.swap_remove(at));
-    }
-    let known: Vec<&str> = all.iter().map(|profile| profile.name.as_str()).collect();
-    let known = known.join(", ");
-    let problem =
-        format!("there is no profile '{name}'; built in are {known}; a profile file ends in .toml");
-    Err(Usage(problem).into())
-}
-
 pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
     if let Some(name) = &args.name {
-        let profile = named(name)?;
+        let profile = named(name).map_err(|error| match error {
+            KnownProfileError::Refused(problem) => Usage(problem).into(),
+            other => anyhow::Error::from(other),
+        })?;
         if args.check {
             return check(args, &profile);
         }
@@ -181,7 +62,7 @@ pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
 }
 
 /// The figures of a data sheet, and those of the drive that is made from it.
-fn check(args: &Profiles, profile: &Profile) -> anyhow::Result<Ending> {
+fn check(args: &Profiles, profile: &KnownProfile) -> anyhow::Result<Ending> {
     let Some(figures) = profile.data_sheet_test()? else {
         let problem = format!(
             "--check: profile '{}' has neither a data sheet nor limits to be tested",

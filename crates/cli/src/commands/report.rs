@@ -8,10 +8,9 @@ use iosonar_report::{CATALOGUE, LookOptions, Measured, grouped, needs_of, page};
 use iosonar_study::sweep::is_tree;
 use iosonar_trace::ReadOptions;
 use iosonar_trace::input::open_with;
-use iosonar_trace::output::WholeFile;
 
 use crate::commands::sweep;
-use crate::exit::{Ending, Usage, note};
+use crate::exit::{Ending, Usage, note, write_file};
 use crate::low::Report;
 use crate::render::looks;
 use iosonar_trace::apart;
@@ -78,8 +77,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
     let names: Vec<&str> = looks.iter().map(|look| look.name.as_str()).collect();
     let title = args.title.clone().unwrap_or_else(|| names.join(", "));
     let page = page(&title, &looks);
-    WholeFile::write_all(&args.out, page.as_bytes())
-        .with_context(|| format!("{}: cannot write the page", args.out.display()))?;
+    write_file(&args.out, &page, "write the page")?;
     if !args.quiet {
         let records: u64 = looks.iter().map(Measured::records).sum();
         note(&format!(

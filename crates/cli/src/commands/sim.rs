@@ -11,18 +11,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use anyhow::Context;
 use indicatif::ProgressBar;
-use iosonar_plot::{Colour, Mark, Size, Theme};
+use iosonar_plot::{Colour, Mark};
 use iosonar_report::{Quantity, cdf_of, curve_with_band, grouped};
 use iosonar_scenario::{
     Assumption, LoadModel, Method, OutputFiles, Overrides, Prepared, REPLICATION, ScenarioError,
     SimulationResult, Watch, records_path_of,
 };
-use iosonar_trace::output::WholeFile;
 
 use super::model::threads;
-use crate::exit::{Ending, note, print_beside};
+use crate::exit::{Ending, note, print_beside, write_file};
 use crate::low::Sim;
 use crate::render::sim::{self as shown, distribution, figures, headline};
 use crate::render::{picture, remarks};
@@ -118,11 +116,10 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     if let Some(path) = &args.cdf {
         let title = "Distribution of response times";
         let chart = cdf_of(title, Quantity::ResponseTime, curves);
-        picture::save(&[&chart], path, Size::default(), Theme::Light)?;
+        picture::draw(&chart, path)?;
     }
     if let Some(path) = &args.cdf_data {
-        WholeFile::write_all(path, numbers.as_bytes())
-            .with_context(|| format!("{}: cannot write", path.display()))?;
+        write_file(path, &numbers, "write")?;
     }
     if let Some(path) = &args.records
         && !args.quiet
@@ -146,7 +143,7 @@ fn draw(
     let mut chart = cdf_of(&title, Quantity::ResponseTime, curve);
     chart.subtitle = shown::subtitle(&named.simulation, result);
     let path = dir.join(format!("{name}.png"));
-    picture::save(&[&chart], &path, Size::default(), Theme::Light)?;
+    picture::draw(&chart, &path)?;
     if !args.quiet {
         note(&format!(
             "{name}: the distribution is in {}",
@@ -222,8 +219,7 @@ fn write_result(
     let Some(path) = &args.result else {
         return Ok(());
     };
-    WholeFile::write_all(path, result_text(name, simulation, result).as_bytes())
-        .with_context(|| format!("{}: cannot write", path.display()))
+    write_file(path, &result_text(name, simulation, result), "write")
 }
 
 /// The name of standard output, where a trace goes there.

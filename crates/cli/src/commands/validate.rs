@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use iosonar_disk_model::DiskProfile;
-use iosonar_plot::{Colour, Mark, Size, Theme};
+use iosonar_plot::{Colour, Mark};
 use iosonar_report::{Quantity, cdf_of, curve, grouped};
 use iosonar_stats::Labels;
 use iosonar_study::validate::{Fit, Validation, validate};
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
             milliseconds(of.demerit_ms)
         );
         let chart = cdf_of(&title, Quantity::Latency, curves);
-        picture::save(&[&chart], plot, Size::default(), Theme::Light)?;
+        picture::draw(&chart, plot)?;
         if !args.quiet {
             note(&format!("picture: {}", plot.display()));
         }

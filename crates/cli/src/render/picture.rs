@@ -27,3 +27,8 @@ pub(crate) fn save(charts: &[&Chart], path: &Path, size: Size, theme: Theme) -> 
     WholeFile::write_all(path, &picture)
         .with_context(|| format!("{}: cannot write the picture", path.display()))
 }
+
+/// Draws a chart of the usual size into the file `path`.
+pub(crate) fn draw(chart: &Chart, path: &Path) -> anyhow::Result<()> {
+    save(&[chart], path, Size::default(), Theme::Light)
+}

@@ -7,19 +7,16 @@ use std::path::Path;
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
 
-use anyhow::Context;
-use iosonar_plot::{Size, Theme};
 use iosonar_scenario::networked::{
     NetworkAnalysis, NetworkSimulation, NetworkedRaid, Purchase, Services, Structure,
 };
 use iosonar_study::networked::{
     chart, chart_of_varied, csv, csv_of_classes, interesting, measured, varied,
 };
-use iosonar_trace::output::WholeFile;
 use serde_json::json;
 
 use super::{overrides, with_threads};
-use crate::exit::{Ending, Usage, note, print};
+use crate::exit::{Ending, Usage, note, print, write_file};
 use crate::low::{Model, ServicesName, StructureName};
 use crate::render::picture;
 use iosonar_stats::Output;
@@ -91,15 +88,14 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         print(&purchases(args, &bought, at))?;
     }
     if let Some(out) = &args.csv {
-        WholeFile::write_all(out, csv(&analysis, &simulated).as_bytes())
-            .with_context(|| format!("{}: cannot write", out.display()))?;
+        write_file(out, &csv(&analysis, &simulated), "write")?;
     }
     if let Some(out) = &args.curve {
         let chart = match &args.vary {
             Some((key, _)) => chart_of_varied(&system, key, &varied, measured.as_deref()),
             None => chart(&system, &analysis, &simulated, measured.as_deref()),
         };
-        picture::save(&[&chart], out, Size::default(), Theme::Light)?;
+        picture::draw(&chart, out)?;
         if !args.common.quiet {
             note(&format!("the curves are in {}", out.display()));
         }
@@ -222,8 +218,7 @@ fn classes(args: &Model, system: &NetworkedRaid) -> anyhow::Result<Ending> {
     }
     if let Some(out) = &args.csv {
         let text = csv_of_classes(&all);
-        WholeFile::write_all(out, text.as_bytes())
-            .with_context(|| format!("{}: cannot write", out.display()))?;
+        write_file(out, &text, "write")?;
     }
     Ok(Ending::Done)
 }

@@ -4,18 +4,15 @@ mod tables;
 
 use std::path::Path;
 
-use anyhow::Context;
-use iosonar_plot::{Size, Theme};
 use iosonar_scenario::theory::Theory;
 use iosonar_scenario::{OutputFiles, Prepared, ScenarioError};
 use iosonar_stats::{Distribution, Labels};
 use iosonar_study::answered::{Answered, RecordedError, chart, csv, recorded};
-use iosonar_trace::output::WholeFile;
 use serde_json::json;
 
 use super::{overrides, threads};
 use crate::commands::sim::simulate;
-use crate::exit::{Ending, note, print};
+use crate::exit::{Ending, note, print, write_file};
 use crate::low::Model;
 use crate::render::picture;
 use crate::render::sim::headline;
@@ -75,8 +72,7 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
         }
     }
     if let Some(path) = &args.csv {
-        WholeFile::write_all(path, csv(&all).as_bytes())
-            .with_context(|| format!("{}: cannot write", path.display()))?;
+        write_file(path, &csv(&all), "write")?;
     }
     if let Some(path) = &args.cdf {
         draw(&all, measured.as_ref(), path)?;
@@ -113,7 +109,7 @@ fn draw(
     if let [only] = all {
         chart.subtitle = headline(&only.simulation);
     }
-    picture::save(&[&chart], path, Size::default(), Theme::Light)
+    picture::draw(&chart, path)
 }
 
 fn add_to(json: &mut Output, answered: &Answered) {

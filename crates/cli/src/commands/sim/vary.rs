@@ -3,19 +3,16 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use anyhow::Context;
-use iosonar_plot::{Size, Theme};
 use iosonar_report::grouped;
 use iosonar_scenario::ScenarioError;
 use iosonar_stats::{Labels, Output};
 use iosonar_study::vary::{Curve, Key, MOST_POINTS, Point, Varied, combinations, holds, simulate};
-use iosonar_trace::output::WholeFile;
 use iosonar_units::Nanos;
 use serde_json::json;
 
 use super::checks::refuse_outputs_of_one;
 use super::load;
-use crate::exit::{Ending, Usage, note, print};
+use crate::exit::{Ending, Usage, note, print, write_file};
 use crate::low::Sim;
 use crate::render::table::Table;
 use crate::render::{picture, remarks};
@@ -61,12 +58,11 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
         print(&table(args, points))?;
     }
     if let Some(path) = &args.csv {
-        WholeFile::write_all(path, varied.csv().as_bytes())
-            .with_context(|| format!("{}: cannot write", path.display()))?;
+        write_file(path, &varied.csv(), "write")?;
     }
     if let Some(path) = &args.curve {
         let chart = varied.chart(args.curve_of.into());
-        picture::save(&[&chart], path, Size::default(), Theme::Light)?;
+        picture::draw(&chart, path)?;
         if !args.quiet {
             note(&format!("the curves are in {}", path.display()));
         }
