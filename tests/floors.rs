@@ -18,7 +18,9 @@ fn floor_of(name: &str) -> usize {
     FLOORS
         .iter()
         .position(|floor| floor.contains(&name))
-        .unwrap_or_else(|| panic!("'{name}' is on no floor: give it one, here and in architecture.md"))
+        .unwrap_or_else(|| {
+            panic!("'{name}' is on no floor: give it one, here and in architecture.md")
+        })
 }
 
 #[test]
@@ -38,7 +40,10 @@ fn each_crate_uses_only_those_on_floors_below_its_own() {
             };
             let used = used.split(['.', ' ']).next().unwrap();
             let floor = floor_of(used);
-            assert!(floor < own, "{name} on floor {own} uses {used} on floor {floor}");
+            assert!(
+                floor < own,
+                "{name} on floor {own} uses {used} on floor {floor}"
+            );
             seen += 1;
         }
     }

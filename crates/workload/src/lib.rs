@@ -30,6 +30,7 @@ mod artificial;
 mod bursts;
 mod like;
 mod noise;
+mod parse;
 mod probe;
 mod size;
 mod span;
@@ -44,6 +45,7 @@ use address::Placer;
 pub use arrival::{ArrivalLaw, Batch, LoadPhase};
 pub use artificial::{Artificial, ArtificialLoad, ArtificialShape};
 pub use like::Likeness;
+pub use parse::ParseLawError;
 pub use probe::{ProbeLoad, ProbeShape};
 pub use size::Size;
 

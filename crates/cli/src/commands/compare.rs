@@ -9,9 +9,7 @@ use iosonar_plot::{Size, Theme};
 use iosonar_report::{Arrange, Measured, Quantity, find, needs_of};
 use iosonar_stats::Estimate;
 use iosonar_stats::metric::Times;
-use iosonar_study::compare::{
-    Difference, PairError, Paired, Sample, paired, quantiles_against,
-};
+use iosonar_study::compare::{Difference, PairError, Paired, Sample, paired, quantiles_against};
 use iosonar_trace::transform::{Change, OnBackstep};
 use iosonar_trace::{Reading, TraceReader, input};
 use iosonar_units::Nanos;

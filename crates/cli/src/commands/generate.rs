@@ -3,6 +3,7 @@
 mod like;
 
 use std::path::Path;
+use std::str::FromStr;
 use std::time::Instant;
 
 use iosonar_guard::free_space;
@@ -11,8 +12,8 @@ use iosonar_sim_core::Seed;
 use iosonar_trace::{Request, WriteOptions};
 use iosonar_units::{Bytes, Nanos, Sectors};
 use iosonar_workload::{
-    Addresses, ArrivalLaw, Artificial, ArtificialLoad, ArtificialShape, Batch, ProbeLoad,
-    ProbeShape, Size, SyntheticLoad, Workload,
+    ArrivalLaw, Artificial, ArtificialLoad, ArtificialShape, ParseLawError, ProbeLoad, ProbeShape,
+    SyntheticLoad, Workload,
 };
 
 use crate::exit::{Ending, Usage, note};
@@ -97,12 +98,12 @@ fn positive(time: Nanos, option: &str) -> Result<f64, Usage> {
 fn laws(shape: &Shape, arrivals: ArrivalLaw) -> anyhow::Result<Ending> {
     let workload = Workload {
         arrivals,
-        batch: batch(&shape.batch)?,
+        batch: law(&shape.batch, "--batch")?,
         shape: iosonar_workload::Shape {
-            size: size(&shape.size)?,
+            size: law(&shape.size, "--size")?,
             block: Sectors::new(short(shape.block.get() / 512, "--block")?),
             read_share: shape.read_share,
-            addresses: addresses(&shape.addresses)?,
+            addresses: law(&shape.addresses, "--addresses")?,
             address_space: shape.space.get() / 512,
         },
     };
@@ -278,89 +279,8 @@ fn write(
     Ok(Ending::Done)
 }
 
-/// Numbers with their shares, `1:0.7,8:0.3`; the shares sum to 1.
-fn table(text: &str) -> Option<Vec<(f64, u32)>> {
-    let row = |row: &str| -> Option<(f64, u32)> {
-        let (number, share) = row.split_once(':')?;
-        let (number, share) = (number.trim().parse().ok()?, share.trim().parse().ok()?);
-        ((1..=1_000_000).contains(&number) && (0.0..=1.0).contains(&share))
-            .then_some((share, number))
-    };
-    let table: Vec<(f64, u32)> = text.split(',').map(row).collect::<Option<_>>()?;
-    let sum: f64 = table.iter().map(|(share, _)| share).sum();
-    ((sum - 1.0).abs() < 1e-9).then_some(table)
-}
-
-fn size(text: &str) -> Result<Size, Usage> {
-    let wrong = || {
-        Usage(format!(
-            "--size '{text}': expected a number of blocks from 1 to a million, geometric=MEAN, or a table such as \
-             1:0.7,8:0.3 whose shares sum to 1"
-        ))
-    };
-    if let Some(mean) = text.strip_prefix("geometric=") {
-        return match mean.parse() {
-            Ok(mean) if (1.0..=1e6).contains(&mean) => Ok(Size::GeometricBlocks { mean }),
-            _ => Err(wrong()),
-        };
-    }
-    if text.contains(':') {
-        return table(text).map(Size::Table).ok_or_else(wrong);
-    }
-    match text.parse() {
-        Ok(n) if (1..=1_000_000).contains(&n) => Ok(Size::Blocks(n)),
-        _ => Err(wrong()),
-    }
-}
-
-fn batch(text: &str) -> Result<Batch, Usage> {
-    let wrong = || {
-        Usage(format!(
-            "--batch '{text}': expected a number from 1 to a million, geometric=MEAN, or a table such as \
-             1:0.7,8:0.3 whose shares sum to 1"
-        ))
-    };
-    if text.contains(':') {
-        let table = table(text).ok_or_else(wrong)?;
-        return Ok(Batch::Table(table.into()));
-    }
-    if let Some(mean) = text.strip_prefix("geometric=") {
-        return match mean.parse() {
-            Ok(mean) if (1.0..=1e6).contains(&mean) => Ok(Batch::Geometric { mean }),
-            _ => Err(wrong()),
-        };
-    }
-    match text.parse() {
-        Ok(1) => Ok(Batch::One),
-        Ok(n) if (2..=1_000_000).contains(&n) => Ok(Batch::Requests(n)),
-        _ => Err(wrong()),
-    }
-}
-
-fn addresses(text: &str) -> Result<Addresses, Usage> {
-    let (law, values) = text.split_once('=').unwrap_or((text, ""));
-    let values: Vec<f64> = values.split(':').filter_map(|v| v.parse().ok()).collect();
-    let share = |s: f64| (0.0..=1.0).contains(&s);
-    Ok(match (law, values.as_slice()) {
-        ("uniform", []) => Addresses::Uniform,
-        ("sequential", []) => Addresses::Sequential { run: f64::INFINITY },
-        ("sequential", &[run]) if run >= 1.0 => Addresses::Sequential { run },
-        ("zipf", &[theta]) if theta > 0.0 && theta <= 10.0 => Addresses::Zipf { theta },
-        ("hot", &[space, requests]) if share(space) && space > 0.0 && share(requests) => {
-            Addresses::Hot { space, requests }
-        }
-        ("mixed", &[follow, theta]) if share(follow) && (0.0..=10.0).contains(&theta) => {
-            Addresses::Mixed {
-                follow,
-                theta,
-                used: 1.0,
-            }
-        }
-        _ => {
-            return Err(Usage(format!(
-                "--addresses '{text}': expected uniform, sequential, sequential=RUN (at least 1), zipf=EXPONENT \
-                 (above 0, at most 10), hot=SPACE:REQUESTS (shares), or mixed=FOLLOW:EXPONENT"
-            )));
-        }
-    })
+/// A law as it is typed.
+fn law<T: FromStr<Err = ParseLawError>>(text: &str, option: &str) -> Result<T, Usage> {
+    text.parse()
+        .map_err(|error| Usage(format!("{option} '{text}': {error}")))
 }
