@@ -280,92 +280,98 @@ fn disks_and_jobs_can_be_looked_for() {
     assert_eq!(seen["best"], 9.0, "{seen}");
 }
 
+/// What is refused: the command, its file, its options, and words of the error.
+const REFUSED: [(&str, &str, &[&str], &str); 18] = [
+    ("model", "disk.toml", &["--curve", "x.png"], "networked"),
+    ("model", "disk.toml", &["--set", "array.disks=0"], "disks"),
+    (
+        "model",
+        "paper.toml",
+        &["--cdf", "x.png"],
+        "--cdf is for scenarios",
+    ),
+    ("model", "paper.toml", &["--at", "51"], "at most 50 jobs"),
+    (
+        "model",
+        "paper.toml",
+        &["--set", "central.cache_hit=1.5"],
+        "a probability, 0 to 1",
+    ),
+    (
+        "model",
+        "paper.toml",
+        &["--set", "jobs.most=0"],
+        "1 to 100000",
+    ),
+    ("model", "paper.toml", &["--budget=-1"], "a cost from 0 on"),
+    (
+        "plan",
+        "disk.toml",
+        &["--slo", "p99 < 5ms"],
+        "cannot be met at any rate",
+    ),
+    ("plan", "disk.toml", &["--slo", "p99"], "neither < nor >"),
+    ("plan", "disk.toml", &["--slo", "p99 < 80"], "has no unit"),
+    (
+        "plan",
+        "paper.toml",
+        &["--slo", "mean < 100s"],
+        "the best possible is 120 s",
+    ),
+    (
+        "plan",
+        "paper.toml",
+        &["--slo", "throughput > 1"],
+        "the best possible is 0.04007/s",
+    ),
+    (
+        "model",
+        "paper.toml",
+        &["--vary", "network.mbit_per_s=10.0,abc"],
+        "network.mbit_per_s",
+    ),
+    (
+        "plan",
+        "disk.toml",
+        &["--slo", "throughput > 5"],
+        "closed loops",
+    ),
+    (
+        "plan",
+        "disk.toml",
+        &["--slo", "mean < 20ms", "--find", "jobs"],
+        "closed loops",
+    ),
+    (
+        "plan",
+        "paper.toml",
+        &["--slo", "p99 < 20s"],
+        "not quantiles",
+    ),
+    (
+        "plan",
+        "paper.toml",
+        &["--slo", "mean < 20s", "--find", "rate"],
+        "jobs",
+    ),
+    (
+        "plan",
+        "disk.toml",
+        &["--slo", "mean < 20ms", "--curve", "/nowhere/x.png"],
+        "no folder",
+    ),
+];
+
 #[test]
-#[allow(clippy::too_many_lines)] // A row a case.
 fn what_cannot_be_is_refused() {
     let scratch = Scratch::new();
-    let scenario = scratch.file("disk.toml", SCENARIO);
+    scratch.file("disk.toml", SCENARIO);
     let system = scratch.file("paper.toml", PAPER);
     let bad = scratch.file("bad.csv", "jobs,response_s\n1,fast\n");
     let empty = scratch.file("empty.csv", "jobs,response_s\n");
     let bad = bad.to_str().unwrap();
-    let cases: [(&str, &Path, &[&str], &str); 18] = [
-        ("model", &scenario, &["--curve", "x.png"], "networked"),
-        ("model", &scenario, &["--set", "array.disks=0"], "disks"),
-        (
-            "model",
-            &system,
-            &["--cdf", "x.png"],
-            "--cdf is for scenarios",
-        ),
-        ("model", &system, &["--at", "51"], "at most 50 jobs"),
-        (
-            "model",
-            &system,
-            &["--set", "central.cache_hit=1.5"],
-            "a probability, 0 to 1",
-        ),
-        ("model", &system, &["--set", "jobs.most=0"], "1 to 100000"),
-        ("model", &system, &["--budget", "-1"], "a cost from 0 on"),
-        (
-            "plan",
-            &scenario,
-            &["--slo", "p99 < 5ms"],
-            "cannot be met at any rate",
-        ),
-        ("plan", &scenario, &["--slo", "p99"], "neither < nor >"),
-        ("plan", &scenario, &["--slo", "p99 < 80"], "has no unit"),
-        (
-            "plan",
-            &system,
-            &["--slo", "mean < 100s"],
-            "the best possible is 120 s",
-        ),
-        (
-            "plan",
-            &system,
-            &["--slo", "throughput > 1"],
-            "the best possible is 0.04007/s",
-        ),
-        (
-            "model",
-            &system,
-            &["--vary", "network.mbit_per_s=10.0,abc"],
-            "network.mbit_per_s",
-        ),
-        (
-            "plan",
-            &scenario,
-            &["--slo", "throughput > 5"],
-            "closed loops",
-        ),
-        (
-            "plan",
-            &scenario,
-            &["--slo", "mean < 20ms", "--find", "jobs"],
-            "closed loops",
-        ),
-        ("plan", &system, &["--slo", "p99 < 20s"], "not quantiles"),
-        (
-            "plan",
-            &system,
-            &["--slo", "mean < 20s", "--find", "rate"],
-            "jobs",
-        ),
-        (
-            "plan",
-            &scenario,
-            &["--slo", "mean < 20ms", "--curve", "/nowhere/x.png"],
-            "no folder",
-        ),
-    ];
-    for (command, file, options, words) in cases {
-        let options: Vec<&str> = options
-            .iter()
-            .map(|o| if *o == "-1" { "--budget=-1" } else { o })
-            .filter(|o| *o != "--budget")
-            .collect();
-        let seen = run(command, file, &options);
+    for (command, file, options, words) in REFUSED {
+        let seen = run(command, &scratch.path(file), options);
         assert_eq!(seen.status.code(), Some(2), "{options:?}: {}", err(&seen));
         assert!(err(&seen).contains(words), "{options:?}: {}", err(&seen));
     }

@@ -81,16 +81,13 @@ fn contents_are_all_right_only_where_they_are() {
     };
     let verify = |code: i32, more: &[&str]| {
         let arguments = [
-            &[
-                "verify",
-                "--no-direct",
-                "--target",
-                text(&target),
-                text(&tables),
-            ],
-            more,
+            "verify",
+            "--no-direct",
+            "--target",
+            text(&target),
+            text(&tables),
         ];
-        let verified = run(&arguments.concat());
+        let verified = run(&[&arguments, more].concat());
         assert_eq!(verified.status.code(), Some(code), "{}", err(&verified));
         out(&verified)
     };

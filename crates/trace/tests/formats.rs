@@ -166,7 +166,6 @@ fn logs_of_tools_are_read() {
 }
 
 #[test]
-#[allow(clippy::too_many_lines)] // A request a row.
 fn events_of_the_kernel_become_requests() {
     let (rows, metadata) = read_with("blkparse.txt", &ReadOptions::default()).unwrap();
     assert_eq!(
@@ -220,6 +219,15 @@ fn events_of_the_kernel_become_requests() {
             "900000 64+1 write sync 252,2 0 1000000 Error(5)",
         ]
     );
+    assert_eq!(
+        read("perf-script.txt"),
+        ["0 7322849+16 read 254,16 0 4154000"]
+    );
+    assert_eq!(read("trace-cmd.txt"), ["0 192+256 write sync 7,0 0 100000"]);
+}
+
+#[test]
+fn completions_find_the_requests_that_they_are_of() {
     // What is issued again is one request; with -t a flush tells its duration.
     assert_eq!(
         read("requeued.txt"),
@@ -254,11 +262,6 @@ fn events_of_the_kernel_become_requests() {
             "200000 0+0 flush sync 8,0 50000 450000"
         ]
     );
-    assert_eq!(
-        read("perf-script.txt"),
-        ["0 7322849+16 read 254,16 0 4154000"]
-    );
-    assert_eq!(read("trace-cmd.txt"), ["0 192+256 write sync 7,0 0 100000"]);
 }
 
 #[test]
