@@ -149,18 +149,19 @@ fn a_profile_that_is_calibrated_can_be_used_at_once() {
     assert!(scratch::sim(&scenario, &[]).status.success());
 }
 
+/// A request of a few that come every 0.1 ms.
+fn row(i: u32, latency: f64) -> String {
+    format!(
+        "{:.4} ; {} ; 8 ; R ; 0 ; {latency}\n",
+        f64::from(i) * 1e-4,
+        i * 8
+    )
+}
+
 #[test]
-#[allow(clippy::too_many_lines)] // A row a case.
 fn what_cannot_be_calibrated_or_compared_is_refused() {
     let scratch = Scratch::new();
     let records = recorded(&scratch, "records.ios", "seed=1");
-    let row = |i: u32, latency: f64| {
-        format!(
-            "{:.4} ; {} ; 8 ; R ; 0 ; {latency}\n",
-            f64::from(i) * 1e-4,
-            i * 8
-        )
-    };
     let few = scratch.file(
         "few.replay",
         (0..199).map(|i| row(i, 0.001)).collect::<String>(),
@@ -168,10 +169,6 @@ fn what_cannot_be_calibrated_or_compared_is_refused() {
     let slow = scratch.file(
         "slow.replay",
         (0..300).map(|i| row(i, 11.0)).collect::<String>(),
-    );
-    let short = scratch.file(
-        "short.replay",
-        (0..400).map(|i| row(i, 0.0001)).collect::<String>(),
     );
     for (file, options, code, complaint) in [
         (
@@ -230,7 +227,16 @@ fn what_cannot_be_calibrated_or_compared_is_refused() {
             err(&refused)
         );
     }
-    // Too short for a rotation, and no disk at all: it comes to an end, and says that it is poor.
+}
+
+#[test]
+fn records_too_short_for_a_rotation_are_called_poor() {
+    let scratch = Scratch::new();
+    let short = scratch.file(
+        "short.replay",
+        (0..400).map(|i| row(i, 0.0001)).collect::<String>(),
+    );
+    // It is no disk at all: it comes to an end, and says so.
     let poor = run(
         "calibrate",
         &[&short],
@@ -242,7 +248,14 @@ fn what_cannot_be_calibrated_or_compared_is_refused() {
         ],
     );
     assert_eq!(poor.status.code(), Some(3), "{}", err(&poor));
-    // An input is no output, by whatever name.
+}
+
+#[test]
+fn an_input_of_a_comparison_is_no_output() {
+    let scratch = Scratch::new();
+    let records = recorded(&scratch, "records.ios", "seed=1");
+    let few = scratch.file("few.replay", row(0, 0.001));
+    // By whatever name.
     fs::create_dir_all(scratch.path("pictures")).unwrap();
     std::os::unix::fs::symlink(&records, scratch.path("pictures/cdf.png")).unwrap();
     let refused = run(
