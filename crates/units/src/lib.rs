@@ -17,6 +17,7 @@
 //! ```
 
 mod bytes;
+mod complaint;
 mod csv;
 mod decimal;
 mod error_text;
@@ -25,8 +26,10 @@ mod nanos;
 mod scalar;
 mod sector;
 mod text_file;
+mod values;
 
 pub use bytes::Bytes;
+pub use complaint::plain_complaint;
 pub use csv::csv_field;
 pub use decimal::ParseUnitError;
 pub use error_text::with_causes;
@@ -35,3 +38,4 @@ pub use nanos::Nanos;
 pub use scalar::{one_or_many, scalar};
 pub use sector::{SECTOR_BYTES, Sector, Sectors};
 pub use text_file::read_text_file;
+pub use values::{Kind, Share, Spacing, Values, by_magnitude, magnitude, spread};

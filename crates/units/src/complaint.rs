@@ -1,0 +1,198 @@
+//! What is wrong with a value of a file, without the types of the program that read it.
+
+/// The last line of a message of serde (of TOML or JSON), or its only one, for people who write the file: what was
+/// seen, what was expected, and where that is clear what to write instead. What comes before stays as it is.
+///
+/// ```
+/// use iosonar_units::plain_complaint;
+///
+/// assert_eq!(
+///     plain_complaint("invalid type: floating point `5.0`, expected usize"),
+///     "is 5.0, expected a whole number from 0 on: write 5"
+/// );
+/// ```
+pub fn plain_complaint(message: &str) -> String {
+    let trimmed = message.trim_end();
+    let (before, last) = match trimmed.rfind('\n') {
+        Some(at) => trimmed.split_at(at + 1),
+        None => ("", trimmed),
+    };
+    match plain(last) {
+        Some(plain) => format!("{before}{plain}{}", &message[trimmed.len()..]),
+        None => message.to_owned(),
+    }
+}
+
+fn plain(line: &str) -> Option<String> {
+    if let Some(rest) = line.strip_prefix("wanted ") {
+        return Some(format!("is of another kind, expected {}", kinds(rest)));
+    }
+    if let Some(rest) = line.strip_prefix("missing field `") {
+        let (key, rest) = rest.split_once('`')?;
+        return Some(format!("'{key}' is missing{rest}"));
+    }
+    if let Some(rest) = line.strip_prefix("unknown field `") {
+        let (key, rest) = rest.split_once('`')?;
+        return Some(format!("there is no key '{key}'{}", quoted(rest)));
+    }
+    if let Some(rest) = line.strip_prefix("unknown variant `") {
+        let (value, rest) = rest.split_once('`')?;
+        return Some(format!("is \"{value}\"{}", quoted(rest)));
+    }
+    let rest = line
+        .strip_prefix("invalid type: ")
+        .or_else(|| line.strip_prefix("invalid value: "))?;
+    let at = rest.rfind(", expected ")?;
+    let (seen, expected) = (seen(&rest[..at]), &rest[at + ", expected ".len()..]);
+    // What follows a type, such as ` at line 1 column 5` of JSON or a suggestion, stays.
+    let end = expected
+        .find(|c: char| !c.is_ascii_alphanumeric())
+        .unwrap_or(expected.len());
+    let (word, tail) = expected.split_at(end);
+    Some(match word {
+        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => {
+            let remedy = whole(&seen)
+                .filter(|n| *n >= 0)
+                .map(write)
+                .unwrap_or_default();
+            format!("is {seen}, expected a whole number from 0 on{remedy}{tail}")
+        }
+        "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => {
+            let remedy = whole(&seen).map(write).unwrap_or_default();
+            format!("is {seen}, expected a whole number{remedy}{tail}")
+        }
+        "f32" | "f64" => {
+            let number = seen.trim_matches('"').trim().parse::<f64>().ok();
+            let remedy = number.map(|x| write(format!("{x:?}"))).unwrap_or_default();
+            format!("is {seen}, expected a number{remedy}{tail}")
+        }
+        _ => format!("is {seen}, expected {}", kinds(expected)),
+    })
+}
+
+fn write(value: impl std::fmt::Display) -> String {
+    format!(": write {value}")
+}
+
+/// A value that serde describes, as a file has it.
+fn seen(described: &str) -> String {
+    for (kind, closes) in [("string \"", '"'), ("character `", '`')] {
+        if described.starts_with(kind) && described.ends_with(closes) {
+            return format!("\"{}\"", &described[kind.len()..described.len() - 1]);
+        }
+    }
+    match (described.find('`'), described) {
+        (Some(at), _) if described.ends_with('`') => {
+            described[at + 1..].trim_end_matches('`').into()
+        }
+        (_, "map") => "a table".to_owned(),
+        (_, "sequence") => "a list".to_owned(),
+        (_, "unit value" | "null" | "Option value") => "empty".to_owned(),
+        (_, other) => other.to_owned(),
+    }
+}
+
+/// The whole number that is meant by `5.0`, `1e5` or `"5"`.
+fn whole(seen: &str) -> Option<i64> {
+    let number: f64 = seen.trim_matches('"').trim().parse().ok()?;
+    (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64)
+}
+
+/// Kinds of values as a file has them.
+fn kinds(expected: &str) -> String {
+    if let Some(name) = expected
+        .strip_prefix("struct ")
+        .or(expected.strip_prefix("enum "))
+    {
+        let end = name
+            .find(|c: char| !c.is_alphanumeric() && c != '_')
+            .unwrap_or(name.len());
+        return format!("a table{}", &name[end..]);
+    }
+    let words = [
+        ("a string", "a text in quotes"),
+        ("string or table", "a text in quotes, or a table"),
+        ("string", "a text in quotes"),
+        ("a boolean", "true or false"),
+        ("a sequence", "a list"),
+        ("a map", "a table"),
+        ("map", "a table"),
+        ("a borrowed string", "a text in quotes"),
+    ];
+    for (serde, plain) in words {
+        if let Some(rest) = expected.strip_prefix(serde) {
+            return format!("{plain}{rest}");
+        }
+    }
+    expected
+        .replace("floating point", "number")
+        .replace("integer", "whole number")
+}
+
+/// `` `a`, `b` `` in single quotes.
+fn quoted(names: &str) -> String {
+    names.replace('`', "'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_complaint_names_a_type_of_the_program() {
+        for (message, expected) in [
+            (
+                "invalid type: floating point `100000.0`, expected u64",
+                "is 100000.0, expected a whole number from 0 on: write 100000",
+            ),
+            (
+                "invalid type: floating point `2.5`, expected u64",
+                "is 2.5, expected a whole number from 0 on",
+            ),
+            (
+                "invalid value: integer `-1`, expected u64",
+                "is -1, expected a whole number from 0 on",
+            ),
+            (
+                "invalid type: string \"5\", expected usize",
+                "is \"5\", expected a whole number from 0 on: write 5",
+            ),
+            (
+                "invalid type: string \"20\", expected f64",
+                "is \"20\", expected a number: write 20.0",
+            ),
+            (
+                "invalid type: string \"fast\", expected f64",
+                "is \"fast\", expected a number",
+            ),
+            (
+                "invalid type: integer `8`, expected a string; a size has a unit, such as \"128KiB\"",
+                "is 8, expected a text in quotes; a size has a unit, such as \"128KiB\"",
+            ),
+            (
+                "invalid type: boolean `true`, expected u32 at line 1 column 8",
+                "is true, expected a whole number from 0 on at line 1 column 8",
+            ),
+            (
+                "invalid type: integer `1`, expected a boolean",
+                "is 1, expected true or false",
+            ),
+            (
+                "invalid type: sequence, expected struct DataSheet",
+                "is a list, expected a table",
+            ),
+            ("missing field `level`", "'level' is missing"),
+            (
+                "unknown variant `raid7`, expected one of `raid0`, `raid1`",
+                "is \"raid7\", expected one of 'raid0', 'raid1'",
+            ),
+            (
+                "TOML parse error at line 2\n  |\n2 | x = 5.0\ninvalid type: floating point `5.0`, expected u8\n",
+                "TOML parse error at line 2\n  |\n2 | x = 5.0\nis 5.0, expected a whole number from 0 on: write 5\n",
+            ),
+            ("anything else", "anything else"),
+        ] {
+            assert_eq!(plain_complaint(message), expected);
+        }
+    }
+}
