@@ -24,6 +24,7 @@ fn load() -> Vec<Request> {
         batch: iosonar::workload::Batch::One,
         shape: Shape {
             size: Size::Table(vec![(0.5, 1), (0.3, 2), (0.1, 8), (0.1, 31)]),
+            write_size: None,
             block: Sectors::new(8),
             read_share: 0.1,
             addresses: Addresses::Mixed {

@@ -81,6 +81,7 @@ fn main() {
             batch: Batch::One,
             shape: Shape {
                 size: Size::Blocks(4),
+                write_size: None,
                 block: unit,
                 read_share: 1.0,
                 addresses: Addresses::Uniform,

@@ -109,6 +109,7 @@ fn main() {
             batch: Batch::One,
             shape: Shape {
                 size: Size::Blocks(1),
+                write_size: None,
                 block: Sectors::new(UNIT as u32),
                 read_share: 1.0,
                 addresses: Addresses::Hot {

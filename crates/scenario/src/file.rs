@@ -6,6 +6,7 @@ mod disk;
 mod keys;
 mod load;
 mod md;
+mod size;
 
 use toml::Spanned;
 
@@ -17,6 +18,7 @@ pub(crate) use keys::Key;
 use keys::table_of_keys;
 pub(crate) use load::*;
 pub(crate) use md::*;
+pub(crate) use size::*;
 
 table_of_keys! {
     /// A scenario as it is written. Everything optional has a default, which [`crate::Prepared`]

@@ -9,6 +9,7 @@ mod load;
 mod md;
 mod moved;
 pub(crate) mod set;
+mod sizes;
 mod ssd;
 
 use std::path::{Path, PathBuf};

@@ -245,14 +245,15 @@ impl Prepared {
             }
             LoadModel::Synthetic { classes, .. } => classes.iter().all(|class| {
                 let shape = &class.shape;
-                let sectors = match shape.size {
+                let sectors = |op| match shape.size_of(op) {
                     Size::Blocks(blocks) => blocks
                         .checked_mul(shape.block.get())
                         .map(iosonar_units::Sectors::new),
                     _ => None,
                 };
-                let reads = shape.read_share == 0.0 || planner.issues_at_once(Op::Read, sectors);
-                let writes = shape.read_share == 1.0 || planner.issues_at_once(Op::Write, sectors);
+                let at_once = |op| planner.issues_at_once(op, sectors(op));
+                let reads = shape.read_share == 0.0 || at_once(Op::Read);
+                let writes = shape.read_share == 1.0 || at_once(Op::Write);
                 reads && writes
             }),
         }

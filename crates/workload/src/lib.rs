@@ -14,6 +14,7 @@
 //!     batch: Batch::One,
 //!     shape: Shape {
 //!         size: Size::GeometricBlocks { mean: 4.0 },
+//!         write_size: None,
 //!         block: Sectors::new(256),
 //!         read_share: 0.7,
 //!         addresses: Addresses::Uniform,
@@ -65,6 +66,8 @@ pub struct Workload {
 pub struct Shape {
     /// How large they are, in units of `block`.
     pub size: Size,
+    /// How large writes are, where that differs from reads.
+    pub write_size: Option<Size>,
     /// The size of a block.
     pub block: Sectors,
     /// The probability that a request is a read; the others are writes.
@@ -75,6 +78,22 @@ pub struct Shape {
     pub address_space: u64,
 }
 
+impl Shape {
+    /// How large requests of an operation are.
+    pub fn size_of(&self, op: Op) -> &Size {
+        match &self.write_size {
+            Some(size) if op != Op::Read => size,
+            _ => &self.size,
+        }
+    }
+
+    /// The mean number of blocks of a request.
+    pub fn mean_blocks(&self) -> f64 {
+        let (reads, writes) = (self.size_of(Op::Read), self.size_of(Op::Write));
+        self.read_share * reads.mean() + (1.0 - self.read_share) * writes.mean()
+    }
+}
+
 impl Workload {
     /// Mean requests per second.
     pub fn requests_per_s(&self) -> f64 {
@@ -82,12 +101,37 @@ impl Workload {
     }
 }
 
+/// Draws sizes.
+#[derive(Clone, Debug)]
+struct Sizes {
+    law: Size,
+    /// The law of geometric sizes, prepared.
+    geometric: Geometric,
+}
+
+impl Sizes {
+    fn new(law: &Size) -> Self {
+        Self {
+            law: law.clone(),
+            geometric: Geometric::new(law.mean()),
+        }
+    }
+
+    #[inline]
+    fn draw(&self, stream: &mut Stream) -> u64 {
+        match &self.law {
+            Size::GeometricBlocks { .. } => self.geometric.draw(stream),
+            size => size.draw(stream),
+        }
+    }
+}
+
 /// Draws the requests of a class.
 #[derive(Clone, Debug)]
 struct Requests {
-    size: Size,
-    /// The law of geometric sizes, prepared.
-    geometric: Geometric,
+    size: Sizes,
+    /// Those of writes, where they differ.
+    write_size: Option<Sizes>,
     block: Sectors,
     read_share: f64,
     /// In blocks.
@@ -102,8 +146,8 @@ impl Requests {
     fn new(shape: &Shape, component: &str, class: u16, seed: &Seed) -> Self {
         let space = shape.address_space / u64::from(shape.block.get());
         Self {
-            size: shape.size.clone(),
-            geometric: Geometric::new(shape.size.mean()),
+            size: Sizes::new(&shape.size),
+            write_size: shape.write_size.as_ref().map(Sizes::new),
             block: shape.block,
             read_share: shape.read_share,
             space,
@@ -119,16 +163,16 @@ impl Requests {
         let block = self.block.get();
         // A request is cut where the address space ends; with any sensible size it never is.
         let most = self.space.min(u64::from(u32::MAX / block));
-        let blocks = match &self.size {
-            Size::GeometricBlocks { .. } => self.geometric.draw(&mut self.sizes),
-            size => size.draw(&mut self.sizes),
-        }
-        .clamp(1, most);
         let op = if self.op.chance(self.read_share) {
             Op::Read
         } else {
             Op::Write
         };
+        let sizes = match &self.write_size {
+            Some(sizes) if op == Op::Write => sizes,
+            _ => &self.size,
+        };
+        let blocks = sizes.draw(&mut self.sizes).clamp(1, most);
         Request {
             start,
             sector: self.placer.place(blocks, block),
@@ -272,6 +316,7 @@ mod tests {
             batch: Batch::One,
             shape: Shape {
                 size: Size::GeometricBlocks { mean: 3.0 },
+                write_size: None,
                 block: Sectors::new(8),
                 read_share: 0.3,
                 addresses: Addresses::Uniform,
@@ -352,6 +397,20 @@ mod tests {
         };
         let (a, b) = (load(workload()).take(1000), load(other).take(1000));
         assert!(a.zip(b).all(|(a, b)| (a.start, a.op) == (b.start, b.op)));
+    }
+
+    #[test]
+    fn writes_have_sizes_of_their_own() {
+        let mut two = workload();
+        two.shape.size = Size::Blocks(1);
+        two.shape.write_size = Some(Size::Blocks(8));
+        assert!((two.shape.mean_blocks() - (0.3 + 0.7 * 8.0)).abs() < 1e-12);
+        let all: Vec<_> = load(two).take(1000).collect();
+        let blocks = |op| if op == Op::Read { 8 } else { 64 };
+        assert!(all.iter().all(|r| r.sectors.get() == blocks(r.op)));
+        // Neither the times nor the operations are others than with one law for both.
+        let same = |(a, b): (&Request, Request)| (a.start, a.op) == (b.start, b.op);
+        assert!(all.iter().zip(load(workload())).all(same));
     }
 
     #[test]

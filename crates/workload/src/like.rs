@@ -332,6 +332,7 @@ impl Likeness {
                 batch: Batch::One,
                 shape: Shape {
                     size: class.sizes(block),
+                    write_size: None,
                     block: Sectors::new(block),
                     read_share,
                     addresses: class.addresses(space / u64::from(block)),

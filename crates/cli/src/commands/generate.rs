@@ -101,6 +101,7 @@ fn laws(shape: &Shape, arrivals: ArrivalLaw) -> anyhow::Result<Ending> {
         batch: law(&shape.batch, "--batch")?,
         shape: iosonar_workload::Shape {
             size: law(&shape.size, "--size")?,
+            write_size: None,
             block: Sectors::new(short(shape.block.get() / 512, "--block")?),
             read_share: shape.read_share,
             addresses: law(&shape.addresses, "--addresses")?,

@@ -20,8 +20,8 @@ pub(super) fn batch(law: &Batch) -> String {
     }
 }
 
-pub(super) fn shape(page: &mut Page, shape: &Shape) {
-    let size = match &shape.size {
+fn size_law(law: &Size) -> String {
+    match law {
         Size::Blocks(blocks) => format!("{{ blocks = {blocks} }}"),
         Size::GeometricBlocks { mean } => format!("{{ geometric_mean_blocks = {} }}", float(*mean)),
         Size::Table(table) => {
@@ -31,8 +31,23 @@ pub(super) fn shape(page: &mut Page, shape: &Shape) {
             let rows: Vec<String> = table.iter().map(row).collect();
             format!("{{ table = [{}] }}", rows.join(", "))
         }
+    }
+}
+
+pub(super) fn shape(page: &mut Page, shape: &Shape) {
+    let size = match &shape.write_size {
+        None => size_law(&shape.size),
+        Some(writes) => format!(
+            "{{ read = {}, write = {} }}",
+            size_law(&shape.size),
+            size_law(writes)
+        ),
     };
-    let mean = format!("{:.6} blocks on average", shape.size.mean());
+    let mean = format!(
+        "{:.6} blocks of {} on average",
+        shape.mean_blocks(),
+        shape.block.bytes()
+    );
     page.noted(LoadFile::size, size, &mean);
     page.key(LoadFile::read_share, float(shape.read_share));
     let addresses = match shape.addresses {

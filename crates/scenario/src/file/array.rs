@@ -30,7 +30,7 @@ table_of_keys! {
         #[comment = "bytes"]
         pub stripe_unit: Option<Spanned<String>>,
         /// `"random"` (the papers') or `"addressed"`
-        #[default = "synthetic without `addresses`, on sampled disks: random, else addressed"]
+        #[default = "synthetic with sizes in blocks and without `addresses`, on sampled disks: random, else addressed"]
         #[comment = "of requests"]
         pub placement: Option<Spanned<Given<Placement>>>,
         /// parity, addresses: `"left-symmetric"`, `"left-asymmetric"`, `"right-symmetric"`, `"right-asymmetric"`

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use iosonar_trace::fit::Beyond;
+use iosonar_units::Share;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::table_of_keys;
+use super::{SizeFile, table_of_keys};
 use crate::words::Given;
 
 table_of_keys! {
@@ -25,6 +26,11 @@ table_of_keys! {
         pub requests: Option<Spanned<u64>>,
         /// one of the laws below
         pub arrivals: Option<Spanned<ArrivalsFile>>,
+        /// requests per second, such as `75.0`: the short form of `arrivals = { poisson_per_s = 75.0 }`; `rate` is the
+        /// same key
+        #[serde(alias = "rate")]
+        #[comment = "requests per second, Poisson"]
+        pub rate_per_s: Option<Spanned<f64>>,
         /// in place of `arrivals`: `{ outstanding = 8, think_ms = 5.0 }`, users who wait for their requests and then
         /// think (exponential); `requests` must be at least as many as the users, and 10 for each are enough for a
         /// steady state
@@ -35,17 +41,19 @@ table_of_keys! {
         #[default = "one"]
         #[comment = "at each arrival"]
         pub batch: Option<Spanned<BatchFile>>,
-        /// in blocks: `{ blocks = 4 }`, `{ geometric_mean_blocks = 4.0 }` or
-        /// `{ table = [{ blocks = 1, share = 0.75 }, { blocks = 8, share = 0.25 }] }`
+        /// in bytes: `"8KiB"` or `{ bytes = "8KiB" }`, `{ geometric_mean_bytes = "16KiB" }` or
+        /// `{ table = [{ bytes = "4KiB", share = 0.75 }, { bytes = "64KiB", share = 0.25 }] }`; in blocks:
+        /// `{ blocks = 4 }`, `{ geometric_mean_blocks = 4.0 }` or `{ table = [{ blocks = 1, share = 1.0 }] }`; different
+        /// ones for reads and writes: `{ read = "8KiB", write = "64KiB" }`, each any of these
         pub size: Option<Spanned<SizeFile>>,
-        /// what sizes and addresses are counted in, such as `"4KiB"`; only where requests have addresses
-        #[default = "the stripe unit; SSDs: 4 KiB"]
+        /// what sizes are counted in and addresses are multiples of, such as `"4KiB"`; only where requests have addresses
+        #[default = "sizes in bytes: the largest size of which all are multiples, of geometric ones 4 KiB; else the stripe unit; SSDs: 4 KiB"]
         #[comment = "bytes; what sizes are counted in"]
         pub block: Option<Spanned<String>>,
-        /// probability of a read, 0 to 1
+        /// probability of a read, `0.7` or `"70%"`
         #[default = "1"]
         #[comment = "the others are writes"]
-        pub read_share: Option<Spanned<f64>>,
+        pub read_share: Option<Spanned<Share>>,
         /// `{ sequential_run = 16.0 }` (mean requests of a run, or `inf`), `{ zipf = 0.9 }`,
         /// `{ mixed = { follow = 0.3, zipf = 0.9, used = 0.1 } }` (the share of requests that follow on the one
         /// before; the share of blocks that are ever gone to), `{ hot = { space = 0.1, requests = 0.9 } }`
@@ -63,12 +71,15 @@ table_of_keys! {
 pub struct ClassFile {
     /// When its requests come.
     pub arrivals: Option<Spanned<ArrivalsFile>>,
+    /// Poisson arrivals per second, in place of `arrivals`.
+    #[serde(alias = "rate")]
+    pub rate_per_s: Option<Spanned<f64>>,
     /// How many come at each arrival; one if it is not given.
     pub batch: Option<Spanned<BatchFile>>,
     /// How large they are.
     pub size: Option<Spanned<SizeFile>>,
     /// The probability that one is a read; 1 if it is not given.
-    pub read_share: Option<Spanned<f64>>,
+    pub read_share: Option<Spanned<Share>>,
     /// Where they lie; anywhere if it is not given.
     pub addresses: Option<Spanned<AddressesFile>>,
 }
@@ -174,29 +185,7 @@ pub struct BatchRowFile {
     /// How many requests come at once.
     pub requests: u32,
     /// The share of the arrivals that bring as many.
-    pub share: f64,
-}
-
-/// `size = { blocks = 4 }`: one of the laws. A block is that of the load, or a stripe unit.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SizeFile {
-    /// Always this many blocks.
-    Blocks(u32),
-    /// Geometric with this mean, at least 1 block.
-    GeometricMeanBlocks(f64),
-    /// One of these sizes, each with its share.
-    Table(Vec<SizeRowFile>),
-}
-
-/// A row of `table = [{ blocks = 1, share = 0.75 }, ...]`.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SizeRowFile {
-    /// The size.
-    pub blocks: u32,
-    /// The share of the requests that have it.
-    pub share: f64,
+    pub share: Share,
 }
 
 /// `addresses = { zipf = 0.9 }`: one of the patterns.
@@ -218,16 +207,16 @@ pub enum AddressesFile {
 #[serde(deny_unknown_fields)]
 pub struct MixedFile {
     /// The share of the requests that follow.
-    pub follow: f64,
+    pub follow: Share,
     /// The exponent of the others; 0 where all places are alike.
     pub zipf: f64,
     /// The share of the blocks that are ever gone to.
     #[serde(default = "everything")]
-    pub used: f64,
+    pub used: Share,
 }
 
-fn everything() -> f64 {
-    1.0
+fn everything() -> Share {
+    Share::new(1.0)
 }
 
 /// `hot = { space = 0.1, requests = 0.9 }`.
@@ -235,7 +224,7 @@ fn everything() -> f64 {
 #[serde(deny_unknown_fields)]
 pub struct HotFile {
     /// Its share of the space.
-    pub space: f64,
+    pub space: Share,
     /// Its share of the requests.
-    pub requests: f64,
+    pub requests: Share,
 }

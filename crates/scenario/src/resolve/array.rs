@@ -213,32 +213,33 @@ pub(super) fn sectors(
     key: &'static str,
     text: &Spanned<String>,
 ) -> Result<Sectors, ScenarioError> {
-    let wrong =
-        |expected: String| check.wrong(text, key, format!("'{}'", text.get_ref()), expected);
+    whole_sectors(text.get_ref())
+        .map_err(|expected| check.wrong(text, key, format!("'{}'", text.get_ref()), expected))
+}
+
+/// A size that is a whole number of sectors, or what is expected instead.
+pub(super) fn whole_sectors(text: &str) -> Result<Sectors, String> {
     let bytes: Bytes = text
-        .get_ref()
         .parse()
-        .map_err(|_| wrong("a size such as \"128KiB\"".to_owned()))?;
+        .map_err(|_| "a size such as \"128KiB\"".to_owned())?;
     match bytes.sectors() {
-        Some(sectors) if is_decimal(text.get_ref()) => {
-            let binary = text.get_ref().trim().to_ascii_lowercase();
+        Some(sectors) if is_decimal(text) => {
+            let binary = text.trim().to_ascii_lowercase();
             let (number, unit) = binary.split_at(binary.len() - 2);
             let meant = format!("{}{}iB", number.trim(), unit[..1].to_ascii_uppercase());
-            Err(wrong(format!(
+            Err(format!(
                 "a binary unit, and this is {} bytes: write \"{meant}\" for powers of 1024, or \"{}s\" for this many \
                  sectors of 512 B",
                 bytes.get(),
                 sectors.get()
-            )))
+            ))
         }
         Some(sectors) if sectors.get() > 0 => Ok(sectors),
-        None if bytes.get().is_multiple_of(512) => Err(wrong(format!(
+        None if bytes.get().is_multiple_of(512) => Err(format!(
             "less than {}, 2^32 sectors of 512 B",
             Bytes::new(512 << 32)
-        ))),
-        _ => Err(wrong(
-            "a whole number of sectors of 512 B, at least one".to_owned(),
         )),
+        _ => Err("a whole number of sectors of 512 B, at least one".to_owned()),
     }
 }
 
@@ -262,7 +263,8 @@ pub(super) fn placement(
                     .disk
                     .as_ref()
                     .is_some_and(|disk| disk.model == Some(DiskModelName::Positional))
-                || has_addresses(file) =>
+                || has_addresses(file)
+                || file.load.as_ref().is_some_and(super::sizes::are_in_bytes) =>
         {
             Ok(Placement::Addressed)
         }

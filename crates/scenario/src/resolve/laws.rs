@@ -1,10 +1,11 @@
 //! The laws of a synthetic load: arrivals, batches, sizes, addresses.
 
-use iosonar_units::Sectors;
-use iosonar_workload::{Addresses, ArrivalLaw, Batch, LoadPhase, Shape, Size, Workload};
+use iosonar_units::{Sectors, Share};
+use iosonar_workload::{Addresses, ArrivalLaw, Batch, LoadPhase, Shape, Workload};
 use toml::Spanned;
 
 use super::check::Checker;
+use super::sizes::size_laws;
 use crate::ScenarioError;
 use crate::file::{
     AddressesFile, ArrivalsFile, BatchFile, ClassFile, HotFile, LoadFile, MixedFile, PhaseFile,
@@ -19,9 +20,10 @@ const NOT_ALONE: &str =
 pub(super) struct Laws<'a> {
     table: &'static str,
     arrivals: Option<&'a Spanned<ArrivalsFile>>,
+    rate_per_s: Option<&'a Spanned<f64>>,
     batch: Option<&'a Spanned<BatchFile>>,
     size: Option<&'a Spanned<SizeFile>>,
-    read_share: Option<&'a Spanned<f64>>,
+    read_share: Option<&'a Spanned<Share>>,
     addresses: Option<&'a Spanned<AddressesFile>>,
 }
 
@@ -29,6 +31,7 @@ pub(super) fn laws(load: &LoadFile) -> Laws<'_> {
     Laws {
         table: "load",
         arrivals: load.arrivals.as_ref(),
+        rate_per_s: load.rate_per_s.as_ref(),
         batch: load.batch.as_ref(),
         size: load.size.as_ref(),
         read_share: load.read_share.as_ref(),
@@ -40,6 +43,7 @@ pub(super) fn laws_of_class(class: &ClassFile) -> Laws<'_> {
     Laws {
         table: "load.class",
         arrivals: class.arrivals.as_ref(),
+        rate_per_s: class.rate_per_s.as_ref(),
         batch: class.batch.as_ref(),
         size: class.size.as_ref(),
         read_share: class.read_share.as_ref(),
@@ -50,6 +54,7 @@ pub(super) fn laws_of_class(class: &ClassFile) -> Laws<'_> {
 impl Laws<'_> {
     pub(super) fn any(&self) -> bool {
         self.arrivals.is_some()
+            || self.rate_per_s.is_some()
             || self.batch.is_some()
             || self.size.is_some()
             || self.read_share.is_some()
@@ -71,16 +76,31 @@ impl Laws<'_> {
         block: Sectors,
         data_sectors: u64,
     ) -> Result<Workload, ScenarioError> {
-        let arrivals = self
-            .arrivals
-            .ok_or_else(|| self.missing(check, "arrivals"))?;
-        let arrivals = arrivals_law(check, arrivals)?;
+        let arrivals = self.arrival_law(check)?;
         self.size.ok_or_else(|| self.missing(check, "size"))?;
         Ok(Workload {
             arrivals,
             batch: self.batch.map_or(Ok(Batch::One), |b| batch_law(check, b))?,
             shape: self.shape(check, block, data_sectors)?,
         })
+    }
+
+    /// When requests come: the law, or its short form.
+    fn arrival_law(&self, check: &Checker<'_>) -> Result<ArrivalLaw, ScenarioError> {
+        match (self.arrivals, self.rate_per_s) {
+            (Some(arrivals), None) => arrivals_law(check, arrivals),
+            (None, Some(rate)) if is_rate(*rate.get_ref()) => Ok(ArrivalLaw::Poisson {
+                per_s: *rate.get_ref(),
+            }),
+            (None, Some(rate)) => {
+                Err(check.wrong(rate, "load.rate_per_s", format!("{:?}", rate.get_ref()), RATE))
+            }
+            (None, None) => Err(self.missing(check, "arrivals")),
+            (Some(_), Some(_)) => Err(check.incomplete(&format!(
+                "[{}] has 'arrivals' and 'rate_per_s', which is short for {{ poisson_per_s = ... }}: leave one out",
+                self.table
+            ))),
+        }
     }
 
     /// What requests are like.
@@ -91,8 +111,11 @@ impl Laws<'_> {
         data_sectors: u64,
     ) -> Result<Shape, ScenarioError> {
         let size = self.size.ok_or_else(|| self.missing(check, "size"))?;
+        let blocks = data_sectors / u64::from(block.get());
+        let (size, write_size) = size_laws(check, size, block, blocks)?;
         Ok(Shape {
-            size: size_law(check, size, data_sectors / u64::from(block.get()))?,
+            size,
+            write_size,
             block,
             read_share: self.read_share.map_or(Ok(1.0), |s| read_share(check, s))?,
             addresses: self
@@ -101,6 +124,13 @@ impl Laws<'_> {
             address_space: data_sectors,
         })
     }
+}
+
+/// What a rate may be.
+const RATE: &str = "a rate of 1e-9 to 1e9 requests per second";
+
+fn is_rate(per_s: f64) -> bool {
+    (1e-9..=1e9).contains(&per_s)
 }
 
 /// Checks the values of an arrival law.
@@ -120,11 +150,10 @@ impl ArrivalsCheck<'_> {
     }
 
     fn rate(&self, per_s: f64) -> Result<f64, ScenarioError> {
-        if (1e-9..=1e9).contains(&per_s) {
+        if is_rate(per_s) {
             return Ok(per_s);
         }
-        let expected = "a rate of 1e-9 to 1e9 requests per second";
-        self.refuse(format!("per_s = {per_s:?}"), expected)
+        self.refuse(format!("per_s = {per_s:?}"), RATE)
     }
 
     fn time(&self, name: &str, seconds: f64) -> Result<f64, ScenarioError> {
@@ -229,7 +258,7 @@ fn modulated(law: &ArrivalsCheck<'_>, phases: &[PhaseFile]) -> Result<ArrivalLaw
 }
 
 /// The shares of a table with their numbers, normed; else what is wrong with it.
-fn table(
+pub(super) fn table(
     rows: impl Iterator<Item = (f64, u32)> + Clone,
     number: &str,
     fits: impl Fn(f64) -> bool,
@@ -253,7 +282,7 @@ fn batch_law(check: &Checker<'_>, batch: &Spanned<BatchFile>) -> Result<Batch, S
             return Ok(Batch::Geometric { mean: *mean });
         }
         BatchFile::Table(rows) => {
-            let rows = rows.iter().map(|row| (row.share, row.requests));
+            let rows = rows.iter().map(|row| (row.share.get(), row.requests));
             match table(rows, "requests", fits) {
                 Ok(table) => return Ok(Batch::Table(table.into())),
                 Err(seen) => seen,
@@ -271,43 +300,20 @@ fn batch_law(check: &Checker<'_>, batch: &Spanned<BatchFile>) -> Result<Batch, S
     ))
 }
 
-/// `most` is how many blocks the array holds.
-fn size_law(
-    check: &Checker<'_>,
-    size: &Spanned<SizeFile>,
-    most: u64,
-) -> Result<Size, ScenarioError> {
-    let fits = |blocks: f64| (1.0..=1e6).contains(&blocks) && blocks <= most as f64;
-    let seen = match size.get_ref() {
-        SizeFile::Blocks(blocks) if fits(f64::from(*blocks)) => return Ok(Size::Blocks(*blocks)),
-        SizeFile::GeometricMeanBlocks(mean) if fits(*mean) => {
-            return Ok(Size::GeometricBlocks { mean: *mean });
-        }
-        SizeFile::Blocks(blocks) => blocks.to_string(),
-        SizeFile::GeometricMeanBlocks(mean) => mean.to_string(),
-        SizeFile::Table(rows) => {
-            let rows = rows.iter().map(|row| (row.share, row.blocks));
-            match table(rows, "blocks", fits) {
-                Ok(table) => return Ok(Size::Table(table)),
-                Err(seen) => seen,
-            }
-        }
-    };
-    Err(check.wrong(
-        size,
-        "load.size",
-        seen,
-        "{ blocks = 4 }, { geometric_mean_blocks = 4.0 } or { table = [{ blocks = 1, share = 1.0 }] }, \
-         at least 1 block, at most a million and what the array holds, shares that sum to 1",
-    ))
-}
-
-fn read_share(check: &Checker<'_>, share: &Spanned<f64>) -> Result<f64, ScenarioError> {
-    if (0.0..=1.0).contains(share.get_ref()) {
-        Ok(*share.get_ref())
-    } else {
-        Err(check.wrong(share, "load.read_share", share.get_ref(), "0 to 1"))
+fn read_share(check: &Checker<'_>, given: &Spanned<Share>) -> Result<f64, ScenarioError> {
+    let share = given.get_ref().get();
+    if (0.0..=1.0).contains(&share) {
+        return Ok(share);
     }
+    let expected = if (1.0..=100.0).contains(&share) {
+        format!(
+            "0 to 1, or percent: write {}, or \"{share}%\"",
+            share / 100.0
+        )
+    } else {
+        "0 to 1, such as 0.7, or percent, such as \"70%\"".to_owned()
+    };
+    Err(check.wrong(given, "load.read_share", share, expected))
 }
 
 fn addresses(
@@ -321,31 +327,30 @@ fn addresses(
         AddressesFile::Zipf(theta) if theta > 0.0 && theta <= 10.0 => {
             return Ok(Addresses::Zipf { theta });
         }
-        AddressesFile::Hot(HotFile { space, requests })
-            if space > 0.0 && space <= 1.0 && (0.0..=1.0).contains(&requests) =>
-        {
-            return Ok(Addresses::Hot { space, requests });
+        AddressesFile::Hot(HotFile { space, requests }) => {
+            let (space, requests) = (space.get(), requests.get());
+            if space > 0.0 && space <= 1.0 && (0.0..=1.0).contains(&requests) {
+                return Ok(Addresses::Hot { space, requests });
+            }
+            format!("hot = {{ space = {space}, requests = {requests} }}")
         }
-        AddressesFile::Mixed(MixedFile { follow, zipf, used })
+        AddressesFile::Mixed(MixedFile { follow, zipf, used }) => {
+            let (follow, used) = (follow.get(), used.get());
             if (0.0..=1.0).contains(&follow)
                 && (0.0..=10.0).contains(&zipf)
                 && used > 0.0
-                && used <= 1.0 =>
-        {
-            return Ok(Addresses::Mixed {
-                follow,
-                theta: zipf,
-                used,
-            });
-        }
-        AddressesFile::Mixed(MixedFile { follow, zipf, used }) => {
+                && used <= 1.0
+            {
+                return Ok(Addresses::Mixed {
+                    follow,
+                    theta: zipf,
+                    used,
+                });
+            }
             format!("mixed = {{ follow = {follow}, zipf = {zipf}, used = {used} }}")
         }
         AddressesFile::SequentialRun(run) => format!("sequential_run = {run}"),
         AddressesFile::Zipf(theta) => format!("zipf = {theta}"),
-        AddressesFile::Hot(HotFile { space, requests }) => {
-            format!("hot = {{ space = {space}, requests = {requests} }}")
-        }
     };
     Err(check.wrong(
         given,

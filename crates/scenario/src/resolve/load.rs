@@ -182,8 +182,12 @@ pub(super) fn load(
     };
     check_no_changes(check, load, overrides)?;
     let block = match &load.block {
-        None if array.is_of_ssds() => super::ssd::BLOCK,
-        None => array.stripe_unit,
+        None if array.placement == Placement::Random => array.stripe_unit,
+        None => match super::sizes::common_block(check, load)? {
+            Some(block) => block,
+            None if array.is_of_ssds() => super::ssd::BLOCK,
+            None => array.stripe_unit,
+        },
         Some(block) if array.placement == Placement::Random => {
             let expected = "no value: with random placement sizes are counted in stripe units";
             return Err(check.wrong(block, "load.block", block.get_ref(), expected));
@@ -265,9 +269,13 @@ fn synthetic(
         Some(n) => *n.get_ref(),
     };
     if let Some(closed) = &load.closed {
-        if load.arrivals.is_some() || load.batch.is_some() || load.class.is_some() {
+        if load.arrivals.is_some()
+            || load.rate_per_s.is_some()
+            || load.batch.is_some()
+            || load.class.is_some()
+        {
             return Err(check.incomplete(
-                "[load] has 'closed' and 'arrivals', 'batch' or classes: users who wait for their \
+                "[load] has 'closed' and 'arrivals', 'rate_per_s', 'batch' or classes: users who wait for their \
                  requests have neither",
             ));
         }
@@ -292,6 +300,11 @@ fn synthetic(
         && matches!(arrivals.get_ref(), ArrivalsFile::Alone)
         && load.class.is_none()
     {
+        if load.rate_per_s.is_some() {
+            return Err(check.incomplete(
+                "[load] has arrivals = \"alone\" and 'rate_per_s': requests that never meet have no rate, leave one out",
+            ));
+        }
         if load.batch.is_some() {
             return Err(check.incomplete(
                 "[load] has arrivals = \"alone\" and 'batch': requests of a batch meet each other, leave one out",

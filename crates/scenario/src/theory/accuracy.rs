@@ -6,6 +6,7 @@
 
 use iosonar_raid::Placement;
 use iosonar_raid::rules::JoinOrder;
+use iosonar_trace::Op;
 use iosonar_workload::{Shape, Size};
 
 use super::patterns::Class;
@@ -129,7 +130,7 @@ pub(super) fn family(
         return None;
     }
     let alike = match shapes {
-        [only] => only.read_share == 0.0 && matches!(only.size, Size::Blocks(_)),
+        [only] => only.read_share == 0.0 && matches!(only.size_of(Op::Write), Size::Blocks(_)),
         _ => false,
     };
     match (alike, is_symmetric) {

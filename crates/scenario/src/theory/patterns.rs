@@ -408,12 +408,16 @@ type Outcome = (f64, Request, Option<[u64; 2]>);
 /// All outcomes, where they can be gone through.
 fn outcomes(array: &ArrayModel, shape: &Shape, planner: &Level) -> Option<Vec<Outcome>> {
     let block = u64::from(shape.block.get());
-    let sizes = shape.size.distribution();
     let ops = [
         (Op::Read, shape.read_share),
         (Op::Write, 1.0 - shape.read_share),
     ];
     let ops = ops.into_iter().filter(|(_, share)| *share > 0.0);
+    let sizes = ops.flat_map(|(op, share)| {
+        let sizes = shape.size_of(op).distribution().into_iter();
+        sizes.map(move |(of_size, blocks)| (op, share * of_size, blocks))
+    });
+    let sizes: Vec<(Op, f64, u64)> = sizes.collect();
     // Where it may lie, or what may be chosen for it.
     let places: Vec<(u64, Option<[u64; 2]>)> = match array.placement {
         Placement::Random => {
@@ -431,27 +435,30 @@ fn outcomes(array: &ArrayModel, shape: &Shape, planner: &Level) -> Option<Vec<Ou
         }
         Placement::Addressed => return None,
     };
-    let count = (places.len() * sizes.len()) as u64;
-    let blocks: u64 = sizes.iter().map(|(_, n)| n).sum();
-    if count > MOST_OUTCOMES
-        || blocks * places.len() as u64 > 10 * MOST_ACCESSES as u64
-        || sizes.iter().any(|(_, n)| n * block > u64::from(u32::MAX))
+    let too_many = |op: Op| {
+        let sizes = || sizes.iter().filter(|size| size.0 == op).map(|size| size.2);
+        let count = (places.len() * sizes().count()) as u64;
+        let blocks: u64 = sizes().sum();
+        count > MOST_OUTCOMES || blocks * places.len() as u64 > 10 * MOST_ACCESSES as u64
+    };
+    if too_many(Op::Read)
+        || too_many(Op::Write)
+        || sizes
+            .iter()
+            .any(|(_, _, n)| n * block > u64::from(u32::MAX))
     {
         return None;
     }
     let mut all = Vec::new();
-    for (op, share) in ops {
-        for &(of_size, blocks) in &sizes {
-            for &(sector, chosen) in &places {
-                let request = Request {
-                    op,
-                    sector: Sector::new(sector),
-                    sectors: Sectors::new((blocks * block) as u32),
-                    ..Request::default()
-                };
-                let probability = share * of_size / places.len() as f64;
-                all.push((probability, request, chosen));
-            }
+    for (op, share, blocks) in sizes {
+        for &(sector, chosen) in &places {
+            let request = Request {
+                op,
+                sector: Sector::new(sector),
+                sectors: Sectors::new((blocks * block) as u32),
+                ..Request::default()
+            };
+            all.push((share / places.len() as f64, request, chosen));
         }
     }
     Some(all)

@@ -1,0 +1,138 @@
+//! `size = ...`: how large requests are.
+
+use std::fmt;
+
+use iosonar_units::{Share, scalar};
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+
+/// What may be written for a size, for messages.
+pub const SIZES: &str = "a size with a unit, such as \"8KiB\", { read = \"8KiB\", write = \"64KiB\" } or { blocks = 4 }";
+
+/// A size, a law of sizes, or one for reads and another for writes.
+#[derive(Clone, Debug)]
+pub enum SizeFile {
+    /// The same for all requests.
+    All(SizeLawFile),
+    /// Of reads and of writes.
+    Each(SizeLawFile, SizeLawFile),
+}
+
+impl SizeFile {
+    /// All laws.
+    pub fn laws(&self) -> impl Iterator<Item = &SizeLawFile> {
+        let (first, second) = match self {
+            Self::All(law) => (law, None),
+            Self::Each(reads, writes) => (reads, Some(writes)),
+        };
+        std::iter::once(first).chain(second)
+    }
+}
+
+/// A law of sizes. A block is that of the load, or a stripe unit.
+#[derive(Clone, Debug)]
+pub enum SizeLawFile {
+    /// Always this many blocks.
+    Blocks(u32),
+    /// Geometric with this mean, at least 1 block.
+    GeometricMeanBlocks(f64),
+    /// Always this size.
+    Bytes(String),
+    /// Geometric with this mean.
+    GeometricMeanBytes(String),
+    /// One of these sizes, each with its share.
+    Table(Vec<SizeRowFile>),
+}
+
+/// A row of `table = [{ blocks = 1, share = 0.75 }, ...]`, in blocks or bytes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SizeRowFile {
+    /// The size in blocks ...
+    pub blocks: Option<u32>,
+    /// ... or in bytes.
+    pub bytes: Option<SizeText>,
+    /// The share of the requests that have it.
+    pub share: Share,
+}
+
+/// A size such as `"8KiB"`, or a number of bytes.
+#[derive(Clone, Debug, Deserialize)]
+pub struct SizeText(#[serde(deserialize_with = "scalar")] pub String);
+
+/// The table of a size as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keys {
+    blocks: Option<u32>,
+    geometric_mean_blocks: Option<f64>,
+    bytes: Option<SizeText>,
+    geometric_mean_bytes: Option<SizeText>,
+    table: Option<Vec<SizeRowFile>>,
+    read: Option<Box<SizeFile>>,
+    write: Option<Box<SizeFile>>,
+}
+
+impl Keys {
+    fn meaning<E: Error>(self) -> Result<SizeFile, E> {
+        let laws = [
+            self.blocks.map(SizeLawFile::Blocks),
+            self.geometric_mean_blocks
+                .map(SizeLawFile::GeometricMeanBlocks),
+            self.bytes.map(|SizeText(text)| SizeLawFile::Bytes(text)),
+            self.geometric_mean_bytes
+                .map(|SizeText(text)| SizeLawFile::GeometricMeanBytes(text)),
+            self.table.map(SizeLawFile::Table),
+        ];
+        let mut laws: Vec<SizeLawFile> = laws.into_iter().flatten().collect();
+        let wrong = |problem: &str| Err(E::custom(format!("{problem}, expected {SIZES}")));
+        match (laws.pop(), self.read, self.write) {
+            (Some(law), None, None) if laws.is_empty() => Ok(SizeFile::All(law)),
+            (None, Some(reads), Some(writes)) => match (*reads, *writes) {
+                (SizeFile::All(reads), SizeFile::All(writes)) => Ok(SizeFile::Each(reads, writes)),
+                _ => wrong("has 'read' or 'write' within 'read' or 'write'"),
+            },
+            (None, Some(_), None) => wrong("has 'read' and no 'write'"),
+            (None, None, Some(_)) => wrong("has 'write' and no 'read'"),
+            (None, None, None) => wrong("is empty"),
+            (Some(_), ..) => wrong("has several laws"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SizeFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = SizeFile;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(SIZES)
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<SizeFile, E> {
+                Ok(SizeFile::All(SizeLawFile::Bytes(text.to_owned())))
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<SizeFile, E> {
+                let bytes = if number >= 512 && number % 512 == 0 {
+                    format!("\"{number}\" for bytes")
+                } else {
+                    "\"8KiB\" for bytes".to_owned()
+                };
+                Err(E::custom(format!(
+                    "is {number}, which has no unit: write {bytes}, or {{ blocks = {number} }} for stripe units (SSDs: \
+                     4 KiB)"
+                )))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SizeFile, A::Error> {
+                Keys::deserialize(MapAccessDeserializer::new(map))?.meaning()
+            }
+        }
+
+        deserializer.deserialize_any(Reader)
+    }
+}

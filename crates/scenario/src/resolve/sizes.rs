@@ -1,0 +1,203 @@
+//! How large requests are: laws in blocks or in bytes, and the block that both are counted in.
+
+use iosonar_units::{Bytes, SECTOR_BYTES, Sectors};
+use iosonar_workload::Size;
+use toml::Spanned;
+
+use super::array::whole_sectors;
+use super::check::Checker;
+use super::laws::table;
+use crate::ScenarioError;
+use crate::file::{LoadFile, SizeFile, SizeLawFile, SizeText};
+
+const KEY: &str = "load.size";
+
+/// What geometric sizes in bytes are multiples of.
+const GEOMETRIC_UNIT: Sectors = Sectors::new(8);
+
+/// What a law may be.
+const LAWS: &str = "\"8KiB\", { geometric_mean_bytes = \"16KiB\" }, { table = [{ bytes = \"4KiB\", share = 1.0 }] }, \
+    { blocks = 4 }, { geometric_mean_blocks = 4.0 } or { table = [{ blocks = 1, share = 1.0 }] }, at least 1 block, at \
+    most a million and what the array holds, shares that sum to 1";
+
+/// The sizes of a load and its classes.
+fn all(load: &LoadFile) -> impl Iterator<Item = &Spanned<SizeFile>> {
+    let classes = load.class.iter().flatten();
+    load.size
+        .iter()
+        .chain(classes.filter_map(|c| c.size.as_ref()))
+}
+
+/// The sizes of a law that are in bytes, and whether there are any in blocks.
+fn in_bytes(law: &SizeLawFile) -> (Vec<&str>, bool) {
+    match law {
+        SizeLawFile::Blocks(_) | SizeLawFile::GeometricMeanBlocks(_) => (Vec::new(), true),
+        SizeLawFile::Bytes(text) => (vec![text], false),
+        SizeLawFile::GeometricMeanBytes(_) => (Vec::new(), false),
+        SizeLawFile::Table(rows) => {
+            let bytes = rows.iter().filter_map(|row| row.bytes.as_ref());
+            let texts = bytes.map(|SizeText(text)| text.as_str()).collect();
+            (texts, rows.iter().any(|row| row.blocks.is_some()))
+        }
+    }
+}
+
+/// Whether there are sizes in bytes.
+pub(super) fn are_in_bytes(load: &LoadFile) -> bool {
+    let laws = || all(load).flat_map(|size| size.get_ref().laws());
+    laws()
+        .any(|law| !in_bytes(law).0.is_empty() || matches!(law, SizeLawFile::GeometricMeanBytes(_)))
+}
+
+/// The largest block of which all sizes in bytes are multiples; `None` if sizes are in blocks.
+///
+/// # Errors
+/// If some are in blocks and some in bytes.
+pub(super) fn common_block(
+    check: &Checker<'_>,
+    load: &LoadFile,
+) -> Result<Option<Sectors>, ScenarioError> {
+    if !are_in_bytes(load) {
+        return Ok(None);
+    }
+    let mut common = 0;
+    for size in all(load) {
+        for law in size.get_ref().laws() {
+            let (texts, has_blocks) = in_bytes(law);
+            if has_blocks {
+                let expected = "all sizes in bytes or all in blocks, or the size of a block: 'load.block' = \"4KiB\"";
+                return Err(check.wrong(size, KEY, "in bytes here and in blocks there", expected));
+            }
+            for text in texts {
+                common = common_divisor(common, sectors(check, size, text)?.get());
+            }
+            if matches!(law, SizeLawFile::GeometricMeanBytes(_)) {
+                common = common_divisor(common, GEOMETRIC_UNIT.get());
+            }
+        }
+    }
+    Ok(Some(Sectors::new(common)))
+}
+
+fn common_divisor(mut a: u32, mut b: u32) -> u32 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+fn sectors(
+    check: &Checker<'_>,
+    size: &Spanned<SizeFile>,
+    text: &str,
+) -> Result<Sectors, ScenarioError> {
+    whole_sectors(text).map_err(|expected| check.wrong(size, KEY, format!("'{text}'"), expected))
+}
+
+/// The law of all requests, or of reads, and that of writes if it is another. `most` is how many blocks the array
+/// holds.
+pub(super) fn size_laws(
+    check: &Checker<'_>,
+    size: &Spanned<SizeFile>,
+    block: Sectors,
+    most: u64,
+) -> Result<(Size, Option<Size>), ScenarioError> {
+    let law = |law| {
+        let resolver = Resolver {
+            check,
+            size,
+            block,
+            most,
+        };
+        resolver.law(law)
+    };
+    match size.get_ref() {
+        SizeFile::All(all) => Ok((law(all)?, None)),
+        SizeFile::Each(reads, writes) => Ok((law(reads)?, Some(law(writes)?))),
+    }
+}
+
+struct Resolver<'a> {
+    check: &'a Checker<'a>,
+    size: &'a Spanned<SizeFile>,
+    block: Sectors,
+    most: u64,
+}
+
+impl Resolver<'_> {
+    fn fits(&self, blocks: f64) -> bool {
+        (1.0..=1e6).contains(&blocks) && blocks <= self.most as f64
+    }
+
+    fn law(&self, law: &SizeLawFile) -> Result<Size, ScenarioError> {
+        let seen = match law {
+            SizeLawFile::Blocks(blocks) if self.fits(f64::from(*blocks)) => {
+                return Ok(Size::Blocks(*blocks));
+            }
+            SizeLawFile::GeometricMeanBlocks(mean) if self.fits(*mean) => {
+                return Ok(Size::GeometricBlocks { mean: *mean });
+            }
+            SizeLawFile::Blocks(blocks) => blocks.to_string(),
+            SizeLawFile::GeometricMeanBlocks(mean) => mean.to_string(),
+            SizeLawFile::Bytes(text) => match self.blocks(text)? {
+                blocks if self.fits(f64::from(blocks)) => return Ok(Size::Blocks(blocks)),
+                _ => format!("'{text}'"),
+            },
+            SizeLawFile::GeometricMeanBytes(text) => match self.mean(text) {
+                Some(mean) if self.fits(mean) => return Ok(Size::GeometricBlocks { mean }),
+                _ => {
+                    let block = Bytes::new(u64::from(self.block.get()) * SECTOR_BYTES);
+                    let expected =
+                        format!("a mean such as \"16KiB\", at least a block, which has {block}");
+                    return Err(self.wrong(format!("'{text}'"), expected));
+                }
+            },
+            SizeLawFile::Table(rows) => {
+                let mut sizes = Vec::with_capacity(rows.len());
+                for row in rows {
+                    let blocks = match (row.blocks, &row.bytes) {
+                        (Some(blocks), None) => blocks,
+                        (None, Some(SizeText(text))) => self.blocks(text)?,
+                        _ => {
+                            let seen =
+                                "a table with a row of neither or both of 'blocks' and 'bytes'";
+                            return Err(self.wrong(seen.to_owned(), LAWS.to_owned()));
+                        }
+                    };
+                    sizes.push((row.share.get(), blocks));
+                }
+                match table(sizes.iter().copied(), "blocks", |blocks| self.fits(blocks)) {
+                    Ok(table) => return Ok(Size::Table(table)),
+                    Err(seen) => seen,
+                }
+            }
+        };
+        Err(self.wrong(seen, LAWS.to_owned()))
+    }
+
+    /// A size in blocks.
+    fn blocks(&self, text: &str) -> Result<u32, ScenarioError> {
+        let (sectors, block) = (sectors(self.check, self.size, text)?, self.block);
+        if sectors.get().is_multiple_of(block.get()) {
+            return Ok(sectors.get() / block.get());
+        }
+        let block = Bytes::new(u64::from(block.get()) * SECTOR_BYTES);
+        Err(self.wrong(
+            format!("'{text}'"),
+            format!(
+                "a multiple of {block}, which is 'load.block', or with placement = \"random\" the stripe unit: leave that \
+                 key out, or write array.placement = \"addressed\""
+            ),
+        ))
+    }
+
+    /// A mean in blocks.
+    fn mean(&self, text: &str) -> Option<f64> {
+        let bytes: Bytes = text.parse().ok()?;
+        Some(bytes.get() as f64 / (u64::from(self.block.get()) * SECTOR_BYTES) as f64)
+    }
+
+    fn wrong(&self, seen: String, expected: String) -> ScenarioError {
+        self.check.wrong(self.size, KEY, seen, expected)
+    }
+}
