@@ -161,11 +161,15 @@ fn a_scenario_that_means_nothing_is_refused_with_its_line_and_key() {
             "disks = 4\nstripe_unit = '1000'",
             "'array.stripe_unit' is '1000', expected a whole number of sectors",
         ),
-        ("disks = 4", "disks = 4\ndiscs = 4", "unknown field `discs`"),
+        (
+            "disks = 4",
+            "disks = 4\ndiscs = 4",
+            "s.toml:12: 'array.discs' is not a key",
+        ),
         (
             "level = 'raid5'",
             "level = 'raid7'",
-            "unknown variant `raid7`",
+            "'array.level' is \"raid7\"",
         ),
         ("seed = 7", "seed = -7", "seed"),
         (

@@ -42,7 +42,7 @@ fn a_value_can_be_set_and_a_wrong_key_suggests_the_right_one() {
     let wrong = sim(&scenario, &["--set", "array.dissk=8"]);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(
-        err(&wrong).contains("did you mean `disks`?"),
+        err(&wrong).contains("did you mean 'disks'?"),
         "{}",
         err(&wrong)
     );

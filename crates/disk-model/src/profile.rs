@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use iosonar_device::{Provenance, profile_text};
+use iosonar_units::plain_complaint;
 use serde::{Deserialize, Serialize};
 
 mod cache;
@@ -199,6 +200,29 @@ pub struct TransferProfile {
     pub zoning: Zoning,
 }
 
+/// Where a key of a data sheet belongs.
+fn of_a_sheet(error: &toml::de::Error) -> &'static str {
+    let sheet = [
+        "rpm",
+        "capacity_gb",
+        "outer_mb_per_s",
+        "heads",
+        "cache_mib",
+        "read_seek_ms",
+    ];
+    let is_meant = |key: &&str| {
+        error
+            .message()
+            .starts_with(&format!("unknown field `{key}`"))
+    };
+    match sheet.iter().any(is_meant) {
+        true => {
+            "; a figure of a data sheet: write it under [from_data_sheet], which stands in place of the other tables"
+        }
+        false => "",
+    }
+}
+
 impl DiskProfile {
     /// A built-in profile by its name, or one from a file: `name` ends in `.toml` then, and is
     /// relative to `directory`.
@@ -244,7 +268,7 @@ impl DiskProfile {
     pub(crate) fn read(text: &str, origin: &str) -> Result<Self, ProfileError> {
         let syntax = |e: toml::de::Error| ProfileError::Syntax {
             origin: origin.to_owned(),
-            message: e.to_string(),
+            message: plain_complaint(e.to_string().trim_end()) + of_a_sheet(&e),
         };
         let is_of_a_sheet = toml::from_str(text)
             .is_ok_and(|table: toml::Table| table.contains_key("from_data_sheet"));
@@ -361,7 +385,7 @@ mod tests {
             (
                 "cylinders = 60_801",
                 "cylindres = 60_801",
-                "unknown field `cylindres`",
+                "there is no key 'cylindres'",
             ),
         ] {
             assert!(good.contains(from));

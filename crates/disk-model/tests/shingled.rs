@@ -508,7 +508,7 @@ fn what_makes_no_shingled_drive_is_refused_with_its_key() {
         (
             "cleaning = \"aggressive\"",
             "cleaning = \"eager\"",
-            "unknown variant `eager`",
+            "is \"eager\"",
         ),
     ] {
         assert!(text.contains(from), "{from}\n{text}");

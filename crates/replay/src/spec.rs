@@ -160,16 +160,20 @@ impl ReplaySpec {
             // Alone, so that it is known which key an error is about.
             let alone: Map<_, _> = [(key.clone(), value.clone())].into_iter().collect();
             if let Err(error) = serde_json::from_value::<Self>(alone.into()) {
+                let plain = iosonar_units::plain_complaint(&error.to_string());
+                // The value is named already.
+                let expected = plain.starts_with("is ").then(|| plain.find("expected "));
+                let problem = plain[expected.flatten().unwrap_or(0)..].to_owned();
                 return Err(SpecError::Value {
                     key,
                     value: value.to_string(),
-                    problem: error.to_string(),
+                    problem,
                 });
             }
             given.insert(key, value);
         }
         let mut spec: Self = serde_json::from_value(given.into())
-            .map_err(|error| SpecError::Rule(error.to_string()))?;
+            .map_err(|error| SpecError::Rule(iosonar_units::plain_complaint(&error.to_string())))?;
         spec.reading.changes = changes_of(&changes)?;
         spec.check()?;
         Ok(spec)
@@ -180,7 +184,9 @@ impl ReplaySpec {
     /// # Errors
     /// If it is not one, or what is wrong with which key.
     pub fn from_json(text: &str) -> Result<Self, SpecError> {
-        let rule = |error: serde_json::Error| SpecError::Rule(error.to_string());
+        let rule = |error: serde_json::Error| {
+            SpecError::Rule(iosonar_units::plain_complaint(&error.to_string()))
+        };
         let mut keys: Map<String, Value> = serde_json::from_str(text).map_err(rule)?;
         let changes = keys
             .remove("changes")
@@ -374,7 +380,7 @@ mod tests {
             (json!({ "max_runtime": "x" }), "is not a time such as 60s"),
             (
                 json!({ "priority": "none" }),
-                "'priority' is \"none\": unknown variant",
+                "'priority' is \"none\": expected one of",
             ),
             (json!({ "max_dropped": 101 }), "expected 0 to 100 percent"),
             (json!({ "wrap": true, "clip": true }), "exclude each other"),

@@ -1,5 +1,6 @@
 //! What can be wrong with a scenario or its run.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use iosonar_disk_model::ProfileError;
@@ -7,6 +8,8 @@ use iosonar_raid::GeometryError;
 use iosonar_ssd_model::SsdProfileError;
 use iosonar_ssd_model::ftl::ShapeError;
 use iosonar_trace::TraceError;
+
+use crate::resolve::set::is_trace;
 
 /// Why a scenario cannot be simulated.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +22,7 @@ pub enum ScenarioError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// The text is no scenario: no TOML, an unknown or missing key, a value of the wrong type.
+    /// The text is no TOML.
     #[error("{}: {message}", path.display())]
     Syntax {
         /// The file.
@@ -27,6 +30,24 @@ pub enum ScenarioError {
         /// What is wrong, with line and key.
         message: String,
     },
+    /// A key is unknown or missing, or its value is of another kind.
+    #[error("{}:{line}: '{key}' {problem}", path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: usize,
+        /// The key, with its tables.
+        key: String,
+        /// What is wrong with it, and what to write.
+        problem: String,
+    },
+    /// The file is a trace.
+    #[error(
+        "{path}: is a trace, not a scenario; a scenario of the storage runs it: 'iosonar sim SCENARIO --trace {path}'",
+        path = .0.display()
+    )]
+    IsTrace(PathBuf),
     /// The text is the profile of a device.
     #[error(
         "{0}: is the profile of a device, not a scenario; a scenario uses it with [{device}] profile = \"{0}\", besides \
@@ -185,8 +206,14 @@ impl ScenarioError {
 /// # Errors
 /// If it cannot be read.
 pub fn read_text(path: &Path) -> Result<String, ScenarioError> {
-    iosonar_units::read_text_file(path).map_err(|source| ScenarioError::Io {
-        path: path.to_owned(),
-        source,
+    iosonar_units::read_text_file(path).map_err(|source| match source.kind() {
+        // No text.
+        ErrorKind::InvalidData | ErrorKind::InvalidInput if is_trace(path) => {
+            ScenarioError::IsTrace(path.to_owned())
+        }
+        _ => ScenarioError::Io {
+            path: path.to_owned(),
+            source,
+        },
     })
 }

@@ -8,6 +8,7 @@ mod laws;
 mod load;
 mod md;
 mod moved;
+mod refusal;
 pub(crate) mod set;
 mod sizes;
 mod ssd;

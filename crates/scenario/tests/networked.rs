@@ -375,7 +375,7 @@ fn what_makes_no_sense_is_refused_with_its_place() {
         (("network.mbit_per_s", "0.0"), "above 0"),
         (("raid.storage_servers", "2"), "3 to 1024"),
         (("raid.stripe_unit", "much"), "16KiB"),
-        (("raid.levle", "raid5"), "did you mean `level`"),
+        (("raid.levle", "raid5"), "did you mean 'level'"),
     ] {
         let text = refused(&[set]);
         assert!(text.contains(words), "{set:?}: {text}");

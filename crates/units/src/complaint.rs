@@ -18,8 +18,41 @@ pub fn plain_complaint(message: &str) -> String {
         None => ("", trimmed),
     };
     match plain(last) {
-        Some(plain) => format!("{before}{plain}{}", &message[trimmed.len()..]),
+        Some(plain) => {
+            let suggestion = suggestion(last).unwrap_or_default();
+            format!("{before}{plain}{suggestion}{}", &message[trimmed.len()..])
+        }
         None => message.to_owned(),
+    }
+}
+
+/// The key or word that was probably meant, where one of those that are known is nearer than the others.
+fn suggestion(line: &str) -> Option<String> {
+    if !line.starts_with("unknown ") {
+        return None;
+    }
+    let mut words = line.split('`').skip(1).step_by(2);
+    // `RAID 10` is `raid10`.
+    let letters = |word: &str| -> String {
+        let letters = word.chars().filter(|c| c.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect()
+    };
+    let seen = letters(words.next()?);
+    let known: Vec<&str> = words.collect();
+    let distance = |word: &&str| strsim::damerau_levenshtein(&seen, &letters(word));
+    let least = known.iter().map(distance).min()?;
+    let mut nearest = known.iter().filter(|word| distance(word) == least);
+    // Of several that are equally near none is meant more than another.
+    match (nearest.next(), nearest.next()) {
+        (Some(word), None) if least <= 1 + seen.len() / 3 => {
+            let quote = if line.starts_with("unknown field") {
+                '\''
+            } else {
+                '"'
+            };
+            Some(format!("; did you mean {quote}{word}{quote}?"))
+        }
+        _ => None,
     }
 }
 
@@ -33,11 +66,11 @@ fn plain(line: &str) -> Option<String> {
     }
     if let Some(rest) = line.strip_prefix("unknown field `") {
         let (key, rest) = rest.split_once('`')?;
-        return Some(format!("there is no key '{key}'{}", quoted(rest)));
+        return Some(format!("there is no key '{key}'{}", rest.replace('`', "'")));
     }
     if let Some(rest) = line.strip_prefix("unknown variant `") {
         let (value, rest) = rest.split_once('`')?;
-        return Some(format!("is \"{value}\"{}", quoted(rest)));
+        return Some(format!("is \"{value}\"{}", rest.replace('`', "\"")));
     }
     let rest = line
         .strip_prefix("invalid type: ")
@@ -129,11 +162,6 @@ fn kinds(expected: &str) -> String {
         .replace("integer", "whole number")
 }
 
-/// `` `a`, `b` `` in single quotes.
-fn quoted(names: &str) -> String {
-    names.replace('`', "'")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,8 +211,20 @@ mod tests {
             ),
             ("missing field `level`", "'level' is missing"),
             (
+                "unknown field `disk`, expected one of `level`, `disks`, `layout`",
+                "there is no key 'disk', expected one of 'level', 'disks', 'layout'; did you mean 'disks'?",
+            ),
+            (
+                "unknown field `colour`, expected one of `level`, `disks`",
+                "there is no key 'colour', expected one of 'level', 'disks'",
+            ),
+            (
+                "unknown variant `RAID 10`, expected one of `raid1`, `raid10`",
+                "is \"RAID 10\", expected one of \"raid1\", \"raid10\"; did you mean \"raid10\"?",
+            ),
+            (
                 "unknown variant `raid7`, expected one of `raid0`, `raid1`",
-                "is \"raid7\", expected one of 'raid0', 'raid1'",
+                "is \"raid7\", expected one of \"raid0\", \"raid1\"",
             ),
             (
                 "TOML parse error at line 2\n  |\n2 | x = 5.0\ninvalid type: floating point `5.0`, expected u8\n",

@@ -8,7 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 /// What may be written for a size, for messages.
-pub const SIZES: &str = "a size with a unit, such as \"8KiB\", { read = \"8KiB\", write = \"64KiB\" } or { blocks = 4 }";
+pub(crate) const SIZES: &str = "a size with a unit, such as \"8KiB\", { read = \"8KiB\", write = \"64KiB\" } or { blocks = 4 }";
 
 /// A size, a law of sizes, or one for reads and another for writes.
 #[derive(Clone, Debug)]

@@ -7,6 +7,7 @@ use iosonar_disk_model::{ArmScheduler, DiskProfile, Queueing, Scheduler};
 use iosonar_raid::Placement;
 use iosonar_units::Nanos;
 
+use super::ProfileOf;
 use super::check::Checker;
 use crate::file::{DiskFile, DiskModelName, ScenarioFile, SchedulerName};
 use crate::words::{Given, value_or_default};
@@ -94,6 +95,9 @@ fn profile(
     directory: &Path,
 ) -> Result<DiskProfile, ScenarioError> {
     match (&disk.profile, &disk.from_data_sheet) {
+        (Some(name), None) if ProfileOf::named(name, directory) == Some(ProfileOf::Ssd) => Err(check.incomplete(&format!(
+            "'disk.profile' is \"{name}\", which is the profile of an SSD: write [ssd] instead of [disk]"
+        ))),
         (Some(name), None) => Ok(DiskProfile::load(name, directory)?),
         (None, Some(sheet)) => {
             let description = format!("{} GB, {} rpm", sheet.capacity_gb, sheet.rpm);

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use toml_edit::{DocumentMut, Item, Table, Value};
 
-use super::check;
+use iosonar_units::plain_complaint;
+
+use super::refusal::Refusal;
 use crate::ScenarioError;
 
 /// Reads what a text with set values means. Where a value that was set is to blame the error names it, and not a
@@ -25,14 +27,18 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(
         some.is_ok_and(|text| toml::from_str::<T>(&text).is_ok())
     };
     if let Some(n) = (1..=set.len()).find(|&n| is_read(n - 1) && !is_read(n)) {
-        return Err(ScenarioError::Set {
-            key: set[n - 1].0.clone(),
-            problem: format!(
-                "is {}: {}",
-                set[n - 1].1,
-                check::with_suggestion(error.message()).trim_end()
-            ),
-        });
+        let (key, value) = &set[n - 1];
+        let some = apply(original, path, &set[..n])?;
+        let refusal = toml::from_str::<T>(&some)
+            .err()
+            .and_then(|error| Refusal::of(&error, &some));
+        let (key, problem) = if let Some(refusal) = refusal {
+            (refusal.key, refusal.problem)
+        } else {
+            let message = plain_complaint(error.message());
+            (key.clone(), format!("is {value}: {message}"))
+        };
+        return Err(ScenarioError::Set { key, problem });
     }
     if let Some(of) = ProfileOf::text(&text) {
         return Err(ScenarioError::IsProfile {
@@ -40,10 +46,21 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(
             device: of.table(),
         });
     }
-    Err(ScenarioError::Syntax {
-        path: path.to_owned(),
-        message: check::with_suggestion(&error.to_string()),
-    })
+    match Refusal::of(&error, &text) {
+        Some(refusal) => Err(refusal.in_file(path, &text)),
+        None if is_trace(path) => Err(ScenarioError::IsTrace(path.to_owned())),
+        None => Err(ScenarioError::Syntax {
+            path: path.to_owned(),
+            message: plain_complaint(&error.to_string()),
+        }),
+    }
+}
+
+/// Whether a file is a trace.
+pub(crate) fn is_trace(path: &Path) -> bool {
+    let reader = iosonar_trace::input::open(path);
+    let mut batch = iosonar_trace::Batch::default();
+    reader.is_ok_and(|mut reader| reader.next_batch(&mut batch).is_ok_and(|n| n > 0))
 }
 
 /// What a profile describes.
@@ -71,6 +88,20 @@ impl ProfileOf {
             Some(Self::Ssd)
         } else {
             None
+        }
+    }
+
+    /// What a built-in profile, or a file relative to `directory`, is a profile of.
+    pub(super) fn named(name: &str, directory: &Path) -> Option<Self> {
+        let is_among = |all: &[(&str, &str)]| all.iter().any(|(known, _)| *known == name);
+        if is_among(iosonar_disk_model::BUILT_IN) {
+            Some(Self::Disk)
+        } else if is_among(iosonar_ssd_model::BUILT_IN) {
+            Some(Self::Ssd)
+        } else {
+            let path = directory.join(name);
+            path.extension().filter(|extension| *extension == "toml")?;
+            Self::text(&iosonar_units::read_text_file(&path).ok()?)
         }
     }
 

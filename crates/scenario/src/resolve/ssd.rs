@@ -7,7 +7,8 @@ use iosonar_ssd_model::{Parameters, SsdProfile, SsdProfileError};
 use iosonar_units::{Bytes, Sectors};
 use toml::{Table, Value};
 
-use super::check::{Checker, with_suggestion};
+use super::ProfileOf;
+use super::check::Checker;
 use crate::file::ScenarioFile;
 use crate::{ScenarioError, SsdSet};
 
@@ -106,6 +107,14 @@ fn profile(
     directory: &Path,
 ) -> Result<SsdProfile, ScenarioError> {
     let profile = match (named, changes.get("from_data_sheet")) {
+        (Some(Value::String(name)), _)
+            if ProfileOf::named(name, directory) == Some(ProfileOf::Disk) =>
+        {
+            return Err(check.incomplete(&format!(
+                "'ssd.profile' is \"{name}\", which is the profile of a disk: write [disk] instead of [ssd], and a table \
+                 [array]"
+            )));
+        }
         (Some(Value::String(name)), _) => SsdProfile::load(name, directory, changes),
         (None, Some(Value::Table(sheet))) => {
             let sheet = sheet.clone();
@@ -128,8 +137,8 @@ fn profile(
 fn refused(check: &Checker<'_>, error: SsdProfileError) -> ScenarioError {
     match &error {
         SsdProfileError::Changes { .. } => {
-            let mut message = with_suggestion(&error.to_string()).trim_end().to_owned();
-            if message.contains("missing field") {
+            let mut message = error.to_string();
+            if message.contains("is missing") {
                 message += ": the profile has no such table, so all of it is to be given";
             }
             check.incomplete(&message)

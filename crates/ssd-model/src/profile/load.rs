@@ -42,7 +42,7 @@ impl SsdProfile {
     pub fn parse(text: &str, origin: &str, changes: &Table) -> Result<Self, SsdProfileError> {
         let wrong = |e: toml::de::Error| SsdProfileError::Syntax {
             origin: origin.to_owned(),
-            message: e.to_string(),
+            message: iosonar_units::plain_complaint(&e.to_string()),
         };
         let table: Table = toml::from_str(text).map_err(wrong)?;
         // First without the changes, so that an error names its line.
@@ -97,9 +97,19 @@ impl SsdProfile {
 }
 
 fn changes_error(origin: &str, error: &toml::de::Error) -> SsdProfileError {
+    let plain = iosonar_units::plain_complaint(error.message()).replace('\n', " ");
+    // Of values that are in no text the last line names the key.
+    let text = error.to_string();
+    let place = text.trim_end().lines().last();
+    let place = place.and_then(|line| line.strip_prefix("in `")?.strip_suffix('`'));
+    let message = match place {
+        Some(key) if plain.starts_with("is ") => format!("'ssd.{key}' {plain}"),
+        Some(table) => format!("'ssd.{table}': {plain}"),
+        None => plain,
+    };
     SsdProfileError::Changes {
         origin: origin.to_owned(),
-        message: error.to_string().trim_end().replace('\n', " "),
+        message,
     }
 }
 

@@ -142,7 +142,7 @@ impl ExperimentFile {
     pub fn parse(text: &str, path: &Path) -> Result<Self, SweepError> {
         let file: Self = toml::from_str(text).map_err(|e| SweepError::Syntax {
             path: path.to_owned(),
-            message: e.to_string(),
+            message: iosonar_units::plain_complaint(&e.to_string()),
         })?;
         file.check(path)?;
         Ok(file)
@@ -152,9 +152,16 @@ impl ExperimentFile {
     pub(super) fn from_table(table: Table, path: &Path) -> Result<Self, SweepError> {
         let file: Self = Value::Table(table)
             .try_into()
-            .map_err(|e: toml::de::Error| SweepError::Syntax {
-                path: path.to_owned(),
-                message: e.to_string(),
+            .map_err(|e: toml::de::Error| {
+                // Of values that are in no text the last line names the key.
+                let text = e.to_string();
+                let place = text.trim_end().lines().last();
+                let place = place.filter(|line| line.starts_with("in `"));
+                let plain = iosonar_units::plain_complaint(e.message());
+                SweepError::Syntax {
+                    path: path.to_owned(),
+                    message: format!("{plain} {}", place.unwrap_or_default()),
+                }
             })?;
         file.check(path)?;
         Ok(file)

@@ -109,7 +109,7 @@ fn read(path: &Path) -> Result<Table, SweepError> {
     let text = iosonar_units::read_text_file(path).map_err(SweepError::io(path, "read"))?;
     let mut table: Table = toml::from_str(&text).map_err(|e| SweepError::Syntax {
         path: path.to_owned(),
-        message: e.to_string(),
+        message: iosonar_units::plain_complaint(&e.to_string()),
     })?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let folder = std::path::absolute(folder).map_err(SweepError::io(folder, "find"))?;
