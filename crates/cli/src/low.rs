@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_study::vary::Curve;
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, Values};
 
 pub(crate) use beyond::BeyondArgs;
 pub(crate) use choose::Choose;
@@ -157,11 +157,11 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
 
 fn key_and_values(text: &str) -> Result<(String, Vec<String>), String> {
     let (key, values) = key_and_value(text)?;
-    let values: Vec<String> = values.split(',').map(|v| v.trim().to_owned()).collect();
-    if key.is_empty() || values.iter().any(String::is_empty) {
-        return Err("expected KEY=VALUE,VALUE,..., such as array.disks=4,8,16".to_owned());
+    if key.is_empty() {
+        return Err("expected KEY=VALUES, such as array.disks=4..12".to_owned());
     }
-    Ok((key, values))
+    let values: Values = values.parse()?;
+    Ok((key, values.into_iter().collect()))
 }
 
 /// What a curve shows.
@@ -228,8 +228,8 @@ pub(crate) struct Sim {
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
     /// Simulate with each of these values of a key, such as array.disks=4,8,16; given several times, all
-    /// combinations
-    #[arg(long, value_name = "KEY=V,V,...", value_parser = key_and_values)]
+    /// combinations. Ranges: 4..12, '4..64 step 4', '1..1000 log 7', '4KiB..64KiB log 5'
+    #[arg(long, value_name = "KEY=VALUES", value_parser = key_and_values)]
     pub(crate) vary: Vec<(String, Vec<String>)>,
     /// Draw what --vary found (.png or .svg): the first key to the right, a curve for each value of the others
     #[arg(long, value_name = "OUT", requires = "vary")]

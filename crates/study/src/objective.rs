@@ -107,6 +107,12 @@ fn statistic(name: &str) -> Result<Statistic, ObjectiveError> {
         Some(p) if (0.0001..=99.9999).contains(&p) => {
             Ok(Statistic::Quantile((p * 1e6).round() / 1e8))
         }
+        Some(p) if name.len() > 3 && name.starts_with("p99") && p.fract() == 0.0 => {
+            let decimals = &name[3..];
+            Err(ObjectiveError(format!(
+                "'{name}' is no percentile: write p99.{decimals}"
+            )))
+        }
         _ => Err(ObjectiveError(format!(
             "'{name}' is no metric: mean, p50, p99, p99.9, throughput are"
         ))),
@@ -325,6 +331,14 @@ mod tests {
             "",
         ] {
             assert!(wrong.parse::<Objective>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn percentiles_without_their_point_are_named() {
+        for (text, written) in [("p999 < 20ms", "p99.9"), ("p9999 < 1s", "p99.99")] {
+            let error = text.parse::<Objective>().unwrap_err().to_string();
+            assert!(error.contains(&format!("write {written}")), "{error}");
         }
     }
 

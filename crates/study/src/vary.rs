@@ -7,7 +7,7 @@ use iosonar_plot::{Axis, Chart, Colour, Estimates, Line, Mark, Unit};
 use iosonar_report::study::axis_over;
 use iosonar_scenario::{NoSteadyState, Outputs, Prepared, ScenarioError, SimulationResult, Watch};
 use iosonar_stats::Estimate;
-use iosonar_units::csv_field;
+use iosonar_units::{Kind, csv_field, magnitude};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 /// As many combinations take minutes; more are a study.
@@ -129,8 +129,8 @@ type Place = (f64, f64, f64, f64);
 
 /// Where a point stands on a chart.
 fn place_of(kind: Curve, point: &Point) -> Place {
-    let value = point.values.first().and_then(|value| value.parse().ok());
-    let x = value.unwrap_or(f64::NAN);
+    let value = point.values.first().and_then(|value| magnitude(value));
+    let x = value.map_or(f64::NAN, |(x, _)| x);
     let Ok(result) = &point.result else {
         // What has no result interrupts the curve.
         return (x, f64::NAN, f64::NAN, f64::NAN);
@@ -201,6 +201,29 @@ impl Varied {
         }
     }
 
+    /// The curves with their names: points in the order of the x axis, curves in that of the values that tell them apart.
+    fn lines(&self, kind: Curve) -> Vec<(String, Vec<Place>)> {
+        let mut points: Vec<&Point> = self.points.iter().collect();
+        // Of words the order is that in which they were given.
+        for key in (0..self.keys.len()).rev() {
+            let at = |point: &Point| magnitude(&point.values[key]).map(|(at, _)| at);
+            if points.iter().all(|point| at(point).is_some()) {
+                points.sort_by(|a, b| f64::total_cmp(&at(a).unwrap_or(0.0), &at(b).unwrap_or(0.0)));
+            }
+        }
+        points.sort_by_key(|point| self.scenarios.iter().position(|name| *name == point.name));
+        let mut lines: Vec<(String, Vec<Place>)> = Vec::new();
+        for point in points {
+            let name = self.curve_of(point);
+            let at = place_of(kind, point);
+            match lines.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, places)) => places.push(at),
+                None => lines.push((name, vec![at])),
+            }
+        }
+        lines
+    }
+
     /// What all points were simulated with.
     fn subject(&self) -> String {
         let array = |point: &Point| point.simulation.array().to_string();
@@ -211,15 +234,7 @@ impl Varied {
     /// The points as curves over the first key; none for a key without values.
     pub fn chart(&self, kind: Curve) -> Chart {
         let points = &self.points;
-        let mut lines: Vec<(String, Vec<Place>)> = Vec::new();
-        for point in points {
-            let name = self.curve_of(point);
-            let at = place_of(kind, point);
-            match lines.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, points)) => points.push(at),
-                None => lines.push((name, vec![at])),
-            }
-        }
+        let lines = self.lines(kind);
         let of = self.keys.first().map_or("", |(key, _)| key.as_str());
         let (y_name, unit) = match kind {
             Curve::Throughput => ("requests per second", Unit::Number),
@@ -230,7 +245,19 @@ impl Varied {
             Axis::from_zero("requests per second", Unit::Number)
         } else {
             let places = lines.iter().flat_map(|(_, places)| places);
-            axis_over(of, places.map(|place| place.0), 16.0)
+            let axis = axis_over(of, places.map(|place| place.0), 16.0);
+            let value = points.first().and_then(|point| point.values.first());
+            match value.and_then(|value| magnitude(value)) {
+                Some((_, Kind::Bytes)) => Axis {
+                    unit: Unit::Bytes,
+                    ..axis
+                },
+                Some((_, Kind::Time)) => Axis {
+                    unit: Unit::Seconds,
+                    ..axis
+                },
+                _ => axis,
+            }
         };
         let title = if kind == Curve::HockeyStick {
             format!("Mean response time against throughput, over {of}")

@@ -99,8 +99,14 @@ fn objective(text: &str) -> Result<Objective, Usage> {
     let wrong = |problem: String| Usage(format!("--slo '{text}': {problem}"));
     let objective: Objective = text.parse().map_err(|e| wrong(format!("{e}")))?;
     if (objective.requests, objective.quantity) != (Requests::All, Quantity::ResponseTime) {
-        let problem = "plan answers for the response time of all requests: leave out read, write, latency and delay";
-        return Err(wrong(problem.to_owned()));
+        let meant = Objective {
+            requests: Requests::All,
+            quantity: Quantity::ResponseTime,
+            ..objective
+        };
+        return Err(wrong(format!(
+            "plan answers for the response time of all requests, without read, write, latency and delay: write \"{meant}\""
+        )));
     }
     Ok(objective)
 }

@@ -45,8 +45,9 @@ pub(crate) struct Model {
     /// Networked system: draw response times against the number of jobs (.png or .svg)
     #[arg(long, value_name = "OUT")]
     pub(crate) curve: Option<PathBuf>,
-    /// Networked system: the same with each of these values of a key, such as 'network.mbit_per_s=10,100,1000'
-    #[arg(long, value_name = "KEY=V,V,...", value_parser = key_and_values)]
+    /// Networked system: the same with each of these values of a key, such as 'network.mbit_per_s=10,100,1000' or
+    /// 'network.mbit_per_s=10..1000 log 3'
+    #[arg(long, value_name = "KEY=VALUES", value_parser = key_and_values)]
     pub(crate) vary: Option<(String, Vec<String>)>,
     /// Networked system: with so many jobs elasticities and upgrades are ranked [default: all that there are]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

@@ -255,7 +255,7 @@ impl<'a> Tables<'a> {
                 continue;
             }
             let x = if numeric {
-                here.parse().unwrap_or(f64::NAN)
+                iosonar_units::magnitude(here).map_or(f64::NAN, |(x, _)| x)
             } else if let Some(at) = names.iter().position(|n| *n == here) {
                 at as f64 + 1.0
             } else {
@@ -385,6 +385,7 @@ fn is_numeric(points: &[PointRow], name: &str) -> bool {
         .iter()
         .flat_map(|point| &point.parameters)
         .filter(|(n, _)| n == name);
-    let numbers: Option<Vec<f64>> = values.map(|(_, value)| value.parse().ok()).collect();
+    let number = |value: &str| iosonar_units::magnitude(value).map(|(x, _)| x);
+    let numbers: Option<Vec<f64>> = values.map(|(_, value)| number(value)).collect();
     numbers.is_some_and(|numbers| numbers.iter().any(|x| *x != numbers[0]))
 }

@@ -1,5 +1,6 @@
 //! Parameters and their values: what they set, and what they are called.
 
+use iosonar_units::{Kind, Spacing, Values, magnitude, spread};
 use toml::{Table, Value};
 
 /// Keys with values in TOML, such as (`array.disks`, `8`).
@@ -77,18 +78,29 @@ pub(super) fn is_spread(table: &Table) -> bool {
 /// What is wrong with it.
 pub(super) fn levels(key: &str, value: &Value) -> Result<Vec<Level>, String> {
     let levels = match value {
-        Value::Array(values) => values
-            .iter()
-            .map(|value| level(key, value))
-            .collect::<Result<Vec<_>, _>>()?,
+        Value::Array(values) => {
+            let mut levels = Vec::with_capacity(values.len());
+            for value in values {
+                match value {
+                    Value::String(text) if text.contains("..") => {
+                        levels.extend(levels_of_text(key, text)?);
+                    }
+                    value => levels.push(level(key, value)?),
+                }
+            }
+            levels
+        }
+        Value::String(text) if text.contains(',') || text.contains("..") => {
+            levels_of_text(key, text)?
+        }
         Value::Table(spread) if is_spread(spread) => spread_values(spread)?
             .iter()
             .map(|value| level(key, value))
             .collect::<Result<Vec<_>, _>>()?,
         other => {
             return Err(format!(
-                "is {other}, expected a list of values, or {{ from = 1, to = 10, step = 3 }}, or \
-                 {{ from = 1, to = 1000, steps = 4, scale = \"log\" }}"
+                "is {other}, expected a list of values, a range such as \"4..12\", \"4..64 step 4\" or \"1..1000 log 7\", \
+                 {{ from = 1, to = 10, step = 3 }}, or {{ from = 1, to = 1000, steps = 4, scale = \"log\" }}"
             ));
         }
     };
@@ -96,6 +108,25 @@ pub(super) fn levels(key: &str, value: &Value) -> Result<Vec<Level>, String> {
         return Err("has no values".to_owned());
     }
     Ok(levels)
+}
+
+/// The values of a text such as `4..12` or `4KiB..64KiB log 5`.
+fn levels_of_text(key: &str, text: &str) -> Result<Vec<Level>, String> {
+    let values: Values = text.parse()?;
+    values
+        .iter()
+        .map(|text| level(key, &value_of_text(text)))
+        .collect()
+}
+
+/// A number, or else a text.
+fn value_of_text(text: &str) -> Value {
+    let number = || text.parse::<f64>().ok().filter(|x| x.is_finite());
+    match (text.parse::<i64>(), number()) {
+        (Ok(whole), _) => Value::Integer(whole),
+        (_, Some(number)) => Value::Float(number),
+        _ => Value::String(text.to_owned()),
+    }
 }
 
 /// A value, which sets its key; or a name with all that it sets.
@@ -153,8 +184,9 @@ fn spread_values(table: &Table) -> Result<Vec<Value>, String> {
         return whole_steps(from.into(), to.into(), step.into());
     }
     let numbers = match (number(table, "step")?, number(table, "steps")?) {
-        (Some(step), None) if !log => by_step(from, to, step)?,
-        (None, Some(steps)) => by_number(from, to, steps, log)?,
+        (Some(step), None) if !log => spread(from, to, Spacing::Step(step))?,
+        (None, Some(steps)) if log => spread(from, to, Spacing::Log(steps))?,
+        (None, Some(steps)) => spread(from, to, Spacing::Even(steps))?,
         _ => {
             return Err(
                 "needs either 'step' or 'steps' (and 'steps' with scale = \"log\")".to_owned(),
@@ -199,50 +231,12 @@ fn whole_steps(from: i128, to: i128, step: i128) -> Result<Vec<Value>, String> {
     let steps = (to - from) / step;
     if (to - from).signum() * step.signum() < 0 || steps as f64 > MOST_VALUES {
         return Err(format!(
-            "has 'step' = {step}, which leads not from {from} to {to} in at most {MOST_VALUES} steps"
+            "has 'step' = {step}, which does not lead from {from} to {to} in at most {MOST_VALUES} steps"
         ));
     }
     Ok((0..=steps)
         .map(|i| Value::Integer((from + i * step) as i64))
         .collect())
-}
-
-fn by_step(from: f64, to: f64, step: f64) -> Result<Vec<f64>, String> {
-    let steps = (to - from) / step;
-    if step == 0.0 || !(0.0..=MOST_VALUES).contains(&steps) {
-        return Err(format!(
-            "has 'step' = {step}, which leads not from {from} to {to}"
-        ));
-    }
-    // A step that comes to the end but for rounding does.
-    let steps = (steps * (1.0 + 1e-12)).floor() as u64;
-    Ok((0..=steps).map(|i| tidy(from + i as f64 * step)).collect())
-}
-
-/// This number of values, at equal distances or by equal factors.
-fn by_number(from: f64, to: f64, n: f64, log: bool) -> Result<Vec<f64>, String> {
-    if n.fract() != 0.0 || !(2.0..=MOST_VALUES).contains(&n) {
-        return Err(format!(
-            "has 'steps' = {n}, expected a whole number from 2 on"
-        ));
-    }
-    if log && (from <= 0.0 || to <= 0.0) {
-        return Err("is logarithmic, so 'from' and 'to' must be above zero".to_owned());
-    }
-    let at = |i: u64| {
-        let share = i as f64 / (n - 1.0);
-        tidy(if log {
-            from * (to / from).powf(share)
-        } else {
-            from + (to - from) * share
-        })
-    };
-    Ok((0..n as u64).map(at).collect())
-}
-
-/// Without the digits that are there by rounding only.
-fn tidy(x: f64) -> f64 {
-    format!("{x:.10e}").parse().unwrap_or(x)
 }
 
 /// How the values of a parameter are written in paths, so that their order is that of the names: numbers get
@@ -253,6 +247,8 @@ pub(super) struct Padding {
     whole: usize,
     /// Digits behind it.
     fraction: usize,
+    /// The unit that all of them are counted in where they are sizes, and how many bytes it has.
+    size_unit: Option<(u64, &'static str)>,
 }
 
 impl Padding {
@@ -261,8 +257,10 @@ impl Padding {
         /// Longer ones are hardly meant to be read.
         const LONGEST: usize = 18;
         let mut padding = Self::default();
+        let names: Vec<&str> = names.collect();
+        padding.size_unit = size_unit(&names);
         for name in names {
-            let Some(digits) = plain(name) else {
+            let Some(digits) = padding.digits(name) else {
                 return Self::default();
             };
             let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
@@ -275,15 +273,23 @@ impl Padding {
         padding
     }
 
+    /// The decimal digits of a value.
+    fn digits(self, name: &str) -> Option<String> {
+        match self.size_unit {
+            Some((unit, _)) => bytes(name).map(|bytes| (bytes / unit).to_string()),
+            None => plain(name),
+        }
+    }
+
     /// A value as a part of a path.
     pub(super) fn pad(self, name: &str) -> String {
-        if let (true, Some(digits)) = (self.whole > 0, plain(name)) {
+        if let (true, Some(digits)) = (self.whole > 0, self.digits(name)) {
             let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
             let mut text = format!("{whole:0>width$}", width = self.whole);
             if self.fraction > 0 {
                 text += &format!(".{fraction:0<width$}", width = self.fraction);
             }
-            return text;
+            return text + self.size_unit.map_or("", |(_, unit)| unit);
         }
         // Of a file its name says enough.
         let last = name
@@ -303,6 +309,31 @@ impl Padding {
             part
         }
     }
+}
+
+/// The largest unit in which all these sizes are whole numbers; `None` if they are no sizes.
+fn size_unit(names: &[&str]) -> Option<(u64, &'static str)> {
+    let sizes: Vec<u64> = names
+        .iter()
+        .map(|name| bytes(name))
+        .collect::<Option<_>>()?;
+    let units = [
+        (1 << 40, "TiB"),
+        (1 << 30, "GiB"),
+        (1 << 20, "MiB"),
+        (1 << 10, "KiB"),
+        (1, "B"),
+    ];
+    let whole = |unit: &(u64, &str)| sizes.iter().all(|size| size % unit.0 == 0);
+    units
+        .into_iter()
+        .find(|unit| !sizes.is_empty() && whole(unit))
+}
+
+/// The number of bytes of a size with a unit.
+fn bytes(name: &str) -> Option<u64> {
+    let (bytes, kind) = magnitude(name)?;
+    (kind == Kind::Bytes && bytes >= 0.0).then_some(bytes as u64)
 }
 
 /// The decimal digits of a number from zero on.
@@ -336,6 +367,10 @@ mod tests {
                 "1 10 100 1000",
             ),
             ("x = { from = 1, to = 4, steps = 3 }", "1.0 2.5 4.0"),
+            ("x = '4..7'", "4 5 6 7"),
+            ("x = '4KiB..64KiB log 3'", "4KiB 16KiB 64KiB"),
+            ("x = ['2..4', 8, 'all']", "2 3 4 8 all"),
+            ("x = '0.1..0.3 step 0.1, 1'", "0.1 0.2 0.3 1"),
             (
                 "x = { from = 1, to = 8, steps = 7, scale = 'log' }",
                 "1 2 3 4 6 8",
@@ -351,8 +386,8 @@ mod tests {
             ("x = 3", "expected a list"),
             ("x = []", "has no values"),
             ("x = { from = 1, to = 3 }", "either 'step' or 'steps'"),
-            ("x = { from = 1, to = 3, step = 0 }", "leads not"),
-            ("x = { from = 1, to = 3, step = -1 }", "leads not"),
+            ("x = { from = 1, to = 3, step = 0 }", "not lead from"),
+            ("x = { from = 1, to = 3, step = -1 }", "not lead from"),
             (
                 "x = { from = 0, to = 3, steps = 3, scale = 'log' }",
                 "above zero",
@@ -373,6 +408,10 @@ mod tests {
         let padding = Padding::of(numbers.into_iter());
         let padded: Vec<_> = numbers.iter().map(|n| padding.pad(n)).collect();
         assert_eq!(padded, ["008.00", "128.00", "000.50", "000.01"]);
+        let sizes = ["64KiB", "8KiB", "1MiB"];
+        let padding = Padding::of(sizes.into_iter());
+        let padded: Vec<_> = sizes.iter().map(|n| padding.pad(n)).collect();
+        assert_eq!(padded, ["0064KiB", "0008KiB", "1024KiB"]);
         let padding = Padding::of(["4", "all"].into_iter());
         assert_eq!(padding.pad("4"), "4");
         assert_eq!(padding.pad("traces/my load.gz"), "my_load.gz");

@@ -7,7 +7,7 @@ use iosonar_report::grouped;
 use iosonar_scenario::ScenarioError;
 use iosonar_stats::{Labels, Output};
 use iosonar_study::vary::{Curve, Key, MOST_POINTS, Point, Varied, combinations, holds, simulate};
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, magnitude};
 use serde_json::json;
 
 use super::checks::refuse_outputs_of_one;
@@ -96,9 +96,9 @@ fn check(args: &Sim) -> Result<(), Usage> {
     let drawn = args.curve.is_some() && Curve::from(args.curve_of) != Curve::HockeyStick;
     if drawn && let Some((key, values)) = args.vary.first() {
         for value in values {
-            if value.parse::<f64>().is_err() {
+            if magnitude(value).is_none() {
                 return Err(Usage(format!(
-                    "--curve: '{key}' is {value}, expected numbers of the first --vary: it goes to the right"
+                    "--curve: '{key}' is {value}, expected numbers or sizes of the first --vary, which is the x axis"
                 )));
             }
         }
