@@ -206,8 +206,12 @@ impl Objective {
         }
     }
 
-    /// What theory says of its statistic in milliseconds, NaN where it does not know; `None` of a throughput.
+    /// What theory says of its statistic in milliseconds, NaN where it does not know; `None` of a throughput, and of reads
+    /// or writes alone.
     pub fn of_response(&self, response: &Answer) -> Option<f64> {
+        if self.requests != Requests::All {
+            return None;
+        }
         match self.statistic {
             Statistic::Mean => Some(response.mean_ms()),
             Statistic::Quantile(p) => Some(response.quantile_ms(p)),

@@ -63,6 +63,13 @@ pub struct Point {
     pub not_cleaned: bool,
 }
 
+impl Point {
+    /// Whether the runs were ended early, as they certainly failed.
+    pub fn is_given_up(&self) -> bool {
+        self.simulated.is_none() && self.verdict == Judgement::Fails
+    }
+}
+
 /// What was found.
 #[derive(Clone, Debug, Default)]
 pub struct Found {

@@ -6,7 +6,7 @@ use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::{Overrides, read_text};
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Output};
-use iosonar_study::objective::{Objective, Requests, Statistic};
+use iosonar_study::objective::{Objective, Statistic};
 use iosonar_study::plan::{
     Answer, PlanError, PlanSpec, Point, Sought, chart, load_text, plan_network, plan_scenario,
 };
@@ -19,7 +19,7 @@ use crate::exit::{Ending, Usage, note, print};
 use crate::low::Plan;
 use crate::render::picture;
 use crate::render::sim::headline;
-use tables::{describe, value_of};
+use tables::{describe, simulated, value_of};
 
 pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     let objective = objective(&args.slo)?;
@@ -52,6 +52,9 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
 fn planned(args: &Plan, objective: &Objective) -> anyhow::Result<(String, Answer)> {
     let text = read_text(&args.file)?;
     let overrides = Overrides {
+        trace: args.trace.clone(),
+        reading: args.reading.reading()?,
+        beyond: args.beyond.beyond(),
         seed: args.common.seed,
         replications: args.replications,
         set: args.common.set.clone(),
@@ -68,9 +71,7 @@ fn planned(args: &Plan, objective: &Objective) -> anyhow::Result<(String, Answer
     let is_quiet = args.common.quiet || args.common.json;
     let mut watch = |sought: Sought, point: &Point| {
         if !is_quiet {
-            let value = point.simulated.map_or("no steady state".to_owned(), |e| {
-                value_of(objective, e.mean)
-            });
+            let value = simulated(objective, point);
             note(&format!(
                 "{} {}: {value}, {}",
                 load_text(point.load),
@@ -94,18 +95,17 @@ fn planned(args: &Plan, objective: &Objective) -> anyhow::Result<(String, Answer
     Ok((headline(&base), answer))
 }
 
-/// The objective of `--slo`. Simulations answer for the response times of all requests together.
+/// The objective of `--slo`. Simulations answer for response times.
 fn objective(text: &str) -> Result<Objective, Usage> {
     let wrong = |problem: String| Usage(format!("--slo '{text}': {problem}"));
     let objective: Objective = text.parse().map_err(|e| wrong(format!("{e}")))?;
-    if (objective.requests, objective.quantity) != (Requests::All, Quantity::ResponseTime) {
+    if objective.quantity != Quantity::ResponseTime {
         let meant = Objective {
-            requests: Requests::All,
             quantity: Quantity::ResponseTime,
             ..objective
         };
         return Err(wrong(format!(
-            "plan answers for the response time of all requests, without read, write, latency and delay: write \"{meant}\""
+            "plan answers for the response time, without latency and delay: write \"{meant}\""
         )));
     }
     Ok(objective)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use iosonar_study::plan;
 
-use super::{key_and_value, key_and_values};
+use super::{BeyondArgs, ReadArgs, key_and_value, key_and_values};
 
 /// What both take.
 #[derive(Args, Debug)]
@@ -93,11 +93,15 @@ pub(crate) struct Plan {
     /// A scenario file, as for sim; or the file of a networked RAID system
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// What must hold: mean, p50, p99, p99.9, ... of the response time, as in "p99 < 20ms"; or
-    /// "throughput > 200" in requests (or jobs) per second
-    #[arg(long, value_name = "TARGET")]
+    /// Plan with this trace instead of the scenario's load: how many times as fast it may be
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// What must hold: mean, p50, p99, p99.9, ... of the response time, as in "p99 < 20ms", or of reads or
+    /// writes alone, as in "read p99 < 20ms"; or "throughput > 200" in requests (or jobs) per second
+    #[arg(long, value_name = "TARGET", visible_alias = "target")]
     pub(crate) slo: String,
-    /// What is looked for [default: rate; of closed loops and networked systems jobs]
+    /// What is looked for [default: rate, of a trace how many times as fast it may be; of closed loops and
+    /// networked systems jobs]
     #[arg(long, value_name = "WHAT")]
     pub(crate) find: Option<Find>,
     /// How near the highest rate is looked for, as a share of it
@@ -114,6 +118,10 @@ pub(crate) struct Plan {
     pub(crate) replications: Option<u32>,
     #[command(flatten)]
     pub(crate) common: Common,
+    #[command(flatten)]
+    pub(crate) beyond: BeyondArgs,
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
 }
 
 /// What is looked for.

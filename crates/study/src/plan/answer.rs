@@ -8,9 +8,10 @@ use iosonar_scenario::theory::Standing;
 use iosonar_scenario::{LoadModel, Overrides, Prepared, ScenarioError};
 
 use super::{
-    ArraySubject, Found, NetworkSubject, PlanError, Point, Subject, fewest, highest, most,
+    ArraySubject, Found, GrowingLoad, NetworkSubject, PlanError, Point, Subject, fewest, highest,
+    most,
 };
-use crate::objective::{Objective, Statistic};
+use crate::objective::{Objective, Requests, Statistic};
 
 /// The most disks, or users, that are tried unless told otherwise.
 const MOST: u32 = 64;
@@ -21,6 +22,8 @@ pub enum Sought {
     /// The highest rate that meets the objective.
     #[default]
     Rate,
+    /// The largest growth of a recording that meets it.
+    Growth,
     /// The fewest disks that meet it.
     Disks,
     /// The most jobs that meet it.
@@ -34,6 +37,7 @@ impl Sought {
     pub fn unit(self) -> &'static str {
         match self {
             Self::Rate => "requests/s",
+            Self::Growth => "times this load",
             Self::Disks => "disks",
             Self::MostJobs | Self::FewestJobs => "jobs",
         }
@@ -43,6 +47,7 @@ impl Sought {
     pub fn name(self) -> &'static str {
         match self {
             Self::Rate => "highest rate that meets it",
+            Self::Growth => "largest growth that meets it",
             Self::Disks => "fewest disks that meet it",
             Self::MostJobs => "most jobs that meet it",
             Self::FewestJobs => "fewest jobs that reach it",
@@ -60,7 +65,7 @@ impl Sought {
 /// Which quantity a plan looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Find {
-    /// The rate of arrivals.
+    /// The rate of arrivals; of a recording its growth: how many times as fast it may be.
     Rate,
     /// The number of disks.
     Disks,
@@ -71,7 +76,7 @@ pub enum Find {
 /// How it is planned.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanSpec {
-    /// What is looked for; `None`: the rate, of closed loops and networked systems the jobs.
+    /// What is looked for; `None`: the rate or the growth, of closed loops and networked systems the jobs.
     pub find: Option<Find>,
     /// How near the highest rate is looked for, as a share of it.
     pub within: f64,
@@ -124,8 +129,10 @@ pub fn plan_scenario(
     watch: &mut dyn FnMut(Sought, &Point),
 ) -> Result<(Prepared, Answer), PlanError> {
     let base = Prepared::from_toml(text, path, overrides)?;
-    let closed = matches!(base.load(), LoadModel::Closed { .. });
-    let (key, sought) = sought(spec.find, closed, objective)?;
+    let (key, sought) = sought(spec.find, base.load(), objective)?;
+    if sought == Sought::Growth {
+        return plan_growth(base, objective, spec, watch);
+    }
     let subject = ArraySubject::new(text, path, overrides, key, spec.threads)?;
     let mut watch = |point: &Point| watch(sought, point);
     let mut answer = Answer {
@@ -134,6 +141,8 @@ pub fn plan_scenario(
     };
     let at_most = spec.most.unwrap_or(MOST);
     match sought {
+        // It has a search of its own.
+        Sought::Growth => unreachable!("growth is planned above"),
         Sought::Rate => {
             let now = subject.base().load().requests_per_s().unwrap_or(1.0);
             answer.capacity = subject.full_theory(now)?.capacity_per_s;
@@ -165,12 +174,31 @@ pub fn plan_scenario(
     Ok((subject.base().clone(), answer))
 }
 
+/// How many times as fast a recording may be.
+fn plan_growth(
+    base: Prepared,
+    objective: &Objective,
+    spec: &PlanSpec,
+    watch: &mut dyn FnMut(Sought, &Point),
+) -> Result<(Prepared, Answer), PlanError> {
+    let growing = GrowingLoad::new(base, spec.threads)?;
+    let range = (1.0, growing.most());
+    let mut watch = |point: &Point| watch(Sought::Growth, point);
+    let answer = Answer {
+        sought: Sought::Growth,
+        found: highest(&growing, objective, range, spec.within, &mut watch)?,
+        ..Answer::default()
+    };
+    Ok((growing.base().clone(), answer))
+}
+
 /// What is looked for in a scenario, and the key that is varied for it.
 fn sought(
     find: Option<Find>,
-    closed: bool,
+    load: &LoadModel,
     objective: &Objective,
 ) -> Result<(Option<&'static str>, Sought), PlanError> {
+    let closed = matches!(load, LoadModel::Closed { .. });
     let default = if closed { Find::Jobs } else { Find::Rate };
     let does_not_fit = |problem: &str| Err(PlanError::DoesNotFit(problem.to_owned()));
     match find.unwrap_or(default) {
@@ -178,6 +206,7 @@ fn sought(
             "--slo: of open arrivals the throughput is the rate, as long as it is stable; a throughput is for closed loops \
              and networked systems",
         ),
+        Find::Rate if matches!(load, LoadModel::Trace { .. }) => Ok((None, Sought::Growth)),
         Find::Rate => Ok((None, Sought::Rate)),
         Find::Disks => Ok((Some("array.disks"), Sought::Disks)),
         Find::Jobs if closed => Ok((Some("load.closed.outstanding"), Sought::jobs(objective))),
@@ -229,6 +258,10 @@ pub fn plan_network(
     let does_not_fit = |problem: String| Err(PlanError::DoesNotFit(problem));
     if spec.find.is_some_and(|find| find != Find::Jobs) {
         let problem = "--find: of a networked system jobs can be looked for";
+        return does_not_fit(problem.to_owned());
+    }
+    if objective.requests != Requests::All {
+        let problem = "--slo: a networked system has jobs, not reads and writes";
         return does_not_fit(problem.to_owned());
     }
     if matches!(objective.statistic, Statistic::Quantile(_)) {

@@ -141,12 +141,6 @@ impl<'a> ArraySubject<'a> {
         threads: usize,
     ) -> Result<Self, PlanError> {
         let base = Prepared::from_toml(text, path, overrides)?;
-        if matches!(base.load(), LoadModel::Trace { .. }) {
-            return Err(PlanError::DoesNotFit(format!(
-                "{}: a trace has the load that it has: plan a synthetic one",
-                path.display()
-            )));
-        }
         if key.is_none() && base.load().requests_per_s().is_none() {
             return Err(PlanError::DoesNotFit(format!(
                 "{}: a closed loop has no arrival rate: look for jobs, or disks",

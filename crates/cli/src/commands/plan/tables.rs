@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use iosonar_stats::Estimate;
 use iosonar_study::objective::{Objective, Statistic};
-use iosonar_study::plan::{Answer, Judgement, Point, load_text};
+use iosonar_study::plan::{Answer, Judgement, Point, Sought, load_text};
 use iosonar_units::Nanos;
 
 use crate::render::table::{Table, significant};
@@ -16,6 +16,15 @@ pub(super) fn value_of(objective: &Objective, value: f64) -> String {
             Nanos::from_millis_f64(value).to_string()
         }
         _ => "-".to_owned(),
+    }
+}
+
+/// What was simulated at a load.
+pub(super) fn simulated(objective: &Objective, point: &Point) -> String {
+    match point.simulated {
+        Some(estimate) => value_of(objective, estimate.mean),
+        None if point.is_given_up() => "far over it, stopped early".to_owned(),
+        None => "no steady state".to_owned(),
     }
 }
 
@@ -35,9 +44,7 @@ pub(super) fn table(objective: &Objective, unit: &str, points: &[Point]) -> Stri
             point
                 .theory
                 .map_or("-".to_owned(), |v| value_of(objective, v)),
-            point.simulated.map_or("no steady state".to_owned(), |e| {
-                value_of(objective, e.mean)
-            }),
+            simulated(objective, point),
             interval,
             point.verdict.name().to_owned(),
         ]);
@@ -56,13 +63,16 @@ pub(super) fn nearest(objective: &Objective, points: &[Point]) -> Option<(f64, f
 }
 
 /// Why a point does not count as one that meets the target.
-pub(super) fn why_not(next: &Point) -> &'static str {
+pub(super) fn why_not(sought: Sought, next: &Point) -> &'static str {
     let is_known = |e: &Estimate| e.half_width_95().is_finite();
     match next.verdict {
         Judgement::Unsure if !next.simulated.as_ref().is_some_and(is_known) => {
             "too few requests for a confidence interval: raise load.requests"
         }
         Judgement::Unsure => "the target lies within the interval: more replications would tell",
+        Judgement::TooShort if sought == Sought::Growth => {
+            "the recording is over before its queue is long: only a longer one would tell"
+        }
         Judgement::TooShort => {
             "so near to saturation only longer runs would tell: raise load.requests"
         }
@@ -91,7 +101,7 @@ pub(super) fn describe(headline: &str, objective: &Objective, answer: &Answer) -
         }
     }
     if let Some(next) = &found.next {
-        let why = why_not(next);
+        let why = why_not(answer.sought, next);
         let _ = writeln!(text, "  at {} {}: {why}", load_text(next.load), unit);
     }
     if answer.is_most {

@@ -1,0 +1,128 @@
+//! `plan` with a recording: how many times as fast it may be, against a grid of simulations of its own.
+
+mod scratch;
+
+use std::path::PathBuf;
+
+use scratch::{Scratch, err, iosonar, out};
+use serde_json::Value;
+
+fn recording() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/database-server.load.gz")
+}
+
+const SYSTEM: &str =
+    "[array]\nlevel = \"raid10\"\ndisks = 4\n[disk]\nprofile = \"seagate-cheetah-15k7-600gb\"\n";
+
+/// A command on a minute of the recording, and its result.
+fn json(command: &str, scratch: &Scratch, options: &[&str]) -> (Option<i32>, Value) {
+    let file = scratch.file("a.toml", SYSTEM);
+    let run = iosonar()
+        .arg(command)
+        .arg(file)
+        .arg("--trace")
+        .arg(recording())
+        .args([
+            "--duration",
+            "60s",
+            "--fit",
+            "--replications",
+            "5",
+            "--json",
+        ])
+        .args(options)
+        .output()
+        .unwrap();
+    let value =
+        serde_json::from_slice(&run.stdout).unwrap_or_else(|e| panic!("{e}: {}", err(&run)));
+    (run.status.code(), value)
+}
+
+#[test]
+fn a_recording_is_planned_as_a_grid_of_simulations_has_it() {
+    let scratch = Scratch::new();
+    let slo = ["--slo", "read p99 < 150ms", "--within", "0.05"];
+    let (code, plan) = json("plan", &scratch, &slo);
+    assert_eq!(code, Some(0));
+    assert_eq!(plan["load_unit"], "times this load");
+    let [best, next] = ["best", "next"].map(|key| plan[key].as_f64().unwrap());
+    assert!(next > best && next / best <= 1.0501, "{best} {next}");
+    // The p99 of the reads, and half the width of its interval.
+    let p99 = |factor: f64| {
+        let speed = format!("{factor:.6}");
+        let (_, sim) = json("sim", &scratch, &["--speed", &speed]);
+        let metrics = sim["metrics"].as_array().unwrap().iter();
+        let mut reads =
+            metrics.filter(|m| m["labels"]["op"] == "read" && m["quantiles"].is_object());
+        reads.next().unwrap()["quantiles"]["0.99"].as_f64().unwrap()
+    };
+    for share in [0.25, 0.5, 0.75, 1.0] {
+        let value = p99(share * best);
+        assert!(value < 150.0, "{value} at {share} of {best}");
+    }
+    for times in [1.25, 1.5, 2.0] {
+        let value = p99(times * next);
+        assert!(value > 150.0, "{value} at {times} times {next}");
+    }
+}
+
+#[test]
+fn a_target_that_no_speed_meets_is_an_answer_of_its_own() {
+    let scratch = Scratch::new();
+    let (code, plan) = json("plan", &scratch, &["--target", "p99 < 1us"]);
+    assert_eq!(code, Some(3));
+    assert!(plan["best"].is_null());
+}
+
+#[test]
+fn the_fewest_disks_for_a_recording_are_found() {
+    let scratch = Scratch::new();
+    let options = [
+        "--slo",
+        "read p99 < 120ms",
+        "--find",
+        "disks",
+        "--most",
+        "12",
+        "--set",
+        "array.level=raid0",
+    ];
+    let (code, plan) = json("plan", &scratch, &options);
+    assert_eq!(code, Some(0), "{plan}");
+    let [best, next] = ["best", "next"].map(|key| plan[key].as_f64());
+    assert!(
+        next.is_none_or(|next| next == best.unwrap() - 1.0),
+        "{plan}"
+    );
+}
+
+#[test]
+fn what_is_said_of_a_recording_is_in_its_words() {
+    let scratch = Scratch::new();
+    let file = scratch.file("a.toml", SYSTEM);
+    let run = iosonar()
+        .arg("plan")
+        .arg(file)
+        .arg("--trace")
+        .arg(recording())
+        .args([
+            "--duration",
+            "20s",
+            "--fit",
+            "--slo",
+            "p99 < 150ms",
+            "--within",
+            "0.2",
+            "-q",
+        ])
+        .output()
+        .unwrap();
+    let text = out(&run);
+    assert!(
+        text.contains("largest growth that meets it: "),
+        "{text}{}",
+        err(&run)
+    );
+    assert!(text.contains("times this load"), "{text}");
+    assert!(!text.contains("no steady state"), "{text}");
+}
