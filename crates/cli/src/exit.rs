@@ -11,6 +11,7 @@ use iosonar_recorder::RecordError;
 use iosonar_replay::{QueueError, ReplayError};
 use iosonar_scenario::ScenarioError;
 use iosonar_study::calibrate::CalibrateError;
+use iosonar_study::choose::ChooseError;
 use iosonar_study::replay::ReplayPlanError;
 use iosonar_study::sweep::SweepError;
 use iosonar_trace::TraceError;
@@ -89,6 +90,7 @@ fn is_usage(error: &anyhow::Error) -> bool {
         error
             .downcast_ref()
             .map(|e| matches!(e, CalibrateError::Profile(_))),
+        error.downcast_ref().map(ChooseError::is_refusal),
         error.downcast_ref().map(SweepError::is_refusal),
         error.downcast_ref().map(ReplayPlanError::is_refusal),
         error.downcast_ref().map(ReplayError::is_refusal),

@@ -128,12 +128,17 @@ pub enum ChooseError {
         "--price '{0}': no candidate has such devices; give a profile's name or a part of it, or the name of a candidate"
     )]
     Price(String),
-    /// The load cannot be read.
+    /// The load cannot be read, or fits no candidate.
     #[error(transparent)]
     Load(#[from] ScenarioError),
-    /// A search failed.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
+    /// A candidate means nothing that can be simulated, or a search failed.
+    #[error("candidate '{candidate}': {error}")]
+    Candidate {
+        /// As it was typed.
+        candidate: String,
+        /// Why.
+        error: Box<PlanError>,
+    },
     /// A target is of requests that the load does not have.
     #[error("target '{target}': the load has no {}", match target.requests {
         Requests::Writes => "writes",
@@ -148,11 +153,22 @@ pub enum ChooseError {
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
 
+impl ChooseError {
+    /// Whether what was asked for is at fault, rather than data or the machine.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Price(_) | Self::Candidate { .. } | Self::NoSuchRequests { .. } => true,
+            Self::Load(error) => !error.is_data(),
+            Self::Threads(_) => false,
+        }
+    }
+}
+
 /// Considers all candidates, in their order, on this many threads. `watch` gets each as it is done.
 ///
 /// # Errors
-/// If the load cannot be read, a price is of no candidate, or a search fails. What is wrong with one candidate is its own
-/// outcome.
+/// If the load cannot be read, a price is of no candidate, a candidate means nothing, or a search fails. That the load does
+/// not fit a candidate is its own outcome.
 pub fn choose(
     spec: &ChooseSpec,
     threads: usize,
@@ -176,8 +192,12 @@ pub fn choose(
         let outcome = evaluate(spec, candidate, load.as_deref());
         let outcome = match outcome {
             Ok(evaluation) => Ok(Box::new(evaluation)),
-            Err(PlanError::Scenario(error)) => Err(error),
-            Err(error) => return Err(error.into()),
+            // Data that do not fit this system are an answer, a mistake in what was typed is none.
+            Err(PlanError::Scenario(error)) if error.is_data() => Err(error),
+            Err(error) => {
+                let (candidate, error) = (candidate.name.clone(), Box::new(error));
+                return Err(ChooseError::Candidate { candidate, error });
+            }
         };
         let considered = Considered {
             name: candidate.name.clone(),
@@ -196,7 +216,14 @@ pub fn choose(
         all.collect::<Result<_, ChooseError>>()
     })?;
     refuse_targets_of_nothing(&spec.targets, &all)?;
-    Ok(all)
+    if all.iter().any(|of| of.outcome.is_ok()) {
+        return Ok(all);
+    }
+    // Nothing is no answer; and where the load is at fault, all have the same error.
+    match all.into_iter().find_map(|of| of.outcome.err()) {
+        Some(error) => Err(error.into()),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// A target of reads is met by no load of writes alone.

@@ -191,7 +191,7 @@ impl Answer<'_> {
             }
         }
         if self.has_prices() {
-            let price = considered.price.map(|price| amount(price));
+            let price = considered.price.map(amount);
             row.push(price.unwrap_or_else(|| "-".to_owned()));
         }
         row

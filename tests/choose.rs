@@ -1,0 +1,366 @@
+//! From a recording to a decision: what `choose` answers is what simulations of their own say.
+
+mod scratch;
+
+use std::path::PathBuf;
+use std::process::Output;
+
+use scratch::{Scratch, err, iosonar, out};
+use serde_json::Value;
+
+/// 86 requests/s, two thirds of them reads.
+fn recording() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/database-server.load.gz")
+}
+
+/// A minute of the recording.
+fn choose(arguments: &[&str]) -> Output {
+    let mut command = iosonar();
+    command.arg("choose").arg(recording());
+    command.args(["--duration", "60s", "--fit"]);
+    command.args(arguments).output().unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", err(output)))
+}
+
+/// The value of a metric with these labels.
+fn value(json: &Value, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+    let metrics = json["metrics"].as_array().unwrap().iter();
+    let mut found = metrics.filter(|metric| {
+        let is = |(key, value): &(&str, &str)| metric["labels"][*key] == *value;
+        metric["name"] == name && labels.iter().all(is)
+    });
+    let metric = found.next()?;
+    metric["value"].as_f64().or(metric["mean"].as_f64())
+}
+
+#[test]
+fn the_administrator_has_the_answer_after_one_command() {
+    let scratch = Scratch::new();
+    let page = scratch.path("answer.html");
+    let candidates = ["raid10:8xexos-x18", "raid6:8xexos-x18", "intel-d7"];
+    let printed = choose(
+        &[
+            &candidates[..],
+            &[
+                "--target",
+                "read p99 < 5ms",
+                "-q",
+                "--page",
+                page.to_str().unwrap(),
+            ],
+        ]
+        .concat(),
+    );
+    assert!(printed.status.success(), "{}", err(&printed));
+    let text = out(&printed);
+    let first = text.lines().next().unwrap();
+    assert!(
+        first.starts_with("intel-d7 meets read p99 < 5 ms ("),
+        "{text}"
+    );
+    assert!(
+        first.contains("raid10:8xexos-x18 and raid6:8xexos-x18 miss it")
+            || first.contains("raid6:8xexos-x18 and raid10:8xexos-x18 miss it"),
+        "{text}"
+    );
+    for candidate in candidates {
+        let assuming = format!("  {candidate}: drives by data sheet");
+        assert!(text.contains(&assuming), "{text}");
+    }
+    // The page, which the boss gets, begins with the same sentence.
+    let page = std::fs::read_to_string(page).unwrap();
+    let body = &page[page.find("<main>").unwrap()..];
+    let begin = body
+        .find("<p>intel-d7 meets read p99 &lt; 5 ms (")
+        .expect(body);
+    assert!(begin < body.find("<table").unwrap());
+}
+
+#[test]
+fn verdicts_are_those_of_simulations_of_their_own() {
+    let scratch = Scratch::new();
+    let target = "write p99 < 2ms";
+    let printed = choose(&[
+        "raid10:4xexos-x18",
+        "intel-d7",
+        "--target",
+        target,
+        "--json",
+    ]);
+    let all = json(&printed);
+    let mut expected = Vec::new();
+    for (name, system) in [
+        (
+            "raid10:4xexos-x18",
+            "[array]\nlevel = \"raid10\"\ndisks = 4\n[disk]\nprofile = \"seagate-exos-x18-18tb\"\n",
+        ),
+        ("intel-d7", "[ssd]\nprofile = \"intel-d7-p5500-3840gb\"\n"),
+    ] {
+        let file = scratch.file("alone.toml", system);
+        let trace = recording();
+        let alone = scratch::sim(
+            &file,
+            &[
+                "--trace",
+                trace.to_str().unwrap(),
+                "--duration",
+                "60s",
+                "--fit",
+                "--replications",
+                "5",
+                "--json",
+            ],
+        );
+        assert!(alone.status.success(), "{}", err(&alone));
+        let alone = json(&alone);
+        let metrics = alone["metrics"].as_array().unwrap().iter();
+        let mut writes =
+            metrics.filter(|m| m["labels"]["op"] == "write" && m["quantiles"].is_object());
+        let p99 = writes.next().unwrap()["quantiles"]["0.99"]
+            .as_f64()
+            .unwrap();
+        let labels = [("candidate", name), ("op", "write"), ("quantile", "0.99")];
+        assert_eq!(
+            value(&all, "response_time_quantile", &labels),
+            Some(p99),
+            "{name}"
+        );
+        let labels = [("candidate", name), ("target", "write p99 < 2 ms")];
+        assert_eq!(value(&all, "value", &labels), Some(p99), "{name}");
+        if p99 < 2.0 {
+            expected.push(name);
+        }
+    }
+    let meet: Vec<_> = all["meet"].as_array().unwrap().iter().collect();
+    assert_eq!(meet, expected);
+    assert_eq!(
+        printed.status.code(),
+        Some(if expected.is_empty() { 3 } else { 0 })
+    );
+}
+
+#[test]
+fn the_buyer_learns_how_far_each_goes_and_what_it_costs() {
+    let scratch = Scratch::new();
+    let [csv, picture] = ["table.csv", "growth.svg"].map(|name| scratch.path(name));
+    let printed = choose(&[
+        "raid10:4xcheetah-15k7",
+        "aws-gp3",
+        "--target",
+        "p99 < 200ms",
+        "--growth",
+        "--within",
+        "0.1",
+        "--price",
+        "cheetah-15k7=250",
+        "--price",
+        "aws-gp3=40",
+        "--csv",
+        csv.to_str().unwrap(),
+        "--curve",
+        picture.to_str().unwrap(),
+        "--threads",
+        "2",
+        "-q",
+    ]);
+    let text = out(&printed);
+    assert!(printed.status.success(), "{text}{}", err(&printed));
+    assert!(text.contains("growth") && text.contains("price"), "{text}");
+    let table = std::fs::read_to_string(&csv).unwrap();
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .map(|line| line.split(',').collect())
+        .collect();
+    let column = |name: &str| rows[0].iter().position(|of| *of == name).unwrap();
+    for (row, price) in rows[1..].iter().zip(["1000", "40"]) {
+        assert_eq!(row[column("price")], price);
+        let [growth, breaks]: [f64; 2] =
+            ["growth", "breaks_at"].map(|name| row[column(name)].parse().unwrap());
+        assert!(growth < breaks && breaks / growth < 1.101, "{row:?}");
+        // At either end as a simulation of its own has it.
+        let file = scratch.path("grown.toml");
+        let system = match row[0] {
+            "aws-gp3" => "[ssd]\nprofile = \"aws-gp3-500gib\"\n",
+            _ => {
+                "[array]\nlevel = \"raid10\"\ndisks = 4\n[disk]\nprofile = \"seagate-cheetah-15k7-600gb\"\n"
+            }
+        };
+        std::fs::write(&file, system).unwrap();
+        let p99 = |factor: f64| {
+            let (trace, speed) = (recording(), format!("{factor:.6}"));
+            let alone = scratch::sim(
+                &file,
+                &[
+                    "--trace",
+                    trace.to_str().unwrap(),
+                    "--duration",
+                    "60s",
+                    "--fit",
+                    "--speed",
+                    &speed,
+                    "--replications",
+                    "5",
+                    "--json",
+                ],
+            );
+            let alone = json(&alone);
+            let metrics = alone["metrics"].as_array().unwrap().iter();
+            let mut all =
+                metrics.filter(|m| m["labels"]["op"].is_null() && m["quantiles"].is_object());
+            all.next().unwrap()["quantiles"]["0.99"].as_f64().unwrap()
+        };
+        assert!(p99(growth) < 200.0, "{row:?}");
+        assert!(p99(1.5 * breaks) > 200.0, "{row:?}");
+    }
+    let drawn = std::fs::read_to_string(&picture).unwrap();
+    assert!(drawn.contains("target: p99 &lt; 200 ms") || drawn.contains("target: p99 < 200 ms"));
+    // The same whatever the number of threads.
+    let again = choose(&[
+        "raid10:4xcheetah-15k7",
+        "aws-gp3",
+        "--target",
+        "p99 < 200ms",
+        "--growth",
+        "--within",
+        "0.1",
+        "--price",
+        "cheetah-15k7=250",
+        "--price",
+        "aws-gp3=40",
+        "--threads",
+        "1",
+        "-q",
+    ]);
+    assert_eq!(out(&again), text);
+}
+
+#[test]
+fn where_none_is_known_to_meet_the_target_nothing_is_recommended() {
+    let printed = choose(&["raid10:4xexos-x18", "--target", "p99 < 1us", "-q"]);
+    assert_eq!(printed.status.code(), Some(3));
+    let text = out(&printed);
+    assert!(
+        text.starts_with("No candidate is known to meet p99 < 1 µs. raid10:4xexos-x18 misses it ("),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_cannot_be_chosen_is_refused() {
+    let scratch = Scratch::new();
+    let missing = scratch.path("no/folder/a.csv");
+    let missing = missing.to_str().unwrap();
+    for (arguments, code, expected) in [
+        (&["--target", "p99 < 1s"][..], 2, "<CANDIDATE>"),
+        (&["intel-d7"], 2, "--target"),
+        (&["intel-d7", "--target", "p99 < 20"], 2, "has no unit"),
+        (
+            &["intel-d7", "--target", "latency p99 < 20ms"],
+            2,
+            "leave out latency and delay",
+        ),
+        (
+            &["floppy", "--target", "p99 < 1s"],
+            2,
+            "there is no profile 'floppy'",
+        ),
+        (
+            &["raid99:4xexos-x18", "--target", "p99 < 1s"],
+            3,
+            "cannot be simulated",
+        ),
+        (
+            &["intel-d7", "intel-d7", "--target", "p99 < 1s"],
+            2,
+            "given twice",
+        ),
+        (
+            &["intel-d7", "--target", "p99 < 1s", "--price", "intel-d7"],
+            2,
+            "NAME=COST",
+        ),
+        (
+            &["intel-d7", "--target", "p99 < 1s", "--price", "floppy=1"],
+            2,
+            "no candidate has such devices",
+        ),
+        (
+            &["intel-d7", "--target", "p99 < 1s", "--page", "a.txt"],
+            2,
+            "ends in .html",
+        ),
+        (
+            &["intel-d7", "--target", "p99 < 1s", "--curve", "a.png"],
+            2,
+            "--growth",
+        ),
+        (
+            &["intel-d7", "--target", "p99 < 1s", "--csv", missing],
+            2,
+            "folder",
+        ),
+        (
+            &[
+                "hp-c2247a",
+                "--target",
+                "p99 < 1s",
+                "--set",
+                "load.nothing=1",
+            ],
+            3,
+            "cannot be simulated",
+        ),
+    ] {
+        let printed = choose(arguments);
+        let text = format!("{}{}", out(&printed), err(&printed));
+        assert_eq!(printed.status.code(), Some(code), "{arguments:?}: {text}");
+        assert!(text.contains(expected), "{arguments:?}: {text}");
+        assert!(!text.contains("panicked"), "{text}");
+    }
+}
+
+#[test]
+fn a_load_that_cannot_be_read_or_fits_nothing_is_an_error() {
+    let scratch = Scratch::new();
+    let of = |load: &str| {
+        let mut command = iosonar();
+        command.args([
+            "choose",
+            load,
+            "hp-c2247a",
+            "ibm-18es",
+            "--target",
+            "p99 < 1s",
+        ]);
+        command.output().unwrap()
+    };
+    let far = "time_ns,sector,sectors,op\n0,99999999999,8,read\n";
+    let far = scratch.file("far.csv", far);
+    let absent = scratch.path("absent.csv");
+    for (load, expected) in [(&far, "99999999999"), (&absent, "absent.csv")] {
+        let printed = of(load.to_str().unwrap());
+        assert_eq!(printed.status.code(), Some(1), "{}", err(&printed));
+        assert!(err(&printed).contains(expected), "{}", err(&printed));
+        assert_eq!(out(&printed), "");
+    }
+}
+
+#[test]
+fn a_calibrated_device_is_a_candidate() {
+    let scratch = Scratch::new();
+    let profile = iosonar()
+        .args(["profiles", "intel-d7-p5500-3840gb"])
+        .output()
+        .unwrap();
+    let file = scratch.file("mine.toml", &profile.stdout);
+    let name = format!("calibrated:{}", file.display());
+    let printed = choose(&[&name, "intel-d7", "--target", "p99 < 1s", "--json"]);
+    assert!(printed.status.success(), "{}", err(&printed));
+    let all = json(&printed);
+    let p99 = |name: &str| value(&all, "value", &[("candidate", name)]);
+    assert!(p99("intel-d7").is_some());
+    assert_eq!(p99(&name), p99("intel-d7"));
+}
