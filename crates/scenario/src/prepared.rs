@@ -158,7 +158,7 @@ impl Prepared {
         self
     }
 
-    /// With a load that has grown by this factor: a trace that is so many times as fast, or as many times the arrivals.
+    /// With a load that has grown by this factor: of a trace the speed, of arrivals their rate.
     /// `None` of a closed loop, whose users set the pace themselves, and of a trace at a speed outside of 0.000001 to
     /// 1000000.
     #[must_use]

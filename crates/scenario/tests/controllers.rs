@@ -149,7 +149,7 @@ fn what_does_not_go_with_a_controller_is_refused() {
     for (given, complaint) in [
         (
             "like = 'raid-card'",
-            "expected one of `none`, `hba`, `raid-card-1GiB-bbu`",
+            "expected one of \"none\", \"hba\", \"raid-card-1GiB-bbu\"",
         ),
         (
             "host_mb_per_s = 0.0",

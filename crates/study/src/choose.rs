@@ -7,20 +7,21 @@ mod candidate;
 mod charts;
 mod conclusion;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use iosonar_scenario::{
-    NoSteadyState, Overrides, Prepared, Requests, ScenarioError, SimulationResult, read_text,
-    with_load_of,
+    LoadModel, NoSteadyState, Overrides, Prepared, Requests, ScenarioError, SimulationResult,
+    read_text, with_load_of,
 };
 use iosonar_stats::Estimate;
-use iosonar_units::{Bytes, SECTOR_BYTES};
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use iosonar_units::{Bytes, SECTOR_BYTES, Sectors};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::objective::Objective;
-use crate::plan::{Found, GrowingLoad, Judgement, PlanError, Point, Subject, highest};
+use crate::plan::{Found, GrowingLoad, Judgement, PlanError, Point, Subject};
 
-pub use candidate::{Candidate, CandidateError};
+pub use candidate::{Candidate, CandidateError, SHORT_FORM};
 pub use charts::chart;
 pub use conclusion::Conclusion;
 
@@ -41,7 +42,7 @@ pub struct ChooseSpec {
     pub prices: Vec<(String, f64)>,
 }
 
-/// What became of a candidate.
+/// A candidate and its outcome.
 #[derive(Debug)]
 pub struct Considered {
     /// As it was typed.
@@ -59,7 +60,7 @@ pub struct Evaluation {
     pub simulation: Prepared,
     /// How much data it holds.
     pub capacity: Bytes,
-    /// What became of the load as it is.
+    /// The result of the load as it is.
     pub result: Result<Box<SimulationResult>, NoSteadyState>,
     /// The load as it is against each of the targets, in their order.
     pub points: Vec<Point>,
@@ -83,10 +84,15 @@ impl Growth {
         Some(best.load)
     }
 
-    /// The least growth that was seen to miss a target.
+    /// Whether the load is too short to find out how much more it may grow.
+    pub fn is_at_least(&self) -> bool {
+        self.factor().is_some() && self.breaks_at().is_none()
+    }
+
+    /// The least growth that is not known to meet a target, for another reason than the length of the load.
     pub fn breaks_at(&self) -> Option<f64> {
         let next = self.by_target[self.first].next.as_ref()?;
-        Some(next.load)
+        (next.verdict != Judgement::TooShort).then_some(next.load)
     }
 }
 
@@ -124,13 +130,22 @@ impl Evaluation {
 #[derive(Debug, thiserror::Error)]
 pub enum ChooseError {
     /// A price is of nothing that is there.
-    #[error(
-        "--price '{0}': no candidate has such devices; give a profile's name or a part of it, or the name of a candidate"
-    )]
-    Price(String),
+    #[error("--price '{name}': {problem}")]
+    Price {
+        /// As it was typed.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// The load cannot be read, or fits no candidate.
     #[error(transparent)]
     Load(#[from] ScenarioError),
+    /// The same load would be of other requests.
+    #[error(
+        "the load's sizes are in blocks, and candidates have blocks of different sizes: give sizes in bytes, such as \
+         size = \"8KiB\", or load.block"
+    )]
+    Blocks,
     /// A candidate means nothing that can be simulated, or a search failed.
     #[error("candidate '{candidate}': {error}")]
     Candidate {
@@ -157,7 +172,10 @@ impl ChooseError {
     /// Whether what was asked for is at fault, rather than data or the machine.
     pub fn is_refusal(&self) -> bool {
         match self {
-            Self::Price(_) | Self::Candidate { .. } | Self::NoSuchRequests { .. } => true,
+            Self::Price { .. }
+            | Self::Blocks
+            | Self::Candidate { .. }
+            | Self::NoSuchRequests { .. } => true,
             Self::Load(error) => !error.is_data(),
             Self::Threads(_) => false,
         }
@@ -174,30 +192,28 @@ pub fn choose(
     threads: usize,
     watch: &(dyn Fn(&Considered) + Sync),
 ) -> Result<Vec<Considered>, ChooseError> {
-    let prices = spec
-        .candidates
-        .iter()
-        .map(|candidate| price(candidate, &spec.prices))
-        .collect::<Vec<_>>();
-    for (name, _) in &spec.prices {
-        if !spec.candidates.iter().any(|of| is_priced(of, name)) {
-            return Err(ChooseError::Price(name.clone()));
-        }
-    }
+    let prices = prices(spec)?;
     let load = match spec.load.extension().is_some_and(|e| e == "toml") {
         true => Some(read_text(&spec.load)?),
         false => None,
     };
-    let consider = |(candidate, price): (&Candidate, &Option<f64>)| {
-        let outcome = evaluate(spec, candidate, load.as_deref());
-        let outcome = match outcome {
-            Ok(evaluation) => Ok(Box::new(evaluation)),
+    // Mistakes are found before anything is simulated.
+    let mut systems = Vec::new();
+    for candidate in &spec.candidates {
+        match prepare(spec, candidate, load.as_deref()) {
+            Err(error) if !error.is_data() => return Err(of_candidate(candidate, error.into())),
+            prepared => systems.push(prepared),
+        }
+    }
+    refuse_different_blocks(&systems)?;
+    let consider = |((candidate, price), simulation): ((&Candidate, &Option<f64>), _)| {
+        let simulation: Result<Prepared, ScenarioError> = simulation;
+        let outcome = match simulation.map(|simulation| evaluate(spec, simulation)) {
+            Ok(Ok(evaluation)) => Ok(Box::new(evaluation)),
             // Data that do not fit this system are an answer, a mistake in what was typed is none.
-            Err(PlanError::Scenario(error)) if error.is_data() => Err(error),
-            Err(error) => {
-                let (candidate, error) = (candidate.name.clone(), Box::new(error));
-                return Err(ChooseError::Candidate { candidate, error });
-            }
+            Ok(Err(PlanError::Scenario(error))) | Err(error) if error.is_data() => Err(error),
+            Ok(Err(error)) => return Err(of_candidate(candidate, error)),
+            Err(error) => return Err(of_candidate(candidate, error.into())),
         };
         let considered = Considered {
             name: candidate.name.clone(),
@@ -210,11 +226,10 @@ pub fn choose(
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()?;
-    let all: Vec<_> = spec.candidates.iter().zip(&prices).collect();
-    let all: Vec<_> = pool.install(|| {
-        let all = all.par_iter().map(|&one| consider(one));
-        all.collect::<Result<_, ChooseError>>()
-    })?;
+    let all: Vec<_> = spec.candidates.iter().zip(&prices).zip(systems).collect();
+    let all: Vec<_> = pool.install(|| all.into_par_iter().map(consider).collect());
+    // The first error in the order of the candidates, whatever the number of threads.
+    let all: Vec<_> = all.into_iter().collect::<Result<_, ChooseError>>()?;
     refuse_targets_of_nothing(&spec.targets, &all)?;
     if all.iter().any(|of| of.outcome.is_ok()) {
         return Ok(all);
@@ -240,21 +255,45 @@ fn refuse_targets_of_nothing(targets: &[Objective], all: &[Considered]) -> Resul
     }
 }
 
-fn is_priced(candidate: &Candidate, name: &str) -> bool {
-    candidate.name == name
-        || candidate
-            .devices
-            .is_some_and(|(profile, _)| profile.contains(name))
+/// What each candidate costs, where that is known: its own price, or that of its devices.
+fn prices(spec: &ChooseSpec) -> Result<Vec<Option<f64>>, ChooseError> {
+    let mut prices = vec![None; spec.candidates.len()];
+    let mut given = BTreeSet::new();
+    for (name, price) in &spec.prices {
+        let wrong = |problem: String| ChooseError::Price {
+            name: name.clone(),
+            problem,
+        };
+        if let Some(i) = spec.candidates.iter().position(|of| of.name == *name) {
+            prices[i] = Some(*price);
+            continue;
+        }
+        let (_, profile) = candidate::profile(name).map_err(wrong)?;
+        if !given.insert(profile) {
+            return Err(wrong(format!("{profile} has a price already")));
+        }
+        let mut is_used = false;
+        for (of, total) in spec.candidates.iter().zip(&mut prices) {
+            if let Some((_, number)) = of.devices.filter(|(of, _)| *of == profile) {
+                is_used = true;
+                // A candidate's own price goes before.
+                if !spec.prices.iter().any(|(name, _)| *name == of.name) {
+                    *total = Some(price * f64::from(number));
+                }
+            }
+        }
+        if !is_used {
+            return Err(wrong(format!("no candidate has {profile}")));
+        }
+    }
+    Ok(prices)
 }
 
-/// What a candidate costs: its own price, or that of its devices.
-fn price(candidate: &Candidate, prices: &[(String, f64)]) -> Option<f64> {
-    if let Some((_, whole)) = prices.iter().find(|(name, _)| *name == candidate.name) {
-        return Some(*whole);
+fn of_candidate(candidate: &Candidate, error: PlanError) -> ChooseError {
+    ChooseError::Candidate {
+        candidate: candidate.name.clone(),
+        error: Box::new(error),
     }
-    let (profile, number) = candidate.devices?;
-    let (_, each) = prices.iter().find(|(name, _)| profile.contains(name))?;
-    Some(each * f64::from(number))
 }
 
 /// The candidate with the load.
@@ -274,20 +313,30 @@ fn prepare(
     Prepared::from_toml(&candidate.text, path, &overrides)
 }
 
-fn evaluate(
-    spec: &ChooseSpec,
-    candidate: &Candidate,
-    load: Option<&str>,
-) -> Result<Evaluation, PlanError> {
-    let simulation = prepare(spec, candidate, load)?;
+/// Blocks that depend on the system would make other requests of the same load.
+fn refuse_different_blocks(systems: &[Result<Prepared, ScenarioError>]) -> Result<(), ChooseError> {
+    let block = |simulation: &Prepared| match simulation.load() {
+        LoadModel::Synthetic { classes, .. } => Some(classes.first()?.shape.block),
+        LoadModel::Alone { shape, .. } | LoadModel::Closed { shape, .. } => Some(shape.block),
+        LoadModel::Trace { .. } => None,
+    };
+    let blocks = systems.iter().flatten().filter_map(block);
+    let blocks: BTreeSet<_> = blocks.map(Sectors::get).collect();
+    match blocks.len() {
+        0 | 1 => Ok(()),
+        _ => Err(ChooseError::Blocks),
+    }
+}
+
+fn evaluate(spec: &ChooseSpec, simulation: Prepared) -> Result<Evaluation, PlanError> {
     let sectors = simulation.array().data_sectors();
     let capacity = Bytes::new(sectors.map_err(ScenarioError::from)? * SECTOR_BYTES);
     let growing = GrowingLoad::new(simulation, 1)?;
-    let points = spec
-        .targets
-        .iter()
-        .map(|target| growing.point(1.0, target))
-        .collect::<Result<_, _>>()?;
+    let judged = |target| {
+        growing.check(target)?;
+        growing.point(1.0, target)
+    };
+    let points = spec.targets.iter().map(judged).collect::<Result<_, _>>()?;
     let growth = match spec.growth_within {
         Some(within) if growing.can_grow() => Some(growth(&growing, &spec.targets, within)?),
         _ => None,
@@ -305,29 +354,22 @@ fn evaluate(
 fn growth(growing: &GrowingLoad, targets: &[Objective], within: f64) -> Result<Growth, PlanError> {
     let by_target = targets
         .iter()
-        .map(|target| growth_to(growing, target, within))
+        .map(|target| growing.largest(target, within, &mut |_| ()))
         .collect::<Result<Vec<_>, _>>()?;
     let best = |found: &Found| found.best.as_ref().map_or(0.0, |point| point.load);
     let first = (0..by_target.len())
         .min_by(|&a, &b| best(&by_target[a]).total_cmp(&best(&by_target[b])))
         .unwrap_or(0);
-    Ok(Growth { by_target, first })
-}
-
-/// The largest growth that meets a target.
-fn growth_to(growing: &GrowingLoad, target: &Objective, within: f64) -> Result<Found, PlanError> {
-    /// What cannot bear this share of a load is not for it.
-    const LEAST: f64 = 0.001;
-    let now = growing.point(1.0, target)?;
-    if now.verdict != Judgement::Meets {
-        let least = growing.point(LEAST, target)?;
-        if least.verdict != Judgement::Meets {
-            return Ok(Found {
-                next: Some(least.clone()),
-                points: vec![least, now],
-                ..Found::default()
-            });
+    let mut growth = Growth { by_target, first };
+    // The others were looked at elsewhere.
+    if let Some(factor) = growth.factor() {
+        for target in targets {
+            let point = growing.point(factor, target)?;
+            if point.verdict != Judgement::Meets {
+                growth.by_target[first].best = None;
+                growth.by_target[first].next = Some(point);
+            }
         }
     }
-    highest(growing, target, (1.0, growing.most()), within, &mut |_| ())
+    Ok(growth)
 }

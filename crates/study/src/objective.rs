@@ -240,16 +240,19 @@ impl Objective {
         }
     }
 
-    /// When a run of so many requests that it is about has certainly failed it: the quantile that lies twice as far
-    /// from the end is above the limit. `None` of means and throughputs, of which that is not known before the end.
+    /// When a run with this number of requests that it is about is far from keeping it: twice as many took too long as may,
+    /// so one more run can hardly make up for it. `None` of means and throughputs, which are not known before the end, and
+    /// of quantiles that rest on too few requests.
     pub fn give_up(&self, requests: u64) -> Option<GiveUp> {
-        /// So much more than what is allowed, as other replications have other times.
         const MARGIN: f64 = 2.0;
+        /// Of requests that may take too long; the histograms call fewer unsupported.
+        const FEWEST: f64 = 10.0;
         let Statistic::Quantile(p) = self.statistic else {
             return None;
         };
-        let most = (MARGIN * (1.0 - p) * requests as f64).ceil();
-        (most < requests as f64).then(|| GiveUp {
+        let allowed = (1.0 - p) * requests as f64;
+        let most = (MARGIN * allowed).ceil();
+        (allowed >= FEWEST && most < requests as f64).then(|| GiveUp {
             requests: self.requests,
             above: Nanos::from_millis_f64(self.limit),
             most: most as u64,

@@ -20,7 +20,7 @@ pub use subject::{ArraySubject, NetworkSubject, Simulated, Subject};
 use iosonar_scenario::ScenarioError;
 use iosonar_stats::Estimate;
 
-/// What became of a load.
+/// The outcome of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// The whole confidence interval is on the right side.
@@ -29,7 +29,7 @@ pub enum Judgement {
     Unsure,
     /// The whole interval is on the wrong side.
     Fails,
-    /// The runs are too short to tell so near to saturation.
+    /// The runs are too short for a load so near to saturation, or the recording is.
     TooShort,
     /// There is no steady state.
     Unstable,

@@ -3,7 +3,9 @@
 use anyhow::Context;
 use iosonar_plot::{Chart, Format, Size, Theme, render};
 use iosonar_scenario::Overrides;
-use iosonar_study::choose::{Candidate, ChooseSpec, Conclusion, Considered, chart, choose};
+use iosonar_study::choose::{
+    Candidate, ChooseSpec, Conclusion, Considered, SHORT_FORM, chart, choose,
+};
 use iosonar_study::objective::Objective;
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Quantity, apart};
@@ -17,6 +19,7 @@ use crate::render::picture;
 pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
     check(args)?;
     let spec = spec(args)?;
+    refuse_inputs_as_outputs(args, &spec)?;
     let is_quiet = args.common.quiet || args.common.json;
     let watch = |considered: &Considered| {
         if !is_quiet {
@@ -44,6 +47,12 @@ pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
 
 /// Refuses what cannot be answered or written before anything is simulated.
 fn check(args: &Choose) -> anyhow::Result<()> {
+    if args.load.as_os_str() == "-" {
+        return Err(Usage(
+            "the load is read several times: store it in a file, and give that".to_owned(),
+        )
+        .into());
+    }
     let is_no_response = |of: &&Objective| of.quantity != Quantity::ResponseTime;
     if let Some(of) = args.target.0.iter().find(is_no_response) {
         return Err(Usage(format!(
@@ -70,9 +79,6 @@ fn check(args: &Choose) -> anyhow::Result<()> {
         for other in &outputs[..i] {
             apart::refuse_same(other, path)?;
         }
-        for candidate in &args.candidates {
-            apart::refuse_same(candidate.as_ref(), path)?;
-        }
         apart::refuse_without_folder(path)?;
     }
     Ok(())
@@ -87,6 +93,12 @@ fn spec(args: &Choose) -> anyhow::Result<ChooseSpec> {
         if candidates[..i].iter().any(|of| of.name == candidate.name) {
             return Err(Usage(format!("'{}' is given twice", candidate.name)).into());
         }
+    }
+    let is_short = candidates.iter().any(|of| of.devices().is_some());
+    let of_short_form = |(key, _): &&(String, String)| SHORT_FORM.contains(&key.as_str());
+    if is_short && let Some((key, _)) = args.common.set.iter().find(of_short_form) {
+        let problem = format!("--set {key}: the short form of a candidate says it; change that");
+        return Err(Usage(problem).into());
     }
     Ok(ChooseSpec {
         load: args.load.clone(),
@@ -103,6 +115,17 @@ fn spec(args: &Choose) -> anyhow::Result<ChooseSpec> {
         },
         prices: args.price.clone(),
     })
+}
+
+/// A candidate's file is none of the outputs.
+fn refuse_inputs_as_outputs(args: &Choose, spec: &ChooseSpec) -> anyhow::Result<()> {
+    let files = spec.candidates.iter().filter_map(Candidate::file);
+    for file in files {
+        for path in [&args.curve, &args.csv, &args.page].into_iter().flatten() {
+            apart::refuse_same(file, path)?;
+        }
+    }
+    Ok(())
 }
 
 /// The files that were asked for.

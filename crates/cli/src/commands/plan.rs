@@ -117,7 +117,7 @@ fn refused(args: &Plan, objective: &Objective, error: PlanError) -> anyhow::Erro
         PlanError::Scenario(error) => return error.into(),
         PlanError::DoesNotFit(problem) => problem,
         PlanError::AboveAlone { ms } => format!(
-            "{file}: {objective} cannot be met at any rate: a request that meets nobody takes {} already",
+            "{file}: {objective} cannot be met at any rate: a request that waits for no other takes {} already",
             Nanos::from_millis_f64(ms)
         ),
         PlanError::OutOfReach { best } => format!(

@@ -28,8 +28,8 @@ pub(crate) struct Choose {
     /// 'read p99 < 20ms'; or 'throughput > 200'; several with commas between
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Objectives,
-    /// Find how many times as much load each candidate bears: a trace so many times as fast, or as many times
-    /// the arrivals
+    /// Find how many times as much load each candidate sustains: a trace at a multiple of its speed, or a
+    /// multiple of the arrivals
     #[arg(long)]
     pub(crate) growth: bool,
     /// How near the largest growth is looked for, as a share of it

@@ -8,8 +8,9 @@ use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Estimate, Labels, Output};
 use iosonar_study::choose::{Conclusion, Considered, Evaluation, Growth};
 use iosonar_study::objective::{Objective, Objectives, Statistic};
+use iosonar_study::plan::{Judgement, Point};
 use iosonar_units::Nanos;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::sim::assumed;
 use super::table::{Table, significant};
@@ -22,7 +23,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) conclusion: Conclusion,
 }
 
-/// What became of a candidate, in a few words.
+/// The outcome of a candidate, in a few words.
 pub(crate) fn judged(considered: &Considered) -> String {
     match &considered.outcome {
         Ok(of) => of.verdict().name().to_owned(),
@@ -82,31 +83,41 @@ impl Answer<'_> {
         let of = &self.conclusion;
         let mut text = match of.meet.split_first() {
             None => format!("No candidate is known to meet {}.", self.targets),
+            Some((&best, [])) => {
+                format!(
+                    "{} meets {}{}.",
+                    self.name(best),
+                    self.targets,
+                    self.aside(best)
+                )
+            }
             Some((&best, others)) => {
-                let mut text = format!("{} meets {}", self.name(best), self.targets);
-                text += &self.aside(best);
-                if !others.is_empty() {
-                    let others: Vec<_> = others
-                        .iter()
-                        .map(|&i| format!("{}{}", self.name(i), self.aside(i)))
-                        .collect();
-                    text += &format!("; so {} {}", does(others.len()), joined(&others));
-                }
-                text + "."
+                let others: Vec<_> = others
+                    .iter()
+                    .map(|&i| format!("{}{}", self.name(i), self.aside(i)))
+                    .collect();
+                format!(
+                    "{} meets {}{}. So {} {}.",
+                    self.name(best),
+                    self.targets,
+                    self.aside(best),
+                    if others.len() == 1 { "does" } else { "do" },
+                    joined(&others)
+                )
             }
         };
-        match of.miss.as_slice() {
-            [] => {}
-            [one] => text += &format!(" {} misses it ({}).", self.name(*one), self.value(*one)),
-            several => {
-                let names: Vec<_> = several.iter().map(|&i| self.name(i).to_owned()).collect();
-                text += &format!(
-                    " {} miss it (the nearest is {} with {}).",
-                    joined(&names),
-                    names[0],
-                    self.value(several[0])
-                );
-            }
+        if !of.miss.is_empty() {
+            let missed = |&i: &usize| format!("{} ({})", self.name(i), self.missed(i));
+            let missed: Vec<_> = of.miss.iter().map(missed).collect();
+            text += &format!(
+                " {} {}.",
+                joined(&missed),
+                if missed.len() == 1 {
+                    "does not"
+                } else {
+                    "do not"
+                }
+            );
         }
         for (group, says) in [
             (&of.unsure, "too close to call, or too few requests"),
@@ -120,6 +131,23 @@ impl Answer<'_> {
         text
     }
 
+    /// The first target that a candidate misses, and its value.
+    fn missed(&self, candidate: usize) -> String {
+        let points = self.all[candidate].outcome.iter().flat_map(|of| &of.points);
+        let mut points = self.targets.0.iter().zip(points);
+        let missed = points
+            .find(|(_, point)| matches!(point.verdict, Judgement::Fails | Judgement::Unstable));
+        match missed {
+            Some((target, point)) => match point.simulated {
+                Some(estimate) => {
+                    format!("{} {}", target.name(), value_of(target, estimate.mean))
+                }
+                None => "no steady state".to_owned(),
+            },
+            None => "-".to_owned(),
+        }
+    }
+
     /// What is worth knowing of one that meets the targets: its value, its growth, its price.
     fn aside(&self, candidate: usize) -> String {
         let considered = &self.all[candidate];
@@ -129,7 +157,15 @@ impl Answer<'_> {
         }
         text.push(')');
         if let Some(factor) = considered.growth() {
-            text += &format!(" up to {} times this load", times(factor));
+            let growth = considered
+                .outcome
+                .iter()
+                .filter_map(|of| of.growth.as_ref());
+            let growth = growth.clone().any(Growth::is_at_least);
+            text += &match growth {
+                true => format!(" at {} times this load or more", times(factor)),
+                false => format!(" up to {} times this load", times(factor)),
+            };
         }
         text
     }
@@ -137,9 +173,8 @@ impl Answer<'_> {
     fn header(&self) -> Vec<String> {
         let mut header = vec!["candidate".to_owned(), "verdict".to_owned()];
         header.extend(self.targets.0.iter().map(Objective::name));
-        for name in ["read p50", "read p99", "write p50", "write p99", "busiest"] {
-            header.push(name.to_owned());
-        }
+        header.extend(self.quantiles().map(|(name, ..)| name.to_owned()));
+        header.push("busiest device".to_owned());
         if self.has_growth() {
             header.push("growth".to_owned());
         }
@@ -148,6 +183,18 @@ impl Answer<'_> {
             header.push("price".to_owned());
         }
         header
+    }
+
+    /// What is in the table besides what the targets are about.
+    fn quantiles(&self) -> impl Iterator<Item = (&'static str, Requests, f64)> {
+        let all = [
+            ("read p50", Requests::Reads, 0.5),
+            ("read p99", Requests::Reads, 0.99),
+            ("write p50", Requests::Writes, 0.5),
+            ("write p99", Requests::Writes, 0.99),
+        ];
+        all.into_iter()
+            .filter(|(name, ..)| self.targets.0.iter().all(|of| of.name() != *name))
     }
 
     fn has_growth(&self) -> bool {
@@ -180,9 +227,10 @@ impl Answer<'_> {
                         with_half_width(target, &estimate)
                     }));
                 }
-                for requests in [Requests::Reads, Requests::Writes] {
-                    row.extend([0.5, 0.99].map(|p| quantile(of, requests, p)));
-                }
+                row.extend(
+                    self.quantiles()
+                        .map(|(_, requests, p)| quantile(of, requests, p)),
+                );
                 row.push(busiest(of));
                 if self.has_growth() {
                     row.push(growth(of.growth.as_ref()));
@@ -216,20 +264,17 @@ impl Answer<'_> {
                 ));
             }
         }
+        let growth = self.all.iter().flat_map(|of| &of.outcome);
+        if growth
+            .filter_map(|of| of.growth.as_ref())
+            .any(Growth::is_at_least)
+        {
+            notes.push(">=: the load is too short to show how much more it may grow".to_owned());
+        }
         if self.has_growth() {
-            notes.push(
-                "growth: as many times this load still meets all targets; the next larger one that was tried does not"
-                    .to_owned(),
-            );
+            notes.push("growth: the largest factor found that meets all targets".to_owned());
         }
         notes
-    }
-}
-
-fn does(number: usize) -> &'static str {
-    match number {
-        1 => "does",
-        _ => "do",
     }
 }
 
@@ -269,10 +314,13 @@ fn busiest(of: &Evaluation) -> String {
 }
 
 fn growth(growth: Option<&Growth>) -> String {
-    match growth.map(Growth::factor) {
-        None => "-".to_owned(),
-        Some(None) => "none".to_owned(),
-        Some(Some(factor)) => format!("{}x", times(factor)),
+    let Some(growth) = growth else {
+        return "-".to_owned();
+    };
+    match growth.factor() {
+        None => "none".to_owned(),
+        Some(factor) if growth.is_at_least() => format!(">= {}x", times(factor)),
+        Some(factor) => format!("{}x", times(factor)),
     }
 }
 
@@ -316,6 +364,7 @@ pub(crate) fn as_json(answer: &Answer<'_>) -> Output {
     json.set("load", json!(answer.load.display().to_string()));
     json.set("target", json!(answer.targets.to_string()));
     json.set("conclusion", json!(answer.conclusion()));
+    json.set("notes", json!(answer.notes()));
     let names = |of: &[usize]| json!(of.iter().map(|&i| answer.name(i)).collect::<Vec<_>>());
     let of = &answer.conclusion;
     for (key, group) in [
@@ -344,6 +393,7 @@ pub(crate) fn as_json(answer: &Answer<'_>) -> Output {
 
 fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labels) {
     for (target, point) in answer.targets.0.iter().zip(&of.points) {
+        json.append("verdicts", verdict(labels, target, point));
         let labels = labels
             .clone()
             .with("target", target.to_string())
@@ -357,7 +407,10 @@ fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labe
         for (name, requests) in [("read", Requests::Reads), ("write", Requests::Writes)] {
             for p in [0.5, 0.99] {
                 if let Some(estimate) = of.quantile_ms(requests, p) {
-                    let labels = labels.clone().with("op", name).with("quantile", p);
+                    let labels = labels
+                        .clone()
+                        .with("op", name)
+                        .with("quantile", p.to_string());
                     json.estimate(
                         "response_time_quantile",
                         &labels,
@@ -383,13 +436,15 @@ fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labe
     let Some(growth) = &of.growth else { return };
     // Without a load that meets the targets there is no largest one.
     if let Some(factor) = growth.factor() {
-        json.figure("growth", labels, MetricUnit::One, factor);
+        let labels = labels.clone().with("at_least", growth.is_at_least());
+        json.figure("growth", &labels, MetricUnit::One, factor);
     }
     if let Some(factor) = growth.breaks_at() {
         json.figure("breaks_at", labels, MetricUnit::One, factor);
     }
     for (target, found) in answer.targets.0.iter().zip(&growth.by_target) {
         for point in &found.points {
+            json.append("verdicts", verdict(labels, target, point));
             let labels = labels
                 .clone()
                 .with("target", target.to_string())
@@ -400,6 +455,16 @@ fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labe
             }
         }
     }
+}
+
+/// The verdict on a candidate, a target and a growth.
+fn verdict(labels: &Labels, target: &Objective, point: &Point) -> Value {
+    json!({
+        "labels": labels,
+        "target": target.to_string(),
+        "growth": point.load,
+        "verdict": point.verdict.name(),
+    })
 }
 
 /// The table as CSV, times in milliseconds; what is not known is empty.

@@ -25,6 +25,8 @@ pub struct Candidate {
     pub(super) path: PathBuf,
     /// What is changed in it.
     pub(super) set: Vec<(String, String)>,
+    /// What it was read from.
+    file: Option<PathBuf>,
     /// The built-in profile of its devices, and how many of them there are; `None` of a file.
     pub(super) devices: Option<(&'static str, u32)>,
 }
@@ -56,6 +58,17 @@ const SHORT_KEYS: [(&str, &str); 4] = [
     ("scheduler", "disk.scheduler"),
 ];
 
+/// The keys that a short form sets.
+pub const SHORT_FORM: [&str; 7] = [
+    "array",
+    "array.level",
+    "array.disks",
+    "disk",
+    "disk.profile",
+    "ssd",
+    "ssd.profile",
+];
+
 impl Candidate {
     /// What a text stands for.
     ///
@@ -78,11 +91,26 @@ impl Candidate {
             Some((level, devices)) => of_level(level, devices).map_err(wrong)?,
             None => of_device(base).map_err(wrong)?,
         };
+        let set: Vec<(String, String)> = set;
+        if system.devices.is_some()
+            && let Some((key, _)) = set
+                .iter()
+                .find(|(key, _)| SHORT_FORM.contains(&key.as_str()))
+        {
+            return Err(wrong(format!(
+                "'+{key}=' is what the short form itself says; change that"
+            )));
+        }
         Ok(Self {
             name: name.to_owned(),
             set,
             ..system
         })
+    }
+
+    /// The file that it was read from, a scenario or a profile.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
     }
 
     /// The built-in profile of its devices, and how many of them there are; `None` of a file.
@@ -122,7 +150,7 @@ fn change(text: &str) -> Result<(String, String), String> {
         None => {
             let short: Vec<_> = SHORT_KEYS.iter().map(|(short, _)| *short).collect();
             Err(format!(
-                "'+{key}=' is no key: {} are, and those of a scenario with their table, such as array.layout",
+                "'+{key}=': unknown key, expected one of {}, or a scenario's key with its table, such as array.layout",
                 short.join(", ")
             ))
         }
@@ -141,7 +169,7 @@ fn of_level(level: &str, devices: &str) -> Result<Candidate, String> {
         ));
     };
     if number == 0 {
-        return Err("there are no devices; give at least one, as in 8xexos-x18".to_owned());
+        return Err("the number of devices must be at least 1, as in 8xexos-x18".to_owned());
     }
     let (of, profile) = profile(device)?;
     let mut system = built_in(of, profile, number);
@@ -172,6 +200,7 @@ fn built_in(of: ProfileOf, profile: &'static str, number: u32) -> Candidate {
         text: format!("[{}]\nprofile = {profile:?}\n", of.table()),
         path: PathBuf::from("candidate"),
         set: Vec::new(),
+        file: None,
         devices: Some((profile, number)),
     }
 }
@@ -190,6 +219,7 @@ fn of_file(path: &Path) -> Result<Candidate, CandidateError> {
         text,
         path: path.to_owned(),
         set: Vec::new(),
+        file: Some(path.to_owned()),
         devices: None,
     })
 }
@@ -214,6 +244,7 @@ fn of_profile_file(path: &Path) -> Result<Candidate, String> {
         text,
         path: path.with_file_name("candidate"),
         set: Vec::new(),
+        file: Some(path.to_owned()),
         devices: None,
     })
 }
@@ -273,11 +304,12 @@ mod tests {
     fn what_is_not_understood_is_named() {
         for (text, problem) in [
             ("raid10:exos-x18", "does not begin with a number"),
-            ("raid10:0xexos-x18", "there are no devices"),
+            ("raid10:0xexos-x18", "must be at least 1"),
             ("raid10:8xnothing", "there is no profile 'nothing'"),
             ("seagate", "may be any of seagate-st3500630ns"),
             ("nvme-gen4-tlc+cache=", "has no value"),
-            ("nvme-gen4-tlc+speed=3", "'+speed=' is no key"),
+            ("nvme-gen4-tlc+speed=3", "'+speed=': unknown key"),
+            ("raid10:8xexos-x18+array.disks=4", "the short form itself"),
             ("", "may be any of"),
             ("absent.toml", "absent.toml"),
             ("calibrated:absent.toml", "absent.toml"),

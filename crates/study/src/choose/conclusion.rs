@@ -7,7 +7,7 @@ use crate::plan::Judgement;
 /// Which candidate to take, by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conclusion {
-    /// Those that meet all targets, the best first: the cheapest where all of them have a price, or else the one that bears
+    /// Those that meet all targets, the best first: the cheapest where all of them have a price, or else the one that sustains
     /// the largest growth, or the one with the most room to the first target.
     pub meet: Vec<usize>,
     /// Those of which it is not sure, in their order.
@@ -36,13 +36,11 @@ impl Conclusion {
             };
             of.push(i);
         }
-        // The smaller the better.
-        let value = |i: &usize| {
-            let value = all[*i].value().unwrap_or(f64::NAN);
-            match target.statistic {
-                Statistic::Throughput => -value,
-                Statistic::Mean | Statistic::Quantile(_) => value,
-            }
+        // The smaller the better; what is not known comes last.
+        let value = |i: &usize| match (all[*i].value(), target.statistic) {
+            (None, _) => f64::INFINITY,
+            (Some(value), Statistic::Throughput) => -value,
+            (Some(value), Statistic::Mean | Statistic::Quantile(_)) => value,
         };
         let growth = |i: &usize| all[*i].growth().unwrap_or(0.0);
         let is_priced = conclusion.meet.iter().all(|&i| all[i].price.is_some());
@@ -52,7 +50,6 @@ impl Conclusion {
             let by_growth = growth(b).total_cmp(&growth(a));
             by_price.then(by_growth).then(value(a).total_cmp(&value(b)))
         });
-        // Not a number comes last.
         conclusion
             .miss
             .sort_by(|a, b| value(a).total_cmp(&value(b)));

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::objective::{Objective, Requests, Statistic};
 
-/// The most disks, or users, that are tried unless told otherwise.
+/// The most disks, or users, that are tried by default.
 const MOST: u32 = 64;
 
 /// What is looked for.
@@ -182,11 +182,12 @@ fn plan_growth(
     watch: &mut dyn FnMut(Sought, &Point),
 ) -> Result<(Prepared, Answer), PlanError> {
     let growing = GrowingLoad::new(base, spec.threads)?;
-    let range = (1.0, growing.most());
     let mut watch = |point: &Point| watch(Sought::Growth, point);
+    let found = growing.largest(objective, spec.within, &mut watch)?;
     let answer = Answer {
         sought: Sought::Growth,
-        found: highest(&growing, objective, range, spec.within, &mut watch)?,
+        is_most: found.best.is_some() && found.next.is_none(),
+        found,
         ..Answer::default()
     };
     Ok((growing.base().clone(), answer))
@@ -216,7 +217,7 @@ fn sought(
     }
 }
 
-/// The response of a request that meets nobody, in the target's metric.
+/// The response of a request that waits for no other, in the target's metric.
 fn alone(
     subject: &ArraySubject<'_>,
     load: f64,

@@ -1,15 +1,14 @@
-//! A load that grows: how many times as much a system bears.
+//! A load that grows: how many times as much a system sustains.
 
 use iosonar_scenario::{
     LoadModel, NoSteadyState, NotSteady, Outputs, Prepared, ScenarioError, SimulationResult, Watch,
 };
 
 use super::subject::{is_long_enough, theory_of};
-use super::{PlanError, Simulated, Subject};
-use crate::objective::Objective;
+use super::{Found, Judgement, PlanError, Point, Simulated, Subject, highest};
+use crate::objective::{Objective, Statistic};
 
-/// A scenario whose load is the factor by which it has grown: a trace so many times as fast, or as many times the
-/// arrivals. All growths see the same requests in the same order (common random numbers).
+/// A scenario whose load is the factor by which it has grown: of a trace the speed, of arrivals their rate. All growths see the same requests in the same order (common random numbers).
 pub struct GrowingLoad {
     base: Prepared,
     /// The load as it is.
@@ -17,8 +16,17 @@ pub struct GrowingLoad {
     threads: usize,
 }
 
-/// A trace cannot be so much faster or more.
+/// A trace cannot be faster.
 const FASTEST: f64 = 1e6;
+
+/// A run lasts at least this many times the limit of a time: what is queued then comes from load and not from its end.
+const LIMITS_PER_RUN: f64 = 100.0;
+
+/// With fewer requests a queue that grows cannot be seen.
+const FEWEST: u64 = 100;
+
+/// What cannot bear this share of a load is not for it.
+const LEAST: f64 = 0.001;
 
 impl GrowingLoad {
     /// Runs a scenario as it is.
@@ -42,7 +50,7 @@ impl GrowingLoad {
         &self.base
     }
 
-    /// What becomes of the load as it is.
+    /// The result of the load as it is.
     ///
     /// # Errors
     /// If it has no steady state.
@@ -58,15 +66,86 @@ impl GrowingLoad {
         }
     }
 
-    /// As much growth cannot be simulated, or is more than the system can do, where that is known.
-    pub fn most(&self) -> Option<f64> {
-        match self.base.load() {
-            LoadModel::Trace { .. } => Some(FASTEST),
-            load => Some(self.base.theory().capacity_per_s? / load.requests_per_s()?),
+    /// More growth says nothing of a target: the recording would be over too soon; or it is more than the system can do,
+    /// where that is known.
+    fn most(&self, objective: &Objective) -> Option<f64> {
+        if !matches!(self.base.load(), LoadModel::Trace { .. }) {
+            let now = self.base.load().requests_per_s()?;
+            return Some(self.base.theory().capacity_per_s? / now);
+        }
+        let shortest_s = match objective.statistic {
+            Statistic::Throughput => 0.0,
+            Statistic::Mean | Statistic::Quantile(_) => LIMITS_PER_RUN * objective.limit / 1e3,
+        };
+        let windows = self.as_it_is().ok()?.windows.iter();
+        let length_s = windows.map(|w| w.length().as_secs_f64()).reduce(f64::min)?;
+        let arrived = self
+            .as_it_is()
+            .ok()?
+            .windows
+            .iter()
+            .map(|w| w.arrived)
+            .min()?;
+        match arrived < FEWEST {
+            true => Some(1.0),
+            false => Some((length_s / shortest_s).min(FASTEST)),
         }
     }
 
-    /// The scenario as it is, and what becomes of it.
+    /// The largest growth that meets an objective, to a share of `within`. Without a smallest one that does not (`next`) the
+    /// load is too short to find it. `watch` sees each that is simulated.
+    ///
+    /// # Errors
+    /// If its load cannot grow, the objective is a throughput, or a simulation fails.
+    pub fn largest(
+        &self,
+        objective: &Objective,
+        within: f64,
+        watch: &mut dyn FnMut(&Point),
+    ) -> Result<Found, PlanError> {
+        self.check(objective)?;
+        let now = self.point(1.0, objective)?;
+        let most = self.most(objective);
+        let is_met = now.verdict == Judgement::Meets;
+        let is_recording = matches!(self.base.load(), LoadModel::Trace { .. });
+        if is_met && is_recording && most.is_none_or(|most| most <= 1.0) {
+            watch(&now);
+            return Ok(Found {
+                best: Some(now.clone()),
+                points: vec![now],
+                ..Found::default()
+            });
+        }
+        if !is_met {
+            let least = self.point(LEAST, objective)?;
+            if least.verdict != Judgement::Meets {
+                watch(&now);
+                watch(&least);
+                return Ok(Found {
+                    next: Some(least.clone()),
+                    points: vec![least, now],
+                    ..Found::default()
+                });
+            }
+        }
+        highest(self, objective, (1.0, most), within, watch)
+    }
+
+    /// Refuses objectives that say nothing of a system with this load.
+    ///
+    /// # Errors
+    /// Of open arrivals the throughput is their rate, as long as the system keeps up.
+    pub fn check(&self, objective: &Objective) -> Result<(), PlanError> {
+        if objective.statistic == Statistic::Throughput && self.can_grow() {
+            return Err(PlanError::DoesNotFit(format!(
+                "'{objective}': of a recording and of open arrivals the throughput is their rate; give a limit of a response \
+                 time, such as 'p99 < 20ms', or a closed loop"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The scenario as it is, and its result.
     pub fn into_parts(self) -> (Prepared, Result<Box<SimulationResult>, NoSteadyState>) {
         (self.base, self.result)
     }

@@ -24,7 +24,7 @@ fn look(
 }
 
 /// The highest load up to `capacity` (where that is known) whose response time meets the target, to a
-/// share of `within`: by theory first, then from there by simulations. `watch` is told of each. `start` is a
+/// share of `within`: by theory first, then from there by simulations. `watch` sees each. `start` is a
 /// load to begin with where theory does not know.
 ///
 /// # Errors
@@ -173,7 +173,7 @@ pub fn fewest(
 }
 
 /// The first of `n` of which a property holds that holds for all behind it, too; `n` if it holds for none,
-/// `None` if nobody knows.
+/// `None` where that is not known.
 fn first(
     n: usize,
     holds: impl Fn(usize) -> Result<Option<bool>, PlanError>,

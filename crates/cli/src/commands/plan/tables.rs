@@ -69,12 +69,12 @@ pub(super) fn why_not(sought: Sought, next: &Point) -> &'static str {
         Judgement::Unsure if !next.simulated.as_ref().is_some_and(is_known) => {
             "too few requests for a confidence interval: raise load.requests"
         }
-        Judgement::Unsure => "the target lies within the interval: more replications would tell",
+        Judgement::Unsure => "the target lies within the interval: use more replications",
         Judgement::TooShort if sought == Sought::Growth => {
-            "the recording is over before its queue is long: only a longer one would tell"
+            "the recording is over before its queue is long: use a longer one"
         }
         Judgement::TooShort => {
-            "so near to saturation only longer runs would tell: raise load.requests"
+            "too short for a load so near to saturation: raise load.requests"
         }
         Judgement::Unstable => "there is no steady state",
         Judgement::Fails | Judgement::Meets => "the target is missed",
@@ -104,7 +104,9 @@ pub(super) fn describe(headline: &str, objective: &Objective, answer: &Answer) -
         let why = why_not(answer.sought, next);
         let _ = writeln!(text, "  at {} {}: {why}", load_text(next.load), unit);
     }
-    if answer.is_most {
+    if answer.is_most && answer.sought == Sought::Growth {
+        text += "  AT LEAST: the recording is too short to show more growth\n";
+    } else if answer.is_most {
         text += "  that is the most that was tried: --most N goes further\n";
     }
     let answers = [&found.best, &found.next];
