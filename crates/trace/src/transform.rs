@@ -1,9 +1,10 @@
 //! Transformations of loads: each is a [`Change`], and they compose in the order in which they are given.
 //!
-//! Those that need no more than the request at hand stream. Repeating, reversing and sorting keep the
+//! Those that need no more than the request at hand stream. Repeating, copying, reversing and sorting keep the
 //! load packed in memory up to a limit, and in a temporary file beyond it ([`Spill`]).
 
 mod command;
+mod copies;
 mod derive;
 mod merge;
 mod order;
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 use iosonar_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+pub use copies::Copies;
 pub use derive::{Derived, derive};
 pub use merge::{Extent, Merged, Pasted, extent_of};
 pub use order::{OnBackstep, SortedByStart};
@@ -49,6 +51,8 @@ pub enum Change {
     Ops(Vec<Op>),
     /// Says the whole load several times, one round behind the other.
     Repeat(Repeat),
+    /// Merges independent copies of the load, shifted in time and space.
+    ScaleLoad(Copies),
     /// What happens where time goes back.
     OnBackstep(OnBackstep),
     /// Moves requests further and further: request k, counted from 1, by `increment * floor(k / every)`.
@@ -138,6 +142,15 @@ impl Change {
                 Box::new(Streamed::new(inner, path, select::Sample::new(*share)))
             }
             Self::Repeat(repeat) => Box::new(repeat::Repeated::new(inner, *repeat, spill)),
+            // One copy is the load itself.
+            Self::ScaleLoad(copies) if copies.get() == 1 => inner,
+            Self::ScaleLoad(copies) => {
+                let sorted: Box<dyn TraceReader> = match sorted {
+                    true => inner,
+                    false => Box::new(order::Sorted::new(inner, spill)),
+                };
+                Box::new(copies::Scaled::new(sorted, *copies, spill))
+            }
             Self::OnBackstep(OnBackstep::Error) => {
                 Box::new(SortedByStart::new(inner, path.to_owned()))
             }
@@ -198,6 +211,7 @@ pub fn apply_all(
         reader = change.apply(reader, path, spill, sorted)?;
         match change {
             Change::OnBackstep(_) => sorted = true,
+            Change::ScaleLoad(copies) => sorted |= copies.get() > 1,
             Change::Command(_) => sorted = false,
             _ => {}
         }

@@ -6,8 +6,8 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use iosonar_trace::transform::{
-    CHANGE_NAMES, Change, OnBackstep, Ops, Ratio, Resize, Rounds, Scatter, Slip, Spill, Spread,
-    Substitution, Window, changes_of, probability, ramp,
+    CHANGE_NAMES, Change, Copies, OnBackstep, Ops, Ratio, Resize, Rounds, Scatter, Slip, Spill,
+    Spread, Substitution, Window, changes_of, probability, ramp,
 };
 use iosonar_trace::{ReadOptions, Reading, StartEvent, one_byte};
 use iosonar_units::{Bytes, Nanos};
@@ -107,6 +107,9 @@ struct ChangeArgs {
     /// With --repeat: so many sectors further each round
     #[arg(long, value_name = "SECTORS", default_value_t = 0, requires = "repeat", value_parser = clap::value_parser!(u64).range(..1 << 62))]
     repeat_offset: u64,
+    /// Merge N independent copies of the load, shifted in time and space (1 to 1000)
+    #[arg(long, value_name = "N")]
+    scale_load: Vec<Copies>,
     /// Where time goes back: error, shift (the rest of the load moves), or sort
     #[arg(long, value_name = "HOW")]
     on_backstep: Option<OnBackstep>,

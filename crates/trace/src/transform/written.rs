@@ -9,7 +9,7 @@ use super::{Change, OnBackstep, Repeat, Rounds};
 use crate::Op;
 
 /// The names of all changes, as options of a command line and as keys of a file.
-pub const CHANGE_NAMES: [&str; 21] = [
+pub const CHANGE_NAMES: [&str; 22] = [
     "from",
     "until",
     "duration",
@@ -20,6 +20,7 @@ pub const CHANGE_NAMES: [&str; 21] = [
     "zero",
     "repeat",
     "repeat_offset",
+    "scale_load",
     "on_backstep",
     "sort",
     "slip",
@@ -256,6 +257,7 @@ fn change(name: &str, value: &str, offset: u64) -> Result<Change, ChangeError> {
                 offset,
             },
         }),
+        "scale_load" => Change::ScaleLoad(parsed(name, value)?),
         "on_backstep" => Change::OnBackstep(parsed(name, value)?),
         "sort" if value == "true" => Change::OnBackstep(OnBackstep::Sort),
         "reverse" if value == "true" => Change::Reverse,
@@ -296,6 +298,7 @@ pub fn written(change: &Change) -> (&'static str, String) {
             };
             ("repeat", format!("{rounds},{offset}"))
         }
+        Change::ScaleLoad(copies) => ("scale_load", copies.get().to_string()),
         Change::OnBackstep(OnBackstep::Error) => ("on_backstep", "error".to_owned()),
         Change::OnBackstep(OnBackstep::Shift) => ("on_backstep", "shift".to_owned()),
         Change::OnBackstep(OnBackstep::Sort) => ("sort", "true".to_owned()),
@@ -342,6 +345,7 @@ mod tests {
             ("repeat", "3"),
             ("repeat", "2h"),
             ("repeat_offset", "8"),
+            ("scale_load", "12"),
             ("on_backstep", "shift"),
             ("on_backstep", "error"),
             ("sort", "true"),
@@ -384,6 +388,9 @@ mod tests {
             ("zero", "last", "expected first"),
             ("sort", "yes", "expected true or false"),
             ("sample", "0", "a probability above 0"),
+            ("scale_load", "0", "copies from 1 to 1000"),
+            ("scale_load", "1001", "copies from 1 to 1000"),
+            ("scale_load", "1.5", "a whole number of copies"),
             ("slip", "0,1", "EVERY,INCREMENT"),
         ] {
             let error = changes_of(&pairs(&[(name, value)]))
