@@ -52,9 +52,20 @@ impl Prepared {
     fn explain_load(&self, page: &mut Page) {
         page.table(ScenarioFile::load);
         match &self.load {
-            LoadModel::Trace { path, fitter, .. } => {
+            LoadModel::Trace {
+                path,
+                growth,
+                fitter,
+                ..
+            } => {
                 let path = toml::Value::from(path.display().to_string());
                 page.key(LoadFile::trace, path);
+                if let Some(speed) = growth.speed {
+                    page.key(LoadFile::speed, speed);
+                }
+                if let Some(copies) = growth.copies {
+                    page.key(LoadFile::copies, copies.get());
+                }
                 if fitter.beyond() != Beyond::Refuse {
                     page.key(LoadFile::beyond, fitter.beyond().quoted());
                 }

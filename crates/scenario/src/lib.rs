@@ -47,7 +47,7 @@ mod words;
 pub use array_model::{ArrayModel, Devices, DiskModel, DiskSet, LevelOptions, MdOptions, SsdSet};
 pub use error::{ScenarioError, read_text};
 pub use file::{ControllerLike, ScenarioFile};
-pub use load_model::LoadModel;
+pub use load_model::{Growth, LoadModel};
 pub use offered::{Offered, Stability};
 pub use prepared::{Assumption, GiveUp, Method, NoSteadyState, Prepared, Warmup};
 pub use requests::Requests;

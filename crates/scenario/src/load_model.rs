@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use iosonar_trace::Reading;
 use iosonar_trace::fit::Fitter;
+use iosonar_trace::transform::{Change, Copies, Ratio};
 use iosonar_units::Nanos;
 use iosonar_workload::{Shape, Workload};
 
@@ -39,11 +40,30 @@ pub enum LoadModel {
     Trace {
         /// The file.
         path: PathBuf,
-        /// Which part of it, and how fast.
+        /// How it grows, as the scenario says.
+        growth: Growth,
+        /// How it is read and changed, `growth` first.
         reading: Box<Reading>,
         /// What happens to requests beyond the end of the array.
         fitter: Fitter,
     },
+}
+
+/// How a scenario lets a trace grow: `load.speed`, then `load.copies`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Growth {
+    /// How many times as fast it is, if that is given.
+    pub speed: Option<Ratio>,
+    /// How many copies of it there are, if that is given.
+    pub copies: Option<Copies>,
+}
+
+impl Growth {
+    /// What it changes, in order.
+    pub fn changes(self) -> impl Iterator<Item = Change> {
+        let speed = self.speed.map(Change::Speed);
+        speed.into_iter().chain(self.copies.map(Change::ScaleLoad))
+    }
 }
 
 impl LoadModel {

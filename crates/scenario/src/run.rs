@@ -210,6 +210,7 @@ impl Prepared {
                 path,
                 reading,
                 fitter,
+                ..
             } => {
                 let whole = matches!(self.array.level, LevelOptions::Linear { .. });
                 let unit = (!whole).then_some(self.array.stripe_unit);

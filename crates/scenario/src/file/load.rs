@@ -21,6 +21,16 @@ table_of_keys! {
         #[default = "refuse"]
         #[comment = "requests beyond the end of the array"]
         pub beyond: Option<Spanned<Given<Beyond>>>,
+        /// how many times as fast as recorded a trace is, such as `2.5`; before the changes of the command line, of which
+        /// `--speed` is the same
+        #[default = "1"]
+        #[comment = "times as fast as recorded"]
+        pub speed: Option<Spanned<f64>>,
+        /// how many independent copies of a trace there are, after `speed`: each with data of its own, shifted in time;
+        /// `--scale-load` is the same ([changes of a load](transform.md#transformations))
+        #[default = "1"]
+        #[comment = "of the trace, shifted in time and space"]
+        pub copies: Option<Spanned<u64>>,
         /// measured requests of each run
         #[comment = "measured in each run"]
         pub requests: Option<Spanned<u64>>,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use iosonar_raid::Placement;
 use iosonar_trace::fit::{Beyond, Fit, Fitter};
+use iosonar_trace::transform::{Copies, Ratio};
 use iosonar_trace::{Batch as Rows, Op, Reading, input};
 use iosonar_units::{Nanos, Sectors};
 use toml::Spanned;
@@ -13,7 +14,7 @@ use super::check::Checker;
 use super::laws::{laws, laws_of_class};
 use crate::file::{ArrivalsFile, LoadFile, ScenarioFile};
 use crate::words::{Given, Word};
-use crate::{ArrayModel, LoadModel, ScenarioError, Warmup};
+use crate::{ArrayModel, Growth, LoadModel, ScenarioError, Warmup};
 
 /// What makes the requests of a trace fit the array.
 fn fitter(
@@ -51,6 +52,31 @@ fn beyond(file: &ScenarioFile, overrides: &Overrides) -> Beyond {
     }
 }
 
+/// How the file lets a trace grow.
+fn growth(check: &Checker<'_>, file: &ScenarioFile) -> Result<Growth, ScenarioError> {
+    let mut growth = Growth::default();
+    let Some(load) = &file.load else {
+        return Ok(growth);
+    };
+    if let Some(given) = &load.speed {
+        let speed = *given.get_ref();
+        // As `--speed` reads it, or to six decimals where there are more than that takes.
+        let ratio = speed.to_string().parse().ok();
+        growth.speed = Some(ratio.or_else(|| Ratio::nearest(speed)).ok_or_else(|| {
+            let expected = "a number from 0.000001 to 1000000, such as 2 for twice as fast";
+            check.wrong(given, "load.speed", speed, expected)
+        })?);
+    }
+    if let Some(given) = &load.copies {
+        let copies = *given.get_ref();
+        growth.copies = Some(Copies::new(copies).ok_or_else(|| {
+            let expected = format!("1 to {} copies of the trace", Copies::MOST);
+            check.wrong(given, "load.copies", copies, expected)
+        })?);
+    }
+    Ok(growth)
+}
+
 /// Where the highest request of a load ends.
 fn end_of(path: &Path, reading: &Reading) -> Result<u64, ScenarioError> {
     let mut reader = input::open_load(path, reading)?;
@@ -86,6 +112,14 @@ fn check_no_changes(
         let Given(seen) = beyond.get_ref();
         let expected = "no such key: a synthetic load lies within the array";
         return Err(check.wrong(beyond, "load.beyond", seen.quoted(), expected));
+    }
+    let expected = "no such key: a synthetic load grows by the rate of its arrivals (load.rate or load.arrivals), a \
+                    closed one by its users (load.closed.outstanding)";
+    if let Some(speed) = &load.speed {
+        return Err(check.wrong(speed, "load.speed", speed.get_ref(), expected));
+    }
+    if let Some(copies) = &load.copies {
+        return Err(check.wrong(copies, "load.copies", copies.get_ref(), expected));
     }
     if !overrides.reading.changes.is_empty() {
         return Err(check.incomplete(
@@ -162,7 +196,9 @@ pub(super) fn load(
             ));
         }
         let beyond = beyond(file, overrides);
+        let growth = growth(check, file)?;
         let mut reading = overrides.reading.clone();
+        reading.changes.splice(..0, growth.changes());
         let other = overrides.alternative.as_ref();
         reading
             .changes
@@ -170,6 +206,7 @@ pub(super) fn load(
         let fitter = fitter(check, &path, &reading, beyond, data_sectors)?;
         return Ok(LoadModel::Trace {
             path,
+            growth,
             reading: Box::new(reading),
             fitter,
         });
