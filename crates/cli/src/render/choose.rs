@@ -1,16 +1,18 @@
-//! Which system to take: the answer in a sentence, the table, JSON, CSV, the page.
+//! Which system to take: the answer in a sentence, the table, the page.
+
+mod programs;
 
 use std::path::Path;
 
 use iosonar_report::AnswerPage;
 use iosonar_scenario::Requests;
-use iosonar_stats::metric::MetricUnit;
-use iosonar_stats::{Estimate, Labels, Output};
+use iosonar_stats::Estimate;
 use iosonar_study::choose::{Conclusion, Considered, Evaluation, Growth};
 use iosonar_study::objective::{Objective, Objectives, Statistic};
-use iosonar_study::plan::{Judgement, Point};
+use iosonar_study::plan::Judgement;
 use iosonar_units::Nanos;
-use serde_json::{Value, json};
+
+pub(crate) use programs::{as_csv, as_json};
 
 use super::sim::assumed;
 use super::table::{Table, significant};
@@ -349,184 +351,6 @@ pub(crate) fn page(answer: &Answer<'_>, charts: Vec<(String, String, String)>) -
         notes: answer.notes(),
         charts,
     }
-}
-
-fn unit_of(target: &Objective) -> MetricUnit {
-    match target.statistic {
-        Statistic::Throughput => MetricUnit::PerSecond,
-        Statistic::Mean | Statistic::Quantile(_) => MetricUnit::Milliseconds,
-    }
-}
-
-/// The answer for programs.
-pub(crate) fn as_json(answer: &Answer<'_>) -> Output {
-    let mut json = Output::new("choose");
-    json.set("load", json!(answer.load.display().to_string()));
-    json.set("target", json!(answer.targets.to_string()));
-    json.set("conclusion", json!(answer.conclusion()));
-    json.set("notes", json!(answer.notes()));
-    let names = |of: &[usize]| json!(of.iter().map(|&i| answer.name(i)).collect::<Vec<_>>());
-    let of = &answer.conclusion;
-    for (key, group) in [
-        ("meet", &of.meet),
-        ("unsure", &of.unsure),
-        ("miss", &of.miss),
-        ("unknown", &of.unknown),
-    ] {
-        json.set(key, names(group));
-    }
-    for considered in answer.all {
-        let labels = Labels::of("candidate", &considered.name);
-        if let Some(price) = considered.price {
-            json.figure("price", &labels, MetricUnit::One, price);
-        }
-        match &considered.outcome {
-            Ok(of) => add_to(&mut json, answer, of, &labels),
-            Err(error) => json.append(
-                "no_result",
-                json!({ "labels": labels, "why": error.to_string() }),
-            ),
-        }
-    }
-    json
-}
-
-fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labels) {
-    for (target, point) in answer.targets.0.iter().zip(&of.points) {
-        json.append("verdicts", verdict(labels, target, point));
-        let labels = labels
-            .clone()
-            .with("target", target.to_string())
-            .with("verdict", point.verdict.name());
-        if let Some(estimate) = &point.simulated {
-            json.estimate("value", &labels, unit_of(target), estimate);
-        }
-    }
-    if let Ok(result) = &of.result {
-        json.metric(result.response_time_metric(labels));
-        for (name, requests) in [("read", Requests::Reads), ("write", Requests::Writes)] {
-            for p in [0.5, 0.99] {
-                if let Some(estimate) = of.quantile_ms(requests, p) {
-                    let labels = labels
-                        .clone()
-                        .with("op", name)
-                        .with("quantile", p.to_string());
-                    json.estimate(
-                        "response_time_quantile",
-                        &labels,
-                        MetricUnit::Milliseconds,
-                        &estimate,
-                    );
-                }
-            }
-        }
-    }
-    if let Some((device, share)) = of.busiest() {
-        let labels = labels
-            .clone()
-            .with("device", of.simulation.array().station(device));
-        json.figure("busiest", &labels, MetricUnit::One, share);
-    }
-    json.figure(
-        "capacity",
-        labels,
-        MetricUnit::Bytes,
-        of.capacity.get() as f64,
-    );
-    let Some(growth) = &of.growth else { return };
-    // Without a load that meets the targets there is no largest one.
-    if let Some(factor) = growth.factor() {
-        let labels = labels.clone().with("at_least", growth.is_at_least());
-        json.figure("growth", &labels, MetricUnit::One, factor);
-    }
-    if let Some(factor) = growth.breaks_at() {
-        json.figure("breaks_at", labels, MetricUnit::One, factor);
-    }
-    for (target, found) in answer.targets.0.iter().zip(&growth.by_target) {
-        for point in &found.points {
-            json.append("verdicts", verdict(labels, target, point));
-            let labels = labels
-                .clone()
-                .with("target", target.to_string())
-                .with("growth", point.load)
-                .with("verdict", point.verdict.name());
-            if let Some(estimate) = &point.simulated {
-                json.estimate("value_of_growth", &labels, unit_of(target), estimate);
-            }
-        }
-    }
-}
-
-/// The verdict on a candidate, a target and a growth.
-fn verdict(labels: &Labels, target: &Objective, point: &Point) -> Value {
-    json!({
-        "labels": labels,
-        "target": target.to_string(),
-        "growth": point.load,
-        "verdict": point.verdict.name(),
-    })
-}
-
-/// The table as CSV, times in milliseconds; what is not known is empty.
-pub(crate) fn as_csv(answer: &Answer<'_>) -> anyhow::Result<String> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record([
-        "candidate",
-        "target",
-        "verdict",
-        "value",
-        "half_width_95",
-        "read_p50_ms",
-        "read_p99_ms",
-        "write_p50_ms",
-        "write_p99_ms",
-        "busiest",
-        "utilisation",
-        "growth",
-        "breaks_at",
-        "capacity_bytes",
-        "price",
-    ])?;
-    let number = |value: Option<f64>| {
-        value
-            .filter(|value| value.is_finite())
-            .map_or(String::new(), |value| value.to_string())
-    };
-    for considered in answer.all {
-        let outcome = considered.outcome.as_ref().ok();
-        for (i, target) in answer.targets.0.iter().enumerate() {
-            let point = outcome.map(|of| &of.points[i]);
-            let estimate = point.and_then(|point| point.simulated);
-            let quantile = |requests, p| {
-                let of = outcome.and_then(|of| of.quantile_ms(requests, p));
-                number(of.map(|estimate| estimate.mean))
-            };
-            let busiest = outcome.and_then(|of| Some((of, of.busiest()?)));
-            let growth = outcome.and_then(|of| of.growth.as_ref());
-            writer.write_record([
-                considered.name.clone(),
-                target.to_string(),
-                point
-                    .map_or("cannot be simulated", |of| of.verdict.name())
-                    .to_owned(),
-                number(estimate.map(|of| of.mean)),
-                number(estimate.map(|of| of.half_width_95())),
-                quantile(Requests::Reads, 0.5),
-                quantile(Requests::Reads, 0.99),
-                quantile(Requests::Writes, 0.5),
-                quantile(Requests::Writes, 0.99),
-                busiest.map_or(String::new(), |(of, (device, _))| {
-                    of.simulation.array().station(device)
-                }),
-                number(busiest.map(|(_, (_, share))| share)),
-                number(growth.and_then(Growth::factor)),
-                number(growth.and_then(Growth::breaks_at)),
-                outcome.map_or(String::new(), |of| of.capacity.get().to_string()),
-                number(considered.price),
-            ])?;
-        }
-    }
-    Ok(String::from_utf8(writer.into_inner()?)?)
 }
 
 #[cfg(test)]

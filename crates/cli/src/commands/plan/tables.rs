@@ -73,9 +73,7 @@ pub(super) fn why_not(sought: Sought, next: &Point) -> &'static str {
         Judgement::TooShort if sought == Sought::Growth => {
             "the recording is over before its queue is long: use a longer one"
         }
-        Judgement::TooShort => {
-            "too short for a load so near to saturation: raise load.requests"
-        }
+        Judgement::TooShort => "too short for a load so near to saturation: raise load.requests",
         Judgement::Unstable => "there is no steady state",
         Judgement::Fails | Judgement::Meets => "the target is missed",
     }
