@@ -28,7 +28,7 @@
 //! | [`guard`] | what a target is, who uses it, whether it may be written to |
 //! | [`replay`] | replays on real devices |
 //! | [`recorder`] | recordings from the kernel's trace points |
-//! | [`bench`] | measurements of this machine and of devices, beside other tools |
+//! | [`mod@bench`] | measurements of this machine and of devices, beside other tools |
 //! | [`plot`] | charts from numbers |
 //! | [`report`] | which charts and numbers a set of records gets |
 
