@@ -69,6 +69,15 @@ fn the_administrator_has_the_answer_after_one_command() {
         let assuming = format!("  {candidate}: drives by data sheet");
         assert!(text.contains(&assuming), "{text}");
     }
+    // The recording lies within 512 MiB: that is said of the disks, and not of the SSD.
+    let reaches: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains(": the load lies within "))
+        .collect();
+    assert!(
+        reaches.len() == 2 && reaches.iter().all(|line| line.contains("8xexos-x18")),
+        "{text}"
+    );
     // The page, which the boss gets, begins with the same sentence.
     let page = std::fs::read_to_string(page).unwrap();
     let body = &page[page.find("<main>").unwrap()..];
@@ -231,7 +240,17 @@ fn where_none_is_known_to_meet_the_target_nothing_is_recommended() {
 }
 
 /// Arguments, a target, and what the message has.
-const REFUSED: [(&str, &str, &str); 14] = [
+const REFUSED: [(&str, &str, &str); 16] = [
+    (
+        "intel-d7 --growth --csv a.png --curve a.png",
+        "p99 < 1s",
+        "given for two outputs",
+    ),
+    (
+        "intel-d7+load.speed=2",
+        "p99 < 1s",
+        "the same for all candidates",
+    ),
     ("", "p99 < 1s", "<CANDIDATE>"),
     ("intel-d7", "p99 < 20", "has no unit"),
     (

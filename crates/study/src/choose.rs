@@ -91,6 +91,7 @@ impl Growth {
 
     /// The least growth that is not known to meet a target, for another reason than the length of the load.
     pub fn breaks_at(&self) -> Option<f64> {
+        self.factor()?;
         let next = self.by_target[self.first].next.as_ref()?;
         (next.verdict != Judgement::TooShort).then_some(next.load)
     }
@@ -305,12 +306,12 @@ fn prepare(
     let mut overrides = spec.overrides.clone();
     overrides.set.extend_from_slice(&candidate.set);
     let path: &Path = &candidate.path;
-    if let Some(load) = load {
-        let text = with_load_of((&candidate.text, path), (load, &spec.load))?;
-        return Prepared::from_toml(&text, path, &overrides);
+    if load.is_none() {
+        overrides.trace = Some(spec.load.clone());
     }
-    overrides.trace = Some(spec.load.clone());
-    Prepared::from_toml(&candidate.text, path, &overrides)
+    let load = load.map(|text| (text, spec.load.as_path()));
+    let text = with_load_of((&candidate.text, path), load)?;
+    Prepared::from_toml(&text, path, &overrides)
 }
 
 /// Blocks that depend on the system would make other requests of the same load.
@@ -338,8 +339,8 @@ fn evaluate(spec: &ChooseSpec, simulation: Prepared) -> Result<Evaluation, PlanE
     };
     let points = spec.targets.iter().map(judged).collect::<Result<_, _>>()?;
     let growth = match spec.growth_within {
-        Some(within) if growing.can_grow() => Some(growth(&growing, &spec.targets, within)?),
-        _ => None,
+        Some(within) => Some(growth(&growing, &spec.targets, within)?),
+        None => None,
     };
     let (simulation, result) = growing.into_parts();
     Ok(Evaluation {

@@ -204,10 +204,37 @@ fn a_scenario_gives_its_load_and_keeps_its_trace() {
     let closed = "[load]\nclosed = { outstanding = 4 }\nrequests = 1000\nsize = { blocks = 1 }\nread_share = 1.0\n";
     std::fs::write(&scenario, closed).unwrap();
     let mut spec = spec(&scenario, &["nvme-gen4-tlc"], &["p99 < 1s"]);
+    assert_eq!(verdict(&run(&spec)[0]), Judgement::Meets);
     spec.growth_within = Some(0.1);
-    let all = run(&spec);
-    assert_eq!(verdict(&all[0]), Judgement::Meets);
-    assert!(all[0].outcome.as_ref().unwrap().growth.is_none());
+    let error = choose(&spec, 1, &|_| ()).unwrap_err().to_string();
+    assert!(error.contains("sets its own pace"), "{error}");
+}
+
+#[test]
+fn the_load_of_a_candidate_is_not_used() {
+    let directory = tempfile::tempdir().unwrap();
+    trace(directory.path(), 2_000);
+    let system = "[array]\nlevel = 'raid0'\ndisks = 1\n[disk]\nprofile = 'seagate-exos-x18-18tb'\n";
+    let text = format!("seed = 7\nwarmup_requests = 1000\n[load]\nspeed = 5.0\n{system}");
+    let file = directory.path().join("own.toml");
+    std::fs::write(&file, text).unwrap();
+    let load = directory.path().join("load.csv");
+    let all = run(&spec(
+        &load,
+        &["exos-x18", file.to_str().unwrap()],
+        &["p99 < 1s"],
+    ));
+    let hash = |i: usize| {
+        all[i]
+            .outcome
+            .as_ref()
+            .unwrap()
+            .result
+            .as_ref()
+            .unwrap()
+            .hash
+    };
+    assert_eq!(hash(0), hash(1));
 }
 
 #[test]

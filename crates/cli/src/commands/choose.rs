@@ -7,6 +7,7 @@ use iosonar_study::choose::{
     Candidate, ChooseSpec, Conclusion, Considered, SHORT_FORM, chart, choose,
 };
 use iosonar_study::objective::Objective;
+use iosonar_trace::fit::Beyond;
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Quantity, apart};
 
@@ -47,9 +48,18 @@ pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
 
 /// Refuses what cannot be answered or written before anything is simulated.
 fn check(args: &Choose) -> anyhow::Result<()> {
-    if args.load.as_os_str() == "-" {
+    let is_stream = std::fs::metadata(&args.load).is_ok_and(|of| !of.is_file() && !of.is_dir());
+    if is_stream || args.load.as_os_str() == "-" {
         return Err(Usage(
             "the load is read several times: store it in a file, and give that".to_owned(),
+        )
+        .into());
+    }
+    if args.beyond.beyond() == Beyond::Clip {
+        return Err(Usage(
+            "--clip would leave requests out where a candidate is small, and others would have more to do: use --fit or \
+             --wrap"
+                .to_owned(),
         )
         .into());
     }
@@ -77,6 +87,10 @@ fn check(args: &Choose) -> anyhow::Result<()> {
     for (i, path) in outputs.iter().enumerate() {
         apart::refuse_same(&args.load, path)?;
         for other in &outputs[..i] {
+            if other == path {
+                let problem = format!("{} is given for two outputs", path.display());
+                return Err(Usage(problem).into());
+            }
             apart::refuse_same(other, path)?;
         }
         apart::refuse_without_folder(path)?;

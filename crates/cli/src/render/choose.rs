@@ -14,7 +14,7 @@ use iosonar_units::Nanos;
 
 pub(crate) use programs::{as_csv, as_json};
 
-use super::sim::assumed;
+use super::sim::{assumed, reach_of};
 use super::table::{Table, significant};
 
 /// What was asked, and what came out.
@@ -122,7 +122,10 @@ impl Answer<'_> {
             );
         }
         for (group, says) in [
-            (&of.unsure, "too close to call, or too few requests"),
+            (
+                &of.unsure,
+                "not sure (too close to call, too few requests, or too short a load)",
+            ),
             (&of.unknown, "cannot be simulated with this load"),
         ] {
             if !group.is_empty() {
@@ -257,6 +260,20 @@ impl Answer<'_> {
                 }
                 Err(error) => format!("{}: {error}", of.name),
             });
+            if let Ok(evaluation) = &of.outcome
+                && let Ok(result) = &evaluation.result
+                && let Some(reach) = reach_of(&evaluation.simulation, result)
+            {
+                notes.push(format!("{}: {reach}", of.name));
+            }
+            let results = of.outcome.iter().flat_map(|of| &of.result);
+            let left_out: u64 = results.map(|result| result.fitted.left_out).sum();
+            if left_out > 0 {
+                notes.push(format!(
+                    "{}: LEFT OUT: {left_out} requests of the load lie beyond its end and were not simulated",
+                    of.name
+                ));
+            }
             let points = of.outcome.iter().flat_map(|of| &of.points);
             if points.clone().any(|point| point.not_cleaned) {
                 notes.push(format!(

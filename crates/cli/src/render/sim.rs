@@ -154,29 +154,33 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
     text
 }
 
-/// That a load lies within a small part of disks with an arm, which then hardly moves.
 fn reach(simulation: &Prepared, result: &SimulationResult) -> String {
+    reach_of(simulation, result).map_or(String::new(), |reach| format!("  reach         {reach}\n"))
+}
+
+/// That a load lies within a small part of disks with an arm, which then hardly moves.
+pub(crate) fn reach_of(simulation: &Prepared, result: &SimulationResult) -> Option<String> {
     /// Below this share of the array it is worth a line.
     const SMALL: f64 = 0.1;
     let array = simulation.array();
     let (Some(span), Ok(sectors), Devices::Disks(disks)) =
         (result.span, array.data_sectors(), &array.devices)
     else {
-        return String::new();
+        return None;
     };
     let share = span.sectors() as f64 / sectors as f64;
     if share >= SMALL || !matches!(disks.model, DiskModel::Positional(_)) {
-        return String::new();
+        return None;
     }
     let bytes = |sectors: u64| Bytes::new(sectors * SECTOR_BYTES);
     let advice = simulation.scatter().map_or(String::new(), |scatter| {
         format!("; --scatter {} spreads it", scatter.over())
     });
-    format!(
-        "  reach         the load lies within {} of {}: seeks are short, and caches may hold much of it{advice}\n",
+    Some(format!(
+        "the load lies within {} of {}: seeks are short, and caches may hold much of it{advice}",
         bytes(span.sectors()),
         bytes(sectors)
-    )
+    ))
 }
 
 /// How busy the devices were, and how much was in the system and came out of it.

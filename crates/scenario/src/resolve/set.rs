@@ -164,16 +164,23 @@ pub fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String
     Ok(document.to_string())
 }
 
-/// A scenario with the load of another: its `[load]`, `seed`, `replications` and `warmup_requests` in place of its own. The
-/// trace of a load stays where it is.
+/// A scenario with the load of another: its `[load]`, `seed`, `replications` and `warmup_requests` in place of its own, which
+/// are removed. The trace of a load stays where it is.
 ///
 /// # Errors
 /// If a text is no TOML, or the other has no load.
 pub fn with_load_of(
     (text, path): (&str, &Path),
-    (load, load_path): (&str, &Path),
+    load: Option<(&str, &Path)>,
 ) -> Result<String, ScenarioError> {
+    const KEYS: [&str; 4] = ["load", "seed", "replications", "warmup_requests"];
     let mut document = parsed(text, path)?;
+    for key in KEYS {
+        document.remove(key);
+    }
+    let Some((load, load_path)) = load else {
+        return Ok(document.to_string());
+    };
     let mut other = parsed(load, load_path)?;
     if !other.contains_key("load") {
         return Err(ScenarioError::Incomplete {
@@ -188,8 +195,7 @@ pub fn with_load_of(
     {
         *trace = toml_edit::value(directory.join(name).display().to_string());
     }
-    for key in ["load", "seed", "replications", "warmup_requests"] {
-        document.remove(key);
+    for key in KEYS {
         if let Some(item) = other.remove(key) {
             document.insert(key, item);
         }

@@ -143,6 +143,11 @@ fn change(text: &str) -> Result<(String, String), String> {
     if value.is_empty() {
         return Err(format!("'+{text}' has no value"));
     }
+    if key == "load" || key.starts_with("load.") {
+        return Err(format!(
+            "'+{key}=': the load is the same for all candidates; --set {key}=... changes it for all"
+        ));
+    }
     let known = SHORT_KEYS.iter().find(|(short, _)| *short == key);
     match known {
         Some((_, key)) => Ok(((*key).to_owned(), value.to_owned())),
@@ -308,6 +313,7 @@ mod tests {
             ("raid10:8xnothing", "there is no profile 'nothing'"),
             ("seagate", "may be any of seagate-st3500630ns"),
             ("nvme-gen4-tlc+cache=", "has no value"),
+            ("nvme-gen4-tlc+load.speed=2", "the same for all candidates"),
             ("nvme-gen4-tlc+speed=3", "'+speed=': unknown key"),
             ("raid10:8xexos-x18+array.disks=4", "the short form itself"),
             ("", "may be any of"),

@@ -1,7 +1,7 @@
 //! A load that grows: how many times as much a system sustains.
 
 use iosonar_scenario::{
-    LoadModel, NoSteadyState, NotSteady, Outputs, Prepared, ScenarioError, SimulationResult, Watch,
+    LoadModel, NoSteadyState, Outputs, Prepared, ScenarioError, SimulationResult, Watch,
 };
 
 use super::subject::{is_long_enough, theory_of};
@@ -186,7 +186,7 @@ impl Subject for GrowingLoad {
     fn simulate(&self, load: f64, objective: &Objective) -> Result<Simulated, PlanError> {
         if load == 1.0 {
             return Ok(match self.as_it_is() {
-                Ok(result) => seen(&self.base, result, objective),
+                Ok(result) => Simulated::of(&self.base, result, objective),
                 Err(_) => Simulated::Unsteady,
             });
         }
@@ -195,22 +195,10 @@ impl Subject for GrowingLoad {
             .and_then(|n| objective.give_up(n));
         let simulation = self.at(load)?.with_give_up(give_up);
         match simulation.run_steady(self.threads, Outputs::default(), &Watch::default()) {
-            Ok(Ok(result)) => Ok(seen(&simulation, &result, objective)),
+            Ok(Ok(result)) => Ok(Simulated::of(&simulation, &result, objective)),
             Ok(Err(_)) => Ok(Simulated::Unsteady),
             Err(ScenarioError::GivenUp) => Ok(Simulated::GivenUp),
             Err(error) => Err(error.into()),
         }
-    }
-}
-
-/// A recording that is much faster is over before its queue is long: that it still meets a target then means nothing.
-fn seen(simulation: &Prepared, result: &SimulationResult, objective: &Objective) -> Simulated {
-    Simulated::Known {
-        estimate: objective.of_result(result),
-        not_cleaned: result.is_not_cleaned(),
-        grows: matches!(
-            simulation.not_steady(result),
-            Some(NotSteady::QueueGrows { .. })
-        ),
     }
 }

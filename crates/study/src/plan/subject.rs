@@ -5,8 +5,8 @@ use std::path::Path;
 use iosonar_scenario::networked::{NetworkPoint, NetworkedRaid, Services, Structure};
 use iosonar_scenario::theory::{Standing, Theory};
 use iosonar_scenario::{
-    LoadModel, Outputs, Overrides, Prepared, REQUESTS_PER_USER, ScenarioError, SimulationResult,
-    Watch,
+    LoadModel, NotSteady, Outputs, Overrides, Prepared, REQUESTS_PER_USER, ScenarioError,
+    SimulationResult, Watch,
 };
 use iosonar_stats::Estimate;
 
@@ -32,12 +32,15 @@ pub enum Simulated {
 }
 
 impl Simulated {
-    /// What a result says of a target.
-    pub fn of(result: &SimulationResult, objective: &Objective) -> Self {
+    /// What a result says of a target. A load that is over before its queue is long still meets it, which means nothing.
+    pub fn of(simulation: &Prepared, result: &SimulationResult, objective: &Objective) -> Self {
         Self::Known {
             estimate: objective.of_result(result),
             not_cleaned: result.is_not_cleaned(),
-            grows: false,
+            grows: matches!(
+                simulation.not_steady(result),
+                Some(NotSteady::QueueGrows { .. })
+            ),
         }
     }
 }
@@ -244,7 +247,7 @@ impl Subject for ArraySubject<'_> {
         let (outputs, watch) = (Outputs::default(), Watch::default());
         Ok(
             match simulation.run_steady(self.threads, outputs, &watch)? {
-                Ok(result) => Simulated::of(&result, objective),
+                Ok(result) => Simulated::of(&simulation, &result, objective),
                 Err(_) => Simulated::Unsteady,
             },
         )
