@@ -4,39 +4,15 @@ mod common;
 
 use std::path::Path;
 
-use common::{Row, all_of, any_row, batch_of};
+use common::{Memory, Row, all_of, any_row};
 use iosonar_trace::transform::{Change, Spill, apply_all};
-use iosonar_trace::{Batch, Metadata, Op, Outcome, Record, TraceError, TraceReader};
+use iosonar_trace::{Op, Outcome, Record, TraceError};
 use iosonar_units::{Bytes, Nanos, Sector, Sectors};
 use proptest::prelude::*;
 
-/// Rows from memory, a thousand at a time.
-struct Memory {
-    rows: Vec<Row>,
-    done: usize,
-    metadata: Metadata,
-}
-
-impl TraceReader for Memory {
-    fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
-        let rows = &self.rows[self.done..self.rows.len().min(self.done + 1000)];
-        *batch = batch_of(rows);
-        self.done += rows.len();
-        Ok(rows.len())
-    }
-
-    fn metadata(&self) -> &Metadata {
-        &self.metadata
-    }
-}
-
-/// The load `copies` times, with so many bytes of memory for it.
+/// The load `copies` times, with this many bytes of memory for it.
 fn scaled_within(rows: &[Row], copies: u32, memory: u64) -> Result<Vec<Row>, TraceError> {
-    let reader = Box::new(Memory {
-        rows: rows.to_vec(),
-        done: 0,
-        metadata: Metadata::default(),
-    });
+    let reader = Memory::boxed(rows, 1000);
     let spill = Spill {
         dir: None,
         memory: Bytes::new(memory),
@@ -77,7 +53,7 @@ fn starts_and_sectors(rows: &[Row]) -> Vec<(u64, u64)> {
     rows.iter().map(|row| (start(row), sector(row))).collect()
 }
 
-/// The definition, in so many words: all copies one behind the other, sorted by start.
+/// The definition: all copies one behind the other, sorted by start.
 fn defined(rows: &[Row], copies: u64) -> Vec<Row> {
     let (first, last) = (start(&rows[0]), start(&rows[rows.len() - 1]));
     let placed = rows.iter().filter(|r| r.record.request.op != Op::Flush);

@@ -4,41 +4,15 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::{Row, all_of, any_row, batch_of};
+use common::{Memory, Row, all_of, any_row, batch_of};
 use iosonar_trace::input::Combine;
 use iosonar_trace::transform::{Change, OnBackstep, Repeat, Rounds, Spill, apply_all, derive};
-use iosonar_trace::{
-    Batch, Metadata, Op, Outcome, Reading, TraceError, TraceReader, input, output,
-};
+use iosonar_trace::{Metadata, Op, Outcome, Reading, TraceReader, input, output};
 use iosonar_units::{Bytes, Nanos, Sector, Sectors};
 use proptest::prelude::*;
 
-/// Rows from memory, a few at a time.
-struct Memory {
-    rows: Vec<Row>,
-    done: usize,
-    metadata: Metadata,
-}
-
-impl TraceReader for Memory {
-    fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
-        let rows = &self.rows[self.done..self.rows.len().min(self.done + 5)];
-        *batch = batch_of(rows);
-        self.done += rows.len();
-        Ok(rows.len())
-    }
-
-    fn metadata(&self) -> &Metadata {
-        &self.metadata
-    }
-}
-
 fn reader(rows: &[Row]) -> Box<dyn TraceReader> {
-    Box::new(Memory {
-        rows: rows.to_vec(),
-        done: 0,
-        metadata: Metadata::default(),
-    })
+    Memory::boxed(rows, 5)
 }
 
 fn changed(rows: &[Row], changes: &[Change]) -> Vec<Row> {

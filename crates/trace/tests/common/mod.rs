@@ -15,6 +15,39 @@ pub(crate) struct Row {
     pub(crate) think: Option<Nanos>,
 }
 
+/// Rows from memory, a few at a time.
+pub(crate) struct Memory {
+    rows: Vec<Row>,
+    done: usize,
+    at_a_time: usize,
+    metadata: Metadata,
+}
+
+impl Memory {
+    pub(crate) fn boxed(rows: &[Row], at_a_time: usize) -> Box<Self> {
+        Box::new(Self {
+            rows: rows.to_vec(),
+            done: 0,
+            at_a_time,
+            metadata: Metadata::default(),
+        })
+    }
+}
+
+impl TraceReader for Memory {
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+        let end = self.rows.len().min(self.done + self.at_a_time);
+        let rows = &self.rows[self.done..end];
+        *batch = batch_of(rows);
+        self.done += rows.len();
+        Ok(rows.len())
+    }
+
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+}
+
 /// All rows of a trace.
 pub(crate) fn all_of(reader: &mut dyn TraceReader) -> Result<Vec<Row>, TraceError> {
     let mut all = Vec::new();
