@@ -34,7 +34,7 @@ pub use measure::{
     Failure, Look, LookOptions, Measured, Needs, NothingMeasured, Notice, WorkingSets,
 };
 pub use page::page;
-pub use plain_page::AnswerPage;
+pub use plain_page::{AnswerPage, in_page};
 pub use self_check::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, read_self_check};
 pub use words::describe;
 

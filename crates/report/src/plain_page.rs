@@ -1,5 +1,7 @@
 //! Pages of tables and charts that need nothing but themselves: no script, no other file.
 
+use iosonar_plot::{Chart, Format, PlotError, Size, Theme, render};
+
 use crate::page::{STYLE, escaped};
 use crate::words::tool;
 
@@ -17,6 +19,16 @@ pub(crate) fn page(title: &str, body: &str) -> String {
          </style>\n</head>\n<body>\n<header><h1>{title}</h1></header>\n<main>\n{body}</main>\n\
          <footer>{tool}</footer>\n</body>\n</html>\n"
     )
+}
+
+/// A chart as a page has it: title, text, SVG.
+///
+/// # Errors
+/// If it cannot be drawn.
+pub fn in_page(chart: &Chart) -> Result<(String, String, String), PlotError> {
+    let svg = render(&[chart], Format::Svg, Size::default(), Theme::Light)?;
+    let svg = String::from_utf8_lossy(&svg).into_owned();
+    Ok((chart.title.clone(), chart.about.clone(), svg))
 }
 
 /// Charts as (title, text, SVG).

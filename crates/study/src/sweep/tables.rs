@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use iosonar_plot::{Chart, Format, Size, Theme, render};
+use iosonar_report::in_page;
 use iosonar_report::study::{Link, Panel, Series, StudyTable, chart_of_study, page_of};
 use iosonar_trace::apart;
 use iosonar_trace::output::WholeFile;
@@ -160,12 +161,7 @@ impl<'a> Tables<'a> {
         out: &Path,
         title: Option<&str>,
     ) -> Result<(), SweepError> {
-        let mut pictures = Vec::new();
-        for chart in charts {
-            let svg = render(&[chart], Format::Svg, Size::default(), Theme::Light)?;
-            let svg = String::from_utf8_lossy(&svg).into_owned();
-            pictures.push((chart.title.clone(), chart.about.clone(), svg));
-        }
+        let pictures = charts.iter().map(in_page).collect::<Result<Vec<_>, _>>()?;
         // Links of a page beside the tree's tables need no more than their names.
         let root = &self.source.root;
         let is_inside = apart::would_be_same(&root.join("x"), &out.with_file_name("x"));
