@@ -3,6 +3,7 @@
 pub(crate) mod choose;
 pub(crate) mod highest_rate;
 pub(crate) mod looks;
+pub(crate) mod objective;
 pub(crate) mod picture;
 pub(crate) mod progress;
 pub(crate) mod remarks;

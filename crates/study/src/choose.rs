@@ -364,7 +364,7 @@ fn growth(growing: &GrowingLoad, targets: &[Objective], within: f64) -> Result<G
     let mut growth = Growth { by_target, first };
     // The others were looked at elsewhere.
     if let Some(factor) = growth.factor() {
-        for target in targets {
+        for (_, target) in targets.iter().enumerate().filter(|(i, _)| *i != first) {
             let point = growing.point(factor, target)?;
             if point.verdict != Judgement::Meets {
                 growth.by_target[first].best = None;

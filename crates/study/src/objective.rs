@@ -14,6 +14,7 @@ pub use iosonar_scenario::Requests;
 use iosonar_scenario::theory::Answer;
 use iosonar_scenario::{GiveUp, SimulationResult};
 use iosonar_stats::Estimate;
+use iosonar_stats::metric::MetricUnit;
 use iosonar_trace::Quantity;
 use iosonar_units::Nanos;
 
@@ -203,6 +204,14 @@ impl Objective {
                 format!("{requests}{quantity}p{}", (p * 1e8).round() / 1e6)
             }
             Statistic::Throughput => "throughput".to_owned(),
+        }
+    }
+
+    /// The unit of its limit.
+    pub fn unit(&self) -> MetricUnit {
+        match self.statistic {
+            Statistic::Throughput => MetricUnit::PerSecond,
+            Statistic::Mean | Statistic::Quantile(_) => MetricUnit::Milliseconds,
         }
     }
 

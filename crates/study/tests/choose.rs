@@ -170,11 +170,11 @@ fn a_load_that_is_too_large_already_has_to_shrink() {
     spec.growth_within = Some(0.02);
     let all = run(&spec);
     assert_eq!(verdict(&all[0]), Judgement::Fails);
-    let factor = all[0].growth().unwrap();
+    let factor = all[0].growth().unwrap().factor().unwrap();
     assert!(factor < 1.0 && factor > 0.1, "{factor}");
     // No load is small enough for this.
     spec.targets = vec!["p99 < 1us".parse().unwrap()];
-    assert_eq!(run(&spec)[0].growth(), None);
+    assert_eq!(run(&spec)[0].growth().unwrap().factor(), None);
 }
 
 #[test]

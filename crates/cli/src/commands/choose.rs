@@ -1,7 +1,8 @@
 //! `iosonar choose`: a load and several systems in, which of them to take out.
 
 use anyhow::Context;
-use iosonar_plot::{Chart, Format, Size, Theme, render};
+use iosonar_plot::{Size, Theme};
+use iosonar_report::in_page;
 use iosonar_scenario::Overrides;
 use iosonar_study::choose::{
     Candidate, ChooseSpec, Conclusion, Considered, SHORT_FORM, chart, choose,
@@ -173,11 +174,4 @@ fn write(args: &Choose, spec: &ChooseSpec, answer: &Answer<'_>) -> anyhow::Resul
         wrote("page", path);
     }
     Ok(())
-}
-
-/// A chart as (title, text, SVG).
-fn in_page(chart: &Chart) -> anyhow::Result<(String, String, String)> {
-    let svg = render(&[chart], Format::Svg, Size::default(), Theme::Light)?;
-    let svg = String::from_utf8(svg).context("an SVG is text")?;
-    Ok((chart.title.clone(), chart.about.clone(), svg))
 }

@@ -4,9 +4,8 @@ mod tables;
 
 use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::{Overrides, read_text};
-use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Output};
-use iosonar_study::objective::{Objective, Statistic};
+use iosonar_study::objective::Objective;
 use iosonar_study::plan::{
     Answer, PlanError, PlanSpec, Point, Sought, chart, load_text, plan_network, plan_scenario,
 };
@@ -17,9 +16,10 @@ use serde_json::json;
 use super::model::{threads, with_threads};
 use crate::exit::{Ending, Usage, note, print};
 use crate::low::Plan;
+use crate::render::objective::value_of;
 use crate::render::picture;
 use crate::render::sim::headline;
-use tables::{describe, simulated, value_of};
+use tables::{describe, simulated};
 
 pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     let objective = objective(&args.slo)?;
@@ -142,10 +142,7 @@ fn as_json(headline: &str, objective: &Objective, answer: &Answer) -> Output {
     json.set("by_theory", json!(answer.found.by_theory));
     json.set("knee", json!(answer.knee));
     json.set("capacity", json!(answer.capacity));
-    let unit = match objective.statistic {
-        Statistic::Throughput => MetricUnit::PerSecond,
-        Statistic::Mean | Statistic::Quantile(_) => MetricUnit::Milliseconds,
-    };
+    let unit = objective.unit();
     for point in &answer.found.points {
         let labels = Labels::of("load", point.load).with("verdict", point.verdict.name());
         if let Some(simulated) = &point.simulated {

@@ -8,14 +8,14 @@ use iosonar_report::AnswerPage;
 use iosonar_scenario::Requests;
 use iosonar_stats::Estimate;
 use iosonar_study::choose::{Conclusion, Considered, Evaluation, Growth};
-use iosonar_study::objective::{Objective, Objectives, Statistic};
+use iosonar_study::objective::{Objective, Objectives};
 use iosonar_study::plan::Judgement;
-use iosonar_units::Nanos;
 
 pub(crate) use programs::{as_csv, as_json};
 
+use super::objective::{milliseconds, value_of};
 use super::sim::{assumed, reach_of};
-use super::table::{Table, significant};
+use super::table::Table;
 
 /// What was asked, and what came out.
 pub(crate) struct Answer<'a> {
@@ -30,21 +30,6 @@ pub(crate) fn judged(considered: &Considered) -> String {
     match &considered.outcome {
         Ok(of) => of.verdict().name().to_owned(),
         Err(error) => format!("cannot be simulated: {error}"),
-    }
-}
-
-/// A value in the unit of a target.
-fn value_of(target: &Objective, value: f64) -> String {
-    match target.statistic {
-        Statistic::Throughput => format!("{}/s", significant(value, 4)),
-        Statistic::Mean | Statistic::Quantile(_) => milliseconds(value),
-    }
-}
-
-fn milliseconds(ms: f64) -> String {
-    match ms.is_finite() {
-        true => Nanos::from_millis_f64(ms).to_string(),
-        false => "-".to_owned(),
     }
 }
 
@@ -161,13 +146,10 @@ impl Answer<'_> {
             text += &format!(", costs {}", amount(price));
         }
         text.push(')');
-        if let Some(factor) = considered.growth() {
-            let growth = considered
-                .outcome
-                .iter()
-                .filter_map(|of| of.growth.as_ref());
-            let growth = growth.clone().any(Growth::is_at_least);
-            text += &match growth {
+        if let Some(growth) = considered.growth()
+            && let Some(factor) = growth.factor()
+        {
+            text += &match growth.is_at_least() {
                 true => format!(" at {} times this load or more", times(factor)),
                 false => format!(" up to {} times this load", times(factor)),
             };
@@ -203,8 +185,7 @@ impl Answer<'_> {
     }
 
     fn has_growth(&self) -> bool {
-        let of = |of: &Considered| of.outcome.as_ref().is_ok_and(|of| of.growth.is_some());
-        self.all.iter().any(of)
+        self.all.iter().any(|of| of.growth().is_some())
     }
 
     fn has_prices(&self) -> bool {
@@ -283,11 +264,8 @@ impl Answer<'_> {
                 ));
             }
         }
-        let growth = self.all.iter().flat_map(|of| &of.outcome);
-        if growth
-            .filter_map(|of| of.growth.as_ref())
-            .any(Growth::is_at_least)
-        {
+        let mut growths = self.all.iter().filter_map(Considered::growth);
+        if growths.any(Growth::is_at_least) {
             notes.push(">=: the load is too short to show how much more it may grow".to_owned());
         }
         if self.has_growth() {

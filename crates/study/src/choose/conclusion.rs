@@ -1,6 +1,6 @@
 //! What follows from all candidates together.
 
-use super::Considered;
+use super::{Considered, Growth};
 use crate::objective::{Objective, Statistic};
 use crate::plan::Judgement;
 
@@ -42,7 +42,7 @@ impl Conclusion {
             (Some(value), Statistic::Throughput) => -value,
             (Some(value), Statistic::Mean | Statistic::Quantile(_)) => value,
         };
-        let growth = |i: &usize| all[*i].growth().unwrap_or(0.0);
+        let growth = |i: &usize| all[*i].growth().and_then(Growth::factor).unwrap_or(0.0);
         let is_priced = conclusion.meet.iter().all(|&i| all[i].price.is_some());
         conclusion.meet.sort_by(|a, b| {
             let price = |i: &usize| all[*i].price.filter(|_| is_priced).unwrap_or(0.0);
@@ -65,8 +65,8 @@ impl Considered {
         first.simulated.map(|estimate| estimate.mean)
     }
 
-    /// The largest growth that meets all targets.
-    pub fn growth(&self) -> Option<f64> {
-        self.outcome.as_ref().ok()?.growth.as_ref()?.factor()
+    /// How much the load may grow, where it was looked for.
+    pub fn growth(&self) -> Option<&Growth> {
+        self.outcome.as_ref().ok()?.growth.as_ref()
     }
 }

@@ -8,7 +8,8 @@ use super::subject::{is_long_enough, theory_of};
 use super::{Found, Judgement, PlanError, Point, Simulated, Subject, highest};
 use crate::objective::{Objective, Statistic};
 
-/// A scenario whose load is the factor by which it has grown: of a trace the speed, of arrivals their rate. All growths see the same requests in the same order (common random numbers).
+/// A scenario whose load is the factor by which it has grown: of a trace the speed, of arrivals their rate. All growths see
+/// the same requests in the same order (common random numbers).
 pub struct GrowingLoad {
     base: Prepared,
     /// The load as it is.
@@ -77,15 +78,10 @@ impl GrowingLoad {
             Statistic::Throughput => 0.0,
             Statistic::Mean | Statistic::Quantile(_) => LIMITS_PER_RUN * objective.limit / 1e3,
         };
-        let windows = self.as_it_is().ok()?.windows.iter();
-        let length_s = windows.map(|w| w.length().as_secs_f64()).reduce(f64::min)?;
-        let arrived = self
-            .as_it_is()
-            .ok()?
-            .windows
-            .iter()
-            .map(|w| w.arrived)
-            .min()?;
+        let windows = &self.as_it_is().ok()?.windows;
+        let lengths = windows.iter().map(|w| w.length().as_secs_f64());
+        let length_s = lengths.reduce(f64::min)?;
+        let arrived = windows.iter().map(|w| w.arrived).min()?;
         match arrived < FEWEST {
             true => Some(1.0),
             false => Some((length_s / shortest_s).min(FASTEST)),

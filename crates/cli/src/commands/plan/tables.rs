@@ -5,19 +5,9 @@ use std::fmt::Write;
 use iosonar_stats::Estimate;
 use iosonar_study::objective::{Objective, Statistic};
 use iosonar_study::plan::{Answer, Judgement, Point, Sought, load_text};
-use iosonar_units::Nanos;
 
-use crate::render::table::{Table, significant};
-
-pub(super) fn value_of(objective: &Objective, value: f64) -> String {
-    match objective.statistic {
-        Statistic::Throughput => format!("{}/s", significant(value, 4)),
-        Statistic::Mean | Statistic::Quantile(_) if value.is_finite() => {
-            Nanos::from_millis_f64(value).to_string()
-        }
-        _ => "-".to_owned(),
-    }
-}
+use crate::render::objective::value_of;
+use crate::render::table::Table;
 
 /// What was simulated at a load.
 pub(super) fn simulated(objective: &Objective, point: &Point) -> String {

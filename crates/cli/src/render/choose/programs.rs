@@ -4,18 +4,11 @@ use iosonar_scenario::Requests;
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Output};
 use iosonar_study::choose::{Evaluation, Growth};
-use iosonar_study::objective::{Objective, Statistic};
+use iosonar_study::objective::Objective;
 use iosonar_study::plan::Point;
 use serde_json::{Value, json};
 
 use super::Answer;
-
-fn unit_of(target: &Objective) -> MetricUnit {
-    match target.statistic {
-        Statistic::Throughput => MetricUnit::PerSecond,
-        Statistic::Mean | Statistic::Quantile(_) => MetricUnit::Milliseconds,
-    }
-}
 
 /// The answer for programs.
 pub(crate) fn as_json(answer: &Answer<'_>) -> Output {
@@ -58,7 +51,7 @@ fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labe
             .with("target", target.to_string())
             .with("verdict", point.verdict.name());
         if let Some(estimate) = &point.simulated {
-            json.estimate("value", &labels, unit_of(target), estimate);
+            json.estimate("value", &labels, target.unit(), estimate);
         }
     }
     if let Ok(result) = &of.result {
@@ -110,7 +103,7 @@ fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labe
                 .with("growth", point.load)
                 .with("verdict", point.verdict.name());
             if let Some(estimate) = &point.simulated {
-                json.estimate("value_of_growth", &labels, unit_of(target), estimate);
+                json.estimate("value_of_growth", &labels, target.unit(), estimate);
             }
         }
     }
