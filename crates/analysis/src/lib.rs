@@ -5,6 +5,7 @@
 //! - [`OutcomeMetrics`]: of what became of it: delays, latencies, concurrency, throughput, damaged I/O, and the
 //!   metrics of disk activity.
 //! - [`TraceSummary`]: a trace at a glance.
+//! - [`objective`]: what a storage system must keep to, and whether it does.
 //!
 //! All run in one pass over a trace of any length, in bounded memory. What is no longer exact then says
 //! how far it may be off.
@@ -15,6 +16,7 @@ pub mod check;
 mod load;
 mod measured;
 mod metrics;
+pub mod objective;
 mod outcome;
 mod overlap;
 mod pages;

@@ -34,7 +34,6 @@ mod metrics;
 pub mod networked;
 mod offered;
 mod prepared;
-mod requests;
 mod resolve;
 mod result;
 mod run;
@@ -50,7 +49,6 @@ pub use file::{ControllerLike, ScenarioFile};
 pub use load_model::{Growth, LoadModel};
 pub use offered::{Offered, Stability};
 pub use prepared::{Assumption, GiveUp, Method, NoSteadyState, Prepared, Warmup};
-pub use requests::Requests;
 pub use resolve::{Overrides, ProfileOf, REQUESTS_PER_USER, moved, with_load_of, with_values};
 pub use result::{NoInterval, Replication, SimulationResult, Unserved};
 pub use run::{

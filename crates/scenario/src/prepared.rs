@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use iosonar_trace::Requests;
 use iosonar_trace::transform::{Change, Ratio};
 use iosonar_units::Nanos;
 
 use crate::result::Unserved;
 use crate::{
-    ArrayModel, Devices, DiskModel, LoadModel, Offered, Outputs, REQUESTS_PER_USER, Requests,
-    ScenarioError, SimulationResult, Stability, Watch,
+    ArrayModel, Devices, DiskModel, LoadModel, Offered, Outputs, REQUESTS_PER_USER, ScenarioError,
+    SimulationResult, Stability, Watch,
 };
 
 /// How many requests at the beginning of each run are not measured.

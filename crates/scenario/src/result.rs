@@ -1,6 +1,7 @@
 //! What a simulation found out.
 
 mod accumulator;
+mod of_requests;
 
 pub(crate) use accumulator::Accumulator;
 
@@ -15,10 +16,9 @@ use iosonar_stats::{
     BandPoint, BatchMeans, Distribution, Estimate, Sections, cdf_band, mser_5, quantile_interval,
 };
 use iosonar_trace::fit::Fitted;
-use iosonar_trace::{Op, Remark};
+use iosonar_trace::{Op, Remark, Requests};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
-use crate::Requests;
 use crate::source::Span;
 
 /// One run.

@@ -152,6 +152,14 @@ pub fn mean_of(whole: &Distribution, sections: &[Distribution]) -> Estimate {
     )
 }
 
+/// The share of all samples up to a time, with its standard error from independent sections.
+pub fn share_of(whole: &Distribution, sections: &[Distribution], up_to: Nanos) -> Estimate {
+    sectioned(
+        whole.histogram.share_up_to(up_to),
+        sections.iter().map(|s| s.histogram.share_up_to(up_to)),
+    )
+}
+
 /// The standard deviation of all samples in nanoseconds, with its standard error from independent sections.
 pub fn sd_of(whole: &Distribution, sections: &[Distribution]) -> Estimate {
     sectioned(
@@ -183,8 +191,7 @@ pub fn quantile_interval(
 ) -> Option<(Nanos, Nanos)> {
     let quantile = |p| whole.histogram.quantile(p);
     let value = quantile(p)?;
-    let shares = sections.iter().map(|s| s.histogram.share_up_to(value));
-    let share = sectioned(whole.histogram.share_up_to(value), shares);
+    let share = share_of(whole, sections, value);
     let half = share.half_width_95();
     if !half.is_finite() || p + half >= 1.0 || !whole.histogram.supports_quantile(p + half) {
         return None;
@@ -206,15 +213,11 @@ pub fn cdf_band(whole: &Distribution, sections: &[Distribution], points: u32) ->
     let mut values: Vec<Nanos> = quantiles.collect();
     values.dedup();
     let at = |value| {
-        let share = whole.histogram.share_up_to(value);
-        let estimate = sectioned(
-            share,
-            sections.iter().map(|s| s.histogram.share_up_to(value)),
-        );
+        let share = share_of(whole, sections, value);
         BandPoint {
             value,
-            share,
-            half_width: estimate.half_width_95(),
+            share: share.mean,
+            half_width: share.half_width_95(),
         }
     };
     values.into_iter().map(at).collect()

@@ -11,15 +11,16 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use iosonar_scenario::{
-    LoadModel, NoSteadyState, Overrides, Prepared, Requests, ScenarioError, SimulationResult,
-    read_text, with_load_of,
+    LoadModel, NoSteadyState, Overrides, Prepared, ScenarioError, SimulationResult, read_text,
+    with_load_of,
 };
 use iosonar_stats::Estimate;
+use iosonar_trace::Requests;
 use iosonar_units::{Bytes, SECTOR_BYTES, Sectors};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::objective::Objective;
-use crate::plan::{Found, GrowingLoad, Judgement, PlanError, Point, Subject};
+use crate::plan::{Found, GrowingLoad, PlanError, Point, Subject};
+use iosonar_analysis::objective::{Judgement, Objective};
 
 pub use candidate::{Candidate, CandidateError, SHORT_FORM};
 pub use charts::chart;
@@ -103,9 +104,9 @@ impl Evaluation {
         let of = |wanted| self.points.iter().any(|point| point.verdict == wanted);
         [
             Judgement::Unstable,
-            Judgement::Fails,
+            Judgement::Misses,
             Judgement::TooShort,
-            Judgement::Unsure,
+            Judgement::Unclear,
         ]
         .into_iter()
         .find(|&worse| of(worse))
@@ -155,15 +156,9 @@ pub enum ChooseError {
         /// Why.
         error: Box<PlanError>,
     },
-    /// A target is of requests that the load does not have.
-    #[error("target '{target}': the load has no {}", match target.requests {
-        Requests::Writes => "writes",
-        Requests::Reads | Requests::All => "reads",
-    })]
-    NoSuchRequests {
-        /// The target.
-        target: Objective,
-    },
+    /// A target is about requests that the load does not have.
+    #[error(transparent)]
+    Target(PlanError),
     /// There are no threads to be had.
     #[error("{0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
@@ -173,10 +168,7 @@ impl ChooseError {
     /// Whether what was asked for is at fault, rather than data or the machine.
     pub fn is_refusal(&self) -> bool {
         match self {
-            Self::Price { .. }
-            | Self::Blocks
-            | Self::Candidate { .. }
-            | Self::NoSuchRequests { .. } => true,
+            Self::Price { .. } | Self::Blocks | Self::Candidate { .. } | Self::Target(_) => true,
             Self::Load(error) => !error.is_data(),
             Self::Threads(_) => false,
         }
@@ -231,7 +223,6 @@ pub fn choose(
     let all: Vec<_> = pool.install(|| all.into_par_iter().map(consider).collect());
     // The first error in the order of the candidates, whatever the number of threads.
     let all: Vec<_> = all.into_iter().collect::<Result<_, ChooseError>>()?;
-    refuse_targets_of_nothing(&spec.targets, &all)?;
     if all.iter().any(|of| of.outcome.is_ok()) {
         return Ok(all);
     }
@@ -239,20 +230,6 @@ pub fn choose(
     match all.into_iter().find_map(|of| of.outcome.err()) {
         Some(error) => Err(error.into()),
         None => Ok(Vec::new()),
-    }
-}
-
-/// A target of reads is met by no load of writes alone.
-fn refuse_targets_of_nothing(targets: &[Objective], all: &[Considered]) -> Result<(), ChooseError> {
-    let results = all.iter().filter_map(|of| of.outcome.as_ref().ok());
-    let mut results = results.filter_map(|of| of.result.as_ref().ok());
-    // All see the same requests.
-    let Some(result) = results.next() else {
-        return Ok(());
-    };
-    match targets.iter().find(|of| result.count_of(of.requests) == 0) {
-        Some(&target) => Err(ChooseError::NoSuchRequests { target }),
-        None => Ok(()),
     }
 }
 
@@ -291,9 +268,13 @@ fn prices(spec: &ChooseSpec) -> Result<Vec<Option<f64>>, ChooseError> {
 }
 
 fn of_candidate(candidate: &Candidate, error: PlanError) -> ChooseError {
-    ChooseError::Candidate {
-        candidate: candidate.name.clone(),
-        error: Box::new(error),
+    match error {
+        // So it is for every candidate.
+        PlanError::NoSuchRequests { .. } => ChooseError::Target(error),
+        error => ChooseError::Candidate {
+            candidate: candidate.name.clone(),
+            error: Box::new(error),
+        },
     }
 }
 

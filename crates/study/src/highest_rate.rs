@@ -4,10 +4,10 @@ use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 use iosonar_stats::Distribution;
-use iosonar_trace::{Op, Quantity};
+use iosonar_trace::{Op, Quantity, Requests};
 use iosonar_units::Nanos;
 
-use crate::objective::{Objective, ObjectiveError, Requests, Statistic};
+use iosonar_analysis::objective::{Objective, ObjectiveError, Statistic};
 
 /// What must hold for a rate to be sustained, such as `read latency p99 < 2ms`: an [`Objective`] of a time.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,7 +8,7 @@
 //! - [`highest_rate`]: the highest rate that a system sustains, by trying.
 //! - [`likeness`]: a load that is like a real one, and how alike they are.
 //! - [`networked`]: networked systems with what was measured of them, and other values of a key.
-//! - [`objective`]: what a system must keep to, as it is written.
+//! - [`objective`]: what simulations and theory say of what a system must keep to.
 //! - [`plan`]: the highest load, or the fewest devices, that meets an objective.
 //! - [`profiles`]: profiles of drives by their names.
 //! - [`replay`]: replays with everything around them: targets, records, tries at other rates.

@@ -1,377 +1,69 @@
-//! Objectives: what a storage system must keep to, as it is written.
-//!
-//! ```text
-//!   [read|write] [latency|delay|response_time] mean|pN < TIME
-//!   throughput > N[/s]
-//! ```
-//!
-//! Without `read` or `write` it is about all requests, without a quantity about the response time.
+//! Objectives of simulations: what became of them, what theory says of them, and when a run has certainly missed one.
 
-use std::fmt::Display;
-use std::str::FromStr;
-
-pub use iosonar_scenario::Requests;
+use iosonar_analysis::objective::{Attained, Objective, Statistic};
 use iosonar_scenario::theory::Answer;
 use iosonar_scenario::{GiveUp, SimulationResult};
 use iosonar_stats::Estimate;
-use iosonar_stats::metric::MetricUnit;
-use iosonar_trace::Quantity;
+use iosonar_trace::Requests;
 use iosonar_units::Nanos;
 
-use crate::plan::Judgement;
-
-/// What must hold.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Statistic {
-    /// The mean of the times, in milliseconds.
-    Mean,
-    /// A quantile of the times, in milliseconds.
-    Quantile(f64),
-    /// Requests per second.
-    Throughput,
-}
-
-/// A statistic and its limit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Objective {
-    /// Of which requests.
-    pub requests: Requests,
-    /// Of which of their times.
-    pub quantity: Quantity,
-    /// Of what.
-    pub statistic: Statistic,
-    /// At most this of a time (milliseconds), at least this of a throughput (1/s).
-    pub limit: f64,
-}
-
-/// Why a text is not an objective.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}; expected something like \"p99 < 20ms\", \"mean < 5ms\" or \"throughput > 200\"")]
-pub struct ObjectiveError(String);
-
-impl FromStr for Objective {
-    type Err = ObjectiveError;
-
-    fn from_str(text: &str) -> Result<Self, ObjectiveError> {
-        let Some(at) = text.find(['<', '>']) else {
-            return Err(ObjectiveError("there is neither < nor >".to_owned()));
-        };
-        let (names, rest) = text.split_at(at);
-        let is_below = rest.starts_with('<');
-        let limit = rest[1..].trim_start_matches('=').trim();
-        let mut names: Vec<&str> = names.split_whitespace().collect();
-        let requests = first(
-            &mut names,
-            &[("read", Requests::Reads), ("write", Requests::Writes)],
-        );
-        let requests = requests.unwrap_or_default();
-        let quantity = first(
-            &mut names,
-            &[
-                ("latency", Quantity::Latency),
-                ("delay", Quantity::Delay),
-                ("response_time", Quantity::ResponseTime),
-            ],
-        );
-        let statistic = statistic(&names.join(" "))?;
-        if statistic == Statistic::Throughput && (requests != Requests::All || quantity.is_some()) {
-            return Err(ObjectiveError(
-                "a throughput is that of all requests, and no time".to_owned(),
-            ));
+/// What a simulation found of an objective; `None` if there are no requests that it is about.
+pub fn attained(objective: &Objective, result: &SimulationResult) -> Option<Attained> {
+    let requests = result.count_of(objective.requests);
+    let of_estimate = |estimate| Attained::of_estimate(*objective, requests, estimate);
+    match objective.statistic {
+        Statistic::Quantile(_) => {
+            let (whole, parts) = result.times(objective.requests);
+            Attained::of_times(*objective, whole, parts)
         }
-        Ok(Self {
-            requests,
-            quantity: quantity.unwrap_or(Quantity::ResponseTime),
-            statistic,
-            limit: value(statistic, is_below, limit)?,
-        })
+        _ if requests == 0 => None,
+        Statistic::Mean => Some(of_estimate(result.mean_of_ms(objective.requests))),
+        Statistic::Throughput => Some(of_estimate(throughput_per_s(result))),
     }
 }
 
-/// Takes the first of these words away if it is one of those that are known: what it means.
-fn first<T: Copy>(words: &mut Vec<&str>, known: &[(&str, T)]) -> Option<T> {
-    let word = *words.first()?;
-    let (_, meaning) = known.iter().find(|(name, _)| *name == word)?;
-    words.remove(0);
-    Some(*meaning)
-}
-
-/// The statistic of this name.
-fn statistic(name: &str) -> Result<Statistic, ObjectiveError> {
-    match name {
-        "mean" => return Ok(Statistic::Mean),
-        "throughput" => return Ok(Statistic::Throughput),
-        _ => {}
+/// By Little's law the throughput of a closed loop has the relative error of the response time.
+fn throughput_per_s(result: &SimulationResult) -> Estimate {
+    let throughput = result.throughput_per_s;
+    if throughput.stderr.is_finite() {
+        return throughput;
     }
-    let percent = name.strip_prefix('p').and_then(|p| p.parse::<f64>().ok());
-    match percent {
-        Some(p) if (0.0001..=99.9999).contains(&p) => {
-            Ok(Statistic::Quantile((p * 1e6).round() / 1e8))
-        }
-        Some(p) if name.len() > 3 && name.starts_with("p99") && p.fract() == 0.0 => {
-            let decimals = &name[3..];
-            Err(ObjectiveError(format!(
-                "'{name}' is no percentile: write p99.{decimals}"
-            )))
-        }
-        _ => Err(ObjectiveError(format!(
-            "'{name}' is no metric: mean, p50, p99, p99.9, throughput are"
-        ))),
+    let relative = result.mean_ms.stderr / result.mean_ms.mean;
+    Estimate {
+        stderr: relative * throughput.mean,
+        mean: throughput.mean,
+        ..result.mean_ms
     }
 }
 
-/// The limit of a statistic, in its unit.
-fn value(statistic: Statistic, is_below: bool, text: &str) -> Result<f64, ObjectiveError> {
-    let wrong = |problem: String| Err(ObjectiveError(problem));
-    let limit = match statistic {
-        Statistic::Throughput if is_below => {
-            return wrong("a throughput is to be above its limit".to_owned());
-        }
-        Statistic::Throughput => match text.trim_end_matches("/s").trim().parse::<f64>() {
-            Ok(limit) => limit,
-            Err(_) => return wrong(format!("'{text}' is no number of requests per second")),
-        },
-        _ if !is_below => return wrong("a response time is to be below its limit".to_owned()),
-        _ if text.parse::<f64>().is_ok() => return wrong(format!("'{text}' has no unit")),
-        _ => match text.parse::<Nanos>() {
-            Ok(time) => time.as_millis_f64(),
-            Err(_) => {
-                return wrong(format!(
-                    "'{text}' is no time; with a unit: 20ms, 1.5s, 100us"
-                ));
-            }
-        },
+/// What theory says of the statistic of an objective in milliseconds, NaN where it does not know; `None` of a throughput,
+/// and of reads or writes alone.
+pub fn by_theory(objective: &Objective, response: &Answer) -> Option<f64> {
+    if objective.requests != Requests::All {
+        return None;
+    }
+    match objective.statistic {
+        Statistic::Mean => Some(response.mean_ms()),
+        Statistic::Quantile(p) => Some(response.quantile_ms(p)),
+        Statistic::Throughput => None,
+    }
+}
+
+/// When a run with this number of requests that an objective is about is far from keeping it: twice as many took too long
+/// as may, so one more run can hardly make up for it. `None` of means and throughputs, which are not known before the end,
+/// and of quantiles that rest on too few requests.
+pub fn give_up(objective: &Objective, requests: u64) -> Option<GiveUp> {
+    const MARGIN: f64 = 2.0;
+    /// Of requests that may take too long; the histograms call fewer unsupported.
+    const FEWEST: f64 = 10.0;
+    let Statistic::Quantile(p) = objective.statistic else {
+        return None;
     };
-    if limit > 0.0 && limit.is_finite() {
-        Ok(limit)
-    } else {
-        wrong("the limit must be above 0".to_owned())
-    }
-}
-
-impl Display for Objective {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.statistic {
-            Statistic::Throughput => write!(f, "throughput > {}/s", self.limit),
-            Statistic::Mean | Statistic::Quantile(_) => {
-                write!(
-                    f,
-                    "{} < {}",
-                    self.name(),
-                    Nanos::from_millis_f64(self.limit)
-                )
-            }
-        }
-    }
-}
-
-/// What must all hold, as it is written: objectives with commas between.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Objectives(pub Vec<Objective>);
-
-impl FromStr for Objectives {
-    type Err = ObjectiveError;
-
-    fn from_str(text: &str) -> Result<Self, ObjectiveError> {
-        let all = text.split(',').map(str::parse);
-        Ok(Self(all.collect::<Result<_, _>>()?))
-    }
-}
-
-impl Display for Objectives {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let all: Vec<_> = self.0.iter().map(Objective::to_string).collect();
-        f.write_str(&all.join(", "))
-    }
-}
-
-impl Objective {
-    /// What it is about, such as `read p99`.
-    pub fn name(&self) -> String {
-        let requests = match self.requests {
-            Requests::All => "",
-            Requests::Reads => "read ",
-            Requests::Writes => "write ",
-        };
-        let quantity = match self.quantity {
-            Quantity::Latency => "latency ",
-            Quantity::Delay => "delay ",
-            Quantity::ResponseTime => "",
-        };
-        match self.statistic {
-            Statistic::Mean => format!("{requests}{quantity}mean"),
-            Statistic::Quantile(p) => {
-                format!("{requests}{quantity}p{}", (p * 1e8).round() / 1e6)
-            }
-            Statistic::Throughput => "throughput".to_owned(),
-        }
-    }
-
-    /// The unit of its limit.
-    pub fn unit(&self) -> MetricUnit {
-        match self.statistic {
-            Statistic::Throughput => MetricUnit::PerSecond,
-            Statistic::Mean | Statistic::Quantile(_) => MetricUnit::Milliseconds,
-        }
-    }
-
-    /// What theory says of its statistic in milliseconds, NaN where it does not know; `None` of a throughput, and of reads
-    /// or writes alone.
-    pub fn of_response(&self, response: &Answer) -> Option<f64> {
-        if self.requests != Requests::All {
-            return None;
-        }
-        match self.statistic {
-            Statistic::Mean => Some(response.mean_ms()),
-            Statistic::Quantile(p) => Some(response.quantile_ms(p)),
-            Statistic::Throughput => None,
-        }
-    }
-
-    /// What a simulation found of its statistic, in its unit.
-    pub fn of_result(&self, result: &SimulationResult) -> Estimate {
-        match self.statistic {
-            Statistic::Mean => result.mean_of_ms(self.requests),
-            Statistic::Quantile(p) => result.quantile_of_ms(self.requests, p),
-            Statistic::Throughput if result.throughput_per_s.stderr.is_finite() => {
-                result.throughput_per_s
-            }
-            Statistic::Throughput => {
-                // By Little's law the throughput of a closed loop has the relative error of the response time.
-                let relative = result.mean_ms.stderr / result.mean_ms.mean;
-                let mean = result.throughput_per_s.mean;
-                Estimate {
-                    mean,
-                    stderr: relative * mean,
-                    ..result.mean_ms
-                }
-            }
-        }
-    }
-
-    /// When a run with this number of requests that it is about is far from keeping it: twice as many took too long as may,
-    /// so one more run can hardly make up for it. `None` of means and throughputs, which are not known before the end, and
-    /// of quantiles that rest on too few requests.
-    pub fn give_up(&self, requests: u64) -> Option<GiveUp> {
-        const MARGIN: f64 = 2.0;
-        /// Of requests that may take too long; the histograms call fewer unsupported.
-        const FEWEST: f64 = 10.0;
-        let Statistic::Quantile(p) = self.statistic else {
-            return None;
-        };
-        let allowed = (1.0 - p) * requests as f64;
-        let most = (MARGIN * allowed).ceil();
-        (allowed >= FEWEST && most < requests as f64).then(|| GiveUp {
-            requests: self.requests,
-            above: Nanos::from_millis_f64(self.limit),
-            most: most as u64,
-        })
-    }
-
-    /// Whether a value keeps it.
-    pub fn is_kept_by(&self, value: f64) -> bool {
-        match self.statistic {
-            Statistic::Throughput => value >= self.limit,
-            Statistic::Mean | Statistic::Quantile(_) => value <= self.limit,
-        }
-    }
-
-    /// What an estimate says, by its 95 % confidence interval. Without one nothing is sure.
-    pub fn verdict(&self, estimate: &Estimate) -> Judgement {
-        let half = estimate.half_width_95();
-        if !half.is_finite() {
-            return Judgement::Unsure;
-        }
-        let (low, high) = (estimate.mean - half, estimate.mean + half);
-        match (self.is_kept_by(low), self.is_kept_by(high)) {
-            (true, true) => Judgement::Meets,
-            (false, false) => Judgement::Fails,
-            _ => Judgement::Unsure,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn objective(text: &str) -> Objective {
-        text.parse().unwrap()
-    }
-
-    #[test]
-    fn objectives_are_read_and_written() {
-        assert_eq!(objective("p99 < 20ms").limit, 20.0);
-        assert_eq!(
-            objective("p99.9<=1.5s").statistic,
-            Statistic::Quantile(0.999)
-        );
-        assert_eq!(objective("mean < 100us").limit, 0.1);
-        assert_eq!(objective("throughput > 200/s").limit, 200.0);
-        assert_eq!(objective("p99.9 < 20ms").to_string(), "p99.9 < 20 ms");
-        let reads = objective("read latency p99<2ms");
-        assert_eq!(
-            (reads.requests, reads.quantity),
-            (Requests::Reads, Quantity::Latency)
-        );
-        for text in [
-            "read latency p99 < 2 ms",
-            "write p50 < 1 s",
-            "delay mean < 3 ms",
-            "throughput > 5/s",
-        ] {
-            assert_eq!(objective(text).to_string(), text);
-        }
-        assert_eq!(objective("response_time p99<2ms"), objective("p99 < 2ms"));
-        let both: Objectives = "read p99<20ms, throughput > 5".parse().unwrap();
-        assert_eq!(both.to_string(), "read p99 < 20 ms, throughput > 5/s");
-        assert!("p99 < 1ms,".parse::<Objectives>().is_err());
-        for wrong in [
-            "p99",
-            "p99 20ms",
-            "p100 < 1ms",
-            "p0 < 1ms",
-            "median < 1ms",
-            "p99 < -1ms",
-            "p99 < 0ms",
-            "p99 < 80",
-            "p99 > 20ms",
-            "throughput < 5",
-            "throughput > x",
-            "p99 < much",
-            "read throughput > 5",
-            "latency throughput > 5",
-            "speed p99 < 1ms",
-            "delay p9 9 < 1s",
-            "latency read p99 < 1ms",
-            "",
-        ] {
-            assert!(wrong.parse::<Objective>().is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn percentiles_without_their_point_are_named() {
-        for (text, written) in [("p999 < 20ms", "p99.9"), ("p9999 < 1s", "p99.99")] {
-            let error = text.parse::<Objective>().unwrap_err().to_string();
-            assert!(error.contains(&format!("write {written}")), "{error}");
-        }
-    }
-
-    #[test]
-    fn verdicts_follow_the_interval() {
-        let at = |mean, stderr| Estimate {
-            mean,
-            stderr,
-            values: 10,
-        };
-        let below = objective("mean < 10ms");
-        assert_eq!(below.verdict(&at(9.0, 0.1)), Judgement::Meets);
-        assert_eq!(below.verdict(&at(9.9, 0.1)), Judgement::Unsure);
-        assert_eq!(below.verdict(&at(11.0, 0.1)), Judgement::Fails);
-        assert_eq!(below.verdict(&at(9.0, f64::NAN)), Judgement::Unsure);
-        let above = objective("throughput > 10");
-        assert_eq!(above.verdict(&at(11.0, 0.1)), Judgement::Meets);
-        assert_eq!(above.verdict(&at(9.0, 0.1)), Judgement::Fails);
-    }
+    let allowed = (1.0 - p) * requests as f64;
+    let most = (MARGIN * allowed).ceil();
+    (allowed >= FEWEST && most < requests as f64).then(|| GiveUp {
+        requests: objective.requests,
+        above: Nanos::from_millis_f64(objective.limit),
+        most: most as u64,
+    })
 }

@@ -17,36 +17,8 @@ pub use growth::GrowingLoad;
 pub use search::{fewest, highest, most};
 pub use subject::{ArraySubject, NetworkSubject, Simulated, Subject};
 
+use iosonar_analysis::objective::{Attained, Judgement, Objective};
 use iosonar_scenario::ScenarioError;
-use iosonar_stats::Estimate;
-
-/// The outcome of a load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judgement {
-    /// The whole confidence interval is on the right side.
-    Meets,
-    /// The target lies within the interval.
-    Unsure,
-    /// The whole interval is on the wrong side.
-    Fails,
-    /// The runs are too short for a load so near to saturation, or the recording is.
-    TooShort,
-    /// There is no steady state.
-    Unstable,
-}
-
-impl Judgement {
-    /// In a word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Meets => "meets it",
-            Self::Unsure => "unsure",
-            Self::Fails => "fails",
-            Self::TooShort => "runs too short",
-            Self::Unstable => "unstable",
-        }
-    }
-}
 
 /// A load that was looked at.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +28,7 @@ pub struct Point {
     /// What theory says of the metric, in the target's unit; `None` where it does not know.
     pub theory: Option<f64>,
     /// What was simulated; `None` if it is unstable, or was given up as it certainly fails.
-    pub simulated: Option<Estimate>,
+    pub simulated: Option<Attained>,
     /// What this means.
     pub verdict: Judgement,
     /// Whether flash was written and never cleaned: a drive that is fuller is slower.
@@ -66,7 +38,7 @@ pub struct Point {
 impl Point {
     /// Whether the runs were ended early, as they certainly failed.
     pub fn is_given_up(&self) -> bool {
-        self.simulated.is_none() && self.verdict == Judgement::Fails
+        self.simulated.is_none() && self.verdict == Judgement::Misses
     }
 }
 
@@ -111,6 +83,12 @@ pub enum PlanError {
     OutOfReach {
         /// In the objective's unit.
         best: f64,
+    },
+    /// The target is about requests that the load does not have.
+    #[error("target '{target}': the load has no {}", target.requests.name())]
+    NoSuchRequests {
+        /// The target.
+        target: Objective,
     },
     /// A scenario that means nothing.
     #[error(transparent)]

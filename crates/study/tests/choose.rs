@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use iosonar_scenario::{Overrides, Prepared, Requests};
+use iosonar_analysis::objective::Judgement;
+use iosonar_scenario::{Overrides, Prepared};
 use iosonar_study::choose::{Candidate, ChooseError, ChooseSpec, Conclusion, Considered, choose};
-use iosonar_study::plan::Judgement;
+use iosonar_study::objective::attained;
+use iosonar_trace::Requests;
 
 /// Some 75 requests/s, two thirds of them reads of 4 KiB, over 20 GB, in bursts.
 fn trace(directory: &Path, requests: u64) {
@@ -65,7 +67,7 @@ fn each_verdict_is_that_of_a_simulation_of_its_own() {
     let all = run(&spec);
     assert_eq!(
         [verdict(&all[0]), verdict(&all[1])],
-        [Judgement::Fails, Judgement::Meets]
+        [Judgement::Misses, Judgement::Meets]
     );
     for (considered, system) in all.iter().zip([
         "[array]\nlevel = 'raid10'\ndisks = 4\n[disk]\nprofile = 'seagate-exos-x18-18tb'\n",
@@ -84,7 +86,7 @@ fn each_verdict_is_that_of_a_simulation_of_its_own() {
         );
         assert_eq!(
             evaluation.points[0].simulated,
-            Some(alone.quantile_of_ms(Requests::Reads, 0.99))
+            attained(&spec.targets[0], &alone)
         );
         assert_eq!(evaluation.result.as_ref().unwrap().hash, alone.hash);
         assert!(evaluation.growth.is_none());
@@ -105,19 +107,19 @@ fn a_target_within_the_interval_is_not_met() {
     let of = |target: &str| {
         let all = run(&spec(&load, &["raid10:4xexos-x18"], &[target]));
         let point = all[0].outcome.as_ref().unwrap().points[0].clone();
-        (verdict(&all[0]), point.simulated.unwrap())
+        (verdict(&all[0]), point.simulated.unwrap().estimate)
     };
     let (_, estimate) = of("p99 < 1ms");
     assert!(estimate.half_width_95() > 0.0);
     let at = |ms: f64| of(&format!("p99 < {ms:.6}ms")).0;
-    assert_eq!(at(estimate.mean), Judgement::Unsure);
+    assert_eq!(at(estimate.mean), Judgement::Unclear);
     assert_eq!(
-        at(estimate.mean + 1.1 * estimate.half_width_95()),
+        at(estimate.mean + 2.0 * estimate.half_width_95()),
         Judgement::Meets
     );
     assert_eq!(
-        at(estimate.mean - 1.1 * estimate.half_width_95()),
-        Judgement::Fails
+        at(estimate.mean - 2.0 * estimate.half_width_95()),
+        Judgement::Misses
     );
 }
 
@@ -141,12 +143,9 @@ fn growth_lies_where_a_grid_of_simulations_has_it() {
     let met = |factor: f64| {
         let grown = evaluation.simulation.clone().grown(factor).unwrap();
         let result = grown.run(2, None).unwrap();
-        let verdict = |target: &iosonar_study::objective::Objective| {
-            target.verdict(&target.of_result(&result))
-        };
         spec.targets
             .iter()
-            .all(|target| verdict(target) == Judgement::Meets)
+            .all(|target| attained(target, &result).unwrap().verdict == Judgement::Meets)
     };
     assert!(met(best));
     assert!(!met(next));
@@ -169,7 +168,7 @@ fn a_load_that_is_too_large_already_has_to_shrink() {
     );
     spec.growth_within = Some(0.02);
     let all = run(&spec);
-    assert_eq!(verdict(&all[0]), Judgement::Fails);
+    assert_eq!(verdict(&all[0]), Judgement::Misses);
     let factor = all[0].growth().unwrap().factor().unwrap();
     assert!(factor < 1.0 && factor > 0.1, "{factor}");
     // No load is small enough for this.

@@ -41,6 +41,7 @@ pub mod input;
 mod metadata;
 pub mod output;
 mod record;
+mod requests;
 mod salvage;
 mod submitted;
 mod text;
@@ -58,6 +59,7 @@ pub use formats::kernel::{LiveAction, LiveBegin, LiveEvent, LiveEvents, live_rea
 pub use input::Reading;
 pub use metadata::{Metadata, Remark};
 pub use record::{Flags, Op, Outcome, Quantity, Record, Request, Status};
+pub use requests::Requests;
 pub use salvage::CutOff;
 pub use transform::SortedByStart;
 pub use written::one_byte;

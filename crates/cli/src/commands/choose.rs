@@ -1,13 +1,13 @@
 //! `iosonar choose`: a load and several systems in, which of them to take out.
 
 use anyhow::Context;
+use iosonar_analysis::objective::Objective;
 use iosonar_plot::{Size, Theme};
 use iosonar_report::in_page;
 use iosonar_scenario::Overrides;
 use iosonar_study::choose::{
     Candidate, ChooseSpec, Conclusion, Considered, SHORT_FORM, chart, choose,
 };
-use iosonar_study::objective::Objective;
 use iosonar_trace::fit::Beyond;
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Quantity, apart};

@@ -2,10 +2,10 @@
 
 mod tables;
 
+use iosonar_analysis::objective::Objective;
 use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::{Overrides, read_text};
 use iosonar_stats::{Labels, Output};
-use iosonar_study::objective::Objective;
 use iosonar_study::plan::{
     Answer, PlanError, PlanSpec, Point, Sought, chart, load_text, plan_network, plan_scenario,
 };
@@ -116,6 +116,7 @@ fn refused(args: &Plan, objective: &Objective, error: PlanError) -> anyhow::Erro
     let problem = match error {
         PlanError::Scenario(error) => return error.into(),
         PlanError::DoesNotFit(problem) => problem,
+        error @ PlanError::NoSuchRequests { .. } => format!("{file}: {error}"),
         PlanError::AboveAlone { ms } => format!(
             "{file}: {objective} cannot be met at any rate: a request that waits for no other takes {} already",
             Nanos::from_millis_f64(ms)
@@ -145,8 +146,8 @@ fn as_json(headline: &str, objective: &Objective, answer: &Answer) -> Output {
     let unit = objective.unit();
     for point in &answer.found.points {
         let labels = Labels::of("load", point.load).with("verdict", point.verdict.name());
-        if let Some(simulated) = &point.simulated {
-            json.estimate("simulated", &labels, unit.clone(), simulated);
+        if let Some(of) = &point.simulated {
+            json.estimate("simulated", &labels, unit.clone(), &of.estimate);
         }
     }
     for (load, value) in &answer.theory {

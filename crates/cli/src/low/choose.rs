@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use iosonar_study::objective::Objectives;
+use iosonar_analysis::objective::Objectives;
 
 use super::theory::Common;
 use super::{BeyondArgs, ReadArgs};

@@ -4,16 +4,15 @@ mod programs;
 
 use std::path::Path;
 
+use iosonar_analysis::objective::Judgement;
+use iosonar_analysis::objective::{Attained, Objective, Objectives};
 use iosonar_report::AnswerPage;
-use iosonar_scenario::Requests;
-use iosonar_stats::Estimate;
 use iosonar_study::choose::{Conclusion, Considered, Evaluation, Growth};
-use iosonar_study::objective::{Objective, Objectives};
-use iosonar_study::plan::Judgement;
+use iosonar_trace::Requests;
 
 pub(crate) use programs::{as_csv, as_json};
 
-use super::objective::{milliseconds, value_of};
+use super::objective::{interval_of, milliseconds, value_of};
 use super::sim::{assumed, reach_of};
 use super::table::Table;
 
@@ -126,11 +125,11 @@ impl Answer<'_> {
         let points = self.all[candidate].outcome.iter().flat_map(|of| &of.points);
         let mut points = self.targets.0.iter().zip(points);
         let missed = points
-            .find(|(_, point)| matches!(point.verdict, Judgement::Fails | Judgement::Unstable));
+            .find(|(_, point)| matches!(point.verdict, Judgement::Misses | Judgement::Unstable));
         match missed {
             Some((target, point)) => match point.simulated {
-                Some(estimate) => {
-                    format!("{} {}", target.name(), value_of(target, estimate.mean))
+                Some(of) => {
+                    format!("{} {}", target.name(), value_of(target, of.estimate.mean))
                 }
                 None => "no steady state".to_owned(),
             },
@@ -209,9 +208,11 @@ impl Answer<'_> {
             Ok(of) => {
                 row.push(of.verdict().name().to_owned());
                 for (target, point) in self.targets.0.iter().zip(&of.points) {
-                    row.push(point.simulated.map_or("-".to_owned(), |estimate| {
-                        with_half_width(target, &estimate)
-                    }));
+                    row.push(
+                        point
+                            .simulated
+                            .map_or("-".to_owned(), |of| with_interval(target, &of)),
+                    );
                 }
                 row.extend(
                     self.quantiles()
@@ -284,13 +285,11 @@ fn joined(names: &[String]) -> String {
     }
 }
 
-fn with_half_width(target: &Objective, estimate: &Estimate) -> String {
-    let half = estimate.half_width_95();
-    let value = value_of(target, estimate.mean);
-    match half {
-        _ if !half.is_finite() => format!("~{value}"),
-        0.0 => value,
-        half => format!("{value} ± {}", value_of(target, half)),
+fn with_interval(target: &Objective, of: &Attained) -> String {
+    let value = value_of(target, of.estimate.mean);
+    match interval_of(target, of) {
+        None => format!("~{value}"),
+        Some(interval) => format!("{value} ({interval})"),
     }
 }
 

@@ -3,8 +3,8 @@
 use iosonar_plot::{Axis, Chart, Colour, Estimates, Limit, Line, Mark, Unit};
 
 use super::{Conclusion, Considered};
-use crate::objective::{Objective, Statistic};
 use crate::plan::Point;
+use iosonar_analysis::objective::{Objective, Statistic};
 
 /// The statistic of the first target against the growth of the load, a curve for each candidate that was simulated, with
 /// the target as a line. Growths whose runs were given up have no point: there the target is missed by far.
@@ -19,15 +19,16 @@ pub fn chart(all: &[Considered], target: &Objective, about: &str) -> Chart {
         let points: Vec<_> = points_of(considered)
             .iter()
             .filter_map(|point| {
-                let estimate = point.simulated?;
-                let (mean, half) = (estimate.mean * scale, estimate.half_width_95() * scale);
+                let attained = point.simulated?;
+                let mean = attained.estimate.mean * scale;
+                let (low, high) = attained.interval_95.unwrap_or((f64::NAN, f64::NAN));
                 // A logarithmic axis has no place for what may be nothing at all.
                 (mean > 0.0).then(|| {
                     (
                         point.load,
                         mean,
-                        (mean - half).max(mean / 100.0),
-                        mean + half,
+                        (low * scale).max(mean / 100.0),
+                        high * scale,
                     )
                 })
             })

@@ -1,8 +1,8 @@
 //! What follows from all candidates together.
 
 use super::{Considered, Growth};
-use crate::objective::{Objective, Statistic};
-use crate::plan::Judgement;
+use iosonar_analysis::objective::Judgement;
+use iosonar_analysis::objective::{Objective, Statistic};
 
 /// Which candidate to take, by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +30,8 @@ impl Conclusion {
         for (i, considered) in all.iter().enumerate() {
             let of = match considered.outcome.as_ref().map(|of| of.verdict()) {
                 Ok(Judgement::Meets) => &mut conclusion.meet,
-                Ok(Judgement::Unsure | Judgement::TooShort) => &mut conclusion.unsure,
-                Ok(Judgement::Fails | Judgement::Unstable) => &mut conclusion.miss,
+                Ok(Judgement::Unclear | Judgement::TooShort) => &mut conclusion.unsure,
+                Ok(Judgement::Misses | Judgement::Unstable) => &mut conclusion.miss,
                 Err(_) => &mut conclusion.unknown,
             };
             of.push(i);
@@ -62,7 +62,7 @@ impl Considered {
     /// be simulated.
     pub fn value(&self) -> Option<f64> {
         let first = self.outcome.as_ref().ok()?.points.first()?;
-        first.simulated.map(|estimate| estimate.mean)
+        first.simulated.map(|of| of.estimate.mean)
     }
 
     /// How much the load may grow, where it was looked for.

@@ -11,7 +11,9 @@ use super::{
     ArraySubject, Found, GrowingLoad, NetworkSubject, PlanError, Point, Subject, fewest, highest,
     most,
 };
-use crate::objective::{Objective, Requests, Statistic};
+use crate::objective::by_theory;
+use iosonar_analysis::objective::{Objective, Statistic};
+use iosonar_trace::Requests;
 
 /// The most disks, or users, that are tried by default.
 const MOST: u32 = 64;
@@ -225,7 +227,7 @@ fn alone(
 ) -> Result<Option<f64>, ScenarioError> {
     let alone = subject.full_theory(load)?.alone;
     let alone = alone.filter(|alone| alone.standing == Standing::Exact);
-    Ok(alone.and_then(|alone| objective.of_response(&alone)))
+    Ok(alone.and_then(|alone| by_theory(objective, &alone)))
 }
 
 fn jobs(
@@ -320,7 +322,7 @@ fn curves(
         let Some(response) = subject.full_theory(load)?.response else {
             continue;
         };
-        let value = objective.of_response(&response);
+        let value = by_theory(objective, &response);
         if let Some(value) = value.filter(|value| value.is_finite()) {
             answer.theory.push((load, value));
         }

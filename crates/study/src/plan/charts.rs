@@ -1,7 +1,7 @@
 //! How an answer came about, as a chart.
 
 use super::{Answer, load_text};
-use crate::objective::{Objective, Statistic};
+use iosonar_analysis::objective::{Objective, Statistic};
 use iosonar_plot::{Axis, Band, Chart, Colour, Limit, Line, Mark, Shape, Unit};
 
 /// Theory and simulation over the load, in the target's unit times `scale`.
@@ -20,23 +20,22 @@ fn curves_of(objective: &Objective, answer: &Answer, scale: f64) -> Vec<Mark> {
     let theory: Vec<(f64, f64)> = theory.map(|(load, v)| (*load, v * scale)).collect();
     let bands = simulated
         .iter()
-        .filter(|(_, e)| e.mean <= top)
-        .map(|(load, e)| {
-            let half = e.half_width_95();
-            (
-                *load,
-                (e.mean - half).max(0.0) * scale,
-                (e.mean + half) * scale,
-            )
+        .filter(|(_, of)| of.estimate.mean <= top)
+        .filter_map(|(load, of)| {
+            let (low, high) = of.interval_95?;
+            Some((*load, low * scale, high * scale))
         });
-    let means = simulated.iter().filter(|(_, e)| e.mean <= top);
-    let means = means.map(|(load, e)| (*load, e.mean * scale)).collect();
+    let means = simulated
+        .iter()
+        .filter(|(_, of)| of.estimate.mean <= top)
+        .map(|(load, of)| (*load, of.estimate.mean * scale))
+        .collect();
     let mut marks = vec![
         Mark::Line(Line::new("theory", Colour::Curve(1), theory).dashed()),
         Mark::Band(Band {
             label: String::new(),
             colour: Colour::Curve(0),
-            points: bands.filter(|b| b.1.is_finite()).collect(),
+            points: bands.collect(),
             shape: Shape::Straight,
         }),
         Mark::Line(Line::new("simulated, 95 % band", Colour::Curve(0), means)),

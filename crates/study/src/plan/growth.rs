@@ -5,8 +5,9 @@ use iosonar_scenario::{
 };
 
 use super::subject::{is_long_enough, theory_of};
-use super::{Found, Judgement, PlanError, Point, Simulated, Subject, highest};
-use crate::objective::{Objective, Statistic};
+use super::{Found, PlanError, Point, Simulated, Subject, highest};
+use crate::objective::give_up;
+use iosonar_analysis::objective::{Judgement, Objective, Statistic};
 
 /// A scenario whose load is the factor by which it has grown: of a trace the speed, of arrivals their rate. All growths see
 /// the same requests in the same order (common random numbers).
@@ -182,16 +183,16 @@ impl Subject for GrowingLoad {
     fn simulate(&self, load: f64, objective: &Objective) -> Result<Simulated, PlanError> {
         if load == 1.0 {
             return Ok(match self.as_it_is() {
-                Ok(result) => Simulated::of(&self.base, result, objective),
+                Ok(result) => Simulated::of(&self.base, result, objective)?,
                 Err(_) => Simulated::Unsteady,
             });
         }
         let give_up = self
             .requests_of(objective)
-            .and_then(|n| objective.give_up(n));
+            .and_then(|n| give_up(objective, n));
         let simulation = self.at(load)?.with_give_up(give_up);
         match simulation.run_steady(self.threads, Outputs::default(), &Watch::default()) {
-            Ok(Ok(result)) => Ok(Simulated::of(&simulation, &result, objective)),
+            Ok(Ok(result)) => Simulated::of(&simulation, &result, objective),
             Ok(Err(_)) => Ok(Simulated::Unsteady),
             Err(ScenarioError::GivenUp) => Ok(Simulated::GivenUp),
             Err(error) => Err(error.into()),

@@ -1,7 +1,7 @@
 //! The searches.
 
-use super::{Found, Judgement, PlanError, Point, Subject};
-use crate::objective::Objective;
+use super::{Found, PlanError, Point, Subject};
+use iosonar_analysis::objective::{Judgement, Objective};
 
 /// The most simulations of a search.
 const MOST_POINTS: usize = 40;
@@ -248,7 +248,7 @@ mod tests {
             Ok(self.theory.map(value))
         }
 
-        fn simulate(&self, load: f64, _: &Objective) -> Result<Simulated, PlanError> {
+        fn simulate(&self, load: f64, objective: &Objective) -> Result<Simulated, PlanError> {
             let mean = 1.0 / (10.0 - load);
             let estimate = Estimate {
                 mean,
@@ -256,7 +256,7 @@ mod tests {
                 values: 10,
             };
             Ok(if load < 10.0 {
-                estimate.into()
+                Simulated::of_estimate(objective, 1000, estimate)
             } else {
                 Simulated::Unsteady
             })
@@ -307,13 +307,13 @@ mod tests {
             Ok(self.0.then_some(1.2 / load))
         }
 
-        fn simulate(&self, load: f64, _: &Objective) -> Result<Simulated, PlanError> {
+        fn simulate(&self, load: f64, objective: &Objective) -> Result<Simulated, PlanError> {
             let estimate = Estimate {
                 mean: 1.0 / load,
                 stderr: 1e-6,
                 values: 10,
             };
-            Ok(estimate.into())
+            Ok(Simulated::of_estimate(objective, 1000, estimate))
         }
     }
 
@@ -338,7 +338,7 @@ mod tests {
             Ok(Some(if load >= 19.0 { 0.5 } else { 2.0 }))
         }
 
-        fn simulate(&self, load: f64, _: &Objective) -> Result<Simulated, PlanError> {
+        fn simulate(&self, load: f64, objective: &Objective) -> Result<Simulated, PlanError> {
             let estimate = Estimate {
                 mean: if load == 6.0 || load >= 20.0 {
                     0.5
@@ -348,7 +348,7 @@ mod tests {
                 stderr: 1e-6,
                 values: 10,
             };
-            Ok(estimate.into())
+            Ok(Simulated::of_estimate(objective, 1000, estimate))
         }
 
         fn may_meet(&self, _: f64, _: &Objective) -> Result<bool, PlanError> {

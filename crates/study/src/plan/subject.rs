@@ -10,16 +10,19 @@ use iosonar_scenario::{
 };
 use iosonar_stats::Estimate;
 
-use super::{Judgement, PlanError, Point};
-use crate::objective::{Objective, Requests, Statistic};
+use super::{PlanError, Point};
+use crate::objective::{attained, by_theory};
+use iosonar_analysis::objective::{Attained, Judgement, Objective, Statistic};
+
+use iosonar_trace::Requests;
 
 /// What simulations of a load found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Simulated {
     /// A figure.
     Known {
-        /// The statistic of the target.
-        estimate: Estimate,
+        /// What became of the target.
+        attained: Attained,
         /// Whether flash was written and never cleaned.
         not_cleaned: bool,
         /// Whether the queue grew, so that a longer run would have other figures.
@@ -33,22 +36,30 @@ pub enum Simulated {
 
 impl Simulated {
     /// What a result says of a target. A load that is over before its queue is long still meets it, which means nothing.
-    pub fn of(simulation: &Prepared, result: &SimulationResult, objective: &Objective) -> Self {
-        Self::Known {
-            estimate: objective.of_result(result),
+    ///
+    /// # Errors
+    /// If there are no requests that the target is about.
+    pub fn of(
+        simulation: &Prepared,
+        result: &SimulationResult,
+        objective: &Objective,
+    ) -> Result<Self, PlanError> {
+        let attained =
+            attained(objective, result).ok_or(PlanError::NoSuchRequests { target: *objective })?;
+        Ok(Self::Known {
+            attained,
             not_cleaned: result.is_not_cleaned(),
             grows: matches!(
                 simulation.not_steady(result),
                 Some(NotSteady::QueueGrows { .. })
             ),
-        }
+        })
     }
-}
 
-impl From<Estimate> for Simulated {
-    fn from(estimate: Estimate) -> Self {
+    /// A figure that was simulated elsewhere, in the unit of the target, from this number of requests.
+    pub(super) fn of_estimate(objective: &Objective, requests: u64, estimate: Estimate) -> Self {
         Self::Known {
-            estimate,
+            attained: Attained::of_estimate(*objective, requests, estimate),
             not_cleaned: false,
             grows: false,
         }
@@ -92,18 +103,18 @@ pub trait Subject {
     fn point(&self, load: f64, objective: &Objective) -> Result<Point, PlanError> {
         let (simulated, not_cleaned, verdict) = match self.simulate(load, objective)? {
             Simulated::Known {
-                estimate,
+                attained,
                 not_cleaned,
                 grows,
             } => {
-                let verdict = match objective.verdict(&estimate) {
+                let verdict = match attained.verdict {
                     Judgement::Meets if grows || !self.is_long_enough(load)? => Judgement::TooShort,
                     verdict => verdict,
                 };
-                (Some(estimate), not_cleaned, verdict)
+                (Some(attained), not_cleaned, verdict)
             }
             Simulated::Unsteady => (None, false, Judgement::Unstable),
-            Simulated::GivenUp => (None, false, Judgement::Fails),
+            Simulated::GivenUp => (None, false, Judgement::Misses),
         };
         Ok(Point {
             load,
@@ -231,7 +242,7 @@ impl Subject for ArraySubject<'_> {
             (_, Some(of), Statistic::Quantile(0.99)) => of.p99,
             _ => None,
         };
-        let (Some(error), Some(value)) = (error, objective.of_response(&response)) else {
+        let (Some(error), Some(value)) = (error, by_theory(objective, &response)) else {
             return Ok(true);
         };
         // What was simulated is `value / (1 + error)` at least, and known to its own error.
@@ -247,7 +258,7 @@ impl Subject for ArraySubject<'_> {
         let (outputs, watch) = (Outputs::default(), Watch::default());
         Ok(
             match simulation.run_steady(self.threads, outputs, &watch)? {
-                Ok(result) => Simulated::of(&simulation, &result, objective),
+                Ok(result) => Simulated::of(&simulation, &result, objective)?,
                 Err(_) => Simulated::Unsteady,
             },
         )
@@ -268,7 +279,7 @@ pub(super) fn theory_of(simulation: &Prepared, objective: &Objective) -> Option<
     }
     let value = match objective.statistic {
         Statistic::Mean | Statistic::Quantile(_) => {
-            theory.response.and_then(|r| objective.of_response(&r))
+            theory.response.and_then(|r| by_theory(objective, &r))
         }
         Statistic::Throughput => match simulation.load() {
             LoadModel::Closed {
@@ -333,6 +344,8 @@ impl Subject for NetworkSubject {
                 self.system.usual_departures(),
             )
             .map_err(|e| PlanError::DoesNotFit(e.to_string()))?;
+        let of =
+            |estimate| Simulated::of_estimate(objective, self.system.usual_departures(), estimate);
         match objective.statistic {
             Statistic::Mean => {
                 let e = result.response_s[0];
@@ -341,9 +354,9 @@ impl Subject for NetworkSubject {
                     stderr: e.stderr * 1e3,
                     ..e
                 };
-                Ok(in_ms.into())
+                Ok(of(in_ms))
             }
-            Statistic::Throughput => Ok(result.throughput_per_s[0].into()),
+            Statistic::Throughput => Ok(of(result.throughput_per_s[0])),
             Statistic::Quantile(_) => Err(PlanError::DoesNotFit(
                 "of a networked system the mean and the throughput are known, not quantiles"
                     .to_owned(),

@@ -12,7 +12,7 @@ use iosonar_units::Nanos;
 
 use super::{Preparer, ReplayPlan, ReplayPlanError, refused};
 use crate::highest_rate::{FEWEST_REQUESTS, LEAST_REACHED, Limit, Outcome, Try};
-use crate::objective::Requests;
+use iosonar_trace::Requests;
 
 /// How much longer than its time a try at a lower rate than the load's own may take.
 const LONGEST_TRY: f64 = 10.0;

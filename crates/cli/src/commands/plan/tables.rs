@@ -2,17 +2,16 @@
 
 use std::fmt::Write;
 
-use iosonar_stats::Estimate;
-use iosonar_study::objective::{Objective, Statistic};
-use iosonar_study::plan::{Answer, Judgement, Point, Sought, load_text};
+use iosonar_analysis::objective::{Judgement, Objective, Statistic};
+use iosonar_study::plan::{Answer, Point, Sought, load_text};
 
-use crate::render::objective::value_of;
+use crate::render::objective::{interval_of, value_of};
 use crate::render::table::Table;
 
 /// What was simulated at a load.
 pub(super) fn simulated(objective: &Objective, point: &Point) -> String {
     match point.simulated {
-        Some(estimate) => value_of(objective, estimate.mean),
+        Some(of) => value_of(objective, of.estimate.mean),
         None if point.is_given_up() => "far over it, stopped early".to_owned(),
         None => "no steady state".to_owned(),
     }
@@ -23,10 +22,9 @@ pub(super) fn table(objective: &Objective, unit: &str, points: &[Point]) -> Stri
     let mut table = Table::new(&[unit, "theory", "simulated", "95 % interval", "verdict"]);
     for point in points {
         let interval = match point.simulated {
-            Some(e) if e.half_width_95().is_finite() => {
-                format!("± {}", value_of(objective, e.half_width_95()))
+            Some(of) => {
+                interval_of(objective, &of).unwrap_or_else(|| "too few requests".to_owned())
             }
-            Some(_) => "too few requests".to_owned(),
             None => "-".to_owned(),
         };
         table.row(vec![
@@ -45,7 +43,7 @@ pub(super) fn table(objective: &Objective, unit: &str, points: &[Point]) -> Stri
 /// The load and the value that come nearest to the target.
 pub(super) fn nearest(objective: &Objective, points: &[Point]) -> Option<(f64, f64)> {
     let simulated = points.iter();
-    let simulated = simulated.filter_map(|p| Some((p.load, p.simulated?.mean)));
+    let simulated = simulated.filter_map(|p| Some((p.load, p.simulated?.estimate.mean)));
     simulated.min_by(|a, b| match objective.statistic {
         Statistic::Throughput => b.1.total_cmp(&a.1),
         Statistic::Mean | Statistic::Quantile(_) => a.1.total_cmp(&b.1),
@@ -54,18 +52,18 @@ pub(super) fn nearest(objective: &Objective, points: &[Point]) -> Option<(f64, f
 
 /// Why a point does not count as one that meets the target.
 pub(super) fn why_not(sought: Sought, next: &Point) -> &'static str {
-    let is_known = |e: &Estimate| e.half_width_95().is_finite();
+    let interval = next.simulated.and_then(|of| of.interval_95);
     match next.verdict {
-        Judgement::Unsure if !next.simulated.as_ref().is_some_and(is_known) => {
+        Judgement::Unclear if interval.is_none() => {
             "too few requests for a confidence interval: raise load.requests"
         }
-        Judgement::Unsure => "the target lies within the interval: use more replications",
+        Judgement::Unclear => "the target lies within the interval: use more replications",
         Judgement::TooShort if sought == Sought::Growth => {
             "the recording is over before its queue is long: use a longer one"
         }
         Judgement::TooShort => "too short for a load so near to saturation: raise load.requests",
         Judgement::Unstable => "there is no steady state",
-        Judgement::Fails | Judgement::Meets => "the target is missed",
+        Judgement::Misses | Judgement::Meets => "the target is missed",
     }
 }
 

@@ -1,11 +1,11 @@
 //! The answer for programs: JSON and CSV.
 
-use iosonar_scenario::Requests;
+use iosonar_analysis::objective::Objective;
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Output};
 use iosonar_study::choose::{Evaluation, Growth};
-use iosonar_study::objective::Objective;
 use iosonar_study::plan::Point;
+use iosonar_trace::Requests;
 use serde_json::{Value, json};
 
 use super::Answer;
@@ -50,8 +50,8 @@ fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labe
             .clone()
             .with("target", target.to_string())
             .with("verdict", point.verdict.name());
-        if let Some(estimate) = &point.simulated {
-            json.estimate("value", &labels, target.unit(), estimate);
+        if let Some(of) = &point.simulated {
+            json.estimate("value", &labels, target.unit(), &of.estimate);
         }
     }
     if let Ok(result) = &of.result {
@@ -102,8 +102,8 @@ fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labe
                 .with("target", target.to_string())
                 .with("growth", point.load)
                 .with("verdict", point.verdict.name());
-            if let Some(estimate) = &point.simulated {
-                json.estimate("value_of_growth", &labels, target.unit(), estimate);
+            if let Some(of) = &point.simulated {
+                json.estimate("value_of_growth", &labels, target.unit(), &of.estimate);
             }
         }
     }
@@ -116,6 +116,7 @@ fn verdict(labels: &Labels, target: &Objective, point: &Point) -> Value {
         "target": target.to_string(),
         "growth": point.load,
         "verdict": point.verdict.name(),
+        "interval_95": point.simulated.and_then(|of| of.interval_95),
     })
 }
 
@@ -127,7 +128,8 @@ pub(crate) fn as_csv(answer: &Answer<'_>) -> anyhow::Result<String> {
         "target",
         "verdict",
         "value",
-        "half_width_95",
+        "low_95",
+        "high_95",
         "read_p50_ms",
         "read_p99_ms",
         "write_p50_ms",
@@ -148,7 +150,8 @@ pub(crate) fn as_csv(answer: &Answer<'_>) -> anyhow::Result<String> {
         let outcome = considered.outcome.as_ref().ok();
         for (i, target) in answer.targets.0.iter().enumerate() {
             let point = outcome.map(|of| &of.points[i]);
-            let estimate = point.and_then(|point| point.simulated);
+            let attained = point.and_then(|point| point.simulated);
+            let interval = attained.and_then(|of| of.interval_95);
             let quantile = |requests, p| {
                 let of = outcome.and_then(|of| of.quantile_ms(requests, p));
                 number(of.map(|estimate| estimate.mean))
@@ -161,8 +164,9 @@ pub(crate) fn as_csv(answer: &Answer<'_>) -> anyhow::Result<String> {
                 point
                     .map_or("cannot be simulated", |of| of.verdict.name())
                     .to_owned(),
-                number(estimate.map(|of| of.mean)),
-                number(estimate.map(|of| of.half_width_95())),
+                number(attained.map(|of| of.estimate.mean)),
+                number(interval.map(|(low, _)| low)),
+                number(interval.map(|(_, high)| high)),
                 quantile(Requests::Reads, 0.5),
                 quantile(Requests::Reads, 0.99),
                 quantile(Requests::Writes, 0.5),

@@ -1,38 +1,14 @@
-//! Which requests a figure is of.
+//! Figures of some of the requests.
 
 use iosonar_stats::{Distribution, Estimate, mean_of, quantile_of};
-use iosonar_trace::Op;
+use iosonar_trace::Requests;
 
-use crate::SimulationResult;
-
-/// Which requests a figure is of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Requests {
-    /// All of them.
-    #[default]
-    All,
-    /// Reads.
-    Reads,
-    /// Writes.
-    Writes,
-}
-
-impl Requests {
-    /// Whether requests of this kind are among them.
-    #[inline]
-    pub fn include(self, op: Op) -> bool {
-        match self {
-            Self::All => true,
-            Self::Reads => op == Op::Read,
-            Self::Writes => matches!(op, Op::Write | Op::WriteZeroes),
-        }
-    }
-}
+use super::SimulationResult;
 
 impl SimulationResult {
     /// The response times of some requests, and independent parts of them: replications, or sections of the only run.
     /// Reads and writes apart have none in a single run.
-    fn times(&self, requests: Requests) -> (&Distribution, &[Distribution]) {
+    pub fn times(&self, requests: Requests) -> (&Distribution, &[Distribution]) {
         match requests {
             Requests::All => (&self.response_time, &self.sections),
             Requests::Reads => (&self.reads, &self.read_sections),

@@ -1,0 +1,244 @@
+//! What became of an objective.
+
+use iosonar_stats::{Distribution, Estimate, mean_of, quantile_interval, quantile_of, share_of};
+use iosonar_units::Nanos;
+
+use super::{Objective, Statistic};
+
+/// Whether an objective is kept, as far as that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// The whole confidence interval is on the right side.
+    Meets,
+    /// The limit lies within the interval, or there is none.
+    Unclear,
+    /// The whole interval is on the wrong side.
+    Misses,
+    /// The runs are too short for a load so near to saturation, or the recording is.
+    TooShort,
+    /// There is no steady state.
+    Unstable,
+}
+
+impl Judgement {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Meets => "meets it",
+            Self::Unclear => "unsure",
+            Self::Misses => "fails",
+            Self::TooShort => "runs too short",
+            Self::Unstable => "unstable",
+        }
+    }
+
+    fn of_interval(objective: &Objective, (low, high): (f64, f64)) -> Self {
+        Self::of_ends(objective.is_kept_by(low), objective.is_kept_by(high))
+    }
+
+    /// What an interval says, by which of its ends keep an objective.
+    fn of_ends(low_keeps: bool, high_keeps: bool) -> Self {
+        match (low_keeps, high_keeps) {
+            (true, true) => Self::Meets,
+            (false, false) => Self::Misses,
+            _ => Self::Unclear,
+        }
+    }
+}
+
+/// An objective, and what was found of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Attained {
+    /// What must hold.
+    pub objective: Objective,
+    /// How many requests it rests on.
+    pub requests: u64,
+    /// Its statistic, in its unit, with the standard error: NaN where that is not known.
+    pub estimate: Estimate,
+    /// The 95 % confidence interval of the statistic, in its unit; `None` where it is not known.
+    pub interval_95: Option<(f64, f64)>,
+    /// What follows.
+    pub verdict: Judgement,
+}
+
+impl Attained {
+    /// Of a statistic that is known with its standard error, in the objective's unit.
+    pub fn of_estimate(objective: Objective, requests: u64, estimate: Estimate) -> Self {
+        let interval_95 = estimate.positive_interval_95();
+        Self {
+            objective,
+            requests,
+            estimate,
+            interval_95,
+            verdict: interval_95.map_or(Judgement::Unclear, |ends| {
+                Judgement::of_interval(&objective, ends)
+            }),
+        }
+    }
+
+    /// Of times, and independent parts of them: replications, or sections of one run. `None` if there are no times, and
+    /// of a throughput, which they do not tell.
+    pub fn of_times(
+        objective: Objective,
+        whole: &Distribution,
+        parts: &[Distribution],
+    ) -> Option<Self> {
+        if whole.count() == 0 {
+            return None;
+        }
+        let requests = whole.count();
+        match objective.statistic {
+            Statistic::Throughput => None,
+            Statistic::Mean => {
+                let mean = in_ms(mean_of(whole, parts));
+                Some(Self::of_estimate(objective, requests, mean))
+            }
+            Statistic::Quantile(p) => {
+                let interval_95 = quantile_interval(whole, parts, p)
+                    .map(|(low, high)| (low.as_millis_f64(), high.as_millis_f64()));
+                let verdict = match interval_95 {
+                    Some(ends) => Judgement::of_interval(&objective, ends),
+                    None => judge_share(&objective, p, whole, parts),
+                };
+                Some(Self {
+                    objective,
+                    requests,
+                    estimate: in_ms(quantile_of(whole, parts, p)),
+                    interval_95,
+                    verdict,
+                })
+            }
+        }
+    }
+
+    /// Whether the statistic keeps to the limit, sure or not.
+    pub fn is_kept(&self) -> bool {
+        self.objective.is_kept_by(self.estimate.mean)
+    }
+
+    /// How far the statistic is from the limit, as a share of the limit: negative below it.
+    pub fn beyond(&self) -> f64 {
+        self.estimate.mean / self.objective.limit - 1.0
+    }
+}
+
+/// A p-quantile is within a limit if at least the share p of the times is. That share is known where the quantile itself
+/// is not: of few requests, and when all of them, or none, are within. Where only a few are on one side of the limit, the
+/// parts are too much alike to say how sure that is, and as many independent times are asked as well.
+fn judge_share(
+    objective: &Objective,
+    p: f64,
+    whole: &Distribution,
+    parts: &[Distribution],
+) -> Judgement {
+    /// Of times on the rarer side of the limit.
+    const FEW: f64 = 10.0;
+    let limit = Nanos::from_millis_f64(objective.limit);
+    let share = share_of(whole, parts, limit);
+    let half = share.half_width_95();
+    if !half.is_finite() {
+        return Judgement::Unclear;
+    }
+    let (mut low, mut high) = (share.mean - half, share.mean + half);
+    let rarer = share.mean.min(1.0 - share.mean) * whole.count() as f64;
+    if rarer < FEW {
+        let (lower, upper) = wilson_95(share.mean, whole.count());
+        (low, high) = (low.min(lower), high.max(upper));
+    }
+    Judgement::of_ends(low >= p, high >= p)
+}
+
+/// The 95 % interval of a share of `n` independent trials (Wilson, "Probable inference, the law of succession, and
+/// statistical inference", 1927).
+fn wilson_95(share: f64, n: u64) -> (f64, f64) {
+    const Z: f64 = 1.959_964;
+    let n = n as f64;
+    let centre = share + Z * Z / (2.0 * n);
+    let half = Z * (share * (1.0 - share) / n + (Z / (2.0 * n)).powi(2)).sqrt();
+    let scale = 1.0 + Z * Z / n;
+    ((centre - half) / scale, (centre + half) / scale)
+}
+
+fn in_ms(ns: Estimate) -> Estimate {
+    Estimate {
+        mean: ns.mean / 1e6,
+        stderr: ns.stderr / 1e6,
+        ..ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn objective(text: &str) -> Objective {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn verdicts_follow_the_interval() {
+        let verdict = |text, mean, stderr| {
+            let estimate = Estimate {
+                mean,
+                stderr,
+                values: 10,
+            };
+            Attained::of_estimate(objective(text), 1000, estimate).verdict
+        };
+        let below = "mean < 10ms";
+        assert_eq!(verdict(below, 9.0, 0.1), Judgement::Meets);
+        assert_eq!(verdict(below, 9.9, 0.1), Judgement::Unclear);
+        assert_eq!(verdict(below, 11.0, 0.1), Judgement::Misses);
+        assert_eq!(verdict(below, 9.0, f64::NAN), Judgement::Unclear);
+        let above = "throughput > 10";
+        assert_eq!(verdict(above, 11.0, 0.1), Judgement::Meets);
+        assert_eq!(verdict(above, 9.0, 0.1), Judgement::Misses);
+    }
+
+    /// Five runs of `each` requests of which `slow` take 100 ms and the others 1 ms.
+    fn runs(each: u64, slow: [u64; 5]) -> (Distribution, Vec<Distribution>) {
+        let run = |slow: u64| {
+            let mut times = Distribution::default();
+            (0..each).for_each(|i| times.push(Nanos::from_millis(if i < slow { 100 } else { 1 })));
+            times
+        };
+        let parts: Vec<_> = slow.into_iter().map(run).collect();
+        let mut whole = Distribution::default();
+        parts.iter().for_each(|part| whole.merge(part));
+        (whole, parts)
+    }
+
+    #[test]
+    fn quantiles_of_few_requests_a_run_are_judged_by_the_share_within_the_limit() {
+        let verdict = |text, each, slow| {
+            let (whole, parts) = runs(each, slow);
+            let attained = Attained::of_times(objective(text), &whole, &parts).unwrap();
+            assert_eq!(attained.requests, 5 * each);
+            attained.verdict
+        };
+        // A run of 500 requests has too few for a p99 of its own.
+        assert_eq!(verdict("p99 < 20ms", 500, [0; 5]), Judgement::Meets);
+        assert_eq!(verdict("p99 < 20ms", 500, [1; 5]), Judgement::Meets);
+        assert_eq!(verdict("p99 < 20ms", 500, [50; 5]), Judgement::Misses);
+        assert_eq!(
+            verdict("p99 < 20ms", 500, [4, 6, 5, 7, 3]),
+            Judgement::Unclear
+        );
+        // None is slow, but 100 requests do not show that less than 1 % is.
+        assert_eq!(verdict("p99 < 20ms", 20, [0; 5]), Judgement::Unclear);
+        assert_eq!(verdict("p50 < 20ms", 20, [0; 5]), Judgement::Meets);
+        // The runs are not alike: most have none, one has many.
+        let apart = verdict("p99 < 20ms", 5000, [0, 0, 0, 0, 200]);
+        assert_eq!(apart, Judgement::Unclear);
+    }
+
+    #[test]
+    fn one_run_without_parts_is_never_sure() {
+        let (whole, _) = runs(5000, [0; 5]);
+        let attained = Attained::of_times(objective("p99 < 20ms"), &whole, &[]).unwrap();
+        assert_eq!(attained.verdict, Judgement::Unclear);
+        assert!(attained.is_kept() && attained.beyond() < -0.9);
+        let no_times = Attained::of_times(objective("mean < 1s"), &Distribution::default(), &[]);
+        assert!(no_times.is_none());
+    }
+}
