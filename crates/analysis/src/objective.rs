@@ -8,6 +8,7 @@
 //! Without `read` or `write` it is about all requests, without a quantity about the response time.
 
 mod attained;
+mod on_recording;
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -17,6 +18,7 @@ use iosonar_trace::{Quantity, Requests};
 use iosonar_units::Nanos;
 
 pub use attained::{Attained, Judgement};
+pub use on_recording::OnRecording;
 
 /// What must hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
