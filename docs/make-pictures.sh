@@ -87,7 +87,7 @@ cp curves/hockey-stick.png "$out/hockey-stick.png"
 # Theory beside simulation.
 "$iosonar" model "$root/examples/zoned-raid/figure-4-read.toml" --with-sim --cdf "$out/model.png" -q
 "$iosonar" model "$root/examples/networked-raid/paper.toml" --with-sim --curve "$out/networked.png" -q
-"$iosonar" plan "$root/examples/zoned-raid/figure-4-read.toml" --slo "p99 < 60ms" --curve "$out/plan.png" -q
+"$iosonar" plan "$root/examples/zoned-raid/figure-4-read.toml" --target "p99 < 60ms" --curve "$out/plan.png" -q
 ls -la "$out"
 
 # A study, and the whole loop on a loop device, where this machine lets us have one.

@@ -62,7 +62,7 @@ fn what_is_advised_works_in_every_command_that_simulates() {
         &["sim", "s.toml", "-q", "--sensitivity"],
         &["sim", "s.toml", "-q", "--trace", "big.csv"],
         &["model", "s.toml", "--with-sim", "-q"],
-        &["plan", "s.toml", "-q", "--slo", "mean < 1000s"],
+        &["plan", "s.toml", "-q", "--target", "mean < 1000s"],
         &["sweep", "study.toml", "-q", "--dir", "study"],
     ] {
         let (done, text) = run(&scratch, command);

@@ -221,7 +221,7 @@ fn the_highest_rate_is_found_and_confirmed() {
     let scenario = scratch.file("disk.toml", SCENARIO);
     let picture = scratch.path("plan.png");
     let options = [
-        "--slo",
+        "--target",
         "mean < 24ms",
         "--json",
         "--curve",
@@ -257,7 +257,7 @@ fn disks_and_jobs_can_be_looked_for() {
     let seen = json(&run(
         "plan",
         &scenario,
-        &["--slo", "mean < 20ms", "--find", "disks", "--json"],
+        &["--target", "mean < 20ms", "--find", "disks", "--json"],
     ));
     // 60 / n reads/s at each disk: 23 ms at two, 19.3 ms at three.
     assert_eq!(seen["best"], 3.0, "{seen}");
@@ -269,14 +269,18 @@ fn disks_and_jobs_can_be_looked_for() {
     let seen = json(&run(
         "plan",
         &scenario,
-        &["--slo", "throughput > 25", "--json"],
+        &["--target", "throughput > 25", "--json"],
     ));
     assert_eq!(seen["load_unit"], "jobs");
     let fewest = seen["best"].as_f64().unwrap();
     // Each job needs 115.5 ms when it is alone: two make 17, three at most 26 in a second.
     assert!((3.0..5.0).contains(&fewest), "{seen}");
     let system = scratch.file("paper.toml", PAPER);
-    let seen = json(&run("plan", &system, &["--slo", "mean < 300s", "--json"]));
+    let seen = json(&run(
+        "plan",
+        &system,
+        &["--target", "mean < 300s", "--json"],
+    ));
     assert_eq!(seen["best"], 9.0, "{seen}");
 }
 
@@ -307,21 +311,26 @@ const REFUSED: [(&str, &str, &[&str], &str); 18] = [
     (
         "plan",
         "disk.toml",
-        &["--slo", "p99 < 5ms"],
+        &["--target", "p99 < 5ms"],
         "cannot be met at any rate",
     ),
-    ("plan", "disk.toml", &["--slo", "p99"], "neither < nor >"),
-    ("plan", "disk.toml", &["--slo", "p99 < 80"], "has no unit"),
+    ("plan", "disk.toml", &["--target", "p99"], "neither < nor >"),
+    (
+        "plan",
+        "disk.toml",
+        &["--target", "p99 < 80"],
+        "has no unit",
+    ),
     (
         "plan",
         "paper.toml",
-        &["--slo", "mean < 100s"],
+        &["--target", "mean < 100s"],
         "the best possible is 120 s",
     ),
     (
         "plan",
         "paper.toml",
-        &["--slo", "throughput > 1"],
+        &["--target", "throughput > 1"],
         "the best possible is 0.04007/s",
     ),
     (
@@ -333,31 +342,31 @@ const REFUSED: [(&str, &str, &[&str], &str); 18] = [
     (
         "plan",
         "disk.toml",
-        &["--slo", "throughput > 5"],
+        &["--target", "throughput > 5"],
         "closed loops",
     ),
     (
         "plan",
         "disk.toml",
-        &["--slo", "mean < 20ms", "--find", "jobs"],
+        &["--target", "mean < 20ms", "--find", "jobs"],
         "closed loops",
     ),
     (
         "plan",
         "paper.toml",
-        &["--slo", "p99 < 20s"],
+        &["--target", "p99 < 20s"],
         "not quantiles",
     ),
     (
         "plan",
         "paper.toml",
-        &["--slo", "mean < 20s", "--find", "rate"],
+        &["--target", "mean < 20s", "--find", "rate"],
         "jobs",
     ),
     (
         "plan",
         "disk.toml",
-        &["--slo", "mean < 20ms", "--curve", "/nowhere/x.png"],
+        &["--target", "mean < 20ms", "--curve", "/nowhere/x.png"],
         "no folder",
     ),
 ];
@@ -392,7 +401,11 @@ fn nothing_is_confirmed_by_runs_that_are_too_short() {
     let scratch = Scratch::new();
     let scenario = scratch.file("disk.toml", SCENARIO);
     // 20 000 requests are a hundred relaxations at a load of 0.93; 10 s are met until 0.999.
-    let seen = json(&run("plan", &scenario, &["--slo", "mean < 10s", "--json"]));
+    let seen = json(&run(
+        "plan",
+        &scenario,
+        &["--target", "mean < 10s", "--json"],
+    ));
     let best = seen["best"].as_f64().unwrap() / seen["capacity"].as_f64().unwrap();
     assert!(best < 0.94, "{best}");
     let verdicts = seen["metrics"].to_string();
@@ -404,7 +417,7 @@ fn plans_do_not_depend_on_threads() {
     let scratch = Scratch::new();
     let scenario = scratch.file("disk.toml", SCENARIO);
     let at = |threads: &str| {
-        let options = ["--slo", "p90 < 40ms", "--json", "--threads", threads];
+        let options = ["--target", "p90 < 40ms", "--json", "--threads", threads];
         out(&run("plan", &scenario, &options))
     };
     assert_eq!(at("1"), at("2"));

@@ -325,7 +325,7 @@ fn quiet_means_results_and_nothing_else() {
         (&["sim", scenario, "--vary", "array.disks=4,5"], true),
         (&["sim", scenario, "--explain"], true),
         (&["model", scenario], true),
-        (&["plan", scenario, "--slo", "mean < 40ms"], true),
+        (&["plan", scenario, "--target", "mean < 40ms"], true),
         (&["compare", records, records], true),
         (&["check", load, load], true),
         (&["info", load], true),

@@ -48,7 +48,7 @@ fn p99_of_reads(sim: &Value) -> f64 {
 #[test]
 fn a_recording_is_planned_as_a_grid_of_simulations_has_it() {
     let scratch = Scratch::new();
-    let slo = ["--slo", "read p99 < 40ms", "--within", "0.05"];
+    let slo = ["--target", "read p99 < 40ms", "--within", "0.05"];
     let (code, plan) = json("plan", &scratch, &slo);
     assert_eq!(code, Some(0));
     assert_eq!(plan["load_unit"], "times this load");
@@ -81,7 +81,7 @@ fn a_target_that_no_speed_meets_is_an_answer_of_its_own() {
 fn the_fewest_disks_for_a_recording_are_found() {
     let scratch = Scratch::new();
     let options = [
-        "--slo",
+        "--target",
         "read p99 < 8ms",
         "--find",
         "disks",
@@ -118,7 +118,7 @@ fn what_is_said_of_a_recording_is_in_its_words() {
             "--duration",
             "20s",
             "--fit",
-            "--slo",
+            "--target",
             "p99 < 150ms",
             "--within",
             "0.2",

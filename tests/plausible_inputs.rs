@@ -343,15 +343,15 @@ fn values_of_the_command_line_are_answered_alike() {
             &["my.load", "is a trace", "sim SCENARIO --trace"],
         ),
         (
-            &["plan", load, "--slo", "p99 < 20ms"],
+            &["plan", load, "--target", "p99 < 20ms"],
             &["my.load", "is a trace"],
         ),
-        (&["plan", path, "--slo", "p999 < 20ms"], &["write p99.9"]),
+        (&["plan", path, "--target", "p999 < 20ms"], &["write p99.9"]),
         (
-            &["plan", path, "--slo", "latency p99<2ms"],
+            &["plan", path, "--target", "latency p99<2ms"],
             &["write \"p99 < 2 ms\""],
         ),
-        (&["plan", path, "--slo", "p99 < 20"], &["has no unit"]),
+        (&["plan", path, "--target", "p99 < 20"], &["has no unit"]),
     ] {
         let run = iosonar().args(arguments).output().unwrap();
         let message = err(&run);

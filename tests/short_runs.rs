@@ -79,7 +79,7 @@ fn plan_gives_each_user_enough_requests() {
         "load.arrivals=",
         "--set",
         "load.closed.outstanding=4",
-        "--slo",
+        "--target",
         "mean < 20s",
         "--most",
         "100000",
@@ -105,7 +105,7 @@ fn plan_finds_the_fewest_disks_where_more_are_worse() {
         "plan",
         "--quiet",
         text(&scenario),
-        "--slo",
+        "--target",
         "mean < 28ms",
         "--find",
         "disks",
@@ -119,7 +119,13 @@ fn plan_finds_the_fewest_disks_where_more_are_worse() {
 
 #[test]
 fn plan_says_that_too_few_requests_have_no_interval() {
-    let options = ["--quiet", "--slo", "p99 < 60ms", "--set", "load.requests=1"];
+    let options = [
+        "--quiet",
+        "--target",
+        "p99 < 60ms",
+        "--set",
+        "load.requests=1",
+    ];
     let found = out(&on_one_disk("plan", &options));
     assert!(!found.contains("± -"), "{found}");
     assert!(!found.contains("lies within the interval"), "{found}");
@@ -176,7 +182,7 @@ fn a_drive_in_steady_state_is_not_said_to_be_fresh_and_plan_says_it_of_a_fresh_o
         "plan",
         "--quiet",
         text(&fresh),
-        "--slo",
+        "--target",
         "p99 < 2ms",
         "--within",
         "0.5",

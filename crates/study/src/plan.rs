@@ -1,7 +1,7 @@
 //! Capacity planning: how much is possible under a target.
 //!
 //! Theory says where to look, simulation confirms: a load *meets* the target if the 95 % confidence interval
-//! of what was simulated lies on the right side of it, *fails* if it lies on the wrong side, and is *unsure*
+//! of what was simulated lies on the right side of it, *misses* it if it lies on the wrong side, and is *unclear*
 //! if the target lies within. The answer is the largest load that meets it (or the fewest devices), and
 //! beside it the nearest one that does not.
 

@@ -24,9 +24,9 @@ impl Judgement {
     /// In a word.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Meets => "meets it",
-            Self::Unclear => "unsure",
-            Self::Misses => "fails",
+            Self::Meets => "meets",
+            Self::Unclear => "unclear",
+            Self::Misses => "misses",
             Self::TooShort => "runs too short",
             Self::Unstable => "unstable",
         }

@@ -22,7 +22,7 @@ use crate::render::sim::headline;
 use tables::{describe, simulated};
 
 pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
-    let objective = objective(&args.slo)?;
+    let objective = objective(&args.target)?;
     if let Some(path) = &args.curve {
         picture::kind_of(path)?;
         apart::refuse_same(&args.file, path)?;
@@ -95,9 +95,9 @@ fn planned(args: &Plan, objective: &Objective) -> anyhow::Result<(String, Answer
     Ok((headline(&base), answer))
 }
 
-/// The objective of `--slo`. Simulations answer for response times.
+/// The objective of `--target`. Simulations answer for response times.
 fn objective(text: &str) -> Result<Objective, Usage> {
-    let wrong = |problem: String| Usage(format!("--slo '{text}': {problem}"));
+    let wrong = |problem: String| Usage(format!("--target '{text}': {problem}"));
     let objective: Objective = text.parse().map_err(|e| wrong(format!("{e}")))?;
     if objective.quantity != Quantity::ResponseTime {
         let meant = Objective {

@@ -98,8 +98,8 @@ pub(crate) struct Plan {
     pub(crate) trace: Option<PathBuf>,
     /// What must hold: mean, p50, p99, p99.9, ... of the response time, as in "p99 < 20ms", or of reads or
     /// writes alone, as in "read p99 < 20ms"; or "throughput > 200" in requests (or jobs) per second
-    #[arg(long, value_name = "TARGET", visible_alias = "target")]
-    pub(crate) slo: String,
+    #[arg(long, value_name = "TARGET", alias = "slo")]
+    pub(crate) target: String,
     /// What is looked for [default: rate, of a trace how many times as fast it may be; of closed loops and
     /// networked systems jobs]
     #[arg(long, value_name = "WHAT")]

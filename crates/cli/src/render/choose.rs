@@ -107,7 +107,7 @@ impl Answer<'_> {
         }
         for (group, says) in [
             (
-                &of.unsure,
+                &of.unclear,
                 "not sure (too close to call, too few requests, or too short a load)",
             ),
             (&of.unknown, "cannot be simulated with this load"),

@@ -11,7 +11,7 @@ pub struct Conclusion {
     /// the largest growth, or the one with the most room to the first target.
     pub meet: Vec<usize>,
     /// Those of which it is not sure, in their order.
-    pub unsure: Vec<usize>,
+    pub unclear: Vec<usize>,
     /// Those that miss one, the nearest to the first target first; those without a steady state last.
     pub miss: Vec<usize>,
     /// Those that cannot be simulated with this load.
@@ -23,14 +23,14 @@ impl Conclusion {
     pub fn of(all: &[Considered], target: &Objective) -> Self {
         let mut conclusion = Self {
             meet: Vec::new(),
-            unsure: Vec::new(),
+            unclear: Vec::new(),
             miss: Vec::new(),
             unknown: Vec::new(),
         };
         for (i, considered) in all.iter().enumerate() {
             let of = match considered.outcome.as_ref().map(|of| of.verdict()) {
                 Ok(Judgement::Meets) => &mut conclusion.meet,
-                Ok(Judgement::Unclear | Judgement::TooShort) => &mut conclusion.unsure,
+                Ok(Judgement::Unclear | Judgement::TooShort) => &mut conclusion.unclear,
                 Ok(Judgement::Misses | Judgement::Unstable) => &mut conclusion.miss,
                 Err(_) => &mut conclusion.unknown,
             };

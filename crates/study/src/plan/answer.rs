@@ -206,7 +206,7 @@ fn sought(
     let does_not_fit = |problem: &str| Err(PlanError::DoesNotFit(problem.to_owned()));
     match find.unwrap_or(default) {
         Find::Rate if objective.statistic == Statistic::Throughput => does_not_fit(
-            "--slo: of open arrivals the throughput is the rate, as long as it is stable; a throughput is for closed loops \
+            "--target: of open arrivals the throughput is the rate, as long as it is stable; a throughput is for closed loops \
              and networked systems",
         ),
         Find::Rate if matches!(load, LoadModel::Trace { .. }) => Ok((None, Sought::Growth)),
@@ -264,12 +264,12 @@ pub fn plan_network(
         return does_not_fit(problem.to_owned());
     }
     if objective.requests != Requests::All {
-        let problem = "--slo: a networked system has jobs, not reads and writes";
+        let problem = "--target: a networked system has jobs, not reads and writes";
         return does_not_fit(problem.to_owned());
     }
     if matches!(objective.statistic, Statistic::Quantile(_)) {
         let problem =
-            "--slo: of a networked system the mean and the throughput are known, not quantiles";
+            "--target: of a networked system the mean and the throughput are known, not quantiles";
         return does_not_fit(problem.to_owned());
     }
     let analysis = system

@@ -21,7 +21,7 @@ pub(crate) fn as_json(answer: &Answer<'_>) -> Output {
     let of = &answer.conclusion;
     for (key, group) in [
         ("meet", &of.meet),
-        ("unsure", &of.unsure),
+        ("unclear", &of.unclear),
         ("miss", &of.miss),
         ("unknown", &of.unknown),
     ] {
