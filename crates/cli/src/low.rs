@@ -19,6 +19,7 @@ mod traces;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use iosonar_analysis::objective::Objectives;
 use iosonar_study::vary::Curve;
 use iosonar_units::{Nanos, Values};
 
@@ -245,6 +246,10 @@ pub(crate) struct Sim {
     /// Write what --vary found as CSV
     #[arg(long, value_name = "OUT", requires = "vary")]
     pub(crate) csv: Option<PathBuf>,
+    /// What must hold: whether it does is printed, and the exit status is 3 if it certainly does not. As in
+    /// 'read p99 < 20ms', 'mean < 5ms', 'throughput > 200'; several with commas between
+    #[arg(long, value_name = "TARGET", conflicts_with_all = ["explain", "sensitivity"])]
+    pub(crate) target: Option<Objectives>,
     /// How many independent runs, instead of the scenario's number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) replications: Option<u32>,

@@ -1,8 +1,8 @@
 //! Objectives of simulations: what became of them, what theory says of them, and when a run has certainly missed one.
 
-use iosonar_analysis::objective::{Attained, Objective, Statistic};
+use iosonar_analysis::objective::{Attained, Judgement, Objective, Statistic};
 use iosonar_scenario::theory::Answer;
-use iosonar_scenario::{GiveUp, SimulationResult};
+use iosonar_scenario::{GiveUp, Prepared, SimulationResult};
 use iosonar_stats::Estimate;
 use iosonar_trace::Requests;
 use iosonar_units::Nanos;
@@ -20,6 +20,24 @@ pub fn attained(objective: &Objective, result: &SimulationResult) -> Option<Atta
         Statistic::Mean => Some(of_estimate(result.mean_of_ms(objective.requests))),
         Statistic::Throughput => Some(of_estimate(throughput_per_s(result))),
     }
+}
+
+/// What a simulation says of an objective: as [`attained`], but runs whose result depends on how long they are meet
+/// nothing, nor does a system that never served some of its requests.
+pub fn judged(
+    objective: &Objective,
+    simulation: &Prepared,
+    result: &SimulationResult,
+) -> Option<Attained> {
+    let mut attained = attained(objective, result)?;
+    if attained.verdict != Judgement::Misses {
+        if result.unserved.is_some() {
+            attained.verdict = Judgement::Unstable;
+        } else if attained.verdict == Judgement::Meets && simulation.not_steady(result).is_some() {
+            attained.verdict = Judgement::TooShort;
+        }
+    }
+    Some(attained)
 }
 
 /// By Little's law the throughput of a closed loop has the relative error of the response time.

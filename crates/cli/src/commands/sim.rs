@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use indicatif::ProgressBar;
+use iosonar_analysis::objective::{Attained, Judgement};
 use iosonar_plot::{Colour, Mark};
 use iosonar_report::{Quantity, cdf_of, curve_with_band, grouped};
 use iosonar_scenario::{
@@ -20,14 +21,17 @@ use iosonar_scenario::{
 };
 
 use super::model::threads;
-use crate::exit::{Ending, note, print_beside, write_file};
+use crate::exit::{Ending, Usage, note, print_beside, write_file};
 use crate::low::Sim;
+use crate::render::objective::line;
 use crate::render::sim::{self as shown, distribution, figures, headline};
 use crate::render::{picture, remarks};
 use checks::{
     check_inputs, check_names, check_outputs, check_records, check_stability, check_traces,
 };
 use iosonar_stats::Output;
+use iosonar_study::objective::judged;
+use iosonar_study::plan::PlanError;
 pub(crate) use sensitivity::table as sensitivity_table;
 
 /// A scenario with the name that tables and pictures call it by.
@@ -90,12 +94,20 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         }
         replications = result.replications;
         note_remarks(args, name, &result);
-        write_result(args, name, simulation, &result)?;
+        let targets = judge(args, named, &result)?;
+        if targets.iter().any(|of| of.verdict == Judgement::Misses) {
+            ending = Ending::Flagged;
+        }
+        write_result(args, named, &result, &targets)?;
         if args.json {
-            figures::add_to(&mut json, name, simulation, &result);
+            figures::add_to(&mut json, name, simulation, &result, &targets);
             figures::add_speed(&mut json, name, &result);
         } else {
-            print_beside(trace_out, &shown::describe(name, simulation, &result))?;
+            let mut text = shown::describe(name, simulation, &result);
+            for of in &targets {
+                text += &format!("  target        {}\n", line(of));
+            }
+            print_beside(trace_out, &text)?;
             if !args.quiet {
                 note(&shown::speed(name, &result));
             }
@@ -209,17 +221,30 @@ fn note_assumptions(args: &Sim, named: &Named) {
     }
 }
 
+/// What became of each target.
+fn judge(args: &Sim, named: &Named, result: &SimulationResult) -> anyhow::Result<Vec<Attained>> {
+    let targets = args.target.iter().flat_map(|of| &of.0);
+    let judged = targets.map(|target| {
+        judged(target, &named.simulation, result).ok_or_else(|| {
+            let refused = PlanError::NoSuchRequests { target: *target };
+            Usage(format!("{}: {refused}", named.path.display())).into()
+        })
+    });
+    judged.collect()
+}
+
 /// Writes the result where one is asked for.
 fn write_result(
     args: &Sim,
-    name: &str,
-    simulation: &Prepared,
+    named: &Named,
     result: &SimulationResult,
+    targets: &[Attained],
 ) -> anyhow::Result<()> {
     let Some(path) = &args.result else {
         return Ok(());
     };
-    write_file(path, &result_text(name, simulation, result), "write")
+    let text = result_text(&named.name, &named.simulation, result, targets);
+    write_file(path, &text, "write")
 }
 
 /// The name of standard output, where a trace goes there.
@@ -287,9 +312,14 @@ pub(crate) fn simulate(
 }
 
 /// The result as JSON, without what depends on this machine.
-pub(crate) fn result_text(name: &str, simulation: &Prepared, result: &SimulationResult) -> String {
+pub(crate) fn result_text(
+    name: &str,
+    simulation: &Prepared,
+    result: &SimulationResult,
+    targets: &[Attained],
+) -> String {
     let mut json = Output::new("sim");
-    figures::add_to(&mut json, name, simulation, result);
+    figures::add_to(&mut json, name, simulation, result, targets);
     json.text()
 }
 

@@ -5,13 +5,13 @@ use std::path::Path;
 use iosonar_scenario::networked::{NetworkPoint, NetworkedRaid, Services, Structure};
 use iosonar_scenario::theory::{Standing, Theory};
 use iosonar_scenario::{
-    LoadModel, NotSteady, Outputs, Overrides, Prepared, REQUESTS_PER_USER, ScenarioError,
-    SimulationResult, Watch,
+    LoadModel, Outputs, Overrides, Prepared, REQUESTS_PER_USER, ScenarioError, SimulationResult,
+    Watch,
 };
 use iosonar_stats::Estimate;
 
 use super::{PlanError, Point};
-use crate::objective::{attained, by_theory};
+use crate::objective::{by_theory, judged};
 use iosonar_analysis::objective::{Attained, Judgement, Objective, Statistic};
 
 use iosonar_trace::Requests;
@@ -25,8 +25,6 @@ pub enum Simulated {
         attained: Attained,
         /// Whether flash was written and never cleaned.
         not_cleaned: bool,
-        /// Whether the queue grew, so that a longer run would have other figures.
-        grows: bool,
     },
     /// There is no steady state.
     Unsteady,
@@ -35,7 +33,7 @@ pub enum Simulated {
 }
 
 impl Simulated {
-    /// What a result says of a target. A load that is over before its queue is long still meets it, which means nothing.
+    /// What a result says of a target.
     ///
     /// # Errors
     /// If there are no requests that the target is about.
@@ -44,15 +42,11 @@ impl Simulated {
         result: &SimulationResult,
         objective: &Objective,
     ) -> Result<Self, PlanError> {
-        let attained =
-            attained(objective, result).ok_or(PlanError::NoSuchRequests { target: *objective })?;
+        let attained = judged(objective, simulation, result)
+            .ok_or(PlanError::NoSuchRequests { target: *objective })?;
         Ok(Self::Known {
             attained,
             not_cleaned: result.is_not_cleaned(),
-            grows: matches!(
-                simulation.not_steady(result),
-                Some(NotSteady::QueueGrows { .. })
-            ),
         })
     }
 
@@ -61,7 +55,6 @@ impl Simulated {
         Self::Known {
             attained: Attained::of_estimate(*objective, requests, estimate),
             not_cleaned: false,
-            grows: false,
         }
     }
 }
@@ -105,10 +98,9 @@ pub trait Subject {
             Simulated::Known {
                 attained,
                 not_cleaned,
-                grows,
             } => {
                 let verdict = match attained.verdict {
-                    Judgement::Meets if grows || !self.is_long_enough(load)? => Judgement::TooShort,
+                    Judgement::Meets if !self.is_long_enough(load)? => Judgement::TooShort,
                     verdict => verdict,
                 };
                 (Some(attained), not_cleaned, verdict)

@@ -90,7 +90,7 @@ impl Frontend for Shown {
     }
 
     fn as_json(&self, name: &str, simulation: &Prepared, result: &SimulationResult) -> String {
-        result_text(name, simulation, result)
+        result_text(name, simulation, result, &[])
     }
 }
 

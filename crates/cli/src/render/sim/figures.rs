@@ -1,5 +1,6 @@
 //! The result of a simulation for programs.
 
+use iosonar_analysis::objective::Attained;
 use iosonar_scenario::{Assumption, Prepared, SimulationResult};
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
@@ -7,6 +8,7 @@ use serde_json::json;
 
 use super::assumed;
 use super::{headline, per_second};
+use crate::render::objective::as_json;
 use crate::render::remarks;
 use iosonar_stats::Output;
 
@@ -25,6 +27,7 @@ pub(crate) fn add_to(
     name: &str,
     simulation: &Prepared,
     result: &SimulationResult,
+    targets: &[Attained],
 ) {
     json.set("seed", json!(simulation.seed()));
     json.set("hash", json!(result.hash.to_string()));
@@ -43,6 +46,9 @@ pub(crate) fn add_to(
     );
     add_assumptions(json, name, simulation);
     json.metrics(result.metrics(name, simulation));
+    for of in targets {
+        json.append("targets", as_json(&Labels::of("scenario", name), of));
+    }
     if let Some(unserved) = &result.unserved {
         json.append(
             "deadlocks",

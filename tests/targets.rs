@@ -1,0 +1,132 @@
+//! What must hold, with `sim --target`: the grammar of `choose` and `plan`, judged by the interval.
+
+mod scratch;
+
+use std::path::PathBuf;
+use std::process::Output;
+
+use scratch::{Scratch, assert_refused, iosonar, out, sim};
+use serde_json::Value;
+
+/// Reads and writes on two disks.
+const SCENARIO: &str = "[load]\nrequests = 4000\nrate = 20.0\nsize = \"4KiB\"\nread_share = \"70%\"\n\
+                        [array]\nlevel = \"raid0\"\ndisks = 2\n[disk]\nprofile = \"seagate-st3500630ns\"\n";
+
+fn scenario(scratch: &Scratch) -> PathBuf {
+    scratch.file("load.toml", SCENARIO)
+}
+
+fn with(options: &[&str]) -> Output {
+    let scratch = Scratch::new();
+    sim(&scenario(&scratch), options)
+}
+
+/// The lines on targets.
+fn lines(output: &Output) -> Vec<String> {
+    let text = out(output);
+    let lines = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("target"));
+    lines.map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn targets_are_met_missed_or_unclear_by_the_interval() {
+    let runs = ["--replications", "5", "--target"];
+    let target = |text: &str| with(&[&runs[..], &[text]].concat());
+    let output = target("read p99 < 1s, mean < 1s");
+    let both = lines(&output);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(both[0].starts_with("read p99 < 1 s: meets, "), "{both:?}");
+    assert!(both[1].starts_with("mean < 1 s: meets, "), "{both:?}");
+    assert!(both[1].ends_with("% below the limit"), "{both:?}");
+
+    let output = target("read p99 < 1s, mean < 1ms");
+    assert_eq!(output.status.code(), Some(3));
+    let both = lines(&output);
+    assert!(
+        both[0].contains(": meets, ") && both[1].contains(": misses, "),
+        "{both:?}"
+    );
+    assert!(both[1].ends_with("% above the limit"), "{both:?}");
+
+    // The limit in the middle of the interval, as the run itself has it.
+    let json: Value =
+        serde_json::from_slice(&with(&[&runs[..], &["write p90 < 1s", "--json"]].concat()).stdout)
+            .unwrap();
+    let judged = &json["targets"][0];
+    let value = judged["value"].as_f64().unwrap();
+    let ends: Vec<f64> = serde_json::from_value(judged["interval_95"].clone()).unwrap();
+    assert!(ends[0] < value && value < ends[1], "{judged}");
+    let metrics = json["metrics"].as_array().unwrap();
+    let writes = metrics.iter().find(|of| of["labels"]["op"] == "write").unwrap();
+    assert_eq!(judged["requests"], writes["n"]);
+    let output = target(&format!("write p90 < {value:.4}ms"));
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        lines(&output)[0].contains(": unclear, "),
+        "{:?}",
+        lines(&output)
+    );
+    for (limit, verdict) in [(ends[0] * 0.99, "misses"), (ends[1] * 1.01, "meets")] {
+        let of = lines(&target(&format!("write p90 < {limit:.4}ms")));
+        assert!(of[0].contains(verdict), "{of:?}");
+    }
+}
+
+#[test]
+fn one_run_of_few_reads_is_unclear() {
+    let few = with(&["--set", "load.requests=200", "--target", "read p99 < 1s"]);
+    assert!(lines(&few)[0].contains(": unclear, "), "{:?}", lines(&few));
+    assert!(
+        lines(&few)[0].contains("no 95 % interval"),
+        "{:?}",
+        lines(&few)
+    );
+}
+
+#[test]
+fn what_is_not_there_is_refused() {
+    let no_writes = with(&["--set", "load.read_share=1.0", "--target", "write p99 < 1s"]);
+    assert_refused(&no_writes, "the load has no writes");
+    assert_refused(&with(&["--target", "p999 < 1s"]), "write p99.9");
+    assert_refused(&with(&["--target", "p99 < 1"]), "has no unit");
+}
+
+#[test]
+fn a_queue_that_grows_meets_no_target() {
+    let rate = ["--set", "load.rate=400.0", "--unstable"];
+    let of = |requests: &str, target: &str| {
+        let requests = format!("load.requests={requests}");
+        let more = [
+            "--replications",
+            "5",
+            "--set",
+            &requests,
+            "--target",
+            target,
+        ];
+        lines(&with(&[&rate[..], &more].concat()))
+    };
+    let grows = of("2000", "mean < 1000s");
+    assert!(grows[0].contains(": runs too short, "), "{grows:?}");
+    let missed = of("2000", "mean < 1ms");
+    assert!(missed[0].contains(": misses, "), "{missed:?}");
+}
+
+#[test]
+fn the_result_file_holds_the_verdicts() {
+    let scratch = Scratch::new();
+    let result = scratch.path("result.json");
+    let output = iosonar()
+        .arg("sim")
+        .arg(scenario(&scratch))
+        .args(["--replications", "5", "--target", "mean < 1ms", "--result"])
+        .arg(&result)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let json: Value = serde_json::from_slice(&std::fs::read(result).unwrap()).unwrap();
+    assert_eq!(json["targets"][0]["verdict"], "misses");
+    assert!(json["targets"][0]["beyond"].as_f64().unwrap() > 1.0);
+}
