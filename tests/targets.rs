@@ -59,7 +59,10 @@ fn targets_are_met_missed_or_unclear_by_the_interval() {
     let ends: Vec<f64> = serde_json::from_value(judged["interval_95"].clone()).unwrap();
     assert!(ends[0] < value && value < ends[1], "{judged}");
     let metrics = json["metrics"].as_array().unwrap();
-    let writes = metrics.iter().find(|of| of["labels"]["op"] == "write").unwrap();
+    let writes = metrics
+        .iter()
+        .find(|of| of["labels"]["op"] == "write")
+        .unwrap();
     assert_eq!(judged["requests"], writes["n"]);
     let output = target(&format!("write p90 < {value:.4}ms"));
     assert_eq!(output.status.code(), Some(0));

@@ -10,12 +10,14 @@ mod charts;
 mod growth;
 mod search;
 mod subject;
+mod varied;
 
 pub use answer::{Answer, Find, PlanSpec, Sought, load_text, plan_network, plan_scenario};
 pub use charts::chart;
 pub use growth::GrowingLoad;
 pub use search::{fewest, highest, most};
 pub use subject::{ArraySubject, NetworkSubject, Simulated, Subject};
+pub use varied::{Planned, best_of, plan_varied};
 
 use iosonar_analysis::objective::{Attained, Judgement, Objective};
 use iosonar_scenario::ScenarioError;

@@ -1,6 +1,7 @@
 //! `iosonar plan`: a target in, the highest load or the fewest devices out.
 
 mod tables;
+mod varied;
 
 use iosonar_analysis::objective::Objective;
 use iosonar_scenario::networked::NetworkedRaid;
@@ -28,6 +29,9 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
         apart::refuse_same(&args.file, path)?;
         apart::refuse_without_folder(path)?;
     }
+    if !args.vary.is_empty() {
+        return varied::run(args, &objective);
+    }
     let (headline, answer) = planned(args, &objective)?;
     if args.common.json {
         print(&as_json(&headline, &objective, &answer).text())?;
@@ -51,35 +55,9 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
 /// The system in a line, and the answer.
 fn planned(args: &Plan, objective: &Objective) -> anyhow::Result<(String, Answer)> {
     let text = read_text(&args.file)?;
-    let overrides = Overrides {
-        trace: args.trace.clone(),
-        reading: args.reading.reading()?,
-        beyond: args.beyond.beyond(),
-        seed: args.common.seed,
-        replications: args.replications,
-        set: args.common.set.clone(),
-        ..Overrides::default()
-    };
-    let spec = PlanSpec {
-        find: args.find.map(Into::into),
-        within: args.within,
-        most: args.most,
-        threads: threads(args.common.threads),
-        around: args.curve.is_some(),
-        curve: args.curve.is_some() || args.common.json,
-    };
-    let is_quiet = args.common.quiet || args.common.json;
-    let mut watch = |sought: Sought, point: &Point| {
-        if !is_quiet {
-            let value = simulated(objective, point);
-            note(&format!(
-                "{} {}: {value}, {}",
-                load_text(point.load),
-                sought.unit(),
-                point.verdict.name()
-            ));
-        }
-    };
+    let overrides = overrides(args)?;
+    let spec = spec(args);
+    let mut watch = |sought: Sought, point: &Point| tried(args, objective, "", sought, point);
     if NetworkedRaid::is_meant(&text) {
         let system = NetworkedRaid::from_toml(&text, &args.file, &overrides)?;
         let headline = system.headline();
@@ -93,6 +71,42 @@ fn planned(args: &Plan, objective: &Objective) -> anyhow::Result<(String, Answer
     let planned = plan_scenario(source, &overrides, objective, &spec, &mut watch);
     let (base, answer) = planned.map_err(|error| refused(args, objective, error))?;
     Ok((headline(&base), answer))
+}
+
+fn overrides(args: &Plan) -> anyhow::Result<Overrides> {
+    Ok(Overrides {
+        trace: args.trace.clone(),
+        reading: args.reading.reading()?,
+        beyond: args.beyond.beyond(),
+        seed: args.common.seed,
+        replications: args.replications,
+        set: args.common.set.clone(),
+        ..Overrides::default()
+    })
+}
+
+fn spec(args: &Plan) -> PlanSpec {
+    PlanSpec {
+        find: args.find.map(Into::into),
+        within: args.within,
+        most: args.most,
+        threads: threads(args.common.threads),
+        around: args.curve.is_some(),
+        curve: args.curve.is_some() || args.common.json,
+    }
+}
+
+/// Prints a load that was simulated, of the system that `of` names.
+fn tried(args: &Plan, objective: &Objective, of: &str, sought: Sought, point: &Point) {
+    if !args.common.quiet && !args.common.json {
+        let value = simulated(objective, point);
+        note(&format!(
+            "{of}{} {}: {value}, {}",
+            load_text(point.load),
+            sought.unit(),
+            point.verdict.name()
+        ));
+    }
 }
 
 /// The objective of `--target`. Simulations answer for response times.
@@ -116,17 +130,24 @@ fn refused(args: &Plan, objective: &Objective, error: PlanError) -> anyhow::Erro
     let problem = match error {
         PlanError::Scenario(error) => return error.into(),
         PlanError::DoesNotFit(problem) => problem,
-        error @ PlanError::NoSuchRequests { .. } => format!("{file}: {error}"),
-        PlanError::AboveAlone { ms } => format!(
-            "{file}: {objective} cannot be met at any rate: a request that waits for no other takes {} already",
-            Nanos::from_millis_f64(ms)
-        ),
-        PlanError::OutOfReach { best } => format!(
-            "{file}: {objective} cannot be met by any number of jobs: the best possible is {}",
-            value_of(objective, best)
-        ),
+        error => format!("{file}: {}", why_never(objective, &error)),
     };
     Usage(problem).into()
+}
+
+/// Why nothing can meet a target.
+fn why_never(objective: &Objective, error: &PlanError) -> String {
+    match error {
+        PlanError::AboveAlone { ms } => format!(
+            "{objective} cannot be met at any rate: a request that waits for no other takes {} already",
+            Nanos::from_millis_f64(*ms)
+        ),
+        PlanError::OutOfReach { best } => format!(
+            "{objective} cannot be met by any number of jobs: the best possible is {}",
+            value_of(objective, *best)
+        ),
+        error => error.to_string(),
+    }
 }
 
 fn as_json(headline: &str, objective: &Objective, answer: &Answer) -> Output {

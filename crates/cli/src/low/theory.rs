@@ -104,6 +104,10 @@ pub(crate) struct Plan {
     /// networked systems jobs]
     #[arg(long, value_name = "WHAT")]
     pub(crate) find: Option<Find>,
+    /// Plan with each of these values of a key, such as array.stripe_unit=16KiB,64KiB,256KiB, and say which one
+    /// is best; given several times, all combinations
+    #[arg(long, value_name = "KEY=VALUES", value_parser = super::key_and_values, conflicts_with = "curve")]
+    pub(crate) vary: Vec<(String, Vec<String>)>,
     /// How near the highest rate is looked for, as a share of it
     #[arg(long, value_name = "SHARE", default_value = "0.01", value_parser = super::precision)]
     pub(crate) within: f64,

@@ -1,0 +1,142 @@
+//! The same plan for several values of keys.
+
+use iosonar_analysis::objective::Objective;
+use iosonar_scenario::networked::NetworkedRaid;
+use iosonar_scenario::read_text;
+use iosonar_stats::Output;
+use iosonar_study::plan::{Planned, best_of, load_text, plan_varied};
+use serde_json::{Map, Value, json};
+
+use super::tables::{simulated, why_not};
+use super::{overrides, refused, spec, tried, why_never};
+use crate::exit::{Ending, Usage, print};
+use crate::low::Plan;
+use crate::render::sim::headline;
+use crate::render::table::Table;
+
+/// More plans than this are a study.
+const MOST_PLANS: usize = 100;
+
+pub(super) fn run(args: &Plan, objective: &Objective) -> anyhow::Result<Ending> {
+    let plans: usize = args.vary.iter().map(|(_, values)| values.len()).product();
+    if plans > MOST_PLANS {
+        return Err(Usage(format!(
+            "--vary: {plans} combinations, expected at most {MOST_PLANS}: each is searched by simulation"
+        ))
+        .into());
+    }
+    let text = read_text(&args.file)?;
+    if NetworkedRaid::is_meant(&text) {
+        let problem = "--vary is for scenarios of sim: plan a networked system for one value at a time, with --set";
+        return Err(Usage(problem.to_owned()).into());
+    }
+    let all = plan_varied(
+        (&text, &args.file),
+        &overrides(args)?,
+        &args.vary,
+        objective,
+        &spec(args),
+        &mut |values, sought, point| {
+            tried(
+                args,
+                objective,
+                &format!("{}: ", named(args, values)),
+                sought,
+                point,
+            );
+        },
+    )
+    .map_err(|error| refused(args, objective, error))?;
+    let best = best_of(&all);
+    if args.common.json {
+        print(&as_json(args, objective, &all, best).text())?;
+    } else {
+        print(&describe(args, objective, &all, best))?;
+    }
+    Ok(match best {
+        Some(_) => Ending::Done,
+        None => Ending::Flagged,
+    })
+}
+
+/// Keys with their values.
+fn named(args: &Plan, values: &[String]) -> String {
+    let pairs = args.vary.iter().zip(values);
+    let pairs: Vec<_> = pairs
+        .map(|((key, _), value)| format!("{key}={value}"))
+        .collect();
+    pairs.join(" ")
+}
+
+fn describe(args: &Plan, objective: &Objective, all: &[Planned], best: Option<&Planned>) -> String {
+    let mut text = format!("{}\n  target: {objective}\n", args.file.display());
+    let sought = all.iter().find_map(|of| of.answer.as_ref().ok());
+    let unit = sought.map_or("-", |answer| answer.sought.unit());
+    let keys = args.vary.iter().map(|(key, _)| key.as_str());
+    let header: Vec<&str> = keys.chain([unit, "simulated", "next"]).collect();
+    let mut table = Table::new(&header);
+    for planned in all {
+        let mut row = planned.values.clone();
+        let dash = || "-".to_owned();
+        match &planned.answer {
+            Err(error) => row.extend([dash(), dash(), why_never(objective, error)]),
+            Ok(answer) => {
+                let (best, next) = (&answer.found.best, &answer.found.next);
+                let most = if answer.is_most { ">= " } else { "" };
+                row.push(
+                    best.as_ref()
+                        .map_or_else(dash, |p| format!("{most}{}", load_text(p.load))),
+                );
+                row.push(best.as_ref().map_or_else(dash, |p| simulated(objective, p)));
+                row.push(next.as_ref().map_or_else(dash, |p| {
+                    format!("{}: {}", load_text(p.load), why_not(answer.sought, p))
+                }));
+            }
+        }
+        table.row(row);
+    }
+    text += &table.text();
+    text += &match best {
+        None => "  nothing that was tried meets it\n".to_owned(),
+        Some(best) => {
+            let answer = best.answer.as_ref().ok();
+            let name = answer.map_or("best", |answer| answer.sought.name());
+            let load = best.best().map_or_else(String::new, load_text);
+            let values = named(args, &best.values);
+            format!("  {name}: {load} {unit}, with {values}\n")
+        }
+    };
+    text
+}
+
+fn as_json(args: &Plan, objective: &Objective, all: &[Planned], best: Option<&Planned>) -> Output {
+    let mut json = Output::new("plan");
+    json.set("target", json!(objective.to_string()));
+    let values = |planned: &Planned| -> Map<String, Value> {
+        let pairs = args.vary.iter().zip(&planned.values);
+        pairs
+            .map(|((key, _), value)| (key.clone(), json!(value)))
+            .collect()
+    };
+    json.set("best_values", json!(best.map(values)));
+    json.set("best", json!(best.and_then(Planned::best)));
+    for planned in all {
+        let answer = planned.answer.as_ref();
+        let found = answer.ok().map(|answer| &answer.found);
+        let next = found.and_then(|found| found.next.as_ref());
+        json.append(
+            "varied",
+            json!({
+                "values": values(planned),
+                "system": headline(&planned.system),
+                "load_unit": answer.ok().map(|answer| answer.sought.unit()),
+                "best": planned.best(),
+                "is_most": answer.is_ok_and(|answer| answer.is_most),
+                "next": next.map(|point| point.load),
+                "next_verdict": next.map(|point| point.verdict.name()),
+                "error": answer.err().map(|error| why_never(objective, error)),
+            }),
+        );
+    }
+    json
+}
