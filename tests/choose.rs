@@ -341,3 +341,29 @@ fn a_calibrated_device_is_a_candidate() {
     assert!(p99("intel-d7").is_some());
     assert_eq!(p99(&name), p99("intel-d7"));
 }
+
+#[test]
+fn a_mistake_in_the_load_has_its_own_file_and_line() {
+    let scratch = Scratch::new();
+    let of = |text: &str, candidate: &str| {
+        let load = scratch.file("load.toml", text);
+        let mut command = iosonar();
+        command.arg("choose").arg(load);
+        let printed = command
+            .args([candidate, "--target", "p99 < 1s"])
+            .output()
+            .unwrap();
+        assert_eq!(printed.status.code(), Some(2), "{}", err(&printed));
+        err(&printed)
+    };
+    let right = "[load]\nrequests = 100\nrate = 5.0\nsize = \"4KiB\"\n";
+    let wrong = right.replace("rate =", "ratee =");
+    for text in [&wrong, &format!("{wrong}[disk]\nprofile = \"ibm-18es\"\n")] {
+        let error = of(text, "hp-c2247a");
+        assert!(error.contains("load.toml:3: 'load.ratee'"), "{error}");
+        assert!(!error.contains("candidate"), "{error}");
+    }
+    // The candidate is at fault.
+    let error = of(right, "raid5:2xibm-18es");
+    assert!(error.contains("candidate 'raid5:2xibm-18es'"), "{error}");
+}

@@ -194,7 +194,10 @@ pub fn choose(
     let mut systems = Vec::new();
     for candidate in &spec.candidates {
         match prepare(spec, candidate, load.as_deref()) {
-            Err(error) if !error.is_data() => return Err(of_candidate(candidate, error.into())),
+            Err(error) if !error.is_data() => {
+                let of_load = load.as_ref().and_then(|text| mistake_in_load(spec, text));
+                return Err(of_load.unwrap_or_else(|| of_candidate(candidate, error.into())));
+            }
             prepared => systems.push(prepared),
         }
     }
@@ -276,6 +279,24 @@ fn of_candidate(candidate: &Candidate, error: PlanError) -> ChooseError {
             error: Box::new(error),
         },
     }
+}
+
+/// What is wrong with the file of the load itself, which has its line there and not in what is made of a candidate.
+fn mistake_in_load(spec: &ChooseSpec, text: &str) -> Option<ChooseError> {
+    let overrides = Overrides {
+        set: Vec::new(),
+        ..spec.overrides.clone()
+    };
+    let mistake = |text: &str| Prepared::from_toml(text, &spec.load, &overrides).err();
+    match mistake(text)? {
+        // A load needs no system of its own.
+        ScenarioError::Incomplete { .. } => {
+            mistake(&format!("{text}\n[ssd]\nprofile = \"nvme-gen4-tlc\"\n"))
+        }
+        error => Some(error),
+    }
+    .filter(|error| !error.is_data())
+    .map(ChooseError::Load)
 }
 
 /// The candidate with the load.
