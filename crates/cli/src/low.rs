@@ -213,6 +213,10 @@ pub(crate) struct Demo {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    iosonar sim array.toml --trace web.load.gz --fit --target 'read p99 < 20ms' --cdf answer.png\n  \
+    iosonar sim array.toml --vary load.rate=50..200 --curve rate.png --curve-of latency\n  \
+    iosonar sim next.toml --trace web.load.gz --fit --records next.load")]
 pub(crate) struct Sim {
     /// Scenario files
     #[arg(required = true, value_name = "SCENARIO")]

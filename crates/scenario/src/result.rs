@@ -13,7 +13,8 @@ use iosonar_raid::{MeasuredWindow, RebuildProgress, ResponseSplit, RunSummary};
 use iosonar_sim_core::CompletionHash;
 use iosonar_ssd_model::SsdReport;
 use iosonar_stats::{
-    BandPoint, BatchMeans, Distribution, Estimate, Sections, cdf_band, mser_5, quantile_interval,
+    BandPoint, BatchMeans, Distribution, Estimate, Sections, TwoKinds, cdf_band, mser_5,
+    quantile_interval,
 };
 use iosonar_trace::fit::Fitted;
 use iosonar_trace::{Op, Remark, Requests};
@@ -39,7 +40,7 @@ pub struct Replication {
     /// Batch means of all measured response times, in nanoseconds, in the order of completion.
     pub batches: BatchMeans,
     /// The run in sections, if it is the only one.
-    pub sections: Option<Sections>,
+    pub sections: Option<Sections<TwoKinds>>,
     /// How it begins.
     pub start: Beginning,
     /// Events, utilisations, positioning cases, hash.
@@ -73,18 +74,22 @@ impl Replication {
 
     #[inline]
     pub(crate) fn push(&mut self, op: Op, response_time: Nanos) {
-        match op {
-            Op::Read => self.reads.push(response_time),
-            Op::Write | Op::WriteZeroes => self.writes.push(response_time),
+        let is_write = match op {
+            Op::Read => false,
+            Op::Write | Op::WriteZeroes => true,
             Op::Flush | Op::Discard => {
                 self.free += 1;
                 return;
             }
+        };
+        match is_write {
+            false => self.reads.push(response_time),
+            true => self.writes.push(response_time),
         }
         self.batches.push(response_time.get() as f64);
         self.start.push(response_time);
         if let Some(sections) = &mut self.sections {
-            sections.push(response_time);
+            sections.push_with(|kinds| kinds.0[usize::from(is_write)].push(response_time));
         }
     }
 
@@ -179,7 +184,7 @@ pub struct SimulationResult {
     /// Independent parts of the response times: replications, or sections of the only run. Empty where
     /// there are too few.
     pub sections: Vec<Distribution>,
-    /// The same of the reads among them; of a single run there are none.
+    /// The same of the reads among them; the sections of a single run are cut where those of all are.
     pub read_sections: Vec<Distribution>,
     /// Of the writes.
     pub write_sections: Vec<Distribution>,

@@ -47,7 +47,8 @@ pub use metric::{Labels, Metric};
 pub use moments::Moments;
 pub use output::Output;
 pub use sections::{
-    BandPoint, Sections, cdf_band, mean_of, quantile_interval, quantile_of, sd_of, share_of,
+    BandPoint, Section, Sections, TwoKinds, cdf_band, mean_of, quantile_interval, quantile_of,
+    sd_of, share_of,
 };
 pub use time_weighted::TimeWeighted;
 pub use warmup::mser_5;

@@ -11,15 +11,60 @@ use iosonar_units::Nanos;
 
 use crate::{Distribution, Estimate};
 
+/// What a section holds.
+pub trait Section: Clone + Default {
+    /// Adds all samples of `other`.
+    fn merge(&mut self, other: &Self);
+
+    /// The mean of all samples in nanoseconds.
+    fn mean(&self) -> f64;
+}
+
+impl Section for Distribution {
+    fn merge(&mut self, other: &Self) {
+        Distribution::merge(self, other);
+    }
+
+    fn mean(&self) -> f64 {
+        self.moments.mean()
+    }
+}
+
+/// Two kinds of samples, such as reads and writes, in sections that are cut at the same places.
+#[derive(Clone, Debug, Default)]
+pub struct TwoKinds(pub [Distribution; 2]);
+
+impl TwoKinds {
+    /// Both kinds together.
+    pub fn both(&self) -> Distribution {
+        let mut both = self.0[0].clone();
+        both.merge(&self.0[1]);
+        both
+    }
+}
+
+impl Section for TwoKinds {
+    fn merge(&mut self, other: &Self) {
+        self.0[0].merge(&other.0[0]);
+        self.0[1].merge(&other.0[1]);
+    }
+
+    fn mean(&self) -> f64 {
+        let mut moments = self.0[0].moments;
+        moments.merge(&self.0[1].moments);
+        moments.mean()
+    }
+}
+
 /// A distribution in sections of equal size. Memory is bounded: there are at most 64, and sections
 /// are merged in pairs when there would be more.
 #[derive(Clone, Debug)]
-pub struct Sections {
-    parts: Vec<Distribution>,
+pub struct Sections<S = Distribution> {
+    parts: Vec<S>,
     /// How many samples, or replications, a part has.
     size: u64,
     replications: bool,
-    current: Distribution,
+    current: S,
     filled: u64,
 }
 
@@ -34,7 +79,7 @@ pub struct BandPoint {
     pub half_width: f64,
 }
 
-impl Sections {
+impl<S: Section> Sections<S> {
     const MOST: usize = 64;
     /// With fewer, no standard error is told of one run.
     const FEWEST: usize = 8;
@@ -55,20 +100,20 @@ impl Sections {
             parts: Vec::new(),
             size,
             replications,
-            current: Distribution::default(),
+            current: S::default(),
             filled: 0,
         }
     }
 
-    /// Adds the next sample of a run.
+    /// Adds the next sample of a run, which `add` puts where it belongs.
     #[inline]
-    pub fn push(&mut self, t: Nanos) {
-        self.current.push(t);
+    pub fn push_with(&mut self, add: impl FnOnce(&mut S)) {
+        add(&mut self.current);
         self.one_more();
     }
 
     /// Adds the next replication.
-    pub fn push_replication(&mut self, samples: &Distribution) {
+    pub fn push_replication(&mut self, samples: &S) {
         self.current.merge(samples);
         self.one_more();
     }
@@ -91,7 +136,7 @@ impl Sections {
     }
 
     /// All samples.
-    pub fn whole(&self) -> Distribution {
+    pub fn whole(&self) -> S {
         let mut whole = self.current.clone();
         self.parts.iter().for_each(|part| whole.merge(part));
         whole
@@ -99,14 +144,14 @@ impl Sections {
 
     /// The sections that may be taken as independent: those of a run are merged until the means of
     /// neighbours are no longer alike. Empty if there are too few.
-    pub fn independent(&self) -> Vec<Distribution> {
+    pub fn independent(&self) -> Vec<S> {
         let mut parts = self.parts.clone();
         if self.replications {
             // Replications are independent as they are.
             return if parts.len() < 2 { Vec::new() } else { parts };
         }
         while parts.len() >= Self::FEWEST {
-            let means: Vec<f64> = parts.iter().map(|part| part.moments.mean()).collect();
+            let means: Vec<f64> = parts.iter().map(S::mean).collect();
             if crate::estimate::lag_1_correlation(&means) < 0.25 {
                 return parts;
             }
@@ -116,8 +161,16 @@ impl Sections {
     }
 }
 
-fn in_pairs(parts: &[Distribution]) -> Vec<Distribution> {
-    let merged = |pair: &[Distribution]| {
+impl Sections {
+    /// Adds the next sample of a run.
+    #[inline]
+    pub fn push(&mut self, t: Nanos) {
+        self.push_with(|current| current.push(t));
+    }
+}
+
+fn in_pairs<S: Section>(parts: &[S]) -> Vec<S> {
+    let merged = |pair: &[S]| {
         let mut merged = pair[0].clone();
         merged.merge(&pair[1]);
         merged

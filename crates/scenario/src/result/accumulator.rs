@@ -7,7 +7,7 @@ use iosonar_raid::positioning::PositioningCounts;
 use iosonar_raid::{MeasuredWindow, RebuildProgress, ResponseSplit};
 use iosonar_sim_core::CompletionHash;
 use iosonar_ssd_model::SsdReport;
-use iosonar_stats::{BatchMeans, Distribution, Estimate, Sections, sd_of};
+use iosonar_stats::{BatchMeans, Distribution, Estimate, Sections, TwoKinds, sd_of};
 use iosonar_trace::Remark;
 use iosonar_trace::fit::Fitted;
 use iosonar_units::Nanos;
@@ -85,7 +85,7 @@ pub(crate) struct Accumulator {
     means_ms: Vec<f64>,
     sds_ms: Vec<f64>,
     first_batches: BatchMeans,
-    first_sections: Option<Sections>,
+    first_sections: Option<Sections<TwoKinds>>,
     replications: Sections,
     read_replications: Sections,
     write_replications: Sections,
@@ -300,9 +300,17 @@ impl Accumulator {
                 ..mean_ms
             };
         }
-        let sections = match &self.first_sections {
-            Some(sections) if runs == 1 => sections.independent(),
-            _ => self.replications.independent(),
+        let [sections, read_sections, write_sections] = match &self.first_sections {
+            Some(sections) if runs == 1 => {
+                let parts = sections.independent();
+                let of = |kind: usize| parts.iter().map(|part| part.0[kind].clone()).collect();
+                [parts.iter().map(TwoKinds::both).collect(), of(0), of(1)]
+            }
+            _ => [
+                self.replications.independent(),
+                self.read_replications.independent(),
+                self.write_replications.independent(),
+            ],
         };
         let mut response_time = self.reads.clone();
         response_time.merge(&self.writes);
@@ -331,8 +339,8 @@ impl Accumulator {
             sd_ms,
             response_time,
             sections,
-            read_sections: self.read_replications.independent(),
-            write_sections: self.write_replications.independent(),
+            read_sections,
+            write_sections,
             utilisation,
             busy,
             mean_utilisation,

@@ -7,7 +7,6 @@ use super::SimulationResult;
 
 impl SimulationResult {
     /// The response times of some requests, and independent parts of them: replications, or sections of the only run.
-    /// Reads and writes apart have none in a single run.
     pub fn times(&self, requests: Requests) -> (&Distribution, &[Distribution]) {
         match requests {
             Requests::All => (&self.response_time, &self.sections),
