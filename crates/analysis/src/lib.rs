@@ -13,6 +13,7 @@
 mod activity;
 mod burstiness;
 pub mod check;
+mod devices;
 mod load;
 mod measured;
 mod metrics;
@@ -33,6 +34,7 @@ pub use activity::{
     Peak, SizeClass,
 };
 pub use burstiness::{Burstiness, Hurst};
+pub use devices::DeviceBusy;
 pub use load::{
     Amount, Frequencies, Hot, LoadMetrics, LoadOptions, LoadSummary, WORKING_SET_WINDOWS,
 };

@@ -53,6 +53,13 @@ pub struct Amount {
     pub sectors: u64,
 }
 
+impl Amount {
+    fn add(&mut self, sectors: u32) {
+        self.requests += 1;
+        self.sectors += u64::from(sectors);
+    }
+}
+
 /// Measures a load, request by request.
 #[derive(Debug)]
 pub struct LoadMetrics {
@@ -67,6 +74,8 @@ pub struct LoadMetrics {
     longest: u32,
     turns: u64,
     sequential: u64,
+    /// Reads and others of each device.
+    devices: Vec<[Amount; 2]>,
     /// Of each device, where its last request began and ended.
     before: Vec<Option<(u64, u64)>>,
     distance: Histogram,
@@ -127,6 +136,7 @@ impl LoadMetrics {
             reads: Amount::default(),
             writes: Amount::default(),
             other: Amount::default(),
+            devices: Vec::new(),
             end: 0,
             shortest: u32::MAX,
             longest: 0,
@@ -175,9 +185,13 @@ impl LoadMetrics {
             Op::Write => &mut self.writes,
             _ => &mut self.other,
         };
-        amount.requests += 1;
-        amount.sectors += u64::from(length);
+        amount.add(length);
         let is_read = request.op == Op::Read;
+        let device = usize::from(request.device);
+        if self.devices.len() <= device {
+            self.devices.resize(device + 1, Default::default());
+        }
+        self.devices[device][usize::from(!is_read)].add(length);
         self.series.add(is_read, length);
         // A flush is nowhere.
         if length == 0 {
@@ -273,6 +287,10 @@ impl LoadMetrics {
             reads: self.reads,
             writes: self.writes,
             other: self.other,
+            devices: (0..=u16::MAX)
+                .zip(self.devices)
+                .filter(|(_, of)| of[0].requests + of[1].requests > 0)
+                .collect(),
             requests_per_s: requests as f64 / span_s,
             end_sector: self.end,
             shortest: if self.longest == 0 { 0 } else { self.shortest },
@@ -420,6 +438,8 @@ pub struct LoadSummary {
     pub writes: Amount,
     /// Discards, flushes, write-zeroes.
     pub other: Amount,
+    /// Reads and others of each device that has a request, in ascending order of their numbers.
+    pub devices: Vec<(u16, [Amount; 2])>,
     /// Requests per second between the first and the last start.
     pub requests_per_s: f64,
     /// The end of the highest request.

@@ -7,6 +7,7 @@ use iosonar_trace::{Op, Record, Status};
 use iosonar_units::Nanos;
 
 use crate::activity::{Activity, ActivityMeter, ActivityOptions, Logical};
+use crate::devices::{DeviceBusy, DeviceMeter};
 use crate::overlap::Damaged;
 use crate::sweep::{Event, Flight, Sweep, Watcher};
 use crate::timeline::Timeline;
@@ -44,6 +45,7 @@ pub struct OutcomeMetrics {
     first_start: Option<Nanos>,
     damaged: Damaged,
     activity: ActivityMeter,
+    devices: DeviceMeter,
     groups: BTreeMap<u32, Group>,
     /// The width of a group of time.
     group_length: Nanos,
@@ -92,6 +94,7 @@ impl OutcomeMetrics {
             first_start: None,
             damaged: Damaged::default(),
             activity: ActivityMeter::new(activity),
+            devices: DeviceMeter::default(),
             groups: BTreeMap::new(),
             group_length: activity.group,
             rows: 0,
@@ -258,6 +261,7 @@ impl OutcomeMetrics {
                 }
             }
             self.activity.event(&event);
+            self.devices.event(&event);
         }
     }
 
@@ -268,6 +272,7 @@ impl OutcomeMetrics {
 
     /// What has been measured, and tells what is still to happen.
     pub fn finish_watched(mut self, watcher: &mut impl Watcher) -> Option<OutcomeSummary> {
+        let unfinished = self.rows - self.untimed - self.completions;
         self.proceed(Nanos::MAX, watcher);
         let open: Vec<u32> = self.groups.keys().copied().collect();
         open.into_iter().for_each(|key| self.end_group(key));
@@ -282,6 +287,8 @@ impl OutcomeMetrics {
             not_done: self.not_done,
             in_flight: self.weighted / duration.get().max(1) as f64,
             most_in_flight: self.most_in_flight,
+            unfinished,
+            devices: self.devices.finish(),
             demanded: self.last_start.saturating_sub(first),
             actual: self.ended.saturating_sub(first),
             damaged: self.damaged.counts(),
@@ -308,6 +315,10 @@ pub struct OutcomeSummary {
     pub in_flight: f64,
     /// The most requests in flight.
     pub most_in_flight: u64,
+    /// Requests that were not complete when the last one was due, itself included.
+    pub unfinished: u64,
+    /// How busy each device was that had a request in flight, in ascending order of their numbers.
+    pub devices: Vec<DeviceBusy>,
     /// From the first to the last intended start.
     pub demanded: Nanos,
     /// From the first intended start to the last completion.

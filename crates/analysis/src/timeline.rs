@@ -20,6 +20,8 @@ pub struct TimelinePoint {
     pub in_flight: f64,
     /// The most of them.
     pub most_in_flight: u64,
+    /// The share of the window with at least one request in flight.
+    pub busy: f64,
     /// Requests that are due and not handed over, in the mean over the window.
     pub delayed: f64,
     /// The most of them.
@@ -51,6 +53,7 @@ impl TimelinePoint {
             self.turns[i] += next.turns[i];
         }
         self.in_flight += next.in_flight;
+        self.busy += next.busy;
         self.delayed += next.delayed;
         self.held += next.held;
         self.delay_sum_s += next.delay_sum_s;
@@ -184,6 +187,7 @@ impl Timeline {
             if self.in_flight + self.delayed > 0 {
                 self.spread(from, time, |point, part| {
                     point.in_flight += in_flight * part;
+                    point.busy += if in_flight > 0.0 { part } else { 0.0 };
                     point.delayed += delayed * part;
                     if part > 0.0 {
                         point.most_in_flight = point.most_in_flight.max(most_in_flight);
@@ -304,6 +308,7 @@ impl Timeline {
             let mean = |integral: f64| integral / window as f64;
             let point = TimelinePoint {
                 in_flight: mean(point.in_flight),
+                busy: mean(point.busy),
                 delayed: mean(point.delayed),
                 held: mean(point.held),
                 ..*point
