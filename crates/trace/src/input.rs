@@ -14,10 +14,11 @@ use crate::formats::kernel::{open_set, set_of};
 use crate::formats::{by_format_name, format_of};
 use crate::salvage::{Salvaged, UpToCut, check_complete};
 use crate::submitted::OnlySubmitted;
-use crate::transform::{Change, Merged, OnBackstep, Pasted, Spill, apply_all, extent_of};
+use crate::transform::{Change, Merged, OnBackstep, Pasted, Spill, apply_all, extent_of, written};
 use crate::written::changes;
 use crate::{
-    CutOff, ReadOptions, ReadProgress, SortedByStart, Source, TraceError, TraceReader, whole_file,
+    CutOff, Format, ReadOptions, ReadProgress, SortedByStart, Source, TraceError, TraceReader,
+    whole_file,
 };
 
 /// How much of the content is looked at to find the format: more than the longest licence notice.
@@ -45,6 +46,13 @@ impl Reading {
             changes: vec![Change::Select { from, until }],
             ..Self::default()
         }
+    }
+
+    /// What is changed, as it is written on a command line, in order.
+    pub fn changes_in_words(&self) -> Vec<String> {
+        let changes = self.changes.iter().map(written);
+        let words = changes.map(|(name, value)| format!("--{name} {value}"));
+        words.map(|words| words.trim_end().to_owned()).collect()
     }
 }
 
@@ -114,18 +122,44 @@ fn reader_of(
     source: Source,
     options: &ReadOptions,
 ) -> Result<Box<dyn TraceReader>, TraceError> {
-    let format = match &options.format {
-        Some(name) => by_format_name(name)?,
-        None if options.blkparse_format.is_some() => by_format_name("blkparse")?,
+    let format = chosen(head, &source, options)?;
+    let cuts = vec![source.cut.clone()];
+    Ok(salvaged(format.reader(source, options)?, cuts, options))
+}
+
+/// The format that the options name, or that the content has.
+fn chosen(
+    head: &[u8],
+    source: &Source,
+    options: &ReadOptions,
+) -> Result<&'static dyn Format, TraceError> {
+    match &options.format {
+        Some(name) => by_format_name(name),
+        None if options.blkparse_format.is_some() => by_format_name("blkparse"),
         None if options.delimiter.is_some()
             || !options.columns.is_empty() && !head.starts_with(b"{") =>
         {
-            by_format_name("csv")?
+            by_format_name("csv")
         }
-        None => format_of(head, &source)?,
+        None => format_of(head, source),
+    }
+}
+
+/// The name of the format of the trace at `path`, as `iosonar formats` lists it. `None` of what can be read only once,
+/// such as standard input, and of what is no trace.
+pub fn format_at(path: &Path, options: &ReadOptions) -> Option<&'static str> {
+    if !can_be_read_again(path) {
+        return None;
+    }
+    let options = ReadOptions {
+        progress: None,
+        ..options.clone()
     };
-    let cuts = vec![source.cut.clone()];
-    Ok(salvaged(format.reader(source, options)?, cuts, options))
+    if !set_of(path).ok()?.is_empty() {
+        return by_format_name("blktrace").ok().map(Format::name);
+    }
+    let (head, source) = opened(path, &options).ok()?;
+    Some(chosen(&head, &source, &options).ok()?.name())
 }
 
 /// A reader that remarks where its input stops early, where that is allowed.
