@@ -3,7 +3,7 @@
 use iosonar_plot::{Chart, Colour, Mark};
 
 use crate::charts::{
-    activity, distribution, flight, histogram, overview, self_check, sonar, working_set,
+    activity, devices, distribution, flight, histogram, overview, self_check, sonar, working_set,
 };
 use crate::measure::{Measured, Needs, View};
 use crate::words::tool;
@@ -319,6 +319,10 @@ pub const CATALOGUE: &[Entry] = &[
     each("atomic-share", Activity, "", OUTCOME, activity::atomic_share,
         "The share of requests served by one I/O, over time: below 100 % only where a trace tells which I/Os belong \
          together."),
+    together("device-load", Activity, "", LOAD.and(OUTCOME), devices::device_load,
+        "Of several devices, the share of time in which each had at least one request in flight; of one device, the same \
+         over time. A device that serves several requests at a time can do more than this at 100 %; shares that \
+         differ much show a load that is not balanced."),
     together("lateness", SelfCheck, "submit_lag", OUTCOME, self_check::lateness,
         "The longest delay of each window: what the worst request of a moment waited before it was handed over."),
     together("lateness-cumulated", SelfCheck, "submit_lag_cumul", OUTCOME, self_check::lateness_cumulated,

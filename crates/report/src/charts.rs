@@ -1,6 +1,7 @@
 //! The charts of the catalogue, a room for each group.
 
 pub(crate) mod activity;
+pub(crate) mod devices;
 pub(crate) mod distribution;
 pub(crate) mod flight;
 pub(crate) mod histogram;
@@ -96,6 +97,7 @@ fn windows_of(input: &Measured, timeline: &Timeline) -> Vec<(f64, f64, TimelineP
         .map(|(begin, covered, mut point)| {
             let scale = window_s / covered.max(window_s * COVERED);
             point.in_flight *= scale;
+            point.busy *= scale;
             point.delayed *= scale;
             point.held *= scale;
             (begin, covered, point)

@@ -3,7 +3,7 @@
 //! A [`Look`] goes once through records, from wherever they come (a recording, a simulation, a replay), in
 //! bounded memory, and remembers what the wanted charts need. The [catalogue](CATALOGUE) lists all charts,
 //! with what they show and how to read them; each makes a [`Chart`](iosonar_plot::Chart) of what was
-//! [measured](Measured), for one input or several. [`page`] puts all into one HTML file.
+//! [measured](Measured), for one input or several. [`Page`] puts all into one HTML file.
 //!
 //! ```
 //! use iosonar_report::{Look, LookOptions, Quantity, find};
@@ -31,12 +31,12 @@ mod words;
 pub use catalogue::{Arrange, CATALOGUE, Entry, Group, find, nearest, needs_of};
 pub use charts::distribution::{cdf_of, curve, curve_with_band};
 pub use measure::{
-    Failure, Look, LookOptions, Measured, Needs, NothingMeasured, Notice, WorkingSets,
+    Failure, Look, LookOptions, Measured, Needs, NothingMeasured, Notice, Origin, WorkingSets,
 };
-pub use page::page;
+pub use page::Page;
 pub use plain_page::{AnswerPage, in_page};
 pub use self_check::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, read_self_check};
-pub use words::describe;
+pub use words::{describe, joined, remark};
 
 pub use iosonar_plot::grouped;
 pub use iosonar_trace::Quantity;

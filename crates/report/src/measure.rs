@@ -10,7 +10,7 @@ mod notice;
 mod seen;
 
 pub(crate) use iosonar_trace::Quantity;
-pub use look::{Look, LookOptions, WorkingSets};
+pub use look::{Look, LookOptions, Origin, WorkingSets};
 pub use measured::{Measured, NothingMeasured};
 pub use needs::Needs;
 pub(crate) use needs::View;

@@ -1,54 +1,186 @@
 //! Everything on one page: a file of HTML that needs nothing else.
 //!
-//! The page holds the numbers behind its charts (lines thinned out, clouds as cells of a grid), packed by
-//! `data`; a script draws them, zooms, and says what is under the pointer. What `summary` says stands in the
-//! page as text and tables, for everyone, with or without a script.
+//! The page begins with the answer: a conclusion, what it rests on, four pictures. All other charts and tables are
+//! folded, and printed only where they are open. The page holds the numbers behind its charts (lines thinned out,
+//! clouds as cells of a grid), packed by `data`; a script draws them, zooms, and says what is under the pointer.
 
+mod assumptions;
+mod conclusion;
 mod data;
+mod difference;
 mod summary;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use iosonar_plot::Chart;
 
-use crate::catalogue::{Arrange, CATALOGUE};
-use crate::measure::Measured;
+use crate::catalogue::{Arrange, CATALOGUE, Entry, Group, find};
+use crate::measure::{Measured, Quantity};
 use crate::words::tool;
+use conclusion::Pace;
 use data::Payload;
 
 pub(crate) const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
 
-/// The page of these inputs.
-pub fn page(title: &str, inputs: &[Measured]) -> String {
-    let mut payload = Payload::default();
-    let mut body = String::new();
-    let mut contents = String::new();
-    let mut group = None;
-    for entry in CATALOGUE {
-        let charts = entry.charts(inputs, Arrange::Panels);
-        if charts.is_empty() {
-            continue;
-        }
-        if group != Some(entry.group) {
-            if group.is_some() {
-                body += "</section>\n";
+/// A heading, and the charts that stand first below it.
+type Room = (&'static str, &'static [&'static str]);
+
+/// The pictures of what was measured.
+const OF_OUTCOMES: [Room; 4] = [
+    ("How long requests took", &["cdf"]),
+    ("Every request", &["sonar"]),
+    ("Throughput and queue", &["throughput", "in-flight"]),
+    ("Load of each device", &["device-load"]),
+];
+/// The pictures of a load alone.
+const OF_LOADS: [Room; 4] = [
+    ("Throughput", &["throughput-intended"]),
+    ("Every request", &["addresses"]),
+    ("Sizes", &["sizes"]),
+    ("Load of each device", &["device-load", "positions"]),
+];
+
+/// A page of inputs.
+pub struct Page<'a> {
+    /// What stands above it.
+    pub title: &'a str,
+    /// What is on it; the first is what the others are compared with.
+    pub inputs: &'a [Measured],
+    /// Whether everything is open, and so printed.
+    pub is_all: bool,
+}
+
+impl Page<'_> {
+    /// The page in HTML.
+    pub fn text(&self) -> String {
+        let mut payload = Payload::default();
+        let mut body = self.conclusion() + &self.assumptions();
+        let rooms = self.rooms();
+        for (i, (heading, names)) in rooms.iter().enumerate() {
+            let charts = names.iter().filter_map(|name| find(name));
+            let charts: Vec<Chart> = charts.flat_map(|entry| self.charts(entry)).collect();
+            if !charts.is_empty() {
+                body += &section(
+                    &format!("picture-{i}"),
+                    heading,
+                    &figures(&mut payload, &charts),
+                );
             }
-            group = Some(entry.group);
-            let name = escaped(entry.group.name());
-            let id = format!("group-{:?}", entry.group).to_lowercase();
-            body += &format!("<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{name}</h2>\n");
-            contents += &format!("<a href=\"#{id}\">{name}</a>\n");
         }
-        for chart in &charts {
-            let number = payload.add(chart, entry.name == "sonar");
-            body += &summary::figure(chart, number);
+        let is_first = |entry: &&Entry| rooms.iter().any(|(_, names)| names.contains(&entry.name));
+        body += "<section aria-label=\"Everything else\">\n";
+        body += &self.folded("All figures", &summary::figures_and_times(self.inputs));
+        let mut group: Option<Group> = None;
+        for entry in CATALOGUE {
+            if group.replace(entry.group) == Some(entry.group) {
+                continue;
+            }
+            let of_group = CATALOGUE.iter().filter(|other| other.group == entry.group);
+            let rest = of_group.filter(|entry| !is_first(entry));
+            let charts: Vec<Chart> = rest.flat_map(|entry| self.charts(entry)).collect();
+            if !charts.is_empty() {
+                let name = format!("{} ({})", entry.group.name(), charts.len());
+                body += &self.folded(&name, &figures(&mut payload, &charts));
+            }
         }
-    }
-    if group.is_some() {
         body += "</section>\n";
+        document(self.title, &body, payload)
     }
+
+    fn charts(&self, entry: &Entry) -> Vec<Chart> {
+        entry.charts(self.inputs, Arrange::Panels)
+    }
+
+    /// What stands first depends on whether anything was measured.
+    fn rooms(&self) -> &'static [Room] {
+        let is_measured = |input: &Measured| input.longest(Quantity::Latency).is_some();
+        match self.inputs.iter().any(is_measured) {
+            true => &OF_OUTCOMES,
+            false => &OF_LOADS,
+        }
+    }
+
+    /// What was measured, whether it can be trusted, and how the others differ from the first.
+    fn conclusion(&self) -> String {
+        let mut text = String::new();
+        for input in self.inputs {
+            if self.inputs.len() > 1 {
+                text += &format!("<h3>{}</h3>\n", escaped(&input.name));
+            }
+            for warning in input.warnings() {
+                text += &format!("<p class=\"warning\">{}</p>\n", escaped(&warning));
+            }
+            let sentences = conclusion::sentences(input);
+            let (pace, others) = sentences.split_last().expect("there is always one");
+            let class = if Pace::of(input).is_good() {
+                "good"
+            } else {
+                "warning"
+            };
+            let others = escaped(&others.join(" "));
+            text += &format!(
+                "<p>{others} <span class=\"{class}\">{}</span></p>\n",
+                escaped(pace)
+            );
+        }
+        if let [first, others @ ..] = self.inputs {
+            for other in others {
+                let name = format!("{} against {}", other.name, first.name);
+                text += &format!("<h3>{}</h3>\n", escaped(&name));
+                text += &format!("<p>{}</p>\n", escaped(&difference::sentence(first, other)));
+                if let Some(of) = difference::table(first, other) {
+                    text += &summary::table("", &of);
+                }
+            }
+        }
+        section("conclusion", "Conclusion", &text)
+    }
+
+    /// What the figures rest on.
+    fn assumptions(&self) -> String {
+        let mut text = String::new();
+        for input in self.inputs {
+            if self.inputs.len() > 1 {
+                text += &format!("<h3>{}</h3>\n", escaped(&input.name));
+            }
+            let sentences = assumptions::sentences(input);
+            let items = sentences
+                .iter()
+                .map(|of| format!("<li>{}</li>\n", escaped(of)));
+            text += &format!("<ul>\n{}</ul>\n", items.collect::<String>());
+        }
+        section("assumptions", "Assumptions", &text)
+    }
+
+    /// What is open only where it is wanted.
+    fn folded(&self, name: &str, body: &str) -> String {
+        let open = if self.is_all { " open" } else { "" };
+        format!(
+            "<details{open}>\n<summary>{}</summary>\n{body}</details>\n",
+            escaped(name)
+        )
+    }
+}
+
+fn section(id: &str, heading: &str, body: &str) -> String {
+    format!(
+        "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{}</h2>\n{body}</section>\n",
+        escaped(heading)
+    )
+}
+
+fn figures(payload: &mut Payload, charts: &[Chart]) -> String {
+    let one = |chart: &Chart| {
+        let number = payload.add(chart, chart.name == "sonar");
+        summary::figure(chart, number)
+    };
+    charts.iter().map(one).collect()
+}
+
+/// The whole file.
+fn document(title: &str, body: &str, payload: Payload) -> String {
     let (title, tool) = (escaped(title), tool());
-    let summary = summary::summary(inputs);
     let data = BASE64_STANDARD.encode(payload.packed());
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -60,14 +192,13 @@ pub fn page(title: &str, inputs: &[Measured]) -> String {
          <header>\n<h1>{title}</h1>\n\
          <div class=\"tools\"><button type=\"button\" id=\"reset\">Whole time</button>\n\
          <button type=\"button\" id=\"theme\">Dark</button></div>\n</header>\n\
-         <main>\n{summary}\
-         <nav aria-label=\"Charts\">\n{contents}</nav>\n\
-         <p class=\"help\">Drag across a chart to look closer, double-click for everything; or use the buttons \
-         below it, or, when it has the focus: + and − to zoom, arrows to move, 0 for everything. Charts over the \
-         same time move together.</p>\n\
+         <main>\n\
          <noscript><p class=\"warning\">The charts are drawn by a script, which is switched off: tables and \
          figures are all here.</p></noscript>\n\
-         <p id=\"said\" class=\"unseen\" aria-live=\"polite\"></p>\n{body}</main>\n\
+         <p id=\"said\" class=\"unseen\" aria-live=\"polite\"></p>\n{body}\
+         <p class=\"help\">Drag across a chart to look closer, double-click for everything; or use the buttons \
+         below it, or, when it has the focus: + and − to zoom, arrows to move, 0 for everything. Charts over the \
+         same time move together.</p>\n</main>\n\
          <footer>{tool}</footer>\n\
          <script type=\"application/octet-stream\" id=\"data\">{data}</script>\n\
          <script>\n{SCRIPT}</script>\n</body>\n</html>\n"
@@ -113,7 +244,12 @@ mod tests {
                 outcome: Outcome::done(Nanos::ZERO, Nanos::from_micros(100 + i)),
             });
         }
-        let page = page("A & B", &[look.finish()]);
+        let page = Page {
+            title: "A & B",
+            inputs: &[look.finish()],
+            is_all: false,
+        };
+        let page = page.text();
         assert!(page.contains("<h1>A &amp; B</h1>"));
         assert!(!page.contains("<script>alert"));
         for address in ["http://", "https://", "src=\"", "@import", "url("] {
@@ -121,5 +257,17 @@ mod tests {
         }
         assert!(page.matches("<canvas").count() > 20);
         assert!(page.contains("<th scope=\"row\">"));
+        // The answer comes first, and what it rests on; then pictures; and all other charts are folded.
+        let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+        let order = [
+            "id=\"conclusion\"",
+            "id=\"assumptions\"",
+            "id=\"picture-0\"",
+            "<details>",
+        ];
+        assert!(order.map(place).is_sorted());
+        let before = &page[..place("<details>")];
+        assert_eq!(before.matches("<canvas").count(), 5);
+        assert!(!page.contains("<details open>"));
     }
 }

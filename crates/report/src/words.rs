@@ -2,7 +2,7 @@
 
 use iosonar_plot::{Table, grouped};
 use iosonar_stats::Distribution;
-use iosonar_trace::Metadata;
+use iosonar_trace::{Metadata, Remark};
 use iosonar_units::Nanos;
 
 /// `name: 1 234, mean 5 ms, p99 20 ms, max 31 ms`; a p99 that rests on too few has a `~`.
@@ -58,6 +58,24 @@ pub(crate) fn quantile_table<'a>(
     }
 }
 
+/// What happened to some rows while they were read, in a line.
+pub fn remark(remark: &Remark) -> String {
+    let (count, what) = (grouped(remark.count), &remark.what);
+    if remark.example.is_empty() {
+        return format!("{count} {what}");
+    }
+    format!("{count} {what} (the first: {})", remark.example)
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn joined(names: &[String]) -> String {
+    match names.split_last() {
+        None => String::new(),
+        Some((one, [])) => one.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    }
+}
+
 /// The tool and its version.
 pub(crate) fn tool() -> String {
     format!("iosonar {}", env!("CARGO_PKG_VERSION"))
@@ -78,4 +96,17 @@ pub(crate) fn footer(metadata: &Metadata) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::joined;
+
+    #[test]
+    fn names_are_joined_as_in_a_sentence() {
+        let names = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(joined(&names), "a, b and c");
+        assert_eq!(joined(&names[..2]), "a and b");
+        assert_eq!(joined(&names[..1]), "a");
+    }
 }

@@ -1,7 +1,7 @@
 //! `iosonar check`: one trace against another, request by request.
 
 use iosonar_analysis::check::{Check as Found, check};
-use iosonar_report::grouped;
+use iosonar_report::{grouped, remark as words_of};
 use iosonar_stats::Labels;
 use iosonar_stats::Metric;
 use iosonar_stats::metric::Measure;
@@ -11,7 +11,6 @@ use serde_json::json;
 
 use crate::exit::{Ending, note, print};
 use crate::low::Check;
-use crate::render::remarks;
 use crate::render::table::Table;
 use iosonar_stats::Output;
 
@@ -54,11 +53,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<Ending> {
     if !args.quiet {
         for (path, reader) in [(&args.wanted, &wanted), (&args.done, &done)] {
             for remark in &reader.metadata().remarks {
-                note(&format!(
-                    "note: {}: {}",
-                    path.display(),
-                    remarks::of(remark)
-                ));
+                note(&format!("note: {}: {}", path.display(), words_of(remark)));
             }
         }
         let devices = &done.metadata().devices;

@@ -16,8 +16,9 @@ use iosonar_units::Nanos;
 
 use crate::exit::{Ending, Usage, note, print};
 use crate::low::Compare;
+use crate::render::looks::{self, Inputs};
+use crate::render::picture;
 use crate::render::table::{Cell, Table, significant};
-use crate::render::{looks, picture};
 use iosonar_stats::Output;
 use iosonar_trace::apart;
 
@@ -41,16 +42,16 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
         }
         for picture in PICTURES {
             for input in &args.inputs {
-                apart::refuse_same(input, &dir.join(picture))?;
+                apart::refuse_same(&input.path, &dir.join(picture))?;
             }
         }
     }
     let options = args.look.options();
     let quantity = options.quantity;
     let reading = args.reading.reading()?;
-    let names = looks::distinct_names(&args.inputs);
+    let inputs = Inputs::of(&args.inputs)?;
     let mut samples = Vec::new();
-    for (path, name) in args.inputs.iter().zip(&names) {
+    for (path, name) in inputs.paths.iter().zip(&inputs.names) {
         let mut sample = Sample::new(name);
         sample.read(&mut *input::open_changed(path, &reading)?, |o| {
             quantity.of(o)
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
         samples.push(sample);
     }
     let pairs = if args.paired {
-        Some(pair(&args.inputs, &reading, quantity)?)
+        Some(pair(&inputs.paths, &reading, quantity)?)
     } else {
         None
     };
@@ -76,7 +77,7 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
         print(&tables(&samples, quantity, pairs.as_ref()))?;
     }
     if let Some(dir) = &args.plot {
-        draw(args, dir, &samples, quantity)?;
+        draw(args, &inputs, dir, &samples)?;
     }
     Ok(Ending::Done)
 }
@@ -330,21 +331,15 @@ fn as_json(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Ou
     json
 }
 
-fn draw(args: &Compare, dir: &Path, samples: &[Sample], quantity: Quantity) -> anyhow::Result<()> {
+fn draw(args: &Compare, inputs: &Inputs, dir: &Path, samples: &[Sample]) -> anyhow::Result<()> {
     std::fs::create_dir_all(dir)
         .with_context(|| format!("{}: cannot make the folder", dir.display()))?;
     let chart = |name: &str| find(name).with_context(|| format!("there is no chart '{name}'"));
     let (cdf, sonar) = (chart("cdf")?, chart("sonar")?);
     let options = args.look.options();
     let needs = needs_of([cdf, sonar]);
-    let looks: Vec<Measured> = looks::measure(
-        &args.inputs,
-        needs,
-        &args.look,
-        &args.reading,
-        &options,
-        true,
-    )?;
+    let looks: Vec<Measured> =
+        looks::measure(inputs, needs, &args.look, &args.reading, &options, true)?;
     let cdf = cdf.charts(&looks, Arrange::default());
     picture::save(
         &cdf.iter().collect::<Vec<_>>(),
@@ -352,7 +347,7 @@ fn draw(args: &Compare, dir: &Path, samples: &[Sample], quantity: Quantity) -> a
         Size::default(),
         Theme::Light,
     )?;
-    let qq = quantiles_against(samples, quantity);
+    let qq = quantiles_against(samples, options.quantity);
     picture::draw(&qq, &dir.join("qq.png"))?;
     let sonar = sonar.charts(&looks, Arrange::Panels);
     let usual = Size::default();

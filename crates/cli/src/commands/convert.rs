@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use iosonar_report::grouped;
+use iosonar_report::{grouped, remark as words_of};
 use iosonar_trace::convert::{ConvertError, convert};
 use iosonar_trace::formats::by_format_name;
 use iosonar_trace::{apart, output};
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
     });
     let done = done.map_err(|error| match error {
         ConvertError::NothingSalvaged(found) => {
-            let found: Vec<String> = found.iter().map(remarks::of).collect();
+            let found: Vec<String> = found.iter().map(words_of).collect();
             anyhow::anyhow!(
                 "{}: {}",
                 ConvertError::NothingSalvaged(Vec::new()),

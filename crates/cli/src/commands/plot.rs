@@ -11,7 +11,8 @@ use rayon::prelude::*;
 
 use crate::exit::{Ending, Usage, note, print, write_file};
 use crate::low::Plot;
-use crate::render::{looks, picture, terminal};
+use crate::render::looks::{self, Inputs};
+use crate::render::{picture, terminal};
 use iosonar_trace::{TraceError, apart};
 
 pub(crate) fn run(args: &Plot) -> anyhow::Result<Ending> {
@@ -83,7 +84,7 @@ fn measure(args: &Plot, entries: &[&Entry]) -> anyhow::Result<Vec<Measured>> {
     let options = args.look.options();
     let needs = needs_of(entries.iter().copied());
     let inputs = looks::measure(
-        &args.inputs,
+        &Inputs::of(&args.inputs)?,
         needs,
         &args.look,
         &args.reading,
@@ -181,10 +182,10 @@ fn tell_of_overlap(inputs: &[Measured]) {
 
 /// Why a chart has nothing to show.
 fn nothing(entry: &Entry, args: &Plot, inputs: &[Measured]) -> anyhow::Error {
-    for (input, path) in inputs.iter().zip(&args.inputs) {
+    for (input, named) in inputs.iter().zip(&args.inputs) {
         let is_of_load = entry.group == Group::Load && entry.name != "turns-completed";
         if let (Err(e), false) = (input.check(), is_of_load) {
-            return anyhow!("{}: {e}", path.display());
+            return anyhow!("{}: {e}", named.path.display());
         }
     }
     let why = match entry.name {
@@ -213,7 +214,7 @@ fn refuse_inputs<'a>(
 ) -> Result<(), TraceError> {
     outputs.try_for_each(|path| {
         let mut inputs = args.inputs.iter();
-        inputs.try_for_each(|input| apart::refuse_same(input, path))
+        inputs.try_for_each(|input| apart::refuse_same(&input.path, path))
     })
 }
 

@@ -1,18 +1,18 @@
 //! `iosonar report`: records in, a page out.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
-use iosonar_report::{CATALOGUE, LookOptions, Measured, grouped, needs_of, page};
+use iosonar_report::{CATALOGUE, LookOptions, Measured, Page, grouped, needs_of};
 use iosonar_study::sweep::is_tree;
 use iosonar_trace::ReadOptions;
 use iosonar_trace::input::open_with;
 
 use crate::commands::sweep;
 use crate::exit::{Ending, Usage, note, write_file};
-use crate::low::Report;
-use crate::render::looks;
+use crate::low::{Named, Report};
+use crate::render::looks::{self, Inputs};
 use iosonar_trace::apart;
 
 /// What is found in a folder is taken for records if its name ends so.
@@ -38,9 +38,10 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
         return Err(Usage(problem).into());
     }
     if let [tree] = args.inputs.as_slice()
-        && is_tree(tree)
+        && is_tree(&tree.path)
     {
-        let runs = sweep::write_page(tree, &args.out, args.title.as_deref())?;
+        let title = args.title.as_deref().or(tree.name.as_deref());
+        let runs = sweep::write_page(&tree.path, &args.out, title)?;
         if !args.quiet {
             note(&format!(
                 "{} runs reported in {}",
@@ -50,8 +51,8 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
         }
         return Ok(Ending::Done);
     }
-    let inputs = found(&args.inputs)?;
-    for input in &inputs {
+    let inputs = Inputs::of(&found(&args.inputs)?)?;
+    for input in &inputs.paths {
         apart::refuse_same(input, &args.out)?;
     }
     let begin = Instant::now();
@@ -71,12 +72,17 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
     if looks.iter().all(|look| look.records() == 0) {
         return Err(anyhow!(
             "{}: there is no request in it, so there is nothing to report",
-            inputs[0].display()
+            inputs.paths[0].display()
         ));
     }
     let names: Vec<&str> = looks.iter().map(|look| look.name.as_str()).collect();
     let title = args.title.clone().unwrap_or_else(|| names.join(", "));
-    let page = page(&title, &looks);
+    let page = Page {
+        title: &title,
+        inputs: &looks,
+        is_all: args.all,
+    };
+    let page = page.text();
     write_file(&args.out, &page, "write the page")?;
     if !args.quiet {
         let records: u64 = looks.iter().map(Measured::records).sum();
@@ -92,45 +98,56 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
 }
 
 /// The files that are meant: of a folder those that hold records, in the order of their names.
-fn found(inputs: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+fn found(inputs: &[Named]) -> anyhow::Result<Vec<Named>> {
     let mut files = Vec::new();
     for input in inputs {
-        if !input.is_dir() {
+        if !input.path.is_dir() {
             files.push(input.clone());
             continue;
         }
-        let is_record = |path: &Path| {
-            let name = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            path.is_file() && RECORDS.iter().any(|ending| name.ends_with(ending))
-        };
-        let entries = std::fs::read_dir(input)
-            .with_context(|| format!("{}: cannot read the folder", input.display()))?;
-        let mut here: Vec<PathBuf> = entries
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| is_record(path))
-            .collect();
-        here.sort();
-        // What lies beside records may look like them, and be none.
-        here.retain(|path| match open_with(path, &ReadOptions::default()) {
-            Ok(_) => true,
-            Err(error) => {
-                note(&format!("note: left out: {error}"));
-                false
-            }
-        });
-        if here.is_empty() {
-            let problem = format!(
-                "{}: there are no records in this folder (names that end in {})",
-                input.display(),
-                RECORDS.join(", ")
-            );
-            return Err(Usage(problem).into());
+        let mut here = records_in(&input.path)?;
+        // The name of a folder is that of its only file, or stands before the names of all.
+        let is_one = here.len() == 1;
+        for file in &mut here {
+            file.name = input.name.as_ref().map(|name| match is_one {
+                true => name.clone(),
+                false => format!("{name}: {}", looks::name_of(&file.path)),
+            });
         }
         files.append(&mut here);
     }
     Ok(files)
+}
+
+/// The files in a folder that hold records.
+fn records_in(folder: &Path) -> anyhow::Result<Vec<Named>> {
+    let is_record = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        path.is_file() && RECORDS.iter().any(|ending| name.ends_with(ending))
+    };
+    let entries = std::fs::read_dir(folder)
+        .with_context(|| format!("{}: cannot read the folder", folder.display()))?;
+    let entries = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut paths: Vec<_> = entries.filter(|path| is_record(path)).collect();
+    paths.sort();
+    // What lies beside records may look like them, and be none.
+    paths.retain(|path| match open_with(path, &ReadOptions::default()) {
+        Ok(_) => true,
+        Err(error) => {
+            note(&format!("note: left out: {error}"));
+            false
+        }
+    });
+    if paths.is_empty() {
+        let problem = format!(
+            "{}: there are no records in this folder (names that end in {})",
+            folder.display(),
+            RECORDS.join(", ")
+        );
+        return Err(Usage(problem).into());
+    }
+    Ok(paths
+        .into_iter()
+        .map(|path| Named { name: None, path })
+        .collect())
 }

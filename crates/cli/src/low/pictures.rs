@@ -7,8 +7,9 @@ use iosonar_plot::{Format, Size, Theme};
 use iosonar_report::{Arrange, LookOptions, Quantity, WorkingSets};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
-use super::ReadArgs;
+use super::named::named;
 use super::traces::above_zero;
+use super::{Named, ReadArgs};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum QuantityName {
@@ -51,9 +52,9 @@ pub(crate) struct Plot {
     /// Which chart; 'all' for the whole set, --list tells the names
     #[arg(required_unless_present = "list", value_name = "CHART")]
     pub(crate) chart: Option<String>,
-    /// Records of recordings, simulations, replays
-    #[arg(required_unless_present = "list", value_name = "INPUT")]
-    pub(crate) inputs: Vec<PathBuf>,
+    /// Records of recordings, simulations, replays; NAME=FILE gives one a name
+    #[arg(required_unless_present = "list", value_name = "[NAME=]FILE", value_parser = named())]
+    pub(crate) inputs: Vec<Named>,
     /// Tell what each chart shows and how to read it
     #[arg(long)]
     pub(crate) list: bool,
@@ -177,15 +178,20 @@ impl Plot {
 
 #[derive(Args, Debug)]
 pub(crate) struct Report {
-    /// Records of recordings, simulations, replays; of a folder all that are in it
-    #[arg(required = true, value_name = "DIR|FILE")]
-    pub(crate) inputs: Vec<PathBuf>,
+    /// Records of recordings, simulations, replays; of a folder all that are in it, or the sweep that it holds;
+    /// NAME=FILE gives one a name
+    #[arg(required = true, value_name = "[NAME=]DIR|FILE", value_parser = named())]
+    pub(crate) inputs: Vec<Named>,
     /// The page to write
     #[arg(short, long, value_name = "OUT", default_value = "iosonar-report.html")]
     pub(crate) out: PathBuf,
     /// What stands above it [default: the names of the inputs]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
+    /// Open all charts and tables, and print them; without this the page shows, and prints, its answer and four
+    /// pictures
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Print results and errors only: no notes, no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,

@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use iosonar_study::sweep::{Changes, MOST_RUNS, Source, SweepError, SweepSpec};
 use iosonar_units::Bytes;
 
-use super::{LookArgs, ReadArgs, key_and_value};
+use super::named::named;
+use super::{LookArgs, Named, ReadArgs, key_and_value};
 
 #[derive(Args, Debug)]
 #[command(
@@ -116,9 +117,10 @@ pub(crate) enum Where {
 
 #[derive(Args, Debug)]
 pub(crate) struct Compare {
-    /// Records of recordings, simulations, replays; the first is what the others are compared with
-    #[arg(required = true, num_args = 2.., value_name = "RECORDS")]
-    pub(crate) inputs: Vec<PathBuf>,
+    /// Records of recordings, simulations, replays; the first is what the others are compared with; NAME=FILE gives one
+    /// a name
+    #[arg(required = true, num_args = 2.., value_name = "[NAME=]RECORDS", value_parser = named())]
+    pub(crate) inputs: Vec<Named>,
     /// The difference request by request: both simulate the same requests (common random numbers)
     #[arg(long)]
     pub(crate) paired: bool,

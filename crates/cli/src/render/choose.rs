@@ -4,9 +4,8 @@ mod programs;
 
 use std::path::Path;
 
-use iosonar_analysis::objective::Judgement;
-use iosonar_analysis::objective::{Attained, Objective, Objectives};
-use iosonar_report::AnswerPage;
+use iosonar_analysis::objective::{Attained, Judgement, Objective, Objectives};
+use iosonar_report::{AnswerPage, joined};
 use iosonar_study::choose::{Conclusion, Considered, Evaluation, Growth};
 use iosonar_trace::Requests;
 
@@ -276,15 +275,6 @@ impl Answer<'_> {
     }
 }
 
-/// `a`, `a and b`, `a, b and c`.
-fn joined(names: &[String]) -> String {
-    match names.split_last() {
-        None => String::new(),
-        Some((one, [])) => one.clone(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-    }
-}
-
 fn with_interval(target: &Objective, of: &Attained) -> String {
     let value = value_of(target, of.estimate.mean);
     match interval_of(target, of) {
@@ -349,7 +339,7 @@ pub(crate) fn page(answer: &Answer<'_>, charts: Vec<(String, String, String)>) -
 
 #[cfg(test)]
 mod tests {
-    use super::{joined, times};
+    use super::times;
 
     #[test]
     fn a_growth_is_rounded_down() {
@@ -357,13 +347,5 @@ mod tests {
         assert_eq!(times(12.39), "12.3");
         assert_eq!(times(1.0399), "1.03");
         assert_eq!(times(0.06391), "0.0639");
-    }
-
-    #[test]
-    fn names_are_joined_as_in_a_sentence() {
-        let names = ["a", "b", "c"].map(str::to_owned);
-        assert_eq!(joined(&names), "a, b and c");
-        assert_eq!(joined(&names[..2]), "a and b");
-        assert_eq!(joined(&names[..1]), "a");
     }
 }

@@ -4,18 +4,54 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use iosonar_report::{
-    Look, LookOptions, Measured, Needs, SELF_CHECK_ENDING, SelfCheckRow, read_self_check,
+    Look, LookOptions, Measured, Needs, Origin, SELF_CHECK_ENDING, SelfCheckRow, read_self_check,
 };
 use iosonar_trace::{Metadata, Reading, TraceError, input};
 
-use crate::low::{LookArgs, ReadArgs};
+use crate::exit::Usage;
+use crate::low::{LookArgs, Named, ReadArgs};
 use crate::render::{progress, remarks};
 use iosonar_trace::input::in_order;
 use iosonar_units::with_ending;
 
+/// Files, and what each is called.
+pub(crate) struct Inputs {
+    pub(crate) paths: Vec<PathBuf>,
+    /// As many as there are paths, all different.
+    pub(crate) names: Vec<String>,
+}
+
+impl Inputs {
+    /// Files have the names that are given, or those of their paths as far as that leaves them different.
+    ///
+    /// # Errors
+    /// If two have the same name.
+    pub(crate) fn of(inputs: &[Named]) -> Result<Self, Usage> {
+        let paths: Vec<PathBuf> = inputs.iter().map(|input| input.path.clone()).collect();
+        let of_paths = distinct_names(&paths);
+        let name = |(input, of_path): (&Named, &String)| {
+            input.name.clone().unwrap_or_else(|| of_path.clone())
+        };
+        let names: Vec<String> = inputs.iter().zip(&of_paths).map(name).collect();
+        for (i, name) in names.iter().enumerate() {
+            // The same path twice is the same input twice, and has the same name.
+            if names[..i].contains(name) && inputs[i].name.is_some() {
+                return Err(Usage(format!(
+                    "{name}={}: another input has this name; give each a name of its own",
+                    paths[i].display()
+                )));
+            }
+        }
+        Ok(Self { paths, names })
+    }
+}
+
 /// Looks at the files, each for itself or all as one.
 pub(crate) fn measure(
-    inputs: &[PathBuf],
+    Inputs {
+        paths: inputs,
+        names,
+    }: &Inputs,
     needs: Needs,
     args: &LookArgs,
     reading: &ReadArgs,
@@ -27,7 +63,6 @@ pub(crate) fn measure(
     } else {
         inputs.chunks(1).collect()
     };
-    let names = distinct_names(inputs);
     let mut all = Vec::new();
     for (i, paths) in groups.into_iter().enumerate() {
         let name = if args.merge {
@@ -57,8 +92,19 @@ fn measure_one(
         include_unsubmitted: reading.options.include_unsubmitted,
         ..options.clone()
     };
+    let format = |path: &PathBuf| {
+        (
+            path.display().to_string(),
+            input::format_at(path, &reading.options),
+        )
+    };
+    let origin = Origin {
+        files: paths.iter().map(format).collect(),
+        changes: reading.changes_in_words(),
+    };
     let look = |reader: &mut dyn iosonar_trace::TraceReader| -> Result<_, TraceError> {
         let mut look = Look::new(name, needs, options);
+        look.origin(origin.clone());
         look.self_check(rows.clone());
         look.read(reader)?;
         Ok((look.finish(), reader.metadata().clone()))
@@ -85,7 +131,7 @@ fn self_checks(paths: &[PathBuf]) -> anyhow::Result<Vec<SelfCheckRow>> {
 }
 
 /// The names of files without their folders and endings, as far as that leaves them different.
-pub(crate) fn distinct_names(paths: &[PathBuf]) -> Vec<String> {
+fn distinct_names(paths: &[PathBuf]) -> Vec<String> {
     let short: Vec<String> = paths.iter().map(|path| name_of(path)).collect();
     let is_twice = |name: &String| short.iter().filter(|n| *n == name).count() > 1;
     let name = |(path, short): (&PathBuf, &String)| {
@@ -99,7 +145,7 @@ pub(crate) fn distinct_names(paths: &[PathBuf]) -> Vec<String> {
 }
 
 /// The name of a file without its endings.
-fn name_of(path: &Path) -> String {
+pub(crate) fn name_of(path: &Path) -> String {
     let name = path
         .file_name()
         .unwrap_or(path.as_os_str())

@@ -1,9 +1,9 @@
 //! What happened while a trace was read.
 
-use iosonar_report::grouped;
+use iosonar_report::{grouped, remark};
 use iosonar_scenario::SimulationResult;
+use iosonar_trace::Metadata;
 use iosonar_trace::fit::Fitted;
-use iosonar_trace::{Metadata, Remark};
 
 use crate::exit::note;
 
@@ -12,23 +12,12 @@ pub(crate) fn print(metadata: &Metadata, quiet: bool) {
     if quiet {
         return;
     }
-    for remark in &metadata.remarks {
-        note(&of(remark));
-    }
-}
-
-/// A remark, in a line.
-pub(crate) fn of(remark: &Remark) -> String {
-    let (count, what) = (grouped(remark.count), &remark.what);
-    if remark.example.is_empty() {
-        return format!("{count} {what}");
-    }
-    format!("{count} {what} (the first: {})", remark.example)
+    metadata.remarks.iter().for_each(|of| note(&remark(of)));
 }
 
 /// Remarks on the trace that drove a simulation, a line each.
 pub(crate) fn of_load(result: &SimulationResult) -> Vec<String> {
-    let mut remarks: Vec<String> = result.remarks.iter().map(of).collect();
+    let mut remarks: Vec<String> = result.remarks.iter().map(remark).collect();
     if !result.fitted.is_nothing() {
         remarks.push(of_fitted(&result.fitted));
     }

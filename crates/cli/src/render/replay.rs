@@ -6,7 +6,7 @@ use iosonar_replay::verify::Findings;
 use iosonar_replay::{
     EndedEarly, Episode, LATENESS_LIMITS, Summary, TargetSummary, Times, Verdict,
 };
-use iosonar_report::grouped;
+use iosonar_report::{grouped, remark as words_of};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 use serde_json::{Value, json};
 
@@ -183,7 +183,7 @@ fn of_target(target: &TargetSummary, targets: usize) -> String {
         );
     }
     for remark in &target.remarks {
-        text += &line("load", &remarks::of(remark));
+        text += &line("load", &words_of(remark));
     }
     let fitted = remarks::of_fitted(&target.fitted);
     if !fitted.is_empty() {
@@ -367,7 +367,7 @@ fn target_json(target: &TargetSummary) -> Value {
         "most_pushed_back": target.most_pushed_back,
         "overload": episodes,
         "overload_rate": target.overload_rate,
-        "remarks": target.remarks.iter().map(remarks::of).collect::<Vec<_>>(),
+        "remarks": target.remarks.iter().map(words_of).collect::<Vec<_>>(),
         "fitted": {
             "wrapped": target.fitted.wrapped,
             "moved_back": target.fitted.moved_back,

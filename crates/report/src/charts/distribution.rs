@@ -99,18 +99,18 @@ fn members(inputs: &[Measured], quantity: Quantity) -> Vec<Member> {
         let (reads, writes) = (input.reads(quantity), input.writes(quantity));
         // A band belongs to what is whole: all requests of an input.
         if reads.count() > 0 && writes.count() > 0 {
-            add("all", input.all(quantity), Colour::Sum, input.band());
+            add("all", input.all(quantity), Colour::Sum, &input.band());
             add("reads", reads.clone(), Colour::Read, &[]);
             add("writes", writes.clone(), Colour::Write, &[]);
         } else {
-            add("reads", reads.clone(), Colour::Read, input.band());
-            add("writes", writes.clone(), Colour::Write, input.band());
+            add("reads", reads.clone(), Colour::Read, &input.band());
+            add("writes", writes.clone(), Colour::Write, &input.band());
         }
         return members;
     }
     for (i, input) in inputs.iter().enumerate() {
         let colour = Colour::Curve(i);
-        add(&input.name, input.all(quantity), colour, input.band());
+        add(&input.name, input.all(quantity), colour, &input.band());
     }
     members
 }

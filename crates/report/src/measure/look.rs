@@ -7,7 +7,7 @@ use iosonar_analysis::{
     WORKING_SET_WINDOWS,
 };
 use iosonar_plot::Cloud;
-use iosonar_stats::{Sections, cdf_band};
+use iosonar_stats::Sections;
 use iosonar_trace::{Batch, Metadata, Op, Record, Request, Status, TraceError, TraceReader};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
@@ -63,6 +63,15 @@ impl Default for LookOptions {
             resolution: (1 << 13, 1 << 17),
         }
     }
+}
+
+/// Where records come from, as far as they do not say it themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The files, each with the name of its format where that is known.
+    pub files: Vec<(String, Option<&'static str>)>,
+    /// What was changed while they were read, as it is written on a command line.
+    pub changes: Vec<String>,
 }
 
 /// Goes through records.
@@ -208,6 +217,12 @@ impl Look {
             mine.devices.clone_from(&metadata.devices);
         }
         mine.origin_ns = mine.origin_ns.or(metadata.origin_ns);
+        mine.add_remarks(metadata);
+    }
+
+    /// Where the records come from.
+    pub fn origin(&mut self, origin: Origin) {
+        self.seen.origin = origin;
     }
 
     /// What the replay that made the records did besides handing over.
@@ -332,7 +347,7 @@ impl Look {
             outcome: None,
             demand: None,
             tumbling: None,
-            band: Vec::new(),
+            sections: Vec::new(),
             seen: self.seen.clone(),
         }
     }
@@ -356,10 +371,9 @@ impl Look {
                 outcome,
             )
         });
-        let bands = self.sections.map(|sections| {
-            let whole = sections.whole();
-            cdf_band(&whole, &sections.independent(), 200)
-        });
+        let sections = self
+            .sections
+            .map_or_else(Vec::new, |sections| sections.independent());
         Measured {
             name: self.name,
             options: self.options,
@@ -368,7 +382,7 @@ impl Look {
             outcome,
             demand: self.demand,
             tumbling,
-            band: bands.unwrap_or_default(),
+            sections,
             seen: self.seen,
         }
     }

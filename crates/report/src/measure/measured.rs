@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use iosonar_analysis::{LoadSummary, OutcomeSummary, Timeline, TumblingPoint};
 use iosonar_plot::{Cloud, grouped};
-use iosonar_stats::{BandPoint, Distribution};
+use iosonar_stats::{
+    BandPoint, Distribution, Estimate, cdf_band, mean_of, quantile_interval, quantile_of,
+};
 use iosonar_trace::Metadata;
 use iosonar_units::Nanos;
 
 use super::clouds::{Clouds, FAILED, HELD_READ, READ, WRITE};
 use super::notice::Notice;
 use super::seen::{Beyond, Failure, Seen};
-use super::{LookOptions, Quantity, View};
+use super::{LookOptions, Origin, Quantity, View};
 use crate::self_check::SelfCheckRow;
 use crate::words::describe;
 
@@ -59,7 +61,8 @@ pub struct Measured {
     pub(super) outcome: Option<OutcomeSummary>,
     pub(super) demand: Option<Timeline>,
     pub(super) tumbling: Option<Vec<Vec<TumblingPoint>>>,
-    pub(super) band: Vec<BandPoint>,
+    /// Parts of the run that may be taken as independent, of the quantity.
+    pub(super) sections: Vec<Distribution>,
     pub(super) seen: Seen,
 }
 
@@ -138,9 +141,37 @@ impl Measured {
         self.tumbling.as_deref()
     }
 
-    /// How sure the distribution function of the quantity is.
-    pub(crate) fn band(&self) -> &[BandPoint] {
-        &self.band
+    /// How sure the distribution function of the quantity is; empty where the run has too few independent sections.
+    pub(crate) fn band(&self) -> Vec<BandPoint> {
+        match self.sections.is_empty() {
+            true => Vec::new(),
+            false => cdf_band(&self.all(self.options.quantity), &self.sections, 200),
+        }
+    }
+
+    /// The mean of the quantity in nanoseconds, of all requests, with its standard error where that is known.
+    pub(crate) fn mean(&self) -> Estimate {
+        mean_of(&self.all(self.options.quantity), &self.sections)
+    }
+
+    /// A quantile of the quantity in nanoseconds, of all requests, with its standard error where that is known.
+    pub(crate) fn quantile(&self, p: f64) -> Estimate {
+        quantile_of(&self.all(self.options.quantity), &self.sections, p)
+    }
+
+    /// The 95 % interval of a quantile of the quantity, where it is known.
+    pub(crate) fn quantile_interval(&self, p: f64) -> Option<(Nanos, Nanos)> {
+        quantile_interval(&self.all(self.options.quantity), &self.sections, p)
+    }
+
+    /// Where the records come from.
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.seen.origin
+    }
+
+    /// Of how many requests the delay is known.
+    pub(crate) fn delays(&self) -> u64 {
+        self.seen.delays
     }
 
     pub(crate) fn self_check(&self) -> &[SelfCheckRow] {

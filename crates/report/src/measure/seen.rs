@@ -6,6 +6,7 @@ use iosonar_stats::Distribution;
 use iosonar_trace::{Metadata, Status};
 use iosonar_units::Nanos;
 
+use super::look::Origin;
 use crate::self_check::SelfCheckRow;
 
 /// What there is of every look.
@@ -20,6 +21,7 @@ pub(super) struct Seen {
     pub(super) last_start: Nanos,
     pub(super) last_end: Nanos,
     pub(super) metadata: Metadata,
+    pub(super) origin: Origin,
     pub(super) self_check: Vec<SelfCheckRow>,
     pub(super) late: [u64; 3],
     pub(super) delays: u64,

@@ -857,12 +857,14 @@
   window.addEventListener("beforeprint", () => {
     screen = theme;
     setTheme("light");
+    root.classList.add("printing");
     for (const view of views) {
       view.isSeen = true;
       view.draw();
     }
   });
   window.addEventListener("afterprint", () => {
+    root.classList.remove("printing");
     setTheme(screen);
     drawAll();
   });

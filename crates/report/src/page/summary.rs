@@ -1,4 +1,4 @@
-//! What a page says in words and tables.
+//! The tables of a page, and what stands around its charts.
 
 use iosonar_plot::{Chart, Table, grouped};
 use iosonar_units::{Nanos, SECTOR_BYTES};
@@ -7,20 +7,9 @@ use super::escaped;
 use crate::measure::{Measured, Quantity};
 use crate::words::quantile_table;
 
-/// What a page begins with: what was measured, whether it can be trusted, and the figures that matter.
-pub(super) fn summary(inputs: &[Measured]) -> String {
-    let mut text =
-        String::from("<section aria-labelledby=\"summary\">\n<h2 id=\"summary\">Summary</h2>\n");
-    for input in inputs {
-        let verdict = verdict(input);
-        let class = if verdict.is_good { "good" } else { "warning" };
-        text += &format!("<h3>{}</h3>\n", escaped(&input.name));
-        for warning in input.warnings() {
-            text += &format!("<p class=\"warning\">{}</p>\n", escaped(&warning));
-        }
-        text += &format!("<p class=\"{class}\">{}</p>\n", escaped(&verdict.text));
-    }
-    text += &table("Figures", &side_by_side(inputs));
+/// All figures of the inputs, and the quantiles of their times.
+pub(super) fn figures_and_times(inputs: &[Measured]) -> String {
+    let mut text = table("Figures", &side_by_side(inputs));
     let mut rows = Vec::new();
     for input in inputs {
         let prefix = if inputs.len() > 1 {
@@ -44,7 +33,7 @@ pub(super) fn summary(inputs: &[Measured]) -> String {
         let rows = rows.iter().map(|(name, of)| (name.as_str(), *of));
         text += &table("Times", &quantile_table(rows));
     }
-    text + "</section>\n"
+    text
 }
 
 /// The figures of all inputs, a column each.
@@ -66,68 +55,6 @@ fn side_by_side(inputs: &[Measured]) -> Table {
     Table {
         header: std::iter::once(String::new()).chain(names).collect(),
         rows,
-    }
-}
-
-/// Whether what was measured is what was asked.
-struct Assessment {
-    text: String,
-    is_good: bool,
-}
-
-/// Judged from the records alone: more than 1 % of requests more than 100 us late, or more than 0.1 % more
-/// than 1 ms late, although nothing held them back, is not what the load says.
-fn verdict(input: &Measured) -> Assessment {
-    let (late, of) = input.lateness();
-    let about = &input.metadata().about;
-    let good = |text: String| Assessment {
-        text,
-        is_good: true,
-    };
-    let bad = |text: String| Assessment {
-        text,
-        is_good: false,
-    };
-    if input.records() == 0 {
-        return bad("There is no request in it.".to_owned());
-    }
-    let all = input.all(Quantity::Latency);
-    if all.count() == 0 {
-        return bad(
-            "No request has a measured time: it is a load, or nothing of it was done.".to_owned(),
-        );
-    }
-    if about.contains_key("simulated") {
-        return good("Simulated: every request was handed over when the load says.".to_owned());
-    }
-    if of == 0 {
-        return good("Recorded: how late requests were handed over was not measured.".to_owned());
-    }
-    let share = |n: u64| 100.0 * n as f64 / of as f64;
-    let shares = format!(
-        "{:.2} % of requests more than 100 µs late, {:.2} % more than 1 ms, {:.2} % more than 1 s",
-        share(late[0]),
-        share(late[1]),
-        share(late[2])
-    );
-    // As a replay does: beyond what chance explains, by three standard deviations of the count.
-    let exceeds = |n: u64, limit: f64| {
-        let expected = limit * of as f64;
-        n as f64 > expected + 3.0 * expected.sqrt()
-    };
-    if late[2] > 0 {
-        bad(format!(
-            "Overloaded: requests waited for more than a second before they were handed over ({shares})."
-        ))
-    } else if exceeds(late[0], 0.01) || exceeds(late[1], 0.001) {
-        bad(format!(
-            "Late: requests were not handed over when the load says ({shares}). The device or the machine that \
-             replayed could not keep up; the replay's own summary tells which."
-        ))
-    } else {
-        good(format!(
-            "Kept up: requests were handed over when the load says ({shares})."
-        ))
     }
 }
 
@@ -191,7 +118,7 @@ fn figures(input: &Measured) -> Vec<(String, String)> {
 }
 
 /// A table of HTML, the first cell of each row its heading.
-fn table(caption: &str, table: &Table) -> String {
+pub(super) fn table(caption: &str, table: &Table) -> String {
     // Words stand to the left, numbers to the right.
     let of_words = table
         .rows
