@@ -128,7 +128,7 @@ impl Page<'_> {
             for other in others {
                 let name = format!("{} against {}", other.name, first.name);
                 text += &format!("<h3>{}</h3>\n", escaped(&name));
-                text += &format!("<p>{}</p>\n", escaped(&difference::sentence(first, other)));
+                text += &format!("<p>{}</p>\n", escaped(&difference::sentences(first, other)));
                 if let Some(of) = difference::table(first, other) {
                     text += &summary::table("", &of);
                 }

@@ -21,9 +21,10 @@ pub(super) enum Pace {
         longest: Nanos,
     },
     /// A simulation or a recording, whose requests start when they were submitted: how many were not complete when the
-    /// last one was due, of how many.
+    /// last one was due, of how many, and the most that were in flight.
     Backlog {
         is_simulated: bool,
+        most_in_flight: u64,
         unfinished: u64,
         of: u64,
         fell_behind: bool,
@@ -60,6 +61,7 @@ impl Pace {
         let of = input.records() - not_submitted(input);
         Self::Backlog {
             is_simulated,
+            most_in_flight: outcome.map_or(0, |outcome| outcome.most_in_flight),
             unfinished,
             of,
             fell_behind: has_fallen_behind(input, unfinished, of),
@@ -87,10 +89,10 @@ impl Pace {
                 shares,
                 longest,
             } => {
-                let [a, b, c] = shares.map(|share| 100.0 * share);
+                let [a, b, c] = shares.map(percent);
                 let shares = format!(
-                    "{a:.2} % of the requests were submitted more than 100 µs late, {b:.2} % more than 1 ms, {c:.2} % \
-                     more than 1 s; the longest delay was {longest}"
+                    "{a} of the requests were submitted more than 100 µs late, {b} more than 1 ms, {c} more than 1 s; \
+                     the longest delay was {longest}"
                 );
                 match lateness {
                     Lateness::InTime => format!("The replay kept up: {shares}."),
@@ -103,15 +105,18 @@ impl Pace {
             }
             Self::Backlog {
                 is_simulated,
+                most_in_flight,
                 unfinished,
                 of,
                 fell_behind,
             } => {
                 let backlog = format!(
-                    "when the last request was due, {} of {} ({:.2} %) remained to be completed",
+                    "requests in flight were at most {}, and when the last one was due, {} of {} ({}) remained to be \
+                     completed",
+                    grouped(most_in_flight),
                     grouped(unfinished),
                     grouped(of),
-                    100.0 * unfinished as f64 / of.max(1) as f64
+                    percent(unfinished as f64 / of.max(1) as f64)
                 );
                 match (is_simulated, fell_behind) {
                     (true, false) => format!("The simulated system kept up: {backlog}."),
@@ -185,6 +190,15 @@ pub(super) fn throughput(input: &Measured) -> Option<f64> {
     let n = input.reads(Quantity::Latency).count() + input.writes(Quantity::Latency).count();
     let duration = outcome.actual.as_secs_f64();
     (n > 0 && duration > 0.0).then(|| n as f64 / duration)
+}
+
+/// A share to the hundredth of a percent; what is less is not zero.
+fn percent(share: f64) -> String {
+    match 100.0 * share {
+        0.0 => "0 %".to_owned(),
+        ..0.01 => "less than 0.01 %".to_owned(),
+        percent => format!("{percent:.2} %"),
+    }
 }
 
 /// A rate, in a short form.
@@ -345,7 +359,8 @@ mod tests {
             [
                 "2 000 requests in 2 s (1 000/s): 100.0 % reads.",
                 "The latency has a median of 500 µs and a p99 of 500 µs; the longest is 500 µs.",
-                "No backlog was left: when the last request was due, 1 of 2 000 (0.05 %) remained to be completed; how \
+                "No backlog was left: requests in flight were at most 1, and when the last one was due, 1 of 2 000 (0.05 %) \
+                 remained to be completed; how \
                  late requests were submitted was not recorded."
             ]
         );

@@ -1,7 +1,6 @@
 //! How an input differs from the first: in words, and as a table.
 
 use iosonar_plot::Table;
-use iosonar_stats::Estimate;
 use iosonar_units::Nanos;
 
 use super::conclusion::{per_second, throughput};
@@ -19,66 +18,90 @@ enum Direction {
     Unknown,
 }
 
+/// A figure of an input in nanoseconds, with its 95 % interval where that is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Value {
+    value: f64,
+    interval: Option<(f64, f64)>,
+}
+
+impl Value {
+    fn quantile(of: &Measured, p: f64) -> Self {
+        let interval = of.quantile_interval(p);
+        Self {
+            value: of.quantile(p).mean,
+            interval: interval.map(|(low, high)| (low.get() as f64, high.get() as f64)),
+        }
+    }
+
+    fn mean(of: &Measured) -> Self {
+        let mean = of.mean();
+        let half = mean.half_width_95();
+        Self {
+            value: mean.mean,
+            interval: half
+                .is_finite()
+                .then(|| ((mean.mean - half).max(0.0), mean.mean + half)),
+        }
+    }
+}
+
 /// A time of both.
 struct Times {
     name: &'static str,
-    /// In nanoseconds.
-    first: Estimate,
-    second: Estimate,
+    first: Value,
+    second: Value,
 }
 
 impl Times {
-    /// The difference in nanoseconds. The runs are independent, so their variances add up.
-    fn difference(&self) -> Estimate {
-        Estimate {
-            mean: self.second.mean - self.first.mean,
-            stderr: self.first.stderr.hypot(self.second.stderr),
-            values: self.first.values.min(self.second.values),
-        }
+    fn difference(&self) -> f64 {
+        self.second.value - self.first.value
+    }
+
+    /// The 95 % interval of the difference of independent figures, from the intervals of both, which need not be
+    /// symmetric (Zou and Donner, "Construction of confidence limits about effect measures: a general approach", 2008,
+    /// equation 4).
+    fn interval(&self) -> Option<(f64, f64)> {
+        let (first, second) = (self.first.interval?, self.second.interval?);
+        let low = (self.second.value - second.0).hypot(first.1 - self.first.value);
+        let high = (second.1 - self.second.value).hypot(self.first.value - first.0);
+        Some((self.difference() - low, self.difference() + high))
     }
 
     fn direction(&self) -> Direction {
-        let difference = self.difference();
-        let half = difference.half_width_95();
-        match difference.mean {
-            _ if !half.is_finite() => Direction::Unknown,
-            mean if mean.abs() <= half => Direction::Unclear,
-            mean if mean > 0.0 => Direction::Slower,
-            _ => Direction::Faster,
+        match self.interval() {
+            None => Direction::Unknown,
+            Some((low, _)) if low > 0.0 => Direction::Slower,
+            Some((_, high)) if high < 0.0 => Direction::Faster,
+            Some(_) => Direction::Unclear,
         }
     }
 
-    /// `p99 9 ms to 20 ms (+11 ms, 2.2 times)`.
+    /// `p99 (9 ms to 20 ms, +11 ms, 2.2 times)`.
     fn text(&self) -> String {
-        let (first, second) = (time(self.first.mean), time(self.second.mean));
-        let change = signed(self.difference().mean);
-        let ratio = ratio(self.first.mean, self.second.mean);
+        let (first, second) = (time(self.first.value), time(self.second.value));
+        let change = signed(self.difference());
+        let ratio = ratio(self.first.value, self.second.value);
         let ratio = ratio.map_or_else(String::new, |ratio| format!(", {ratio} times"));
-        format!("{} {first} to {second} ({change}{ratio})", self.name)
+        format!("{} ({first} to {second}, {change}{ratio})", self.name)
     }
 
     fn row(&self) -> Vec<String> {
-        let difference = self.difference();
-        let half = difference.half_width_95();
+        let interval = self.interval();
         vec![
             self.name.to_owned(),
-            time(self.first.mean).to_string(),
-            time(self.second.mean).to_string(),
-            signed(difference.mean),
-            ratio(self.first.mean, self.second.mean).unwrap_or_default(),
-            match half.is_finite() {
-                true => format!(
-                    "{} to {}",
-                    signed(difference.mean - half),
-                    signed(difference.mean + half)
-                ),
-                false => "not known".to_owned(),
-            },
+            time(self.first.value).to_string(),
+            time(self.second.value).to_string(),
+            signed(self.difference()),
+            ratio(self.first.value, self.second.value).unwrap_or_default(),
+            interval.map_or("not known".to_owned(), |(low, high)| {
+                format!("{} to {}", signed(low), signed(high))
+            }),
             match self.direction() {
                 Direction::Slower => "slower",
                 Direction::Faster => "faster",
                 Direction::Unclear => "no sure difference",
-                Direction::Unknown => "too few independent sections",
+                Direction::Unknown => "too few requests",
             }
             .to_owned(),
         ]
@@ -115,58 +138,59 @@ fn times(first: &Measured, second: &Measured) -> Vec<Times> {
     if !is_measured(first) || !is_measured(second) {
         return Vec::new();
     }
-    let of = |name, p| Times {
+    let of = |name, value: &dyn Fn(&Measured) -> Value| Times {
         name,
-        first: first.quantile(p),
-        second: second.quantile(p),
+        first: value(first),
+        second: value(second),
     };
     vec![
-        of("p50", 0.5),
-        of("p99", 0.99),
-        Times {
-            name: "mean",
-            first: first.mean(),
-            second: second.mean(),
-        },
+        of("p50", &|input| Value::quantile(input, 0.5)),
+        of("p99", &|input| Value::quantile(input, 0.99)),
+        of("mean", &Value::mean),
     ]
 }
 
-/// How the second differs from the first, in a sentence.
-pub(super) fn sentence(first: &Measured, second: &Measured) -> String {
+/// How the second differs from the first, in a few sentences.
+pub(super) fn sentences(first: &Measured, second: &Measured) -> String {
     let times = times(first, second);
-    let names = format!("{} against {}", second.name, first.name);
+    let (a, b) = (&first.name, &second.name);
     if times.is_empty() {
-        return format!("{names}: not compared, as one of them has no measured time.");
+        return format!("{b} is not compared with {a}: one of them has no measured time.");
     }
-    let mut parts = Vec::new();
+    let quantity = second.options().quantity.name();
+    let mut sentences = Vec::new();
     for (direction, words) in [
-        (Direction::Slower, "slower in"),
-        (Direction::Faster, "faster in"),
-        (Direction::Unclear, "no sure difference in"),
+        (
+            Direction::Slower,
+            format!("With 95 % confidence, {b} is slower than {a} in"),
+        ),
+        (
+            Direction::Faster,
+            format!("With 95 % confidence, {b} is faster than {a} in"),
+        ),
+        (
+            Direction::Unclear,
+            format!("From {a} to {b} there is no sure difference in"),
+        ),
         (
             Direction::Unknown,
-            "how sure is not known (too few requests) in",
+            format!("From {a} to {b}, with too few requests to be sure:"),
         ),
     ] {
         let of = times.iter().filter(|of| of.direction() == direction);
         let of: Vec<String> = of.map(Times::text).collect();
         if !of.is_empty() {
-            parts.push(format!("{words} {}", joined(&of)));
+            sentences.push(format!("{words} {quantity} {}.", joined(&of)));
         }
     }
     if let (Some(a), Some(b)) = (throughput(first), throughput(second)) {
         let ratio = ratio(a, b).unwrap_or_default();
-        parts.push(format!(
-            "throughput {} to {} ({ratio} times)",
-            per_second(a),
-            per_second(b)
+        let (a, b) = (per_second(a), per_second(b));
+        sentences.push(format!(
+            "The throughput goes from {a} to {b} ({ratio} times)."
         ));
     }
-    let quantity = second.options().quantity.name();
-    format!(
-        "{names}, by {quantity}, with 95 % confidence: {}.",
-        parts.join("; ")
-    )
+    sentences.join(" ")
 }
 
 /// The same as a table.
@@ -177,12 +201,16 @@ pub(super) fn table(first: &Measured, second: &Measured) -> Option<Table> {
     }
     let mut rows: Vec<Vec<String>> = times.iter().map(Times::row).collect();
     if let (Some(a), Some(b)) = (throughput(first), throughput(second)) {
-        let sign = if b < a { "−" } else { "+" };
+        let difference = match per_second((b - a).abs()) {
+            none if none == per_second(0.0) => "none".to_owned(),
+            some if b < a => format!("−{some}"),
+            some => format!("+{some}"),
+        };
         rows.push(vec![
             "throughput".to_owned(),
             per_second(a),
             per_second(b),
-            format!("{sign}{}", per_second((b - a).abs())),
+            difference,
             ratio(a, b).unwrap_or_default(),
         ]);
         rows.last_mut()
@@ -233,35 +261,64 @@ mod tests {
     #[test]
     fn a_difference_is_sure_where_the_intervals_say_so_and_only_there() {
         let first = measured("old", 50_000, 1.0);
-        let slower = sentence(&first, &measured("new", 50_000, 1.5));
-        assert!(slower.contains("new against old, by latency"), "{slower}");
-        assert!(slower.contains("slower in p50"), "{slower}");
-        assert!(slower.contains("1.50 times"), "{slower}");
+        let slower = sentences(&first, &measured("new", 50_000, 1.5));
+        let begin = "With 95 % confidence, new is slower than old in latency p50 (";
+        assert!(slower.starts_with(begin), "{slower}");
+        assert!(slower.contains("1.50 times), p99 ("), "{slower}");
         assert!(
             !slower.contains("faster") && !slower.contains("no sure"),
             "{slower}"
         );
-        let faster = sentence(&first, &measured("new", 50_000, 0.5));
+        let faster = sentences(&first, &measured("new", 50_000, 0.5));
         assert!(
-            faster.contains("faster in p50") && !faster.contains("slower"),
+            faster.contains("new is faster than old in latency p50"),
             "{faster}"
         );
-        let same = sentence(&first, &measured("new", 50_000, 1.0));
-        assert!(same.contains("no sure difference in p50"), "{same}");
-        // A tenth of a percent is less than the error of so few: the standard deviation is 0.29 of 1.5, and so the
-        // interval of the difference of the means 1.96 * sqrt(2 / 50 000) * 0.19 = 0.24 %.
-        let near = sentence(&first, &measured("new", 50_000, 1.001));
-        assert!(near.contains("no sure difference in"), "{near}");
+        assert!(!faster.contains("slower"), "{faster}");
+        let same = sentences(&first, &measured("new", 50_000, 1.0));
+        assert!(same.contains("no sure difference in latency p50"), "{same}");
+        // The least interval is that of the p99: of times spread evenly over 1.05 ms, half of that of the difference is
+        // 1.96 * sqrt(2 * 0.99 * 0.01 / 50 000) * 1.05 ms = 1.3 us, and 0.02 % of 2 ms is 0.4 us.
+        let near = sentences(&first, &measured("new", 50_000, 1.0002));
+        assert!(near.contains("no sure difference in latency"), "{near}");
+        assert!(!near.contains("confidence"), "{near}");
+    }
+
+    #[test]
+    fn the_interval_of_a_difference_is_that_of_independent_figures() {
+        let of = |first: (f64, f64, f64), second: (f64, f64, f64)| {
+            let value = |(low, value, high)| Value {
+                value,
+                interval: Some((low, high)),
+            };
+            Times {
+                name: "mean",
+                first: value(first),
+                second: value(second),
+            }
+        };
+        // Of symmetric intervals the squares of the half widths add up.
+        let times = of((97.0, 100.0, 103.0), (106.0, 110.0, 114.0));
+        assert_eq!(times.interval(), Some((5.0, 15.0)));
+        assert_eq!(times.direction(), Direction::Slower);
+        // The upper end of the first counts against the lower end of the second.
+        let times = of((99.0, 100.0, 112.0), (105.0, 110.0, 111.0));
+        let (low, high) = times.interval().unwrap();
+        assert_eq!((low, high), (10.0 - 13.0, 10.0 + 2_f64.sqrt()));
+        assert_eq!(times.direction(), Direction::Unclear);
     }
 
     #[test]
     fn without_intervals_nothing_is_slower_and_without_times_nothing_is_compared() {
         let first = measured("old", 500, 1.0);
-        let second = sentence(&first, &measured("new", 500, 9.0));
-        assert!(second.contains("how sure is not known"), "{second}");
+        let second = sentences(&first, &measured("new", 500, 9.0));
+        assert!(
+            second.contains("too few requests to be sure: latency p50"),
+            "{second}"
+        );
         assert!(!second.contains("slower"), "{second}");
         let nothing = measured("load", 0, 1.0);
-        assert!(sentence(&first, &nothing).contains("not compared"));
+        assert!(sentences(&first, &nothing).contains("not compared"));
         assert!(table(&first, &nothing).is_none());
     }
 }
