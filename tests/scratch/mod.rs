@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub)] // Each test binary uses a part of it.
 
+pub mod browser;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -6,6 +6,7 @@ use crate::charts::{
     activity, devices, distribution, flight, histogram, overview, self_check, sonar, working_set,
 };
 use crate::measure::{Measured, Needs, View};
+use crate::targets;
 use crate::words::tool;
 
 /// Charts that belong together.
@@ -80,6 +81,7 @@ impl Entry {
         let named = |mut chart: Chart| {
             self.name.clone_into(&mut chart.name);
             self.about.clone_into(&mut chart.about);
+            targets::mark(&mut chart, inputs);
             chart
         };
         let charts: Vec<Chart> = match self.make {

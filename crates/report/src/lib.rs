@@ -26,6 +26,7 @@ mod page;
 mod plain_page;
 mod self_check;
 pub mod study;
+mod targets;
 mod words;
 
 pub use catalogue::{Arrange, CATALOGUE, Entry, Group, find, nearest, needs_of};

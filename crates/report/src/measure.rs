@@ -8,6 +8,7 @@ mod measured;
 mod needs;
 mod notice;
 mod seen;
+mod targets;
 
 pub(crate) use iosonar_trace::Quantity;
 pub use look::{Look, LookOptions, Origin, WorkingSets};

@@ -12,10 +12,11 @@ mod summary;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use iosonar_plot::Chart;
+use iosonar_plot::{Chart, Colour, Rgb, Theme};
 
 use crate::catalogue::{Arrange, CATALOGUE, Entry, Group, find};
 use crate::measure::{Measured, Quantity};
+use crate::targets;
 use crate::words::tool;
 use conclusion::Pace;
 use data::Payload;
@@ -55,7 +56,7 @@ impl Page<'_> {
     /// The page in HTML.
     pub fn text(&self) -> String {
         let mut payload = Payload::default();
-        let mut body = self.conclusion() + &self.assumptions();
+        let mut body = self.conclusion() + &self.targets() + &self.assumptions();
         let rooms = self.rooms();
         for (i, (heading, names)) in rooms.iter().enumerate() {
             let charts = names.iter().filter_map(|name| find(name));
@@ -123,6 +124,9 @@ impl Page<'_> {
                 "<p>{others} <span class=\"{class}\">{}</span></p>\n",
                 escaped(pace)
             );
+            if let Some(verdicts) = targets::sentence(input) {
+                text += &format!("<p>{}</p>\n", escaped(&verdicts));
+            }
         }
         if let [first, others @ ..] = self.inputs {
             for other in others {
@@ -135,6 +139,45 @@ impl Page<'_> {
             }
         }
         section("conclusion", "Conclusion", &text)
+    }
+
+    /// Whether each target is met, by how much, and how sure that is; nothing without targets.
+    fn targets(&self) -> String {
+        let mut rows = String::new();
+        for input in self.inputs {
+            for verdict in targets::verdicts(input) {
+                let cells = [
+                    input.name.clone(),
+                    verdict.value(),
+                    verdict.interval(),
+                    verdict.distance(),
+                ];
+                let cells = cells.iter().map(|of| format!("<td>{}</td>", escaped(of)));
+                rows += &format!(
+                    "<tr><th scope=\"row\">{}</th>{}<td class=\"{}\">{}</td></tr>\n",
+                    escaped(&verdict.target.to_string()),
+                    cells.collect::<String>(),
+                    verdict.word.class(),
+                    verdict.word.name(),
+                );
+            }
+        }
+        if rows.is_empty() {
+            return rows;
+        }
+        let head = [
+            "input",
+            "value",
+            "95 % interval",
+            "from the limit",
+            "verdict",
+        ];
+        let head = head.map(|name| format!("<th scope=\"col\">{name}</th>"));
+        let table = format!(
+            "<div class=\"wide\"><table>\n<thead><tr><td></td>{}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n",
+            head.concat()
+        );
+        section("targets", "Targets", &table)
     }
 
     /// What the figures rest on.
@@ -180,7 +223,7 @@ fn figures(payload: &mut Payload, charts: &[Chart]) -> String {
 
 /// The whole file.
 fn document(title: &str, body: &str, payload: Payload) -> String {
-    let (title, tool) = (escaped(title), tool());
+    let (title, tool, colours) = (escaped(title), tool(), colours());
     let data = BASE64_STANDARD.encode(payload.packed());
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -188,7 +231,7 @@ fn document(title: &str, body: &str, payload: Payload) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
          script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n\
          <meta name=\"generator\" content=\"{tool}\">\n<title>{title}</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <style>\n{colours}{STYLE}</style>\n</head>\n<body>\n\
          <header>\n<h1>{title}</h1>\n\
          <div class=\"tools\"><button type=\"button\" id=\"reset\">Whole time</button>\n\
          <button type=\"button\" id=\"theme\">Dark</button></div>\n</header>\n\
@@ -203,6 +246,16 @@ fn document(title: &str, body: &str, payload: Payload) -> String {
          <script type=\"application/octet-stream\" id=\"data\">{data}</script>\n\
          <script>\n{SCRIPT}</script>\n</body>\n</html>\n"
     )
+}
+
+/// The colours of the light theme, by which a page names them; a script may choose others.
+pub(crate) fn colours() -> String {
+    let named = Colour::NAMED.map(|colour| (colour.name(), Theme::Light.rgb(colour)));
+    let surfaces = Theme::Light.surfaces();
+    let surfaces = surfaces.map(|(name, rgb)| (name.to_owned(), rgb));
+    let all = named.into_iter().chain(surfaces);
+    let one = |(name, [r, g, b]): (String, Rgb)| format!("--{name}: rgb({r},{g},{b}); ");
+    format!(":root {{ {}}}\n", all.map(one).collect::<String>())
 }
 
 /// Text as HTML shows it.

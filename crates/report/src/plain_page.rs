@@ -2,20 +2,20 @@
 
 use iosonar_plot::{Chart, Format, PlotError, Size, Theme, render};
 
-use crate::page::{STYLE, escaped};
+use crate::page::{STYLE, colours, escaped};
 use crate::words::tool;
+
+const PLAIN: &str = include_str!("page/plain.css");
 
 /// A page with this body, in HTML.
 pub(crate) fn page(title: &str, body: &str) -> String {
-    let (title, tool) = (escaped(title), tool());
+    let (title, tool, colours) = (escaped(title), tool(), colours());
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
          img-src data:\">\n\
-         <meta name=\"generator\" content=\"{tool}\">\n<title>{title}</title>\n<style>\n{STYLE}\n\
-         figure svg {{ max-width: 100%; height: auto; }}\nfigcaption {{ font-weight: normal; }}\n.study {{ overflow-x: auto; }}\n\
-         .study td, .study th {{ padding: 0.2em 0.6em; text-align: right; white-space: nowrap; }}\n\
+         <meta name=\"generator\" content=\"{tool}\">\n<title>{title}</title>\n<style>\n{colours}{STYLE}{PLAIN}\
          </style>\n</head>\n<body>\n<header><h1>{title}</h1></header>\n<main>\n{body}</main>\n\
          <footer>{tool}</footer>\n</body>\n</html>\n"
     )

@@ -179,6 +179,8 @@ const TELLING: [&str; 12] = [
 
 /// More rows are no page any more.
 const MOST_ROWS: usize = 5_000;
+/// Of more points times metrics, the page has only those that matter most.
+const MOST_CELLS: usize = 20_000;
 
 /// The page of a study: its table, and its charts as (title, text, SVG). It needs nothing but itself; the links
 /// lead to files in the folder `base`, which ends in `/`; without one, to those beside it.
@@ -188,7 +190,6 @@ pub fn page_of(
     charts: &[(String, String, String)],
     base: &str,
 ) -> String {
-    let mut body = figures(charts);
     let telling = TELLING
         .iter()
         .filter_map(|name| table.metrics.iter().position(|m| m == name));
@@ -196,16 +197,6 @@ pub fn page_of(
     if columns.is_empty() {
         columns = (0..table.metrics.len().min(8)).collect();
     }
-    let mut head = String::new();
-    for name in &table.parameters {
-        head += &format!("<th scope=\"col\">{}</th>", escaped(name));
-    }
-    head += "<th scope=\"col\">repetitions</th>";
-    for &column in &columns {
-        head += &format!("<th scope=\"col\">{}</th>", escaped(&table.metrics[column]));
-    }
-    head += "<th scope=\"col\">runs</th>";
-    let rows = rows_of(table, &columns, base);
     let mut notes = String::new();
     if table.rows.len() > MOST_ROWS {
         let more = table.rows.len() - MOST_ROWS;
@@ -220,14 +211,33 @@ pub fn page_of(
     }
     let [points, runs, results] =
         ["points.csv", "runs.csv", "results.json"].map(|name| address(base, name));
-    body += &format!(
+    let all: Vec<usize> = (0..table.metrics.len()).collect();
+    let mut folded = String::new();
+    if columns.len() < all.len() && table.rows.len() * all.len() <= MOST_CELLS {
+        let all = table_of(table, &all, base);
+        folded = format!("<details>\n<summary>All metrics</summary>\n{all}</details>\n");
+    }
+    let body = format!(
         "<h2>Points</h2>\n<p>Means over repetitions ± half the width of the 95 % interval; all metrics are in \
          <a href=\"{points}\">points.csv</a>, every run is in <a href=\"{runs}\">runs.csv</a>, both in \
-         <a href=\"{results}\">results.json</a>.</p>\n\
-         <div class=\"study\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n\
-         {notes}"
+         <a href=\"{results}\">results.json</a>.</p>\n{}{}{folded}{notes}",
+        table_of(table, &columns, base),
+        figures(charts),
     );
     page(title, &body)
+}
+
+/// The points with these columns of their metrics.
+fn table_of(table: &StudyTable, columns: &[usize], base: &str) -> String {
+    let metrics = columns.iter().map(|&column| table.metrics[column].as_str());
+    let names = table.parameters.iter().map(String::as_str);
+    let names = names.chain(["repetitions"]).chain(metrics).chain(["runs"]);
+    let head = names.map(|name| format!("<th scope=\"col\">{}</th>", escaped(name)));
+    format!(
+        "<div class=\"study\"><table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
+        head.collect::<String>(),
+        rows_of(table, columns, base)
+    )
 }
 
 /// The points as rows, with these columns of their metrics.

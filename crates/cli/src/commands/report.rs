@@ -58,6 +58,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
     let begin = Instant::now();
     let options = LookOptions {
         resolution: RESOLUTION,
+        targets: args.target.clone().map_or_else(Vec::new, |of| of.0),
         ..args.look.options()
     };
     let needs = needs_of(CATALOGUE);

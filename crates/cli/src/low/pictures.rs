@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use iosonar_analysis::objective::Objectives;
 use iosonar_plot::{Format, Size, Theme};
 use iosonar_report::{Arrange, LookOptions, Quantity, WorkingSets};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
@@ -188,6 +189,10 @@ pub(crate) struct Report {
     /// What stands above it [default: the names of the inputs]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
+    /// What must hold: mean, p50, p99, p99.9, ... of all response times, or of 'read' or 'write' and of 'latency' or
+    /// 'delay', as in 'read p99 < 20ms'; or 'throughput > 200'; several with commas between
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: Option<Objectives>,
     /// Open all charts and tables, and print them; without this the page shows, and prints, its answer and four
     /// pictures
     #[arg(long)]

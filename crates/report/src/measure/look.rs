@@ -2,6 +2,7 @@
 
 use std::sync::mpsc::sync_channel;
 
+use iosonar_analysis::objective::Objective;
 use iosonar_analysis::{
     ActivityOptions, LoadMetrics, LoadOptions, OutcomeMetrics, Timeline, Tumbling,
     WORKING_SET_WINDOWS,
@@ -13,6 +14,7 @@ use iosonar_units::{Nanos, SECTOR_BYTES};
 
 use super::clouds::{Clouds, FAILED, kind_of, kinds};
 use super::seen::{Failure, Seen};
+use super::targets::Targets;
 use super::{Measured, Needs, Quantity, View};
 use crate::self_check::SelfCheckRow;
 
@@ -43,6 +45,8 @@ pub struct LookOptions {
     pub bad_delay: Option<Nanos>,
     /// The size of the device in sectors, where it is known.
     pub device_sectors: Option<u64>,
+    /// What is demanded of the records; empty if nothing is.
+    pub targets: Vec<Objective>,
     /// Whether requests that were never submitted (skipped, dropped, missed) count as a part of the load.
     pub include_unsubmitted: bool,
     /// Columns and cells that the sonar diagram may have before they are joined; more serve who zooms.
@@ -59,6 +63,7 @@ impl Default for LookOptions {
             bad_latency: None,
             bad_delay: None,
             device_sectors: None,
+            targets: Vec::new(),
             include_unsubmitted: false,
             resolution: (1 << 13, 1 << 17),
         }
@@ -84,6 +89,7 @@ pub struct Look {
     /// What was asked over time, as long as nobody knows what became of it.
     demand: Option<Timeline>,
     sections: Option<Box<Sections>>,
+    targets: Targets,
     has_outcomes: bool,
     seen: Seen,
 }
@@ -151,6 +157,7 @@ impl Look {
             load: needs.load.then(load),
             outcome: needs.needs_outcome().then(outcome),
             sections: needs.bands.then(|| Box::new(Sections::of_a_run())),
+            targets: Targets::new(&options.targets),
             demand: needs.needs_outcome().then(Timeline::adaptive),
             has_outcomes: false,
             seen: Seen::default(),
@@ -289,6 +296,7 @@ impl Look {
             }
             return;
         }
+        self.targets.push(request.op, outcome);
         let direction = usize::from(!is_read);
         if let Some(latency) = outcome.latency {
             seen.times[0][direction].push(latency);
@@ -348,6 +356,7 @@ impl Look {
             demand: None,
             tumbling: None,
             sections: Vec::new(),
+            attained: Vec::new(),
             seen: self.seen.clone(),
         }
     }
@@ -374,7 +383,7 @@ impl Look {
         let sections = self
             .sections
             .map_or_else(Vec::new, |sections| sections.independent());
-        Measured {
+        let mut measured = Measured {
             name: self.name,
             options: self.options,
             clouds: self.clouds,
@@ -383,7 +392,10 @@ impl Look {
             demand: self.demand,
             tumbling,
             sections,
+            attained: Vec::new(),
             seen: self.seen,
-        }
+        };
+        measured.attained = self.targets.attained(&measured);
+        measured
     }
 }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use iosonar_analysis::objective::Attained;
 use iosonar_analysis::{LoadSummary, OutcomeSummary, Timeline, TumblingPoint};
 use iosonar_plot::{Cloud, grouped};
 use iosonar_stats::{
-    BandPoint, Distribution, Estimate, cdf_band, mean_of, quantile_interval, quantile_of,
+    BandPoint, BatchMeans, Distribution, Estimate, cdf_band, mean_of, quantile_interval,
+    quantile_of,
 };
 use iosonar_trace::Metadata;
 use iosonar_units::Nanos;
@@ -63,6 +65,8 @@ pub struct Measured {
     pub(super) tumbling: Option<Vec<Vec<TumblingPoint>>>,
     /// Parts of the run that may be taken as independent, of the quantity.
     pub(super) sections: Vec<Distribution>,
+    /// What the targets have become, in their order.
+    pub(super) attained: Vec<Option<Attained>>,
     pub(super) seen: Seen,
 }
 
@@ -169,6 +173,35 @@ impl Measured {
             let nanos = |ns: f64| Nanos::nearest(ns.max(0.0));
             half.is_finite()
                 .then(|| (nanos(estimate.mean - half), nanos(estimate.mean + half)))
+        })
+    }
+
+    /// What the targets have become, in their order; `None` where nothing was measured of one.
+    pub fn attained(&self) -> &[Option<Attained>] {
+        &self.attained
+    }
+
+    /// Of how many requests the latency is known.
+    pub(crate) fn timed(&self) -> u64 {
+        self.reads(Quantity::Latency).count() + self.writes(Quantity::Latency).count()
+    }
+
+    /// Completed requests per second from the first intended start to the last completion, with the standard error of
+    /// batch means over windows, where that is known; `None` where nothing was completed.
+    pub(crate) fn throughput(&self) -> Option<Estimate> {
+        let outcome = self.outcome()?;
+        let duration = outcome.actual.as_secs_f64();
+        if self.timed() == 0 || duration <= 0.0 {
+            return None;
+        }
+        let window_s = outcome.timeline.window().as_secs_f64();
+        let mut windows = BatchMeans::default();
+        for (_, point) in outcome.timeline.points() {
+            windows.push(point.all_completed().requests as f64 / window_s);
+        }
+        Some(Estimate {
+            mean: self.timed() as f64 / duration,
+            ..windows.estimate()
         })
     }
 

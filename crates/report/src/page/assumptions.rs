@@ -1,5 +1,6 @@
 //! What the figures of a page rest on: where each input comes from, and what is not in it.
 
+use iosonar_analysis::objective::{Objective, Statistic};
 use iosonar_plot::grouped;
 
 use crate::measure::{Failure, Measured, Quantity};
@@ -91,18 +92,25 @@ fn files(input: &Measured) -> Option<String> {
 }
 
 fn not_recorded(input: &Measured) -> Option<String> {
-    let timed = input.reads(Quantity::Latency).count() + input.writes(Quantity::Latency).count();
     let mut missing = Vec::new();
-    if timed == 0 {
-        missing.push("latencies".to_owned());
+    if input.timed() == 0 {
+        missing.push("latencies");
     }
     if !matches!(Kind::of(input), Kind::Simulation(_)) && input.delays() == 0 {
-        missing.push("how late requests were submitted".to_owned());
+        let is_judged = input.options().targets.iter().any(is_of_response_time);
+        missing.push(match is_judged {
+            true => "how late requests were submitted, so targets are judged by the latency",
+            false => "how late requests were submitted",
+        });
     }
     if input.metadata().origin_ns.is_none() {
-        missing.push("the time of day".to_owned());
+        missing.push("the time of day");
     }
-    (!missing.is_empty()).then(|| format!("Not recorded: {}.", joined(&missing)))
+    (!missing.is_empty()).then(|| format!("Not recorded: {}.", missing.join("; ")))
+}
+
+fn is_of_response_time(target: &Objective) -> bool {
+    target.quantity == Quantity::ResponseTime && target.statistic != Statistic::Throughput
 }
 
 /// Requests without a latency, and what the reader skipped or changed.

@@ -183,15 +183,6 @@ fn has_fallen_behind(input: &Measured, unfinished: u64, of: u64) -> bool {
     windows > 0.0 && unfinished as f64 >= 2.0 * sum / windows
 }
 
-/// Completed requests per second, from the first intended start to the last completion; `None` where nothing was
-/// completed.
-pub(super) fn throughput(input: &Measured) -> Option<f64> {
-    let outcome = input.outcome()?;
-    let n = input.reads(Quantity::Latency).count() + input.writes(Quantity::Latency).count();
-    let duration = outcome.actual.as_secs_f64();
-    (n > 0 && duration > 0.0).then(|| n as f64 / duration)
-}
-
 /// A share to the hundredth of a percent; what is less is not zero.
 fn percent(share: f64) -> String {
     match 100.0 * share {
@@ -232,9 +223,9 @@ fn amount(input: &Measured) -> String {
         text += &format!(", of them {},", joined(&failures));
     }
     let (first, last, _) = input.span();
-    match (throughput(input), input.outcome()) {
+    match (input.throughput(), input.outcome()) {
         (Some(rate), Some(outcome)) => {
-            text += &format!(" in {} ({})", outcome.actual, per_second(rate));
+            text += &format!(" in {} ({})", outcome.actual, per_second(rate.mean));
         }
         _ => text += &format!(" due within {}", last.saturating_sub(first)),
     }

@@ -3,7 +3,7 @@
 use iosonar_plot::Table;
 use iosonar_units::Nanos;
 
-use super::conclusion::{per_second, throughput};
+use super::conclusion::per_second;
 use crate::measure::Measured;
 use crate::words::joined;
 
@@ -150,6 +150,11 @@ fn times(first: &Measured, second: &Measured) -> Vec<Times> {
     ]
 }
 
+/// The throughputs of both, in requests per second.
+fn throughputs(first: &Measured, second: &Measured) -> Option<(f64, f64)> {
+    Some((first.throughput()?.mean, second.throughput()?.mean))
+}
+
 /// How the second differs from the first, in a few sentences.
 pub(super) fn sentences(first: &Measured, second: &Measured) -> String {
     let times = times(first, second);
@@ -183,7 +188,7 @@ pub(super) fn sentences(first: &Measured, second: &Measured) -> String {
             sentences.push(format!("{words} {quantity} {}.", joined(&of)));
         }
     }
-    if let (Some(a), Some(b)) = (throughput(first), throughput(second)) {
+    if let Some((a, b)) = throughputs(first, second) {
         let ratio = ratio(a, b).unwrap_or_default();
         let (a, b) = (per_second(a), per_second(b));
         sentences.push(format!(
@@ -200,7 +205,7 @@ pub(super) fn table(first: &Measured, second: &Measured) -> Option<Table> {
         return None;
     }
     let mut rows: Vec<Vec<String>> = times.iter().map(Times::row).collect();
-    if let (Some(a), Some(b)) = (throughput(first), throughput(second)) {
+    if let Some((a, b)) = throughputs(first, second) {
         let difference = match per_second((b - a).abs()) {
             none if none == per_second(0.0) => "none".to_owned(),
             some if b < a => format!("−{some}"),

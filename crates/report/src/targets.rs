@@ -1,0 +1,329 @@
+//! What a page and its charts say of targets: whether each is met, by how much, and how sure that is.
+
+use iosonar_analysis::objective::{Attained, Judgement, Objective, Statistic};
+use iosonar_plot::{Chart, Colour, Line, Mark, grouped};
+use iosonar_trace::Quantity;
+use iosonar_units::Nanos;
+
+use crate::measure::Measured;
+use crate::words::joined;
+
+/// What is said of a target and an input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Verdict<'a> {
+    pub(crate) target: &'a Objective,
+    /// `None` where nothing was measured of it.
+    pub(crate) attained: Option<&'a Attained>,
+    pub(crate) word: Word,
+}
+
+/// A verdict in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    /// The whole interval is within the limit.
+    Meets,
+    /// The whole interval is beyond it.
+    Misses,
+    /// The interval includes the limit, or there is none.
+    Unsure,
+    /// It would meet the target, but requests that failed or have no time are not in it.
+    Incomplete,
+    /// The figures are not those of a device.
+    Fake,
+    /// Nothing was measured of it.
+    Unknown,
+}
+
+impl Word {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Meets => "meets",
+            Self::Misses => "misses",
+            Self::Unsure => "unsure",
+            Self::Incomplete => "unsure: some requests have no time",
+            Self::Fake => "no verdict: the figures are FAKE",
+            Self::Unknown => "not measured",
+        }
+    }
+
+    /// The class of its colour.
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Self::Meets => "good",
+            Self::Misses => "warning",
+            _ => "muted",
+        }
+    }
+}
+
+/// The verdicts on an input, in the order of the targets.
+pub(crate) fn verdicts(input: &Measured) -> Vec<Verdict<'_>> {
+    let is_fake = input.fakes().next().is_some();
+    let word = |attained: &Option<Attained>| match attained.as_ref().map(|of| of.verdict) {
+        None => Word::Unknown,
+        Some(_) if is_fake => Word::Fake,
+        Some(Judgement::Meets) if !input.without_time(Quantity::Latency).is_empty() => {
+            Word::Incomplete
+        }
+        Some(Judgement::Meets) => Word::Meets,
+        Some(Judgement::Misses | Judgement::Unstable) => Word::Misses,
+        Some(Judgement::Unclear | Judgement::TooShort) => Word::Unsure,
+    };
+    let all = input.options().targets.iter().zip(input.attained());
+    all.map(|(target, attained)| Verdict {
+        target,
+        attained: attained.as_ref(),
+        word: word(attained),
+    })
+    .collect()
+}
+
+impl Verdict<'_> {
+    /// The value that was found.
+    pub(crate) fn value(&self) -> String {
+        self.attained
+            .map_or("-".to_owned(), |of| value(self.target, of.estimate.mean))
+    }
+
+    /// The 95 % interval of the value.
+    pub(crate) fn interval(&self) -> String {
+        let Some(of) = self.attained else {
+            return "-".to_owned();
+        };
+        match of.interval_95 {
+            Some((low, high)) => {
+                format!(
+                    "{} to {}",
+                    value(self.target, low),
+                    value(self.target, high)
+                )
+            }
+            None => format!("not known ({} requests)", grouped(of.requests)),
+        }
+    }
+
+    /// How far the value is from the limit.
+    pub(crate) fn distance(&self) -> String {
+        let Some(of) = self.attained else {
+            return "-".to_owned();
+        };
+        let beyond = of.beyond();
+        match beyond {
+            1.0.. => format!("{:.1} times the limit", beyond + 1.0),
+            0.0.. => format!("{:.1} % above", 100.0 * beyond),
+            _ => format!("{:.1} % below", -100.0 * beyond),
+        }
+    }
+}
+
+/// A value in the unit of an objective.
+fn value(of: &Objective, value: f64) -> String {
+    match of.statistic {
+        Statistic::Throughput if value < 100.0 => format!("{value:.2}/s"),
+        Statistic::Throughput => format!("{}/s", grouped(value.round() as u64)),
+        Statistic::Mean | Statistic::Quantile(_) => Nanos::from_millis_f64(value).to_string(),
+    }
+}
+
+/// The verdicts on an input in a sentence; `None` without targets.
+pub(crate) fn sentence(input: &Measured) -> Option<String> {
+    let verdicts = verdicts(input);
+    let mut parts = Vec::new();
+    for (words, of) in [
+        ("meets", &[Word::Meets][..]),
+        ("misses", &[Word::Misses]),
+        ("is not sure to meet", &[Word::Unsure, Word::Incomplete]),
+        ("has no verdict on", &[Word::Fake, Word::Unknown]),
+    ] {
+        let of = verdicts.iter().filter(|verdict| of.contains(&verdict.word));
+        let of: Vec<String> = of
+            .map(|of| match of.attained {
+                Some(_) => format!("{} ({}, {})", of.target, of.value(), of.distance()),
+                None => of.target.to_string(),
+            })
+            .collect();
+        if !of.is_empty() {
+            parts.push(format!("{words} {}", joined(&of)));
+        }
+    }
+    (!parts.is_empty()).then(|| format!("With 95 % confidence, {} {}.", input.name, joined(&parts)))
+}
+
+/// Draws the targets that a chart is about.
+pub(crate) fn mark(chart: &mut Chart, inputs: &[Measured]) {
+    let Some(first) = inputs.first() else {
+        return;
+    };
+    let shown = first.options().quantity;
+    // Where no request is late, the response time is the latency.
+    let no_delays = inputs.iter().all(|input| !input.has_delays());
+    let is_shown = |target: &Objective| {
+        target.statistic != Statistic::Throughput
+            && (target.quantity == shown
+                || no_delays && target.quantity != Quantity::Delay && shown != Quantity::Delay)
+    };
+    let Some((from, until)) = ends(chart) else {
+        return;
+    };
+    for target in &first.options().targets {
+        let seconds = target.limit * 1e-3;
+        let points = match chart.name.as_str() {
+            "cdf" if is_shown(target) && seconds <= until * 10.0 => {
+                vec![(seconds, 0.0), (seconds, 1.0)]
+            }
+            "sonar" | "quantiles" if is_shown(target) => vec![(from, seconds), (until, seconds)],
+            "throughput" | "throughput-completed" if target.statistic == Statistic::Throughput => {
+                vec![(from, target.limit), (until, target.limit)]
+            }
+            _ => continue,
+        };
+        let words: Vec<String> = inputs
+            .iter()
+            .filter_map(|input| {
+                let verdict = verdicts(input).into_iter().find(|of| of.target == target)?;
+                Some(match inputs {
+                    [_] => verdict.word.name().to_owned(),
+                    _ => format!("{} {}", input.name, verdict.word.name()),
+                })
+            })
+            .collect();
+        let label = format!("target {target}: {}", words.join(", "));
+        let line = Line::new(&label, Colour::Muted, points).dashed();
+        chart.marks.push(Mark::Line(line));
+    }
+}
+
+/// From where to where a chart's marks go.
+fn ends(chart: &Chart) -> Option<(f64, f64)> {
+    let ranges = chart.marks.iter().filter_map(|mark| match mark {
+        Mark::Cloud(cloud) => cloud.x_range(),
+        Mark::Line(line) => Some((line.points.first()?.0, line.points.last()?.0)),
+        _ => None,
+    });
+    ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use iosonar_trace::{Metadata, Outcome, Record, Request, Status};
+
+    use super::*;
+    use crate::measure::{Look, LookOptions};
+    use crate::{CATALOGUE, find, needs_of};
+
+    /// 20 000 requests, one each millisecond, with latencies spread evenly and without order from 1 to 2 ms.
+    fn measured(targets: &str, notices: &[&str], failed: u64) -> Measured {
+        let options = LookOptions {
+            targets: targets
+                .parse::<iosonar_analysis::objective::Objectives>()
+                .unwrap()
+                .0,
+            ..LookOptions::default()
+        };
+        let mut look = Look::new("a", needs_of(CATALOGUE), &options);
+        for i in 0..20_000_u64 {
+            let mixed = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 44;
+            let done = Outcome::done(Nanos::ZERO, Nanos::new(1_000_000 + mixed));
+            look.add(&Record {
+                request: Request {
+                    start: Nanos::from_millis(i),
+                    ..Request::default()
+                },
+                outcome: Outcome {
+                    status: if i < failed {
+                        Status::Error(5)
+                    } else {
+                        Status::Done
+                    },
+                    ..done
+                },
+            });
+        }
+        look.about(&Metadata {
+            notices: notices.iter().map(|&of| of.to_owned()).collect(),
+            ..Metadata::default()
+        });
+        look.finish()
+    }
+
+    fn words(input: &Measured) -> Vec<Word> {
+        verdicts(input).iter().map(|of| of.word).collect()
+    }
+
+    #[test]
+    fn a_target_is_met_missed_or_unsure_by_its_interval() {
+        // The median is 1.52 ms with a standard error of 0.5 / sqrt(20 000) * 1.05 ms = 3.7 us; the p99 is 2.04 ms.
+        let input = measured(
+            "p50 < 1.6ms, p50 < 1.4ms, p50 < 1.525ms, write p50 < 1s, throughput > 500",
+            &[],
+            0,
+        );
+        assert_eq!(
+            words(&input),
+            [
+                Word::Meets,
+                Word::Misses,
+                Word::Unsure,
+                Word::Unknown,
+                Word::Meets
+            ]
+        );
+        let said = sentence(&input).unwrap();
+        assert!(
+            said.starts_with("With 95 % confidence, a meets p50 < 1.6 ms (1.52"),
+            "{said}"
+        );
+        assert!(said.contains("misses p50 < 1.4 ms (1.52"), "{said}");
+        assert!(said.contains("% above)"), "{said}");
+        assert!(
+            said.contains("is not sure to meet p50 < 1.525 ms"),
+            "{said}"
+        );
+        assert!(
+            said.ends_with("has no verdict on write p50 < 1 s."),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn what_failed_or_is_fake_meets_nothing_and_without_a_target_nothing_is_said() {
+        assert_eq!(
+            words(&measured("p50 < 1.6ms, p50 < 1ms", &[], 1)),
+            [Word::Incomplete, Word::Misses]
+        );
+        assert_eq!(
+            words(&measured(
+                "p50 < 1.6ms",
+                &["# FAKE: no target was accessed"],
+                0
+            )),
+            [Word::Fake]
+        );
+        let options = LookOptions::default();
+        assert!(options.targets.is_empty());
+        let nothing = Look::new("a", needs_of(CATALOGUE), &options).finish();
+        assert_eq!(sentence(&nothing), None);
+    }
+
+    #[test]
+    fn a_target_is_a_line_in_the_charts_that_are_about_it() {
+        let input = [measured(
+            "p50 < 1.6ms, throughput > 500, delay p99 < 1ms",
+            &[],
+            0,
+        )];
+        let lines = |name: &str| {
+            let charts = find(name).unwrap().charts(&input, crate::Arrange::Panels);
+            let legend = charts.iter().flat_map(Chart::legend);
+            let texts = legend
+                .map(|entry| entry.text)
+                .filter(|text| text.starts_with("target "));
+            texts.collect::<Vec<_>>()
+        };
+        assert_eq!(lines("cdf"), ["target p50 < 1.6 ms: meets"]);
+        assert_eq!(lines("sonar"), ["target p50 < 1.6 ms: meets"]);
+        assert_eq!(lines("throughput"), ["target throughput > 500/s: meets"]);
+        assert!(lines("in-flight").is_empty());
+    }
+}
