@@ -35,7 +35,7 @@ pub use measure::{
     Failure, Look, LookOptions, Measured, Needs, NothingMeasured, Notice, Origin, WorkingSets,
 };
 pub use page::Page;
-pub use plain_page::{AnswerPage, in_page};
+pub use plain_page::{AnswerPage, RowMark, in_page};
 pub use self_check::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, read_self_check};
 pub use words::{describe, joined, remark};
 

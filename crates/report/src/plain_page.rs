@@ -45,6 +45,32 @@ pub(crate) fn figures(charts: &[(String, String, String)]) -> String {
     body
 }
 
+/// How a row of a table is marked, beside the words in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowMark {
+    /// Not at all.
+    #[default]
+    Plain,
+    /// The one to take.
+    Best,
+    /// It does what is demanded.
+    Meets,
+    /// It does not.
+    Misses,
+}
+
+impl RowMark {
+    /// The class of a row, with a space before it.
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Best => " class=\"best meets\"",
+            Self::Meets => " class=\"meets\"",
+            Self::Misses => " class=\"misses\"",
+        }
+    }
+}
+
 /// A page that begins with its answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnswerPage {
@@ -56,6 +82,8 @@ pub struct AnswerPage {
     pub header: Vec<String>,
     /// The cells of each row, as many as there are columns.
     pub rows: Vec<Vec<String>>,
+    /// How each row is marked; rows without one are not.
+    pub marks: Vec<RowMark>,
     /// What is to be known besides, a paragraph each.
     pub notes: Vec<String>,
     /// Charts as (title, text, SVG).
@@ -72,12 +100,20 @@ impl AnswerPage {
         let cells = |tag: &str, of: &[String]| {
             let name = tag.split(' ').next().unwrap_or(tag);
             let one = |text: &String| format!("<{tag}>{}</{name}>", escaped(text));
-            format!("<tr>{}</tr>", of.iter().map(one).collect::<String>())
+            of.iter().map(one).collect::<String>()
         };
         let head = cells("th scope=\"col\"", &self.header);
-        let rows: Vec<_> = self.rows.iter().map(|row| cells("td", row)).collect();
+        let marks = self
+            .marks
+            .iter()
+            .copied()
+            .chain(std::iter::repeat(RowMark::Plain));
+        let rows = self.rows.iter().zip(marks);
+        let rows: Vec<_> = rows
+            .map(|(row, mark)| format!("<tr{}>{}</tr>", mark.class(), cells("td", row)))
+            .collect();
         let body = format!(
-            "{}<div class=\"study\"><table>\n<thead>{head}</thead>\n<tbody>\n{}\n</tbody></table></div>\n{}{}",
+            "{}<div class=\"study\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{}\n</tbody></table></div>\n{}{}",
             paragraphs(&self.answer),
             rows.join("\n"),
             figures(&self.charts),
@@ -89,7 +125,7 @@ impl AnswerPage {
 
 #[cfg(test)]
 mod tests {
-    use super::AnswerPage;
+    use super::{AnswerPage, RowMark};
 
     #[test]
     fn the_answer_comes_first_and_text_stays_text() {
@@ -97,12 +133,17 @@ mod tests {
             title: "Which?".to_owned(),
             answer: vec!["a < b".to_owned()],
             header: vec!["name".to_owned()],
-            rows: vec![vec!["<script>".to_owned()]],
+            rows: vec![vec!["<script>".to_owned()], vec!["b".to_owned()]],
+            marks: vec![RowMark::Best],
             ..AnswerPage::default()
         };
         let text = page.text();
         assert!(text.find("a &lt; b").unwrap() < text.find("<table>").unwrap());
-        assert!(text.contains("<td>&lt;script&gt;</td>"), "{text}");
+        assert!(
+            text.contains("<tr class=\"best meets\"><td>&lt;script&gt;</td>"),
+            "{text}"
+        );
+        assert!(text.contains("<tr><td>b</td>"), "{text}");
         assert!(text.contains("<th scope=\"col\">name</th>"), "{text}");
     }
 }

@@ -5,7 +5,7 @@ mod programs;
 use std::path::Path;
 
 use iosonar_analysis::objective::{Attained, Judgement, Objective, Objectives};
-use iosonar_report::{AnswerPage, joined};
+use iosonar_report::{AnswerPage, RowMark, joined};
 use iosonar_study::choose::{Conclusion, Considered, Evaluation, Growth};
 use iosonar_trace::Requests;
 
@@ -325,13 +325,33 @@ pub(crate) fn text(answer: &Answer<'_>) -> String {
     text
 }
 
+/// The rows of the table, with a word beside the name of the best.
+fn marked_rows(answer: &Answer<'_>, marks: &[RowMark]) -> Vec<Vec<String>> {
+    let mut rows = answer.rows();
+    for (row, mark) in rows.iter_mut().zip(marks) {
+        if *mark == RowMark::Best {
+            row[0] += " (best)";
+        }
+    }
+    rows
+}
+
 /// A page that begins with the answer.
 pub(crate) fn page(answer: &Answer<'_>, charts: Vec<(String, String, String)>) -> AnswerPage {
+    let of = &answer.conclusion;
+    let mark = |candidate| match of.meet.first() {
+        Some(best) if *best == candidate => RowMark::Best,
+        _ if of.meet.contains(&candidate) => RowMark::Meets,
+        _ if of.miss.contains(&candidate) => RowMark::Misses,
+        _ => RowMark::Plain,
+    };
+    let marks: Vec<RowMark> = (0..answer.all.len()).map(mark).collect();
     AnswerPage {
         title: format!("Which system for {}?", answer.load.display()),
         answer: vec![answer.conclusion()],
         header: answer.header(),
-        rows: answer.rows(),
+        rows: marked_rows(answer, &marks),
+        marks,
         notes: answer.notes(),
         charts,
     }

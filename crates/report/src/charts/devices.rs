@@ -33,7 +33,12 @@ fn devices_of(input: &Measured) -> Vec<(String, Share)> {
             sectors: reads.sectors + others.sectors,
             activity: activity.ok().map(|i| (busy[i].busy, busy[i].in_flight)),
         };
-        (input.metadata().device_name(device), share)
+        let metadata = input.metadata();
+        let name = match metadata.devices.is_empty() {
+            true => format!("device {device}"),
+            false => metadata.device_name(device),
+        };
+        (name, share)
     };
     amounts.iter().map(of).collect()
 }

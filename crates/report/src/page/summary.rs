@@ -211,7 +211,7 @@ pub(super) fn figure(chart: &Chart, number: usize) -> String {
         <button type=\"button\" data-do=\"all\">All</button>\
         <output></output></div>\n";
     if let Some(words) = &chart.table {
-        text += &table("Quantiles and shares", words);
+        text += &table("In numbers", words);
     }
     text += &format!("<p class=\"about\">{}</p>\n", escaped(&chart.about));
     if !chart.footer.is_empty() {
