@@ -205,7 +205,7 @@ fn a_second_input_is_compared_with_the_first_by_their_names() {
         "{slower}"
     );
     assert!(
-        slower.contains("2.0") && slower.contains("no sure") == false,
+        slower.contains("2.0") && !slower.contains("no sure"),
         "{slower}"
     );
     let inputs = ["old=b.csv", "new=a.csv"];
@@ -220,6 +220,60 @@ fn a_second_input_is_compared_with_the_first_by_their_names() {
     assert!(!same.contains("confidence"), "{same}");
     let few = section(&page(&dir, &["old=a.csv", "new=b.csv"], &[]), "conclusion");
     assert!(few.contains("with too few requests to be sure"), "{few}");
+}
+
+#[test]
+fn targets_are_met_missed_or_unclear_and_without_one_nothing_is() {
+    let dir = Scratch::new();
+    dir.file("a.csv", csv(1, |i| (Some(0), latency(i, 1))));
+    let target = "read p99 < 2ms, write p50 < 200us, p50 < 500us, throughput > 10";
+    let options = ["--repeat", "4", "--target", target];
+    let judged = page(&dir, &["now=a.csv"], &options);
+    let (conclusion, targets) = (section(&judged, "conclusion"), section(&judged, "targets"));
+    assert!(
+        conclusion.contains("With 95 % confidence, now meets read p99 &lt; 2 ms ("),
+        "{conclusion}"
+    );
+    assert!(
+        conclusion.contains("misses write p50 &lt; 200 µs ("),
+        "{conclusion}"
+    );
+    for (target, word) in [
+        ("read p99 &lt; 2 ms", "meets"),
+        ("write p50 &lt; 200 µs", "misses"),
+        ("p50 &lt; 500 µs", "unclear"),
+    ] {
+        let row = targets
+            .lines()
+            .find(|line| line.starts_with(target))
+            .unwrap();
+        assert!(row.ends_with(word), "{row}");
+    }
+    assert!(
+        targets.contains("% below") && targets.contains("times the limit"),
+        "{targets}"
+    );
+    // A line in the charts that are about it.
+    assert_eq!(
+        judged
+            .matches("target read p99 &lt; 2 ms: meets</li>")
+            .count(),
+        3
+    );
+    // The fastest write takes 100 us, so that the same target is missed beyond doubt by what is ten times as slow.
+    dir.file("b.csv", csv(1, |i| (Some(0), latency(i, 10))));
+    let slow = page(&dir, &["b.csv"], &options);
+    assert!(section(&slow, "targets").contains("read p99"));
+    assert!(!section(&slow, "conclusion").contains("meets read p99"));
+    let plain = page(&dir, &["a.csv"], &[]);
+    assert!(
+        !plain.contains("id=\"targets\"") && !plain.contains("meets") && !plain.contains("passed")
+    );
+    let wrong = iosonar()
+        .args(["report", "a.csv", "--target", "p999 < 20ms"])
+        .assert();
+    let message = String::from_utf8(wrong.code(2).get_output().stderr.clone()).unwrap();
+    assert!(message.contains("write p99.9"), "{message}");
 }
 
 #[test]

@@ -8,7 +8,6 @@ mod measured;
 mod needs;
 mod notice;
 mod seen;
-mod targets;
 
 pub(crate) use iosonar_trace::Quantity;
 pub use look::{Look, LookOptions, Origin, WorkingSets};

@@ -308,3 +308,33 @@ fn address(base: &str, path: &str) -> String {
         address
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_comes_before_the_charts_and_all_metrics_are_folded_below() {
+        let table = StudyTable {
+            parameters: vec!["disks".to_owned()],
+            metrics: vec!["response_time_p99_ms".to_owned(), "other".to_owned()],
+            rows: vec![(
+                vec!["4".to_owned()],
+                3,
+                vec![(1.234, 0.1), (7.0, f64::NAN)],
+                Vec::new(),
+            )],
+            failed: Vec::new(),
+        };
+        let chart = (
+            "title".to_owned(),
+            "about".to_owned(),
+            "<svg></svg>".to_owned(),
+        );
+        let page = page_of("a study", &table, &[chart], "");
+        let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
+        assert!(place("<td>1.234 ± 0.10</td>") < place("<figure"));
+        assert!(place("<figure") < place("<details>") && place("<details>") < place(">other</th>"));
+        assert_eq!(page.matches(">response_time_p99_ms</th>").count(), 2);
+    }
+}

@@ -25,7 +25,7 @@ pub(crate) enum Word {
     /// The whole interval is beyond it.
     Misses,
     /// The interval includes the limit, or there is none.
-    Unsure,
+    Unclear,
     /// It would meet the target, but requests that failed or have no time are not in it.
     Incomplete,
     /// The figures are not those of a device.
@@ -39,8 +39,8 @@ impl Word {
         match self {
             Self::Meets => "meets",
             Self::Misses => "misses",
-            Self::Unsure => "unsure",
-            Self::Incomplete => "unsure: some requests have no time",
+            Self::Unclear => "unclear",
+            Self::Incomplete => "unclear: some requests have no time",
             Self::Fake => "no verdict: the figures are FAKE",
             Self::Unknown => "not measured",
         }
@@ -67,7 +67,7 @@ pub(crate) fn verdicts(input: &Measured) -> Vec<Verdict<'_>> {
         }
         Some(Judgement::Meets) => Word::Meets,
         Some(Judgement::Misses | Judgement::Unstable) => Word::Misses,
-        Some(Judgement::Unclear | Judgement::TooShort) => Word::Unsure,
+        Some(Judgement::Unclear | Judgement::TooShort) => Word::Unclear,
     };
     let all = input.options().targets.iter().zip(input.attained());
     all.map(|(target, attained)| Verdict {
@@ -132,7 +132,7 @@ pub(crate) fn sentence(input: &Measured) -> Option<String> {
     for (words, of) in [
         ("meets", &[Word::Meets][..]),
         ("misses", &[Word::Misses]),
-        ("is not sure to meet", &[Word::Unsure, Word::Incomplete]),
+        ("is not sure to meet", &[Word::Unclear, Word::Incomplete]),
         ("has no verdict on", &[Word::Fake, Word::Unknown]),
     ] {
         let of = verdicts.iter().filter(|verdict| of.contains(&verdict.word));
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_met_missed_or_unsure_by_its_interval() {
+    fn a_target_is_met_missed_or_unclear_by_its_interval() {
         // The median is 1.52 ms with a standard error of 0.5 / sqrt(20 000) * 1.05 ms = 3.7 us; the p99 is 2.04 ms.
         let input = measured(
             "p50 < 1.6ms, p50 < 1.4ms, p50 < 1.525ms, write p50 < 1s, throughput > 500",
@@ -264,9 +264,9 @@ mod tests {
             [
                 Word::Meets,
                 Word::Misses,
-                Word::Unsure,
+                Word::Unclear,
                 Word::Unknown,
-                Word::Meets
+                Word::Unclear
             ]
         );
         let said = sentence(&input).unwrap();
@@ -323,7 +323,7 @@ mod tests {
         };
         assert_eq!(lines("cdf"), ["target p50 < 1.6 ms: meets"]);
         assert_eq!(lines("sonar"), ["target p50 < 1.6 ms: meets"]);
-        assert_eq!(lines("throughput"), ["target throughput > 500/s: meets"]);
+        assert_eq!(lines("throughput"), ["target throughput > 500/s: unclear"]);
         assert!(lines("in-flight").is_empty());
     }
 }

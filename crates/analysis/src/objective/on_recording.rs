@@ -1,7 +1,7 @@
 //! Objectives of recordings, replays and records of simulations.
 
 use iosonar_stats::{Estimate, Sections};
-use iosonar_trace::{Batch, Outcome, Quantity};
+use iosonar_trace::{Batch, Outcome, Quantity, Record};
 use iosonar_units::Nanos;
 
 use super::{Attained, Objective, Statistic};
@@ -32,31 +32,33 @@ impl OnRecording {
 
     /// Adds requests, in any order; of those that did not run, or whose times are not known, nothing is used.
     pub fn push(&mut self, batch: &Batch) {
-        for record in batch.records() {
-            let (request, outcome) = (record.request, record.outcome);
-            if !outcome.status.is_timed() {
+        batch.records().for_each(|record| self.add(&record));
+    }
+
+    /// Adds a request.
+    pub fn add(&mut self, Record { request, outcome }: &Record) {
+        if !outcome.status.is_timed() {
+            return;
+        }
+        for (objective, times) in self.objectives.iter().zip(&mut self.times) {
+            if !objective.requests.include(request.op) {
                 continue;
             }
-            for (objective, times) in self.objectives.iter().zip(&mut self.times) {
-                if !objective.requests.include(request.op) {
-                    continue;
-                }
-                if let Some(time) = time_of(objective.quantity, &outcome) {
-                    times.push(time);
-                }
+            if let Some(time) = time_of(objective.quantity, outcome) {
+                times.push(time);
             }
-            if let Some(latency) = outcome.latency {
-                let submitted = request
-                    .start
-                    .saturating_add(outcome.delay.unwrap_or_default());
-                let completion = submitted.saturating_add(latency);
-                self.completed += 1;
-                self.last_completion = self.last_completion.max(completion);
-                let first = self
-                    .first_start
-                    .map_or(request.start, |f| f.min(request.start));
-                self.first_start = Some(first);
-            }
+        }
+        if let Some(latency) = outcome.latency {
+            let submitted = request
+                .start
+                .saturating_add(outcome.delay.unwrap_or_default());
+            let completion = submitted.saturating_add(latency);
+            self.completed += 1;
+            self.last_completion = self.last_completion.max(completion);
+            let first = self
+                .first_start
+                .map_or(request.start, |f| f.min(request.start));
+            self.first_start = Some(first);
         }
     }
 
@@ -98,7 +100,7 @@ fn time_of(quantity: Quantity, outcome: &Outcome) -> Option<Nanos> {
 
 #[cfg(test)]
 mod tests {
-    use iosonar_trace::{Op, Record, Request, Status};
+    use iosonar_trace::{Op, Request, Status};
     use iosonar_units::{Sector, Sectors};
 
     use super::super::Judgement;

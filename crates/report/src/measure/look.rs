@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::sync_channel;
 
-use iosonar_analysis::objective::Objective;
+use iosonar_analysis::objective::{Objective, OnRecording};
 use iosonar_analysis::{
     ActivityOptions, LoadMetrics, LoadOptions, OutcomeMetrics, Timeline, Tumbling,
     WORKING_SET_WINDOWS,
@@ -14,7 +14,6 @@ use iosonar_units::{Nanos, SECTOR_BYTES};
 
 use super::clouds::{Clouds, FAILED, kind_of, kinds};
 use super::seen::{Failure, Seen};
-use super::targets::Targets;
 use super::{Measured, Needs, Quantity, View};
 use crate::self_check::SelfCheckRow;
 
@@ -89,7 +88,7 @@ pub struct Look {
     /// What was asked over time, as long as nobody knows what became of it.
     demand: Option<Timeline>,
     sections: Option<Box<Sections>>,
-    targets: Targets,
+    targets: OnRecording,
     has_outcomes: bool,
     seen: Seen,
 }
@@ -157,7 +156,7 @@ impl Look {
             load: needs.load.then(load),
             outcome: needs.needs_outcome().then(outcome),
             sections: needs.bands.then(|| Box::new(Sections::of_a_run())),
-            targets: Targets::new(&options.targets),
+            targets: OnRecording::new(&options.targets),
             demand: needs.needs_outcome().then(Timeline::adaptive),
             has_outcomes: false,
             seen: Seen::default(),
@@ -296,7 +295,7 @@ impl Look {
             }
             return;
         }
-        self.targets.push(request.op, outcome);
+        self.targets.add(record);
         let direction = usize::from(!is_read);
         if let Some(latency) = outcome.latency {
             seen.times[0][direction].push(latency);
@@ -383,7 +382,7 @@ impl Look {
         let sections = self
             .sections
             .map_or_else(Vec::new, |sections| sections.independent());
-        let mut measured = Measured {
+        Measured {
             name: self.name,
             options: self.options,
             clouds: self.clouds,
@@ -392,10 +391,8 @@ impl Look {
             demand: self.demand,
             tumbling,
             sections,
-            attained: Vec::new(),
+            attained: self.targets.finish(),
             seen: self.seen,
-        };
-        measured.attained = self.targets.attained(&measured);
-        measured
+        }
     }
 }

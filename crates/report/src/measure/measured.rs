@@ -6,8 +6,7 @@ use iosonar_analysis::objective::Attained;
 use iosonar_analysis::{LoadSummary, OutcomeSummary, Timeline, TumblingPoint};
 use iosonar_plot::{Cloud, grouped};
 use iosonar_stats::{
-    BandPoint, BatchMeans, Distribution, Estimate, cdf_band, mean_of, quantile_interval,
-    quantile_of,
+    BandPoint, Distribution, Estimate, cdf_band, mean_of, quantile_interval, quantile_of,
 };
 use iosonar_trace::Metadata;
 use iosonar_units::Nanos;
@@ -186,23 +185,12 @@ impl Measured {
         self.reads(Quantity::Latency).count() + self.writes(Quantity::Latency).count()
     }
 
-    /// Completed requests per second from the first intended start to the last completion, with the standard error of
-    /// batch means over windows, where that is known; `None` where nothing was completed.
-    pub(crate) fn throughput(&self) -> Option<Estimate> {
-        let outcome = self.outcome()?;
-        let duration = outcome.actual.as_secs_f64();
-        if self.timed() == 0 || duration <= 0.0 {
-            return None;
-        }
-        let window_s = outcome.timeline.window().as_secs_f64();
-        let mut windows = BatchMeans::default();
-        for (_, point) in outcome.timeline.points() {
-            windows.push(point.all_completed().requests as f64 / window_s);
-        }
-        Some(Estimate {
-            mean: self.timed() as f64 / duration,
-            ..windows.estimate()
-        })
+    /// Completed requests per second from the first intended start to the last completion; `None` where nothing was
+    /// completed.
+    pub(crate) fn throughput(&self) -> Option<f64> {
+        let duration = self.outcome()?.actual.as_secs_f64();
+        let n = self.timed();
+        (n > 0 && duration > 0.0).then(|| n as f64 / duration)
     }
 
     /// Where the records come from.

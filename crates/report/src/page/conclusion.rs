@@ -225,7 +225,7 @@ fn amount(input: &Measured) -> String {
     let (first, last, _) = input.span();
     match (input.throughput(), input.outcome()) {
         (Some(rate), Some(outcome)) => {
-            text += &format!(" in {} ({})", outcome.actual, per_second(rate.mean));
+            text += &format!(" in {} ({})", outcome.actual, per_second(rate));
         }
         _ => text += &format!(" due within {}", last.saturating_sub(first)),
     }

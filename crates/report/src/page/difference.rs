@@ -152,7 +152,7 @@ fn times(first: &Measured, second: &Measured) -> Vec<Times> {
 
 /// The throughputs of both, in requests per second.
 fn throughputs(first: &Measured, second: &Measured) -> Option<(f64, f64)> {
-    Some((first.throughput()?.mean, second.throughput()?.mean))
+    Some((first.throughput()?, second.throughput()?))
 }
 
 /// How the second differs from the first, in a few sentences.
