@@ -1,9 +1,12 @@
 //! Charts and the page of a study: metrics against parameters.
 
+mod targets;
+
+use iosonar_analysis::objective::{Judgement, Objective};
 use iosonar_plot::{Axis, Chart, Colour, Estimates, Line, Mark, Unit};
 
 use crate::page::escaped;
-use crate::plain_page::{figures, page};
+use crate::plain_page::{RowMark, figures, page};
 use crate::words::tool;
 
 /// A line of a chart: all points with the same values of the other parameters.
@@ -159,6 +162,8 @@ pub struct StudyTable {
     pub rows: Vec<StudyRow>,
     /// Runs without a result, and why.
     pub failed: Vec<(String, String)>,
+    /// What is demanded of the points; empty if nothing is.
+    pub targets: Vec<Objective>,
 }
 
 /// Only these stand in the page, where they are known; the files hold all.
@@ -209,44 +214,74 @@ pub fn page_of(
         }
         notes += "</ul>\n";
     }
+    let verdicts = targets::verdicts(table);
     let [points, runs, results] =
         ["points.csv", "runs.csv", "results.json"].map(|name| address(base, name));
     let all: Vec<usize> = (0..table.metrics.len()).collect();
     let mut folded = String::new();
     if columns.len() < all.len() && table.rows.len() * all.len() <= MOST_CELLS {
-        let all = table_of(table, &all, base);
+        let all = table_of(table, &all, &verdicts, base);
         folded = format!("<details>\n<summary>All metrics</summary>\n{all}</details>\n");
     }
+    let conclusion = targets::conclusion(table, &verdicts).map_or_else(String::new, |text| {
+        format!("<h2>Conclusion</h2>\n<p>{}</p>\n", escaped(&text))
+    });
     let body = format!(
-        "<h2>Points</h2>\n<p>Means over repetitions ± half the width of the 95 % interval; all metrics are in \
+        "{conclusion}<h2>Points</h2>\n<p>Means over repetitions ± half the width of the 95 % interval; all metrics are in \
          <a href=\"{points}\">points.csv</a>, every run is in <a href=\"{runs}\">runs.csv</a>, both in \
          <a href=\"{results}\">results.json</a>.</p>\n{}{}{folded}{notes}",
-        table_of(table, &columns, base),
+        table_of(table, &columns, &verdicts, base),
         figures(charts),
     );
     page(title, &body)
 }
 
 /// The points with these columns of their metrics.
-fn table_of(table: &StudyTable, columns: &[usize], base: &str) -> String {
+fn table_of(
+    table: &StudyTable,
+    columns: &[usize],
+    verdicts: &[Option<Judgement>],
+    base: &str,
+) -> String {
     let metrics = columns.iter().map(|&column| table.metrics[column].as_str());
     let names = table.parameters.iter().map(String::as_str);
-    let names = names.chain(["repetitions"]).chain(metrics).chain(["runs"]);
+    let verdict = (!table.targets.is_empty()).then_some("verdict");
+    let names = names
+        .chain(verdict)
+        .chain(["repetitions"])
+        .chain(metrics)
+        .chain(["runs"]);
     let head = names.map(|name| format!("<th scope=\"col\">{}</th>", escaped(name)));
     format!(
         "<div class=\"study\"><table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
         head.collect::<String>(),
-        rows_of(table, columns, base)
+        rows_of(table, columns, verdicts, base)
     )
 }
 
 /// The points as rows, with these columns of their metrics.
-fn rows_of(table: &StudyTable, columns: &[usize], base: &str) -> String {
+fn rows_of(
+    table: &StudyTable,
+    columns: &[usize],
+    verdicts: &[Option<Judgement>],
+    base: &str,
+) -> String {
     let mut rows = String::new();
-    for (values, n, metrics, links) in table.rows.iter().take(MOST_ROWS) {
-        rows += "<tr>";
+    let points = table.rows.iter().zip(verdicts).take(MOST_ROWS);
+    for ((values, n, metrics, links), verdict) in points {
+        let is_judged = !table.targets.is_empty();
+        let mark = if is_judged {
+            targets::mark(*verdict)
+        } else {
+            RowMark::Plain
+        };
+        rows += &format!("<tr{}>", mark.class());
         for value in values {
             rows += &format!("<td>{}</td>", escaped(value));
+        }
+        if is_judged {
+            let word = verdict.map_or("not measured", Judgement::name);
+            rows += &format!("<td>{word}</td>");
         }
         rows += &format!("<td>{n}</td>");
         for &column in columns {
@@ -324,7 +359,7 @@ mod tests {
                 vec![(1.234, 0.1), (7.0, f64::NAN)],
                 Vec::new(),
             )],
-            failed: Vec::new(),
+            ..StudyTable::default()
         };
         let chart = (
             "title".to_owned(),

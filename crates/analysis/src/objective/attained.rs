@@ -32,7 +32,8 @@ impl Judgement {
         }
     }
 
-    fn of_interval(objective: &Objective, (low, high): (f64, f64)) -> Self {
+    /// What the 95 % interval of an objective's statistic says, in the objective's unit.
+    pub fn of_interval(objective: &Objective, (low, high): (f64, f64)) -> Self {
         Self::of_ends(objective.is_kept_by(low), objective.is_kept_by(high))
     }
 

@@ -37,11 +37,12 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
         let problem = format!("{}: a page's name ends in .html", args.out.display());
         return Err(Usage(problem).into());
     }
+    let targets = args.target.clone().map_or_else(Vec::new, |of| of.0);
     if let [tree] = args.inputs.as_slice()
         && is_tree(&tree.path)
     {
         let title = args.title.as_deref().or(tree.name.as_deref());
-        let runs = sweep::write_page(&tree.path, &args.out, title)?;
+        let runs = sweep::write_page(&tree.path, &args.out, title, &targets)?;
         if !args.quiet {
             note(&format!(
                 "{} runs reported in {}",
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
     let begin = Instant::now();
     let options = LookOptions {
         resolution: RESOLUTION,
-        targets: args.target.clone().map_or_else(Vec::new, |of| of.0),
+        targets,
         ..args.look.options()
     };
     let needs = needs_of(CATALOGUE);

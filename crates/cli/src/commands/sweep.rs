@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use iosonar_analysis::objective::Objective;
 use iosonar_report::grouped;
 use iosonar_study::elsewhere::hosts::now_ns;
 use iosonar_study::elsewhere::slurm::Tasks;
@@ -26,10 +27,15 @@ use frontend::{Shown, runs_of};
 use progress::rough;
 
 /// Writes the page of a tree that a sweep has begun; how many runs are on it.
-pub(crate) fn write_page(tree: &Path, out: &Path, title: Option<&str>) -> anyhow::Result<usize> {
+pub(crate) fn write_page(
+    tree: &Path,
+    out: &Path,
+    title: Option<&str>,
+    targets: &[Objective],
+) -> anyhow::Result<usize> {
     let source = Source::of_tree(tree)?;
     let tables = Tables::new(&source, true)?;
-    note_undrawn(&tables.write_page(out, title)?);
+    note_undrawn(&tables.write_page(out, title, targets)?);
     Ok(tables.len())
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use iosonar_analysis::objective::Objective;
 use iosonar_plot::{Chart, Format, Size, Theme, render};
 use iosonar_report::in_page;
 use iosonar_report::study::{Link, Panel, Series, StudyTable, chart_of_study, page_of};
@@ -141,17 +142,22 @@ impl<'a> Tables<'a> {
             WholeFile::write_all(&path, &picture)
                 .map_err(SweepError::io(&path, "write the picture"))?;
         }
-        self.write_page_of(&charts, &self.source.root.join("report.html"), None)?;
+        self.write_page_of(&charts, &self.source.root.join("report.html"), None, &[])?;
         Ok(written)
     }
 
-    /// Writes the page only; what of it could not be drawn.
+    /// Writes the page only, which begins with the points that meet the targets; what of it could not be drawn.
     ///
     /// # Errors
     /// If it cannot be drawn or written.
-    pub fn write_page(&self, out: &Path, title: Option<&str>) -> Result<Vec<Undrawn>, SweepError> {
+    pub fn write_page(
+        &self,
+        out: &Path,
+        title: Option<&str>,
+        targets: &[Objective],
+    ) -> Result<Vec<Undrawn>, SweepError> {
         let (charts, undrawn) = self.charts();
-        self.write_page_of(&charts, out, title)?;
+        self.write_page_of(&charts, out, title, targets)?;
         Ok(undrawn)
     }
 
@@ -160,6 +166,7 @@ impl<'a> Tables<'a> {
         charts: &[Chart],
         out: &Path,
         title: Option<&str>,
+        targets: &[Objective],
     ) -> Result<(), SweepError> {
         let pictures = charts.iter().map(in_page).collect::<Result<Vec<_>, _>>()?;
         // Links of a page beside the tree's tables need no more than their names.
@@ -176,7 +183,11 @@ impl<'a> Tables<'a> {
             )
         };
         let name = title.map_or_else(|| self.source.name(), str::to_owned);
-        let page = page_of(&name, &self.study_table(), &pictures, &base);
+        let table = StudyTable {
+            targets: targets.to_vec(),
+            ..self.study_table()
+        };
+        let page = page_of(&name, &table, &pictures, &base);
         WholeFile::write_all(out, page.as_bytes()).map_err(SweepError::io(out, "write the page"))
     }
 
@@ -317,6 +328,7 @@ impl<'a> Tables<'a> {
         StudyTable {
             rows: rows.collect(),
             failed: failed.collect(),
+            targets: Vec::new(),
             parameters: parameters.iter().map(|&name| name.to_owned()).collect(),
             metrics: metrics.iter().map(|&name| name.to_owned()).collect(),
         }
