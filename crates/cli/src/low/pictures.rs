@@ -54,7 +54,7 @@ pub(crate) struct Plot {
     #[arg(required_unless_present = "list", value_name = "CHART")]
     pub(crate) chart: Option<String>,
     /// Records of recordings, simulations, replays; NAME=FILE gives one a name
-    #[arg(required_unless_present = "list", value_name = "[NAME=]FILE", value_parser = named())]
+    #[arg(required_unless_present = "list", value_name = "INPUT", value_parser = named())]
     pub(crate) inputs: Vec<Named>,
     /// Tell what each chart shows and how to read it
     #[arg(long)]
@@ -181,7 +181,7 @@ impl Plot {
 pub(crate) struct Report {
     /// Records of recordings, simulations, replays; of a folder all that are in it, or the sweep that it holds;
     /// NAME=FILE gives one a name
-    #[arg(required = true, value_name = "[NAME=]DIR|FILE", value_parser = named())]
+    #[arg(required = true, value_name = "DIR|FILE", value_parser = named())]
     pub(crate) inputs: Vec<Named>,
     /// The page to write
     #[arg(short, long, value_name = "OUT", default_value = "iosonar-report.html")]

@@ -119,7 +119,7 @@ pub(crate) enum Where {
 pub(crate) struct Compare {
     /// Records of recordings, simulations, replays; the first is what the others are compared with; NAME=FILE gives one
     /// a name
-    #[arg(required = true, num_args = 2.., value_name = "[NAME=]RECORDS", value_parser = named())]
+    #[arg(required = true, num_args = 2.., value_name = "RECORDS", value_parser = named())]
     pub(crate) inputs: Vec<Named>,
     /// The difference request by request: both simulate the same requests (common random numbers)
     #[arg(long)]
