@@ -4,6 +4,7 @@ pub(crate) mod analyze;
 pub(crate) mod bench;
 pub(crate) mod calibrate;
 pub(crate) mod check;
+pub(crate) mod check_model;
 pub(crate) mod choose;
 pub(crate) mod compare;
 pub(crate) mod convert;

@@ -62,6 +62,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::SweepTask(args) => commands::sweep::run_task(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Calibrate(args) => commands::calibrate::run(&args),
+        Command::CheckModel(args) => commands::check_model::run(&args),
         Command::Import(args) => commands::import::run(&args),
         Command::Validate(args) => commands::validate::run(&args),
         Command::Replay(args) => commands::replay::run(&args),

@@ -5,6 +5,7 @@
 )]
 
 mod beyond;
+mod check_model;
 mod choose;
 mod devices;
 mod drives;
@@ -25,6 +26,7 @@ use iosonar_study::vary::Curve;
 use iosonar_units::{Nanos, Values};
 
 pub(crate) use beyond::BeyondArgs;
+pub(crate) use check_model::CheckModel;
 pub(crate) use choose::Choose;
 pub(crate) use devices::{Check, Prepare, Record, Targets, Verify};
 pub(crate) use drives::{ArrivalArg, Import, ImportDisksim, ImportFrom, Validate};
@@ -73,6 +75,8 @@ pub(crate) enum Command {
     Compare(Box<Compare>),
     /// Fit a device profile to records of a device, and say how well it fits
     Calibrate(Box<Calibrate>),
+    /// Replay a load on a device, fit a model to one half, and say how well it predicts the other
+    CheckModel(Box<CheckModel>),
     /// Make a drive profile from the parameter files of another simulator
     Import(Import),
     /// Run a recording of a drive on its profile, and say how true the profile is

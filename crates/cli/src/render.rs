@@ -1,5 +1,6 @@
 //! Results and what there is to say, in words, tables, JSON and pictures. What one command alone shows stands beside it.
 
+pub(crate) mod check_model;
 pub(crate) mod choose;
 pub(crate) mod highest_rate;
 pub(crate) mod looks;

@@ -24,6 +24,7 @@ mod rotation;
 mod seek;
 mod simplex;
 mod ssd;
+mod start;
 mod trial;
 mod windows;
 
@@ -31,9 +32,10 @@ pub use disk::{DiskFit, How, calibrate_disk};
 pub use drive::DriveFigures;
 pub use figure::{Figure, Found, Missing, Parameter};
 pub use flash::{FlashFit, calibrate_flash};
-pub use observed::Observed;
+pub use observed::{Observed, Submission};
 pub use pace::Pace;
 pub use ssd::{Service, SsdFit, calibrate_ssd};
+pub use start::Start;
 pub use trial::{Quality, Trial};
 
 use iosonar_scenario::ScenarioError;

@@ -2,6 +2,7 @@
 //!
 //! - [`answered`]: what theory says of scenarios, beside simulation and measurement.
 //! - [`calibrate`]: the parameters of a device from records of it.
+//! - [`check_model`]: how well a model of a device predicts it, on records that it was not fitted to.
 //! - [`choose`]: which of several systems meets the targets of a load, and how much it may grow.
 //! - [`compare`]: how far distributions of records are apart.
 //! - [`elsewhere`]: runs on other machines.
@@ -21,6 +22,7 @@
 
 pub mod answered;
 pub mod calibrate;
+pub mod check_model;
 pub mod choose;
 pub mod compare;
 pub mod elsewhere;

@@ -74,6 +74,37 @@ pub struct Compared {
     pub measured: Distribution,
 }
 
+impl Compared {
+    /// The largest vertical distance of the two distribution functions (Kolmogorov-Smirnov).
+    pub fn ks(&self) -> f64 {
+        ks_distance(&self.simulated.histogram, &self.measured.histogram)
+    }
+
+    /// By which share of the measured quantile `p` the simulated one is above it; NaN where one is not known: it rests
+    /// on fewer than 10 / (1 - p) requests, or is zero.
+    pub fn error_at(&self, p: f64) -> f64 {
+        let known = |of: &Distribution| {
+            let known = of.histogram.supports_quantile(p);
+            let value = of.histogram.quantile(p).filter(|_| known);
+            value.map_or(f64::NAN, |time| time.get() as f64)
+        };
+        share_above(known(&self.simulated), known(&self.measured))
+    }
+
+    /// By which share of the measured mean the simulated one is above it; NaN where that is zero.
+    pub fn error_of_mean(&self) -> f64 {
+        share_above(self.simulated.moments.mean(), self.measured.moments.mean())
+    }
+}
+
+/// By which share of `measured` a value is above it.
+fn share_above(simulated: f64, measured: f64) -> f64 {
+    match measured > 0.0 {
+        true => simulated / measured - 1.0,
+        false => f64::NAN,
+    }
+}
+
 /// A recording and what its profile makes of it.
 #[derive(Clone, Debug, Default)]
 pub struct Validation {
@@ -228,7 +259,7 @@ pub fn validate(
         return Err(ValidateError::Empty);
     }
     of.demerit_ms = simulated.demerit(&measured);
-    of.ks = ks_distance(&of.all.simulated.histogram, &of.all.measured.histogram);
+    of.ks = of.all.ks();
     of.within = within.map(|n| n as f64 / requests as f64);
     Ok(of)
 }

@@ -7,10 +7,10 @@ use std::path::Path;
 use iosonar_disk_model::DiskProfile;
 use iosonar_plot::{Colour, Mark};
 use iosonar_report::{Quantity, cdf_of, curve, grouped};
-use iosonar_scenario::ProfileOf;
 use iosonar_ssd_model::SsdProfile;
 use iosonar_study::calibrate::{
-    CalibrateError, Missing, Observed, Quality, calibrate_disk, calibrate_flash, calibrate_ssd,
+    CalibrateError, Missing, Observed, Quality, Start, calibrate_disk, calibrate_flash,
+    calibrate_ssd,
 };
 use iosonar_trace::input;
 use iosonar_units::Nanos;
@@ -23,8 +23,6 @@ use iosonar_stats::Output;
 use iosonar_trace::apart;
 use words::{disk_json, disk_words, flash_json, flash_words, quality_words, ssd_json, ssd_words};
 
-/// Beyond this distance a fit is not worth its name.
-pub(crate) const POOR: f64 = 0.1;
 /// A profile whose demerit is this many times that of the one before fits worse; less is chance.
 const WORSE: f64 = 1.05;
 /// Beyond this share of the mean the demerit is that of a few very long requests.
@@ -46,16 +44,6 @@ enum Verdict {
     HeldOut(Box<Quality>, Option<Box<Quality>>),
     /// The largest difference of the throughput over time, as a share; and what says that the device was not busy.
     Throughput(f64, Option<Missing>),
-}
-
-/// What is fitted.
-enum Start {
-    /// A disk with the geometry of a profile.
-    Disk(Box<DiskProfile>),
-    /// Flash with the geometry of a profile.
-    Flash(Box<SsdProfile>),
-    /// What serves several requests at a time, as measured.
-    Ssd,
 }
 
 pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
@@ -173,7 +161,7 @@ fn judge_throughput(off: f64, missing: Option<Missing>) -> Ending {
         ));
         return Ending::Flagged;
     }
-    if off <= POOR {
+    if off <= Quality::POOR {
         return Ending::Done;
     }
     note(&format!(
@@ -210,7 +198,7 @@ fn judge(args: &Calibrate, held_out: &Quality, before: Option<&Quality>) -> Endi
             Nanos::nearest(before.demerit_ms * 1e6)
         ));
     }
-    if held_out.ks > POOR {
+    if held_out.ks > Quality::POOR {
         note(&format!(
             "note: a poor fit: the distributions on the held-out half are {:.3} apart; the device does something that this \
              model does not, or not all the time",
@@ -275,27 +263,7 @@ fn check(args: &Calibrate) -> anyhow::Result<()> {
 
 /// What is fitted.
 fn start(args: &Calibrate) -> anyhow::Result<Start> {
-    let start = match args.profile.as_str() {
-        "ssd" => Start::Ssd,
-        name if is_flash(name) => {
-            let profile = SsdProfile::load(name, Path::new("."), &toml::Table::new());
-            let profile = profile.map_err(|e| Usage(format!("--profile: {e}")))?;
-            if profile.flash.is_none() {
-                let problem =
-                    format!("--profile {name}: the profile has no flash; use --profile ssd");
-                return Err(Usage(problem).into());
-            }
-            Start::Flash(Box::new(profile))
-        }
-        name => {
-            let profile = DiskProfile::load(name, Path::new("."));
-            Start::Disk(Box::new(profile.map_err(|e| {
-                Usage(format!(
-                    "--profile: {e}; or 'ssd' for what serves several at a time, or the profile of an SSD with flash"
-                ))
-            })?))
-        }
-    };
+    let start = Start::of(&args.profile)?;
     if args.capacity.is_some() && !matches!(start, Start::Ssd) {
         return Err(Usage(
             "--capacity is for --profile ssd: a disk's profile has its own".to_owned(),
@@ -309,19 +277,6 @@ fn start(args: &Calibrate) -> anyhow::Result<Start> {
         .into());
     }
     Ok(start)
-}
-
-/// Whether a profile is of an SSD.
-fn is_flash(name: &str) -> bool {
-    if iosonar_ssd_model::BUILT_IN
-        .iter()
-        .any(|(known, _)| *known == name)
-    {
-        return true;
-    }
-    // Loading it reports what cannot be read.
-    let text = iosonar_units::read_text_file(Path::new(name)).unwrap_or_default();
-    ProfileOf::text(&text) == Some(ProfileOf::Ssd)
 }
 
 /// Where a profile comes from.
@@ -341,6 +296,7 @@ fn provenance(args: &Calibrate, observed: &Observed, held_out: &Quality) -> Stri
 mod tests {
     use super::*;
     use iosonar_stats::Distribution;
+    use iosonar_study::validate::Compared;
 
     fn quality(relative: f64, by_kind_ms: f64) -> Quality {
         Quality {
@@ -350,6 +306,8 @@ mod tests {
             ks: 0.05,
             recorded: Distribution::default(),
             simulated: Distribution::default(),
+            reads: Compared::default(),
+            writes: Compared::default(),
         }
     }
 

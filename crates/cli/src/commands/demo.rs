@@ -16,13 +16,12 @@ use iosonar_report::{
 };
 use iosonar_scenario::{OutputFiles, Overrides, Prepared};
 use iosonar_stats::{Distribution, ks_distance};
-use iosonar_study::calibrate::{CalibrateError, Observed, SsdFit, calibrate_ssd};
+use iosonar_study::calibrate::{CalibrateError, Observed, Quality, SsdFit, calibrate_ssd};
 use iosonar_study::sensitivity::sensitivity;
 use iosonar_trace::{Reading, input};
 use iosonar_units::{Bytes, Nanos};
 
 use crate::Assets;
-use crate::commands::calibrate::POOR;
 use crate::commands::replay::{Shown, carry_out, ending};
 use crate::commands::sim;
 use crate::exit::{Ending, Usage, note, print};
@@ -201,7 +200,7 @@ fn judgement(distance: f64, is_busy: bool) -> String {
     if is_busy {
         return format!("  file and model: {scale}, which means little here.\n{BUSY}");
     }
-    if distance > POOR {
+    if distance > Quality::POOR {
         return format!(
             "  file and model: {scale}: the model does not fit. It is fitted to one half of the replay, and this \
              replay is short.\n  Use a longer replay (iosonar demo --duration 60s) on an otherwise idle disk.\n"

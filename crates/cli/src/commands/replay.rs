@@ -35,7 +35,27 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
         return find_rate::run(args, &spec, limit, &host);
     }
     let out = args.out.as_deref();
-    let plan = ReplayPlan::of(&spec, out, &host, &Shown::new(args.quiet))?;
+    let summary = record(args, &spec, out, &host)?;
+    if args.json {
+        print_beside(out, &render::json(&summary).text())?;
+    } else {
+        print_beside(out, &render::text(&summary))?;
+    }
+    let ending = ending(&summary);
+    if args.quiet && ending != Ending::Done {
+        note(&format!("iosonar: {}", render::why_not_done(&summary)));
+    }
+    Ok(ending)
+}
+
+/// Replays, with what is said before and while it runs; records go to `out`.
+pub(crate) fn record(
+    args: &Replay,
+    spec: &ReplaySpec,
+    out: Option<&Path>,
+    host: &Host,
+) -> anyhow::Result<Summary> {
+    let plan = ReplayPlan::of(spec, out, host, &Shown::new(args.quiet))?;
     if let Some(out) = out {
         refuse_without_room(out, &plan)?;
     }
@@ -49,23 +69,14 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
     });
     signals::watch()?;
     // Put back however the replay ends.
-    let queues = queue_settings(&plan, &spec, &host, args.quiet)?;
+    let queues = queue_settings(&plan, spec, host, args.quiet)?;
     let mut summary = carry_out(&plan, records.as_ref(), args.quiet, args.watch)?;
     queues.note(&mut summary);
     drop(queues);
     if let Some(records) = records.filter(|_| spec.records.self_check) {
         plan.write_self_check(&records, &summary)?;
     }
-    if args.json {
-        print_beside(out, &render::json(&summary).text())?;
-    } else {
-        print_beside(out, &render::text(&summary))?;
-    }
-    let ending = ending(&summary);
-    if args.quiet && ending != Ending::Done {
-        note(&format!("iosonar: {}", render::why_not_done(&summary)));
-    }
-    Ok(ending)
+    Ok(summary)
 }
 
 /// Makes the settings of the targets' queues that the user wants.
@@ -87,7 +98,7 @@ fn queue_settings(
 }
 
 /// Refuses a place for the records where they cannot be kept as they should be, or would destroy something.
-fn check_out(args: &Replay, spec: &ReplaySpec, out: &Path) -> anyhow::Result<()> {
+pub(crate) fn check_out(args: &Replay, spec: &ReplaySpec, out: &Path) -> anyhow::Result<()> {
     output::format_for(out)?;
     let account = with_ending(out, SELF_CHECK_ENDING);
     let is_stream = out.as_os_str() == "-";

@@ -1,5 +1,9 @@
 //! What was recorded, as calibration needs it.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use iosonar_replay::LATENESS_LIMITS;
 use iosonar_stats::Distribution;
 use iosonar_trace::{Batch, Op, Outcome, Record, Request, Status, TraceReader};
 use iosonar_units::Nanos;
@@ -16,6 +20,21 @@ pub(super) struct Served {
     pub(super) op: Op,
     pub(super) sector: u64,
     pub(super) sectors: u32,
+    /// How much later it came than was intended.
+    delay: Nanos,
+}
+
+/// How requests were submitted, beside when the load intended it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Submission {
+    /// What is late: half of the median latency, but at least the first of [`LATENESS_LIMITS`]. Completions are seen by the
+    /// thread that submits, so a time that it misses is in latencies as well.
+    pub limit: Nanos,
+    /// The share of the requests that were later than that, although the device did not hold them back.
+    pub late: f64,
+    /// The share of the requests that were due while as many were at the device as ever, and were submitted when one of
+    /// these was complete: when they came depends on how long others took.
+    pub held_back: f64,
 }
 
 /// Reads and writes of records, in the order in which they came to the device.
@@ -65,13 +84,15 @@ impl Observed {
                 self.without_time += 1;
                 return;
             }
-            let came = request.start + outcome.delay.unwrap_or_default();
+            let delay = outcome.delay.unwrap_or_default();
+            let came = request.start + delay;
             self.served.push(Served {
                 came,
                 done: came + latency,
                 op: request.op,
                 sector: request.sector.get(),
                 sectors: request.sectors.get().max(1),
+                delay,
             });
         }
     }
@@ -136,6 +157,44 @@ impl Observed {
             all.push(served.done - served.came);
         }
         all
+    }
+
+    /// How the requests were submitted. Where as many were at the device as ever, a request may have waited for a place: its
+    /// lateness counts from the last completion.
+    pub fn submission(&self) -> Submission {
+        let mut at_device: BinaryHeap<Reverse<Nanos>> = BinaryHeap::new();
+        let mut last_done = Nanos::ZERO;
+        // What was at the device with each request, and when the last one before it was complete.
+        let mut found = Vec::with_capacity(self.served.len());
+        let mut all = Distribution::default();
+        for served in &self.served {
+            while let Some(&Reverse(done)) = at_device.peek()
+                && done <= served.came
+            {
+                last_done = done;
+                at_device.pop();
+            }
+            at_device.push(Reverse(served.done));
+            found.push((at_device.len(), last_done));
+            all.push(served.done - served.came);
+        }
+        let most = found.iter().map(|(at_device, _)| *at_device).max();
+        let half = Nanos::new(all.histogram.quantile(0.5).unwrap_or_default().get() / 2);
+        let limit = half.max(LATENESS_LIMITS[0]);
+        let (mut late, mut held_back) = (0_u64, 0_u64);
+        for (served, &(at_device, last_done)) in self.served.iter().zip(&found) {
+            let due = served.came - served.delay;
+            let is_held_back = Some(at_device) == most && last_done > due;
+            let from = if is_held_back { last_done } else { due };
+            late += u64::from(served.came - from > limit);
+            held_back += u64::from(is_held_back);
+        }
+        let share = |count| count as f64 / self.served.len().max(1) as f64;
+        Submission {
+            limit,
+            late: share(late),
+            held_back: share(held_back),
+        }
     }
 
     /// The requests as a load, which begins at zero.

@@ -1,5 +1,7 @@
 //! A candidate, tried: the recorded requests simulated on it.
 
+use std::ops::Range;
+
 use iosonar_stats::{Distribution, demerit, ks_distance};
 use iosonar_trace::Op;
 use iosonar_units::Nanos;
@@ -7,6 +9,7 @@ use iosonar_units::Nanos;
 use super::again::Again;
 use super::observed::Served;
 use super::{CalibrateError, Observed};
+use crate::validate::{Compared, Fit, Validation};
 
 /// The load of the trials.
 const LOAD: &str = "load.ios";
@@ -38,6 +41,38 @@ pub struct Quality {
     pub recorded: Distribution,
     /// Simulated.
     pub simulated: Distribution,
+    /// Both of reads alone.
+    pub reads: Compared,
+    /// Both of writes alone.
+    pub writes: Compared,
+}
+
+impl Quality {
+    /// Distributions that are further apart than this (KS) are a poor fit.
+    pub const POOR: f64 = 0.1;
+    /// A 99 % quantile that is further off than this share is a poor fit, too: the few long requests hardly show in the
+    /// distance of distributions.
+    pub const TAIL: f64 = 0.5;
+    /// Fewer requests are too few to judge by: of two samples of 1 000 from one distribution, one pair in twenty is more
+    /// than 0.06 apart.
+    pub const FEWEST: u64 = Validation::FEWEST;
+
+    /// What is said of requests with such distributions; of at least [`FEWEST`](Self::FEWEST) the 99 % quantile is known.
+    pub fn fit_of(of: &Compared) -> Fit {
+        match of.measured.count() {
+            ..Self::FEWEST => Fit::TooFew,
+            _ if of.ks() > Self::POOR || of.error_at(0.99).abs() > Self::TAIL => Fit::Poor,
+            _ => Fit::Good,
+        }
+    }
+
+    /// Both of all requests.
+    pub fn all(&self) -> Compared {
+        Compared {
+            simulated: self.simulated.clone(),
+            measured: self.recorded.clone(),
+        }
+    }
 }
 
 impl Trial {
@@ -92,6 +127,11 @@ impl Trial {
             parts.iter().for_each(|part| all.merge(part));
             all
         };
+        let of_kinds = |kinds: Range<usize>| Compared {
+            measured: together(&self.recorded[kinds.clone()]),
+            simulated: together(&simulated[kinds]),
+        };
+        let (reads, writes) = (of_kinds(0..KINDS / 2), of_kinds(KINDS / 2..KINDS));
         let (recorded, simulated) = (together(&self.recorded), together(&simulated));
         let demerit_ms = demerit(&recorded.histogram, &simulated.histogram) / 1e6;
         Ok(Quality {
@@ -101,6 +141,8 @@ impl Trial {
             ks: ks_distance(&recorded.histogram, &simulated.histogram),
             recorded,
             simulated,
+            reads,
+            writes,
         })
     }
 }

@@ -1,0 +1,166 @@
+//! `iosonar check-model`: a load and a device in, how well a model of the device predicts it out.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use iosonar_guard::Host;
+use iosonar_replay::Summary;
+use iosonar_report::grouped;
+use iosonar_study::calibrate::{CalibrateError, Observed, Start};
+use iosonar_study::check_model::{ModelCheck, Verdict, check_model, refuse_whole_runs};
+use iosonar_trace::{Reading, apart, input};
+
+use super::replay;
+use crate::exit::{Ending, Usage, note, print, write_file};
+use crate::low::{CheckModel, Replay};
+use crate::render::check_model as render;
+use crate::render::{picture, remarks, replay as render_replay};
+
+pub(crate) fn run(args: &CheckModel) -> anyhow::Result<Ending> {
+    check(args)?;
+    let start = Start::of(&args.profile)?;
+    refuse_whole_runs(&start)?;
+    if args.capacity.is_some() && !matches!(start, Start::Ssd) {
+        let problem = "--capacity is for --profile ssd: a disk's profile has its own";
+        return Err(Usage(problem.to_owned()).into());
+    }
+    // Goes away at the end, where the records are not kept.
+    let scratch = tempfile::tempdir().context("cannot make a folder for the records")?;
+    let kept = args.records.clone();
+    let records = kept.unwrap_or_else(|| scratch.path().join("replayed.ios"));
+    let (source, named, reading) = match args.replay(records.clone())? {
+        Some(wanted) => {
+            let summary = replayed(args, &wanted, &records)?;
+            let ending = replay::ending(&summary);
+            if !matches!(ending, Ending::Done | Ending::Flagged) {
+                note(&format!(
+                    "iosonar: {}",
+                    render_replay::why_not_done(&summary)
+                ));
+                return Ok(ending);
+            }
+            (records, replay_of(args), Reading::default())
+        }
+        None => (
+            args.trace.clone(),
+            args.trace.display().to_string(),
+            args.reading.reading()?,
+        ),
+    };
+    let check = judged(args, &source, &named, &reading, &start)?;
+    if let Some(path) = &args.profile_out {
+        let text = check.fitted.text(&named, &provenance(args, &check, &named));
+        write_file(path, &text, "write the profile")?;
+    }
+    if let Some(path) = &args.out {
+        let title = format!("{named}: device and model");
+        picture::draw(&render::chart(&check, &title), path)?;
+    }
+    match args.json {
+        true => print(&render::as_json(&check).text())?,
+        false => print(&render::text(&check))?,
+    }
+    Ok(match check.verdict() {
+        Verdict::Good => Ending::Done,
+        Verdict::Poor | Verdict::CannotTell(_) => Ending::Flagged,
+    })
+}
+
+/// Replays the load, and reports on it in short.
+fn replayed(args: &CheckModel, wanted: &Replay, out: &Path) -> anyhow::Result<Summary> {
+    let spec = wanted.to_spec()?;
+    replay::check_out(wanted, &spec, out)?;
+    let summary = replay::record(wanted, &spec, Some(out), &Host::default())?;
+    if !args.quiet {
+        for text in &summary.notes {
+            note(&render_replay::notes::of_replay(text));
+        }
+        note(&format!(
+            "replayed: {} of {} requests completed, verdict: {}",
+            grouped(summary.completed),
+            grouped(summary.requests),
+            summary.verdict
+        ));
+    }
+    Ok(summary)
+}
+
+/// What the records of the replay are called.
+fn replay_of(args: &CheckModel) -> String {
+    let trace = args.trace.display();
+    match args.targets.target.first() {
+        Some(target) => format!("{trace} on {}", target.display()),
+        None => format!("{trace} on a simulated device"),
+    }
+}
+
+/// Fits the model to the records, and checks it.
+fn judged(
+    args: &CheckModel,
+    source: &Path,
+    named: &str,
+    reading: &Reading,
+    start: &Start,
+) -> anyhow::Result<ModelCheck> {
+    // Errors of reading name the file themselves.
+    let located = |error| match error {
+        CalibrateError::Records(what) => CalibrateError::Records(format!("{named}: {what}")),
+        other => other,
+    };
+    let mut reader = input::open_changed(source, reading)?;
+    let observed = Observed::read(&mut *reader).map_err(located);
+    let observed = match (observed, args.targets.target.is_empty()) {
+        (Err(error @ CalibrateError::Records(_)), true) => {
+            return Err(anyhow::Error::from(error)
+                .context("to replay a load on a device first, name the device with --target"));
+        }
+        (observed, _) => observed?,
+    };
+    remarks::print(reader.metadata(), args.quiet);
+    if observed.without_time() > 0 && !args.quiet {
+        note(&format!(
+            "note: {} requests have a latency of 0 s, which no device has: they are left out",
+            grouped(observed.without_time())
+        ));
+    }
+    let capacity = args.capacity.map(iosonar_units::Bytes::get);
+    Ok(check_model(&observed, reader.metadata(), start, capacity).map_err(located)?)
+}
+
+/// Where the profile comes from, and what is known of it.
+fn provenance(args: &CheckModel, check: &ModelCheck, named: &str) -> String {
+    format!(
+        "Fitted by iosonar {} check-model --profile {}\nto the first half of {} requests of {named}.\n{}.",
+        env!("CARGO_PKG_VERSION"),
+        args.profile,
+        grouped(check.requests),
+        render::sentence(check)
+    )
+}
+
+/// What can be said against the outputs before anything is done.
+fn check(args: &CheckModel) -> anyhow::Result<()> {
+    if let Some(out) = &args.out {
+        picture::kind_of(out)?;
+    }
+    if let Some(out) = &args.profile_out
+        && out.extension().is_none_or(|e| e != "toml")
+    {
+        let problem = format!("{}: a profile's name ends in .toml", out.display());
+        return Err(Usage(problem).into());
+    }
+    let profile = PathBuf::from(&args.profile);
+    let outputs: Vec<&PathBuf> = [&args.out, &args.profile_out, &args.records]
+        .into_iter()
+        .flatten()
+        .collect();
+    for (i, out) in outputs.iter().enumerate() {
+        let before = outputs[..i].iter().copied();
+        let inputs = [&args.trace, &profile].into_iter();
+        for other in inputs.chain(&args.targets.target).chain(before) {
+            apart::refuse_same(other, out)?;
+        }
+        apart::refuse_without_folder(out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,234 @@
+//! How well a model predicts a device: the verdict in a sentence, the tables, the picture.
+
+use iosonar_plot::{Chart, Colour, Mark};
+use iosonar_report::{Quantity, cdf_of, curve, grouped};
+use iosonar_stats::metric::MetricUnit;
+use iosonar_stats::{Labels, Output};
+use iosonar_study::calibrate::Quality;
+use iosonar_study::check_model::{Fitted, MOST_DELAYED, ModelCheck, Unjudged, Verdict};
+use iosonar_study::validate::{Compared, Fit};
+use serde_json::json;
+
+use super::table::{Table, significant};
+
+/// The quantiles at which device and model are compared.
+const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+
+/// Where the model is beside the device, as a share of the device's value: "3.1 % above" the device's.
+fn beside(share: f64) -> String {
+    let percent = significant(100.0 * share.abs(), 2);
+    match share {
+        share if share.abs() < 0.0005 => "within 0.1 % of".to_owned(),
+        share if share > 0.0 => format!("{percent} % above"),
+        _ => format!("{percent} % below"),
+    }
+}
+
+/// A deviation as a share, for a table.
+fn signed(share: f64) -> String {
+    match share.is_nan() {
+        true => "-".to_owned(),
+        false => format!("{:+.1} %", 100.0 * share),
+    }
+}
+
+/// What the verdict is called for programs and in pages.
+pub(crate) fn name(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Good => "good",
+        Verdict::Poor => "poor",
+        Verdict::CannotTell(_) => "cannot tell",
+    }
+}
+
+/// The verdict with its error, in a sentence.
+pub(crate) fn sentence(check: &ModelCheck) -> String {
+    let (_, all) = &check.classes()[0];
+    let errors = || {
+        format!(
+            "on the half that it has not seen, the model's p50 is {} and its p99 {} the device's; KS {:.3}",
+            beside(all.error_at(0.5)),
+            beside(all.error_at(0.99)),
+            all.ks()
+        )
+    };
+    match check.verdict() {
+        Verdict::Good => format!("GOOD: {}", errors()),
+        Verdict::Poor => format!("POOR: {}{}", errors(), why_poor(check)),
+        Verdict::CannotTell(Unjudged::TooFew { held_out }) => format!(
+            "CANNOT TELL: {} requests with a latency are in the half that the model has not seen, expected at least {}: \
+             replay more of the load",
+            grouped(held_out),
+            grouped(Quality::FEWEST)
+        ),
+        Verdict::CannotTell(Unjudged::Late(of)) => format!(
+            "CANNOT TELL: {} of the requests were submitted more than {} late (at most {} may be), so the latencies are partly \
+             those of the machine that replayed: replay when nothing else runs, or at a lower rate",
+            percent(of.late),
+            of.limit,
+            percent(MOST_DELAYED)
+        ),
+        Verdict::CannotTell(Unjudged::HeldBack(of)) => format!(
+            "CANNOT TELL: {} of the requests waited for a place at the device (at most {} may), so when they came depends on the \
+             device: replay at a lower rate, or with more --in-flight (an engine without io_uring submits one at a time)",
+            percent(of.held_back),
+            percent(MOST_DELAYED)
+        ),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", significant(100.0 * share, 2))
+}
+
+/// What makes a fit poor, as the end of a sentence.
+fn why_poor(check: &ModelCheck) -> String {
+    let Some((name, of)) = check.poor() else {
+        return String::new();
+    };
+    let (ks, tail) = (of.ks(), signed(of.error_at(0.99)));
+    match (name, ks > Quality::POOR) {
+        ("all", true) => format!(", more than {}", Quality::POOR),
+        ("all", false) => format!("; its p99 is more than {} off", percent(Quality::TAIL)),
+        (name, true) => format!("; of {name} {ks:.3}, more than {}", Quality::POOR),
+        (name, false) => format!(
+            "; p99 of {name} {tail}, more than {} off",
+            percent(Quality::TAIL)
+        ),
+    }
+}
+
+/// What was fitted, in a line.
+fn model(fitted: &Fitted) -> String {
+    match fitted {
+        Fitted::Disk(fit) => format!(
+            "a disk ({}), {:.1} revolutions per minute",
+            fit.model,
+            60_000.0 / fit.profile.revolution_ms
+        ),
+        Fitted::Ssd(fit) => match fit.service.channels {
+            1 => "serves one request at a time".to_owned(),
+            n => format!("serves {n} requests at a time"),
+        },
+    }
+}
+
+/// The tables, and the verdict as the last line.
+pub(crate) fn text(check: &ModelCheck) -> String {
+    let classes = check.classes();
+    // Of one kind alone, all says the same.
+    let is_both = classes.iter().all(|(_, of)| of.measured.count() > 0);
+    let present = || classes.iter().filter(|(name, _)| is_both || *name == "all");
+    let mut times = Table::of_times("latency, held-out half");
+    for (name, of) in present() {
+        times.times(&format!("{name}, device"), &of.measured);
+        times.times(&format!("{name}, model"), &of.simulated);
+    }
+    let mut header = vec!["model's error", "mean"];
+    header.extend(QUANTILES.map(|(name, _)| name));
+    header.extend(["KS", "fit"]);
+    let mut errors = Table::new(&header);
+    for (name, of) in present() {
+        let mut row = vec![(*name).to_owned(), signed(of.error_of_mean())];
+        row.extend(QUANTILES.map(|(_, p)| signed(of.error_at(p))));
+        row.extend([format!("{:.3}", of.ks()), fit(of).to_owned()]);
+        errors.row(row);
+    }
+    let submission = match check.submission {
+        Some(of) => format!(
+            "  submitted more than {} late: {:.2} % of the requests; waited for a place at the device: {:.2} %\n",
+            of.limit,
+            100.0 * of.late,
+            100.0 * of.held_back
+        ),
+        None => String::new(),
+    };
+    format!(
+        "{}\n{}\n  model: {}, fitted to the earlier half of {} requests\n  the device's own halves: KS {:.3}\n{submission}{}\n",
+        times.text(),
+        errors.text(),
+        model(&check.fitted),
+        grouped(check.requests),
+        check.halves_apart,
+        sentence(check)
+    )
+}
+
+/// What is said of a class.
+fn fit(of: &Compared) -> &'static str {
+    match Quality::fit_of(of) {
+        Fit::Good => "good",
+        Fit::Poor => "poor",
+        Fit::TooFew => "too few",
+    }
+}
+
+/// The results for programs.
+pub(crate) fn as_json(check: &ModelCheck) -> Output {
+    let mut json = Output::new("check-model");
+    let verdict = check.verdict();
+    json.set("verdict", json!(name(verdict)));
+    json.set(
+        "why",
+        match verdict {
+            Verdict::CannotTell(Unjudged::TooFew { .. }) => json!("too few requests"),
+            Verdict::CannotTell(Unjudged::Late(_)) => json!("submitted late"),
+            Verdict::CannotTell(Unjudged::HeldBack(_)) => json!("waited for a place"),
+            Verdict::Good | Verdict::Poor => json!(null),
+        },
+    );
+    json.set("sentence", json!(sentence(check)));
+    json.set("requests", json!(check.requests));
+    let none = Labels::default();
+    if let Some(of) = check.submission {
+        let limit_ms = of.limit.as_millis_f64();
+        json.figure("late_limit", &none, MetricUnit::Milliseconds, limit_ms);
+        json.figure("share_late", &none, MetricUnit::One, of.late);
+        json.figure("share_held_back", &none, MetricUnit::One, of.held_back);
+    }
+    json.figure("halves_apart", &none, MetricUnit::One, check.halves_apart);
+    for (name, of) in check.classes() {
+        if of.measured.count() == 0 {
+            continue;
+        }
+        let class = Labels::of("class", name);
+        let figures = [("mean_error", of.error_of_mean()), ("ks_distance", of.ks())];
+        for (figure, value) in figures {
+            json.figure(figure, &class, MetricUnit::One, value);
+        }
+        for (quantile, p) in QUANTILES {
+            let labels = class.clone().with("quantile", quantile);
+            json.figure("quantile_error", &labels, MetricUnit::One, of.error_at(p));
+        }
+        for (source, times) in [("measured", &of.measured), ("simulated", &of.simulated)] {
+            json.times("latency", &class.clone().with("source", source), times);
+        }
+    }
+    json
+}
+
+/// The distributions on the held-out half, of device and model; of reads and writes where both are many.
+pub(crate) fn chart(check: &ModelCheck, title: &str) -> Chart {
+    let [all, reads, writes] = check.classes();
+    let is_both = [&reads, &writes]
+        .iter()
+        .all(|(_, of)| of.measured.count() >= Quality::FEWEST);
+    let shown = match is_both {
+        true => vec![reads, writes],
+        false => vec![all],
+    };
+    let mut marks = Vec::new();
+    for (i, (name, of)) in shown.iter().enumerate() {
+        let name = |source: &str| match is_both {
+            true => format!("{source}, {name}"),
+            false => source.to_owned(),
+        };
+        let colour = |source| Colour::Curve(2 * i + source);
+        marks.push(Mark::Line(curve(&name("device"), &of.measured, colour(0))));
+        let model = curve(&name("model"), &of.simulated, colour(1));
+        marks.push(Mark::Line(model.dashed()));
+    }
+    let mut chart = cdf_of(title, Quantity::Latency, marks);
+    chart.subtitle = sentence(check);
+    chart
+}

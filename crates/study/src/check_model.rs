@@ -1,0 +1,184 @@
+//! How well a model of a device predicts it: fitted to one half of its records, judged by the other.
+//!
+//! The halves are the earlier and the later half of the requests, as in [`calibrate`](crate::calibrate): the model is
+//! judged by what comes after all that it has seen, as it is when it is used ("last block" evaluation: Bergmeir and
+//! Benítez, On the use of cross-validation for time series predictor evaluation, Information Sciences 191, 2012).
+//! Blocks of time in turn would leak: queues, caches and moods of a device reach across the edges of blocks, so a model
+//! would be judged by a state that it was fitted to. The price is that a load or a device that changes half way counts
+//! against the model; [`ModelCheck::halves_apart`] shows it. Both halves have as many requests, not as much time: a burst
+//! must not leave one of them too small to judge by.
+//!
+//! The model is given each request when the device got it, not when the load intended it, so that the delays of a replay
+//! are not the model's errors. But a thread that submits late also sees completions late, which lengthens the latencies
+//! that the model is compared with: where many requests were late beside the latencies, there is no verdict
+//! ([`Submission`]). Nor is there one where requests had to wait for a place at the device, such as with an engine that
+//! submits one at a time: they came when others were complete, and a model that is slower or faster just then would have
+//! been asked at another time.
+
+use iosonar_stats::ks_distance;
+use iosonar_trace::Metadata;
+
+use crate::calibrate::{
+    CalibrateError, DiskFit, Observed, Quality, SsdFit, Start, Submission, calibrate_disk,
+    calibrate_ssd,
+};
+use crate::validate::{Compared, Fit};
+
+/// A larger share of requests that were late, or had to wait for a place, leaves no verdict: each may be in the wrong place
+/// of the distribution, and half of the distance that is poor would be theirs.
+pub const MOST_DELAYED: f64 = Quality::POOR / 2.0;
+
+/// A model that was fitted to half of the records.
+#[derive(Clone, Debug)]
+pub enum Fitted {
+    /// A disk.
+    Disk(Box<DiskFit>),
+    /// What serves several requests at a time.
+    Ssd(Box<SsdFit>),
+}
+
+/// A model, and how well it predicts.
+#[derive(Clone, Debug)]
+pub struct ModelCheck {
+    /// The model.
+    pub fitted: Fitted,
+    /// How many reads and writes with a latency there were.
+    pub requests: u64,
+    /// How they were submitted; `None` where the records are no replay's.
+    pub submission: Option<Submission>,
+    /// How far the distributions of the device's own halves are apart (KS).
+    pub halves_apart: f64,
+}
+
+/// Whether the model predicts the device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// On the half that it was not fitted to, the distributions are at most [`Quality::POOR`] apart, and the 99 % quantile is
+    /// off by at most [`Quality::TAIL`]; so it is for reads and for writes where there are enough.
+    Good,
+    /// One of these is not so.
+    Poor,
+    /// The records do not allow a judgement.
+    CannotTell(Unjudged),
+}
+
+/// Why there is no verdict.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Unjudged {
+    /// The held-out half has fewer than [`Quality::FEWEST`] requests.
+    TooFew {
+        /// How many it has.
+        held_out: u64,
+    },
+    /// More than [`MOST_DELAYED`] of the requests were submitted late.
+    Late(Submission),
+    /// More than [`MOST_DELAYED`] of the requests waited for a place at the device.
+    HeldBack(Submission),
+}
+
+/// Fits a model to the first half of `observed`, and simulates the other half with it. `about` says whether the records
+/// are of a replay; `capacity` is the device's in bytes, if it is more than the records show.
+///
+/// # Errors
+/// If the records hold too little, do not fit the profile, or a candidate cannot be simulated; of flash always: what
+/// it is fitted to is a whole run.
+pub fn check_model(
+    observed: &Observed,
+    about: &Metadata,
+    start: &Start,
+    capacity: Option<u64>,
+) -> Result<ModelCheck, CalibrateError> {
+    let fitted = match start {
+        Start::Disk(profile) => Fitted::Disk(Box::new(calibrate_disk(observed, profile)?)),
+        Start::Ssd => Fitted::Ssd(Box::new(calibrate_ssd(observed, capacity)?)),
+        Start::Flash(_) => return Err(not_halved()),
+    };
+    let (training, held_out) = fitted.halves();
+    Ok(ModelCheck {
+        requests: observed.len() as u64,
+        submission: is_replay(about).then(|| observed.submission()),
+        halves_apart: ks_distance(&training.recorded.histogram, &held_out.recorded.histogram),
+        fitted,
+    })
+}
+
+/// Refuses what cannot be checked on a half, before anything is replayed for it.
+///
+/// # Errors
+/// If it is flash.
+pub fn refuse_whole_runs(start: &Start) -> Result<(), CalibrateError> {
+    match start {
+        Start::Flash(_) => Err(not_halved()),
+        Start::Disk(_) | Start::Ssd => Ok(()),
+    }
+}
+
+fn not_halved() -> CalibrateError {
+    CalibrateError::Profile(
+        "--profile: flash is fitted to the throughput of a whole run, of which no half is held out; expected 'ssd' or a \
+         disk (or use 'iosonar calibrate')"
+            .to_owned(),
+    )
+}
+
+/// Delays in records of the kernel's events are those of its scheduler.
+fn is_replay(about: &Metadata) -> bool {
+    let has = |key| about.about.contains_key(key);
+    has("replayed") || !has("start event")
+}
+
+impl Fitted {
+    /// On the half that it was fitted to, and on the other.
+    fn halves(&self) -> (&Quality, &Quality) {
+        match self {
+            Self::Disk(fit) => (&fit.training, &fit.held_out),
+            Self::Ssd(fit) => (&fit.training, &fit.held_out),
+        }
+    }
+
+    /// The profile as a file; `records` names what it was fitted to, `provenance` says more, in lines.
+    pub fn text(&self, records: &str, provenance: &str) -> String {
+        match self {
+            Self::Disk(fit) => fit.text(records, provenance),
+            Self::Ssd(fit) => fit.text(provenance, &format!("as in {records}")),
+        }
+    }
+}
+
+impl ModelCheck {
+    /// On the half that the model was not fitted to.
+    pub fn held_out(&self) -> &Quality {
+        self.fitted.halves().1
+    }
+
+    /// Device and model on that half: all requests, reads, writes.
+    pub fn classes(&self) -> [(&'static str, Compared); 3] {
+        let of = self.held_out();
+        [
+            ("all", of.all()),
+            ("reads", of.reads.clone()),
+            ("writes", of.writes.clone()),
+        ]
+    }
+
+    /// Whether the model predicts the device.
+    pub fn verdict(&self) -> Verdict {
+        let fits = self.classes().map(|(_, of)| Quality::fit_of(&of));
+        if fits[0] == Fit::TooFew {
+            let held_out = self.held_out().recorded.count();
+            return Verdict::CannotTell(Unjudged::TooFew { held_out });
+        }
+        match self.submission {
+            Some(of) if of.late > MOST_DELAYED => Verdict::CannotTell(Unjudged::Late(of)),
+            Some(of) if of.held_back > MOST_DELAYED => Verdict::CannotTell(Unjudged::HeldBack(of)),
+            _ if fits.contains(&Fit::Poor) => Verdict::Poor,
+            _ => Verdict::Good,
+        }
+    }
+
+    /// The first class that the model does not fit.
+    pub fn poor(&self) -> Option<(&'static str, Compared)> {
+        let mut classes = self.classes().into_iter();
+        classes.find(|(_, of)| Quality::fit_of(of) == Fit::Poor)
+    }
+}

@@ -1,0 +1,342 @@
+//! A model of a device, judged on the half of its records that it was not fitted to: GOOD, POOR and CANNOT TELL, each where
+//! it holds and where it does not.
+
+mod scratch;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use scratch::{Scratch, Zram, err, iosonar, out};
+use serde_json::Value;
+
+/// A device that serves `channels` requests at a time.
+struct Device {
+    channels: usize,
+    /// How long a service takes, in microseconds, by the number of the request.
+    service_us: fn(u64) -> u64,
+    /// How late the replay submits a request.
+    late_us: fn(u64) -> u64,
+}
+
+/// A number that looks random.
+fn mixed(i: u64) -> u64 {
+    let x = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x ^ (x >> 27)
+}
+
+/// From 100 to 300 us.
+fn steady(i: u64) -> u64 {
+    100 + mixed(i) % 200
+}
+
+/// Submitted when they should be.
+fn in_time(_: u64) -> u64 {
+    0
+}
+
+/// The records of a replay of `n` reads on a device, 1 ms apart on average.
+fn records(scratch: &Scratch, name: &str, n: u64, device: &Device) -> PathBuf {
+    let mut rows = "time_ns,sector,sectors,op,delay_ns,latency_ns\n".to_owned();
+    let mut free = vec![0; device.channels];
+    let mut time = 0;
+    for i in 0..n {
+        time += 500_000 + mixed(i + 1_000_000) % 1_000_000;
+        let came = time + (device.late_us)(i) * 1_000;
+        let channel = (0..free.len()).min_by_key(|&c| free[c]).unwrap();
+        let done = free[channel].max(came) + (device.service_us)(i) * 1_000;
+        free[channel] = done;
+        let (sector, delay, latency) = (i * 7919 % 100_000 * 8, came - time, done - came);
+        rows += &format!("{time},{sector},8,read,{delay},{latency}\n");
+    }
+    scratch.file(name, rows)
+}
+
+fn check_model(arguments: &[&str], records: &Path) -> Output {
+    iosonar()
+        .arg("check-model")
+        .args(arguments)
+        .arg(records)
+        .output()
+        .unwrap()
+}
+
+/// The results, which end with this exit code.
+fn json_of(records: &Path, code: i32) -> Value {
+    let run = check_model(&["--json"], records);
+    assert_eq!(run.status.code(), Some(code), "{}{}", out(&run), err(&run));
+    serde_json::from_slice(&run.stdout).unwrap()
+}
+
+fn figure(json: &Value, name: &str, labels: &[(&str, &str)]) -> f64 {
+    let mut metrics = json["metrics"].as_array().unwrap().iter();
+    let is_it = |m: &&Value| {
+        m["name"] == name && labels.iter().all(|(key, value)| m["labels"][key] == *value)
+    };
+    let metric = metrics.find(is_it).unwrap_or_else(|| panic!("no {name}"));
+    metric["value"].as_f64().unwrap()
+}
+
+#[test]
+fn a_device_that_stays_as_it_was_is_predicted() {
+    let scratch = Scratch::new();
+    let device = Device {
+        channels: 2,
+        service_us: steady,
+        late_us: in_time,
+    };
+    let records = records(&scratch, "steady.csv", 4_000, &device);
+    let json = json_of(&records, 0);
+    assert_eq!(json["verdict"], "good");
+    assert_eq!(json["why"], Value::Null);
+    // A distance as large between two samples of 2 000 has a probability of 0.1 %.
+    assert!(figure(&json, "ks_distance", &[("class", "all")]) < 0.062);
+    // Times from 100 to 300 us evenly: the density at the median is 1 / 200 us, so its standard error is
+    // 200 us * sqrt(0.25 / 2000) = 2.2 us, that of a difference 3.2 us, 1.6 % of the median.
+    let p50 = figure(&json, "quantile_error", &[("quantile", "p50")]);
+    assert!(p50.abs() < 0.064, "{p50}");
+}
+
+#[test]
+fn a_device_that_becomes_slower_is_not_predicted() {
+    let scratch = Scratch::new();
+    let device = Device {
+        channels: 2,
+        service_us: |i| steady(i) * if i < 2_000 { 1 } else { 2 },
+        late_us: in_time,
+    };
+    let records = records(&scratch, "slower.csv", 4_000, &device);
+    let json = json_of(&records, 3);
+    assert_eq!(json["verdict"], "poor");
+    // The device's own halves are as far apart.
+    assert!(figure(&json, "halves_apart", &[]) > 0.4);
+    let p50 = figure(
+        &json,
+        "quantile_error",
+        &[("class", "all"), ("quantile", "p50")],
+    );
+    assert!((p50 + 0.5).abs() < 0.05, "{p50}");
+    let run = check_model(&[], &records);
+    let last = out(&run).lines().last().unwrap().to_owned();
+    assert!(
+        last.starts_with("POOR: ") && last.contains("% below"),
+        "{last}"
+    );
+}
+
+#[test]
+fn a_tail_that_the_model_has_not_seen_is_poor_however_small_the_distance() {
+    let scratch = Scratch::new();
+    let device = Device {
+        channels: 8,
+        // Of the second half every fiftieth takes ten times as long.
+        service_us: |i| steady(i) * if i >= 2_000 && i % 50 == 0 { 10 } else { 1 },
+        late_us: in_time,
+    };
+    let records = records(&scratch, "tail.csv", 4_000, &device);
+    let json = json_of(&records, 3);
+    assert_eq!(json["verdict"], "poor");
+    assert!(figure(&json, "ks_distance", &[("class", "all")]) < 0.1);
+    let sentence = json["sentence"].as_str().unwrap();
+    assert!(
+        sentence.ends_with("its p99 is more than 50 % off"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn few_requests_and_late_ones_leave_no_verdict() {
+    let scratch = Scratch::new();
+    let few = Device {
+        channels: 2,
+        service_us: steady,
+        late_us: in_time,
+    };
+    let records_of = |name, n, device: &Device| records(&scratch, name, n, device);
+    let json = json_of(&records_of("few.csv", 1_998, &few), 3);
+    assert_eq!(
+        (&json["verdict"], &json["why"]),
+        (&"cannot tell".into(), &"too few requests".into())
+    );
+    let enough = json_of(&records_of("enough.csv", 2_000, &few), 0);
+    assert_eq!(enough["verdict"], "good");
+    // Every tenth is 400 us late, with the latencies of the device as they were.
+    let late = Device {
+        late_us: |i| if i % 10 == 0 { 400 } else { 0 },
+        ..few
+    };
+    let json = json_of(&records_of("late.csv", 4_000, &late), 3);
+    assert_eq!(
+        (&json["verdict"], &json["why"]),
+        (&"cannot tell".into(), &"submitted late".into())
+    );
+    assert!((figure(&json, "share_late", &[]) - 0.1).abs() < 0.01);
+    // As late, but of a device whose latencies are long beside it.
+    let slow = Device {
+        service_us: |i| 10 * steady(i),
+        channels: 16,
+        ..late
+    };
+    let json = json_of(&records_of("slow.csv", 4_000, &slow), 0);
+    assert_eq!(
+        (&json["verdict"], figure(&json, "share_late", &[])),
+        (&"good".into(), 0.0)
+    );
+}
+
+#[test]
+fn requests_that_came_when_others_ended_leave_no_verdict() {
+    let scratch = Scratch::new();
+    // One at a time, as an engine without io_uring submits: each waits in the replay for the one before.
+    let mut rows = "time_ns,sector,sectors,op,delay_ns,latency_ns\n".to_owned();
+    let mut free = 0;
+    for i in 0..4_000 {
+        // Bursts of four.
+        let time = i / 4 * 4_000_000;
+        let came = free.max(time);
+        let latency = steady(i) * 1_000;
+        free = came + latency;
+        rows += &format!("{time},{},8,read,{},{latency}\n", i * 8, came - time);
+    }
+    let json = json_of(&scratch.file("one-by-one.csv", rows), 3);
+    assert_eq!(
+        (&json["verdict"], &json["why"]),
+        (&"cannot tell".into(), &"waited for a place".into())
+    );
+    assert!((figure(&json, "share_held_back", &[]) - 0.75).abs() < 0.01);
+    assert_eq!(figure(&json, "share_late", &[]), 0.0);
+}
+
+#[test]
+fn picture_and_profile_are_kept_and_the_profile_can_be_simulated() {
+    let scratch = Scratch::new();
+    let device = Device {
+        channels: 2,
+        service_us: steady,
+        late_us: in_time,
+    };
+    let records = records(&scratch, "steady.csv", 4_000, &device);
+    let (picture, profile) = (scratch.path("check.svg"), scratch.path("mine.toml"));
+    let options = [
+        "-o",
+        picture.to_str().unwrap(),
+        "--profile-out",
+        profile.to_str().unwrap(),
+        "-q",
+    ];
+    let run = check_model(&options, &records);
+    assert!(run.status.success(), "{}", err(&run));
+    let drawn = fs::read_to_string(&picture).unwrap();
+    for text in ["GOOD: ", "device: 2 000", "model: 2 000"] {
+        assert!(drawn.contains(text), "{text}");
+    }
+    assert!(fs::read_to_string(&profile).unwrap().contains("# GOOD: "));
+    let scenario = scratch.file(
+        "mine-again.toml",
+        "[load]\nrequests = 1000\nrate = 100\nread_share = 1.0\nsize = \"4KiB\"\n[ssd]\nprofile = \"mine.toml\"\n",
+    );
+    let simulated = scratch::sim(&scenario, &["-q"]);
+    assert!(simulated.status.success(), "{}", err(&simulated));
+}
+
+#[test]
+fn what_cannot_be_checked_is_refused_with_what_to_do() {
+    let scratch = Scratch::new();
+    let load = scratch.file("load.load", "0.0 ; 0 ; 8 ; R\n1.0 ; 8 ; 8 ; R\n");
+    for (options, code, expected) in [
+        (&[][..], 1, "name the device with --target"),
+        (&["--skip-writes"], 2, "--skip-writes: only for a replay"),
+        (
+            &["--profile", "nvme-gen4-tlc"],
+            2,
+            "use 'iosonar calibrate'",
+        ),
+        (
+            &["--profile-out", "mine.txt"],
+            2,
+            "a profile's name ends in .toml",
+        ),
+        (
+            &["-o", "check.pdf"],
+            2,
+            "a picture's name ends in .png or .svg",
+        ),
+        (&["--target", "a", "--target", "b"], 2, "one --target"),
+    ] {
+        let run = check_model(options, &load);
+        assert_eq!(run.status.code(), Some(code), "{options:?}: {}", err(&run));
+        assert!(err(&run).contains(expected), "{options:?}: {}", err(&run));
+    }
+}
+
+/// A load of 3 000 reads and 1 000 writes over 2 s, on 64 MiB.
+fn load(scratch: &Scratch) -> PathBuf {
+    let rows: String = (0..4_000_u64)
+        .map(|i| {
+            let op = if i % 4 == 0 { 'W' } else { 'R' };
+            let start = (i * 500 + mixed(i) % 400) as f64 / 1e6;
+            format!("{start:.6} ; {} ; 8 ; {op}\n", mixed(i) % (1 << 14) * 8)
+        })
+        .collect();
+    scratch.file("load.load", rows)
+}
+
+#[test]
+fn a_load_is_replayed_and_what_was_not_submitted_does_not_count() {
+    let scratch = Scratch::new();
+    let load = load(&scratch);
+    let kept = scratch.path("kept.ios");
+    let simulated = ["--engine", "simulate", "--latency", "5ms", "--skip-writes"];
+    let keep = ["--records", kept.to_str().unwrap(), "--json", "-q"];
+    let run = check_model(&[&simulated[..], &keep[..]].concat(), &load);
+    // How well a narrow distribution is met depends on how busy this machine is.
+    assert!(matches!(run.status.code(), Some(0 | 3)), "{}", err(&run));
+    let json: Value = serde_json::from_slice(&run.stdout).unwrap();
+    assert_eq!(json["requests"], 3_000);
+    // From the kept records the same follows.
+    let code = run.status.code().unwrap();
+    let again = json_of(&kept, code);
+    for key in ["verdict", "requests", "metrics"] {
+        assert_eq!(again[key], json[key], "{key}");
+    }
+}
+
+#[test]
+fn a_device_is_checked_and_one_in_use_is_refused() {
+    let scratch = Scratch::new();
+    let Some(zram) = Zram::new(32 << 20) else {
+        eprintln!("skipped: no zram device can be made here");
+        return;
+    };
+    let device = zram.path();
+    fs::write(&device, vec![7; 32 << 20]).unwrap();
+    let load = load(&scratch);
+    let device = device.to_str().unwrap();
+    // The load reaches to twice the device's size.
+    let run = check_model(&["--target", device, "--skip-writes"], &load);
+    assert_eq!(run.status.code(), Some(2), "{}", err(&run));
+    let run = check_model(
+        &["--target", device, "--fit", "--skip-writes", "--json"],
+        &load,
+    );
+    assert!(matches!(run.status.code(), Some(0 | 3)), "{}", err(&run));
+    let json: Value = serde_json::from_slice(&run.stdout).unwrap();
+    assert_eq!(json["requests"], 3_000);
+    assert!(fs::read(device).unwrap().iter().all(|&byte| byte == 7));
+    // Its writes are refused without a word, and a device that is mounted or used is none to replay on.
+    let refused = check_model(&["--target", device, "--fit"], &load);
+    assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
+    let formatted = std::process::Command::new("mkfs.ext4")
+        .args(["-q", device])
+        .status();
+    let at = scratch.path("mounted");
+    fs::create_dir(&at).unwrap();
+    if formatted.is_ok_and(|status| status.success())
+        && let Some(_mounted) = scratch::Mounted::at(Path::new(device), &at)
+    {
+        let run = check_model(&["--target", device, "--fit", "--skip-writes"], &load);
+        assert_eq!(run.status.code(), Some(2), "{}", err(&run));
+        assert!(err(&run).contains("mounted"), "{}", err(&run));
+    }
+}
