@@ -75,7 +75,7 @@ pub(crate) enum Command {
     Compare(Box<Compare>),
     /// Fit a device profile to records of a device, and say how well it fits
     Calibrate(Box<Calibrate>),
-    /// Replay a load on a device, fit a model to one half, and say how well it predicts the other
+    /// Replay on a device, fit a model to one half, and say how well it predicts the other
     CheckModel(Box<CheckModel>),
     /// Make a drive profile from the parameter files of another simulator
     Import(Import),

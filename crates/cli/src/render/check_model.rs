@@ -54,7 +54,7 @@ pub(crate) fn sentence(check: &ModelCheck) -> String {
     };
     match check.verdict() {
         Verdict::Good => format!("GOOD: {}", errors()),
-        Verdict::Poor => format!("POOR: {}{}", errors(), why_poor(check)),
+        Verdict::Poor => format!("POOR: {}{}{}", errors(), why_poor(check), changed(check)),
         Verdict::CannotTell(Unjudged::TooFew { held_out }) => format!(
             "CANNOT TELL: {} requests with a latency are in the half that the model has not seen, expected at least {}: \
              replay more of the load",
@@ -70,7 +70,7 @@ pub(crate) fn sentence(check: &ModelCheck) -> String {
         ),
         Verdict::CannotTell(Unjudged::HeldBack(of)) => format!(
             "CANNOT TELL: {} of the requests waited for a place at the device (at most {} may), so when they came depends on the \
-             device: replay at a lower rate, or with more --in-flight (an engine without io_uring submits one at a time)",
+             device: replay at a lower rate, with more --in-flight, or with --engine io_uring if it was another",
             percent(of.held_back),
             percent(MOST_DELAYED)
         ),
@@ -95,6 +95,17 @@ fn why_poor(check: &ModelCheck) -> String {
             "; p99 of {name} {tail}, more than {} off",
             percent(Quality::TAIL)
         ),
+    }
+}
+
+/// That the device was not the same in both halves, so that no model of the first could be good, as the end of a sentence.
+fn changed(check: &ModelCheck) -> String {
+    match check.halves_apart > Quality::POOR {
+        true => format!(
+            ". The device's own halves are {:.3} apart: its load, its state or what else the machine did changed",
+            check.halves_apart
+        ),
+        false => String::new(),
     }
 }
 
