@@ -243,6 +243,30 @@ fn picture_and_profile_are_kept_and_the_profile_can_be_simulated() {
 }
 
 #[test]
+fn a_disk_is_predicted_by_a_profile_with_its_geometry() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file(
+        "disk.toml",
+        "seed = 3\nwarmup_requests = 0\n[load]\nrequests = 3000\nrate = 40\nread_share = 1.0\nsize = \"8KiB\"\n\
+         [array]\nlevel = \"raid0\"\ndisks = 1\nstripe_unit = \"1MiB\"\n[disk]\nprofile = \"seagate-st3500630ns\"\n",
+    );
+    let records = scratch.path("disk.ios");
+    let simulated = scratch::sim(&scenario, &["-q", "--records", records.to_str().unwrap()]);
+    assert!(simulated.status.success(), "{}", err(&simulated));
+    let profile = scratch.path("mine.toml");
+    let options = [
+        "--profile",
+        "seagate-st3500630ns",
+        "--profile-out",
+        profile.to_str().unwrap(),
+    ];
+    let run = check_model(&options, &records);
+    assert!(run.status.success(), "{}{}", out(&run), err(&run));
+    assert!(out(&run).contains("model: a disk ("), "{}", out(&run));
+    assert!(fs::read_to_string(&profile).unwrap().contains("cylinders"));
+}
+
+#[test]
 fn what_cannot_be_checked_is_refused_with_what_to_do() {
     let scratch = Scratch::new();
     let load = scratch.file("load.load", "0.0 ; 0 ; 8 ; R\n1.0 ; 8 ; 8 ; R\n");

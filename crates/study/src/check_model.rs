@@ -182,3 +182,23 @@ impl ModelCheck {
         classes.find(|(_, of)| Quality::fit_of(of) == Fit::Poor)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_of_recorded_kernel_events_are_no_replayers() {
+        let about = |keys: &[&str]| Metadata {
+            about: keys
+                .iter()
+                .map(|&k| (k.to_owned(), "x".to_owned()))
+                .collect(),
+            ..Metadata::default()
+        };
+        assert!(!is_replay(&about(&["start event"])));
+        // A replay of such a recording keeps what that said of itself.
+        assert!(is_replay(&about(&["start event", "replayed"])));
+        assert!(is_replay(&about(&[])));
+    }
+}
