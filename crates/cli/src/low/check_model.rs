@@ -4,9 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use iosonar_replay::EngineKind;
+use iosonar_replay::verify::Verification;
 use iosonar_units::{Bytes, Nanos};
 
-use super::replay::{ConflictArgs, EngineArgs, LimitArgs, PaceArgs, TargetArgs};
+use super::replay::{
+    ConflictArgs, EngineArgs, FindArgs, LimitArgs, PaceArgs, TargetArgs, VerifyArgs,
+};
 use super::{ReadArgs, Replay};
 use crate::exit::Usage;
 
@@ -92,13 +95,29 @@ impl CheckModel {
             reading: self.reading.clone(),
             spec: None,
             at: None,
-            verify: super::replay::VerifyArgs::off(),
-            find: super::replay::FindArgs::none(),
+            verify: not_verified(),
+            find: FindArgs {
+                find_rate: None,
+                find_time: Nanos::ZERO,
+            },
             durable: false,
             out_from: None,
             warmup: Nanos::ZERO,
             self_check: false,
             watch: false,
         }))
+    }
+}
+
+/// Contents are not checked: that takes time of its own.
+fn not_verified() -> VerifyArgs {
+    let default = Verification::default();
+    VerifyArgs {
+        verify: default.level,
+        tag: default.tag,
+        keep_tables: default.keep_tables,
+        durable_tables: default.durable_tables,
+        table_dir: None,
+        table_memory: default.table_memory,
     }
 }

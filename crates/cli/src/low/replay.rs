@@ -225,26 +225,6 @@ pub(crate) struct VerifyArgs {
     pub(crate) table_memory: Bytes,
 }
 
-impl VerifyArgs {
-    /// Contents are not checked.
-    pub(crate) fn off() -> Self {
-        let Verification {
-            level,
-            tag,
-            table_memory,
-            ..
-        } = Verification::default();
-        Self {
-            verify: level,
-            tag,
-            keep_tables: None,
-            durable_tables: false,
-            table_dir: None,
-            table_memory,
-        }
-    }
-}
-
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Engine")]
 pub(crate) struct EngineArgs {
@@ -286,16 +266,6 @@ pub(crate) struct FindArgs {
     /// With --find-rate: how long each try lasts, or longer, until it has 1,000 requests
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) find_time: Nanos,
-}
-
-impl FindArgs {
-    /// Nothing is searched.
-    pub(crate) fn none() -> Self {
-        Self {
-            find_rate: None,
-            find_time: Nanos::ZERO,
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
