@@ -23,6 +23,9 @@ const GRAMMAR: &str =
 /// More values of a range are a mistake.
 const MOST_VALUES: f64 = 5e6;
 
+/// The largest whole number with neighbours on both sides: 2^53 - 1.
+const MOST_EXACT: f64 = 9_007_199_254_740_991.0;
+
 /// The values of a parameter, as they were written or as its ranges have them, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Values(Vec<String>);
@@ -90,7 +93,7 @@ fn range(text: &str) -> Result<Option<Vec<String>>, String> {
         Some(at) => rest.split_at(at),
         None => (rest, ""),
     };
-    let (Some(mut from), Some(mut to)) = (Number::parse(from), Number::parse(to)) else {
+    let (Some(from), Some(to)) = (Number::parse(from), Number::parse(to)) else {
         let is_number = |text: &str| text.trim().starts_with(|c: char| c.is_ascii_digit());
         return match is_number(from) && is_number(rest) {
             true => Err(format!("'{text}' is no range, expected {GRAMMAR}")),
@@ -98,10 +101,24 @@ fn range(text: &str) -> Result<Option<Vec<String>>, String> {
         };
     };
     let wrong = |problem: &str| format!("'{text}' {problem}");
-    if from.unit.is_empty() {
-        from.unit = to.unit;
+    // A bare end may mean the unit of the other one, or bytes.
+    for (bare, unit) in [(from, to.unit), (to, from.unit)] {
+        if bare.unit.is_empty() && !unit.is_empty() {
+            return Err(wrong(&format!(
+                "has a unit at one end only, expected one at both: {0} has none, write {0}{unit}{1}",
+                bare.value,
+                bytes_as_well(bare.value, unit)
+            )));
+        }
     }
-    to = to
+    for end in [from, to] {
+        if end.value.abs() > MOST_EXACT {
+            return Err(wrong(&format!(
+                "goes beyond {MOST_EXACT}, where ranges are not exact: list the values with commas"
+            )));
+        }
+    }
+    let to = to
         .in_unit(from.unit)
         .ok_or_else(|| wrong("goes from one unit to another, expected the same at both ends"))?;
     let (word, number) = how.split_at(how.find(|c: char| !c.is_alphabetic()).unwrap_or(how.len()));
@@ -133,6 +150,14 @@ fn range(text: &str) -> Result<Option<Vec<String>>, String> {
         .collect();
     texts.dedup();
     Ok(Some(texts))
+}
+
+/// What a number may mean besides, where its unit is missing in a range of sizes.
+fn bytes_as_well(value: f64, unit: &str) -> String {
+    match factor(unit) {
+        Some((Kind::Bytes, bytes)) if bytes > 1.0 => format!(" or {value}B"),
+        _ => String::new(),
+    }
 }
 
 /// A number as it is written, with its unit.
@@ -256,13 +281,15 @@ pub fn spread(from: f64, to: f64, spacing: Spacing) -> Result<Vec<f64>, String> 
     if log && (from <= 0.0 || to <= 0.0) {
         return Err("is logarithmic, so both ends must be above zero".to_owned());
     }
+    let last = n as u64 - 1;
     let at = |i: u64| {
         let share = i as f64 / (n - 1.0);
-        tidy(if log {
-            from * (to / from).powf(share)
-        } else {
-            from + (to - from) * share
-        })
+        match i {
+            0 => from,
+            _ if i == last => to,
+            _ if log => tidy(from * (to / from).powf(share)),
+            _ => tidy(from + (to - from) * share),
+        }
     };
     Ok((0..n as u64).map(at).collect())
 }
@@ -276,7 +303,10 @@ fn by_step(from: f64, to: f64, step: f64) -> Result<Vec<f64>, String> {
     }
     // A step that comes to the end but for rounding does.
     let steps = (steps * (1.0 + 1e-12)).floor() as u64;
-    Ok((0..=steps).map(|i| tidy(from + i as f64 * step)).collect())
+    // Whole numbers stay exactly what they are.
+    let is_whole = from.fract() == 0.0 && step.fract() == 0.0;
+    let exact = |x: f64| if is_whole { x } else { tidy(x) };
+    Ok((0..=steps).map(|i| exact(from + i as f64 * step)).collect())
 }
 
 /// Without the digits that are there by rounding only.
@@ -343,11 +373,20 @@ mod tests {
             ("1..1000 log 7", "1 3 10 32 100 316 1000"),
             ("4KiB..64KiB log 5", "4KiB 8KiB 16KiB 32KiB 64KiB"),
             ("512KiB..2MiB log 3", "512KiB 1MiB 2MiB"),
-            ("4..12KiB step 4", "4KiB 8KiB 12KiB"),
+            ("4KiB..12KiB step 4", "4KiB 8KiB 12KiB"),
             ("4KiB..12 KiB step 4KiB", "4KiB 8KiB 12KiB"),
             ("0.5ms..1.5ms step 500us", "0.5ms 1ms 1.5ms"),
             ("10%..90% step 40%", "10% 50% 90%"),
             ("1e2..1e4 log 3", "100 1000 10000"),
+            (
+                "123456789012341..123456789012343",
+                "123456789012341 123456789012342 123456789012343",
+            ),
+            (
+                "4503599627370497..9007199254740991 step 4503599627370494",
+                "4503599627370497 9007199254740991",
+            ),
+            ("1..123456789012343 log 2", "1 123456789012343"),
             ("2..4, 8, 16..32 step 16", "2 3 4 8 16 32"),
             ("../a.toml,../b.toml", "../a.toml ../b.toml"),
             (
@@ -373,6 +412,12 @@ mod tests {
             ("1..64 log 1", "from 2 on"),
             ("1..64 log 2.5", "from 2 on"),
             ("4KiB..8ms step 4", "one unit to another"),
+            ("512..64KiB", "512 has none, write 512KiB or 512B"),
+            ("4..12KiB step 4", "4 has none, write 4KiB or 4B"),
+            ("4KiB..64 log 5", "64 has none, write 64KiB or 64B"),
+            ("1..20ms step 1ms", "1 has none, write 1ms"),
+            ("10..90% step 40%", "10 has none, write 10%"),
+            ("9007199254740993..9007199254740995", "not exact"),
             ("4..64 by 4", "no range"),
             ("4..64 step x", "no range"),
             ("1..1e9 step 1", "steps"),
