@@ -36,7 +36,7 @@ pub use chart::{
 };
 pub use cloud::{Cell, CellEdges, CellGrid, Cloud, GridKind, Kind, Point};
 pub use csv::csv_of;
-pub use picture::{Format, Layout, PlotError, Rectangle, Side, Size, TickLabel};
+pub use picture::{Format, Layout, Panels, PlotError, Rectangle, Side, Size, TickLabel};
 pub use picture::{layout, render, render_frame};
 pub use terminal::Terminal;
 pub use theme::{Colour, Rgb, Theme};

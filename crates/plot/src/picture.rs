@@ -4,9 +4,11 @@ mod area;
 mod clip;
 mod cloud;
 mod frame;
+mod head;
 mod labels;
 mod layout;
 mod marks;
+mod panels;
 mod raster;
 mod sharp;
 mod stroke;
@@ -21,9 +23,10 @@ use plotters::element::BitMapElement;
 use plotters::prelude::{BitMapBackend, DrawingArea, DrawingBackend, IntoDrawingArea, SVGBackend};
 use plotters::style::{FontStyle, RGBColor, register_font};
 
-use self::frame::Frame;
+use self::frame::{Frame, Words};
 pub use self::labels::{Rectangle, Side, TickLabel};
 pub use self::layout::{Layout, layout};
+pub use self::panels::Panels;
 use self::sharp::Sharp;
 use crate::chart::{Chart, Mark};
 use crate::extent::Extent;
@@ -134,6 +137,23 @@ fn render_layers(
     theme: Theme,
     layers: Layers,
 ) -> Result<Vec<u8>, PlotError> {
+    render_sheet(&Sheet::Below(charts, layers), format, size, theme)
+}
+
+/// What is on a picture.
+enum Sheet<'a> {
+    /// Charts below each other.
+    Below(&'a [&'a Chart], Layers),
+    /// Small charts side by side.
+    Panels(&'a Panels),
+}
+
+fn render_sheet(
+    sheet: &Sheet<'_>,
+    format: Format,
+    size: Size,
+    theme: Theme,
+) -> Result<Vec<u8>, PlotError> {
     check(size)?;
     embed_fonts()?;
     let pixels = (size.width, size.height);
@@ -141,7 +161,7 @@ fn render_layers(
         Format::Png => {
             let mut rgb = vec![0; 3 * (size.width * size.height) as usize];
             let backend = BitMapBackend::with_buffer(&mut rgb, pixels);
-            draw_on(Sharp(backend), charts, theme, layers)?;
+            draw_on(Sharp(backend), sheet, theme)?;
             let mut png = Vec::new();
             PngEncoder::new_with_quality(&mut png, CompressionType::Default, FilterType::NoFilter)
                 .write_image(&rgb, size.width, size.height, image::ColorType::Rgb8)
@@ -151,7 +171,7 @@ fn render_layers(
         Format::Svg => {
             let mut svg = String::new();
             let backend = SVGBackend::with_string(&mut svg, pixels);
-            draw_on(backend, charts, theme, layers)?;
+            draw_on(backend, sheet, theme)?;
             // A mitre would reach beyond the end of a spike; lines inherit their joins from the whole.
             let svg = svg.replacen("<svg ", "<svg stroke-linejoin=\"bevel\" ", 1);
             Ok(svg.into_bytes())
@@ -182,22 +202,36 @@ fn zoom(charts: usize, (width, height): (u32, u32)) -> f64 {
 
 fn draw_on<B: DrawingBackend>(
     backend: B,
-    charts: &[&Chart],
+    sheet: &Sheet<'_>,
     theme: Theme,
-    layers: Layers,
 ) -> Result<(), PlotError> {
     let area = backend.into_drawing_area();
     area.fill(&rgb(theme.palette().background))
         .map_err(PlotError::new)?;
-    let extents = charts.iter().map(|chart| Extent::of(chart));
-    if let Some(extent) = extents.reduce(Extent::union) {
-        let zoom = zoom(charts.len(), area.dim_in_pixel());
-        for (chart, part) in charts.iter().zip(area.split_evenly((charts.len(), 1))) {
-            let frame = Frame::new(chart, theme, part.dim_in_pixel(), &extent, zoom)?;
-            draw_chart(&part, &frame, layers)?;
-        }
+    match sheet {
+        Sheet::Below(charts, layers) => draw_below(&area, charts, theme, *layers)?,
+        Sheet::Panels(panels) => panels.draw(&area, theme)?,
     }
     area.present().map_err(PlotError::new)
+}
+
+/// Draws charts one below the other.
+fn draw_below<B: DrawingBackend>(
+    area: &Area<B>,
+    charts: &[&Chart],
+    theme: Theme,
+    layers: Layers,
+) -> Result<(), PlotError> {
+    let extents = charts.iter().map(|chart| Extent::of(chart));
+    let Some(extent) = extents.reduce(Extent::union) else {
+        return Ok(());
+    };
+    let how = (zoom(charts.len(), area.dim_in_pixel()), Words::All);
+    for (chart, part) in charts.iter().zip(area.split_evenly((charts.len(), 1))) {
+        let frame = Frame::new(chart, theme, part.dim_in_pixel(), &extent, how)?;
+        draw_chart(&part, &frame, layers)?;
+    }
+    Ok(())
 }
 
 fn draw_chart<B: DrawingBackend>(

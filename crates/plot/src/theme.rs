@@ -18,6 +18,14 @@ pub enum Theme {
 }
 
 impl Colour {
+    /// The colours of `of` curves. More than differ as colours go from dark to bright in their order.
+    pub fn of_curves(of: usize) -> impl Iterator<Item = Self> {
+        (0..of).map(move |turn| match of <= CURVES {
+            true => Self::Curve(turn),
+            false => Self::Ordered { turn, of },
+        })
+    }
+
     /// All but those of curves.
     pub const NAMED: [Self; 9] = [
         Self::Read,
@@ -44,6 +52,7 @@ impl Colour {
             Self::Failed => "failed".to_owned(),
             Self::Muted => "muted".to_owned(),
             Self::Curve(n) => format!("curve-{}", n % CURVES),
+            Self::Ordered { turn, of } => format!("ordered-{turn}-of-{of}"),
         }
     }
 }
@@ -74,6 +83,13 @@ pub enum Colour {
     Muted,
     /// The n-th of several curves.
     Curve(usize),
+    /// The n-th of several curves in an order, counted from 0, such as loads from low to high: from dark to bright.
+    Ordered {
+        /// Which it is.
+        turn: usize,
+        /// How many there are.
+        of: usize,
+    },
 }
 
 /// From few to many.
@@ -100,6 +116,8 @@ pub(crate) struct Palette {
     actual: Rgb,
     failed: Rgb,
     curves: [Rgb; CURVES],
+    /// Of curves in an order: they differ in lightness as in colour.
+    order: Ramp,
     read_ramp: Ramp,
     write_ramp: Ramp,
 }
@@ -136,6 +154,7 @@ const LIGHT: Palette = Palette {
         [230, 159, 0],
         [60, 60, 60],
     ],
+    order: [[58, 12, 96], [38, 92, 168], [20, 156, 110], [236, 160, 0]],
     read_ramp: [[120, 180, 226], [38, 128, 196], [0, 84, 150], [0, 36, 76]],
     write_ramp: [[246, 158, 140], [228, 88, 62], [176, 30, 18], [86, 8, 8]],
 };
@@ -166,6 +185,12 @@ const DARK: Palette = Palette {
         [240, 228, 66],
         [150, 120, 230],
         [200, 200, 200],
+    ],
+    order: [
+        [138, 92, 214],
+        [64, 150, 226],
+        [66, 200, 140],
+        [250, 226, 90],
     ],
     read_ramp: [
         [26, 66, 108],
@@ -233,6 +258,10 @@ impl Palette {
             Colour::Failed => self.failed,
             Colour::Muted => self.muted,
             Colour::Curve(n) => self.curves[n % CURVES],
+            Colour::Ordered { turn, of } => on_ramp(
+                &self.order,
+                turn as f64 / of.saturating_sub(1).max(1) as f64,
+            ),
         }
     }
 

@@ -1,13 +1,14 @@
 //! What surrounds the data: title, legend, axes with ticks, table, footer.
 
-use plotters::prelude::{DrawingBackend, IntoFont, PathElement, Rectangle};
+use plotters::prelude::{DrawingBackend, IntoFont, PathElement};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, FontTransform, TextStyle};
 
 use super::area::PlotArea;
+use super::head::{Head, LEGEND};
 use super::labels::{AWAY, Edge, Side, TICK, TickLabel, widest};
 use super::{Area, PlotError, raster::Raster, rgb, text};
-use crate::chart::{Chart, LegendEntry};
+use crate::chart::Chart;
 use crate::extent::{Extent, scale};
 use crate::scale::{Scale, Tick};
 use crate::theme::{Palette, Rgb, Theme};
@@ -26,10 +27,35 @@ pub(super) struct Frame<'a> {
     pub(super) x: Ruler,
     pub(super) y: Ruler,
     pub(super) plot: PlotArea,
-    legend: Vec<LegendEntry>,
+    words: Words,
+    head: Head<'a>,
     /// How large everything is, relative to a picture of 1280 x 720.
     pub(super) zoom: f64,
     size: (i32, i32),
+}
+
+/// Which words stand around the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Words {
+    /// All of them: the chart is alone.
+    All,
+    /// Those that other panels do not say, and the names of its axes where there is no panel below it, or at its left.
+    OfPanel {
+        /// The name of the x axis.
+        x_name: bool,
+        /// The name of the y axis.
+        y_name: bool,
+    },
+}
+
+impl Words {
+    /// Whether the names of the x and y axes are among them.
+    fn names(self) -> (bool, bool) {
+        match self {
+            Self::All => (true, true),
+            Self::OfPanel { x_name, y_name } => (x_name, y_name),
+        }
+    }
 }
 
 pub(super) fn text_style(size: f64, colour: Rgb) -> TextStyle<'static> {
@@ -39,20 +65,19 @@ pub(super) fn text_style(size: f64, colour: Rgb) -> TextStyle<'static> {
     }
 }
 
-fn bold(size: f64, colour: Rgb) -> TextStyle<'static> {
+pub(super) fn bold(size: f64, colour: Rgb) -> TextStyle<'static> {
     TextStyle {
         color: rgb(colour).to_backend_color(),
         ..TextStyle::from(FontDesc::new(FontFamily::SansSerif, size, FontStyle::Bold))
     }
 }
 
-const TITLE: f64 = 26.0;
-const SUBTITLE: f64 = 16.0;
 const LABEL: f64 = 18.0;
-const LEGEND: f64 = 16.0;
 const FOOTER: f64 = 13.0;
-const SWATCH: f64 = 32.0;
 const BAND: f64 = 22.0;
+/// From the axis to the end of the picture, with the axis's name and the footer, and without a footer.
+const BELOW: f64 = 86.0;
+const BELOW_PANEL: f64 = 62.0;
 
 impl<'a> Frame<'a> {
     /// Lays out a chart on a picture of this size; `extent` may be more than the chart's own.
@@ -61,24 +86,28 @@ impl<'a> Frame<'a> {
         theme: Theme,
         (width, height): (u32, u32),
         extent: &Extent,
-        zoom: f64,
+        (zoom, words): (f64, Words),
     ) -> Result<Self, PlotError> {
-        let legend = chart.legend();
+        let head = match words {
+            Words::All => Head::new(chart, chart.legend(), width as i32, zoom),
+            Words::OfPanel { .. } => Head::of_panel(chart, width as i32, zoom),
+        };
         let size = (width as i32, height as i32);
         let px = |n: f64| (n * zoom).round() as i32;
         let is_cloud = chart.clouds().next().is_some();
         let x_scale = scale(&chart.x, extent.x(), if is_cloud { 1.0 } else { 0.0 });
         let y_scale = scale(&chart.y, extent.y(), 1.0);
-        let lines = i32::from(!chart.subtitle.is_empty()) + chart.warnings.len() as i32;
-        let head = px(18.0 + TITLE + 10.0) + lines * px(SUBTITLE + 6.0);
-        let entries = legend.len() + usize::from(chart.limit.is_some());
         let table = chart.table.as_ref().map_or(0, |t| t.rows.len() as i32 + 1);
         let band = |is: bool| if is { px(BAND) } else { 0 };
+        let below = match words {
+            Words::All => BELOW,
+            Words::OfPanel { .. } => BELOW_PANEL,
+        };
         let mut plot = PlotArea {
             left: 0,
-            top: head + entries as i32 * px(LEGEND + 7.0) + px(10.0),
+            top: head.height() + px(10.0),
             right: size.0 - px(34.0),
-            bottom: size.1 - px(86.0) - table * px(LEGEND + 5.0) - band(table > 0),
+            bottom: size.1 - px(below) - table * px(LEGEND + 5.0) - band(table > 0),
             band_bottom: band(extent.bands.bottom),
             band_left: band(extent.bands.left),
             band_top: band(extent.bands.top),
@@ -121,7 +150,8 @@ impl<'a> Frame<'a> {
                 scale: y_scale,
             },
             plot,
-            legend,
+            words,
+            head,
             zoom,
             size,
         })
@@ -188,90 +218,18 @@ impl<'a> Frame<'a> {
 
     /// Draws everything around the data. To be called after the data have been drawn.
     pub(super) fn draw<B: DrawingBackend>(&self, area: &Area<B>) -> Result<(), PlotError> {
-        self.draw_head(area)?;
+        let palette = self.palette();
+        let left = match self.words {
+            Words::All => self.plot.left.min(self.px(104.0)),
+            Words::OfPanel { .. } => self.plot.left,
+        };
+        self.head.draw(area, palette, left)?;
         self.draw_axes(area)?;
         self.draw_table(area)?;
-        let palette = self.palette();
-        let style = text_style(FOOTER * self.zoom, palette.muted);
-        let at = (self.size.0 - self.px(34.0), self.size.1 - self.px(10.0));
-        let room = at.0 - self.px(20.0);
-        write(area, &self.chart.footer, at, &style, RIGHT_BOTTOM, room)
-    }
-
-    fn draw_head<B: DrawingBackend>(&self, area: &Area<B>) -> Result<(), PlotError> {
-        let palette = self.palette();
-        let left = self.plot.left.min(self.px(104.0));
-        let room = self.size.0 - left - self.px(20.0);
-        let mut y = self.px(18.0);
-        let title = bold(TITLE * self.zoom, palette.text);
-        write(area, &self.chart.title, (left, y), &title, LEFT_TOP, room)?;
-        y += self.px(TITLE + 8.0);
-        if !self.chart.subtitle.is_empty() {
-            let style = text_style(SUBTITLE * self.zoom, palette.muted);
-            write(
-                area,
-                &self.chart.subtitle,
-                (left, y),
-                &style,
-                LEFT_TOP,
-                room,
-            )?;
-            y += self.px(SUBTITLE + 6.0);
+        match self.words {
+            Words::All => draw_footer(area, &self.chart.footer, self.size, palette, self.zoom),
+            Words::OfPanel { .. } => Ok(()),
         }
-        for warning in &self.chart.warnings {
-            let style = bold(SUBTITLE * self.zoom, palette.warning);
-            write(area, warning, (left, y), &style, LEFT_TOP, room)?;
-            y += self.px(SUBTITLE + 6.0);
-        }
-        y += self.px(4.0);
-        for entry in &self.legend {
-            let middle = y + self.px(LEGEND) / 2;
-            let mut text_left = left;
-            if let Some(colour) = entry.colour {
-                let colour = rgb(palette.rgb(colour));
-                // A swatch, or two dashes of a broken line.
-                let pieces = match entry.dash {
-                    Some(dash) => dash.in_legend(SWATCH).pieces(SWATCH),
-                    None => vec![(0.0, SWATCH)],
-                };
-                for (from, to) in pieces {
-                    let corners = [
-                        (left + self.px(from), middle - self.px(5.0)),
-                        (left + self.px(to), middle + self.px(5.0)),
-                    ];
-                    area.draw(&Rectangle::new(corners, colour.filled()))
-                        .map_err(PlotError::new)?;
-                }
-                text_left += self.px(SWATCH + 10.0);
-            }
-            let is_remark = entry.colour.is_none();
-            let colour = if is_remark {
-                palette.muted
-            } else {
-                palette.text
-            };
-            let style = text_style(LEGEND * self.zoom, colour);
-            write(
-                area,
-                &entry.text,
-                (text_left, middle),
-                &style,
-                LEFT_MIDDLE,
-                room - (text_left - left),
-            )?;
-            y += self.px(LEGEND + 7.0);
-        }
-        if let Some(limit) = &self.chart.limit {
-            let colour = if limit.is_kept {
-                palette.good
-            } else {
-                palette.warning
-            };
-            let style = bold(LEGEND * self.zoom, colour);
-            let at = (left, y + self.px(LEGEND) / 2);
-            write(area, &limit.text, at, &style, LEFT_MIDDLE, room)?;
-        }
-        Ok(())
     }
 
     fn draw_axes<B: DrawingBackend>(&self, area: &Area<B>) -> Result<(), PlotError> {
@@ -316,25 +274,19 @@ impl<'a> Frame<'a> {
             palette.axis,
         )?;
         let names = || text_style(LABEL * self.zoom, palette.text);
-        let below = (plot.left + plot.width() / 2, plot.bottom + self.px(34.0));
-        write(
-            area,
-            &self.chart.x.name,
-            below,
-            &names(),
-            CENTRE_TOP,
-            plot.width(),
-        )?;
-        let upwards = names().transform(FontTransform::Rotate270);
-        let beside = (self.px(10.0), plot.top + plot.height() / 2);
-        write(
-            area,
-            &self.chart.y.name,
-            beside,
-            &upwards,
-            CENTRE_TOP,
-            self.size.1,
-        )
+        let (x_name, y_name) = self.words.names();
+        if x_name {
+            let (below, name) = (plot.bottom + self.px(34.0), &self.chart.x.name);
+            let at = (plot.left + plot.width() / 2, below);
+            write(area, name, at, &names(), CENTRE_TOP, plot.width())?;
+        }
+        if y_name {
+            let upwards = names().transform(FontTransform::Rotate270);
+            let at = (self.px(10.0), plot.top + plot.height() / 2);
+            let name = &self.chart.y.name;
+            write(area, name, at, &upwards, CENTRE_TOP, self.size.1)?;
+        }
+        Ok(())
     }
 
     /// The borders of the bands for what is not on an axis.
@@ -386,8 +338,22 @@ impl<'a> Frame<'a> {
     }
 }
 
+/// Writes load, target and tool at the bottom of a picture of this size.
+pub(super) fn draw_footer<B: DrawingBackend>(
+    area: &Area<B>,
+    footer: &str,
+    (width, height): (i32, i32),
+    palette: &Palette,
+    zoom: f64,
+) -> Result<(), PlotError> {
+    let px = |n: f64| (n * zoom).round() as i32;
+    let style = text_style(FOOTER * zoom, palette.muted);
+    let at = (width - px(34.0), height - px(10.0));
+    write(area, footer, at, &style, RIGHT_BOTTOM, at.0 - px(20.0))
+}
+
 /// Writes a line, cut to `room` pixels.
-fn write<B: DrawingBackend>(
+pub(super) fn write<B: DrawingBackend>(
     area: &Area<B>,
     words: &str,
     at: (i32, i32),
@@ -419,8 +385,8 @@ fn write<B: DrawingBackend>(
     area.draw_text(&words, &style, at).map_err(PlotError::new)
 }
 
-const LEFT_TOP: (HPos, VPos) = (HPos::Left, VPos::Top);
-const LEFT_MIDDLE: (HPos, VPos) = (HPos::Left, VPos::Center);
+pub(super) const LEFT_TOP: (HPos, VPos) = (HPos::Left, VPos::Top);
+pub(super) const LEFT_MIDDLE: (HPos, VPos) = (HPos::Left, VPos::Center);
 const CENTRE_TOP: (HPos, VPos) = (HPos::Center, VPos::Top);
 const RIGHT_TOP: (HPos, VPos) = (HPos::Right, VPos::Top);
 const RIGHT_MIDDLE: (HPos, VPos) = (HPos::Right, VPos::Center);

@@ -1,6 +1,6 @@
 //! Where everything stands in a picture, without drawing it.
 
-use super::frame::Frame;
+use super::frame::{Frame, Words};
 use super::labels::{Rectangle, TickLabel};
 use super::{PlotError, Size, check, zoom};
 use crate::chart::Chart;
@@ -34,26 +34,35 @@ pub fn layout(charts: &[&Chart], size: Size) -> Result<Vec<Layout>, PlotError> {
     let begin = |i: usize| i as u32 * (size.height / n) + (i as u32).min(size.height % n);
     let parts = charts.iter().enumerate().map(|(i, chart)| {
         let part = (size.width, begin(i + 1) - begin(i));
-        let frame = Frame::new(chart, Theme::Light, part, &extent, zoom)?;
+        let frame = Frame::new(chart, Theme::Light, part, &extent, (zoom, Words::All))?;
         let top = f64::from(begin(i));
-        let rectangle = |left: i32, top: i32, right: i32, bottom: i32| Rectangle {
-            left: f64::from(left),
-            top: f64::from(top),
-            right: f64::from(right),
-            bottom: f64::from(bottom),
+        Ok(Layout::of(&frame, part, (0.0, top)))
+    });
+    parts.collect()
+}
+
+impl Layout {
+    /// Of a frame of this size, whose corner is at this place of the picture.
+    pub(super) fn of(frame: &Frame<'_>, (width, height): (u32, u32), (x, y): (f64, f64)) -> Self {
+        let rectangle = |left: i32, top: i32, right: i32, bottom: i32| {
+            let rectangle = Rectangle {
+                left: f64::from(left),
+                top: f64::from(top),
+                right: f64::from(right),
+                bottom: f64::from(bottom),
+            };
+            rectangle.moved(x, y)
         };
         let plot = &frame.plot;
         let labels = frame.x.labels.iter().chain(&frame.y.labels);
-        Ok(Layout {
-            whole: rectangle(0, 0, part.0 as i32, part.1 as i32).moved(0.0, top),
-            plot: rectangle(plot.left, plot.top, plot.right, plot.bottom).moved(0.0, top),
-            labels: labels
-                .map(|label| TickLabel {
-                    area: label.area.moved(0.0, top),
-                    ..label.clone()
-                })
-                .collect(),
-        })
-    });
-    parts.collect()
+        let labels = labels.map(|label| TickLabel {
+            area: label.area.moved(x, y),
+            ..label.clone()
+        });
+        Self {
+            whole: rectangle(0, 0, width as i32, height as i32),
+            plot: rectangle(plot.left, plot.top, plot.right, plot.bottom),
+            labels: labels.collect(),
+        }
+    }
 }
