@@ -49,6 +49,13 @@ pub struct Objective {
 #[error("{0}; expected something like \"p99 < 20ms\", \"mean < 5ms\" or \"throughput > 200\"")]
 pub struct ObjectiveError(String);
 
+impl ObjectiveError {
+    /// What is wrong, without what an objective looks like.
+    pub fn problem(&self) -> &str {
+        &self.0
+    }
+}
+
 impl FromStr for Objective {
     type Err = ObjectiveError;
 
@@ -59,6 +66,35 @@ impl FromStr for Objective {
         let (names, rest) = text.split_at(at);
         let is_below = rest.starts_with('<');
         let limit = rest[1..].trim_start_matches('=').trim();
+        let Figure {
+            requests,
+            quantity,
+            statistic,
+        } = names.parse()?;
+        Ok(Self {
+            requests,
+            quantity,
+            statistic,
+            limit: value(statistic, is_below, limit)?,
+        })
+    }
+}
+
+/// What an objective is about, without its limit: `read p99`, `latency mean`, `throughput`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// Of which requests.
+    pub requests: Requests,
+    /// Of which of their times.
+    pub quantity: Quantity,
+    /// Of what.
+    pub statistic: Statistic,
+}
+
+impl FromStr for Figure {
+    type Err = ObjectiveError;
+
+    fn from_str(names: &str) -> Result<Self, ObjectiveError> {
         let mut names: Vec<&str> = names.split_whitespace().collect();
         let requests = first(
             &mut names,
@@ -83,8 +119,30 @@ impl FromStr for Objective {
             requests,
             quantity: quantity.unwrap_or(Quantity::ResponseTime),
             statistic,
-            limit: value(statistic, is_below, limit)?,
         })
+    }
+}
+
+impl Figure {
+    /// As it is written.
+    pub fn name(&self) -> String {
+        let requests = match self.requests {
+            Requests::All => "",
+            Requests::Reads => "read ",
+            Requests::Writes => "write ",
+        };
+        let quantity = match self.quantity {
+            Quantity::Latency => "latency ",
+            Quantity::Delay => "delay ",
+            Quantity::ResponseTime => "",
+        };
+        match self.statistic {
+            Statistic::Mean => format!("{requests}{quantity}mean"),
+            Statistic::Quantile(p) => {
+                format!("{requests}{quantity}p{}", (p * 1e8).round() / 1e6)
+            }
+            Statistic::Throughput => "throughput".to_owned(),
+        }
     }
 }
 
@@ -186,25 +244,18 @@ impl Display for Objectives {
 }
 
 impl Objective {
+    /// What it is about.
+    pub fn figure(&self) -> Figure {
+        Figure {
+            requests: self.requests,
+            quantity: self.quantity,
+            statistic: self.statistic,
+        }
+    }
+
     /// What it is about, such as `read p99`.
     pub fn name(&self) -> String {
-        let requests = match self.requests {
-            Requests::All => "",
-            Requests::Reads => "read ",
-            Requests::Writes => "write ",
-        };
-        let quantity = match self.quantity {
-            Quantity::Latency => "latency ",
-            Quantity::Delay => "delay ",
-            Quantity::ResponseTime => "",
-        };
-        match self.statistic {
-            Statistic::Mean => format!("{requests}{quantity}mean"),
-            Statistic::Quantile(p) => {
-                format!("{requests}{quantity}p{}", (p * 1e8).round() / 1e6)
-            }
-            Statistic::Throughput => "throughput".to_owned(),
-        }
+        self.figure().name()
     }
 
     /// The unit of its limit.

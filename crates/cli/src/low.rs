@@ -17,13 +17,13 @@ mod replay;
 mod study;
 mod theory;
 mod traces;
+mod vary;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_analysis::objective::Objectives;
-use iosonar_study::vary::Curve;
-use iosonar_units::{Nanos, Values};
+use iosonar_units::Nanos;
 
 pub(crate) use beyond::BeyondArgs;
 pub(crate) use check_model::CheckModel;
@@ -38,6 +38,8 @@ pub(crate) use replay::Replay;
 pub(crate) use study::{Calibrate, Compare, Sweep, SweepTask, Where};
 pub(crate) use theory::{Model, Plan, ServicesName, StructureName};
 pub(crate) use traces::{Analyze, Convert, Formats, Info};
+pub(crate) use vary::VaryArgs;
+use vary::key_and_values;
 
 /// The command line as it is typed.
 #[derive(Debug, Parser)]
@@ -162,39 +164,6 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
-fn key_and_values(text: &str) -> Result<(String, Vec<String>), String> {
-    let (key, values) = key_and_value(text)?;
-    if key.is_empty() {
-        return Err("expected KEY=VALUES, such as array.disks=4..12".to_owned());
-    }
-    let values: Values = values.parse()?;
-    Ok((key, values.into_iter().collect()))
-}
-
-/// What a curve shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CurveKind {
-    /// Requests per second
-    Throughput,
-    /// Bytes per second
-    Data,
-    /// The mean response time
-    Latency,
-    /// The mean response time against the requests per second
-    HockeyStick,
-}
-
-impl From<CurveKind> for Curve {
-    fn from(kind: CurveKind) -> Self {
-        match kind {
-            CurveKind::Throughput => Self::Throughput,
-            CurveKind::Data => Self::Data,
-            CurveKind::Latency => Self::Latency,
-            CurveKind::HockeyStick => Self::HockeyStick,
-        }
-    }
-}
-
 fn precision(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(p) if (1e-6..1.0).contains(&p) => Ok(p),
@@ -238,24 +207,8 @@ pub(crate) struct Sim {
     /// Set a key of the scenario, such as array.disks=8; KEY= removes it [repeatable]
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Simulate with each of these values of a key, such as array.disks=4,8,16; given several times, all
-    /// combinations. Ranges: 4..12, '4..64 step 4', '1..1000 log 7', '4KiB..64KiB log 5'
-    #[arg(long, value_name = "KEY=VALUES", value_parser = key_and_values)]
-    pub(crate) vary: Vec<(String, Vec<String>)>,
-    /// Draw what --vary found (.png or .svg): the first key to the right, a curve for each value of the others
-    #[arg(long, value_name = "OUT", requires = "vary")]
-    pub(crate) curve: Option<PathBuf>,
-    /// What is drawn upwards
-    #[arg(
-        long,
-        value_name = "WHAT",
-        requires = "curve",
-        default_value = "throughput"
-    )]
-    pub(crate) curve_of: CurveKind,
-    /// Write what --vary found as CSV
-    #[arg(long, value_name = "OUT", requires = "vary")]
-    pub(crate) csv: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) varying: VaryArgs,
     /// What must hold: whether it does is printed, and the exit status is 3 if it certainly does not. As in
     /// 'read p99 < 20ms', 'mean < 5ms', 'throughput > 200'; several with commas between
     #[arg(long, value_name = "TARGET", conflicts_with_all = ["explain", "sensitivity"])]
@@ -280,7 +233,7 @@ pub(crate) struct Sim {
     /// Write the results as JSON, without what depends on this machine: the same for the same scenario and seed
     #[arg(long, value_name = "OUT")]
     pub(crate) result: Option<PathBuf>,
-    /// Draw the distribution of response times (.png or .svg), a curve per scenario
+    /// Draw the distribution of response times (.png or .svg), a curve per scenario, or per value of the first --vary
     #[arg(long, value_name = "OUT")]
     pub(crate) cdf: Option<PathBuf>,
     /// Write the distribution of response times as CSV: times, shares of requests, 95 % band

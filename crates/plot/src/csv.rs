@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use iosonar_units::csv_field;
 
-use crate::Unit;
 use crate::chart::{Chart, Mark};
 
 /// One row: what is drawn, and where.
@@ -146,8 +145,8 @@ impl Columns {
 
     fn write_header(self, text: &mut String, chart: &Chart) {
         text.push_str("mark,series");
-        self.x.write_header(text, 'x', unit_of(chart.x.unit));
-        self.y.write_header(text, 'y', unit_of(chart.y.unit));
+        self.x.write_header(text, 'x', chart.x.unit.ending());
+        self.y.write_header(text, 'y', chart.y.unit.ending());
         text.push_str(if self.count { ",count\n" } else { "\n" });
     }
 
@@ -200,16 +199,5 @@ impl Presence {
             field(from);
             field(to);
         }
-    }
-}
-
-/// The ending of a column's name.
-fn unit_of(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Number | Unit::Count => "",
-        Unit::Seconds => "_s",
-        Unit::Bytes => "_bytes",
-        Unit::BytesPerSecond => "_bytes_per_s",
-        Unit::Share => "_share",
     }
 }

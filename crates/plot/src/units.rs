@@ -90,6 +90,17 @@ impl Unit {
         format!("{text}{suffix}")
     }
 
+    /// The ending of the name of a column in CSV, such as `_s`; empty of plain numbers.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Number | Self::Count => "",
+            Self::Seconds => "_s",
+            Self::Bytes => "_bytes",
+            Self::BytesPerSecond => "_bytes_per_s",
+            Self::Share => "_share",
+        }
+    }
+
     /// The name of the unit in a page's data.
     pub fn name(self) -> &'static str {
         match self {

@@ -21,6 +21,7 @@
 
 mod catalogue;
 mod charts;
+pub mod curves;
 mod measure;
 mod page;
 mod plain_page;

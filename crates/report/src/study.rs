@@ -3,20 +3,12 @@
 mod targets;
 
 use iosonar_analysis::objective::{Judgement, Objective};
-use iosonar_plot::{Axis, Chart, Colour, Estimates, Line, Mark, Unit};
+use iosonar_plot::{Axis, Chart, Unit};
 
+use crate::curves::{Series, Spot, axis_over, marks_of, note_styles};
 use crate::page::escaped;
 use crate::plain_page::{RowMark, figures, page};
 use crate::words::tool;
-
-/// A line of a chart: all points with the same values of the other parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Series {
-    /// What the legend says.
-    pub label: String,
-    /// Where, the mean, and half the width of its 95 % interval, NaN where that is not known.
-    pub points: Vec<(f64, f64, f64)>,
-}
 
 /// What a chart of a study shows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,54 +30,30 @@ pub struct Panel {
 /// More lines cannot be told apart.
 const MOST_LINES: usize = 12;
 
-/// The axis of a parameter with these values, logarithmic where the largest is at least `log_from` times the least.
-pub fn axis_over(name: &str, values: impl Iterator<Item = f64> + Clone, log_from: f64) -> Axis {
-    let least = values.clone().fold(f64::INFINITY, f64::min);
-    let most = values.clone().fold(f64::NEG_INFINITY, f64::max);
-    let unit = Unit::of_numbers(values);
-    // A little room, so that no marker is cut off.
-    if least > 0.0 && most / least >= log_from {
-        return Axis {
-            range: Some((least * 0.95, most * 1.05)),
-            ..Axis::log(name, unit)
-        };
-    }
-    let margin = 0.02 * (most - least);
-    Axis {
-        range: (margin > 0.0).then_some((least - margin, most + margin)),
-        ..Axis::linear(name, unit)
-    }
-}
-
 /// A chart of a metric against a parameter, with error bars.
 pub fn chart_of_study(panel: &Panel) -> Chart {
     let points = panel.series.iter().flat_map(|series| &series.points);
-    let x = axis_over(&panel.against, points.map(|p| p.0), 32.0);
+    let x = axis_over(&panel.against, points.map(|p| p.x), 32.0);
     let (words, unit, factor) = words_of(&panel.metric);
-    let mut marks = Vec::new();
-    for (i, series) in panel.series.iter().take(MOST_LINES).enumerate() {
-        let colour = Colour::Curve(i);
-        let mut points = series.points.clone();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let estimate = |&(x, mean, half): &(f64, f64, f64)| {
-            let (mean, half) = (mean * factor, half * factor);
-            (x, mean, mean - half, mean + half)
+    let scaled = |spot: &Spot| Spot {
+        y: spot.y * factor,
+        y_95: (spot.y_95.0 * factor, spot.y_95.1 * factor),
+        ..*spot
+    };
+    let drawn = panel.series.iter().take(MOST_LINES).map(|series| {
+        let mut points: Vec<Spot> = series.points.iter().map(scaled).collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let label = match series.label.as_str() {
+            "" => panel.metric.clone(),
+            label => label.to_owned(),
         };
-        let bars: Vec<_> = points.iter().map(estimate).collect();
-        let line = bars.iter().map(|bar| (bar.0, bar.1)).collect();
-        let label = if series.label.is_empty() {
-            panel.metric.as_str()
-        } else {
-            &series.label
-        };
-        marks.push(Mark::Line(Line::new(label, colour, line)));
-        marks.push(Mark::Estimates(Estimates {
-            name: format!("{} 95 %", series.label),
-            label: String::new(),
-            colour,
-            points: bars,
-        }));
-    }
+        Series {
+            label,
+            points,
+            ..series.clone()
+        }
+    });
+    let drawn: Vec<Series> = drawn.collect();
     let places = panel.names.iter().enumerate();
     let places: Vec<String> = places
         .map(|(i, name)| format!("{}: {name}", i + 1))
@@ -97,14 +65,7 @@ pub fn chart_of_study(panel: &Panel) -> Chart {
     if let Some(more @ 1..) = panel.series.len().checked_sub(MOST_LINES) {
         notes.push(format!("{more} more lines are in points.csv"));
     }
-    if panel
-        .series
-        .iter()
-        .any(|s| s.points.iter().any(|p| p.2.is_finite()))
-    {
-        notes.push("bars are 95 % intervals".to_owned());
-    }
-    Chart {
+    let mut chart = Chart {
         name: format!("{}-by-{}", panel.metric, panel.against),
         title: format!("{}: {words} against {}", panel.study, panel.against),
         about: format!(
@@ -115,10 +76,12 @@ pub fn chart_of_study(panel: &Panel) -> Chart {
         footer: tool(),
         x,
         y: Axis::from_zero(&words, unit),
-        marks,
+        marks: marks_of(&drawn, drawn.len()),
         notes,
         ..Chart::default()
-    }
+    };
+    note_styles(&mut chart, &drawn);
+    chart
 }
 
 /// A metric in words, the unit of its axis, and what its values are multiplied by.

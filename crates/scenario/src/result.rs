@@ -14,7 +14,6 @@ use iosonar_sim_core::CompletionHash;
 use iosonar_ssd_model::SsdReport;
 use iosonar_stats::{
     BandPoint, BatchMeans, Distribution, Estimate, Sections, TwoKinds, cdf_band, mser_5,
-    quantile_interval,
 };
 use iosonar_trace::fit::Fitted;
 use iosonar_trace::{Op, Remark, Requests};
@@ -273,8 +272,7 @@ impl SimulationResult {
     /// The 95 % interval of a quantile of the response time in milliseconds, between two order statistics; `None`
     /// where there are too few samples for one.
     pub fn quantile_interval_ms(&self, p: f64) -> Option<(f64, f64)> {
-        let (lower, upper) = quantile_interval(&self.response_time, &self.sections, p)?;
-        Some((lower.as_millis_f64(), upper.as_millis_f64()))
+        self.quantile_interval_of_ms(Requests::All, p)
     }
 
     /// Whether flash was written, but none of it cleaned: neither a block erased nor a page copied for it.

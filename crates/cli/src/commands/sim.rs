@@ -58,7 +58,7 @@ fn checked(args: &Sim) -> anyhow::Result<Vec<Named>> {
 pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     check_outputs(args)?;
     let threads = threads(args.threads);
-    if !args.vary.is_empty() {
+    if !args.varying.vary.is_empty() {
         return vary::run(args, threads);
     }
     let all = checked(args)?;
@@ -203,7 +203,7 @@ fn note_remarks(args: &Sim, name: &str, result: &SimulationResult) {
     if args.quiet {
         return;
     }
-    for remark in remarks::of_load(result) {
+    for remark in remarks::of_load(&result.remarks, &result.fitted) {
         note(&format!("{name}: {remark}"));
     }
 }

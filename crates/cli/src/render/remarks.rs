@@ -1,9 +1,8 @@
 //! What happened while a trace was read.
 
 use iosonar_report::{grouped, remark};
-use iosonar_scenario::SimulationResult;
-use iosonar_trace::Metadata;
 use iosonar_trace::fit::Fitted;
+use iosonar_trace::{Metadata, Remark};
 
 use crate::exit::note;
 
@@ -16,10 +15,10 @@ pub(crate) fn print(metadata: &Metadata, quiet: bool) {
 }
 
 /// Remarks on the trace that drove a simulation, a line each.
-pub(crate) fn of_load(result: &SimulationResult) -> Vec<String> {
-    let mut remarks: Vec<String> = result.remarks.iter().map(remark).collect();
-    if !result.fitted.is_nothing() {
-        remarks.push(of_fitted(&result.fitted));
+pub(crate) fn of_load(remarks: &[Remark], fitted: &Fitted) -> Vec<String> {
+    let mut remarks: Vec<String> = remarks.iter().map(remark).collect();
+    if !fitted.is_nothing() {
+        remarks.push(of_fitted(fitted));
     }
     remarks
 }

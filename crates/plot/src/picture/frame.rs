@@ -5,7 +5,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, FontTransform, TextStyle};
 
 use super::area::PlotArea;
-use super::head::{Head, LEGEND};
+use super::head::{Head, LEGEND, MOST_BELOW};
 use super::labels::{AWAY, Edge, Side, TICK, TickLabel, widest};
 use super::{Area, PlotError, raster::Raster, rgb, text};
 use crate::chart::Chart;
@@ -89,7 +89,7 @@ impl<'a> Frame<'a> {
         (zoom, words): (f64, Words),
     ) -> Result<Self, PlotError> {
         let head = match words {
-            Words::All => Head::new(chart, chart.legend(), width as i32, zoom),
+            Words::All => Head::new(chart, (chart.legend(), MOST_BELOW), width as i32, zoom),
             Words::OfPanel { .. } => Head::of_panel(chart, width as i32, zoom),
         };
         let size = (width as i32, height as i32);

@@ -15,8 +15,8 @@ pub(super) const LEGEND: f64 = 16.0;
 const SWATCH: f64 = 32.0;
 /// Between a swatch and its words.
 const GAP: f64 = 10.0;
-/// This number of curves stand below each other in a legend; more of them share lines.
-const MOST_BELOW: usize = 6;
+/// This number of curves stand below each other in the legend of a chart; more of them share lines.
+pub(super) const MOST_BELOW: usize = 6;
 
 /// The words above the data of a chart, or of several.
 pub(super) struct Head<'a> {
@@ -32,8 +32,14 @@ pub(super) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Of a chart in a picture of this width, with a legend that need not be the chart's own.
-    pub(super) fn new(chart: &'a Chart, legend: Vec<LegendEntry>, width: i32, zoom: f64) -> Self {
+    /// Of a chart in a picture of this width, with a legend that need not be the chart's own, and of which at most
+    /// `most_below` curves stand below each other.
+    pub(super) fn new(
+        chart: &'a Chart,
+        (legend, most_below): (Vec<LegendEntry>, usize),
+        width: i32,
+        zoom: f64,
+    ) -> Self {
         let widths = legend
             .iter()
             .filter(|entry| entry.colour.is_some())
@@ -41,7 +47,7 @@ impl<'a> Head<'a> {
         let (coloured, widest) = widths.fold((0, 0.0), |(n, most), w| (n + 1, f64::max(most, w)));
         let mut entries = legend;
         let mut columns = 1;
-        if coloured > MOST_BELOW {
+        if coloured > most_below {
             // Beside others an entry takes a swatch, its words, and a gap.
             let each = widest + (SWATCH + GAP + 28.0) * zoom;
             let room = f64::from(width) - 124.0 * zoom;
@@ -65,7 +71,7 @@ impl<'a> Head<'a> {
     pub(super) fn of_panel(chart: &'a Chart, width: i32, zoom: f64) -> Self {
         Self {
             is_panel: true,
-            ..Self::new(chart, Vec::new(), width, zoom)
+            ..Self::new(chart, (Vec::new(), 0), width, zoom)
         }
     }
 

@@ -13,7 +13,7 @@ use super::frame::{Frame, Words, draw_footer};
 use super::head::Head;
 use super::layout::Layout;
 use super::{Area, Format, Layers, PlotError, Sheet, Size, check, draw_chart, render_sheet};
-use crate::chart::{Chart, LegendEntry, Mark};
+use crate::chart::{Chart, LegendEntry};
 use crate::extent::Extent;
 use crate::theme::Theme;
 
@@ -64,7 +64,7 @@ impl Panels {
     }
 
     fn head(&self, width: u32) -> Head<'_> {
-        Head::new(&self.head, self.legend(), width as i32, ZOOM)
+        Head::new(&self.head, (self.legend(), 1), width as i32, ZOOM)
     }
 
     /// The size of a picture in which all panels are as large as they should be.
@@ -116,16 +116,6 @@ impl Panels {
             ))
         });
         frames.collect()
-    }
-
-    /// Whether there is anything in any panel.
-    pub fn is_empty(&self) -> bool {
-        self.charts.iter().all(Chart::is_empty)
-    }
-
-    /// The marks of all panels.
-    pub fn marks(&self) -> impl Iterator<Item = &Mark> {
-        self.charts.iter().flat_map(|chart| &chart.marks)
     }
 
     pub(super) fn draw<B: DrawingBackend>(

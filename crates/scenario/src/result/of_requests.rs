@@ -1,6 +1,6 @@
 //! Figures of some of the requests.
 
-use iosonar_stats::{Distribution, Estimate, mean_of, quantile_of};
+use iosonar_stats::{Distribution, Estimate, mean_of, quantile_interval, quantile_of};
 use iosonar_trace::Requests;
 
 use super::SimulationResult;
@@ -34,6 +34,14 @@ impl SimulationResult {
     pub fn quantile_of_ms(&self, requests: Requests, p: f64) -> Estimate {
         let (whole, parts) = self.times(requests);
         in_ms(quantile_of(whole, parts, p))
+    }
+
+    /// The 95 % interval of a quantile of their response times in milliseconds, between two order statistics; `None`
+    /// where there are too few samples for one.
+    pub fn quantile_interval_of_ms(&self, requests: Requests, p: f64) -> Option<(f64, f64)> {
+        let (whole, parts) = self.times(requests);
+        let (lower, upper) = quantile_interval(whole, parts, p)?;
+        Some((lower.as_millis_f64(), upper.as_millis_f64()))
     }
 }
 

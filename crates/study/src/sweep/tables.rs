@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use iosonar_analysis::objective::Objective;
 use iosonar_plot::{Chart, Format, Size, Theme, render};
+use iosonar_report::curves::{Series, Spot, Style};
 use iosonar_report::in_page;
-use iosonar_report::study::{Link, Panel, Series, StudyTable, chart_of_study, page_of};
+use iosonar_report::study::{Link, Panel, StudyTable, chart_of_study, page_of};
 use iosonar_trace::apart;
 use iosonar_trace::output::WholeFile;
 
@@ -284,11 +285,14 @@ impl<'a> Tables<'a> {
                 .collect();
             let label = others.join(", ");
             let (mean, half_width) = point.metrics[at];
+            let spot = Spot::of_mean(x, mean, half_width);
             match series.iter_mut().find(|s| s.label == label) {
-                Some(known) => known.points.push((x, mean, half_width)),
+                Some(known) => known.points.push(spot),
                 None => series.push(Series {
                     label,
-                    points: vec![(x, mean, half_width)],
+                    turn: series.len(),
+                    style: Style::Estimates,
+                    points: vec![spot],
                 }),
             }
         }

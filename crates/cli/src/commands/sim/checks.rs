@@ -34,8 +34,9 @@ pub(super) fn outputs(args: &Sim) -> Vec<&Path> {
         &args.result,
         &args.cdf,
         &args.cdf_data,
-        &args.csv,
-        &args.curve,
+        &args.varying.csv,
+        &args.varying.curve,
+        &args.varying.data,
     ];
     all.into_iter().filter_map(Option::as_deref).collect()
 }
@@ -56,7 +57,7 @@ pub(super) fn check_outputs(args: &Sim) -> anyhow::Result<()> {
     for traces in args.records.iter().chain(&args.load_out) {
         output::format_for(traces)?;
     }
-    for pictures in args.cdf.iter().chain(&args.curve) {
+    for pictures in args.cdf.iter().chain(&args.varying.curve) {
         picture::kind_of(pictures)?;
     }
     let outputs = outputs(args);
@@ -169,8 +170,6 @@ pub(super) fn refuse_outputs_of_one(args: &Sim, why: &str) -> Result<(), Usage> 
         (args.records.is_some(), "--records"),
         (args.stages.is_some(), "--stages"),
         (args.load_out.is_some(), "--load-out"),
-        (args.cdf.is_some(), "--cdf"),
-        (args.cdf_data.is_some(), "--cdf-data"),
         (args.plot.is_some(), "--plot"),
         (args.explain, "--explain"),
         (args.result.is_some(), "--result"),

@@ -54,8 +54,11 @@ pub(super) fn run(args: &Sim, all: &[Named], threads: usize) -> anyhow::Result<E
 fn check(args: &Sim) -> Result<(), Usage> {
     const WHY: &str = "--sensitivity makes several";
     for (given, option) in [
-        (args.csv.is_some(), "--csv"),
-        (args.curve.is_some(), "--curve"),
+        (args.varying.csv.is_some(), "--csv"),
+        (args.varying.curve.is_some(), "--curve"),
+        (args.varying.data.is_some(), "--data"),
+        (args.cdf.is_some(), "--cdf"),
+        (args.cdf_data.is_some(), "--cdf-data"),
     ] {
         refuse_output_of_one(given, option, WHY)?;
     }

@@ -2,31 +2,37 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::path::Path;
 
 use iosonar_report::grouped;
 use iosonar_scenario::ScenarioError;
-use iosonar_stats::{Labels, Output};
-use iosonar_study::vary::{Curve, Key, MOST_POINTS, Point, Varied, combinations, holds, simulate};
+use iosonar_stats::Output;
+use iosonar_study::vary::{
+    Drawing, Key, MOST_POINTS, Over, Point, Roles, RolesError, Shown, Varied, Wanted, combinations,
+    holds, in_order, simulate,
+};
 use iosonar_units::{Nanos, magnitude};
 use serde_json::json;
 
 use super::checks::refuse_outputs_of_one;
 use super::load;
 use crate::exit::{Ending, Usage, note, print, write_file};
-use crate::low::Sim;
+use crate::low::{Sim, VaryArgs};
 use crate::render::table::Table;
 use crate::render::{picture, remarks};
 
 pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
-    check(args)?;
-    let all = combinations(&args.vary);
+    let keys = in_order(&args.varying.vary);
+    let pictures = Pictures::of(args, &keys)?;
+    check(args, &keys)?;
+    let all = combinations(&keys);
     let mut points = Vec::with_capacity(all.len() * args.scenarios.len());
     // All are checked before the first is run.
     for path in &args.scenarios {
         for values in &all {
-            let keys = args.vary.iter().map(|(key, _)| key.clone());
-            let set = keys.zip(values.iter().cloned()).collect();
-            let named = load(args, path, set).map_err(|error| of_vary(error, &args.vary))?;
+            let names = keys.iter().map(|(key, _)| key.clone());
+            let set = names.zip(values.iter().cloned()).collect();
+            let named = load(args, path, set).map_err(|error| of_vary(error, &keys))?;
             points.push((named, values.clone()));
         }
     }
@@ -36,55 +42,168 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
         .build()?;
     let points = points.into_iter();
     let points = points.map(|(named, values)| (named.name, named.simulation, values));
-    let points = pool.install(|| simulate(points.collect(), args.unstable))?;
+    let points = points.collect();
+    let points = pool.install(|| simulate(&keys, points, &pictures.wanted))?;
     let names = args.scenarios.iter().filter_map(|path| path.file_stem());
     let varied = Varied {
         scenarios: names
             .map(|name| name.to_string_lossy().into_owned())
             .collect(),
-        keys: args.vary.clone(),
+        keys,
         points,
     };
     let points = &varied.points;
+    let found = || points.iter().filter_map(|point| point.result.as_ref().ok());
     if !args.quiet {
         // Mostly the same of each: it is the same trace.
-        let results = points.iter().filter_map(|point| point.result.as_ref().ok());
-        let remarks: BTreeSet<String> = results.flat_map(|r| remarks::of_load(r)).collect();
+        let remarks = found().flat_map(|found| remarks::of_load(&found.remarks, &found.fitted));
+        let remarks: BTreeSet<String> = remarks.collect();
         remarks.iter().for_each(|remark| note(remark));
     }
     if args.json {
-        print(&as_json(args, points).text())?;
+        print(&as_json(&varied).text())?;
     } else {
-        print(&table(args, points))?;
+        print(&table(&varied))?;
     }
-    if let Some(path) = &args.csv {
+    if let Some(path) = &args.varying.csv {
         write_file(path, &varied.csv(), "write")?;
     }
-    if let Some(path) = &args.curve {
-        let chart = varied.chart(args.curve_of.into());
-        picture::draw(&chart, path)?;
-        if !args.quiet {
-            note(&format!("the curves are in {}", path.display()));
-        }
-    }
-    // An empty cell says why; a table of nothing else is no result.
-    if points.iter().all(|point| point.result.is_err()) {
+    // An empty cell says why; a table of nothing else is no result, and nothing to draw.
+    if found().next().is_none() {
         return Ok(Ending::Flagged);
     }
+    pictures.draw(args, &varied)?;
     Ok(Ending::Done)
 }
 
-fn check(args: &Sim) -> Result<(), Usage> {
+/// What is drawn, checked before anything is simulated.
+struct Pictures {
+    wanted: Wanted,
+    curves: Option<Roles>,
+    distributions: Option<Roles>,
+}
+
+impl Pictures {
+    fn of(args: &Sim, keys: &[Key]) -> Result<Self, Usage> {
+        let (scenarios, panels) = (args.scenarios.len(), args.varying.panels.as_deref());
+        let usage = |option: &str| {
+            let option = option.to_owned();
+            move |error: RolesError| match error {
+                RolesError::NotVaried(..) | RolesError::IsAxis(_) => {
+                    Usage(format!("--panels: {error}"))
+                }
+                _ => Usage(format!("{option}: {error}")),
+            }
+        };
+        let (mut shown, mut curves) = (None, None);
+        if args.varying.curve.is_some() {
+            let of = args.varying.curves();
+            let of = of.map_err(|error| Usage(format!("--against throughput: {error}")))?;
+            let figures = of.shown.len();
+            let roles = Roles::of_curves(scenarios, keys, panels, figures);
+            curves = Some(roles.map_err(usage("--curve"))?);
+            shown = Some(of);
+        }
+        let mut distributions = None;
+        if args.cdf.is_some() {
+            let roles = Roles::of_distributions(scenarios, keys, panels);
+            distributions = Some(roles.map_err(usage("--cdf"))?);
+        }
+        Ok(Self {
+            wanted: Wanted {
+                unstable: args.unstable,
+                curves: shown,
+                theory: args.varying.theory,
+                distributions: args.cdf.is_some() || args.cdf_data.is_some(),
+            },
+            curves,
+            distributions,
+        })
+    }
+
+    fn draw(&self, args: &Sim, varied: &Varied) -> anyhow::Result<()> {
+        let VaryArgs { curve, data, .. } = &args.varying;
+        if let (Some(path), Some(roles), Some(shown)) = (curve, &self.curves, &self.wanted.curves) {
+            let drawing = varied.curves(shown, roles, &[]);
+            let names: Vec<String> = shown.shown.iter().map(Shown::name).collect();
+            draw(
+                &drawing,
+                path,
+                data.as_deref(),
+                &format!("--curve-of '{}'", names.join(",")),
+            )?;
+            if args.varying.theory && !drawing.has_theory() {
+                note(
+                    "--theory: no theory of these response times; 'iosonar model SCENARIO' says why",
+                );
+            }
+            if !args.quiet {
+                note(&format!("the curves are in {}", path.display()));
+            }
+        }
+        if let (Some(path), Some(roles)) = (&args.cdf, &self.distributions) {
+            let data = data.as_deref().filter(|_| curve.is_none());
+            draw(&varied.distributions(roles), path, data, "--cdf")?;
+        }
+        if let Some(path) = &args.cdf_data {
+            write_file(path, &varied.distributions_csv(), "write")?;
+        }
+        Ok(())
+    }
+}
+
+/// Draws a picture, and writes its numbers if they are wanted.
+fn draw(drawing: &Drawing, path: &Path, data: Option<&Path>, what: &str) -> anyhow::Result<()> {
+    if drawing.is_empty() {
+        let problem = format!(
+            "{what}: no simulation has such requests, so {} would be empty",
+            path.display()
+        );
+        return Err(Usage(problem).into());
+    }
+    picture::draw_study(&drawing.picture(), path)?;
+    match data {
+        Some(data) => write_file(data, &drawing.data(), "write"),
+        None => Ok(()),
+    }
+}
+
+fn check(args: &Sim, keys: &[Key]) -> Result<(), Usage> {
     refuse_outputs_of_one(args, "--vary makes many")?;
-    let points = args.vary.iter().map(|(_, values)| values.len());
+    let VaryArgs { curve, csv, .. } = &args.varying;
+    let is_drawn = curve.is_some() || args.cdf.is_some();
+    for (is_without, problem) in [
+        (
+            args.varying.data.is_some() && !is_drawn,
+            "--data writes what is drawn: give --curve or --cdf, or --csv for the figures of all combinations",
+        ),
+        (
+            args.varying.data.is_some() && curve.is_some() && args.cdf.is_some(),
+            "--data is for one picture, and both --curve and --cdf are drawn: write the distributions with --cdf-data, and \
+             draw --cdf in a run of its own for its --data",
+        ),
+        (
+            args.varying.panels.is_some() && !is_drawn,
+            "--panels is for pictures: give --curve or --cdf",
+        ),
+        (
+            args.varying.theory && curve.is_none() && csv.is_none(),
+            "--theory is drawn by --curve and written by --csv: give one of them",
+        ),
+    ] {
+        if is_without {
+            return Err(Usage(problem.to_owned()));
+        }
+    }
+    let points = keys.iter().map(|(_, values)| values.len());
     let points = points.fold(args.scenarios.len(), usize::saturating_mul);
     if points > MOST_POINTS {
         return Err(Usage(format!(
             "--vary: {points} combinations, expected at most {MOST_POINTS}"
         )));
     }
-    for (i, (key, _)) in args.vary.iter().enumerate() {
-        if args.vary[..i].iter().any(|(before, _)| before == key) {
+    for (i, (key, _)) in keys.iter().enumerate() {
+        if keys[..i].iter().any(|(before, _)| before == key) {
             return Err(Usage(format!("--vary: '{key}' is given twice")));
         }
         if let Some((set, _)) = args.set.iter().find(|(set, _)| holds(key, set)) {
@@ -93,8 +212,14 @@ fn check(args: &Sim) -> Result<(), Usage> {
             )));
         }
     }
-    let drawn = args.curve.is_some() && Curve::from(args.curve_of) != Curve::HockeyStick;
-    if drawn && let Some((key, values)) = args.vary.first() {
+    let is_over_key = args
+        .varying
+        .curves()
+        .is_ok_and(|curves| curves.over == Over::Key);
+    if curve.is_some()
+        && is_over_key
+        && let Some((key, values)) = keys.first()
+    {
         for value in values {
             if magnitude(value).is_none() {
                 return Err(Usage(format!(
@@ -120,15 +245,14 @@ fn of_vary(error: anyhow::Error, vary: &[Key]) -> anyhow::Error {
     }
 }
 
-fn table(args: &Sim, points: &[Point]) -> String {
-    let several = args.scenarios.len() > 1;
+fn table(varied: &Varied) -> String {
+    let points = &varied.points;
+    let several = varied.scenarios.len() > 1;
     let mut header: Vec<&str> = if several { vec!["scenario"] } else { vec![""] };
-    header.extend(args.vary.iter().map(|(key, _)| key.as_str()));
+    header.extend(varied.keys.iter().map(|(key, _)| key.as_str()));
     header.extend(["requests/s", "MB/s", "mean", "p50", "p99", "max"]);
-    let amplified = points
-        .iter()
-        .any(|point| point.write_amplification().is_some());
-    if amplified {
+    let amplification = |point: &Point| point.result.as_ref().ok()?.write_amplification;
+    if points.iter().any(|point| amplification(point).is_some()) {
         header.push("write amplification");
     }
     let mut table = Table::new(&header);
@@ -142,22 +266,14 @@ fn table(args: &Sim, points: &[Point]) -> String {
         let mut row = vec![name];
         row.extend(point.values.iter().cloned());
         match &point.result {
-            Ok(result) => {
-                let histogram = &result.response_time.histogram;
-                let time = |p| histogram.quantile(p).unwrap_or_default().to_string();
-                row.push(grouped(result.throughput_per_s.mean.round() as u64));
-                row.push(format!("{:.1}", result.megabytes_per_s().mean));
-                row.push(Nanos::from_millis_f64(result.mean_ms.mean).to_string());
-                row.extend([time(0.5), time(0.99)]);
-                row.push(
-                    result
-                        .response_time
-                        .moments
-                        .max()
-                        .unwrap_or_default()
-                        .to_string(),
-                );
-                row.extend(point.write_amplification().map(|wa| format!("{wa:.3}")));
+            Ok(found) => {
+                let all = &found.all;
+                row.push(grouped(found.throughput_per_s.mean.round() as u64));
+                row.push(format!("{:.1}", found.megabytes_per_s.mean));
+                row.push(Nanos::from_millis_f64(all.mean_ms.mean).to_string());
+                row.extend([0.5, 0.99].map(|p| all.quantile(p).to_string()));
+                row.push(all.max.to_string());
+                row.extend(found.write_amplification.map(|wa| format!("{wa:.3}")));
             }
             Err(why) => {
                 let why = why.to_string();
@@ -178,22 +294,16 @@ fn table(args: &Sim, points: &[Point]) -> String {
     text
 }
 
-fn as_json(args: &Sim, points: &[Point]) -> Output {
+fn as_json(varied: &Varied) -> Output {
     let mut json = Output::new("sim --vary");
-    for point in points {
-        let mut labels = Labels::of("scenario", &point.name);
-        for ((key, _), value) in args.vary.iter().zip(&point.values) {
-            labels = labels.with(key.clone(), value);
-        }
+    for point in &varied.points {
         match &point.result {
-            Ok(result) => {
-                json.metrics(result.rate_metrics(&labels));
-                json.metric(result.response_time_metric(&labels));
+            Ok(found) => json.metrics(found.metrics.iter().cloned()),
+            Err(why) => {
+                let labels = varied.labels(point);
+                let why = why.to_string();
+                json.append("no_result", json!({ "labels": labels, "why": why }));
             }
-            Err(why) => json.append(
-                "no_result",
-                json!({ "labels": labels, "why": why.to_string() }),
-            ),
         }
     }
     json

@@ -41,7 +41,7 @@ pub(crate) fn add_to(
             "hash": result.hash.to_string(),
             "system": headline(simulation),
             "assuming": assumed::line(simulation),
-            "remarks": remarks::of_load(result),
+            "remarks": remarks::of_load(&result.remarks, &result.fitted),
         }),
     );
     add_assumptions(json, name, simulation);

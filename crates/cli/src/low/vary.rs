@@ -1,0 +1,75 @@
+//! The same scenarios with other values.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use iosonar_study::vary::{Curves, CurvesError, Over};
+use iosonar_units::Values;
+
+use super::key_and_value;
+
+#[derive(Args, Debug)]
+pub(crate) struct VaryArgs {
+    /// Simulate with each of these values of a key, such as array.disks=4,8,16; given several times, all
+    /// combinations. Ranges: 4..12, '4..64 step 4', '1..1000 log 7', '4KiB..64KiB log 5'
+    #[arg(long, value_name = "KEY=VALUES", value_parser = key_and_values)]
+    pub(crate) vary: Vec<(String, Vec<String>)>,
+    /// Draw curves over the first --vary (.png or .svg), one for each value of the others
+    #[arg(long, value_name = "OUT", requires = "vary")]
+    pub(crate) curve: Option<PathBuf>,
+    /// What curves show: throughput, data (bytes per second), latency (the mean response time), hockey-stick (the same
+    /// against throughput), or mean, p50, p99.9, 'read p99', 'write mean'; several with commas
+    #[arg(
+        long,
+        value_name = "WHAT",
+        requires = "curve",
+        default_value = "throughput"
+    )]
+    pub(crate) curve_of: Curves,
+    /// What response times are drawn against [default: key; of hockey-stick, throughput]
+    #[arg(long, value_name = "WHAT", requires = "curve")]
+    pub(crate) against: Option<Against>,
+    /// Draw the mean or percentile that theory expects, dashed, where it knows it
+    #[arg(long, requires = "vary")]
+    pub(crate) theory: bool,
+    /// Draw a panel for each value of this key instead of all curves in one; --cdf has panels for every --vary but the
+    /// first
+    #[arg(long, value_name = "KEY", requires = "vary")]
+    pub(crate) panels: Option<String>,
+    /// Write what --curve draws, or --cdf, as CSV: panel, curve, x, y, 95 % intervals, count
+    #[arg(long, value_name = "OUT", requires = "vary")]
+    pub(crate) data: Option<PathBuf>,
+    /// Write the figures of all combinations as CSV, with percentiles of reads and writes and their 95 % intervals
+    #[arg(long, value_name = "OUT", requires = "vary")]
+    pub(crate) csv: Option<PathBuf>,
+}
+
+/// What curves go over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Against {
+    /// The first --vary
+    Key,
+    /// The requests per second that were served
+    Throughput,
+}
+
+impl VaryArgs {
+    /// What curves show, over what is asked for.
+    pub(crate) fn curves(&self) -> Result<Curves, CurvesError> {
+        let curves = self.curve_of.clone();
+        match self.against {
+            None => Ok(curves),
+            Some(Against::Key) => curves.over(Over::Key),
+            Some(Against::Throughput) => curves.over(Over::Throughput),
+        }
+    }
+}
+
+pub(super) fn key_and_values(text: &str) -> Result<(String, Vec<String>), String> {
+    let (key, values) = key_and_value(text)?;
+    if key.is_empty() {
+        return Err("expected KEY=VALUES, such as array.disks=4..12".to_owned());
+    }
+    let values: Values = values.parse()?;
+    Ok((key, values.into_iter().collect()))
+}

@@ -1,0 +1,178 @@
+//! Points and distributions as CSV, for data frames.
+
+use std::fmt::Write;
+
+use iosonar_units::{Kind, csv_field, magnitude};
+
+use super::found::USUAL;
+use super::{Found, Key, NoSteadyState, Point, Times, Varied};
+
+/// How the numbers of a key with units are called and scaled: `_bytes`, `_s`, `_share`.
+fn number_column(key: &Key) -> Option<(&'static str, f64)> {
+    let mut kinds = key
+        .1
+        .iter()
+        .map(|value| magnitude(value).map(|(_, kind)| kind));
+    let kind = kinds.next()??;
+    if !kinds.all(|other| other == Some(kind)) {
+        return None;
+    }
+    match kind {
+        Kind::Number => None,
+        Kind::Bytes => Some(("_bytes", 1.0)),
+        Kind::Time => Some(("_s", 1.0)),
+        Kind::Percent => Some(("_share", 0.01)),
+    }
+}
+
+/// Fields of a row, empty where a number is not known.
+struct Row<'a>(&'a mut String);
+
+impl Row<'_> {
+    fn number(&mut self, value: f64) {
+        self.0.push(',');
+        if value.is_finite() {
+            let _ = write!(self.0, "{value}");
+        }
+    }
+
+    fn numbers(&mut self, values: impl IntoIterator<Item = f64>) {
+        values.into_iter().for_each(|value| self.number(value));
+    }
+}
+
+/// Columns of the response times of some requests, each with this in front; the usual three of all requests stand apart.
+fn times_header(prefix: &str) -> String {
+    let mut text = format!(",{prefix}requests");
+    if !prefix.is_empty() {
+        let _ = write!(text, ",{prefix}mean_ms,{prefix}mean_stderr_ms");
+    }
+    for (_, name) in USUAL {
+        if !prefix.is_empty() {
+            let _ = write!(text, ",{prefix}{name}_ms");
+        }
+        let _ = write!(text, ",{prefix}{name}_low_95_ms,{prefix}{name}_high_95_ms");
+    }
+    text
+}
+
+fn times_fields(row: &mut Row<'_>, times: &Times, is_part: bool) {
+    row.number(times.requests as f64);
+    if is_part {
+        row.numbers([times.mean_ms.mean, times.mean_ms.stderr]);
+    }
+    for known in times.quantiles.iter().take(USUAL.len()) {
+        // A quantile of nothing is no time.
+        let value = if times.requests > 0 {
+            known.ms
+        } else {
+            f64::NAN
+        };
+        row.numbers(is_part.then_some(value));
+        row.numbers([known.ms_95.0, known.ms_95.1]);
+    }
+}
+
+impl Varied {
+    /// The points as CSV, a row each.
+    ///
+    /// Columns: `scenario`; each key as it was written, and where its values have units another with its numbers (`KEY_bytes`,
+    /// `KEY_s`, `KEY_share`); rates, response times of all requests, the ends of the 95 % intervals of their quantiles, the same
+    /// of reads and of writes; `no_result`, why there is none. What is not known is an empty field.
+    pub fn csv(&self) -> String {
+        let has_theory = self.has_theory();
+        let mut columns = ",throughput_per_s,megabytes_per_s,mean_ms,mean_stderr_ms,p50_ms,p99_ms,p999_ms,max_ms,\
+             write_amplification"
+            .to_owned();
+        for prefix in ["", "read_", "write_"] {
+            columns += &times_header(prefix);
+        }
+        columns += if has_theory { ",theory_mean_ms" } else { "" };
+        columns += ",no_result";
+        let mut text = format!("{}{columns}\n", self.key_header());
+        for point in &self.points {
+            self.key_fields(&mut text, point);
+            match &point.result {
+                Ok(found) => {
+                    figures(&mut Row(&mut text), found, has_theory);
+                    text.push_str(",\n");
+                }
+                Err(why) => no_figures(&mut text, columns.matches(',').count(), why),
+            }
+        }
+        text
+    }
+
+    /// Whether theory was asked for a mean.
+    fn has_theory(&self) -> bool {
+        let mut found = self
+            .points
+            .iter()
+            .filter_map(|point| point.result.as_ref().ok());
+        found.any(|found| found.theory_mean_ms.is_some())
+    }
+
+    /// The distribution functions as CSV: a row for each time at which one is drawn, the share of requests that take at most
+    /// this long, and the ends of its 95 % confidence interval, empty where that is not known.
+    pub fn distributions_csv(&self) -> String {
+        let mut text = self.key_header();
+        text += ",response_time_s,share,share_low_95,share_high_95\n";
+        for point in &self.points {
+            let found = point.result.as_ref().ok();
+            for spot in found.iter().flat_map(|found| &found.distribution) {
+                self.key_fields(&mut text, point);
+                Row(&mut text).numbers([spot.x, spot.y, spot.y_95.0, spot.y_95.1]);
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    fn key_header(&self) -> String {
+        let mut text = "scenario".to_owned();
+        for key in &self.keys {
+            let _ = write!(text, ",{}", csv_field(&key.0));
+            if let Some((ending, _)) = number_column(key) {
+                let _ = write!(text, ",{}", csv_field(&format!("{}{ending}", key.0)));
+            }
+        }
+        text
+    }
+
+    fn key_fields(&self, text: &mut String, point: &Point) {
+        text.push_str(&csv_field(&point.name));
+        for (key, value) in self.keys.iter().zip(&point.values) {
+            let _ = write!(text, ",{}", csv_field(value));
+            if let Some((_, scale)) = number_column(key) {
+                Row(text).number(magnitude(value).map_or(f64::NAN, |(x, _)| x * scale));
+            }
+        }
+    }
+}
+
+/// All figures of a simulation.
+fn figures(row: &mut Row<'_>, found: &Found, has_theory: bool) {
+    let Found { all, .. } = found;
+    row.numbers([
+        found.throughput_per_s.mean,
+        found.megabytes_per_s.mean,
+        all.mean_ms.mean,
+        all.mean_ms.stderr,
+    ]);
+    let usual = all.quantiles.iter().take(USUAL.len());
+    row.numbers(usual.map(|known| known.ms));
+    row.number(all.max.as_millis_f64());
+    row.number(found.write_amplification.unwrap_or(f64::NAN));
+    times_fields(row, all, false);
+    times_fields(row, &found.reads, true);
+    times_fields(row, &found.writes, true);
+    if has_theory {
+        row.number(found.theory_mean_ms.unwrap_or(f64::NAN));
+    }
+}
+
+/// As many empty fields, the last of which says why.
+fn no_figures(text: &mut String, fields: usize, why: &NoSteadyState) {
+    text.push_str(&",".repeat(fields));
+    let _ = writeln!(text, "{}", csv_field(&why.to_string()));
+}
