@@ -5,7 +5,7 @@ use std::fmt::Write;
 use iosonar_units::{Kind, csv_field, magnitude};
 
 use super::found::USUAL;
-use super::{Found, Key, NoSteadyState, Point, Times, Varied};
+use super::{Found, Key, Point, Times, Varied};
 
 /// How the numbers of a key with units are called and scaled: `_bytes`, `_s`, `_share`.
 fn number_column(key: &Key) -> Option<(&'static str, f64)> {
@@ -57,19 +57,15 @@ fn times_header(prefix: &str) -> String {
 }
 
 fn times_fields(row: &mut Row<'_>, times: &Times, is_part: bool) {
+    // What is not there has no mean and no quantile.
+    let known = |value: f64| if times.requests > 0 { value } else { f64::NAN };
     row.number(times.requests as f64);
     if is_part {
-        row.numbers([times.mean_ms.mean, times.mean_ms.stderr]);
+        row.numbers([times.mean_ms.mean, times.mean_ms.stderr].map(known));
     }
-    for known in times.quantiles.iter().take(USUAL.len()) {
-        // A quantile of nothing is no time.
-        let value = if times.requests > 0 {
-            known.ms
-        } else {
-            f64::NAN
-        };
-        row.numbers(is_part.then_some(value));
-        row.numbers([known.ms_95.0, known.ms_95.1]);
+    for quantile in times.quantiles.iter().take(USUAL.len()) {
+        row.numbers(is_part.then(|| known(quantile.ms)));
+        row.numbers([quantile.ms_95.0, quantile.ms_95.1]);
     }
 }
 
@@ -77,28 +73,44 @@ impl Varied {
     /// The points as CSV, a row each.
     ///
     /// Columns: `scenario`; each key as it was written, and where its values have units another with its numbers (`KEY_bytes`,
-    /// `KEY_s`, `KEY_share`); rates, response times of all requests, the ends of the 95 % intervals of their quantiles, the same
-    /// of reads and of writes; `no_result`, why there is none. What is not known is an empty field.
+    /// `KEY_s`, `KEY_share`); rates and response times of all requests; `no_result`, why there is none; the ends of the 95 % intervals
+    /// of quantiles; the same of reads and of writes. What is not known is an empty field.
     pub fn csv(&self) -> String {
         let has_theory = self.has_theory();
-        let mut columns = ",throughput_per_s,megabytes_per_s,mean_ms,mean_stderr_ms,p50_ms,p99_ms,p999_ms,max_ms,\
-             write_amplification"
-            .to_owned();
+        // What was added later stands behind, for those who count columns.
+        let mut columns = String::new();
         for prefix in ["", "read_", "write_"] {
             columns += &times_header(prefix);
         }
         columns += if has_theory { ",theory_mean_ms" } else { "" };
-        columns += ",no_result";
-        let mut text = format!("{}{columns}\n", self.key_header());
+        let mut text = format!("{}{FIRST},no_result{columns}\n", self.key_header());
         for point in &self.points {
             self.key_fields(&mut text, point);
             match &point.result {
                 Ok(found) => {
-                    figures(&mut Row(&mut text), found, has_theory);
-                    text.push_str(",\n");
+                    let mut row = Row(&mut text);
+                    row.numbers(first(found));
+                    row.0.push(',');
+                    times_fields(&mut row, &found.all, false);
+                    times_fields(&mut row, &found.reads, true);
+                    times_fields(&mut row, &found.writes, true);
+                    if has_theory {
+                        row.number(found.theory_mean_ms.unwrap_or(f64::NAN));
+                    }
                 }
-                Err(why) => no_figures(&mut text, columns.matches(',').count(), why),
+                Err(why) => {
+                    let why = why.to_string();
+                    let fields = |of: &str| ",".repeat(of.matches(',').count());
+                    let _ = write!(
+                        text,
+                        "{},{}{}",
+                        fields(FIRST),
+                        csv_field(&why),
+                        fields(&columns)
+                    );
+                }
             }
+            text.push('\n');
         }
         text
     }
@@ -150,29 +162,20 @@ impl Varied {
     }
 }
 
-/// All figures of a simulation.
-fn figures(row: &mut Row<'_>, found: &Found, has_theory: bool) {
-    let Found { all, .. } = found;
-    row.numbers([
-        found.throughput_per_s.mean,
-        found.megabytes_per_s.mean,
-        all.mean_ms.mean,
-        all.mean_ms.stderr,
-    ]);
-    let usual = all.quantiles.iter().take(USUAL.len());
-    row.numbers(usual.map(|known| known.ms));
-    row.number(all.max.as_millis_f64());
-    row.number(found.write_amplification.unwrap_or(f64::NAN));
-    times_fields(row, all, false);
-    times_fields(row, &found.reads, true);
-    times_fields(row, &found.writes, true);
-    if has_theory {
-        row.number(found.theory_mean_ms.unwrap_or(f64::NAN));
-    }
-}
+/// Rates, response times of all requests, and what a drive of flash programmed.
+const FIRST: &str = ",throughput_per_s,megabytes_per_s,mean_ms,mean_stderr_ms,p50_ms,p99_ms,p999_ms,max_ms,write_amplification";
 
-/// As many empty fields, the last of which says why.
-fn no_figures(text: &mut String, fields: usize, why: &NoSteadyState) {
-    text.push_str(&",".repeat(fields));
-    let _ = writeln!(text, "{}", csv_field(&why.to_string()));
+/// The same as numbers.
+fn first(found: &Found) -> impl Iterator<Item = f64> {
+    let all = &found.all;
+    let usual = all.quantiles.iter().take(USUAL.len());
+    let rates = [found.throughput_per_s.mean, found.megabytes_per_s.mean];
+    rates
+        .into_iter()
+        .chain([all.mean_ms.mean, all.mean_ms.stderr])
+        .chain(usual.map(|known| known.ms))
+        .chain([
+            all.max.as_millis_f64(),
+            found.write_amplification.unwrap_or(f64::NAN),
+        ])
 }
