@@ -275,6 +275,11 @@ fn percentiles_and_theory_against_load_are_those_of_sim_and_model() {
             .rows
             .is_empty()
     );
+    assert_has_bars(&drawn);
+}
+
+/// Each mean lies within its interval.
+fn assert_has_bars(drawn: &Frame) {
     let bars = drawn.filtered(&[("curve", "mean"), ("kind", "simulation")]);
     for (y, (low, high)) in bars.numbers("y_s").iter().zip(
         bars.numbers("y_low_95_s")
@@ -364,7 +369,7 @@ fn disks_by_stripe_units_fill_a_data_frame() {
     assert_eq!(frame.numbers("array.disks"), disks);
     let units = frame.numbers("array.stripe_unit_bytes");
     assert!(
-        units.is_sorted() && units[0] == 65536.0 && units[26] == 1048576.0,
+        units.is_sorted() && units[0] == 65_536.0 && units[26] == 1_048_576.0,
         "{units:?}"
     );
     assert_eq!(frame.column("array.stripe_unit")[9], "256KiB");
@@ -376,10 +381,14 @@ fn disks_by_stripe_units_fill_a_data_frame() {
             "{name}"
         );
     }
-    // One of the cells alone.
+    assert_cell_is_that_of_sim(&frame, &scenario);
+}
+
+/// One of the cells alone.
+fn assert_cell_is_that_of_sim(frame: &Frame, scenario: &Path) {
     let row = frame.filtered(&[("array.disks", "6"), ("array.stripe_unit", "256KiB")]);
     let run = sim(
-        &scenario,
+        scenario,
         &[
             "-q",
             "--json",
@@ -480,101 +489,43 @@ fn what_cannot_be_drawn_is_refused_before_anything_is_written() {
     let other = scratch.path("b.png");
     let data = scratch.path("data.csv");
     let (other, data) = (other.to_str().unwrap(), data.to_str().unwrap());
-    let rates = ["--vary", "load.rate_per_s=100,200"];
     for (options, said) in [
+        ("DISKS --cdf PNG", "13 curves in one picture"),
+        ("DISKS RATES --cdf PNG --panels disks", "13 panels"),
+        ("RATES --curve PNG --panels disks", "'disks' is not varied"),
+        ("RATES --curve PNG --panels rate_per_s", "is the x axis"),
+        ("RATES --data DATA", "--data writes what is drawn"),
+        ("RATES --panels x", "--panels is for pictures"),
+        ("RATES --theory", "--theory is drawn by --curve"),
         (
-            &["--vary", "array.disks=4..16", "--cdf", png][..],
-            "13 curves in one picture",
+            "RATES --curve PNG --cdf OTHER --data DATA",
+            "is for one picture",
         ),
         (
-            &[
-                "--vary",
-                "array.disks=4..16",
-                rates[0],
-                rates[1],
-                "--cdf",
-                png,
-                "--panels",
-                "disks",
-            ],
-            "13 panels",
-        ),
-        (
-            &[rates[0], rates[1], "--curve", png, "--panels", "disks"],
-            "'disks' is not varied",
-        ),
-        (
-            &[
-                rates[0],
-                rates[1],
-                "--curve",
-                png,
-                "--panels",
-                "load.rate_per_s",
-            ],
-            "is the x axis",
-        ),
-        (
-            &[rates[0], rates[1], "--data", data],
-            "--data writes what is drawn",
-        ),
-        (
-            &[rates[0], rates[1], "--panels", "x"],
-            "--panels is for pictures",
-        ),
-        (
-            &[rates[0], rates[1], "--theory"],
-            "--theory is drawn by --curve",
-        ),
-        (
-            &[
-                rates[0], rates[1], "--curve", png, "--cdf", other, "--data", data,
-            ],
-            "--data is for one picture",
-        ),
-        (
-            &[
-                rates[0],
-                rates[1],
-                "--curve",
-                png,
-                "--curve-of",
-                "p99,throughput",
-            ],
+            "RATES --curve PNG --curve-of p99,throughput",
             "different units",
         ),
+        ("RATES --curve PNG --curve-of p999", "write p99.9"),
+        ("RATES --curve PNG --against throughput", "no response time"),
         (
-            &[rates[0], rates[1], "--curve", png, "--curve-of", "p999"],
-            "write p99.9",
-        ),
-        (
-            &[
-                rates[0],
-                rates[1],
-                "--curve",
-                png,
-                "--against",
-                "throughput",
-            ],
-            "no response time",
-        ),
-        (
-            &[
-                rates[0],
-                rates[1],
-                "--set",
-                "load.read_share=0",
-                "--curve",
-                png,
-                "--curve-of",
-                "read p99",
-            ],
+            "RATES WRITES --curve PNG --curve-of read_p99",
             "no simulation has such requests",
         ),
     ] {
-        let run = sim(&scenario, &[options, &["-q"]].concat());
-        assert_eq!(run.status.code(), Some(2), "{options:?}: {}", err(&run));
-        assert!(err(&run).contains(said), "{options:?}: {}", err(&run));
-        assert!(!picture.exists(), "{options:?}");
+        let words = options.split(' ').flat_map(|word| match word {
+            "DISKS" => vec!["--vary", "array.disks=4..16"],
+            "RATES" => vec!["--vary", "load.rate_per_s=100,200"],
+            "WRITES" => vec!["--set", "load.read_share=0"],
+            "PNG" => vec![png],
+            "OTHER" => vec![other],
+            "DATA" => vec![data],
+            "read_p99" => vec!["read p99"],
+            word => vec![word],
+        });
+        let words: Vec<&str> = words.chain(["-q"]).collect();
+        let run = sim(&scenario, &words);
+        assert_eq!(run.status.code(), Some(2), "{options}: {}", err(&run));
+        assert!(err(&run).contains(said), "{options}: {}", err(&run));
+        assert!(!picture.exists(), "{options}");
     }
 }
