@@ -557,7 +557,8 @@ fn ranges_are_simulated_value_by_value() {
     };
     let units: Vec<&str> = column(1).collect();
     assert_eq!(units, ["16KiB", "64KiB", "256KiB", "1MiB"].repeat(3));
-    let disks: Vec<&str> = column(2).collect();
+    // Beside sizes stands their number of bytes.
+    let disks: Vec<&str> = column(3).collect();
     assert_eq!(disks.join(""), "444455556666");
     // The axis counts in sizes, and curves are in the order of their numbers.
     let svg = std::fs::read_to_string(&curve).unwrap();

@@ -77,7 +77,7 @@ impl Varied {
     /// of quantiles; the same of reads and of writes. What is not known is an empty field.
     pub fn csv(&self) -> String {
         let has_theory = self.has_theory();
-        // What was added later stands behind, for those who count columns.
+        // Columns that were added later stand behind, for those who count them.
         let mut columns = String::new();
         for prefix in ["", "read_", "write_"] {
             columns += &times_header(prefix);
