@@ -291,7 +291,7 @@ mod tests {
             sections.push(t);
             whole.push(t);
         }
-        assert!(sections.parts.len() < Sections::MOST);
+        assert!(sections.parts.len() < Sections::<Distribution>::MOST);
         assert_eq!(sections.whole(), whole);
         let independent = sections.independent();
         assert!(independent.len() >= 32);
