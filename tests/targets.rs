@@ -133,3 +133,55 @@ fn the_result_file_holds_the_verdicts() {
     assert_eq!(json["targets"][0]["verdict"], "misses");
     assert!(json["targets"][0]["beyond"].as_f64().unwrap() > 1.0);
 }
+
+#[test]
+fn each_varied_value_has_its_verdict() {
+    let vary = ["--vary", "load.rate=20,60,100", "--replications", "5"];
+    let with_target = |target: &str| with(&[&vary[..], &["--target", target]].concat());
+    // Alone a request takes some 14 ms.
+    let output = with_target("mean < 20ms");
+    assert_eq!(output.status.code(), Some(0));
+    let text = out(&output);
+    assert!(
+        text.lines().next().unwrap().contains("mean < 20 ms"),
+        "{text}"
+    );
+    let row = |rate: &str| {
+        let row = text
+            .lines()
+            .find(|line| line.split_whitespace().next() == Some(rate));
+        row.unwrap().to_owned()
+    };
+    assert!(row("20").contains("meets: "), "{text}");
+    assert!(row("100").contains("misses: "), "{text}");
+    // None is left.
+    let output = with_target("mean < 2ms");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(!out(&output).contains("meets"), "{}", out(&output));
+
+    let scratch = Scratch::new();
+    let csv = scratch.path("varied.csv");
+    let options = ["--target", "write p90 < 25ms", "--json", "--csv"];
+    let mut command = iosonar();
+    command.arg("sim").arg(scenario(&scratch));
+    let output = command.args(vary).args(options).arg(&csv).output().unwrap();
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let verdicts: Vec<&str> = json["targets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|of| of["verdict"].as_str().unwrap())
+        .collect();
+    assert_eq!(verdicts.len(), 3);
+    assert!(verdicts.contains(&"misses"), "{verdicts:?}");
+    let csv = std::fs::read_to_string(csv).unwrap();
+    let column: Vec<&str> = csv
+        .lines()
+        .map(|line| line.rsplit(',').next().unwrap())
+        .collect();
+    assert_eq!(column[0], "write p90 < 25 ms");
+    assert_eq!(column[1..], verdicts);
+    let no_writes = ["--set", "load.read_share=1.0", "--target", "write p99 < 1s"];
+    let refused = with(&[&vary[..], &no_writes].concat());
+    assert_refused(&refused, "the load has no writes");
+}

@@ -14,6 +14,7 @@ mod labels;
 mod roles;
 mod subject;
 
+use iosonar_analysis::objective::Objective;
 use iosonar_scenario::{NoSteadyState, Outputs, Prepared, ScenarioError, SimulationResult, Watch};
 use iosonar_stats::Labels;
 use iosonar_units::magnitude;
@@ -54,6 +55,8 @@ pub struct Wanted {
     pub theory: bool,
     /// The distribution function of the response times.
     pub distributions: bool,
+    /// What became of these.
+    pub targets: Vec<Objective>,
 }
 
 /// Scenarios with all combinations of values.
@@ -63,6 +66,8 @@ pub struct Varied {
     pub scenarios: Vec<String>,
     /// The keys; the first changes fastest.
     pub keys: Vec<Key>,
+    /// What was judged at each point.
+    pub targets: Vec<Objective>,
     /// The points.
     pub points: Vec<Point>,
 }

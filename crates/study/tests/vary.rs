@@ -36,6 +36,7 @@ fn varied(rates: &[&str], shown: &str) -> (Varied, Curves, Roles) {
     let varied = Varied {
         scenarios,
         keys,
+        targets: Vec::new(),
         points,
     };
     (varied, curves, roles)

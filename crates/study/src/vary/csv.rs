@@ -83,6 +83,9 @@ impl Varied {
             columns += &times_header(prefix);
         }
         columns += if has_theory { ",theory_mean_ms" } else { "" };
+        for target in &self.targets {
+            let _ = write!(columns, ",{}", csv_field(&target.to_string()));
+        }
         let mut text = format!("{}{FIRST},no_result{columns}\n", self.key_header());
         for point in &self.points {
             self.key_fields(&mut text, point);
@@ -96,6 +99,10 @@ impl Varied {
                     times_fields(&mut row, &found.writes, true);
                     if has_theory {
                         row.number(found.theory_mean_ms.unwrap_or(f64::NAN));
+                    }
+                    for attained in &found.targets {
+                        let verdict = attained.map_or("", |of| of.verdict.name());
+                        let _ = write!(text, ",{verdict}");
                     }
                 }
                 Err(why) => {

@@ -1,6 +1,6 @@
 //! What is kept of a simulation: figures, not distributions, of which ten thousand would fill the memory.
 
-use iosonar_analysis::objective::{Figure, Statistic};
+use iosonar_analysis::objective::{Attained, Figure, Statistic};
 use iosonar_report::curves::Spot;
 use iosonar_scenario::theory::Answer;
 use iosonar_scenario::{Prepared, SimulationResult};
@@ -13,6 +13,7 @@ use iosonar_units::Nanos;
 
 use super::Wanted;
 use super::figure::{Curves, Shown};
+use crate::objective::judged;
 
 /// What is kept of a simulation.
 #[derive(Clone, Debug)]
@@ -35,6 +36,8 @@ pub struct Found {
     pub theory_mean_ms: Option<f64>,
     /// The distribution function of the response times of all requests in seconds, if it was asked for.
     pub distribution: Vec<Spot>,
+    /// What became of each target; `None` where there are no requests that it is about.
+    pub targets: Vec<Option<Attained>>,
     /// The same for programs: throughput, data and response times.
     pub metrics: Vec<Metric>,
     /// Remarks on the trace that drove it.
@@ -120,6 +123,8 @@ impl Found {
         let shown = curves.map_or(&[][..], |curves| &curves.shown);
         let mut metrics = result.rate_metrics(labels).to_vec();
         metrics.push(result.response_time_metric(labels));
+        let targets = wanted.targets.iter();
+        let targets = targets.map(|target| judged(target, simulation, &result));
         Self {
             throughput_per_s: result.throughput_per_s,
             megabytes_per_s: result.megabytes_per_s(),
@@ -136,6 +141,7 @@ impl Found {
                 true => spots(&result),
                 false => Vec::new(),
             },
+            targets: targets.collect(),
             metrics,
             remarks: result.remarks,
             fitted: result.fitted,

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
+use iosonar_analysis::objective::{Attained, Judgement};
 use iosonar_report::grouped;
 use iosonar_scenario::ScenarioError;
 use iosonar_stats::Output;
+use iosonar_study::plan::PlanError;
 use iosonar_study::vary::{
-    Drawing, Key, MOST_POINTS, Over, Point, Roles, RolesError, Shown, Varied, Wanted, combinations,
-    holds, in_order, simulate,
+    Drawing, Found, Key, MOST_POINTS, Over, Point, Roles, RolesError, Shown, Varied, Wanted,
+    combinations, holds, in_order, simulate,
 };
 use iosonar_units::{Nanos, magnitude};
 use serde_json::json;
@@ -18,6 +20,7 @@ use super::checks::refuse_outputs_of_one;
 use super::load;
 use crate::exit::{Ending, Usage, note, print, write_file};
 use crate::low::{Sim, VaryArgs};
+use crate::render::objective::{self, value_of};
 use crate::render::table::Table;
 use crate::render::{picture, remarks};
 
@@ -50,8 +53,10 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
             .map(|name| name.to_string_lossy().into_owned())
             .collect(),
         keys,
+        targets: pictures.wanted.targets.clone(),
         points,
     };
+    refuse_targets_of_nothing(&varied)?;
     let points = &varied.points;
     let found = || points.iter().filter_map(|point| point.result.as_ref().ok());
     if !args.quiet {
@@ -73,7 +78,32 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
         return Ok(Ending::Flagged);
     }
     pictures.draw(args, &varied)?;
-    Ok(Ending::Done)
+    let misses = |found: &Found| judged(found).any(|of| of.verdict == Judgement::Misses);
+    // One that does not certainly miss a target is an answer.
+    Ok(match found().all(|found| misses(found)) {
+        true => Ending::Flagged,
+        false => Ending::Done,
+    })
+}
+
+fn judged(found: &Found) -> impl Iterator<Item = &Attained> {
+    found.targets.iter().flatten()
+}
+
+/// A target of reads is met by no load of writes alone.
+fn refuse_targets_of_nothing(varied: &Varied) -> Result<(), Usage> {
+    let found = || {
+        varied
+            .points
+            .iter()
+            .filter_map(|point| point.result.as_ref().ok())
+    };
+    for (i, &target) in varied.targets.iter().enumerate() {
+        if found().next().is_some() && found().all(|found| found.targets[i].is_none()) {
+            return Err(Usage(PlanError::NoSuchRequests { target }.to_string()));
+        }
+    }
+    Ok(())
 }
 
 /// What is drawn, checked before anything is simulated.
@@ -115,6 +145,7 @@ impl Pictures {
                 curves: shown,
                 theory: args.varying.theory,
                 distributions: args.cdf.is_some() || args.cdf_data.is_some(),
+                targets: args.target.clone().map_or_else(Vec::new, |of| of.0),
             },
             curves,
             distributions,
@@ -124,7 +155,7 @@ impl Pictures {
     fn draw(&self, args: &Sim, varied: &Varied) -> anyhow::Result<()> {
         let VaryArgs { curve, data, .. } = &args.varying;
         if let (Some(path), Some(roles), Some(shown)) = (curve, &self.curves, &self.wanted.curves) {
-            let drawing = varied.curves(shown, roles, &[]);
+            let drawing = varied.curves(shown, roles, &self.wanted.targets);
             let names: Vec<String> = shown.shown.iter().map(Shown::name).collect();
             draw(
                 &drawing,
@@ -255,6 +286,8 @@ fn table(varied: &Varied) -> String {
     if points.iter().any(|point| amplification(point).is_some()) {
         header.push("write amplification");
     }
+    let targets: Vec<String> = varied.targets.iter().map(ToString::to_string).collect();
+    header.extend(targets.iter().map(String::as_str));
     let mut table = Table::new(&header);
     let mut reasons = Vec::new();
     for point in points {
@@ -274,6 +307,12 @@ fn table(varied: &Varied) -> String {
                 row.extend([0.5, 0.99].map(|p| all.quantile(p).to_string()));
                 row.push(all.max.to_string());
                 row.extend(found.write_amplification.map(|wa| format!("{wa:.3}")));
+                for attained in &found.targets {
+                    row.push(attained.map_or("-".to_owned(), |of| {
+                        let value = value_of(&of.objective, of.estimate.mean);
+                        format!("{}: {value}", of.verdict.name())
+                    }));
+                }
             }
             Err(why) => {
                 let why = why.to_string();
@@ -298,7 +337,12 @@ fn as_json(varied: &Varied) -> Output {
     let mut json = Output::new("sim --vary");
     for point in &varied.points {
         match &point.result {
-            Ok(found) => json.metrics(found.metrics.iter().cloned()),
+            Ok(found) => {
+                json.metrics(found.metrics.iter().cloned());
+                for of in judged(found) {
+                    json.append("targets", objective::as_json(&varied.labels(point), of));
+                }
+            }
             Err(why) => {
                 let labels = varied.labels(point);
                 let why = why.to_string();
