@@ -5,7 +5,7 @@ mod scratch;
 use std::path::PathBuf;
 use std::process::Output;
 
-use scratch::{Scratch, assert_refused, iosonar, out, sim};
+use scratch::{Scratch, assert_refused, err, iosonar, out, sim};
 use serde_json::Value;
 
 /// Reads and writes on two disks.
@@ -48,7 +48,7 @@ fn targets_are_met_missed_or_unclear_by_the_interval() {
         both[0].contains(": meets, ") && both[1].contains(": misses, "),
         "{both:?}"
     );
-    assert!(both[1].ends_with("% above the limit"), "{both:?}");
+    assert!(both[1].ends_with("15.0 times the limit"), "{both:?}");
 
     // The limit in the middle of the interval, as the run itself has it.
     let json: Value =
@@ -184,4 +184,53 @@ fn each_varied_value_has_its_verdict() {
     let no_writes = ["--set", "load.read_share=1.0", "--target", "write p99 < 1s"];
     let refused = with(&[&vary[..], &no_writes].concat());
     assert_refused(&refused, "the load has no writes");
+}
+
+#[test]
+fn records_are_compared_by_their_targets() {
+    let scratch = Scratch::new();
+    let file = scenario(&scratch);
+    let record = |name: &str, rate: &str| {
+        let records = scratch.path(name);
+        let rate = format!("load.rate={rate}");
+        let size = ["--set", "load.requests=20000", "--set", &rate, "--records"];
+        let mut command = iosonar();
+        let command = command.arg("sim").arg(&file).args(size).arg(&records);
+        assert!(command.output().unwrap().status.success());
+        records
+    };
+    let (light, heavy) = (record("light.load", "20"), record("heavy.load", "100"));
+    let compare = |options: &[&str]| {
+        let mut command = iosonar();
+        let named = format!("before={}", light.display());
+        command.args(["compare", &named]).arg(&heavy).args(options);
+        command.output().unwrap()
+    };
+    let target = ["--target", "read p50 < 20ms, throughput > 1"];
+    let output = compare(&target);
+    assert_eq!(output.status.code(), Some(3));
+    let text = out(&output);
+    assert!(text.contains("before: read p50 < 20 ms: meets, "), "{text}");
+    assert!(text.contains("heavy: read p50 < 20 ms: misses, "), "{text}");
+    let json: Value =
+        serde_json::from_slice(&compare(&[&target[..], &["--json"]].concat()).stdout).unwrap();
+    let judged = json["targets"].as_array().unwrap();
+    assert_eq!(judged.len(), 4);
+    assert_eq!(judged[0]["verdict"], "meets");
+    assert_eq!(judged[2]["labels"]["input"], "heavy");
+    assert_eq!(judged[2]["verdict"], "misses");
+    // Without a target nothing is judged.
+    let without = compare(&[]);
+    assert_eq!(without.status.code(), Some(0));
+    assert!(!out(&without).contains("meets"), "{}", out(&without));
+
+    let picture = scratch.path("cdf.svg");
+    let mut plot = iosonar();
+    plot.args(["plot", "cdf"])
+        .arg(&heavy)
+        .args(["--target", "p50 < 20ms", "-o"]);
+    let drawn = plot.arg(&picture).output().unwrap();
+    assert!(drawn.status.success(), "{}", err(&drawn));
+    let svg = std::fs::read_to_string(picture).unwrap();
+    assert!(svg.contains("target p50 &lt; 20 ms: misses"), "{svg}");
 }

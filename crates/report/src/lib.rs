@@ -19,6 +19,7 @@
 //! assert_eq!(charts[0].clouds().next().unwrap().count(), 1);
 //! ```
 
+mod attained;
 mod catalogue;
 mod charts;
 pub mod curves;
@@ -30,6 +31,7 @@ pub mod study;
 mod targets;
 mod words;
 
+pub use attained::{distance_of, found_of, interval_of, value_of};
 pub use catalogue::{Arrange, CATALOGUE, Entry, Group, find, nearest, needs_of};
 pub use charts::distribution::{cdf_of, curve, curve_with_band};
 pub use measure::{
@@ -38,6 +40,7 @@ pub use measure::{
 pub use page::Page;
 pub use plain_page::{AnswerPage, RowMark, in_page};
 pub use self_check::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, read_self_check};
+pub use targets::{Verdict, Word, verdicts};
 pub use words::{describe, joined, remark};
 
 pub use iosonar_plot::grouped;

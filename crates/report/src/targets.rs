@@ -3,23 +3,25 @@
 use iosonar_analysis::objective::{Attained, Judgement, Objective, Statistic};
 use iosonar_plot::{Chart, Colour, Line, Mark, grouped};
 use iosonar_trace::Quantity;
-use iosonar_units::Nanos;
 
+use crate::attained::{distance_of, found_of, interval_of};
 use crate::measure::Measured;
 use crate::words::joined;
 
 /// What is said of a target and an input.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Verdict<'a> {
-    pub(crate) target: &'a Objective,
+pub struct Verdict<'a> {
+    /// What must hold.
+    pub target: &'a Objective,
     /// `None` where nothing was measured of it.
-    pub(crate) attained: Option<&'a Attained>,
-    pub(crate) word: Word,
+    pub attained: Option<&'a Attained>,
+    /// What follows.
+    pub word: Word,
 }
 
 /// A verdict in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Word {
+pub enum Word {
     /// The whole interval is within the limit.
     Meets,
     /// The whole interval is beyond it.
@@ -35,7 +37,8 @@ pub(crate) enum Word {
 }
 
 impl Word {
-    pub(crate) fn name(self) -> &'static str {
+    /// As it is shown.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Meets => "meets",
             Self::Misses => "misses",
@@ -57,7 +60,7 @@ impl Word {
 }
 
 /// The verdicts on an input, in the order of the targets.
-pub(crate) fn verdicts(input: &Measured) -> Vec<Verdict<'_>> {
+pub fn verdicts(input: &Measured) -> Vec<Verdict<'_>> {
     let is_fake = input.fakes().next().is_some();
     let word = |attained: &Option<Attained>| match attained.as_ref().map(|of| of.verdict) {
         None => Word::Unknown,
@@ -80,48 +83,21 @@ pub(crate) fn verdicts(input: &Measured) -> Vec<Verdict<'_>> {
 
 impl Verdict<'_> {
     /// The value that was found.
-    pub(crate) fn value(&self) -> String {
-        self.attained
-            .map_or("-".to_owned(), |of| value(self.target, of.estimate.mean))
+    pub fn value(&self) -> String {
+        self.attained.map_or("-".to_owned(), found_of)
     }
 
     /// The 95 % interval of the value.
-    pub(crate) fn interval(&self) -> String {
-        let Some(of) = self.attained else {
-            return "-".to_owned();
-        };
-        match of.interval_95 {
-            Some((low, high)) => {
-                format!(
-                    "{} to {}",
-                    value(self.target, low),
-                    value(self.target, high)
-                )
-            }
-            None => format!("not known ({} requests)", grouped(of.requests)),
-        }
+    pub fn interval(&self) -> String {
+        self.attained.map_or("-".to_owned(), |of| {
+            interval_of(of)
+                .unwrap_or_else(|| format!("not known ({} requests)", grouped(of.requests)))
+        })
     }
 
     /// How far the value is from the limit.
-    pub(crate) fn distance(&self) -> String {
-        let Some(of) = self.attained else {
-            return "-".to_owned();
-        };
-        let beyond = of.beyond();
-        match beyond {
-            1.0.. => format!("{:.1} times the limit", beyond + 1.0),
-            0.0.. => format!("{:.1} % above", 100.0 * beyond),
-            _ => format!("{:.1} % below", -100.0 * beyond),
-        }
-    }
-}
-
-/// A value in the unit of an objective.
-fn value(of: &Objective, value: f64) -> String {
-    match of.statistic {
-        Statistic::Throughput if value < 100.0 => format!("{value:.2}/s"),
-        Statistic::Throughput => format!("{}/s", grouped(value.round() as u64)),
-        Statistic::Mean | Statistic::Quantile(_) => Nanos::from_millis_f64(value).to_string(),
+    pub fn distance(&self) -> String {
+        self.attained.map_or("-".to_owned(), distance_of)
     }
 }
 
@@ -206,6 +182,7 @@ fn ends(chart: &Chart) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use iosonar_trace::{Metadata, Outcome, Record, Request, Status};
+    use iosonar_units::Nanos;
 
     use super::*;
     use crate::measure::{Look, LookOptions};

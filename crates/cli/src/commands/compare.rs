@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use iosonar_plot::{Size, Theme};
-use iosonar_report::{Arrange, Measured, Quantity, find, needs_of};
+use iosonar_report::{Arrange, Measured, Quantity, Word, find, needs_of, verdicts};
 use iosonar_stats::Estimate;
 use iosonar_stats::metric::Times;
 use iosonar_study::compare::{Difference, PairError, Paired, Sample, paired, quantiles_against};
@@ -17,6 +17,7 @@ use iosonar_units::Nanos;
 use crate::exit::{Ending, Usage, note, print};
 use crate::low::Compare;
 use crate::render::looks::{self, Inputs};
+use crate::render::objective;
 use crate::render::picture;
 use crate::render::table::{Cell, Table, significant};
 use iosonar_stats::Output;
@@ -71,15 +72,45 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
     } else {
         None
     };
+    let judged = match options.targets.is_empty() {
+        true => Vec::new(),
+        false => looks::measure(
+            &inputs,
+            needs_of([]),
+            &args.look,
+            &args.reading,
+            &options,
+            true,
+        )?,
+    };
     if args.json {
-        print(&as_json(&samples, quantity, pairs.as_ref()).text())?;
+        let mut json = as_json(&samples, quantity, pairs.as_ref());
+        for input in &judged {
+            for verdict in verdicts(input) {
+                json.append("targets", objective::of_recording(&input.name, &verdict));
+            }
+        }
+        print(&json.text())?;
     } else {
         print(&tables(&samples, quantity, pairs.as_ref()))?;
+        for input in &judged {
+            for verdict in verdicts(input) {
+                print(&format!(
+                    "{}: {}\n",
+                    input.name,
+                    objective::of_verdict(&verdict)
+                ))?;
+            }
+        }
     }
     if let Some(dir) = &args.plot {
         draw(args, &inputs, dir, &samples)?;
     }
-    Ok(Ending::Done)
+    let mut all = judged.iter().flat_map(verdicts);
+    Ok(match all.any(|verdict| verdict.word == Word::Misses) {
+        true => Ending::Flagged,
+        false => Ending::Done,
+    })
 }
 
 fn pair(inputs: &[PathBuf], reading: &Reading, quantity: Quantity) -> anyhow::Result<Paired> {

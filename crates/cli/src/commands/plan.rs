@@ -17,9 +17,9 @@ use serde_json::json;
 use super::model::{threads, with_threads};
 use crate::exit::{Ending, Usage, note, print};
 use crate::low::Plan;
-use crate::render::objective::value_of;
 use crate::render::picture;
 use crate::render::sim::headline;
+use iosonar_report::value_of;
 use tables::{describe, simulated};
 
 pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {

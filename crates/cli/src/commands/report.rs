@@ -37,12 +37,12 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
         let problem = format!("{}: a page's name ends in .html", args.out.display());
         return Err(Usage(problem).into());
     }
-    let targets = args.target.clone().map_or_else(Vec::new, |of| of.0);
     if let [tree] = args.inputs.as_slice()
         && is_tree(&tree.path)
     {
         let title = args.title.as_deref().or(tree.name.as_deref());
-        let runs = sweep::write_page(&tree.path, &args.out, title, &targets)?;
+        let targets = &args.look.options().targets;
+        let runs = sweep::write_page(&tree.path, &args.out, title, targets)?;
         if !args.quiet {
             note(&format!(
                 "{} runs reported in {}",
@@ -59,7 +59,6 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
     let begin = Instant::now();
     let options = LookOptions {
         resolution: RESOLUTION,
-        targets,
         ..args.look.options()
     };
     let needs = needs_of(CATALOGUE);

@@ -112,6 +112,10 @@ pub(crate) struct LookArgs {
     /// How working sets are counted: sliding windows of all sectors, or as graph.sh does
     #[arg(long, value_name = "HOW", default_value = "sliding", value_parser = ["sliding", "tumbling,first"])]
     ws: String,
+    /// What must hold, drawn as a line: mean, p50, p99, p99.9, ... of all response times, or of 'read' or 'write' and
+    /// of 'latency' or 'delay', as in 'read p99 < 20ms'; or 'throughput > 200'; several with commas between
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: Option<Objectives>,
     /// Draw a limit for latencies, and report whether it was kept [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = above_zero)]
     bad_latency: Option<Nanos>,
@@ -136,6 +140,7 @@ impl LookArgs {
             bad_latency: self.bad_latency,
             bad_delay: self.bad_delay,
             device_sectors: self.device_size.map(|size| size.get() / SECTOR_BYTES),
+            targets: self.target.clone().map_or_else(Vec::new, |of| of.0),
             ..LookOptions::default()
         }
     }
@@ -189,10 +194,6 @@ pub(crate) struct Report {
     /// What stands above it [default: the names of the inputs]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
-    /// What must hold: mean, p50, p99, p99.9, ... of all response times, or of 'read' or 'write' and of 'latency' or
-    /// 'delay', as in 'read p99 < 20ms'; or 'throughput > 200'; several with commas between
-    #[arg(long, value_name = "TARGET")]
-    pub(crate) target: Option<Objectives>,
     /// Open all charts and tables, and print them; without this the page shows, and prints, its answer and four
     /// pictures
     #[arg(long)]

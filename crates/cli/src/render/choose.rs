@@ -11,9 +11,10 @@ use iosonar_trace::Requests;
 
 pub(crate) use programs::{as_csv, as_json};
 
-use super::objective::{interval_of, milliseconds, value_of};
+use super::objective::milliseconds;
 use super::sim::{assumed, reach_of};
 use super::table::Table;
+use iosonar_report::{found_of, interval_of, value_of};
 
 /// What was asked, and what came out.
 pub(crate) struct Answer<'a> {
@@ -206,11 +207,11 @@ impl Answer<'_> {
             }
             Ok(of) => {
                 row.push(of.verdict().name().to_owned());
-                for (target, point) in self.targets.0.iter().zip(&of.points) {
+                for point in &of.points {
                     row.push(
                         point
                             .simulated
-                            .map_or("-".to_owned(), |of| with_interval(target, &of)),
+                            .map_or("-".to_owned(), |of| with_interval(&of)),
                     );
                 }
                 row.extend(
@@ -275,9 +276,9 @@ impl Answer<'_> {
     }
 }
 
-fn with_interval(target: &Objective, of: &Attained) -> String {
-    let value = value_of(target, of.estimate.mean);
-    match interval_of(target, of) {
+fn with_interval(of: &Attained) -> String {
+    let value = found_of(of);
+    match interval_of(of) {
         None => format!("~{value}"),
         Some(interval) => format!("{value} ({interval})"),
     }

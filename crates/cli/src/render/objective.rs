@@ -1,48 +1,49 @@
 //! Values of what objectives are about.
 
-use iosonar_analysis::objective::{Attained, Objective, Statistic};
+use iosonar_analysis::objective::Attained;
+use iosonar_report::{Verdict, distance_of, found_of, interval_of};
 use iosonar_stats::Labels;
 use iosonar_units::Nanos;
 use serde_json::{Value, json};
 
-use super::table::significant;
-
-/// A value in the unit of an objective.
-pub(crate) fn value_of(objective: &Objective, value: f64) -> String {
-    match objective.statistic {
-        Statistic::Throughput => format!("{}/s", significant(value, 4)),
-        Statistic::Mean | Statistic::Quantile(_) => milliseconds(value),
-    }
-}
-
-/// The 95 % confidence interval of what an objective is about; `None` where it is not known.
-pub(crate) fn interval_of(objective: &Objective, of: &Attained) -> Option<String> {
-    let (low, high) = of.interval_95?;
-    Some(match objective.statistic {
-        Statistic::Throughput => {
-            format!("{} to {}/s", significant(low, 4), significant(high, 4))
-        }
-        Statistic::Mean | Statistic::Quantile(_) => {
-            format!("{} to {}", milliseconds(low), milliseconds(high))
-        }
-    })
-}
-
 /// What became of an objective, in a line.
 pub(crate) fn line(of: &Attained) -> String {
     let objective = &of.objective;
-    let interval = match interval_of(objective, of) {
+    let interval = match interval_of(of) {
         Some(interval) => format!("95 % interval {interval}"),
         None => "no 95 % interval: use --replications, or more requests".to_owned(),
     };
-    let beyond = 100.0 * of.beyond();
-    let side = if beyond < 0.0 { "below" } else { "above" };
     format!(
-        "{objective}: {}, {} ({interval}), {:.1} % {side} the limit",
+        "{objective}: {}, {} ({interval}), {}",
         of.verdict.name(),
-        value_of(objective, of.estimate.mean),
-        beyond.abs()
+        found_of(of),
+        distance_of(of)
     )
+}
+
+/// What a recording says of an objective, in a line.
+pub(crate) fn of_verdict(of: &Verdict<'_>) -> String {
+    let (target, word) = (of.target, of.word.name());
+    match of.attained {
+        None => format!("{target}: {word}"),
+        Some(_) => format!(
+            "{target}: {word}, {} (95 % interval {}), {}",
+            of.value(),
+            of.interval(),
+            of.distance()
+        ),
+    }
+}
+
+/// The same for programs.
+pub(crate) fn of_recording(input: &str, of: &Verdict<'_>) -> Value {
+    let labels = Labels::of("input", input);
+    let mut json = match of.attained {
+        Some(attained) => as_json(&labels, attained),
+        None => json!({ "labels": labels, "target": of.target.to_string() }),
+    };
+    json["verdict"] = json!(of.word.name());
+    json
 }
 
 /// For programs.

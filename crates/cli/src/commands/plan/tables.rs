@@ -5,8 +5,8 @@ use std::fmt::Write;
 use iosonar_analysis::objective::{Judgement, Objective, Statistic};
 use iosonar_study::plan::{Answer, Point, Sought, load_text};
 
-use crate::render::objective::{interval_of, value_of};
 use crate::render::table::Table;
+use iosonar_report::{interval_of, value_of};
 
 /// What was simulated at a load.
 pub(super) fn simulated(objective: &Objective, point: &Point) -> String {
@@ -22,9 +22,7 @@ pub(super) fn table(objective: &Objective, unit: &str, points: &[Point]) -> Stri
     let mut table = Table::new(&[unit, "theory", "simulated", "95 % interval", "verdict"]);
     for point in points {
         let interval = match point.simulated {
-            Some(of) => {
-                interval_of(objective, &of).unwrap_or_else(|| "too few requests".to_owned())
-            }
+            Some(of) => interval_of(&of).unwrap_or_else(|| "too few requests".to_owned()),
             None => "-".to_owned(),
         };
         table.row(vec![

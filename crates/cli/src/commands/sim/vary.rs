@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use iosonar_analysis::objective::{Attained, Judgement};
-use iosonar_report::grouped;
+use iosonar_report::{found_of, grouped};
 use iosonar_scenario::ScenarioError;
 use iosonar_stats::Output;
 use iosonar_study::plan::PlanError;
@@ -20,7 +20,7 @@ use super::checks::refuse_outputs_of_one;
 use super::load;
 use crate::exit::{Ending, Usage, note, print, write_file};
 use crate::low::{Sim, VaryArgs};
-use crate::render::objective::{self, value_of};
+use crate::render::objective;
 use crate::render::table::Table;
 use crate::render::{picture, remarks};
 
@@ -309,8 +309,7 @@ fn table(varied: &Varied) -> String {
                 row.extend(found.write_amplification.map(|wa| format!("{wa:.3}")));
                 for attained in &found.targets {
                     row.push(attained.map_or("-".to_owned(), |of| {
-                        let value = value_of(&of.objective, of.estimate.mean);
-                        format!("{}: {value}", of.verdict.name())
+                        format!("{}: {}", of.verdict.name(), found_of(&of))
                     }));
                 }
             }
