@@ -103,11 +103,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
             figures::add_to(&mut json, name, simulation, &result, &targets);
             figures::add_speed(&mut json, name, &result);
         } else {
-            let mut text = shown::describe(name, simulation, &result);
-            for of in &targets {
-                text += &format!("  target        {}\n", line(of));
-            }
-            print_beside(trace_out, &text)?;
+            print_beside(trace_out, &described(named, &result, &targets))?;
             if !args.quiet {
                 note(&shown::speed(name, &result));
             }
@@ -219,6 +215,15 @@ fn note_assumptions(args: &Sim, named: &Named) {
             ));
         }
     }
+}
+
+/// A result and its targets, for people.
+fn described(named: &Named, result: &SimulationResult, targets: &[Attained]) -> String {
+    let mut text = shown::describe(&named.name, &named.simulation, result);
+    for of in targets {
+        text += &format!("  target        {}\n", line(of));
+    }
+    text
 }
 
 /// What became of each target.

@@ -288,6 +288,22 @@ impl Accumulator {
         by_host.then(|| Estimate::of_ratio(&self.written))
     }
 
+    /// Independent parts of the response times of all, of reads and of writes: sections of the only run, or runs.
+    fn sections(&self, runs: usize) -> [Vec<Distribution>; 3] {
+        match &self.first_sections {
+            Some(sections) if runs == 1 => {
+                let parts = sections.independent();
+                let of = |kind: usize| parts.iter().map(|part| part.0[kind].clone()).collect();
+                [parts.iter().map(TwoKinds::both).collect(), of(0), of(1)]
+            }
+            _ => [
+                self.replications.independent(),
+                self.read_replications.independent(),
+                self.write_replications.independent(),
+            ],
+        }
+    }
+
     /// The result of all runs that were added, at least one.
     pub(crate) fn finish(mut self, elapsed: Duration) -> SimulationResult {
         let runs = self.means_ms.len();
@@ -300,18 +316,7 @@ impl Accumulator {
                 ..mean_ms
             };
         }
-        let [sections, read_sections, write_sections] = match &self.first_sections {
-            Some(sections) if runs == 1 => {
-                let parts = sections.independent();
-                let of = |kind: usize| parts.iter().map(|part| part.0[kind].clone()).collect();
-                [parts.iter().map(TwoKinds::both).collect(), of(0), of(1)]
-            }
-            _ => [
-                self.replications.independent(),
-                self.read_replications.independent(),
-                self.write_replications.independent(),
-            ],
-        };
+        let [sections, read_sections, write_sections] = self.sections(runs);
         let mut response_time = self.reads.clone();
         response_time.merge(&self.writes);
         let sd_ms = self.sd_ms(&response_time, &sections);
