@@ -89,6 +89,22 @@ fn one_run_of_few_reads_is_unclear() {
 }
 
 #[test]
+fn a_percentile_of_few_requests_a_run_is_judged_by_the_share_within_the_limit() {
+    let of = |requests: &str, target: &str| {
+        let requests = format!("load.requests={requests}");
+        let runs = ["--replications", "5", "--set", &requests, "--target"];
+        lines(&with(&[&runs[..], &[target]].concat()))[0].clone()
+    };
+    let met = of("100", "p99 < 1s");
+    assert!(met.contains(": meets, "), "{met}");
+    assert!(met.contains("by the share of 500 requests"), "{met}");
+    let missed = of("100", "p99 < 10ms");
+    assert!(missed.contains(": misses, "), "{missed}");
+    let too_few = of("20", "p99 < 1s");
+    assert!(too_few.contains(": unclear, "), "{too_few}");
+}
+
+#[test]
 fn what_is_not_there_is_refused() {
     let no_writes = with(&["--set", "load.read_share=1.0", "--target", "write p99 < 1s"]);
     assert_refused(&no_writes, "the load has no writes");

@@ -1,7 +1,7 @@
 //! Values of what objectives are about.
 
-use iosonar_analysis::objective::Attained;
-use iosonar_report::{Verdict, distance_of, found_of, interval_of};
+use iosonar_analysis::objective::{Attained, Judgement};
+use iosonar_report::{Verdict, distance_of, found_of, grouped, interval_of};
 use iosonar_stats::Labels;
 use iosonar_units::Nanos;
 use serde_json::{Value, json};
@@ -11,7 +11,13 @@ pub(crate) fn line(of: &Attained) -> String {
     let objective = &of.objective;
     let interval = match interval_of(of) {
         Some(interval) => format!("95 % interval {interval}"),
-        None => "no 95 % interval: use --replications, or more requests".to_owned(),
+        None if of.verdict == Judgement::Unclear => {
+            "no 95 % interval: use --replications, or more requests".to_owned()
+        }
+        None => format!(
+            "by the share of {} requests that kept to it",
+            grouped(of.requests)
+        ),
     };
     format!(
         "{objective}: {}, {} ({interval}), {}",
