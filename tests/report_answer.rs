@@ -70,7 +70,7 @@ fn simulated(scratch: &Scratch, name: &str, disks: u32) -> PathBuf {
 #[test]
 fn the_conclusion_says_what_was_measured_and_how_late_a_replay_was() {
     let dir = Scratch::new();
-    dir.file("good.csv", csv(1, |i| (Some(0), latency(i, 1))));
+    dir.file("good.csv", csv(1, |i| (Some(10), latency(i, 1))));
     let good = section(&page(&dir, &["good.csv"], &[]), "conclusion");
     assert!(good.contains("5 000 requests in 5 s"), "{good}");
     assert!(good.contains("75.0 % reads and 25.0 % writes"), "{good}");
@@ -83,6 +83,11 @@ fn the_conclusion_says_what_was_measured_and_how_late_a_replay_was() {
         good.contains("The replay kept up: 0 % of the requests"),
         "{good}"
     );
+    // No replay submits every request at the very moment: nothing was replayed here.
+    dir.file("never.csv", csv(1, |i| (Some(0), latency(i, 1))));
+    let never = section(&page(&dir, &["never.csv"], &[]), "conclusion");
+    assert!(never.contains("no request was submitted late"), "{never}");
+    assert!(!never.contains("kept up"), "{never}");
     dir.file(
         "late.csv",
         csv(1, |i| {

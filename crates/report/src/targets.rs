@@ -252,7 +252,7 @@ mod tests {
             "{said}"
         );
         assert!(said.contains("misses p50 < 1.4 ms (1.52"), "{said}");
-        assert!(said.contains("% above)"), "{said}");
+        assert!(said.contains("% above the limit)"), "{said}");
         assert!(
             said.contains("is not sure to meet p50 < 1.525 ms"),
             "{said}"

@@ -23,12 +23,23 @@ pub(super) enum Pace {
     /// A simulation or a recording, whose requests start when they were submitted: how many were not complete when the
     /// last one was due, of how many, and the most that were in flight.
     Backlog {
-        is_simulated: bool,
+        submitted: Submitted,
         most_in_flight: u64,
         unfinished: u64,
         of: u64,
         fell_behind: bool,
     },
+}
+
+/// Why nothing was submitted late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Submitted {
+    /// A simulation submits when requests are due.
+    Simulated,
+    /// All delays are zero, which no replay has: it is a simulation or a recording that says so of itself nowhere.
+    NeverLate,
+    /// It was not recorded when requests were due.
+    Unknown,
 }
 
 /// How late requests were submitted.
@@ -49,18 +60,26 @@ impl Pace {
         }
         let is_simulated = input.metadata().about.contains_key("simulated");
         let (late, of) = input.lateness();
-        if !is_simulated && of > 0 {
-            return Self::Replayed {
-                lateness: Lateness::of(late, of),
-                shares: late.map(|n| n as f64 / of as f64),
-                longest: input.longest(Quantity::Delay).unwrap_or_default(),
-            };
-        }
+        let never_late = input
+            .longest(Quantity::Delay)
+            .is_none_or(|d| d == Nanos::ZERO);
+        let submitted = match (is_simulated, of > 0) {
+            (true, _) => Submitted::Simulated,
+            (false, true) if never_late => Submitted::NeverLate,
+            (false, true) => {
+                return Self::Replayed {
+                    lateness: Lateness::of(late, of),
+                    shares: late.map(|n| n as f64 / of as f64),
+                    longest: input.longest(Quantity::Delay).unwrap_or_default(),
+                };
+            }
+            (false, false) => Submitted::Unknown,
+        };
         let outcome = input.outcome();
         let unfinished = outcome.map_or(0, |outcome| outcome.unfinished);
         let of = input.records() - not_submitted(input);
         Self::Backlog {
-            is_simulated,
+            submitted,
             most_in_flight: outcome.map_or(0, |outcome| outcome.most_in_flight),
             unfinished,
             of,
@@ -104,7 +123,7 @@ impl Pace {
                 }
             }
             Self::Backlog {
-                is_simulated,
+                submitted,
                 most_in_flight,
                 unfinished,
                 of,
@@ -118,18 +137,22 @@ impl Pace {
                     grouped(of),
                     percent(unfinished as f64 / of.max(1) as f64)
                 );
-                match (is_simulated, fell_behind) {
-                    (true, false) => format!("The simulated system kept up: {backlog}."),
-                    (true, true) => format!(
-                        "The simulated system did not keep up: {backlog}, so the latencies depend on how long the load \
-                         lasts."
-                    ),
-                    (false, false) => format!(
-                        "No backlog was left: {backlog}; how late requests were submitted was not recorded."
-                    ),
-                    (false, true) => format!(
-                        "A backlog built up: {backlog}; how late requests were submitted was not recorded."
-                    ),
+                let delays = match submitted {
+                    Submitted::Simulated => {
+                        return match fell_behind {
+                            false => format!("The simulated system kept up: {backlog}."),
+                            true => format!(
+                                "The simulated system did not keep up: {backlog}, so the latencies depend on how long \
+                                 the load lasts."
+                            ),
+                        };
+                    }
+                    Submitted::NeverLate => "no request was submitted late",
+                    Submitted::Unknown => "how late requests were submitted was not recorded",
+                };
+                match fell_behind {
+                    false => format!("No backlog was left: {backlog}; {delays}."),
+                    true => format!("A backlog built up: {backlog}; {delays}."),
                 }
             }
         }
