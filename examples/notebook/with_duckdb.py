@@ -53,7 +53,7 @@ print(duckdb.sql("""
 # %% choose: one row a candidate and target
 duckdb.sql("""
     create view meets as
-    select candidate, bool_and(verdict = 'meets it') as meets from 'choose.csv' group by candidate
+    select candidate, bool_and(verdict = 'meets') as meets from 'choose.csv' group by candidate
 """)
 print(duckdb.sql("from meets"))
 
