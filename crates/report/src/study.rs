@@ -2,6 +2,8 @@
 
 mod targets;
 
+use std::collections::BTreeSet;
+
 use iosonar_analysis::objective::{Judgement, Objective};
 use iosonar_plot::{Axis, Chart, Unit};
 
@@ -125,6 +127,8 @@ pub struct StudyTable {
     pub rows: Vec<StudyRow>,
     /// Runs without a result, and why.
     pub failed: Vec<(String, String)>,
+    /// The values of the parameters of these runs.
+    pub failed_points: BTreeSet<Vec<String>>,
     /// What is demanded of the points; empty if nothing is.
     pub targets: Vec<Objective>,
 }

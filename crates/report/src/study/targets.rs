@@ -3,15 +3,15 @@
 use iosonar_analysis::objective::{Judgement, Objective, Objectives, Statistic};
 use iosonar_trace::{Quantity, Requests};
 
-use super::StudyTable;
+use super::{StudyRow, StudyTable};
 use crate::plain_page::RowMark;
 use crate::words::joined;
 
 /// At most so many points are named in a sentence.
 const MOST_NAMED: usize = 5;
 
-/// The column of an objective: a metric's name as the tables of a study have it.
-fn metric_of(objective: &Objective) -> String {
+/// The column of an objective: a metric's name as the tables of a study have it; `None` of a quantile that they have not.
+fn metric_of(objective: &Objective) -> Option<String> {
     let requests = match objective.requests {
         Requests::All => "",
         Requests::Reads => "read_",
@@ -22,43 +22,55 @@ fn metric_of(objective: &Objective) -> String {
         Quantity::Delay => "delay",
         Quantity::ResponseTime => "response_time",
     };
-    match objective.statistic {
+    Some(match objective.statistic {
         Statistic::Mean => format!("{requests}{quantity}_mean_ms"),
         Statistic::Quantile(p) => {
-            let percent = ((p * 1e8).round() / 1e6).to_string().replace('.', "");
-            format!("{requests}{quantity}_p{percent}_ms")
+            let known = [
+                (0.5, "p50"),
+                (0.9, "p90"),
+                (0.95, "p95"),
+                (0.99, "p99"),
+                (0.999, "p999"),
+                (0.9999, "p9999"),
+            ];
+            let (_, name) = known.into_iter().find(|(known, _)| *known == p)?;
+            format!("{requests}{quantity}_{name}_ms")
         }
         Statistic::Throughput => "throughput_per_s".to_owned(),
-    }
+    })
 }
 
-/// What is known of each point: whether it meets all targets, by the 95 % intervals of its metrics. `None` where it has
-/// no such metric.
+/// What a point says of a target, by the 95 % interval of its metric; `None` where it has no such metric.
+fn verdict(table: &StudyTable, target: &Objective, values: &[(f64, f64)]) -> Option<Judgement> {
+    let name = metric_of(target)?;
+    let column = table.metrics.iter().position(|metric| *metric == name)?;
+    let (mean, half) = values[column];
+    if mean.is_nan() {
+        return None;
+    }
+    Some(match half.is_finite() {
+        true => Judgement::of_interval(target, (mean - half, mean + half)),
+        false => Judgement::Unclear,
+    })
+}
+
+/// What is known of each point: whether it meets all targets. `None` where it has no metric for one and misses none of the
+/// others. A point of which a run failed meets nothing.
 pub(super) fn verdicts(table: &StudyTable) -> Vec<Option<Judgement>> {
-    let of = |values: &[(f64, f64)]| {
-        let mut all = Judgement::Meets;
-        for target in &table.targets {
-            let name = metric_of(target);
-            let column = table.metrics.iter().position(|metric| *metric == name)?;
-            let (mean, half) = values[column];
-            if mean.is_nan() {
-                return None;
-            }
-            let verdict = match half.is_finite() {
-                true => Judgement::of_interval(target, (mean - half, mean + half)),
-                false => Judgement::Unclear,
-            };
-            if verdict == Judgement::Misses || all == Judgement::Meets {
-                all = verdict;
-            }
+    let of = |(point, _, values, _): &StudyRow| {
+        let all = table.targets.iter();
+        let all: Vec<_> = all.map(|target| verdict(table, target, values)).collect();
+        if all.contains(&Some(Judgement::Misses)) {
+            return Some(Judgement::Misses);
         }
-        Some(all)
+        let is_met = all.iter().all(|of| *of == Some(Judgement::Meets));
+        match all.contains(&None) {
+            true => None,
+            false if is_met && !table.failed_points.contains(point) => Some(Judgement::Meets),
+            false => Some(Judgement::Unclear),
+        }
     };
-    table
-        .rows
-        .iter()
-        .map(|(_, _, values, _)| of(values))
-        .collect()
+    table.rows.iter().map(of).collect()
 }
 
 /// How a point is marked.
@@ -89,19 +101,41 @@ pub(super) fn conclusion(table: &StudyTable, verdicts: &[Option<Judgement>]) -> 
         true => String::new(),
         false => format!(": {}", joined(&names)),
     };
+    let met = count(Some(Judgement::Meets));
     let mut text = format!(
-        "With 95 % confidence, {} of {} points meet {targets}{names}. {} miss it; of {} it is unclear.",
-        count(Some(Judgement::Meets)),
-        verdicts.len(),
+        "With 95 % confidence, {met} of {} points {} {targets}{names}. Missed: {}; unclear: {}",
+        verdicts.len() + without_result(table),
+        if met == 1 { "meets" } else { "meet" },
         count(Some(Judgement::Misses)),
         count(Some(Judgement::Unclear)),
     );
     let unknown = count(None);
     if unknown > 0 {
-        let metrics: Vec<String> = table.targets.iter().map(metric_of).collect();
-        text += &format!(" {unknown} have no {}.", joined(&metrics));
+        let missing = table
+            .targets
+            .iter()
+            .filter(|target| is_missing(table, target));
+        let missing: Vec<String> = missing.map(Objective::name).collect();
+        text += &format!("; without {}: {unknown}", joined(&missing));
     }
-    Some(text)
+    let without = without_result(table);
+    if without > 0 {
+        text += &format!("; without a result: {without}");
+    }
+    Some(text + ".")
+}
+
+/// How many points have no run with a result.
+fn without_result(table: &StudyTable) -> usize {
+    let has_row = |point: &&Vec<String>| table.rows.iter().any(|row| row.0 == **point);
+    let failed = table.failed_points.iter();
+    failed.filter(|point| !has_row(point)).count()
+}
+
+/// Whether some point has no metric for a target.
+fn is_missing(table: &StudyTable, target: &Objective) -> bool {
+    let mut rows = table.rows.iter();
+    rows.any(|(_, _, values, _)| verdict(table, target, values).is_none())
 }
 
 /// A point by its parameters.
@@ -153,9 +187,29 @@ mod tests {
         assert_eq!(verdicts, expected);
         assert_eq!(
             conclusion(&study, &verdicts).unwrap(),
-            "With 95 % confidence, 1 of 5 points meet read p99.9 < 20 ms, throughput > 100/s: disks = 6. 1 miss it; of 2 \
-             it is unclear. 1 have no read_response_time_p999_ms and throughput_per_s."
+            "With 95 % confidence, 1 of 5 points meets read p99.9 < 20 ms, throughput > 100/s: disks = 6. Missed: 1; \
+             unclear: 2; without read p99.9: 1."
         );
+        // A run of the point that met them failed, and another point has no result at all.
+        let point = |disks: &str| vec![disks.to_owned()];
+        let study = StudyTable {
+            failed_points: [point("6"), point("9")].into(),
+            ..study
+        };
+        let with_failures = super::verdicts(&study);
+        assert_eq!(with_failures[2], Some(Judgement::Unclear));
+        assert_eq!(
+            conclusion(&study, &with_failures).unwrap(),
+            "With 95 % confidence, 0 of 6 points meet read p99.9 < 20 ms, throughput > 100/s. Missed: 1; unclear: 3; \
+             without read p99.9: 1; without a result: 1."
+        );
+        // Neither p9.99 nor p99.8 is p99.9.
+        for other in ["read p9.99 < 20ms", "read p99.8 < 20ms"] {
+            assert!(super::verdicts(&table(other)).iter().all(Option::is_none));
+        }
+        // What misses one target misses them all, whatever is known of the others.
+        let one = table("read p99.8 < 20ms, throughput > 200");
+        assert_eq!(super::verdicts(&one), [Some(Judgement::Misses); 5]);
         assert_eq!(mark(verdicts[0]), RowMark::Misses);
     }
 
@@ -171,8 +225,7 @@ mod tests {
         assert!(verdicts.iter().all(Option::is_none));
         let said = conclusion(&study, &verdicts).unwrap();
         assert!(
-            said.contains("0 of 5 points meet")
-                && said.contains("5 have no write_response_time_mean_ms"),
+            said.contains("0 of 5 points meet") && said.contains("without write mean: 5"),
             "{said}"
         );
     }

@@ -311,15 +311,13 @@ impl<'a> Tables<'a> {
         let metrics = self.study.metrics();
         let parameters = self.study.parameters();
         let root = &self.source.root;
+        let values_of = |of: &[(String, String)]| -> Vec<String> {
+            let value = |name: &&str| value_of(of, name).unwrap_or_default().to_owned();
+            parameters.iter().map(value).collect()
+        };
         let rows = self.study.points().into_iter().map(|point| {
-            let value = |name: &&str| {
-                value_of(&point.parameters, name)
-                    .unwrap_or_default()
-                    .to_owned()
-            };
-            let values = parameters.iter().map(value);
             (
-                values.collect(),
+                values_of(&point.parameters),
                 point.n,
                 point.metrics.clone(),
                 links(root, &point.path),
@@ -329,9 +327,12 @@ impl<'a> Tables<'a> {
             let why = run.failed.clone()?;
             Some((run.path.display().to_string(), why))
         });
+        let incomplete = self.study.runs.iter().filter(|run| run.failed.is_some());
+        let incomplete = incomplete.map(|run| values_of(&run.parameters));
         StudyTable {
             rows: rows.collect(),
             failed: failed.collect(),
+            failed_points: incomplete.collect(),
             targets: Vec::new(),
             parameters: parameters.iter().map(|&name| name.to_owned()).collect(),
             metrics: metrics.iter().map(|&name| name.to_owned()).collect(),
