@@ -112,6 +112,11 @@ fn tried(args: &Plan, objective: &Objective, of: &str, sought: Sought, point: &P
 /// The objective of `--target`. Simulations answer for response times.
 fn objective(text: &str) -> Result<Objective, Usage> {
     let wrong = |problem: String| Usage(format!("--target '{text}': {problem}"));
+    if text.contains(',') {
+        return Err(wrong(
+            "plan looks for one target; 'iosonar choose --growth' takes several".to_owned(),
+        ));
+    }
     let objective: Objective = text.parse().map_err(|e| wrong(format!("{e}")))?;
     if objective.quantity != Quantity::ResponseTime {
         let meant = Objective {

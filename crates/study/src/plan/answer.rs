@@ -219,6 +219,16 @@ fn sought(
     }
 }
 
+/// The key, or the table of keys, that is looked for in a load.
+pub(super) fn sought_key(find: Option<Find>, load: &LoadModel) -> &'static str {
+    match (find, load) {
+        (Some(Find::Disks), _) => "array.disks",
+        (Some(Find::Jobs), _) | (None, LoadModel::Closed { .. }) => "load.closed.outstanding",
+        (_, LoadModel::Trace { .. }) => "load.speed",
+        _ => "load.arrivals",
+    }
+}
+
 /// The response of a request that waits for no other, in the target's metric.
 fn alone(
     subject: &ArraySubject<'_>,

@@ -5,8 +5,9 @@ use std::path::Path;
 use iosonar_analysis::objective::Objective;
 use iosonar_scenario::{Overrides, Prepared};
 
+use super::answer::sought_key;
 use super::{Answer, PlanError, PlanSpec, Point, Sought, plan_scenario};
-use crate::vary::{Key, combinations};
+use crate::vary::{Key, combinations, holds};
 
 /// What was planned with values of the keys.
 #[derive(Debug)]
@@ -20,6 +21,11 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// Whether more may meet the target than was tried.
+    pub fn is_most(&self) -> bool {
+        self.answer.as_ref().is_ok_and(|answer| answer.is_most)
+    }
+
     /// The best load, if one meets the target.
     pub fn best(&self) -> Option<f64> {
         let best = self.answer.as_ref().ok()?.found.best.as_ref();
@@ -40,11 +46,17 @@ pub fn plan_varied(
     spec: &PlanSpec,
     watch: &mut dyn FnMut(&[String], Sought, &Point),
 ) -> Result<Vec<Planned>, PlanError> {
-    let with = |values: Vec<String>| {
+    let with = |values: Vec<String>| -> Result<_, PlanError> {
         let mut overrides = overrides.clone();
         let names = keys.iter().map(|(key, _)| key.clone());
         overrides.set.extend(names.zip(values.iter().cloned()));
         let system = Prepared::from_toml(text, path, &overrides)?;
+        let sought = sought_key(spec.find, system.load());
+        if let Some((key, _)) = keys.iter().find(|(key, _)| holds(sought, key)) {
+            return Err(PlanError::DoesNotFit(format!(
+                "--vary: '{key}' is what is looked for, so its values would all have the same answer: vary another key"
+            )));
+        }
         Ok((values, overrides, system))
     };
     let all: Vec<_> = combinations(keys)
@@ -70,21 +82,17 @@ pub fn plan_varied(
     planned.collect()
 }
 
-/// The one with the best answer: the highest load, the fewest disks or jobs. Of equal ones the first; `None` if the target
-/// is met by none.
-pub fn best_of(all: &[Planned]) -> Option<&Planned> {
-    let sought = all.iter().find_map(|of| of.answer.as_ref().ok())?.sought;
-    let better = |a: f64, b: f64| match sought {
-        Sought::Disks | Sought::FewestJobs => a < b,
-        Sought::Rate | Sought::Growth | Sought::MostJobs => a > b,
+/// Those with the best answer: the highest load, the fewest disks or jobs; empty if the target is met by none. Several have
+/// the same.
+pub fn best_of(all: &[Planned]) -> Vec<&Planned> {
+    let Some(sought) = all.iter().find_map(|of| of.answer.as_ref().ok()) else {
+        return Vec::new();
     };
-    let mut best: Option<(&Planned, f64)> = None;
-    for planned in all {
-        if let Some(load) = planned.best()
-            && best.is_none_or(|(_, so_far)| better(load, so_far))
-        {
-            best = Some((planned, load));
-        }
-    }
-    best.map(|(planned, _)| planned)
+    let loads = all.iter().filter_map(Planned::best);
+    let best = match sought.sought {
+        Sought::Disks | Sought::FewestJobs => loads.reduce(f64::min),
+        Sought::Rate | Sought::Growth | Sought::MostJobs => loads.reduce(f64::max),
+    };
+    let is_best = |of: &&Planned| best.is_some() && of.best() == best;
+    all.iter().filter(is_best).collect()
 }

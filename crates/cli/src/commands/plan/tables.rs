@@ -12,7 +12,7 @@ use iosonar_report::{interval_of, value_of};
 pub(super) fn simulated(objective: &Objective, point: &Point) -> String {
     match point.simulated {
         Some(of) => value_of(objective, of.estimate.mean),
-        None if point.is_given_up() => "far over it, stopped early".to_owned(),
+        None if point.is_given_up() => "over it, stopped early".to_owned(),
         None => "no steady state".to_owned(),
     }
 }

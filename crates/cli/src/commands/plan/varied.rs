@@ -49,13 +49,13 @@ pub(super) fn run(args: &Plan, objective: &Objective) -> anyhow::Result<Ending> 
     .map_err(|error| refused(args, objective, error))?;
     let best = best_of(&all);
     if args.common.json {
-        print(&as_json(args, objective, &all, best).text())?;
+        print(&as_json(args, objective, &all, &best).text())?;
     } else {
-        print(&describe(args, objective, &all, best))?;
+        print(&describe(args, objective, &all, &best))?;
     }
-    Ok(match best {
-        Some(_) => Ending::Done,
-        None => Ending::Flagged,
+    Ok(match best.is_empty() {
+        false => Ending::Done,
+        true => Ending::Flagged,
     })
 }
 
@@ -68,7 +68,7 @@ fn named(args: &Plan, values: &[String]) -> String {
     pairs.join(" ")
 }
 
-fn describe(args: &Plan, objective: &Objective, all: &[Planned], best: Option<&Planned>) -> String {
+fn describe(args: &Plan, objective: &Objective, all: &[Planned], best: &[&Planned]) -> String {
     let mut text = format!("{}\n  target: {objective}\n", args.file.display());
     let sought = all.iter().find_map(|of| of.answer.as_ref().ok());
     let unit = sought.map_or("-", |answer| answer.sought.unit());
@@ -96,20 +96,47 @@ fn describe(args: &Plan, objective: &Objective, all: &[Planned], best: Option<&P
         table.row(row);
     }
     text += &table.text();
-    text += &match best {
-        None => "  nothing that was tried meets it\n".to_owned(),
-        Some(best) => {
-            let answer = best.answer.as_ref().ok();
-            let name = answer.map_or("best", |answer| answer.sought.name());
-            let load = best.best().map_or_else(String::new, load_text);
-            let values = named(args, &best.values);
-            format!("  {name}: {load} {unit}, with {values}\n")
-        }
+    let Some(first) = best.first() else {
+        return text + "  nothing that was tried meets it\n";
     };
+    let name = sought.map_or("best", |answer| answer.sought.name());
+    let load = first.best().map_or_else(String::new, load_text);
+    let most = if best.iter().any(|of| of.is_most()) {
+        ">= "
+    } else {
+        ""
+    };
+    let values: Vec<_> = best.iter().map(|of| named(args, &of.values)).collect();
+    text += &format!(
+        "  {name}: {most}{load} {unit}, with {}\n",
+        values.join(", or ")
+    );
+    // Their steps are finer than what is known of them.
+    if let Some(other) = all
+        .iter()
+        .find(|of| is_close(of, first) && !best.iter().any(|b| b.values == of.values))
+    {
+        text += &format!("  not clearly better than {}\n", named(args, &other.values));
+    }
     text
 }
 
-fn as_json(args: &Plan, objective: &Objective, all: &[Planned], best: Option<&Planned>) -> Output {
+/// Whether it is not known that one is worse than the best: the next load that it does not surely meet is beyond.
+fn is_close(of: &Planned, best: &Planned) -> bool {
+    let next = of
+        .answer
+        .as_ref()
+        .ok()
+        .and_then(|answer| answer.found.next.as_ref());
+    match (of.best(), next, best.best()) {
+        (Some(worse), Some(next), Some(best)) => {
+            worse.min(next.load) <= best && best <= worse.max(next.load)
+        }
+        _ => false,
+    }
+}
+
+fn as_json(args: &Plan, objective: &Objective, all: &[Planned], best: &[&Planned]) -> Output {
     let mut json = Output::new("plan");
     json.set("target", json!(objective.to_string()));
     let values = |planned: &Planned| -> Map<String, Value> {
@@ -118,8 +145,9 @@ fn as_json(args: &Plan, objective: &Objective, all: &[Planned], best: Option<&Pl
             .map(|((key, _), value)| (key.clone(), json!(value)))
             .collect()
     };
-    json.set("best_values", json!(best.map(values)));
-    json.set("best", json!(best.and_then(Planned::best)));
+    let best_values: Vec<_> = best.iter().map(|of| values(of)).collect();
+    json.set("best_values", json!(best_values));
+    json.set("best", json!(best.first().and_then(|of| of.best())));
     for planned in all {
         let answer = planned.answer.as_ref();
         let found = answer.ok().map(|answer| &answer.found);
@@ -131,7 +159,7 @@ fn as_json(args: &Plan, objective: &Objective, all: &[Planned], best: Option<&Pl
                 "system": headline(&planned.system),
                 "load_unit": answer.ok().map(|answer| answer.sought.unit()),
                 "best": planned.best(),
-                "is_most": answer.is_ok_and(|answer| answer.is_most),
+                "is_most": planned.is_most(),
                 "next": next.map(|point| point.load),
                 "next_verdict": next.map(|point| point.verdict.name()),
                 "error": answer.err().map(|error| why_never(objective, error)),
