@@ -54,7 +54,7 @@ pub struct ModelCheck {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
     /// On the half that it was not fitted to, the distributions are at most [`Quality::POOR`] apart, and the 99 % quantile is
-    /// off by at most [`Quality::TAIL`]; so it is for reads and for writes where there are enough.
+    /// off by at most [`Quality::tail_limit`]; so it is for reads and for writes where there are enough.
     Good,
     /// One of these is not so.
     Poor,
@@ -124,7 +124,7 @@ fn not_halved() -> CalibrateError {
 /// Delays in records of the kernel's events are those of its scheduler.
 fn is_replay(about: &Metadata) -> bool {
     let has = |key| about.about.contains_key(key);
-    has("replayed") || !has("start event")
+    has("replayed") || !(has("start event") || has("recorded"))
 }
 
 impl Fitted {

@@ -89,11 +89,14 @@ fn why_poor(check: &ModelCheck) -> String {
     let (ks, tail) = (of.ks(), signed(of.error_at(0.99)));
     match (name, ks > Quality::POOR) {
         ("all", true) => format!(", more than {}", Quality::POOR),
-        ("all", false) => format!("; its p99 is more than {} off", percent(Quality::TAIL)),
+        ("all", false) => format!(
+            "; its p99 is more than {} off",
+            percent(Quality::tail_limit(&of))
+        ),
         (name, true) => format!("; of {name} {ks:.3}, more than {}", Quality::POOR),
         (name, false) => format!(
             "; p99 of {name} {tail}, more than {} off",
-            percent(Quality::TAIL)
+            percent(Quality::tail_limit(&of))
         ),
     }
 }

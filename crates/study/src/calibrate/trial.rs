@@ -50,18 +50,26 @@ pub struct Quality {
 impl Quality {
     /// Distributions that are further apart than this (KS) are a poor fit.
     pub const POOR: f64 = 0.1;
-    /// A 99 % quantile that is further off than this share is a poor fit, too: the few long requests hardly show in the
-    /// distance of distributions.
-    pub const TAIL: f64 = 0.5;
+    /// A 99 % quantile that is further off than this share, and what chance adds, is a poor fit, too: the few long requests
+    /// hardly show in the distance of distributions.
+    const TAIL: f64 = 0.25;
     /// Fewer requests are too few to judge by: of two samples of 1 000 from one distribution, one pair in twenty is more
     /// than 0.06 apart.
     pub const FEWEST: u64 = Validation::FEWEST;
+
+    /// The most that the 99 % quantile may be off: the quantile of an exponential tail with n times beyond it has a relative
+    /// standard error of at most 1 / sqrt(n).
+    pub fn tail_limit(of: &Compared) -> f64 {
+        Self::TAIL + 1.0 / (0.01 * of.measured.count() as f64).sqrt()
+    }
 
     /// What is said of requests with such distributions; of at least [`FEWEST`](Self::FEWEST) the 99 % quantile is known.
     pub fn fit_of(of: &Compared) -> Fit {
         match of.measured.count() {
             ..Self::FEWEST => Fit::TooFew,
-            _ if of.ks() > Self::POOR || of.error_at(0.99).abs() > Self::TAIL => Fit::Poor,
+            _ if of.ks() > Self::POOR || of.error_at(0.99).abs() > Self::tail_limit(of) => {
+                Fit::Poor
+            }
             _ => Fit::Good,
         }
     }
