@@ -95,10 +95,10 @@ fn a_percentile_of_few_requests_a_run_is_judged_by_the_share_within_the_limit() 
         let runs = ["--replications", "5", "--set", &requests, "--target"];
         lines(&with(&[&runs[..], &[target]].concat()))[0].clone()
     };
-    let met = of("100", "p99 < 1s");
+    let met = of("300", "p99 < 1s");
     assert!(met.contains(": meets, "), "{met}");
-    assert!(met.contains("by the share of 500 requests"), "{met}");
-    let missed = of("100", "p99 < 10ms");
+    assert!(met.contains("by the share of 1 500 requests"), "{met}");
+    let missed = of("300", "p50 < 10ms");
     assert!(missed.contains(": misses, "), "{missed}");
     let too_few = of("20", "p99 < 1s");
     assert!(too_few.contains(": unclear, "), "{too_few}");

@@ -61,7 +61,10 @@ impl FromStr for Objective {
 
     fn from_str(text: &str) -> Result<Self, ObjectiveError> {
         let Some(at) = text.find(['<', '>']) else {
-            return Err(ObjectiveError("there is neither < nor >".to_owned()));
+            return Err(ObjectiveError(match text.trim() {
+                "" => "there is no target".to_owned(),
+                text => format!("'{text}' has neither < nor >"),
+            }));
         };
         let (names, rest) = text.split_at(at);
         let is_below = rest.starts_with('<');
@@ -173,7 +176,7 @@ fn statistic(name: &str) -> Result<Statistic, ObjectiveError> {
             )))
         }
         _ => Err(ObjectiveError(format!(
-            "'{name}' is no metric: mean, p50, p99, p99.9, throughput are"
+            "unknown figure '{name}': expected mean, p50, p99, p99.9 or throughput, after 'read' or 'write' where it is about these"
         ))),
     }
 }
@@ -183,13 +186,13 @@ fn value(statistic: Statistic, is_below: bool, text: &str) -> Result<f64, Object
     let wrong = |problem: String| Err(ObjectiveError(problem));
     let limit = match statistic {
         Statistic::Throughput if is_below => {
-            return wrong("a throughput is to be above its limit".to_owned());
+            return wrong("a throughput needs >, not <".to_owned());
         }
         Statistic::Throughput => match text.trim_end_matches("/s").trim().parse::<f64>() {
             Ok(limit) => limit,
             Err(_) => return wrong(format!("'{text}' is no number of requests per second")),
         },
-        _ if !is_below => return wrong("a response time is to be below its limit".to_owned()),
+        _ if !is_below => return wrong("a time needs <, not >".to_owned()),
         _ if text.parse::<f64>().is_ok() => return wrong(format!("'{text}' has no unit")),
         _ => match text.parse::<Nanos>() {
             Ok(time) => time.as_millis_f64(),
@@ -203,7 +206,7 @@ fn value(statistic: Statistic, is_below: bool, text: &str) -> Result<f64, Object
     if limit > 0.0 && limit.is_finite() {
         Ok(limit)
     } else {
-        wrong("the limit must be above 0".to_owned())
+        wrong("the limit must be a number above 0, and a time at least 1ns".to_owned())
     }
 }
 
@@ -212,15 +215,27 @@ impl Display for Objective {
         match self.statistic {
             Statistic::Throughput => write!(f, "throughput > {}/s", self.limit),
             Statistic::Mean | Statistic::Quantile(_) => {
-                write!(
-                    f,
-                    "{} < {}",
-                    self.name(),
-                    Nanos::from_millis_f64(self.limit)
-                )
+                write!(f, "{} < {}", self.name(), exact(self.limit))
             }
         }
     }
+}
+
+/// A time with all of its digits: what is rounded is another limit.
+fn exact(limit_ms: f64) -> String {
+    let ns = Nanos::from_millis_f64(limit_ms).get();
+    let (scale, digits, unit) = match ns {
+        0..1_000 => (1, 0, "ns"),
+        1_000..1_000_000 => (1_000, 3, "µs"),
+        1_000_000..1_000_000_000 => (1_000_000, 6, "ms"),
+        _ => (1_000_000_000, 9, "s"),
+    };
+    let (whole, rest) = (ns / scale, ns % scale);
+    let text = format!("{whole}.{rest:0digits$}");
+    format!(
+        "{} {unit}",
+        text.trim_end_matches('0').trim_end_matches('.')
+    )
 }
 
 /// What must all hold, as it is written: objectives with commas between.
@@ -307,6 +322,15 @@ mod tests {
             assert_eq!(objective(text).to_string(), text);
         }
         assert_eq!(objective("response_time p99<2ms"), objective("p99 < 2ms"));
+        for text in [
+            "p99 < 1.2345678 s",
+            "p99 < 20.00001 ms",
+            "p99 < 1 ns",
+            "p99 < 1.5 µs",
+        ] {
+            assert_eq!(objective(text).to_string(), text);
+            assert_eq!(objective(&objective(text).to_string()), objective(text));
+        }
         let both: Objectives = "read p99<20ms, throughput > 5".parse().unwrap();
         assert_eq!(both.to_string(), "read p99 < 20 ms, throughput > 5/s");
         assert!("p99 < 1ms,".parse::<Objectives>().is_err());

@@ -209,8 +209,8 @@ pub(crate) struct Sim {
     pub(crate) set: Vec<(String, String)>,
     #[command(flatten)]
     pub(crate) varying: VaryArgs,
-    /// What must hold: whether it does is printed, and the exit status is 3 if it certainly does not. As in
-    /// 'read p99 < 20ms', 'mean < 5ms', 'throughput > 200'; several with commas between
+    /// What must hold, as in 'read p99 < 20ms', 'mean < 5ms', 'throughput > 200'; several with commas between. Prints
+    /// whether it does; the exit status is 3 if it certainly does not, with --vary if it does not for any value
     #[arg(long, value_name = "TARGET", conflicts_with_all = ["explain", "sensitivity"])]
     pub(crate) target: Option<Objectives>,
     /// How many independent runs, instead of the scenario's number

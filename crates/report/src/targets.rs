@@ -49,6 +49,16 @@ impl Word {
         }
     }
 
+    /// For programs: one word, and why there is no verdict or none that is sure.
+    pub fn token(self) -> (&'static str, Option<&'static str>) {
+        match self {
+            Self::Meets | Self::Misses | Self::Unclear => (self.name(), None),
+            Self::Incomplete => ("unclear", Some("some requests have no time")),
+            Self::Fake => ("none", Some("the figures are fake")),
+            Self::Unknown => ("none", Some("nothing was measured of it")),
+        }
+    }
+
     /// The class of its colour.
     pub(crate) fn class(self) -> &'static str {
         match self {
@@ -104,12 +114,20 @@ impl Verdict<'_> {
 /// The verdicts on an input in a sentence; `None` without targets.
 pub(crate) fn sentence(input: &Measured) -> Option<String> {
     let verdicts = verdicts(input);
-    let mut parts = Vec::new();
-    for (words, of) in [
-        ("meets", &[Word::Meets][..]),
-        ("misses", &[Word::Misses]),
-        ("is not sure to meet", &[Word::Unclear, Word::Incomplete]),
-        ("has no verdict on", &[Word::Fake, Word::Unknown]),
+    let (mut sure, mut rest) = (Vec::new(), Vec::new());
+    for (words, is_sure, of) in [
+        ("misses", true, &[Word::Misses][..]),
+        ("meets", true, &[Word::Meets]),
+        (
+            "It is not clear whether it meets",
+            false,
+            &[Word::Unclear, Word::Incomplete],
+        ),
+        (
+            "There is no verdict on",
+            false,
+            &[Word::Fake, Word::Unknown],
+        ),
     ] {
         let of = verdicts.iter().filter(|verdict| of.contains(&verdict.word));
         let of: Vec<String> = of
@@ -118,11 +136,19 @@ pub(crate) fn sentence(input: &Measured) -> Option<String> {
                 None => of.target.to_string(),
             })
             .collect();
-        if !of.is_empty() {
-            parts.push(format!("{words} {}", joined(&of)));
+        if of.is_empty() {
+            continue;
+        }
+        match is_sure {
+            true => sure.push(format!("{words} {}", joined(&of))),
+            false => rest.push(format!("{words} {}.", joined(&of))),
         }
     }
-    (!parts.is_empty()).then(|| format!("With 95 % confidence, {} {}.", input.name, joined(&parts)))
+    if !sure.is_empty() {
+        let sure = joined(&sure);
+        rest.insert(0, format!("With 95 % confidence, {} {sure}.", input.name));
+    }
+    (!rest.is_empty()).then(|| rest.join(" "))
 }
 
 /// Draws the targets that a chart is about.
@@ -248,17 +274,17 @@ mod tests {
         );
         let said = sentence(&input).unwrap();
         assert!(
-            said.starts_with("With 95 % confidence, a meets p50 < 1.6 ms (1.52"),
+            said.starts_with("With 95 % confidence, a misses p50 < 1.4 ms (1.52"),
             "{said}"
         );
-        assert!(said.contains("misses p50 < 1.4 ms (1.52"), "{said}");
+        assert!(said.contains("and meets p50 < 1.6 ms (1.52"), "{said}");
         assert!(said.contains("% above the limit)"), "{said}");
         assert!(
-            said.contains("is not sure to meet p50 < 1.525 ms"),
+            said.contains(". It is not clear whether it meets p50 < 1.525 ms"),
             "{said}"
         );
         assert!(
-            said.ends_with("has no verdict on write p50 < 1 s."),
+            said.ends_with(". There is no verdict on write p50 < 1 s."),
             "{said}"
         );
     }

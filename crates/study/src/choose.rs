@@ -19,6 +19,7 @@ use iosonar_trace::Requests;
 use iosonar_units::{Bytes, SECTOR_BYTES, Sectors};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
+use crate::objective::refuse_delays;
 use crate::plan::{Found, GrowingLoad, PlanError, Point, Subject};
 use iosonar_analysis::objective::{Judgement, Objective};
 
@@ -185,6 +186,7 @@ pub fn choose(
     threads: usize,
     watch: &(dyn Fn(&Considered) + Sync),
 ) -> Result<Vec<Considered>, ChooseError> {
+    refuse_delays(&spec.targets).map_err(ChooseError::Target)?;
     let prices = prices(spec)?;
     let load = match spec.load.extension().is_some_and(|e| e == "toml") {
         true => Some(read_text(&spec.load)?),

@@ -1,14 +1,34 @@
-//! Objectives of simulations: what became of them, what theory says of them, and when a run has certainly missed one.
+//! Objectives of simulations: what is found of them, what theory says of them, and when a run has certainly missed one.
 
 use iosonar_analysis::objective::{Attained, Judgement, Objective, Statistic};
 use iosonar_scenario::theory::Answer;
-use iosonar_scenario::{GiveUp, Prepared, SimulationResult};
+use iosonar_scenario::{GiveUp, LoadModel, Prepared, SimulationResult};
 use iosonar_stats::Estimate;
-use iosonar_trace::Requests;
+use iosonar_trace::{Quantity, Requests};
 use iosonar_units::Nanos;
 
+use crate::plan::PlanError;
+
+/// Refuses targets that mean nothing of a simulation, which submits requests when they are due.
+///
+/// # Errors
+/// If one is about delays.
+pub fn refuse_delays(targets: &[Objective]) -> Result<(), PlanError> {
+    match targets.iter().find(|of| of.quantity == Quantity::Delay) {
+        Some(target) => Err(PlanError::DoesNotFit(format!(
+            "target '{target}': a simulation submits every request when it is due, so there are no delays; give a limit of \
+             the response time"
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// What a simulation found of an objective; `None` if there are no requests that it is about.
-pub fn attained(objective: &Objective, result: &SimulationResult) -> Option<Attained> {
+fn attained(
+    objective: &Objective,
+    simulation: &Prepared,
+    result: &SimulationResult,
+) -> Option<Attained> {
     let requests = result.count_of(objective.requests);
     let of_estimate = |estimate| Attained::of_estimate(*objective, requests, estimate);
     match objective.statistic {
@@ -18,18 +38,18 @@ pub fn attained(objective: &Objective, result: &SimulationResult) -> Option<Atta
         }
         _ if requests == 0 => None,
         Statistic::Mean => Some(of_estimate(result.mean_of_ms(objective.requests))),
-        Statistic::Throughput => Some(of_estimate(throughput_per_s(result))),
+        Statistic::Throughput => Some(of_estimate(throughput_per_s(simulation, result))),
     }
 }
 
-/// What a simulation says of an objective: as [`attained`], but runs whose result depends on how long they are meet
-/// nothing, nor does a system that never served some of its requests.
+/// What a simulation says of an objective; `None` if there are no requests that it is about. Runs whose result depends on
+/// how long they are meet nothing, nor does a system that never served some of its requests.
 pub fn judged(
     objective: &Objective,
     simulation: &Prepared,
     result: &SimulationResult,
 ) -> Option<Attained> {
-    let mut attained = attained(objective, result)?;
+    let mut attained = attained(objective, simulation, result)?;
     if attained.verdict != Judgement::Misses {
         if result.unserved.is_some() {
             attained.verdict = Judgement::Unstable;
@@ -40,10 +60,12 @@ pub fn judged(
     Some(attained)
 }
 
-/// By Little's law the throughput of a closed loop has the relative error of the response time.
-fn throughput_per_s(result: &SimulationResult) -> Estimate {
+/// By Little's law the throughput of a closed loop has the relative error of the response time. Of one run with open
+/// arrivals it is not known how far another's would be from it.
+fn throughput_per_s(simulation: &Prepared, result: &SimulationResult) -> Estimate {
     let throughput = result.throughput_per_s;
-    if throughput.stderr.is_finite() {
+    let is_closed = matches!(simulation.load(), LoadModel::Closed { .. });
+    if throughput.stderr.is_finite() || !is_closed {
         return throughput;
     }
     let relative = result.mean_ms.stderr / result.mean_ms.mean;

@@ -5,7 +5,7 @@ use std::path::Path;
 use iosonar_analysis::objective::Judgement;
 use iosonar_scenario::{Overrides, Prepared};
 use iosonar_study::choose::{Candidate, ChooseError, ChooseSpec, Conclusion, Considered, choose};
-use iosonar_study::objective::attained;
+use iosonar_study::objective::judged;
 use iosonar_trace::Requests;
 
 /// Some 75 requests/s, two thirds of them reads of 4 KiB, over 20 GB, in bursts.
@@ -78,7 +78,8 @@ fn each_verdict_is_that_of_a_simulation_of_its_own() {
             ..Overrides::default()
         };
         let alone = Prepared::from_toml(system, Path::new("alone.toml"), &overrides).unwrap();
-        let alone = alone.with_replications(5).run(1, None).unwrap();
+        let simulation = alone.with_replications(5);
+        let alone = simulation.run(1, None).unwrap();
         let evaluation = considered.outcome.as_ref().unwrap();
         assert_eq!(
             evaluation.quantile_ms(Requests::Reads, 0.99).unwrap(),
@@ -86,7 +87,7 @@ fn each_verdict_is_that_of_a_simulation_of_its_own() {
         );
         assert_eq!(
             evaluation.points[0].simulated,
-            attained(&spec.targets[0], &alone)
+            judged(&spec.targets[0], &simulation, &alone)
         );
         assert_eq!(evaluation.result.as_ref().unwrap().hash, alone.hash);
         assert!(evaluation.growth.is_none());
@@ -145,7 +146,7 @@ fn growth_lies_where_a_grid_of_simulations_has_it() {
         let result = grown.run(2, None).unwrap();
         spec.targets
             .iter()
-            .all(|target| attained(target, &result).unwrap().verdict == Judgement::Meets)
+            .all(|target| judged(target, &grown, &result).unwrap().verdict == Judgement::Meets)
     };
     assert!(met(best));
     assert!(!met(next));

@@ -1,5 +1,6 @@
 //! Drawings of varied scenarios: targets as lines, and what has no result.
 
+use iosonar_analysis::objective::Objective;
 use iosonar_plot::{Chart, Mark};
 use iosonar_scenario::{Overrides, Prepared};
 use iosonar_study::vary::{
@@ -7,11 +8,12 @@ use iosonar_study::vary::{
 };
 
 const SCENARIO: &str = "seed = 3\nreplications = 4\n\
-    [load]\nrequests = 400\nrate_per_s = 50.0\nread_share = 0.5\nsize = { blocks = 1 }\n\
+    [load]\nrequests = 4000\nrate_per_s = 50.0\nread_share = 0.5\nsize = { blocks = 1 }\n\
     [array]\nlevel = \"raid5\"\ndisks = 4\nstripe_unit = \"64KiB\"\n\
     [disk]\nprofile = \"seagate-cheetah-15k7-600gb\"\n";
 
-fn varied(rates: &[&str], shown: &str) -> (Varied, Curves, Roles) {
+fn varied(rates: &[&str], shown: &str, targets: &[String]) -> (Varied, Curves, Roles) {
+    let targets: Vec<Objective> = targets.iter().map(|text| text.parse().unwrap()).collect();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s.toml");
     std::fs::write(&path, SCENARIO).unwrap();
@@ -28,6 +30,7 @@ fn varied(rates: &[&str], shown: &str) -> (Varied, Curves, Roles) {
     let curves: Curves = shown.parse().unwrap();
     let wanted = Wanted {
         curves: Some(curves.clone()),
+        targets: targets.clone(),
         ..Wanted::default()
     };
     let points = simulate(&keys, prepared.collect(), &wanted).unwrap();
@@ -36,7 +39,7 @@ fn varied(rates: &[&str], shown: &str) -> (Varied, Curves, Roles) {
     let varied = Varied {
         scenarios,
         keys,
-        targets: Vec::new(),
+        targets,
         points,
     };
     (varied, curves, roles)
@@ -51,36 +54,33 @@ fn chart(drawing: &Drawing) -> Chart {
 
 #[test]
 fn a_target_is_a_line_that_says_where_it_is_met() {
-    let (varied, curves, roles) = varied(&["50", "100", "200"], "read p99,mean");
-    let values: Vec<f64> = varied
+    let rates = ["50", "100", "200"];
+    let (plain, ..) = varied(&rates, "read p99,mean", &[]);
+    let quantiles: Vec<(f64, (f64, f64))> = plain
         .points
         .iter()
         .map(|point| {
             let found = point.result.as_ref().unwrap();
-            found
-                .reads
-                .quantiles
-                .iter()
-                .find(|q| q.p == 0.99)
-                .unwrap()
-                .ms
+            let p99 = found.reads.quantiles.iter().find(|q| q.p == 0.99);
+            p99.map(|p99| (p99.ms, p99.ms_95)).unwrap()
         })
         .collect();
-    assert!(values.is_sorted_by(|a, b| a < b), "{values:?}");
+    assert!(quantiles.is_sorted_by(|a, b| a.0 < b.0), "{quantiles:?}");
+    let (value, (_, high)) = quantiles[0];
     for (limit, met) in [
-        (0.9 * values[0], 0),
-        (1.05 * values[0], 1),
-        (1.1 * values[2], 3),
+        (0.5 * value, 0),
+        // The value is within the limit, and not the whole interval.
+        (f64::midpoint(value, high), 0),
+        (1.05 * high, 1),
+        (2.0 * quantiles[2].1.1, 3),
     ] {
-        let met = values
-            .iter()
-            .filter(|value| **value <= limit)
-            .count()
-            .max(met);
-        let target = format!("read p99 < {limit}ms").parse().unwrap();
         // A target of something else is no line here.
-        let other = "write p50 < 1ms".parse().unwrap();
-        let chart = chart(&varied.curves(&curves, &roles, &[target, other]));
+        let targets = [
+            format!("read p99 < {limit}ms"),
+            "write p50 < 1ms".to_owned(),
+        ];
+        let (varied, curves, roles) = varied(&rates, "read p99,mean", &targets);
+        let chart = chart(&varied.curves(&curves, &roles));
         let lines = chart.marks.iter().filter_map(|mark| match mark {
             Mark::Line(line) if line.label.starts_with("target") => Some(line),
             _ => None,
@@ -102,8 +102,8 @@ fn a_target_is_a_line_that_says_where_it_is_met() {
 /// Far too much load has no steady state: a gap with its reason, and no picture of nothing else.
 #[test]
 fn a_point_without_a_result_is_a_gap_that_says_why() {
-    let (some, curves, roles) = varied(&["50", "5000"], "p50");
-    let drawing = some.curves(&curves, &roles, &[]);
+    let (some, curves, roles) = varied(&["50", "5000"], "p50", &[]);
+    let drawing = some.curves(&curves, &roles);
     assert!(!drawing.is_empty());
     let data = drawing.data();
     assert_eq!(data.lines().count(), 3);
@@ -124,7 +124,6 @@ fn a_point_without_a_result_is_a_gap_that_says_why() {
         csv.lines().nth(2).unwrap().starts_with("s,5000,,,,"),
         "{csv}"
     );
-    let (none, curves, roles) = varied(&["5000", "6000"], "p50");
-    let target = "p50 < 1s".parse().unwrap();
-    assert!(none.curves(&curves, &roles, &[target]).is_empty());
+    let (none, curves, roles) = varied(&["5000", "6000"], "p50", &["p50 < 1s".to_owned()]);
+    assert!(none.curves(&curves, &roles).is_empty());
 }

@@ -124,36 +124,38 @@ impl Attained {
 }
 
 /// A p-quantile is within a limit if at least the share p of the times is. That share is known where the quantile itself
-/// is not: of few requests, and when all of them, or none, are within. Where only a few are on one side of the limit, the
-/// parts are too much alike to say how sure that is, and as many independent times are asked as well.
+/// is not: of few requests, and when all of them, or none, are within. Its interval is the wider one of what the parts say,
+/// which may happen to be alike, and of what as many independent times would say as the times are worth by the spread of
+/// the means of the parts.
 fn judge_share(
     objective: &Objective,
     p: f64,
     whole: &Distribution,
     parts: &[Distribution],
 ) -> Judgement {
-    /// Of times on the rarer side of the limit.
-    const FEW: f64 = 10.0;
     let limit = Nanos::from_millis_f64(objective.limit);
     let share = share_of(whole, parts, limit);
     let half = share.half_width_95();
     if !half.is_finite() {
         return Judgement::Unclear;
     }
-    let (mut low, mut high) = (share.mean - half, share.mean + half);
-    let rarer = share.mean.min(1.0 - share.mean) * whole.count() as f64;
-    if rarer < FEW {
-        let (lower, upper) = wilson_95(share.mean, whole.count());
-        (low, high) = (low.min(lower), high.max(upper));
-    }
+    let (low, high) = wilson_95(share.mean, independent(whole, parts));
+    let low = low.min(share.mean - half);
+    let high = high.max(share.mean + half);
     Judgement::of_ends(low >= p, high >= p)
+}
+
+/// How many independent times have a mean that is known as well: at most as many as there are.
+fn independent(whole: &Distribution, parts: &[Distribution]) -> f64 {
+    let n = whole.count() as f64;
+    let worth = (whole.moments.sd() / mean_of(whole, parts).stderr).powi(2);
+    if worth.is_finite() { n.min(worth) } else { n }
 }
 
 /// The 95 % interval of a share of `n` independent trials (Wilson, "Probable inference, the law of succession, and
 /// statistical inference", 1927).
-fn wilson_95(share: f64, n: u64) -> (f64, f64) {
+fn wilson_95(share: f64, n: f64) -> (f64, f64) {
     const Z: f64 = 1.959_964;
-    let n = n as f64;
     let centre = share + Z * Z / (2.0 * n);
     let half = Z * (share * (1.0 - share) / n + (Z / (2.0 * n)).powi(2)).sqrt();
     let scale = 1.0 + Z * Z / n;

@@ -37,6 +37,12 @@ impl OnRecording {
 
     /// Adds a request.
     pub fn add(&mut self, Record { request, outcome }: &Record) {
+        if outcome.status.was_submitted() {
+            let first = self
+                .first_start
+                .map_or(request.start, |f| f.min(request.start));
+            self.first_start = Some(first);
+        }
         if !outcome.status.is_timed() {
             return;
         }
@@ -55,10 +61,6 @@ impl OnRecording {
             let completion = submitted.saturating_add(latency);
             self.completed += 1;
             self.last_completion = self.last_completion.max(completion);
-            let first = self
-                .first_start
-                .map_or(request.start, |f| f.min(request.start));
-            self.first_start = Some(first);
         }
     }
 
@@ -81,8 +83,8 @@ impl OnRecording {
     /// Completions by the time from the first start to the last completion. How far another recording's would be from it
     /// is not known.
     fn throughput_per_s(&self) -> Option<Estimate> {
-        let length = self.last_completion - self.first_start?;
-        (length > Nanos::ZERO).then(|| Estimate {
+        let length = self.last_completion.saturating_sub(self.first_start?);
+        (self.completed > 0 && length > Nanos::ZERO).then(|| Estimate {
             mean: self.completed as f64 / length.as_secs_f64(),
             stderr: f64::NAN,
             values: 1,

@@ -149,8 +149,11 @@ impl Answer<'_> {
             && let Some(factor) = growth.factor()
         {
             text += &match growth.is_at_least() {
-                true => format!(" at {} times this load or more", times(factor)),
-                false => format!(" up to {} times this load", times(factor)),
+                true => format!(
+                    " and still does at {} times this load, or more",
+                    times(factor)
+                ),
+                false => format!(" and still does up to {} times this load", times(factor)),
             };
         }
         text

@@ -48,7 +48,9 @@ pub(crate) fn of_recording(input: &str, of: &Verdict<'_>) -> Value {
         Some(attained) => as_json(&labels, attained),
         None => json!({ "labels": labels, "target": of.target.to_string() }),
     };
-    json["verdict"] = json!(of.word.name());
+    let (verdict, why) = of.word.token();
+    json["verdict"] = json!(verdict);
+    json["why"] = json!(why);
     json
 }
 

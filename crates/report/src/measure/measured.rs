@@ -162,17 +162,10 @@ impl Measured {
         quantile_of(&self.all(self.options.quantity), &self.sections, p)
     }
 
-    /// The 95 % interval of a quantile of the quantity, where it is known: between two quantiles, or where the samples
-    /// do not reach that far, from the standard error of the sections' quantiles.
+    /// The 95 % interval of a quantile of the quantity, where it is known.
     pub(crate) fn quantile_interval(&self, p: f64) -> Option<(Nanos, Nanos)> {
         let all = self.all(self.options.quantity);
-        quantile_interval(&all, &self.sections, p).or_else(|| {
-            let estimate = quantile_of(&all, &self.sections, p);
-            let half = estimate.half_width_95();
-            let nanos = |ns: f64| Nanos::nearest(ns.max(0.0));
-            half.is_finite()
-                .then(|| (nanos(estimate.mean - half), nanos(estimate.mean + half)))
-        })
+        quantile_interval(&all, &self.sections, p)
     }
 
     /// What the targets have become, in their order; `None` where nothing was measured of one.

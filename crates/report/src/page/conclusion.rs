@@ -13,9 +13,11 @@ pub(super) enum Pace {
     Empty,
     /// No request has a measured time.
     Unmeasured,
-    /// A replay of which the delays are known: the shares of requests that were submitted more than 100 us, 1 ms and
-    /// 1 s late although no other held them back, and the longest delay.
-    Replayed {
+    /// The delays are known: the shares of requests that were submitted more than 100 us, 1 ms and 1 s late although no
+    /// other held them back, and the longest delay.
+    Delayed {
+        /// Whether the file says that it is a replay; delays of kernel events are those of a scheduler.
+        is_replay: bool,
         lateness: Lateness,
         shares: [f64; 3],
         longest: Nanos,
@@ -67,7 +69,8 @@ impl Pace {
             (true, _) => Submitted::Simulated,
             (false, true) if never_late => Submitted::NeverLate,
             (false, true) => {
-                return Self::Replayed {
+                return Self::Delayed {
+                    is_replay: input.metadata().about.contains_key("replayed"),
                     lateness: Lateness::of(late, of),
                     shares: late.map(|n| n as f64 / of as f64),
                     longest: input.longest(Quantity::Delay).unwrap_or_default(),
@@ -83,7 +86,7 @@ impl Pace {
             most_in_flight: outcome.map_or(0, |outcome| outcome.most_in_flight),
             unfinished,
             of,
-            fell_behind: has_fallen_behind(input, unfinished, of),
+            fell_behind: has_fallen_behind(input, unfinished),
         }
     }
 
@@ -91,19 +94,19 @@ impl Pace {
     pub(super) fn is_good(self) -> bool {
         match self {
             Self::Empty | Self::Unmeasured => false,
-            Self::Replayed { lateness, .. } => lateness == Lateness::InTime,
+            Self::Delayed { lateness, .. } => lateness == Lateness::InTime,
             Self::Backlog { fell_behind, .. } => !fell_behind,
         }
     }
 
     fn text(self) -> String {
         match self {
-            Self::Empty => "There is no request in it.".to_owned(),
+            Self::Empty => "The input has no requests.".to_owned(),
             Self::Unmeasured => {
-                "No request has a measured time: it is a load, or nothing of it was completed."
-                    .to_owned()
+                "No request has a latency: this is a load, or no request was completed.".to_owned()
             }
-            Self::Replayed {
+            Self::Delayed {
+                is_replay,
                 lateness,
                 shares,
                 longest,
@@ -113,13 +116,18 @@ impl Pace {
                     "{a} of the requests were submitted more than 100 µs late, {b} more than 1 ms, {c} more than 1 s; \
                      the longest delay was {longest}"
                 );
-                match lateness {
-                    Lateness::InTime => format!("The replay kept up: {shares}."),
-                    Lateness::Late => format!(
-                        "The replay was late: {shares}. The device or the machine that replayed did not keep up; the \
-                         summary of the replay says which."
+                match (lateness, is_replay) {
+                    (Lateness::InTime, true) => format!("The replay kept up: {shares}."),
+                    (Lateness::InTime, false) => {
+                        format!("Requests were submitted on time: {shares}.")
+                    }
+                    (Lateness::Late, true) => format!(
+                        "The replay was late: {shares}. Either the device or the machine that replayed did not keep up."
                     ),
-                    Lateness::Overloaded => format!("The replay was overloaded: {shares}."),
+                    (Lateness::Overloaded, true) => format!("The replay was overloaded: {shares}."),
+                    (Lateness::Late | Lateness::Overloaded, false) => {
+                        format!("Requests were submitted late: {shares}.")
+                    }
                 }
             }
             Self::Backlog {
@@ -130,8 +138,7 @@ impl Pace {
                 fell_behind,
             } => {
                 let backlog = format!(
-                    "requests in flight were at most {}, and when the last one was due, {} of {} ({}) remained to be \
-                     completed",
+                    "requests in flight were at most {}, and when the last one was due, {} of {} ({}) were still unfinished",
                     grouped(most_in_flight),
                     grouped(unfinished),
                     grouped(of),
@@ -140,7 +147,7 @@ impl Pace {
                 let delays = match submitted {
                     Submitted::Simulated => {
                         return match fell_behind {
-                            false => format!("The simulated system kept up: {backlog}."),
+                            false => format!("No backlog was left: {backlog}."),
                             true => format!(
                                 "The simulated system did not keep up: {backlog}, so the latencies depend on how long \
                                  the load lasts."
@@ -183,12 +190,12 @@ fn not_submitted(input: &Measured) -> u64 {
     of(Failure::LeftOut) + of(Failure::NeverStarted) + of(Failure::Dropped)
 }
 
-/// Whether requests piled up: more than 1 % of all were not complete when the last one was due, and that is at least
-/// twice as many as were in flight or late on average in the first half of the load. A queue that grows evenly reaches
-/// four times that average; one that is in equilibrium, or a closed loop, stays near it.
-fn has_fallen_behind(input: &Measured, unfinished: u64, of: u64) -> bool {
+/// Whether requests piled up: when the last one was due, at least twice as many were not complete as were in flight or
+/// late on average in the first half of the load. A queue that grows evenly reaches four times that average; one that is
+/// in equilibrium, or a closed loop, stays near it.
+fn has_fallen_behind(input: &Measured, unfinished: u64) -> bool {
     const FEWEST: u64 = 10;
-    if unfinished < FEWEST || unfinished as f64 <= 0.01 * of as f64 {
+    if unfinished < FEWEST {
         return false;
     }
     let Some(outcome) = input.outcome() else {
@@ -278,7 +285,7 @@ fn times(input: &Measured) -> Option<String> {
         match input.quantile_interval(p) {
             Some((low, high)) => format!("{value} (95 % interval {low} to {high})"),
             None if all.histogram.supports_quantile(p) => value,
-            None => format!("{value} (of too few requests to be sure)"),
+            None => format!("{value} (too few requests to be reliable)"),
         }
     };
     Some(format!(
@@ -325,7 +332,7 @@ mod tests {
 
     fn lateness(delays: impl Iterator<Item = u64>) -> Lateness {
         match Pace::of(&measured("replayed", delays.map(|d| (Some(d), 500)))) {
-            Pace::Replayed { lateness, .. } => lateness,
+            Pace::Delayed { lateness, .. } => lateness,
             other => panic!("{other:?}"),
         }
     }
@@ -348,6 +355,20 @@ mod tests {
     }
 
     #[test]
+    fn only_what_says_that_it_is_a_replay_is_called_one() {
+        let said = |origin: &str, late: u64| {
+            let delays = (0..2000).map(|i| (Some(if i < 100 { late } else { 10 }), 500));
+            Pace::of(&measured(origin, delays)).text()
+        };
+        assert!(said("replayed", 20).starts_with("The replay kept up: "));
+        assert!(said("replayed", 2_000).starts_with("The replay was late: "));
+        assert!(said("start event", 20).starts_with("Requests were submitted on time: "));
+        assert!(said("start event", 2_000).starts_with("Requests were submitted late: "));
+        let none_late = said("anything", 0);
+        assert!(!none_late.contains("The replay"), "{none_late}");
+    }
+
+    #[test]
     fn a_queue_that_grows_is_a_backlog_and_one_that_is_deep_from_the_start_is_none() {
         let is_behind = |latency: fn(u64) -> u64| {
             let input = measured("simulated", (0..2000).map(|i| (Some(0), latency(i))));
@@ -366,7 +387,7 @@ mod tests {
     #[test]
     fn what_is_said_of_a_load_a_recording_and_nothing_at_all() {
         let empty = measured("recorded", std::iter::empty());
-        assert_eq!(sentences(&empty), ["There is no request in it."]);
+        assert_eq!(sentences(&empty), ["The input has no requests."]);
         let recorded = sentences(&measured("recorded", (0..2000).map(|_| (None, 500))));
         assert_eq!(
             recorded,
@@ -374,7 +395,7 @@ mod tests {
                 "2 000 requests in 2 s (1 000/s): 100.0 % reads.",
                 "The latency has a median of 500 µs and a p99 of 500 µs; the longest is 500 µs.",
                 "No backlog was left: requests in flight were at most 1, and when the last one was due, 1 of 2 000 (0.05 %) \
-                 remained to be completed; how \
+                 were still unfinished; how \
                  late requests were submitted was not recorded."
             ]
         );
@@ -406,7 +427,7 @@ mod tests {
             "{said}"
         );
         assert!(
-            said.contains("p99 of ~500 µs (of too few requests to be sure)"),
+            said.contains("p99 of ~500 µs (too few requests to be reliable)"),
             "{said}"
         );
     }

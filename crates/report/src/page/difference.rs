@@ -36,12 +36,9 @@ impl Value {
 
     fn mean(of: &Measured) -> Self {
         let mean = of.mean();
-        let half = mean.half_width_95();
         Self {
             value: mean.mean,
-            interval: half
-                .is_finite()
-                .then(|| ((mean.mean - half).max(0.0), mean.mean + half)),
+            interval: mean.positive_interval_95(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a picture of a study shows: panels of curves, as a picture and as numbers.
 
-use iosonar_analysis::objective::Objective;
+use iosonar_analysis::objective::{Judgement, Objective};
 use iosonar_plot::{Axis, Chart, Panels, Unit};
 use iosonar_report::curves::{
     Series, Spot, Style, axis_over, csv_of_curves, marks_of, note_styles,
@@ -122,8 +122,8 @@ impl Collected {
 }
 
 impl Varied {
-    /// The points as curves, with the objectives that are about what they show as lines across.
-    pub fn curves(&self, curves: &Curves, roles: &Roles, targets: &[Objective]) -> Drawing {
+    /// The points as curves, with the targets that are about what they show as lines across.
+    pub fn curves(&self, curves: &Curves, roles: &Roles) -> Drawing {
         let mut collected = Collected::default();
         for (i, shown) in curves.shown.iter().enumerate() {
             for point in &self.points {
@@ -157,8 +157,21 @@ impl Varied {
         });
         let missing = missing.map(|shown| format!("{}: there are no such requests", shown.name()));
         drawing.head.notes.extend(missing);
-        drawing.add_targets(curves, targets);
+        let shown = self.targets.iter().enumerate();
+        let shown = shown.filter(|(_, of)| curves.shown.contains(&Shown::Figure(of.figure())));
+        let met: Vec<_> = shown.map(|(i, of)| (*of, self.met(i))).collect();
+        drawing.add_targets(curves.unit(), &met, self.points.len());
         drawing
+    }
+
+    /// At how many points a target is met, by its number.
+    fn met(&self, target: usize) -> usize {
+        let found = self
+            .points
+            .iter()
+            .filter_map(|point| point.result.as_ref().ok());
+        let verdicts = found.filter_map(|found| found.targets[target].map(|of| of.verdict));
+        verdicts.filter(|of| *of == Judgement::Meets).count()
     }
 
     /// The distribution functions with their bands.
@@ -272,28 +285,11 @@ fn spot_of(shown: &Shown, over: Over, point: &Point) -> Spot {
 }
 
 impl Drawing {
-    /// A line across each panel for each objective that is about one of the figures, with how many points keep it.
-    fn add_targets(&mut self, curves: &Curves, targets: &[Objective]) {
-        let is_shown = |target: &&Objective| curves.shown.contains(&Shown::Figure(target.figure()));
-        for target in targets.iter().filter(is_shown) {
-            let name = target.name();
-            let scale = if curves.unit() == Unit::Seconds {
-                1e-3
-            } else {
-                1.0
-            };
-            let is_about = |one: &&Series| {
-                one.style == Style::Estimates
-                    && (curves.shown.len() == 1 || one.label.split(", ").next() == Some(&name))
-            };
-            let all = self.panels.iter().flat_map(|(_, series)| series);
-            let spots = all.filter(is_about).flat_map(|one| &one.points);
-            let values: Vec<f64> = spots.map(|spot| spot.y).filter(|y| y.is_finite()).collect();
-            let kept = values
-                .iter()
-                .filter(|value| target.is_kept_by(**value / scale))
-                .count();
-            let label = format!("target {target}: met at {kept} of {} points", values.len());
+    /// A line across each panel for each of these objectives, with how many of all points meet it.
+    fn add_targets(&mut self, unit: Unit, met: &[(Objective, usize)], points: usize) {
+        let scale = if unit == Unit::Seconds { 1e-3 } else { 1.0 };
+        for (target, met) in met {
+            let label = format!("target {target}: met at {met} of {points} points");
             let ends = self.ends();
             let points = ends.map(|x| Spot::exact(x, target.limit * scale)).to_vec();
             for (_, series) in &mut self.panels {

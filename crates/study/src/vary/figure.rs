@@ -258,7 +258,7 @@ mod tests {
             assert_eq!(names(text).as_deref(), Ok(expected), "{text}");
         }
         for (text, complaint) in [
-            ("", "'' is no metric"),
+            ("", "unknown figure ''"),
             ("p999", "write p99.9"),
             ("median", "expected throughput, data, latency"),
             (

@@ -155,7 +155,7 @@ impl Pictures {
     fn draw(&self, args: &Sim, varied: &Varied) -> anyhow::Result<()> {
         let VaryArgs { curve, data, .. } = &args.varying;
         if let (Some(path), Some(roles), Some(shown)) = (curve, &self.curves, &self.wanted.curves) {
-            let drawing = varied.curves(shown, roles, &self.wanted.targets);
+            let drawing = varied.curves(shown, roles);
             let names: Vec<String> = shown.shown.iter().map(Shown::name).collect();
             draw(
                 &drawing,
@@ -283,7 +283,8 @@ fn table(varied: &Varied) -> String {
     header.extend(varied.keys.iter().map(|(key, _)| key.as_str()));
     header.extend(["requests/s", "MB/s", "mean", "p50", "p99", "max"]);
     let amplification = |point: &Point| point.result.as_ref().ok()?.write_amplification;
-    if points.iter().any(|point| amplification(point).is_some()) {
+    let amplifies = points.iter().any(|point| amplification(point).is_some());
+    if amplifies {
         header.push("write amplification");
     }
     let targets: Vec<String> = varied.targets.iter().map(ToString::to_string).collect();
@@ -306,7 +307,10 @@ fn table(varied: &Varied) -> String {
                 row.push(Nanos::from_millis_f64(all.mean_ms.mean).to_string());
                 row.extend([0.5, 0.99].map(|p| all.quantile(p).to_string()));
                 row.push(all.max.to_string());
-                row.extend(found.write_amplification.map(|wa| format!("{wa:.3}")));
+                if amplifies {
+                    let wa = found.write_amplification;
+                    row.push(wa.map_or("-".to_owned(), |wa| format!("{wa:.3}")));
+                }
                 for attained in &found.targets {
                     row.push(attained.map_or("-".to_owned(), |of| {
                         format!("{}: {}", of.verdict.name(), found_of(&of))
