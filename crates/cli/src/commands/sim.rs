@@ -27,10 +27,11 @@ use crate::render::objective::line;
 use crate::render::sim::{self as shown, distribution, figures, headline};
 use crate::render::{picture, remarks};
 use checks::{
-    check_inputs, check_names, check_outputs, check_records, check_stability, check_traces,
+    check_inputs, check_names, check_outputs, check_records, check_stability, check_targets,
+    check_traces,
 };
 use iosonar_stats::Output;
-use iosonar_study::objective::{judged, refuse_delays};
+use iosonar_study::objective::judged;
 use iosonar_study::plan::PlanError;
 pub(crate) use sensitivity::table as sensitivity_table;
 
@@ -57,8 +58,7 @@ fn checked(args: &Sim) -> anyhow::Result<Vec<Named>> {
 
 pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     check_outputs(args)?;
-    let targets = args.target.as_ref().map_or(&[][..], |of| &of.0);
-    refuse_delays(targets).map_err(|error| Usage(format!("--target: {error}")))?;
+    check_targets(args)?;
     let threads = threads(args.threads);
     if !args.varying.vary.is_empty() {
         return vary::run(args, threads);

@@ -6,6 +6,7 @@ use anyhow::Context;
 use iosonar_scenario::{
     LoadModel, NoSteadyState, ScenarioError, Warmup, records_go_to, records_path_of,
 };
+use iosonar_study::objective::refuse_delays;
 use iosonar_trace::{TraceError, output};
 
 use super::{Named, trace_of};
@@ -39,6 +40,12 @@ pub(super) fn outputs(args: &Sim) -> Vec<&Path> {
         &args.varying.data,
     ];
     all.into_iter().filter_map(Option::as_deref).collect()
+}
+
+/// Targets that mean nothing of a simulation.
+pub(super) fn check_targets(args: &Sim) -> Result<(), Usage> {
+    let targets = args.target.as_ref().map_or(&[][..], |of| &of.0);
+    refuse_delays(targets).map_err(|error| Usage(format!("--target: {error}")))
 }
 
 /// What can be said against the outputs before anything is read.
