@@ -1,4 +1,4 @@
-//! What became of an objective.
+//! The outcome of an objective.
 
 use iosonar_stats::{Distribution, Estimate, mean_of, quantile_interval, quantile_of, share_of};
 use iosonar_units::Nanos;
@@ -78,7 +78,7 @@ impl Attained {
     }
 
     /// Of times, and independent parts of them: replications, or sections of one run. `None` if there are no times, and
-    /// of a throughput, which they do not tell.
+    /// of a throughput, which times do not determine.
     pub fn of_times(
         objective: Objective,
         whole: &Distribution,
@@ -233,6 +233,24 @@ mod tests {
         // The runs are not alike: most have none, one has many.
         let apart = verdict("p99 < 20ms", 5000, [0, 0, 0, 0, 200]);
         assert_eq!(apart, Judgement::Unclear);
+    }
+
+    #[test]
+    fn runs_that_differ_are_worth_few_independent_times() {
+        // All times are far below the limit; those of a run are alike, or each run has them all.
+        let verdict = |time_us: fn(u64, u64) -> u64| {
+            let parts = [0, 1, 2, 3, 4].map(|run| {
+                let mut times = Distribution::default();
+                (0..300).for_each(|i| times.push(Nanos::from_micros(time_us(run, i))));
+                times
+            });
+            let mut whole = Distribution::default();
+            parts.iter().for_each(|part| whole.merge(part));
+            let attained = Attained::of_times(objective("p99 < 20ms"), &whole, &parts).unwrap();
+            (attained.interval_95, attained.verdict)
+        };
+        assert_eq!(verdict(|run, i| 1000 * run + i), (None, Judgement::Unclear));
+        assert_eq!(verdict(|_, i| 5 * i).1, Judgement::Meets);
     }
 
     #[test]

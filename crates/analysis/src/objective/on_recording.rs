@@ -64,7 +64,7 @@ impl OnRecording {
         }
     }
 
-    /// What became of each objective, in their order; `None` where the recording has no times that it is about.
+    /// The outcome of each objective, in their order; `None` where the recording has no times that it is about.
     pub fn finish(self) -> Vec<Option<Attained>> {
         let throughput = self.throughput_per_s();
         let all = self.objectives.iter().zip(&self.times);
