@@ -140,23 +140,22 @@ impl Answer<'_> {
     /// What is worth knowing of one that meets the targets: its value, its growth, its price.
     fn aside(&self, candidate: usize) -> String {
         let considered = &self.all[candidate];
-        let mut text = format!(" ({}", self.value(candidate));
-        if let Some(price) = considered.price {
-            text += &format!(", costs {}", amount(price));
-        }
-        text.push(')');
+        let mut parts = vec![self.value(candidate)];
         if let Some(growth) = considered.growth()
             && let Some(factor) = growth.factor()
         {
-            text += &match growth.is_at_least() {
-                true => format!(
-                    " and still does at {} times this load, or more",
-                    times(factor)
-                ),
-                false => format!(" and still does up to {} times this load", times(factor)),
+            parts[0] += " now";
+            let least = if growth.is_at_least() {
+                "at least "
+            } else {
+                ""
             };
+            parts.push(format!("up to {least}{} times this load", times(factor)));
         }
-        text
+        if let Some(price) = considered.price {
+            parts.push(format!("costs {}", amount(price)));
+        }
+        format!(" ({})", parts.join(", "))
     }
 
     fn header(&self) -> Vec<String> {
