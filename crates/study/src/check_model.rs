@@ -3,7 +3,7 @@
 //! The halves are the earlier and the later half of the requests, as in [`calibrate`](crate::calibrate): the model is
 //! judged by what comes after all that it has seen, as it is when it is used ("last block" evaluation: Bergmeir and
 //! Benítez, On the use of cross-validation for time series predictor evaluation, Information Sciences 191, 2012).
-//! Blocks of time in turn would leak: queues, caches and moods of a device reach across the edges of blocks, so a model
+//! Blocks of time in turn would leak: queues, caches and the state of a device reach across the edges of blocks, so a model
 //! would be judged by a state that it was fitted to. The price is that a load or a device that changes half way counts
 //! against the model; [`ModelCheck::halves_apart`] shows it. Both halves have as many requests, not as much time: a burst
 //! must not leave one of them too small to judge by.

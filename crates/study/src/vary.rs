@@ -55,7 +55,7 @@ pub struct Wanted {
     pub theory: bool,
     /// The distribution function of the response times.
     pub distributions: bool,
-    /// What became of these.
+    /// These are judged.
     pub targets: Vec<Objective>,
 }
 

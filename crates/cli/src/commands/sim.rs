@@ -228,7 +228,7 @@ fn described(named: &Named, result: &SimulationResult, targets: &[Attained]) -> 
     text
 }
 
-/// What became of each target.
+/// The outcome of each target.
 fn judge(args: &Sim, named: &Named, result: &SimulationResult) -> anyhow::Result<Vec<Attained>> {
     let targets = args.target.iter().flat_map(|of| &of.0);
     let judged = targets.map(|target| {

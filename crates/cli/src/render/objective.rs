@@ -6,7 +6,7 @@ use iosonar_stats::Labels;
 use iosonar_units::Nanos;
 use serde_json::{Value, json};
 
-/// What became of an objective, in a line.
+/// The outcome of an objective, in a line.
 pub(crate) fn line(of: &Attained) -> String {
     let objective = &of.objective;
     let interval = match interval_of(of) {

@@ -168,7 +168,7 @@ impl Measured {
         quantile_interval(&all, &self.sections, p)
     }
 
-    /// What the targets have become, in their order; `None` where nothing was measured of one.
+    /// The outcome of the targets, in their order; `None` where nothing was measured of one.
     pub fn attained(&self) -> &[Option<Attained>] {
         &self.attained
     }

@@ -7,7 +7,7 @@ use super::{StudyRow, StudyTable};
 use crate::plain_page::RowMark;
 use crate::words::joined;
 
-/// At most so many points are named in a sentence.
+/// At most this many points are named in a sentence.
 const MOST_NAMED: usize = 5;
 
 /// The column of an objective: a metric's name as the tables of a study have it; `None` of a quantile that they have not.

@@ -21,7 +21,7 @@ use iosonar_trace::Requests;
 pub enum Simulated {
     /// A figure.
     Known {
-        /// What became of the target.
+        /// The outcome of the target.
         attained: Attained,
         /// Whether flash was written and never cleaned.
         not_cleaned: bool,

@@ -144,7 +144,7 @@ impl Varied {
         }
         let mut drawing = collected.drawing(self.head(curves));
         for (_, series) in &mut drawing.panels {
-            // A curve that theory does not know is none.
+            // A curve that theory does not know is not drawn.
             let is_known = |one: &Series| one.points.iter().any(|spot| spot.y.is_finite());
             series.retain(|one| one.style != Style::Theory || is_known(one));
         }

@@ -36,7 +36,7 @@ pub struct Found {
     pub theory_mean_ms: Option<f64>,
     /// The distribution function of the response times of all requests in seconds, if it was asked for.
     pub distribution: Vec<Spot>,
-    /// What became of each target; `None` where there are no requests that it is about.
+    /// The outcome of each target; `None` where there are no requests that it is about.
     pub targets: Vec<Option<Attained>>,
     /// The same for programs: throughput, data and response times.
     pub metrics: Vec<Metric>,

@@ -1,14 +1,14 @@
-//! Which key is the x axis, which tell curves apart, and which the panels.
+//! Which key is the x axis, which distinguish curves, and which the panels.
 
 use super::labels::label;
 use super::{Key, Point};
 
-/// More curves in one picture cannot be told apart.
+/// More curves in one picture cannot be distinguished.
 pub const MOST_CURVES: usize = 12;
 /// More panels are too small on a screen, or need scrolling.
 pub const MOST_PANELS: usize = 12;
 
-/// What tells simulations apart.
+/// What distinguishes simulations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// Its scenario.
@@ -33,7 +33,7 @@ pub enum RolesError {
     /// It is the x axis.
     #[error("'{0}' is the x axis, so it cannot have panels: give another --vary first")]
     IsAxis(String),
-    /// More than can be told apart.
+    /// More than can be distinguished.
     #[error(
         "{0} curves in one picture, expected at most {MOST_CURVES}: give fewer values, or small multiples with --panels KEY"
     )]
@@ -47,7 +47,7 @@ impl Roles {
     /// Of curves over the first key, with a curve for each value of the others, or panels for those of one of them.
     ///
     /// # Errors
-    /// If there is no such key, or more curves than can be told apart; each is drawn for a number of `figures`.
+    /// If there is no such key, or more curves than can be distinguished; each is drawn for a number of `figures`.
     pub fn of_curves(
         scenarios: usize,
         keys: &[Key],
@@ -123,13 +123,13 @@ impl Roles {
         words(&self.panels, keys, point).join(", ")
     }
 
-    /// What tells its curve from others of the panel.
+    /// What distinguishes its curve from the others of the panel.
     pub(super) fn curve_of(&self, keys: &[Key], point: &Point) -> Vec<String> {
         words(&self.curves, keys, point)
     }
 }
 
-/// Everything that may tell simulations apart.
+/// Everything that may distinguish simulations.
 fn parts(scenarios: usize, keys: &[Key]) -> impl Iterator<Item = Part> {
     let of_scenario = (scenarios > 1).then_some(Part::Scenario);
     of_scenario
@@ -137,7 +137,7 @@ fn parts(scenarios: usize, keys: &[Key]) -> impl Iterator<Item = Part> {
         .chain((0..keys.len()).map(Part::Key))
 }
 
-/// Whether a key is meant by a name, which may be its end behind a dot.
+/// Whether a name refers to a key, which may be its end behind a dot.
 fn is_name(key: &str, name: &str) -> bool {
     key == name || key.rsplit('.').next() == Some(name)
 }
