@@ -146,6 +146,12 @@ pub fn holds(table: &str, key: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
+/// How many combinations there are; more than can be counted are the most that can.
+pub fn count(keys: &[Key]) -> usize {
+    let values = keys.iter().map(|(_, values)| values.len());
+    values.fold(1, usize::saturating_mul)
+}
+
 /// All combinations; the first key changes fastest.
 pub fn combinations(vary: &[Key]) -> Vec<Vec<String>> {
     let mut all = vec![Vec::new()];

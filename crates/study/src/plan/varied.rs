@@ -31,6 +31,18 @@ impl Planned {
         let best = self.answer.as_ref().ok()?.found.best.as_ref();
         best.map(|point| point.load)
     }
+
+    /// Whether it is not known that this is worse than the best: the next load that it does not surely meet is beyond.
+    pub fn is_close_to(&self, best: &Self) -> bool {
+        let next = self.answer.as_ref().ok();
+        let next = next.and_then(|answer| answer.found.next.as_ref());
+        match (self.best(), next, best.best()) {
+            (Some(worse), Some(next), Some(best)) => {
+                worse.min(next.load) <= best && best <= worse.max(next.load)
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Plans with all combinations of values, the first key changing fastest, all with the same random numbers. `watch` sees

@@ -5,6 +5,7 @@ use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::read_text;
 use iosonar_stats::Output;
 use iosonar_study::plan::{Planned, best_of, load_text, plan_varied};
+use iosonar_study::vary::count;
 use serde_json::{Map, Value, json};
 
 use super::tables::{simulated, why_not};
@@ -18,7 +19,7 @@ use crate::render::table::Table;
 const MOST_PLANS: usize = 100;
 
 pub(super) fn run(args: &Plan, objective: &Objective) -> anyhow::Result<Ending> {
-    let plans: usize = args.vary.iter().map(|(_, values)| values.len()).product();
+    let plans = count(&args.vary);
     if plans > MOST_PLANS {
         return Err(Usage(format!(
             "--vary: {plans} combinations, expected at most {MOST_PLANS}: each is searched by simulation"
@@ -114,26 +115,11 @@ fn describe(args: &Plan, objective: &Objective, all: &[Planned], best: &[&Planne
     // Their steps are finer than what is known of them.
     if let Some(other) = all
         .iter()
-        .find(|of| is_close(of, first) && !best.iter().any(|b| b.values == of.values))
+        .find(|of| of.is_close_to(first) && !best.iter().any(|b| b.values == of.values))
     {
         text += &format!("  not clearly better than {}\n", named(args, &other.values));
     }
     text
-}
-
-/// Whether it is not known that one is worse than the best: the next load that it does not surely meet is beyond.
-fn is_close(of: &Planned, best: &Planned) -> bool {
-    let next = of
-        .answer
-        .as_ref()
-        .ok()
-        .and_then(|answer| answer.found.next.as_ref());
-    match (of.best(), next, best.best()) {
-        (Some(worse), Some(next), Some(best)) => {
-            worse.min(next.load) <= best && best <= worse.max(next.load)
-        }
-        _ => false,
-    }
 }
 
 fn as_json(args: &Plan, objective: &Objective, all: &[Planned], best: &[&Planned]) -> Output {

@@ -11,7 +11,7 @@ use iosonar_stats::Output;
 use iosonar_study::plan::PlanError;
 use iosonar_study::vary::{
     Drawing, Found, Key, MOST_POINTS, Over, Point, Roles, RolesError, Shown, Varied, Wanted,
-    combinations, holds, in_order, simulate,
+    combinations, count, holds, in_order, simulate,
 };
 use iosonar_units::{Nanos, magnitude};
 use serde_json::json;
@@ -226,8 +226,7 @@ fn check(args: &Sim, keys: &[Key]) -> Result<(), Usage> {
             return Err(Usage(problem.to_owned()));
         }
     }
-    let points = keys.iter().map(|(_, values)| values.len());
-    let points = points.fold(args.scenarios.len(), usize::saturating_mul);
+    let points = count(keys).saturating_mul(args.scenarios.len());
     if points > MOST_POINTS {
         return Err(Usage(format!(
             "--vary: {points} combinations, expected at most {MOST_POINTS}"
