@@ -1,4 +1,4 @@
-//! Values of what objectives are about.
+//! The outcome of objectives, in lines and for programs.
 
 use iosonar_analysis::objective::{Attained, Judgement};
 use iosonar_report::{Verdict, distance_of, found_of, grouped, interval_of};
