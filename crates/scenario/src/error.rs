@@ -153,7 +153,10 @@ pub enum ScenarioError {
     Interrupted,
     /// More requests took too long than [`GiveUp`](crate::GiveUp) allows.
     #[error("more requests took too long than may")]
-    GivenUp,
+    GivenUp {
+        /// The number of the limit in the list that the runs were given.
+        limit: usize,
+    },
     /// The array cannot have its shape.
     #[error(transparent)]
     Geometry(#[from] GeometryError),

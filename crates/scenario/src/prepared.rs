@@ -65,7 +65,7 @@ pub struct Prepared {
     pub(crate) array: ArrayModel,
     pub(crate) split: bool,
     pub(crate) method: Method,
-    pub(crate) give_up: Option<GiveUp>,
+    pub(crate) give_up: Vec<GiveUp>,
 }
 
 /// When a run is not worth finishing: more than `most` of these requests took longer than `above`.
@@ -178,9 +178,9 @@ impl Prepared {
         Some(self)
     }
 
-    /// With runs that end with [`ScenarioError::GivenUp`] when that is certain.
+    /// With runs that end with [`ScenarioError::GivenUp`] as soon as one of these limits is exceeded.
     #[must_use]
-    pub fn with_give_up(self, give_up: Option<GiveUp>) -> Self {
+    pub fn with_give_up(self, give_up: Vec<GiveUp>) -> Self {
         Self { give_up, ..self }
     }
 

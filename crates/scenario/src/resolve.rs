@@ -112,7 +112,7 @@ impl Prepared {
             array,
             split: false,
             method: Method::default(),
-            give_up: None,
+            give_up: Vec::new(),
         })
     }
 }

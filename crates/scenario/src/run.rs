@@ -102,10 +102,11 @@ impl Prepared {
             let some = next..next.saturating_add(step).min(self.replications);
             next = some.end;
             let runs: Vec<Replication> = match &pool {
-                Some(Ok(pool)) => pool.install(|| {
-                    let some = some.into_par_iter();
-                    some.map(replication).collect::<Result<_, _>>()
-                })?,
+                // The first error in the order of their numbers, whichever run was the quickest to fail.
+                Some(Ok(pool)) => pool
+                    .install(|| some.into_par_iter().map(replication).collect::<Vec<_>>())
+                    .into_iter()
+                    .collect::<Result<_, _>>()?,
                 // One after the other gives the same result, also where no threads are to be had.
                 _ => some.map(replication).collect::<Result<_, _>>()?,
             };
@@ -134,7 +135,7 @@ impl Prepared {
         let around = Around {
             seed: &seed,
             warmup,
-            give_up: self.give_up,
+            give_up: &self.give_up,
             watch,
         };
         match kinds {
@@ -313,7 +314,7 @@ impl<'a> DeviceKinds<'a> {
 struct Around<'a> {
     seed: &'a Seed,
     warmup: u64,
-    give_up: Option<GiveUp>,
+    give_up: &'a [GiveUp],
     watch: &'a Watch,
 }
 
@@ -339,7 +340,7 @@ impl<D: Simulated> Ready<'_, D> {
             number: outputs.replication,
             watch: self.around.watch,
             uncounted: 0,
-            give_up: self.around.give_up,
+            give_up: self.around.give_up.to_vec(),
         };
         let (run, ssd) = D::run(self.array, self.without_events, source, &mut sink)?;
         sink.flush()?;

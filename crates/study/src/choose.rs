@@ -64,8 +64,8 @@ pub struct Evaluation {
     pub capacity: Bytes,
     /// The result of the load as it is.
     pub result: Result<Box<SimulationResult>, NoSteadyState>,
-    /// The load as it is against each of the targets, in their order.
-    pub points: Vec<Point>,
+    /// The load as it is against the targets.
+    pub now: Point,
     /// How much the load may grow, where it was looked for and the load can.
     pub growth: Option<Growth>,
 }
@@ -73,17 +73,14 @@ pub struct Evaluation {
 /// How much a load may grow.
 #[derive(Clone, Debug)]
 pub struct Growth {
-    /// Of each target, in their order.
-    pub by_target: Vec<Found>,
-    /// The number of the target that is missed first.
-    pub first: usize,
+    /// What was found.
+    pub found: Found,
 }
 
 impl Growth {
     /// The largest growth that meets all targets; `None` if none was found.
     pub fn factor(&self) -> Option<f64> {
-        let best = self.by_target[self.first].best.as_ref()?;
-        Some(best.load)
+        Some(self.found.best.as_ref()?.load)
     }
 
     /// Whether the load is too short to find out how much more it may grow.
@@ -91,27 +88,24 @@ impl Growth {
         self.factor().is_some() && self.breaks_at().is_none()
     }
 
-    /// The least growth that is not known to meet a target, for another reason than the length of the load.
+    /// The least growth that is not known to meet the targets, for another reason than the length of the load.
     pub fn breaks_at(&self) -> Option<f64> {
         self.factor()?;
-        let next = self.by_target[self.first].next.as_ref()?;
-        (next.verdict != Judgement::TooShort).then_some(next.load)
+        let next = self.found.next.as_ref()?;
+        (next.verdict() != Judgement::TooShort).then_some(next.load)
+    }
+
+    /// The number of the target that is missed first.
+    pub fn missed_first(&self) -> Option<usize> {
+        self.breaks_at()?;
+        self.found.missed_first()
     }
 }
 
 impl Evaluation {
     /// Whether it meets all targets.
     pub fn verdict(&self) -> Judgement {
-        let of = |wanted| self.points.iter().any(|point| point.verdict == wanted);
-        [
-            Judgement::Unstable,
-            Judgement::Misses,
-            Judgement::TooShort,
-            Judgement::Unclear,
-        ]
-        .into_iter()
-        .find(|&worse| of(worse))
-        .unwrap_or(Judgement::Meets)
+        self.now.verdict()
     }
 
     /// A quantile of the response times of some requests, in milliseconds; `None` if there are none, or no result.
@@ -337,13 +331,13 @@ fn evaluate(spec: &ChooseSpec, simulation: Prepared) -> Result<Evaluation, PlanE
     let sectors = simulation.array().data_sectors();
     let capacity = Bytes::new(sectors.map_err(ScenarioError::from)? * SECTOR_BYTES);
     let growing = GrowingLoad::new(simulation, 1)?;
-    let judged = |target| {
-        growing.check(target)?;
-        growing.point(1.0, target)
-    };
-    let points = spec.targets.iter().map(judged).collect::<Result<_, _>>()?;
+    growing.check(&spec.targets)?;
+    let now = growing.point(1.0, &spec.targets)?;
     let growth = match spec.growth_within {
-        Some(within) => Some(growth(&growing, &spec.targets, within)?),
+        Some(within) => {
+            let found = growing.largest(&spec.targets, within, &mut |_| ())?;
+            Some(Growth { found })
+        }
         None => None,
     };
     let (simulation, result) = growing.into_parts();
@@ -351,30 +345,7 @@ fn evaluate(spec: &ChooseSpec, simulation: Prepared) -> Result<Evaluation, PlanE
         simulation,
         capacity,
         result,
-        points,
+        now,
         growth,
     })
-}
-
-fn growth(growing: &GrowingLoad, targets: &[Objective], within: f64) -> Result<Growth, PlanError> {
-    let by_target = targets
-        .iter()
-        .map(|target| growing.largest(target, within, &mut |_| ()))
-        .collect::<Result<Vec<_>, _>>()?;
-    let best = |found: &Found| found.best.as_ref().map_or(0.0, |point| point.load);
-    let first = (0..by_target.len())
-        .min_by(|&a, &b| best(&by_target[a]).total_cmp(&best(&by_target[b])))
-        .unwrap_or(0);
-    let mut growth = Growth { by_target, first };
-    // The others were looked at elsewhere.
-    if let Some(factor) = growth.factor() {
-        for (_, target) in targets.iter().enumerate().filter(|(i, _)| *i != first) {
-            let point = growing.point(factor, target)?;
-            if point.verdict != Judgement::Meets {
-                growth.by_target[first].best = None;
-                growth.by_target[first].next = Some(point);
-            }
-        }
-    }
-    Ok(growth)
 }

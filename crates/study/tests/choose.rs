@@ -86,7 +86,7 @@ fn each_verdict_is_that_of_a_simulation_of_its_own() {
             alone.quantile_of_ms(Requests::Reads, 0.99)
         );
         assert_eq!(
-            evaluation.points[0].simulated,
+            evaluation.now.outcomes[0].attained().copied(),
             judged(&spec.targets[0], &simulation, &alone)
         );
         assert_eq!(evaluation.result.as_ref().unwrap().hash, alone.hash);
@@ -107,8 +107,11 @@ fn a_target_within_the_interval_is_not_met() {
     let load = directory.path().join("load.csv");
     let of = |target: &str| {
         let all = run(&spec(&load, &["raid10:4xexos-x18"], &[target]));
-        let point = all[0].outcome.as_ref().unwrap().points[0].clone();
-        (verdict(&all[0]), point.simulated.unwrap().estimate)
+        let now = &all[0].outcome.as_ref().unwrap().now;
+        (
+            verdict(&all[0]),
+            now.outcomes[0].attained().unwrap().estimate,
+        )
     };
     let (_, estimate) = of("p99 < 1ms");
     assert!(estimate.half_width_95() > 0.0);

@@ -32,6 +32,24 @@ impl Judgement {
         }
     }
 
+    /// The worst of several, which is what they say together: unstable, then misses, then too short, then unclear.
+    pub fn worst(all: impl IntoIterator<Item = Self>) -> Self {
+        all.into_iter()
+            .max_by_key(|of| of.rank())
+            .unwrap_or(Self::Meets)
+    }
+
+    /// The larger, the worse.
+    pub fn rank(self) -> u8 {
+        match self {
+            Self::Meets => 0,
+            Self::Unclear => 1,
+            Self::TooShort => 2,
+            Self::Misses => 3,
+            Self::Unstable => 4,
+        }
+    }
+
     /// What the 95 % interval of an objective's statistic says, in the objective's unit.
     pub fn of_interval(objective: &Objective, (low, high): (f64, f64)) -> Self {
         Self::of_ends(objective.is_kept_by(low), objective.is_kept_by(high))
@@ -117,6 +135,14 @@ impl Attained {
         self.objective.is_kept_by(self.estimate.mean)
     }
 
+    /// How many times as bad as the limit the statistic is: above 1 it is on the wrong side, of times and throughputs alike.
+    pub fn strain(&self) -> f64 {
+        match self.objective.statistic {
+            Statistic::Throughput => self.objective.limit / self.estimate.mean,
+            Statistic::Mean | Statistic::Quantile(_) => self.estimate.mean / self.objective.limit,
+        }
+    }
+
     /// How far the statistic is from the limit, as a share of the limit: negative below it.
     pub fn beyond(&self) -> f64 {
         self.estimate.mean / self.objective.limit - 1.0
@@ -196,6 +222,29 @@ mod tests {
         let above = "throughput > 10";
         assert_eq!(verdict(above, 11.0, 0.1), Judgement::Meets);
         assert_eq!(verdict(above, 9.0, 0.1), Judgement::Misses);
+    }
+
+    #[test]
+    fn the_worst_verdict_counts_and_strain_compares_times_with_throughputs() {
+        use Judgement::{Meets, Misses, TooShort, Unclear, Unstable};
+        let by_rank = [Meets, Unclear, TooShort, Misses, Unstable];
+        for (i, &worse) in by_rank.iter().enumerate() {
+            for &better in &by_rank[..i] {
+                assert_eq!(Judgement::worst([better, worse, better]), worse);
+            }
+        }
+        assert_eq!(Judgement::worst([]), Meets);
+        let strain = |text, mean| {
+            let estimate = Estimate {
+                mean,
+                stderr: 0.1,
+                values: 10,
+            };
+            Attained::of_estimate(objective(text), 1000, estimate).strain()
+        };
+        assert_eq!(strain("mean < 10ms", 20.0), 2.0);
+        assert_eq!(strain("throughput > 10", 5.0), 2.0);
+        assert_eq!(strain("throughput > 10", 40.0), 0.25);
     }
 
     /// Five runs of `each` requests of which `slow` take 100 ms and the others 1 ms.

@@ -3,12 +3,13 @@
 mod tables;
 mod varied;
 
-use iosonar_analysis::objective::Objective;
+use iosonar_analysis::objective::{Judgement, Objective, Objectives};
 use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::{Overrides, read_text};
 use iosonar_stats::{Labels, Output};
 use iosonar_study::plan::{
-    Answer, PlanError, PlanSpec, Point, Sought, chart, load_text, plan_network, plan_scenario,
+    Answer, Outcome, PlanError, PlanSpec, Point, Sought, chart, load_text, plan_network,
+    plan_scenario,
 };
 use iosonar_trace::{Quantity, apart};
 use iosonar_units::Nanos;
@@ -20,26 +21,26 @@ use crate::low::Plan;
 use crate::render::picture;
 use crate::render::sim::headline;
 use iosonar_report::value_of;
-use tables::{describe, simulated};
+use tables::{describe, outcomes};
 
 pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
-    let objective = objective(&args.target)?;
+    let targets = targets(&args.target)?;
     if let Some(path) = &args.curve {
         picture::kind_of(path)?;
         apart::refuse_same(&args.file, path)?;
         apart::refuse_without_folder(path)?;
     }
     if !args.vary.is_empty() {
-        return varied::run(args, &objective);
+        return varied::run(args, &targets);
     }
-    let (headline, answer) = planned(args, &objective)?;
+    let (headline, answer) = planned(args, &targets)?;
     if args.common.json {
-        print(&as_json(&headline, &objective, &answer).text())?;
+        print(&as_json(&headline, &targets, &answer).text())?;
     } else {
-        print(&describe(&headline, &objective, &answer))?;
+        print(&describe(&headline, &targets, &answer))?;
     }
     if let Some(path) = &args.curve {
-        let chart = chart(&headline, &objective, &answer);
+        let chart = chart(&headline, &targets.0, &answer);
         picture::draw(&chart, path)?;
         if !args.common.quiet {
             note(&format!("the curves are in {}", path.display()));
@@ -53,23 +54,23 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
 }
 
 /// The system in a line, and the answer.
-fn planned(args: &Plan, objective: &Objective) -> anyhow::Result<(String, Answer)> {
+fn planned(args: &Plan, targets: &Objectives) -> anyhow::Result<(String, Answer)> {
     let text = read_text(&args.file)?;
     let overrides = overrides(args)?;
     let spec = spec(args);
-    let mut watch = |sought: Sought, point: &Point| tried(args, objective, "", sought, point);
+    let mut watch = |sought: Sought, point: &Point| tried(args, targets, "", sought, point);
     if NetworkedRaid::is_meant(&text) {
         let system = NetworkedRaid::from_toml(&text, &args.file, &overrides)?;
         let headline = system.headline();
         let planned = with_threads(args.common.threads, || {
-            plan_network(system, objective, &spec, &mut watch)
+            plan_network(system, &targets.0, &spec, &mut watch)
         })?;
-        let answer = planned.map_err(|error| refused(args, objective, error))?;
+        let answer = planned.map_err(|error| refused(args, error))?;
         return Ok((headline, answer));
     }
     let source = (text.as_str(), args.file.as_path());
-    let planned = plan_scenario(source, &overrides, objective, &spec, &mut watch);
-    let (base, answer) = planned.map_err(|error| refused(args, objective, error))?;
+    let planned = plan_scenario(source, &overrides, &targets.0, &spec, &mut watch);
+    let (base, answer) = planned.map_err(|error| refused(args, error))?;
     Ok((headline(&base), answer))
 }
 
@@ -97,28 +98,19 @@ fn spec(args: &Plan) -> PlanSpec {
 }
 
 /// Prints a load that was simulated, of the system that `of` names.
-fn tried(args: &Plan, objective: &Objective, of: &str, sought: Sought, point: &Point) {
+fn tried(args: &Plan, targets: &Objectives, of: &str, sought: Sought, point: &Point) {
     if !args.common.quiet && !args.common.json {
-        let value = simulated(objective, point);
-        note(&format!(
-            "{of}{} {}: {value}, {}",
-            load_text(point.load),
-            sought.unit(),
-            point.verdict.name()
-        ));
+        let (load, unit) = (load_text(point.load), sought.unit());
+        note(&format!("{of}{load} {unit}: {}", outcomes(targets, point)));
     }
 }
 
-/// The objective of `--target`. Simulations answer for response times.
-fn objective(text: &str) -> Result<Objective, Usage> {
+/// The objectives of `--target`. Simulations answer for response times.
+fn targets(text: &str) -> Result<Objectives, Usage> {
     let wrong = |problem: String| Usage(format!("--target '{text}': {problem}"));
-    if text.contains(',') {
-        return Err(wrong(
-            "plan looks for one target; 'iosonar choose --growth' takes several".to_owned(),
-        ));
-    }
-    let objective: Objective = text.parse().map_err(|e| wrong(format!("{e}")))?;
-    if objective.quantity != Quantity::ResponseTime {
+    let targets: Objectives = text.parse().map_err(|e| wrong(format!("{e}")))?;
+    let other = |of: &&Objective| of.quantity != Quantity::ResponseTime;
+    if let Some(&objective) = targets.0.iter().find(other) {
         let meant = Objective {
             quantity: Quantity::ResponseTime,
             ..objective
@@ -127,57 +119,74 @@ fn objective(text: &str) -> Result<Objective, Usage> {
             "plan answers for the response time, without latency and delay: write \"{meant}\""
         )));
     }
-    Ok(objective)
+    Ok(targets)
 }
 
-fn refused(args: &Plan, objective: &Objective, error: PlanError) -> anyhow::Error {
+fn refused(args: &Plan, error: PlanError) -> anyhow::Error {
     let file = args.file.display();
     let problem = match error {
         PlanError::Scenario(error) => return error.into(),
         PlanError::DoesNotFit(problem) => problem,
-        error => format!("{file}: {}", why_never(objective, &error)),
+        error => format!("{file}: {}", why_never(&error)),
     };
     Usage(problem).into()
 }
 
 /// Why nothing can meet a target.
-fn why_never(objective: &Objective, error: &PlanError) -> String {
+fn why_never(error: &PlanError) -> String {
     match error {
-        PlanError::AboveAlone { ms } => format!(
-            "{objective} cannot be met at any rate: a request that waits for no other takes {} already",
+        PlanError::AboveAlone { target, ms } => format!(
+            "{target} cannot be met at any rate: a request that waits for no other takes {} already",
             Nanos::from_millis_f64(*ms)
         ),
-        PlanError::OutOfReach { best } => format!(
-            "{objective} cannot be met by any number of jobs: the best possible is {}",
-            value_of(objective, *best)
+        PlanError::OutOfReach { target, best } => format!(
+            "{target} cannot be met by any number of jobs: the best possible is {}",
+            value_of(target, *best)
         ),
         error => error.to_string(),
     }
 }
 
-fn as_json(headline: &str, objective: &Objective, answer: &Answer) -> Output {
-    let mut json = Output::new("plan");
+fn as_json(headline: &str, targets: &Objectives, answer: &Answer) -> Output {
+    let (mut json, found) = (Output::new("plan"), &answer.found);
     json.set("system", json!(headline));
-    json.set("target", json!(objective.to_string()));
+    json.set("target", json!(targets.to_string()));
     json.set("load_unit", json!(answer.sought.unit()));
     let load = |point: &Option<Point>| point.as_ref().map(|p| p.load);
-    json.set("best", json!(load(&answer.found.best)));
-    json.set("next", json!(load(&answer.found.next)));
-    let answers = [&answer.found.best, &answer.found.next];
+    json.set("best", json!(load(&found.best)));
+    json.set("next", json!(load(&found.next)));
+    let first = found.missed_first().map(|i| targets.0[i].to_string());
+    json.set("missed_first", json!(first));
+    let answers = [&found.best, &found.next];
     let not_cleaned = answers.into_iter().flatten().any(|p| p.not_cleaned);
     json.set("not_cleaned", json!(not_cleaned));
-    json.set("by_theory", json!(answer.found.by_theory));
+    json.set("by_theory", json!(found.by_theory));
     json.set("knee", json!(answer.knee));
     json.set("capacity", json!(answer.capacity));
-    let unit = objective.unit();
-    for point in &answer.found.points {
-        let labels = Labels::of("load", point.load).with("verdict", point.verdict.name());
-        if let Some(of) = &point.simulated {
-            json.estimate("simulated", &labels, unit.clone(), &of.estimate);
+    for point in &found.points {
+        for (target, outcome) in targets.0.iter().zip(&point.outcomes) {
+            json.append(
+                "verdicts",
+                json!({
+                    "labels": { "load": point.load, "target": target.to_string() },
+                    "verdict": outcome.verdict().map(Judgement::name),
+                    "interval_95": outcome.attained().and_then(|of| of.interval_95),
+                    "stopped_early": matches!(outcome, Outcome::Over | Outcome::Stopped),
+                }),
+            );
+            if let Outcome::Known(of) = outcome {
+                let labels = Labels::of("load", point.load)
+                    .with("target", target.to_string())
+                    .with("verdict", of.verdict.name());
+                json.estimate("simulated", &labels, target.unit(), &of.estimate);
+            }
         }
     }
-    for (load, value) in &answer.theory {
-        json.figure("theory", &Labels::of("load", *load), unit.clone(), *value);
+    for (target, curve) in targets.0.iter().zip(&answer.theory) {
+        for (load, value) in curve {
+            let labels = Labels::of("load", *load).with("target", target.to_string());
+            json.figure("theory", &labels, target.unit(), *value);
+        }
     }
     json
 }

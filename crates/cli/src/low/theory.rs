@@ -101,7 +101,8 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     /// What must hold: mean, p50, p99, p99.9, ... of the response time, as in "p99 < 20ms", or of reads or
-    /// writes alone, as in "read p99 < 20ms"; or "throughput > 200" in requests (or jobs) per second
+    /// writes alone, as in "read p99 < 20ms"; or "throughput > 200" in requests (or jobs) per second; several with
+    /// commas between, of which all must hold
     #[arg(long, value_name = "TARGET", alias = "slo")]
     pub(crate) target: String,
     /// What is looked for [default: rate, of a trace how many times as fast it may be; of closed loops and

@@ -7,6 +7,7 @@ use std::path::Path;
 use iosonar_analysis::objective::{Attained, Judgement, Objective, Objectives};
 use iosonar_report::{AnswerPage, RowMark, joined};
 use iosonar_study::choose::{Conclusion, Considered, Evaluation, Growth};
+use iosonar_study::plan::Outcome;
 use iosonar_trace::Requests;
 
 pub(crate) use programs::{as_csv, as_json};
@@ -122,12 +123,13 @@ impl Answer<'_> {
 
     /// The first target that a candidate misses, and its value.
     fn missed(&self, candidate: usize) -> String {
-        let points = self.all[candidate].outcome.iter().flat_map(|of| &of.points);
-        let mut points = self.targets.0.iter().zip(points);
-        let missed = points
-            .find(|(_, point)| matches!(point.verdict, Judgement::Misses | Judgement::Unstable));
-        match missed {
-            Some((target, point)) => match point.simulated {
+        let outcomes = self.all[candidate].outcome.iter();
+        let outcomes = outcomes.flat_map(|of| &of.now.outcomes);
+        let is_missed =
+            |of: &Outcome| matches!(of.verdict(), Some(Judgement::Misses | Judgement::Unstable));
+        let mut outcomes = self.targets.0.iter().zip(outcomes);
+        match outcomes.find(|(_, outcome)| is_missed(outcome)) {
+            Some((target, outcome)) => match outcome.attained() {
                 Some(of) => {
                     format!("{} {}", target.name(), value_of(target, of.estimate.mean))
                 }
@@ -185,6 +187,22 @@ impl Answer<'_> {
             .filter(|(name, ..)| self.targets.0.iter().all(|of| of.name() != *name))
     }
 
+    /// How much a load may grow, and which of several targets is missed first beyond that.
+    fn growth(&self, growth: Option<&Growth>) -> String {
+        let Some(growth) = growth else {
+            return "-".to_owned();
+        };
+        match (growth.factor(), growth.missed_first()) {
+            (None, _) => "none".to_owned(),
+            (Some(factor), _) if growth.is_at_least() => format!(">= {}x", times(factor)),
+            (Some(factor), Some(first)) if self.targets.0.len() > 1 => {
+                let target = self.targets.0[first].name();
+                format!("{}x ({target})", times(factor))
+            }
+            (Some(factor), _) => format!("{}x", times(factor)),
+        }
+    }
+
     fn has_growth(&self) -> bool {
         self.all.iter().any(|of| of.growth().is_some())
     }
@@ -209,12 +227,8 @@ impl Answer<'_> {
             }
             Ok(of) => {
                 row.push(of.verdict().name().to_owned());
-                for point in &of.points {
-                    row.push(
-                        point
-                            .simulated
-                            .map_or("-".to_owned(), |of| with_interval(&of)),
-                    );
+                for outcome in &of.now.outcomes {
+                    row.push(outcome.attained().map_or("-".to_owned(), with_interval));
                 }
                 row.extend(
                     self.quantiles()
@@ -222,7 +236,7 @@ impl Answer<'_> {
                 );
                 row.push(busiest(of));
                 if self.has_growth() {
-                    row.push(growth(of.growth.as_ref()));
+                    row.push(self.growth(of.growth.as_ref()));
                 }
                 row.push(of.capacity.to_string());
             }
@@ -258,8 +272,7 @@ impl Answer<'_> {
                     of.name
                 ));
             }
-            let points = of.outcome.iter().flat_map(|of| &of.points);
-            if points.clone().any(|point| point.not_cleaned) {
+            if of.outcome.as_ref().is_ok_and(|of| of.now.not_cleaned) {
                 notes.push(format!(
                     "{}: NOT CLEANED: no block was erased yet, this is how a fresh drive writes: give it a precondition \
                      (+ssd.flash.precondition=steady-state)",
@@ -272,7 +285,13 @@ impl Answer<'_> {
             notes.push(">=: the load is too short to show how much more it may grow".to_owned());
         }
         if self.has_growth() {
-            notes.push("growth: the largest factor found that meets all targets".to_owned());
+            let first = match self.targets.0.len() {
+                1 => "",
+                _ => "; in brackets what is missed first beyond it",
+            };
+            notes.push(format!(
+                "growth: the largest factor found that meets all targets{first}"
+            ));
         }
         notes
     }
@@ -300,17 +319,6 @@ fn busiest(of: &Evaluation) -> String {
         let name = of.simulation.array().station(device);
         format!("{name} {:.1} %", 100.0 * share)
     })
-}
-
-fn growth(growth: Option<&Growth>) -> String {
-    let Some(growth) = growth else {
-        return "-".to_owned();
-    };
-    match growth.factor() {
-        None => "none".to_owned(),
-        Some(factor) if growth.is_at_least() => format!(">= {}x", times(factor)),
-        Some(factor) => format!("{}x", times(factor)),
-    }
 }
 
 /// The answer for people.

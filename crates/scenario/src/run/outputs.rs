@@ -92,7 +92,7 @@ pub(super) struct Sink<'w, 'c> {
     /// All threads count here, so each does it seldom.
     pub(super) watch: &'c Watch,
     pub(super) uncounted: u64,
-    pub(super) give_up: Option<GiveUp>,
+    pub(super) give_up: Vec<GiveUp>,
 }
 
 impl Sink<'_, '_> {
@@ -135,14 +135,13 @@ impl CompletionSink for Sink<'_, '_> {
         } else if completion.measured {
             let op = completion.request.op;
             self.replication.push(op, completion.response_time);
-            if let Some(give_up) = &mut self.give_up
-                && completion.response_time > give_up.above
-                && give_up.requests.include(op)
-            {
-                let Some(left) = give_up.most.checked_sub(1) else {
-                    return Err(ScenarioError::GivenUp);
-                };
-                give_up.most = left;
+            for (limit, give_up) in self.give_up.iter_mut().enumerate() {
+                if completion.response_time > give_up.above && give_up.requests.include(op) {
+                    let Some(left) = give_up.most.checked_sub(1) else {
+                        return Err(ScenarioError::GivenUp { limit });
+                    };
+                    give_up.most = left;
+                }
             }
         }
         self.uncounted += 1;

@@ -19,7 +19,7 @@ pub fn chart(all: &[Considered], target: &Objective, about: &str) -> Chart {
         let points: Vec<_> = points_of(considered)
             .iter()
             .filter_map(|point| {
-                let attained = point.simulated?;
+                let attained = point.outcomes[0].attained()?;
                 let mean = attained.estimate.mean * scale;
                 let (low, high) = attained.interval_95.unwrap_or((f64::NAN, f64::NAN));
                 // A logarithmic axis has no place for what may be nothing at all.
@@ -66,13 +66,13 @@ pub fn chart(all: &[Considered], target: &Objective, about: &str) -> Chart {
     }
 }
 
-/// What was simulated of the first target, by growth.
+/// What was simulated, by growth.
 fn points_of(considered: &Considered) -> &[Point] {
     match &considered.outcome {
         Err(_) => &[],
         Ok(of) => match &of.growth {
-            Some(growth) => &growth.by_target[0].points,
-            None => &of.points[..1.min(of.points.len())],
+            Some(growth) => &growth.found.points,
+            None => std::slice::from_ref(&of.now),
         },
     }
 }

@@ -61,8 +61,8 @@ impl Considered {
     /// What the first target is about, in its unit, of the load as it is; `None` where it has no steady state or could not
     /// be simulated.
     pub fn value(&self) -> Option<f64> {
-        let first = self.outcome.as_ref().ok()?.points.first()?;
-        first.simulated.map(|of| of.estimate.mean)
+        let first = self.outcome.as_ref().ok()?.now.outcomes.first()?;
+        first.attained().map(|of| of.estimate.mean)
     }
 
     /// How much the load may grow, where it was looked for.

@@ -45,21 +45,24 @@ impl Sought {
         }
     }
 
-    /// What is said of the best one.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "highest rate that meets it",
-            Self::Growth => "largest growth that meets it",
-            Self::Disks => "fewest disks that meet it",
-            Self::MostJobs => "most jobs that meet it",
-            Self::FewestJobs => "fewest jobs that reach it",
-        }
+    /// What is said of the best one, with this number of targets.
+    pub fn name(self, targets: usize) -> String {
+        let name = match self {
+            Self::Rate => "highest rate that meets",
+            Self::Growth => "largest growth that meets",
+            Self::Disks => "fewest disks that meet",
+            Self::MostJobs => "most jobs that meet",
+            Self::FewestJobs => "fewest jobs that reach",
+        };
+        let what = if targets == 1 { "it" } else { "all targets" };
+        format!("{name} {what}")
     }
 
-    fn jobs(objective: &Objective) -> Self {
-        match objective.statistic {
-            Statistic::Throughput => Self::FewestJobs,
-            Statistic::Mean | Statistic::Quantile(_) => Self::MostJobs,
+    fn jobs(targets: &[Objective]) -> Self {
+        let is_throughput = |of: &Objective| of.statistic == Statistic::Throughput;
+        match targets.iter().all(is_throughput) {
+            true => Self::FewestJobs,
+            false => Self::MostJobs,
         }
     }
 }
@@ -99,12 +102,10 @@ pub struct Answer {
     pub sought: Sought,
     /// What was found.
     pub found: Found,
-    /// Curves of theory: load and value in the objective's unit.
-    pub theory: Vec<(f64, f64)>,
+    /// Curves of theory, one for each target: load and value in the target's unit.
+    pub theory: Vec<Vec<(f64, f64)>>,
     /// Loads that were simulated for the picture only.
     pub around: Vec<Point>,
-    /// Whether the best one is the most that was tried.
-    pub is_most: bool,
     /// Where more load costs more than it brings.
     pub knee: Option<f64>,
     /// The rate below which it is stable.
@@ -126,14 +127,14 @@ pub fn load_text(load: f64) -> String {
 pub fn plan_scenario(
     (text, path): (&str, &Path),
     overrides: &Overrides,
-    objective: &Objective,
+    targets: &[Objective],
     spec: &PlanSpec,
     watch: &mut dyn FnMut(Sought, &Point),
 ) -> Result<(Prepared, Answer), PlanError> {
     let base = Prepared::from_toml(text, path, overrides)?;
-    let (key, sought) = sought(spec.find, base.load(), objective)?;
+    let (key, sought) = sought(spec.find, base.load(), targets)?;
     if sought == Sought::Growth {
-        return plan_growth(base, objective, spec, watch);
+        return plan_growth(base, targets, spec, watch);
     }
     let subject = ArraySubject::new(text, path, overrides, key, spec.threads)?;
     let mut watch = |point: &Point| watch(sought, point);
@@ -148,16 +149,18 @@ pub fn plan_scenario(
         Sought::Rate => {
             let now = subject.base().load().requests_per_s().unwrap_or(1.0);
             answer.capacity = subject.full_theory(now)?.capacity_per_s;
-            if let Some(alone) = alone(&subject, now, objective)?
-                && !objective.is_kept_by(alone)
-            {
-                return Err(PlanError::AboveAlone { ms: alone });
+            for &target in targets {
+                if let Some(ms) = alone(&subject, now, &target)?
+                    && !target.is_kept_by(ms)
+                {
+                    return Err(PlanError::AboveAlone { target, ms });
+                }
             }
             let range = (now, answer.capacity);
-            answer.found = highest(&subject, objective, range, spec.within, &mut watch)?;
-            curves(&subject, objective, &mut answer)?;
+            answer.found = highest(&subject, targets, range, spec.within, &mut watch)?;
+            curves(&subject, targets, &mut answer)?;
             if spec.around {
-                answer.around = around(&subject, objective, &answer)?;
+                answer.around = around(&subject, targets, &answer)?;
             }
         }
         Sought::Disks => {
@@ -167,10 +170,10 @@ pub fn plan_scenario(
                 // The error of the largest says what is wrong.
                 subject.at(f64::from(at_most))?;
             }
-            answer.found = fewest(&subject, objective, &candidates, &mut watch)?;
+            answer.found = fewest(&subject, targets, &candidates, &mut watch)?;
         }
         Sought::MostJobs | Sought::FewestJobs => {
-            jobs(at_most, &subject, objective, &mut answer, &mut watch)?;
+            answer.found = jobs(sought, at_most, &subject, targets, &mut watch)?;
         }
     }
     Ok((subject.base().clone(), answer))
@@ -179,17 +182,15 @@ pub fn plan_scenario(
 /// How many times as fast a recording may be.
 fn plan_growth(
     base: Prepared,
-    objective: &Objective,
+    targets: &[Objective],
     spec: &PlanSpec,
     watch: &mut dyn FnMut(Sought, &Point),
 ) -> Result<(Prepared, Answer), PlanError> {
     let growing = GrowingLoad::new(base, spec.threads)?;
     let mut watch = |point: &Point| watch(Sought::Growth, point);
-    let found = growing.largest(objective, spec.within, &mut watch)?;
     let answer = Answer {
         sought: Sought::Growth,
-        is_most: found.best.is_some() && found.next.is_none(),
-        found,
+        found: growing.largest(targets, spec.within, &mut watch)?,
         ..Answer::default()
     };
     Ok((growing.base().clone(), answer))
@@ -199,20 +200,21 @@ fn plan_growth(
 fn sought(
     find: Option<Find>,
     load: &LoadModel,
-    objective: &Objective,
+    targets: &[Objective],
 ) -> Result<(Option<&'static str>, Sought), PlanError> {
     let closed = matches!(load, LoadModel::Closed { .. });
     let default = if closed { Find::Jobs } else { Find::Rate };
     let does_not_fit = |problem: &str| Err(PlanError::DoesNotFit(problem.to_owned()));
+    let is_throughput = |of: &Objective| of.statistic == Statistic::Throughput;
     match find.unwrap_or(default) {
-        Find::Rate if objective.statistic == Statistic::Throughput => does_not_fit(
+        Find::Rate if targets.iter().any(is_throughput) => does_not_fit(
             "--target: of open arrivals the throughput is the rate, as long as it is stable; a throughput is for closed loops \
              and networked systems",
         ),
         Find::Rate if matches!(load, LoadModel::Trace { .. }) => Ok((None, Sought::Growth)),
         Find::Rate => Ok((None, Sought::Rate)),
         Find::Disks => Ok((Some("array.disks"), Sought::Disks)),
-        Find::Jobs if closed => Ok((Some("load.closed.outstanding"), Sought::jobs(objective))),
+        Find::Jobs if closed => Ok((Some("load.closed.outstanding"), Sought::jobs(targets))),
         Find::Jobs => {
             does_not_fit("--find jobs is for closed loops ('load.closed') and networked systems")
         }
@@ -241,21 +243,17 @@ fn alone(
 }
 
 fn jobs(
+    sought: Sought,
     at_most: u32,
     subject: &impl Subject,
-    objective: &Objective,
-    answer: &mut Answer,
+    targets: &[Objective],
     watch: &mut dyn FnMut(&Point),
-) -> Result<(), PlanError> {
-    if answer.sought == Sought::FewestJobs {
+) -> Result<Found, PlanError> {
+    if sought == Sought::FewestJobs {
         let candidates: Vec<u32> = (1..=at_most).collect();
-        answer.found = fewest(subject, objective, &candidates, watch)?;
-        return Ok(());
+        return fewest(subject, targets, &candidates, watch);
     }
-    answer.found = most(subject, objective, at_most, watch)?;
-    let best = answer.found.best.as_ref();
-    answer.is_most = best.is_some_and(|best| best.load == f64::from(at_most));
-    Ok(())
+    most(subject, targets, at_most, watch)
 }
 
 /// Plans with a networked system.
@@ -264,52 +262,54 @@ fn jobs(
 /// As [`plan_scenario`].
 pub fn plan_network(
     system: NetworkedRaid,
-    objective: &Objective,
+    targets: &[Objective],
     spec: &PlanSpec,
     watch: &mut dyn FnMut(Sought, &Point),
 ) -> Result<Answer, PlanError> {
-    let does_not_fit = |problem: String| Err(PlanError::DoesNotFit(problem));
+    let does_not_fit = |problem: &str| Err(PlanError::DoesNotFit(problem.to_owned()));
     if spec.find.is_some_and(|find| find != Find::Jobs) {
-        let problem = "--find: of a networked system jobs can be looked for";
-        return does_not_fit(problem.to_owned());
+        return does_not_fit("--find: of a networked system jobs can be looked for");
     }
-    if objective.requests != Requests::All {
-        let problem = "--target: a networked system has jobs, not reads and writes";
-        return does_not_fit(problem.to_owned());
+    if targets.iter().any(|of| of.requests != Requests::All) {
+        return does_not_fit("--target: a networked system has jobs, not reads and writes");
     }
-    if matches!(objective.statistic, Statistic::Quantile(_)) {
-        let problem =
-            "--target: of a networked system the mean and the throughput are known, not quantiles";
-        return does_not_fit(problem.to_owned());
+    let is_quantile = |of: &Objective| matches!(of.statistic, Statistic::Quantile(_));
+    if targets.iter().any(is_quantile) {
+        return does_not_fit(
+            "--target: of a networked system the mean and the throughput are known, not quantiles",
+        );
     }
     let analysis = system
         .analyse()
         .map_err(|e| PlanError::DoesNotFit(e.to_string()))?;
-    let possible = match objective.statistic {
-        Statistic::Throughput => 1.0 / analysis.bottleneck.seconds,
-        Statistic::Mean | Statistic::Quantile(_) => analysis.sum_s * 1e3,
-    };
-    if !objective.is_kept_by(possible) {
-        return Err(PlanError::OutOfReach { best: possible });
+    for &target in targets {
+        let best = match target.statistic {
+            Statistic::Throughput => 1.0 / analysis.bottleneck.seconds,
+            Statistic::Mean | Statistic::Quantile(_) => analysis.sum_s * 1e3,
+        };
+        if !target.is_kept_by(best) {
+            return Err(PlanError::OutOfReach { target, best });
+        }
     }
     let at_most = spec.most.unwrap_or(system.most_jobs());
     let subject = NetworkSubject::new(system, at_most.max(2))?;
+    let sought = Sought::jobs(targets);
+    let mut watch = |point: &Point| watch(sought, point);
     let mut answer = Answer {
-        sought: Sought::jobs(objective),
+        sought,
+        found: jobs(sought, at_most, &subject, targets, &mut watch)?,
         knee: Some(analysis.knee),
         ..Answer::default()
     };
-    let sought = answer.sought;
-    let mut watch = |point: &Point| watch(sought, point);
-    jobs(at_most, &subject, objective, &mut answer, &mut watch)?;
     if spec.curve {
         let last = answer.found.points.last().map_or(1.0, |p| p.load);
         let most = ((1.3 * last).ceil() as u32).clamp(2, at_most.max(2));
-        for n in 1..=most {
-            let n = f64::from(n);
-            if let Some(value) = subject.theory(n, objective)? {
-                answer.theory.push((n, value));
+        for target in targets {
+            let mut curve = Vec::new();
+            for n in (1..=most).map(f64::from) {
+                curve.extend(subject.theory(n, target)?.map(|value| (n, value)));
             }
+            answer.theory.push(curve);
         }
     }
     Ok(answer)
@@ -319,10 +319,11 @@ pub fn plan_network(
 /// time (Kleinrock's power): beyond it waiting grows faster than throughput.
 fn curves(
     subject: &ArraySubject<'_>,
-    objective: &Objective,
+    targets: &[Objective],
     answer: &mut Answer,
 ) -> Result<(), PlanError> {
     const POINTS: u32 = 32;
+    answer.theory = vec![Vec::new(); targets.len()];
     let Some(capacity) = answer.capacity else {
         return Ok(());
     };
@@ -332,9 +333,9 @@ fn curves(
         let Some(response) = subject.full_theory(load)?.response else {
             continue;
         };
-        let value = by_theory(objective, &response);
-        if let Some(value) = value.filter(|value| value.is_finite()) {
-            answer.theory.push((load, value));
+        for (target, curve) in targets.iter().zip(&mut answer.theory) {
+            let value = by_theory(target, &response);
+            curve.extend(value.filter(|v| v.is_finite()).map(|v| (load, v)));
         }
         let power = load / response.mean_ms();
         if power > most {
@@ -348,7 +349,7 @@ fn curves(
 /// Simulations on both sides of the answer, for the picture.
 fn around(
     subject: &ArraySubject<'_>,
-    objective: &Objective,
+    targets: &[Objective],
     answer: &Answer,
 ) -> Result<Vec<Point>, PlanError> {
     let middle = answer.found.best.as_ref().or(answer.found.next.as_ref());
@@ -363,5 +364,5 @@ fn around(
         .map(|share| share * middle)
         .into_iter()
         .filter(|load| *load < most);
-    loads.map(|load| subject.point(load, objective)).collect()
+    loads.map(|load| subject.point(load, targets)).collect()
 }

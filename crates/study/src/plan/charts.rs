@@ -3,12 +3,13 @@
 use super::{Answer, load_text};
 use iosonar_analysis::objective::{Objective, Statistic};
 use iosonar_plot::{Axis, Band, Chart, Colour, Limit, Line, Mark, Shape, Unit};
+use iosonar_trace::Requests;
 
-/// Theory and simulation over the load, in the target's unit times `scale`.
-fn curves_of(objective: &Objective, answer: &Answer, scale: f64) -> Vec<Mark> {
+/// Theory and simulation of a target by its number over the load, in its unit times `scale`.
+fn curves_of(number: usize, objective: &Objective, answer: &Answer, scale: f64) -> Vec<Mark> {
     let points = answer.found.points.iter().chain(&answer.around);
     let mut simulated: Vec<_> = points
-        .filter_map(|p| Some((p.load, p.simulated?)))
+        .filter_map(|p| Some((p.load, *p.outcomes[number].attained()?)))
         .collect();
     simulated.sort_by(|a, b| a.0.total_cmp(&b.0));
     // What lies far above the target makes the rest unreadable.
@@ -16,7 +17,8 @@ fn curves_of(objective: &Objective, answer: &Answer, scale: f64) -> Vec<Mark> {
         Statistic::Throughput => f64::INFINITY,
         _ => 4.0 * objective.limit,
     };
-    let theory = answer.theory.iter().filter(|(_, value)| *value <= top);
+    let theory = answer.theory.get(number).into_iter().flatten();
+    let theory = theory.filter(|(_, value)| *value <= top);
     let theory: Vec<(f64, f64)> = theory.map(|(load, v)| (*load, v * scale)).collect();
     let bands = simulated
         .iter()
@@ -48,23 +50,31 @@ fn curves_of(objective: &Objective, answer: &Answer, scale: f64) -> Vec<Mark> {
     marks
 }
 
-/// An answer as a chart, of the system that `headline` names: theory and simulation over the load, with the objective and the knee.
-pub fn chart(headline: &str, objective: &Objective, answer: &Answer) -> Chart {
+/// An answer as a chart, of the system that `headline` names: theory and simulation over the load, with the target and the
+/// knee. Of several targets the one that is missed first is drawn.
+pub fn chart(headline: &str, targets: &[Objective], answer: &Answer) -> Chart {
     let (found, load_unit) = (&answer.found, answer.sought.unit());
+    let number = found.missed_first().unwrap_or(0);
+    let objective = &targets[number];
+    let of = match objective.requests {
+        Requests::All => "",
+        Requests::Reads => " of reads",
+        Requests::Writes => " of writes",
+    };
     let (name, unit, scale) = match objective.statistic {
-        Statistic::Mean => ("mean response time".to_owned(), Unit::Seconds, 1e-3),
+        Statistic::Mean => (format!("mean response time{of}"), Unit::Seconds, 1e-3),
         Statistic::Quantile(p) => {
-            let name = format!("p{} of the response time", (p * 1e8).round() / 1e6);
+            let name = format!("p{} of the response time{of}", (p * 1e8).round() / 1e6);
             (name, Unit::Seconds, 1e-3)
         }
         Statistic::Throughput => ("requests per second".to_owned(), Unit::Number, 1.0),
     };
-    let mut marks = curves_of(objective, answer, scale);
+    let mut marks = curves_of(number, objective, answer, scale);
     let mut notes = Vec::new();
     if let Some(best) = &found.best {
         notes.push(format!(
             "{}: {} {}",
-            answer.sought.name(),
+            answer.sought.name(targets.len()),
             load_text(best.load),
             load_unit
         ));

@@ -1,13 +1,13 @@
 //! A load that grows: how many times as much a system sustains.
 
 use iosonar_scenario::{
-    LoadModel, NoSteadyState, Outputs, Prepared, ScenarioError, SimulationResult, Watch,
+    GiveUp, LoadModel, NoSteadyState, Outputs, Prepared, ScenarioError, SimulationResult, Watch,
 };
 
 use super::subject::{is_long_enough, theory_of};
-use super::{Found, PlanError, Point, Simulated, Subject, highest};
+use super::{Bound, Found, Outcome, PlanError, Point, Simulated, Subject, highest};
 use crate::objective::give_up;
-use iosonar_analysis::objective::{Judgement, Objective, Statistic};
+use iosonar_analysis::objective::{Objective, Statistic};
 
 /// A scenario whose load is the factor by which it has grown: of a trace the speed, of arrivals their rate. All growths see
 /// the same requests in the same order (common random numbers).
@@ -68,17 +68,18 @@ impl GrowingLoad {
         }
     }
 
-    /// More growth says nothing of a target: the recording would be over too soon; or it is more than the system can do,
+    /// More growth says nothing of the targets: the recording would be over too soon; or it is more than the system can do,
     /// where that is known.
-    fn most(&self, objective: &Objective) -> Option<f64> {
+    fn most(&self, targets: &[Objective]) -> Option<f64> {
         if !matches!(self.base.load(), LoadModel::Trace { .. }) {
             let now = self.base.load().requests_per_s()?;
             return Some(self.base.theory().capacity_per_s? / now);
         }
-        let shortest_s = match objective.statistic {
+        let shortest_s = |target: &Objective| match target.statistic {
             Statistic::Throughput => 0.0,
-            Statistic::Mean | Statistic::Quantile(_) => LIMITS_PER_RUN * objective.limit / 1e3,
+            Statistic::Mean | Statistic::Quantile(_) => LIMITS_PER_RUN * target.limit / 1e3,
         };
+        let shortest_s = targets.iter().map(shortest_s).fold(0.0, f64::max);
         let windows = &self.as_it_is().ok()?.windows;
         let lengths = windows.iter().map(|w| w.length().as_secs_f64());
         let length_s = lengths.reduce(f64::min)?;
@@ -89,33 +90,35 @@ impl GrowingLoad {
         }
     }
 
-    /// The largest growth that meets an objective, to a share of `within`. Without a smallest one that does not (`next`) the
+    /// The largest growth that meets all targets, to a share of `within`. Without a smallest one that does not (`next`) the
     /// load is too short to find it. `watch` sees each that is simulated.
     ///
     /// # Errors
-    /// If its load cannot grow, the objective is a throughput, or a simulation fails.
+    /// If its load cannot grow, a target is a throughput, or a simulation fails.
     pub fn largest(
         &self,
-        objective: &Objective,
+        targets: &[Objective],
         within: f64,
         watch: &mut dyn FnMut(&Point),
     ) -> Result<Found, PlanError> {
-        self.check(objective)?;
-        let now = self.point(1.0, objective)?;
-        let most = self.most(objective);
-        let is_met = now.verdict == Judgement::Meets;
+        self.check(targets)?;
+        let now = self.point(1.0, targets)?;
+        let most = self.most(targets);
         let is_recording = matches!(self.base.load(), LoadModel::Trace { .. });
-        if is_met && is_recording && most.is_none_or(|most| most <= 1.0) {
+        if now.meets() && is_recording && most.is_none_or(|most| most <= 1.0) {
             watch(&now);
             return Ok(Found {
                 best: Some(now.clone()),
                 points: vec![now],
+                bound: Some(Bound::Recording),
                 ..Found::default()
             });
         }
-        if !is_met {
-            let least = self.point(LEAST, objective)?;
-            if least.verdict != Judgement::Meets {
+        if !now.meets() {
+            // To its end, so that it is known how near this comes.
+            let least = self.run(LEAST, targets, Vec::new())?;
+            let least = self.point_of(LEAST, targets, least)?;
+            if !least.meets() {
                 watch(&now);
                 watch(&least);
                 return Ok(Found {
@@ -125,21 +128,26 @@ impl GrowingLoad {
                 });
             }
         }
-        highest(self, objective, (1.0, most), within, watch)
+        let mut found = highest(self, targets, (1.0, most), within, watch)?;
+        if found.best.is_some() && found.next.is_none() {
+            found.bound = Some(Bound::Recording);
+        }
+        Ok(found)
     }
 
-    /// Refuses objectives that say nothing of a system with this load.
+    /// Refuses targets that say nothing of a system with this load.
     ///
     /// # Errors
     /// Of open arrivals the throughput is their rate, as long as the system keeps up.
-    pub fn check(&self, objective: &Objective) -> Result<(), PlanError> {
-        if objective.statistic == Statistic::Throughput && self.can_grow() {
-            return Err(PlanError::DoesNotFit(format!(
-                "'{objective}': of a recording and of open arrivals the throughput is their rate; give a limit of a response \
+    pub fn check(&self, targets: &[Objective]) -> Result<(), PlanError> {
+        let is_throughput = |of: &&Objective| of.statistic == Statistic::Throughput;
+        match targets.iter().find(is_throughput) {
+            Some(target) if self.can_grow() => Err(PlanError::DoesNotFit(format!(
+                "'{target}': of a recording and of open arrivals the throughput is their rate; give a limit of a response \
                  time, such as 'p99 < 20ms', or a closed loop"
-            )));
+            ))),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// The scenario as it is, and its result.
@@ -164,10 +172,27 @@ impl GrowingLoad {
         })
     }
 
-    /// The requests of a run that an objective is about.
-    fn requests_of(&self, objective: &Objective) -> Option<u64> {
+    /// The requests of a run that a target is about.
+    fn requests_of(&self, target: &Objective) -> Option<u64> {
         let result = self.as_it_is().ok()?;
-        Some(result.count_of(objective.requests) / u64::from(result.replications))
+        Some(result.count_of(target.requests) / u64::from(result.replications))
+    }
+
+    /// Runs a growth, unless it is stopped early: with each of these limits is the number of the target that is missed then.
+    fn run(
+        &self,
+        load: f64,
+        targets: &[Objective],
+        limits: Vec<(usize, GiveUp)>,
+    ) -> Result<Simulated, PlanError> {
+        let (of, limits): (Vec<usize>, Vec<GiveUp>) = limits.into_iter().unzip();
+        let simulation = self.at(load)?.with_give_up(limits);
+        match simulation.run_steady(self.threads, Outputs::default(), &Watch::default()) {
+            Ok(Ok(result)) => Simulated::of(&simulation, &result, targets),
+            Ok(Err(_)) => Ok(Simulated::all(targets, Outcome::Unsteady)),
+            Err(ScenarioError::GivenUp { limit }) => Ok(Simulated::given_up(targets, of[limit])),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
@@ -176,26 +201,21 @@ impl Subject for GrowingLoad {
         Ok(is_long_enough(&self.at(load)?))
     }
 
-    fn theory(&self, load: f64, objective: &Objective) -> Result<Option<f64>, PlanError> {
-        Ok(theory_of(&self.at(load)?, objective))
+    fn theory(&self, load: f64, target: &Objective) -> Result<Option<f64>, PlanError> {
+        Ok(theory_of(&self.at(load)?, target))
     }
 
-    fn simulate(&self, load: f64, objective: &Objective) -> Result<Simulated, PlanError> {
+    fn simulate(&self, load: f64, targets: &[Objective]) -> Result<Simulated, PlanError> {
         if load == 1.0 {
-            return Ok(match self.as_it_is() {
-                Ok(result) => Simulated::of(&self.base, result, objective)?,
-                Err(_) => Simulated::Unsteady,
-            });
+            return match self.as_it_is() {
+                Ok(result) => Simulated::of(&self.base, result, targets),
+                Err(_) => Ok(Simulated::all(targets, Outcome::Unsteady)),
+            };
         }
-        let give_up = self
-            .requests_of(objective)
-            .and_then(|n| give_up(objective, n));
-        let simulation = self.at(load)?.with_give_up(give_up);
-        match simulation.run_steady(self.threads, Outputs::default(), &Watch::default()) {
-            Ok(Ok(result)) => Simulated::of(&simulation, &result, objective),
-            Ok(Err(_)) => Ok(Simulated::Unsteady),
-            Err(ScenarioError::GivenUp) => Ok(Simulated::GivenUp),
-            Err(error) => Err(error.into()),
-        }
+        let limits = targets.iter().enumerate().filter_map(|(i, target)| {
+            let requests = self.requests_of(target)?;
+            Some((i, give_up(target, requests)?))
+        });
+        self.run(load, targets, limits.collect())
     }
 }

@@ -1,29 +1,89 @@
 //! The searches.
 
-use super::{Found, PlanError, Point, Subject};
-use iosonar_analysis::objective::{Judgement, Objective};
+use super::{Bound, Found, PlanError, Point, Subject};
+use iosonar_analysis::objective::{Objective, Statistic};
 
 /// The most simulations of a search.
 const MOST_POINTS: usize = 40;
 
-fn look(
-    found: &mut Found,
-    subject: &impl Subject,
-    objective: &Objective,
-    load: f64,
-    watch: &mut dyn FnMut(&Point),
-) -> Result<Judgement, PlanError> {
-    if let Some(known) = found.of(load) {
-        return Ok(known.verdict);
-    }
-    let point = subject.point(load, objective)?;
-    watch(&point);
-    let verdict = point.verdict;
-    found.add(point);
-    Ok(verdict)
+/// A search for loads that meet all targets. Each load is simulated once, whatever the number of targets.
+struct Search<'a, S> {
+    subject: &'a S,
+    targets: &'a [Objective],
+    watch: &'a mut dyn FnMut(&Point),
+    found: Found,
 }
 
-/// The highest load up to `capacity` (where that is known) whose response time meets the target, to a
+impl<'a, S: Subject> Search<'a, S> {
+    fn new(subject: &'a S, targets: &'a [Objective], watch: &'a mut dyn FnMut(&Point)) -> Self {
+        Self {
+            subject,
+            targets,
+            watch,
+            found: Found::default(),
+        }
+    }
+
+    /// Whether a load meets those of the targets that count.
+    fn meets_those(
+        &mut self,
+        load: f64,
+        counts: fn(&Objective) -> bool,
+    ) -> Result<bool, PlanError> {
+        if self.found.of(load).is_none() {
+            let point = self.subject.point(load, self.targets)?;
+            (self.watch)(&point);
+            self.found.add(point);
+        }
+        let targets = self.targets.iter().enumerate();
+        let mut counting = targets.filter(|(_, target)| counts(target));
+        let point = self.found.of(load);
+        Ok(point.is_some_and(|point| counting.all(|(i, _)| point.meets_target(i))))
+    }
+
+    fn meets(&mut self, load: f64) -> Result<bool, PlanError> {
+        self.meets_those(load, |_| true)
+    }
+
+    /// Whether theory says that a load meets those of the targets that count; `None` where it does not know.
+    fn meets_by_theory(
+        &self,
+        load: f64,
+        counts: fn(&Objective) -> bool,
+    ) -> Result<Option<bool>, PlanError> {
+        let mut meets = true;
+        for target in self.targets.iter().filter(|target| counts(target)) {
+            match self.subject.theory(load, target)? {
+                None => return Ok(None),
+                Some(value) => meets &= target.is_kept_by(value),
+            }
+        }
+        Ok(Some(meets))
+    }
+
+    /// Whether theory leaves it open that a load meets all targets although a larger one does not.
+    fn may_meet(&self, load: f64) -> Result<bool, PlanError> {
+        for target in self.targets {
+            if !self.subject.may_meet(load, target)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn is_over(&self) -> bool {
+        self.found.points.len() >= MOST_POINTS
+    }
+
+    /// What was found, with the best load and the nearest one that does not meet the targets.
+    fn finish(mut self, best: Option<f64>, next: Option<f64>) -> Found {
+        self.found.best = best.and_then(|load| self.found.of(load).cloned());
+        self.found.next = next.and_then(|load| self.found.of(load).cloned());
+        self.found
+    }
+}
+
+/// The highest load up to `capacity` (where that is known) whose response time meets the targets, to a
 /// share of `within`: by theory first, then from there by simulations. `watch` sees each. `start` is a
 /// load to begin with where theory does not know.
 ///
@@ -31,22 +91,20 @@ fn look(
 /// If a simulation fails.
 pub fn highest(
     subject: &impl Subject,
-    objective: &Objective,
+    targets: &[Objective],
     (start, capacity): (f64, Option<f64>),
     within: f64,
     watch: &mut dyn FnMut(&Point),
 ) -> Result<Found, PlanError> {
-    let mut found = Found {
-        by_theory: by_theory(subject, objective, capacity)?,
-        ..Found::default()
-    };
+    let mut search = Search::new(subject, targets, watch);
+    search.found.by_theory = by_theory(&search, capacity)?;
     let most = capacity.unwrap_or(f64::INFINITY);
-    let begin = found.by_theory.unwrap_or(start).min(0.98 * most);
-    // Away from there until the target lies between two loads.
+    let begin = search.found.by_theory.unwrap_or(start).min(0.98 * most);
+    // Away from there until the targets' limit lies between two loads.
     let (mut low, mut high) = (None, None);
     let (mut load, mut step) = (begin, 2.0 * within.max(0.005));
-    while found.points.len() < MOST_POINTS {
-        if look(&mut found, subject, objective, load, watch)? == Judgement::Meets {
+    while !search.is_over() {
+        if search.meets(load)? {
             low = Some(load);
         } else {
             high = Some(load);
@@ -65,7 +123,7 @@ pub fn highest(
         step *= 2.0;
     }
     while let (Some(l), Some(h)) = (low, high) {
-        if h / l - 1.0 <= within || found.points.len() >= MOST_POINTS {
+        if h / l - 1.0 <= within || search.is_over() {
             break;
         }
         // Far apart by orders of magnitude.
@@ -73,21 +131,18 @@ pub fn highest(
             true => (l * h).sqrt(),
             false => f64::midpoint(l, h),
         };
-        if look(&mut found, subject, objective, middle, watch)? == Judgement::Meets {
+        if search.meets(middle)? {
             low = Some(middle);
         } else {
             high = Some(middle);
         }
     }
-    found.best = low.and_then(|load| found.of(load).cloned());
-    found.next = high.and_then(|load| found.of(load).cloned());
-    Ok(found)
+    Ok(search.finish(low, high))
 }
 
-/// The highest load that theory says meets the target.
-fn by_theory(
-    subject: &impl Subject,
-    objective: &Objective,
+/// The highest load that theory says meets the targets.
+fn by_theory<S: Subject>(
+    search: &Search<'_, S>,
     capacity: Option<f64>,
 ) -> Result<Option<f64>, PlanError> {
     let Some(capacity) = capacity else {
@@ -96,10 +151,10 @@ fn by_theory(
     let (mut low, mut high) = (0.0, capacity);
     for _ in 0..30 {
         let middle = f64::midpoint(low, high);
-        match subject.theory(middle, objective)? {
+        match search.meets_by_theory(middle, |_| true)? {
             None => return Ok(None),
-            Some(value) if objective.is_kept_by(value) => low = middle,
-            Some(_) => high = middle,
+            Some(true) => low = middle,
+            Some(false) => high = middle,
         }
         if high - low < 1e-3 * capacity {
             break;
@@ -108,14 +163,14 @@ fn by_theory(
     Ok((low > 0.0).then_some(low))
 }
 
-/// The fewest of `candidates`, in ascending order, that meet the target. By theory first, and then by simulations
+/// The fewest of `candidates`, in ascending order, that meet the targets. By theory first, and then by simulations
 /// from there, as if more were no worse; then all fewer of which theory leaves it open, from the fewest up.
 ///
 /// # Errors
 /// If there are no candidates, or a simulation fails.
 pub fn fewest(
     subject: &impl Subject,
-    objective: &Objective,
+    targets: &[Objective],
     candidates: &[u32],
     watch: &mut dyn FnMut(&Point),
 ) -> Result<Found, PlanError> {
@@ -125,19 +180,18 @@ pub fn fewest(
         ));
     }
     let at = |i: usize| f64::from(candidates[i]);
-    let mut found = Found::default();
+    let mut search = Search::new(subject, targets, watch);
     let begin = first(candidates.len(), |i| {
-        let value = subject.theory(at(i), objective)?;
-        Ok(value.map(|value| objective.is_kept_by(value)))
+        search.meets_by_theory(at(i), |_| true)
     })?;
-    found.by_theory = begin.filter(|&i| i < candidates.len()).map(at);
+    search.found.by_theory = begin.filter(|&i| i < candidates.len()).map(at);
     let begin = begin.unwrap_or(0).min(candidates.len() - 1);
     // The largest that is not enough and the smallest that is, as far as they are known; away from the
     // beginning ever faster, and then between.
     let (mut next, mut best) = (None, None);
     let (mut i, mut step) = (begin, 1);
-    while found.points.len() < MOST_POINTS {
-        if look(&mut found, subject, objective, at(i), watch)? == Judgement::Meets {
+    while !search.is_over() {
+        if search.meets(at(i))? {
             best = Some(i);
         } else {
             next = Some(i);
@@ -154,22 +208,18 @@ pub fn fewest(
         step *= 2;
     }
     for i in 0..best.unwrap_or(candidates.len()) {
-        if subject.may_meet(at(i), objective)?
-            && look(&mut found, subject, objective, at(i), watch)? == Judgement::Meets
-        {
+        if search.may_meet(at(i))? && search.meets(at(i))? {
             best = Some(i);
             break;
         }
     }
     if let Some(below) = best.and_then(|i| i.checked_sub(1)) {
-        look(&mut found, subject, objective, at(below), watch)?;
+        search.meets(at(below))?;
         next = Some(below);
     } else if best.is_some() {
         next = None;
     }
-    found.best = best.and_then(|i| found.of(at(i)).cloned());
-    found.next = next.and_then(|i| found.of(at(i)).cloned());
-    Ok(found)
+    Ok(search.finish(best.map(at), next.map(at)))
 }
 
 /// The first of `n` of which a property holds that holds for all behind it, too; `n` if it holds for none,
@@ -190,28 +240,34 @@ fn first(
     Ok(Some(low))
 }
 
-/// The most of 1 to `most` that meet the target; fewer are taken to be no worse.
+/// Whether more jobs come nearer to a target, not farther from it.
+fn is_throughput(target: &Objective) -> bool {
+    target.statistic == Statistic::Throughput
+}
+
+/// The most of 1 to `most` that meet the targets. Fewer are taken to have no longer response times, and no higher
+/// throughput: so the response times say how many may be, and if these miss a throughput no number meets all targets.
 ///
 /// # Errors
 /// If a simulation fails.
 pub fn most(
     subject: &impl Subject,
-    objective: &Objective,
+    targets: &[Objective],
     most: u32,
     watch: &mut dyn FnMut(&Point),
 ) -> Result<Found, PlanError> {
-    let mut found = Found::default();
+    let is_time: fn(&Objective) -> bool = |target| !is_throughput(target);
+    let mut search = Search::new(subject, targets, watch);
     let breaks = first(most as usize, |i| {
-        let value = subject.theory((i + 1) as f64, objective)?;
-        Ok(value.map(|value| !objective.is_kept_by(value)))
+        let meets = search.meets_by_theory((i + 1) as f64, is_time)?;
+        Ok(meets.map(|meets| !meets))
     })?;
-    found.by_theory = breaks.filter(|&n| n > 0).map(|n| n as f64);
     // The last that meets and the first that does not, as far as they are known.
     let (mut low, mut high) = (0, most + 1);
     let mut n = breaks.map_or(1, |n| (n as u32).clamp(1, most));
     let mut step = 1;
-    while high - low > 1 && found.points.len() < MOST_POINTS {
-        if look(&mut found, subject, objective, f64::from(n), watch)? == Judgement::Meets {
+    while high - low > 1 && !search.is_over() {
+        if search.meets_those(f64::from(n), is_time)? {
             low = n;
         } else {
             high = n;
@@ -226,16 +282,60 @@ pub fn most(
             break;
         }
     }
-    found.best = found.of(f64::from(low)).cloned();
-    found.next = found.of(f64::from(high)).cloned();
-    Ok(found)
+    let at_low = f64::from(low);
+    let by_theory = breaks.filter(|&n| n > 0).map(|n| n as f64);
+    if let Some(n) = by_theory
+        && search.meets_by_theory(n, is_throughput)? == Some(true)
+    {
+        search.found.by_theory = Some(n);
+    }
+    if low > 0 && !search.meets(at_low)? {
+        find_throughput(&mut search, low, most)?;
+        return Ok(search.finish(None, Some(at_low)));
+    }
+    search.found.bound = (low == most).then_some(Bound::Number);
+    Ok(search.finish(Some(at_low), Some(f64::from(high))))
+}
+
+/// Looks for the fewest of more than `low` and up to `most` that reach the throughputs, so that it is known whether any do.
+fn find_throughput<S: Subject>(
+    search: &mut Search<'_, S>,
+    low: u32,
+    most: u32,
+) -> Result<(), PlanError> {
+    let (mut low, mut high, mut step) = (low, None, 1);
+    while !search.is_over() {
+        let n = match high {
+            None if low == most => break,
+            None => low.saturating_add(step).min(most),
+            Some(high) if high - low <= 1 => break,
+            Some(high) => u32::midpoint(low, high),
+        };
+        match search.meets_those(f64::from(n), is_throughput)? {
+            true => high = Some(n),
+            false => low = n,
+        }
+        step *= 2;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Simulated;
+    use crate::plan::{Outcome, Simulated};
     use iosonar_stats::Estimate;
+
+    /// The same figure for each target.
+    fn known(targets: &[Objective], estimate: Estimate) -> Simulated {
+        let outcomes = targets
+            .iter()
+            .map(|target| Simulated::of_estimate(target, 1000, estimate));
+        Simulated {
+            outcomes: outcomes.collect(),
+            not_cleaned: false,
+        }
+    }
 
     /// A response time of 1 / (10 - load), known to a percent; theory is off by a factor.
     struct Known {
@@ -248,7 +348,7 @@ mod tests {
             Ok(self.theory.map(value))
         }
 
-        fn simulate(&self, load: f64, objective: &Objective) -> Result<Simulated, PlanError> {
+        fn simulate(&self, load: f64, targets: &[Objective]) -> Result<Simulated, PlanError> {
             let mean = 1.0 / (10.0 - load);
             let estimate = Estimate {
                 mean,
@@ -256,15 +356,15 @@ mod tests {
                 values: 10,
             };
             Ok(if load < 10.0 {
-                Simulated::of_estimate(objective, 1000, estimate)
+                known(targets, estimate)
             } else {
-                Simulated::Unsteady
+                Simulated::all(targets, Outcome::Unsteady)
             })
         }
     }
 
-    fn objective() -> Objective {
-        "mean < 1ms".parse().unwrap()
+    fn objective() -> [Objective; 1] {
+        ["mean < 1ms".parse().unwrap()]
     }
 
     #[test]
@@ -307,19 +407,19 @@ mod tests {
             Ok(self.0.then_some(1.2 / load))
         }
 
-        fn simulate(&self, load: f64, objective: &Objective) -> Result<Simulated, PlanError> {
+        fn simulate(&self, load: f64, targets: &[Objective]) -> Result<Simulated, PlanError> {
             let estimate = Estimate {
                 mean: 1.0 / load,
                 stderr: 1e-6,
                 values: 10,
             };
-            Ok(Simulated::of_estimate(objective, 1000, estimate))
+            Ok(known(targets, estimate))
         }
     }
 
     #[test]
     fn the_fewest_are_found_whatever_theory_says() {
-        let tenth: Objective = "mean < 0.1ms".parse().unwrap();
+        let tenth: [Objective; 1] = ["mean < 0.1ms".parse().unwrap()];
         let candidates: Vec<u32> = (3..60).collect();
         for known in [true, false] {
             let found = fewest(&Shrinking(known), &tenth, &candidates, &mut |_| ()).unwrap();
@@ -338,7 +438,7 @@ mod tests {
             Ok(Some(if load >= 19.0 { 0.5 } else { 2.0 }))
         }
 
-        fn simulate(&self, load: f64, objective: &Objective) -> Result<Simulated, PlanError> {
+        fn simulate(&self, load: f64, targets: &[Objective]) -> Result<Simulated, PlanError> {
             let estimate = Estimate {
                 mean: if load == 6.0 || load >= 20.0 {
                     0.5
@@ -348,7 +448,7 @@ mod tests {
                 stderr: 1e-6,
                 values: 10,
             };
-            Ok(Simulated::of_estimate(objective, 1000, estimate))
+            Ok(known(targets, estimate))
         }
 
         fn may_meet(&self, _: f64, _: &Objective) -> Result<bool, PlanError> {
@@ -366,5 +466,58 @@ mod tests {
         let found = fewest(&WithAGap, &objective(), &candidates[6..19], &mut |_| ()).unwrap();
         assert!(found.best.is_none());
         assert_eq!(found.points.len(), 13);
+    }
+
+    /// Jobs with a response time of `n` ms and a throughput of 10 `n` per second up to 200.
+    struct Jobs;
+
+    impl Subject for Jobs {
+        fn theory(&self, _: f64, _: &Objective) -> Result<Option<f64>, PlanError> {
+            Ok(None)
+        }
+
+        fn simulate(&self, load: f64, targets: &[Objective]) -> Result<Simulated, PlanError> {
+            let outcome = |target: &Objective| {
+                let mean = match is_throughput(target) {
+                    true => (10.0 * load).min(200.0),
+                    false => load,
+                };
+                let estimate = Estimate {
+                    mean,
+                    stderr: mean / 1e6,
+                    values: 10,
+                };
+                Simulated::of_estimate(target, 1000, estimate)
+            };
+            Ok(Simulated {
+                outcomes: targets.iter().map(outcome).collect(),
+                not_cleaned: false,
+            })
+        }
+    }
+
+    #[test]
+    fn most_jobs_lie_between_a_response_time_and_a_throughput() {
+        let jobs = |targets: [&str; 2]| {
+            let targets = targets.map(|target| target.parse().unwrap());
+            most(&Jobs, &targets, 64, &mut |_| ()).unwrap()
+        };
+        let loads = |found: &Found| {
+            let load = |point: &Option<Point>| point.as_ref().map(|p| p.load);
+            (load(&found.best), load(&found.next))
+        };
+        let both = jobs(["mean < 12.5ms", "throughput > 75"]);
+        assert_eq!(loads(&both), (Some(12.0), Some(13.0)));
+        assert_eq!(both.missed_first(), Some(0));
+        // 12 jobs have no more than 120/s, and 16 are needed.
+        let apart = jobs(["throughput > 155", "mean < 12.5ms"]);
+        assert_eq!(loads(&apart), (None, Some(12.0)));
+        assert_eq!(apart.missed_first(), Some(0));
+        assert_eq!(apart.range_of(1).unwrap().1, 12.0);
+        assert_eq!(apart.range_of(0).unwrap().0, 16.0);
+        // No number reaches it.
+        let never = jobs(["throughput > 205", "mean < 12.5ms"]);
+        assert_eq!(loads(&never), (None, Some(12.0)));
+        assert_eq!(never.range_of(0), None);
     }
 }

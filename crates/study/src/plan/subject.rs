@@ -10,52 +10,63 @@ use iosonar_scenario::{
 };
 use iosonar_stats::Estimate;
 
-use super::{PlanError, Point};
+use super::{Outcome, PlanError, Point};
 use crate::objective::{by_theory, judged};
 use iosonar_analysis::objective::{Attained, Judgement, Objective, Statistic};
 
 use iosonar_trace::Requests;
 
 /// What simulations of a load found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Simulated {
-    /// A figure.
-    Known {
-        /// The outcome of the target.
-        attained: Attained,
-        /// Whether flash was written and never cleaned.
-        not_cleaned: bool,
-    },
-    /// There is no steady state.
-    Unsteady,
-    /// A run was ended early, as it certainly fails the target.
-    GivenUp,
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulated {
+    /// The outcome of each target, in their order.
+    pub outcomes: Vec<Outcome>,
+    /// Whether flash was written and never cleaned.
+    pub not_cleaned: bool,
 }
 
 impl Simulated {
-    /// What a result says of a target.
+    /// What a result says of targets.
     ///
     /// # Errors
-    /// If there are no requests that the target is about.
+    /// If there are no requests that a target is about.
     pub fn of(
         simulation: &Prepared,
         result: &SimulationResult,
-        objective: &Objective,
+        targets: &[Objective],
     ) -> Result<Self, PlanError> {
-        let attained = judged(objective, simulation, result)
-            .ok_or(PlanError::NoSuchRequests { target: *objective })?;
-        Ok(Self::Known {
-            attained,
+        let outcome = |target: &Objective| {
+            let attained = judged(target, simulation, result);
+            let attained = attained.ok_or(PlanError::NoSuchRequests { target: *target })?;
+            Ok(Outcome::Known(attained))
+        };
+        Ok(Self {
+            outcomes: targets
+                .iter()
+                .map(outcome)
+                .collect::<Result<_, PlanError>>()?,
             not_cleaned: result.is_not_cleaned(),
         })
     }
 
-    /// A figure that was simulated elsewhere, in the unit of the target, from this number of requests.
-    pub(super) fn of_estimate(objective: &Objective, requests: u64, estimate: Estimate) -> Self {
-        Self::Known {
-            attained: Attained::of_estimate(*objective, requests, estimate),
+    /// The same outcome of all targets.
+    pub(super) fn all(targets: &[Objective], outcome: Outcome) -> Self {
+        Self {
+            outcomes: vec![outcome; targets.len()],
             not_cleaned: false,
         }
+    }
+
+    /// Runs that were stopped early, as they are certain to miss the target of this number.
+    pub(super) fn given_up(targets: &[Objective], over: usize) -> Self {
+        let mut stopped = Self::all(targets, Outcome::Stopped);
+        stopped.outcomes[over] = Outcome::Over;
+        stopped
+    }
+
+    /// A figure that was simulated elsewhere, in the unit of the target, from this number of requests.
+    pub(super) fn of_estimate(target: &Objective, requests: u64, estimate: Estimate) -> Outcome {
+        Outcome::Known(Attained::of_estimate(*target, requests, estimate))
     }
 }
 
@@ -67,11 +78,11 @@ pub trait Subject {
     /// If there is no such system.
     fn theory(&self, load: f64, objective: &Objective) -> Result<Option<f64>, PlanError>;
 
-    /// The same simulated.
+    /// The same simulated, for all targets at once.
     ///
     /// # Errors
     /// If there is no such system, or it cannot be simulated.
-    fn simulate(&self, load: f64, objective: &Objective) -> Result<Simulated, PlanError>;
+    fn simulate(&self, load: f64, targets: &[Objective]) -> Result<Simulated, PlanError>;
 
     /// Whether runs at a load are long enough to confirm anything.
     ///
@@ -93,27 +104,37 @@ pub trait Subject {
     ///
     /// # Errors
     /// As the others.
-    fn point(&self, load: f64, objective: &Objective) -> Result<Point, PlanError> {
-        let (simulated, not_cleaned, verdict) = match self.simulate(load, objective)? {
-            Simulated::Known {
-                attained,
-                not_cleaned,
-            } => {
-                let verdict = match attained.verdict {
-                    Judgement::Meets if !self.is_long_enough(load)? => Judgement::TooShort,
-                    verdict => verdict,
-                };
-                (Some(attained), not_cleaned, verdict)
+    fn point(&self, load: f64, targets: &[Objective]) -> Result<Point, PlanError> {
+        self.point_of(load, targets, self.simulate(load, targets)?)
+    }
+
+    /// Everything about a load of which this was simulated.
+    ///
+    /// # Errors
+    /// As the others.
+    fn point_of(
+        &self,
+        load: f64,
+        targets: &[Objective],
+        simulated: Simulated,
+    ) -> Result<Point, PlanError> {
+        let mut outcomes = simulated.outcomes;
+        let meets = |outcome: &Outcome| outcome.verdict() == Some(Judgement::Meets);
+        if outcomes.iter().any(meets) && !self.is_long_enough(load)? {
+            for outcome in &mut outcomes {
+                if let Outcome::Known(attained) = outcome
+                    && attained.verdict == Judgement::Meets
+                {
+                    attained.verdict = Judgement::TooShort;
+                }
             }
-            Simulated::Unsteady => (None, false, Judgement::Unstable),
-            Simulated::GivenUp => (None, false, Judgement::Misses),
-        };
+        }
+        let theory = targets.iter().map(|target| self.theory(load, target));
         Ok(Point {
             load,
-            theory: self.theory(load, objective)?,
-            simulated,
-            verdict,
-            not_cleaned,
+            theory: theory.collect::<Result<_, _>>()?,
+            outcomes,
+            not_cleaned: simulated.not_cleaned,
         })
     }
 }
@@ -245,13 +266,13 @@ impl Subject for ArraySubject<'_> {
         Ok(theory_of(&self.at(load)?, objective))
     }
 
-    fn simulate(&self, load: f64, objective: &Objective) -> Result<Simulated, PlanError> {
+    fn simulate(&self, load: f64, targets: &[Objective]) -> Result<Simulated, PlanError> {
         let simulation = self.at(load)?;
         let (outputs, watch) = (Outputs::default(), Watch::default());
         Ok(
             match simulation.run_steady(self.threads, outputs, &watch)? {
-                Ok(result) => Simulated::of(&simulation, &result, objective)?,
-                Err(_) => Simulated::Unsteady,
+                Ok(result) => Simulated::of(&simulation, &result, targets)?,
+                Err(_) => Simulated::all(targets, Outcome::Unsteady),
             },
         )
     }
@@ -325,34 +346,36 @@ impl Subject for NetworkSubject {
         })
     }
 
-    fn simulate(&self, load: f64, objective: &Objective) -> Result<Simulated, PlanError> {
+    fn simulate(&self, load: f64, targets: &[Objective]) -> Result<Simulated, PlanError> {
         let (services, structure) = (Services::Exponential, Structure::Serial);
+        let departures = self.system.usual_departures();
         let result = self
             .system
-            .simulate(
-                load as u32,
-                services,
-                structure,
-                self.system.usual_departures(),
-            )
+            .simulate(load as u32, services, structure, departures)
             .map_err(|e| PlanError::DoesNotFit(e.to_string()))?;
-        let of =
-            |estimate| Simulated::of_estimate(objective, self.system.usual_departures(), estimate);
-        match objective.statistic {
-            Statistic::Mean => {
-                let e = result.response_s[0];
-                let in_ms = Estimate {
-                    mean: e.mean * 1e3,
-                    stderr: e.stderr * 1e3,
-                    ..e
-                };
-                Ok(of(in_ms))
-            }
-            Statistic::Throughput => Ok(of(result.throughput_per_s[0])),
-            Statistic::Quantile(_) => Err(PlanError::DoesNotFit(
-                "of a networked system the mean and the throughput are known, not quantiles"
-                    .to_owned(),
-            )),
-        }
+        let outcome = |target: &Objective| {
+            let estimate = match target.statistic {
+                Statistic::Mean => {
+                    let e = result.response_s[0];
+                    Estimate {
+                        mean: e.mean * 1e3,
+                        stderr: e.stderr * 1e3,
+                        ..e
+                    }
+                }
+                Statistic::Throughput => result.throughput_per_s[0],
+                Statistic::Quantile(_) => {
+                    return Err(PlanError::DoesNotFit(
+                        "of a networked system the mean and the throughput are known, not quantiles"
+                            .to_owned(),
+                    ));
+                }
+            };
+            Ok(Simulated::of_estimate(target, departures, estimate))
+        };
+        Ok(Simulated {
+            outcomes: targets.iter().map(outcome).collect::<Result<_, _>>()?,
+            not_cleaned: false,
+        })
     }
 }

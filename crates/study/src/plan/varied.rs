@@ -23,7 +23,9 @@ pub struct Planned {
 impl Planned {
     /// Whether more may meet the target than was tried.
     pub fn is_most(&self) -> bool {
-        self.answer.as_ref().is_ok_and(|answer| answer.is_most)
+        self.answer
+            .as_ref()
+            .is_ok_and(|answer| answer.found.bound.is_some())
     }
 
     /// The best load, if one meets the target.
@@ -54,7 +56,7 @@ pub fn plan_varied(
     (text, path): (&str, &Path),
     overrides: &Overrides,
     keys: &[Key],
-    objective: &Objective,
+    targets: &[Objective],
     spec: &PlanSpec,
     watch: &mut dyn FnMut(&[String], Sought, &Point),
 ) -> Result<Vec<Planned>, PlanError> {
@@ -77,7 +79,7 @@ pub fn plan_varied(
         .collect::<Result<_, PlanError>>()?;
     let planned = all.into_iter().map(|(values, overrides, system)| {
         let mut watch = |sought, point: &Point| watch(&values, sought, point);
-        let answer = plan_scenario((text, path), &overrides, objective, spec, &mut watch);
+        let answer = plan_scenario((text, path), &overrides, targets, spec, &mut watch);
         let answer = match answer {
             Ok((_, answer)) => Ok(answer),
             Err(error @ (PlanError::AboveAlone { .. } | PlanError::OutOfReach { .. })) => {

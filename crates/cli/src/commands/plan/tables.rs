@@ -2,56 +2,97 @@
 
 use std::fmt::Write;
 
-use iosonar_analysis::objective::{Judgement, Objective, Statistic};
-use iosonar_study::plan::{Answer, Point, Sought, load_text};
+use iosonar_analysis::objective::{Judgement, Objective, Objectives};
+use iosonar_study::plan::{Answer, Bound, Found, Outcome, Point, Sought, load_text};
 
 use crate::render::table::Table;
-use iosonar_report::{interval_of, value_of};
+use iosonar_report::{found_of, interval_of, joined, value_of};
 
-/// What was simulated at a load.
-pub(super) fn simulated(objective: &Objective, point: &Point) -> String {
-    match point.simulated {
-        Some(of) => value_of(objective, of.estimate.mean),
-        None if point.is_given_up() => "over it, stopped early".to_owned(),
-        None => "no steady state".to_owned(),
+/// What was simulated of a target.
+fn simulated(target: &Objective, outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Known(of) => found_of(of),
+        Outcome::Over => format!("over {}", value_of(target, target.limit)),
+        Outcome::Stopped => "-".to_owned(),
+        Outcome::Unsteady => "no steady state".to_owned(),
     }
 }
 
-/// What was tried, and what came out.
-pub(super) fn table(objective: &Objective, unit: &str, points: &[Point]) -> String {
-    let mut table = Table::new(&[unit, "theory", "simulated", "95 % interval", "verdict"]);
+/// The verdict on a target.
+fn verdict(outcome: &Outcome) -> String {
+    let stopped = match outcome {
+        Outcome::Known(_) | Outcome::Unsteady => "",
+        Outcome::Over => ", stopped early",
+        Outcome::Stopped => "stopped early",
+    };
+    format!("{}{stopped}", outcome.verdict().map_or("", Judgement::name))
+}
+
+/// What was simulated of all targets, in a line.
+pub(super) fn outcomes(targets: &Objectives, point: &Point) -> String {
+    let name = |target: &Objective| match targets.0.len() {
+        1 => String::new(),
+        _ => format!("{} ", target.name()),
+    };
+    let of = targets.0.iter().zip(&point.outcomes);
+    let of = of.map(|(target, outcome)| {
+        let (name, value) = (name(target), simulated(target, outcome));
+        format!("{name}{value}, {}", verdict(outcome))
+    });
+    of.collect::<Vec<_>>().join("; ")
+}
+
+/// The values of all targets, in a line.
+pub(super) fn values(targets: &Objectives, point: &Point) -> String {
+    let several = targets.0.len() > 1;
+    let of = targets.0.iter().zip(&point.outcomes);
+    let of = of.map(|(target, outcome)| {
+        let value = simulated(target, outcome);
+        match several {
+            true => format!("{} {value}", target.name()),
+            false => value,
+        }
+    });
+    of.collect::<Vec<_>>().join(", ")
+}
+
+/// What was tried, and what came out: a row for each load and target.
+fn table(targets: &Objectives, unit: &str, points: &[Point]) -> String {
+    let several = targets.0.len() > 1;
+    let mut header = vec![unit];
+    header.extend(several.then_some("target"));
+    header.extend(["theory", "simulated", "95 % interval", "verdict"]);
+    let mut table = Table::new(&header);
     for point in points {
-        let interval = match point.simulated {
-            Some(of) => interval_of(&of).unwrap_or_else(|| "too few requests".to_owned()),
-            None => "-".to_owned(),
-        };
-        table.row(vec![
-            load_text(point.load),
-            point
-                .theory
-                .map_or("-".to_owned(), |v| value_of(objective, v)),
-            simulated(objective, point),
-            interval,
-            point.verdict.name().to_owned(),
-        ]);
+        for (i, (target, outcome)) in targets.0.iter().zip(&point.outcomes).enumerate() {
+            let interval = match outcome {
+                Outcome::Known(of) => {
+                    interval_of(of).unwrap_or_else(|| "too few requests".to_owned())
+                }
+                Outcome::Over | Outcome::Stopped | Outcome::Unsteady => "-".to_owned(),
+            };
+            let mut row = vec![load_text(point.load)];
+            row.extend(several.then(|| target.to_string()));
+            row.extend([
+                point.theory[i].map_or("-".to_owned(), |v| value_of(target, v)),
+                simulated(target, outcome),
+                interval,
+                verdict(outcome),
+            ]);
+            table.row(row);
+        }
     }
     table.text()
 }
 
-/// The load and the value that come nearest to the target.
-pub(super) fn nearest(objective: &Objective, points: &[Point]) -> Option<(f64, f64)> {
-    let simulated = points.iter();
-    let simulated = simulated.filter_map(|p| Some((p.load, p.simulated?.estimate.mean)));
-    simulated.min_by(|a, b| match objective.statistic {
-        Statistic::Throughput => b.1.total_cmp(&a.1),
-        Statistic::Mean | Statistic::Quantile(_) => a.1.total_cmp(&b.1),
-    })
-}
-
-/// Why a point does not count as one that meets the target.
-pub(super) fn why_not(sought: Sought, next: &Point) -> &'static str {
-    let interval = next.simulated.and_then(|of| of.interval_95);
-    match next.verdict {
+/// Why a point does not count as one that meets the targets.
+pub(super) fn why_not(targets: &Objectives, sought: Sought, next: &Point) -> String {
+    let Some(worst) = next.worst_target() else {
+        return String::new();
+    };
+    let attained = next.outcomes[worst].attained();
+    let interval = attained.and_then(|of| of.interval_95);
+    let why = match next.verdict() {
         Judgement::Unclear if interval.is_none() => {
             "too few requests for a confidence interval: raise load.requests"
         }
@@ -60,51 +101,86 @@ pub(super) fn why_not(sought: Sought, next: &Point) -> &'static str {
             "the recording is over before its queue is long: use a longer one"
         }
         Judgement::TooShort => "too short for a load so near to saturation: raise load.requests",
-        Judgement::Unstable => "there is no steady state",
+        Judgement::Unstable => return "there is no steady state".to_owned(),
+        Judgement::Misses | Judgement::Meets if targets.0.len() > 1 => {
+            return format!("{} is missed", targets.0[worst]);
+        }
         Judgement::Misses | Judgement::Meets => "the target is missed",
+    };
+    match targets.0.len() {
+        1 => why.to_owned(),
+        _ => format!("{}: {why}", targets.0[worst]),
     }
 }
 
-pub(super) fn describe(headline: &str, objective: &Objective, answer: &Answer) -> String {
-    let (found, unit) = (&answer.found, answer.sought.unit());
-    let mut text = format!("{headline}\n  target: {objective}\n");
-    text += &table(objective, unit, &found.points);
-    if let Some(best) = &found.best {
-        let _ = writeln!(
-            text,
-            "  {}: {} {}",
-            answer.sought.name(),
-            load_text(best.load),
-            unit
-        );
-    } else {
-        let _ = writeln!(text, "  nothing that was tried meets it");
-        if let Some((load, value)) = nearest(objective, &found.points) {
-            let (value, load) = (value_of(objective, value), load_text(load));
-            let _ = writeln!(text, "  nearest: {value} at {load} {unit}");
+/// Which loads come nearest to the targets, and which meet some of them, where none meets all.
+fn why_none(targets: &Objectives, unit: &str, found: &Found) -> String {
+    let mut text = match targets.0.len() {
+        1 => "  nothing that was tried meets it\n".to_owned(),
+        _ => "  nothing that was tried meets all targets\n".to_owned(),
+    };
+    if let Some(point) = found.nearest() {
+        let (values, load) = (values(targets, point), load_text(point.load));
+        let _ = writeln!(text, "  nearest: {values} at {load} {unit}");
+    }
+    let of_target = |(i, target): (usize, &Objective)| match found.range_of(i) {
+        None => format!("{target} nowhere"),
+        Some((low, high)) if low == high => {
+            format!("{target} at {} {unit}", load_text(low))
         }
+        Some((low, high)) => {
+            let (low, high) = (load_text(low), load_text(high));
+            format!("{target} at {low} to {high} {unit}")
+        }
+    };
+    let alone: Vec<_> = targets.0.iter().enumerate().map(of_target).collect();
+    let is_met = |i: usize| found.range_of(i).is_some();
+    if targets.0.len() > 1 && (0..targets.0.len()).any(is_met) {
+        let each = match (0..targets.0.len()).all(is_met) {
+            true => "each is met alone",
+            false => "alone",
+        };
+        let _ = writeln!(text, "  {each}: {}", joined(&alone));
+    }
+    text
+}
+
+/// Why more may meet the targets.
+fn beyond(bound: Bound) -> &'static str {
+    match bound {
+        Bound::Recording => "  AT LEAST: the recording is too short to show more growth\n",
+        Bound::Number => "  that is the most that was tried: --most N goes further\n",
+    }
+}
+
+pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) -> String {
+    let (found, unit) = (&answer.found, answer.sought.unit());
+    let mut text = format!("{headline}\n  target: {targets}\n");
+    text += &table(targets, unit, &found.points);
+    match &found.best {
+        Some(best) => {
+            let name = answer.sought.name(targets.0.len());
+            let _ = writeln!(text, "  {name}: {} {unit}", load_text(best.load));
+        }
+        None => text += &why_none(targets, unit, found),
     }
     if let Some(next) = &found.next {
-        let why = why_not(answer.sought, next);
-        let _ = writeln!(text, "  at {} {}: {why}", load_text(next.load), unit);
+        let why = why_not(targets, answer.sought, next);
+        let _ = writeln!(text, "  at {} {unit}: {why}", load_text(next.load));
     }
-    if answer.is_most && answer.sought == Sought::Growth {
-        text += "  AT LEAST: the recording is too short to show more growth\n";
-    } else if answer.is_most {
-        text += "  that is the most that was tried: --most N goes further\n";
-    }
+    text += found.bound.map_or("", beyond);
     let answers = [&found.best, &found.next];
     if answers.into_iter().flatten().any(|p| p.not_cleaned) {
         text += "  NOT CLEANED: no block was erased yet, this is how a fresh drive writes: give the SSD a precondition\n";
     }
     if let Some(load) = found.by_theory {
-        let _ = writeln!(text, "  by theory alone: {} {}", load_text(load), unit);
+        let _ = writeln!(text, "  by theory alone: {} {unit}", load_text(load));
     }
     if let Some(knee) = answer.knee {
-        let _ = writeln!(text, "  knee: {} {}", load_text(knee), unit);
+        let _ = writeln!(text, "  knee: {} {unit}", load_text(knee));
     }
     if let Some(capacity) = answer.capacity {
-        let _ = writeln!(text, "  stable below {} {}", load_text(capacity), unit);
+        let _ = writeln!(text, "  stable below {} {unit}", load_text(capacity));
     }
     text
 }

@@ -1,14 +1,14 @@
 //! The same plan for several values of keys.
 
-use iosonar_analysis::objective::Objective;
+use iosonar_analysis::objective::Objectives;
 use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::read_text;
 use iosonar_stats::Output;
-use iosonar_study::plan::{Planned, best_of, load_text, plan_varied};
+use iosonar_study::plan::{Found, Planned, best_of, load_text, plan_varied};
 use iosonar_study::vary::count;
 use serde_json::{Map, Value, json};
 
-use super::tables::{simulated, why_not};
+use super::tables::{values, why_not};
 use super::{overrides, refused, spec, tried, why_never};
 use crate::exit::{Ending, Usage, print};
 use crate::low::Plan;
@@ -18,7 +18,7 @@ use crate::render::table::Table;
 /// More plans than this are a study.
 const MOST_PLANS: usize = 100;
 
-pub(super) fn run(args: &Plan, objective: &Objective) -> anyhow::Result<Ending> {
+pub(super) fn run(args: &Plan, targets: &Objectives) -> anyhow::Result<Ending> {
     let plans = count(&args.vary);
     if plans > MOST_PLANS {
         return Err(Usage(format!(
@@ -35,24 +35,24 @@ pub(super) fn run(args: &Plan, objective: &Objective) -> anyhow::Result<Ending> 
         (&text, &args.file),
         &overrides(args)?,
         &args.vary,
-        objective,
+        &targets.0,
         &spec(args),
         &mut |values, sought, point| {
             tried(
                 args,
-                objective,
+                targets,
                 &format!("{}: ", named(args, values)),
                 sought,
                 point,
             );
         },
     )
-    .map_err(|error| refused(args, objective, error))?;
+    .map_err(|error| refused(args, error))?;
     let best = best_of(&all);
     if args.common.json {
-        print(&as_json(args, objective, &all, &best).text())?;
+        print(&as_json(args, targets, &all, &best).text())?;
     } else {
-        print(&describe(args, objective, &all, &best))?;
+        print(&describe(args, targets, &all, &best))?;
     }
     Ok(match best.is_empty() {
         false => Ending::Done,
@@ -69,8 +69,8 @@ fn named(args: &Plan, values: &[String]) -> String {
     pairs.join(" ")
 }
 
-fn describe(args: &Plan, objective: &Objective, all: &[Planned], best: &[&Planned]) -> String {
-    let mut text = format!("{}\n  target: {objective}\n", args.file.display());
+fn describe(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned]) -> String {
+    let mut text = format!("{}\n  target: {targets}\n", args.file.display());
     let sought = all.iter().find_map(|of| of.answer.as_ref().ok());
     let unit = sought.map_or("-", |answer| answer.sought.unit());
     let keys = args.vary.iter().map(|(key, _)| key.as_str());
@@ -80,17 +80,18 @@ fn describe(args: &Plan, objective: &Objective, all: &[Planned], best: &[&Planne
         let mut row = planned.values.clone();
         let dash = || "-".to_owned();
         match &planned.answer {
-            Err(error) => row.extend([dash(), dash(), why_never(objective, error)]),
+            Err(error) => row.extend([dash(), dash(), why_never(error)]),
             Ok(answer) => {
                 let (best, next) = (&answer.found.best, &answer.found.next);
-                let most = if answer.is_most { ">= " } else { "" };
+                let most = if planned.is_most() { ">= " } else { "" };
                 row.push(
                     best.as_ref()
                         .map_or_else(dash, |p| format!("{most}{}", load_text(p.load))),
                 );
-                row.push(best.as_ref().map_or_else(dash, |p| simulated(objective, p)));
+                row.push(best.as_ref().map_or_else(dash, |p| values(targets, p)));
                 row.push(next.as_ref().map_or_else(dash, |p| {
-                    format!("{}: {}", load_text(p.load), why_not(answer.sought, p))
+                    let why = why_not(targets, answer.sought, p);
+                    format!("{}: {why}", load_text(p.load))
                 }));
             }
         }
@@ -98,9 +99,15 @@ fn describe(args: &Plan, objective: &Objective, all: &[Planned], best: &[&Planne
     }
     text += &table.text();
     let Some(first) = best.first() else {
-        return text + "  nothing that was tried meets it\n";
+        let what = match targets.0.len() {
+            1 => "it",
+            _ => "all targets",
+        };
+        return text + &format!("  nothing that was tried meets {what}\n");
     };
-    let name = sought.map_or("best", |answer| answer.sought.name());
+    let name = sought.map_or("best".to_owned(), |answer| {
+        answer.sought.name(targets.0.len())
+    });
     let load = first.best().map_or_else(String::new, load_text);
     let most = if best.iter().any(|of| of.is_most()) {
         ">= "
@@ -122,9 +129,9 @@ fn describe(args: &Plan, objective: &Objective, all: &[Planned], best: &[&Planne
     text
 }
 
-fn as_json(args: &Plan, objective: &Objective, all: &[Planned], best: &[&Planned]) -> Output {
+fn as_json(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned]) -> Output {
     let mut json = Output::new("plan");
-    json.set("target", json!(objective.to_string()));
+    json.set("target", json!(targets.to_string()));
     let values = |planned: &Planned| -> Map<String, Value> {
         let pairs = args.vary.iter().zip(&planned.values);
         pairs
@@ -138,6 +145,7 @@ fn as_json(args: &Plan, objective: &Objective, all: &[Planned], best: &[&Planned
         let answer = planned.answer.as_ref();
         let found = answer.ok().map(|answer| &answer.found);
         let next = found.and_then(|found| found.next.as_ref());
+        let first = found.and_then(Found::missed_first);
         json.append(
             "varied",
             json!({
@@ -147,8 +155,9 @@ fn as_json(args: &Plan, objective: &Objective, all: &[Planned], best: &[&Planned
                 "best": planned.best(),
                 "is_most": planned.is_most(),
                 "next": next.map(|point| point.load),
-                "next_verdict": next.map(|point| point.verdict.name()),
-                "error": answer.err().map(|error| why_never(objective, error)),
+                "next_verdict": next.map(|point| point.verdict().name()),
+                "missed_first": first.map(|i| targets.0[i].to_string()),
+                "error": answer.err().map(why_never),
             }),
         );
     }

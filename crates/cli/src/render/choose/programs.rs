@@ -1,10 +1,10 @@
 //! The answer for programs: JSON and CSV.
 
-use iosonar_analysis::objective::Objective;
+use iosonar_analysis::objective::{Judgement, Objective};
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Output};
 use iosonar_study::choose::{Evaluation, Growth};
-use iosonar_study::plan::Point;
+use iosonar_study::plan::Outcome;
 use iosonar_trace::Requests;
 use serde_json::{Value, json};
 
@@ -44,13 +44,13 @@ pub(crate) fn as_json(answer: &Answer<'_>) -> Output {
 }
 
 fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labels) {
-    for (target, point) in answer.targets.0.iter().zip(&of.points) {
-        json.append("verdicts", verdict(labels, target, point));
-        let labels = labels
-            .clone()
-            .with("target", target.to_string())
-            .with("verdict", point.verdict.name());
-        if let Some(of) = &point.simulated {
+    for (target, outcome) in answer.targets.0.iter().zip(&of.now.outcomes) {
+        json.append("verdicts", verdict(labels, target, 1.0, outcome));
+        if let Outcome::Known(of) = outcome {
+            let labels = labels
+                .clone()
+                .with("target", target.to_string())
+                .with("verdict", of.verdict.name());
             json.estimate("value", &labels, target.unit(), &of.estimate);
         }
     }
@@ -92,31 +92,36 @@ fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labe
         json.figure("growth", &labels, MetricUnit::One, factor);
     }
     if let Some(factor) = growth.breaks_at() {
-        json.figure("breaks_at", labels, MetricUnit::One, factor);
+        let first = growth.missed_first().map(|i| answer.targets.0[i]);
+        let labels = first.map_or(labels.clone(), |target| {
+            labels.with("missed_first", target.to_string())
+        });
+        json.figure("breaks_at", &labels, MetricUnit::One, factor);
     }
-    for (target, found) in answer.targets.0.iter().zip(&growth.by_target) {
-        for point in &found.points {
-            json.append("verdicts", verdict(labels, target, point));
-            let labels = labels
-                .clone()
-                .with("target", target.to_string())
-                .with("growth", point.load)
-                .with("verdict", point.verdict.name());
-            if let Some(of) = &point.simulated {
+    for (i, target) in answer.targets.0.iter().enumerate() {
+        for point in &growth.found.points {
+            let outcome = &point.outcomes[i];
+            json.append("verdicts", verdict(labels, target, point.load, outcome));
+            if let Outcome::Known(of) = outcome {
+                let labels = labels
+                    .clone()
+                    .with("target", target.to_string())
+                    .with("growth", point.load)
+                    .with("verdict", of.verdict.name());
                 json.estimate("value_of_growth", &labels, target.unit(), &of.estimate);
             }
         }
     }
 }
 
-/// The verdict on a candidate, a target and a growth.
-fn verdict(labels: &Labels, target: &Objective, point: &Point) -> Value {
+/// The verdict on a candidate, a target and a growth; null where the runs were stopped for another target.
+fn verdict(labels: &Labels, target: &Objective, growth: f64, outcome: &Outcome) -> Value {
     json!({
         "labels": labels,
         "target": target.to_string(),
-        "growth": point.load,
-        "verdict": point.verdict.name(),
-        "interval_95": point.simulated.and_then(|of| of.interval_95),
+        "growth": growth,
+        "verdict": outcome.verdict().map(Judgement::name),
+        "interval_95": outcome.attained().and_then(|of| of.interval_95),
     })
 }
 
@@ -138,6 +143,7 @@ pub(crate) fn as_csv(answer: &Answer<'_>) -> anyhow::Result<String> {
         "utilisation",
         "growth",
         "breaks_at",
+        "missed_first",
         "capacity_bytes",
         "price",
     ])?;
@@ -149,8 +155,8 @@ pub(crate) fn as_csv(answer: &Answer<'_>) -> anyhow::Result<String> {
     for considered in answer.all {
         let outcome = considered.outcome.as_ref().ok();
         for (i, target) in answer.targets.0.iter().enumerate() {
-            let point = outcome.map(|of| &of.points[i]);
-            let attained = point.and_then(|point| point.simulated);
+            let of_target = outcome.map(|of| &of.now.outcomes[i]);
+            let attained = of_target.and_then(Outcome::attained);
             let interval = attained.and_then(|of| of.interval_95);
             let quantile = |requests, p| {
                 let of = outcome.and_then(|of| of.quantile_ms(requests, p));
@@ -161,8 +167,9 @@ pub(crate) fn as_csv(answer: &Answer<'_>) -> anyhow::Result<String> {
             writer.write_record([
                 considered.name.clone(),
                 target.to_string(),
-                point
-                    .map_or("cannot be simulated", |of| of.verdict.name())
+                of_target
+                    .and_then(Outcome::verdict)
+                    .map_or("cannot be simulated", Judgement::name)
                     .to_owned(),
                 number(attained.map(|of| of.estimate.mean)),
                 number(interval.map(|(low, _)| low)),
@@ -177,6 +184,9 @@ pub(crate) fn as_csv(answer: &Answer<'_>) -> anyhow::Result<String> {
                 number(busiest.map(|(_, (_, share))| share)),
                 number(growth.and_then(Growth::factor)),
                 number(growth.and_then(Growth::breaks_at)),
+                growth
+                    .and_then(Growth::missed_first)
+                    .map_or(String::new(), |i| answer.targets.0[i].to_string()),
                 outcome.map_or(String::new(), |of| of.capacity.get().to_string()),
                 number(considered.price),
             ])?;

@@ -1,0 +1,207 @@
+//! A load that was looked at, and the outcome of each target there.
+
+use iosonar_analysis::objective::{Attained, Judgement};
+
+/// What simulations of a load found of a target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outcome {
+    /// Its statistic, and the verdict on it.
+    Known(Attained),
+    /// A run was stopped early, as it is certain to miss the target.
+    Over,
+    /// A run was stopped early, as it is certain to miss another target.
+    Stopped,
+    /// There is no steady state.
+    Unsteady,
+}
+
+impl Outcome {
+    /// What was found, where the runs went to their end.
+    pub fn attained(&self) -> Option<&Attained> {
+        match self {
+            Self::Known(attained) => Some(attained),
+            Self::Over | Self::Stopped | Self::Unsteady => None,
+        }
+    }
+
+    /// The verdict on the target; `None` where the runs were stopped for another.
+    pub fn verdict(&self) -> Option<Judgement> {
+        match self {
+            Self::Known(attained) => Some(attained.verdict),
+            Self::Over => Some(Judgement::Misses),
+            Self::Stopped => None,
+            Self::Unsteady => Some(Judgement::Unstable),
+        }
+    }
+}
+
+/// A load that was looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Requests per second, disks, jobs, copies, or how many times as much as now.
+    pub load: f64,
+    /// What theory says of each target, in its unit; `None` where it does not know.
+    pub theory: Vec<Option<f64>>,
+    /// The outcome of each target, in their order.
+    pub outcomes: Vec<Outcome>,
+    /// Whether flash was written and never cleaned: a drive that is fuller is slower.
+    pub not_cleaned: bool,
+}
+
+impl Point {
+    /// The verdict on all targets: the worst of theirs.
+    pub fn verdict(&self) -> Judgement {
+        Judgement::worst(self.outcomes.iter().filter_map(Outcome::verdict))
+    }
+
+    /// Whether it meets all targets.
+    pub fn meets(&self) -> bool {
+        self.verdict() == Judgement::Meets
+    }
+
+    /// Whether it meets the target of this number.
+    pub fn meets_target(&self, target: usize) -> bool {
+        self.outcomes[target].verdict() == Some(Judgement::Meets)
+    }
+
+    /// The number of the target that it is farthest from meeting; `None` if it meets all of them.
+    pub fn worst_target(&self) -> Option<usize> {
+        let how_bad = |of: &Outcome| {
+            let rank = of.verdict().map_or(0, Judgement::rank);
+            let strain = of.attained().map_or(f64::INFINITY, Attained::strain);
+            (rank, strain)
+        };
+        let mut worst = None;
+        for (i, of) in self.outcomes.iter().enumerate() {
+            let (rank, strain) = how_bad(of);
+            let is_worse = worst.is_none_or(|(_, of)| (rank, strain) > of);
+            if rank > 0 && is_worse {
+                worst = Some((i, (rank, strain)));
+            }
+        }
+        worst.map(|(i, _)| i)
+    }
+
+    /// How many times as bad as its limit the worst target's statistic is; `None` where one is not known.
+    pub fn strain(&self) -> Option<f64> {
+        let of = |outcome: &Outcome| outcome.attained().map(Attained::strain);
+        let all: Option<Vec<f64>> = self.outcomes.iter().map(of).collect();
+        all?.into_iter().reduce(f64::max)
+    }
+}
+
+/// Why no more was tried although the best load is the most that was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// It is the largest number that may be tried.
+    Number,
+    /// The recording is too short to show more.
+    Recording,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The best load that meets all targets.
+    pub best: Option<Point>,
+    /// The nearest one that does not.
+    pub next: Option<Point>,
+    /// What theory alone says.
+    pub by_theory: Option<f64>,
+    /// All that was simulated, by load.
+    pub points: Vec<Point>,
+    /// Why the best one may not be the best that there is.
+    pub bound: Option<Bound>,
+}
+
+impl Found {
+    pub(super) fn add(&mut self, point: Point) {
+        let at = self.points.partition_point(|p| p.load < point.load);
+        self.points.insert(at, point);
+    }
+
+    pub(super) fn of(&self, load: f64) -> Option<&Point> {
+        self.points.iter().find(|p| p.load == load)
+    }
+
+    /// The number of the target that is missed first, beyond the best load or at the nearest one.
+    pub fn missed_first(&self) -> Option<usize> {
+        self.next.as_ref()?.worst_target()
+    }
+
+    /// The load that comes nearest to meeting all targets.
+    pub fn nearest(&self) -> Option<&Point> {
+        let known = self.points.iter();
+        let known = known.filter_map(|point| Some((point, point.strain()?)));
+        known
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .map(|(point, _)| point)
+    }
+
+    /// The smallest and the largest load that was tried and meets the target of this number.
+    pub fn range_of(&self, target: usize) -> Option<(f64, f64)> {
+        let mut loads = self.points.iter().filter(|p| p.meets_target(target));
+        let first = loads.next()?.load;
+        Some((first, loads.next_back().map_or(first, |last| last.load)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_stats::Estimate;
+
+    /// A point with these means of `mean < 10ms` and `throughput > 100`.
+    fn point(load: f64, mean_ms: f64, per_s: f64) -> Point {
+        let known = |target: &str, mean: f64| {
+            let estimate = Estimate {
+                mean,
+                stderr: mean / 1e3,
+                values: 10,
+            };
+            Outcome::Known(Attained::of_estimate(
+                target.parse().unwrap(),
+                1000,
+                estimate,
+            ))
+        };
+        Point {
+            load,
+            theory: vec![None; 2],
+            outcomes: vec![
+                known("mean < 10ms", mean_ms),
+                known("throughput > 100", per_s),
+            ],
+            not_cleaned: false,
+        }
+    }
+
+    #[test]
+    fn the_worst_target_is_the_one_farthest_from_its_limit() {
+        assert_eq!(point(1.0, 9.0, 200.0).worst_target(), None);
+        assert_eq!(point(1.0, 11.0, 200.0).worst_target(), Some(0));
+        assert_eq!(point(1.0, 9.0, 50.0).worst_target(), Some(1));
+        assert_eq!(point(1.0, 30.0, 50.0).worst_target(), Some(0));
+        assert_eq!(point(1.0, 30.0, 10.0).worst_target(), Some(1));
+        // Within its interval is not as bad as beyond it.
+        assert_eq!(point(1.0, 10.0, 99.0).worst_target(), Some(1));
+        let stopped = Point {
+            outcomes: vec![Outcome::Stopped, Outcome::Over],
+            ..point(1.0, 1.0, 1.0)
+        };
+        assert_eq!(stopped.worst_target(), Some(1));
+        assert_eq!(stopped.verdict(), Judgement::Misses);
+        assert_eq!(stopped.strain(), None);
+    }
+
+    #[test]
+    fn the_nearest_load_is_the_one_whose_worst_target_is_least_bad() {
+        let mut found = Found::default();
+        for (load, mean_ms, per_s) in [(1.0, 5.0, 20.0), (4.0, 12.0, 80.0), (8.0, 30.0, 120.0)] {
+            found.add(point(load, mean_ms, per_s));
+        }
+        assert_eq!(found.nearest().map(|point| point.load), Some(4.0));
+        assert_eq!(found.range_of(0), Some((1.0, 1.0)));
+        assert_eq!(found.range_of(1), Some((8.0, 8.0)));
+    }
+}
