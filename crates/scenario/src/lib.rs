@@ -29,6 +29,7 @@ mod array_model;
 mod error;
 mod explain;
 mod file;
+mod grown;
 mod load_model;
 mod metrics;
 pub mod networked;

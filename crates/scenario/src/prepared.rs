@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use iosonar_trace::Requests;
-use iosonar_trace::transform::{Change, Ratio};
 use iosonar_units::Nanos;
 
 use crate::result::Unserved;
@@ -157,25 +156,6 @@ impl Prepared {
             }
         }
         self
-    }
-
-    /// With a load that has grown by this factor: of a trace the speed, of arrivals their rate.
-    /// `None` of a closed loop, whose users set the pace themselves, and of a trace at a speed outside of 0.000001 to
-    /// 1000000.
-    #[must_use]
-    pub fn grown(mut self, factor: f64) -> Option<Self> {
-        match &mut self.load {
-            LoadModel::Synthetic { classes, .. } => {
-                for class in classes {
-                    class.arrivals = class.arrivals.scaled(factor);
-                }
-            }
-            LoadModel::Trace { reading, .. } => {
-                reading.changes.push(Change::Speed(Ratio::nearest(factor)?));
-            }
-            LoadModel::Alone { .. } | LoadModel::Closed { .. } => return None,
-        }
-        Some(self)
     }
 
     /// With runs that end with [`ScenarioError::GivenUp`] as soon as one of these limits is exceeded.

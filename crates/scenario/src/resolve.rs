@@ -29,6 +29,7 @@ use crate::{ArrayModel, Devices, DiskSet, ScenarioError, read_text};
 use check::Checker;
 pub(crate) use controller::ns_per_sector;
 pub use load::REQUESTS_PER_USER;
+pub(crate) use load::end_of;
 pub use moved::moved;
 pub use set::ProfileOf;
 pub use set::apply as with_values;

@@ -20,7 +20,7 @@ use iosonar_units::{Bytes, SECTOR_BYTES, Sectors};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::objective::refuse_delays;
-use crate::plan::{Found, GrowingLoad, PlanError, Point, Subject};
+use crate::plan::{self, Found, GrowBy, GrowingLoad, PlanError, Point, Subject};
 use iosonar_analysis::objective::{Judgement, Objective};
 
 pub use candidate::{Candidate, CandidateError, SHORT_FORM};
@@ -36,12 +36,21 @@ pub struct ChooseSpec {
     pub candidates: Vec<Candidate>,
     /// What all must keep to, at least one.
     pub targets: Vec<Objective>,
-    /// How near the largest growth is looked for, as a share of it; `None`: it is not looked for.
-    pub growth_within: Option<f64>,
+    /// How the largest growth is looked for; `None`: it is not looked for.
+    pub growth: Option<GrowthSpec>,
     /// What the command line says of the load and of all systems.
     pub overrides: Overrides,
     /// What devices cost, by a profile's name or a part of it, and candidates of files by their own.
     pub prices: Vec<(String, f64)>,
+}
+
+/// How the largest growth is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct GrowthSpec {
+    /// What grows.
+    pub by: GrowBy,
+    /// How near a speed is looked for, as a share of it.
+    pub within: f64,
 }
 
 /// A candidate and its outcome.
@@ -73,6 +82,8 @@ pub struct Evaluation {
 /// How much a load may grow.
 #[derive(Clone, Debug)]
 pub struct Growth {
+    /// What grows.
+    pub by: GrowBy,
     /// What was found.
     pub found: Found,
 }
@@ -83,7 +94,8 @@ impl Growth {
         Some(self.found.best.as_ref()?.load)
     }
 
-    /// Whether the load is too short to find out how much more it may grow.
+    /// Whether it is not known how much more the load may grow: it is too short, there is no room for more copies, or no more
+    /// were tried.
     pub fn is_at_least(&self) -> bool {
         self.factor().is_some() && self.breaks_at().is_none()
     }
@@ -151,7 +163,7 @@ pub enum ChooseError {
         /// Why.
         error: Box<PlanError>,
     },
-    /// A target is about requests that the load does not have.
+    /// A target is about requests that the load does not have, or the load cannot grow in this way.
     #[error(transparent)]
     Target(PlanError),
     /// There are no threads to be had.
@@ -269,7 +281,7 @@ fn prices(spec: &ChooseSpec) -> Result<Vec<Option<f64>>, ChooseError> {
 fn of_candidate(candidate: &Candidate, error: PlanError) -> ChooseError {
     match error {
         // So it is for every candidate.
-        PlanError::NoSuchRequests { .. } => ChooseError::Target(error),
+        PlanError::NoSuchRequests { .. } | PlanError::CopiesOfNoTrace => ChooseError::Target(error),
         error => ChooseError::Candidate {
             candidate: candidate.name.clone(),
             error: Box::new(error),
@@ -330,13 +342,14 @@ fn refuse_different_blocks(systems: &[Result<Prepared, ScenarioError>]) -> Resul
 fn evaluate(spec: &ChooseSpec, simulation: Prepared) -> Result<Evaluation, PlanError> {
     let sectors = simulation.array().data_sectors();
     let capacity = Bytes::new(sectors.map_err(ScenarioError::from)? * SECTOR_BYTES);
-    let growing = GrowingLoad::new(simulation, 1)?;
+    let by = spec.growth.map_or_else(GrowBy::default, |growth| growth.by);
+    let growing = GrowingLoad::new(simulation, by, 1)?;
     growing.check(&spec.targets)?;
     let now = growing.point(1.0, &spec.targets)?;
-    let growth = match spec.growth_within {
-        Some(within) => {
-            let found = growing.largest(&spec.targets, within, &mut |_| ())?;
-            Some(Growth { found })
+    let growth = match spec.growth {
+        Some(GrowthSpec { within, .. }) => {
+            let found = growing.largest(&spec.targets, within, plan::MOST, &mut |_| ())?;
+            Some(Growth { by, found })
         }
         None => None,
     };

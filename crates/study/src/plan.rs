@@ -13,9 +13,9 @@ mod search;
 mod subject;
 mod varied;
 
-pub use answer::{Answer, Find, PlanSpec, Sought, load_text, plan_network, plan_scenario};
+pub use answer::{Answer, Find, MOST, PlanSpec, Sought, load_text, plan_network, plan_scenario};
 pub use charts::chart;
-pub use growth::GrowingLoad;
+pub use growth::{GrowBy, GrowingLoad};
 pub use point::{Bound, Found, Outcome, Point};
 pub use search::{fewest, highest, most};
 pub use subject::{ArraySubject, NetworkSubject, Simulated, Subject};
@@ -52,6 +52,11 @@ pub enum PlanError {
         /// The target.
         target: Objective,
     },
+    /// A load that is no trace is to grow by copies.
+    #[error(
+        "copies are for traces: a synthetic load grows by the rate of its arrivals, a closed loop by its users"
+    )]
+    CopiesOfNoTrace,
     /// A scenario that means nothing.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),

@@ -4,8 +4,11 @@ use std::path::Path;
 
 use iosonar_analysis::objective::Judgement;
 use iosonar_scenario::{Overrides, Prepared};
-use iosonar_study::choose::{Candidate, ChooseError, ChooseSpec, Conclusion, Considered, choose};
+use iosonar_study::choose::{
+    Candidate, ChooseError, ChooseSpec, Conclusion, Considered, GrowthSpec, choose,
+};
 use iosonar_study::objective::judged;
+use iosonar_study::plan::GrowBy;
 use iosonar_trace::Requests;
 
 /// Some 75 requests/s, two thirds of them reads of 4 KiB, over 20 GB, in bursts.
@@ -40,10 +43,15 @@ fn spec(load: &Path, candidates: &[&str], targets: &[&str]) -> ChooseSpec {
         load: load.to_owned(),
         candidates: candidates.collect(),
         targets: targets.iter().map(|t| t.parse().unwrap()).collect(),
-        growth_within: None,
+        growth: None,
         overrides: Overrides::default(),
         prices: Vec::new(),
     }
+}
+
+fn by_speed(within: f64) -> GrowthSpec {
+    let by = GrowBy::Speed;
+    GrowthSpec { by, within }
 }
 
 fn run(spec: &ChooseSpec) -> Vec<Considered> {
@@ -137,7 +145,7 @@ fn growth_lies_where_a_grid_of_simulations_has_it() {
         &["exos-x18"],
         &["write p99 < 60ms", "read p99 < 60ms"],
     );
-    spec.growth_within = Some(0.02);
+    spec.growth = Some(by_speed(0.02));
     let all = run(&spec);
     let evaluation = all[0].outcome.as_ref().unwrap();
     let growth = evaluation.growth.as_ref().unwrap();
@@ -170,7 +178,7 @@ fn a_load_that_is_too_large_already_has_to_shrink() {
         &["exos-x18"],
         &["p99 < 25ms"],
     );
-    spec.growth_within = Some(0.02);
+    spec.growth = Some(by_speed(0.02));
     let all = run(&spec);
     assert_eq!(verdict(&all[0]), Judgement::Misses);
     let factor = all[0].growth().unwrap().factor().unwrap();
@@ -208,7 +216,7 @@ fn a_scenario_gives_its_load_and_keeps_its_trace() {
     std::fs::write(&scenario, closed).unwrap();
     let mut spec = spec(&scenario, &["nvme-gen4-tlc"], &["p99 < 1s"]);
     assert_eq!(verdict(&run(&spec)[0]), Judgement::Meets);
-    spec.growth_within = Some(0.1);
+    spec.growth = Some(by_speed(0.1));
     let error = choose(&spec, 1, &|_| ()).unwrap_err().to_string();
     assert!(error.contains("sets its own pace"), "{error}");
 }
@@ -274,7 +282,7 @@ fn a_growth_that_the_load_is_too_short_to_show_is_a_least_one() {
     let load = directory.path().join("load.csv");
     let growth = |target: &str| {
         let mut spec = spec(&load, &["nvme-gen4-tlc"], &[target]);
-        spec.growth_within = Some(0.05);
+        spec.growth = Some(by_speed(0.05));
         let mut all = run(&spec);
         let evaluation = all.remove(0).outcome.unwrap();
         let length_s = evaluation.result.as_ref().unwrap().windows[0]

@@ -126,6 +126,11 @@ impl Fitter {
         self.fit.beyond
     }
 
+    /// Where the load ends.
+    pub fn load_end(&self) -> u64 {
+        self.load_end
+    }
+
     /// Whether it changes nothing.
     pub fn is_idle(&self) -> bool {
         !self.fit.align && (self.fit.beyond == Beyond::Refuse || self.load_end <= self.sectors)

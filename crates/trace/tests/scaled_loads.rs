@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 
 use common::{Memory, Row, all_of, any_row};
-use iosonar_trace::transform::{Change, Spill, apply_all};
+use iosonar_trace::transform::{Change, Copies, Spill, apply_all};
 use iosonar_trace::{Op, Outcome, Record, TraceError};
 use iosonar_units::{Bytes, Nanos, Sector, Sectors};
 use proptest::prelude::*;
@@ -223,4 +223,22 @@ fn copies_beyond_all_sectors_or_logical_requests_are_refused_with_the_most() {
         refused(&load, 4).contains("expected at most 3: the load has 1073741824 logical requests")
     );
     assert_eq!(scaled(&load, 3).len(), 6);
+}
+
+#[test]
+fn where_copies_end_and_how_many_lie_within_a_device_is_known_beforehand() {
+    for end in [8, 2048, 2056, 100_000] {
+        let rows = reads([(0, 0), (10, end - 8)]);
+        for copies in [1, 2, 7] {
+            let all = scaled(&rows, copies);
+            let seen = all.iter().map(|row| sector(row) + 8).max().unwrap();
+            let known = Copies::new(u64::from(copies)).unwrap().end_of(end);
+            assert_eq!(known, seen, "{copies} copies of {end}");
+            assert_eq!(Copies::within(end, seen), copies);
+            assert_eq!(Copies::within(end, seen - 1), copies - 1);
+        }
+    }
+    assert_eq!(Copies::within(8, u64::MAX), Copies::MOST);
+    // Nothing but flushes lies nowhere.
+    assert_eq!(Copies::within(0, 8), Copies::MOST);
 }

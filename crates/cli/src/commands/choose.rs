@@ -6,7 +6,7 @@ use iosonar_plot::{Size, Theme};
 use iosonar_report::in_page;
 use iosonar_scenario::Overrides;
 use iosonar_study::choose::{
-    Candidate, ChooseSpec, Conclusion, Considered, SHORT_FORM, chart, choose,
+    Candidate, ChooseSpec, Conclusion, Considered, GrowthSpec, SHORT_FORM, chart, choose,
 };
 use iosonar_trace::fit::Beyond;
 use iosonar_trace::output::WholeFile;
@@ -119,7 +119,10 @@ fn spec(args: &Choose) -> anyhow::Result<ChooseSpec> {
         load: args.load.clone(),
         candidates,
         targets: args.target.0.clone(),
-        growth_within: args.growth.then_some(args.within),
+        growth: args.growth.then(|| GrowthSpec {
+            by: args.growth_by.into(),
+            within: args.within,
+        }),
         overrides: Overrides {
             reading: args.reading.reading()?,
             beyond: args.beyond.beyond(),

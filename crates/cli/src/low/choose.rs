@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use iosonar_analysis::objective::Objectives;
+use iosonar_study::plan::GrowBy;
 
 use super::theory::Common;
 use super::{BeyondArgs, ReadArgs};
@@ -28,10 +29,13 @@ pub(crate) struct Choose {
     /// 'read p99 < 20ms'; or 'throughput > 200'; several with commas between
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Objectives,
-    /// Find how many times as much load each candidate sustains: a trace at a multiple of its speed, or a
-    /// multiple of the arrivals
+    /// Find how many times as much load each candidate sustains: a trace at a multiple of its speed, or copies
+    /// of it, or a multiple of the arrivals
     #[arg(long)]
     pub(crate) growth: bool,
+    /// How the load grows
+    #[arg(long, value_name = "HOW", default_value = "speed", requires = "growth")]
+    pub(crate) growth_by: GrowthBy,
     /// How near the largest growth is looked for, as a share of it
     #[arg(long, value_name = "SHARE", default_value = "0.02", requires = "growth", value_parser = super::precision)]
     pub(crate) within: f64,
@@ -56,6 +60,24 @@ pub(crate) struct Choose {
     pub(crate) beyond: BeyondArgs,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
+}
+
+/// How a load grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GrowthBy {
+    /// By the speed of a trace, or the rate of arrivals: the same data are accessed more often
+    Speed,
+    /// By whole copies of a trace (--scale-load), each on data of its own
+    Copies,
+}
+
+impl From<GrowthBy> for GrowBy {
+    fn from(by: GrowthBy) -> Self {
+        match by {
+            GrowthBy::Speed => Self::Speed,
+            GrowthBy::Copies => Self::Copies,
+        }
+    }
 }
 
 /// `NAME=COST`.

@@ -116,7 +116,7 @@ pub(crate) struct Plan {
     /// How near the highest rate is looked for, as a share of it
     #[arg(long, value_name = "SHARE", default_value = "0.01", value_parser = super::precision)]
     pub(crate) within: f64,
-    /// The most disks, or jobs, that are tried [default: 64; of a networked system its jobs.most]
+    /// The most disks, jobs or copies that are tried [default: 64; of a networked system its jobs.most]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) most: Option<u32>,
     /// Draw the response time against the load, with the target and the knee (.png or .svg)
@@ -138,6 +138,8 @@ pub(crate) struct Plan {
 pub(crate) enum Find {
     /// The highest arrival rate that meets the target
     Rate,
+    /// The most independent copies of a trace (--scale-load) that meet it, each on data of its own
+    Copies,
     /// The fewest disks that meet it
     Disks,
     /// The most jobs (users who wait) that meet a response time, or the fewest that reach a throughput
@@ -148,6 +150,7 @@ impl From<Find> for plan::Find {
     fn from(find: Find) -> Self {
         match find {
             Find::Rate => Self::Rate,
+            Find::Copies => Self::Copies,
             Find::Disks => Self::Disks,
             Find::Jobs => Self::Jobs,
         }

@@ -2,12 +2,13 @@
 
 mod programs;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use iosonar_analysis::objective::{Attained, Judgement, Objective, Objectives};
 use iosonar_report::{AnswerPage, RowMark, joined};
 use iosonar_study::choose::{Conclusion, Considered, Evaluation, Growth};
-use iosonar_study::plan::Outcome;
+use iosonar_study::plan::{Bound, GrowBy, Outcome};
 use iosonar_trace::Requests;
 
 pub(crate) use programs::{as_csv, as_json};
@@ -46,6 +47,35 @@ fn times(factor: f64) -> String {
     let digits = (2 - factor.abs().max(1e-9).log10().floor() as i32).clamp(0, 9);
     let unit = 10_f64.powi(digits);
     format!("{:.*}", digits as usize, (factor * unit).floor() / unit)
+}
+
+/// A number of copies.
+fn copies(number: f64) -> String {
+    match number {
+        1.0 => "1 copy".to_owned(),
+        _ => format!("{number:.0} copies"),
+    }
+}
+
+/// How much a load may grow.
+fn amount_of(growth: &Growth, factor: f64) -> String {
+    match growth.by {
+        GrowBy::Speed => format!("{}x", times(factor)),
+        GrowBy::Copies => copies(factor),
+    }
+}
+
+/// Why it is not known how much more a load may grow.
+fn why_at_least(growth: &Growth) -> &'static str {
+    match growth.found.bound {
+        Some(Bound::Number) => ">=: no more copies were tried",
+        Some(Bound::Space) => {
+            ">=: more copies would reach beyond the end of the candidate; --fit or --wrap makes them fit"
+        }
+        Some(Bound::Recording) | None => {
+            ">=: the load is too short to show how much more it may grow"
+        }
+    }
 }
 
 impl Answer<'_> {
@@ -152,7 +182,10 @@ impl Answer<'_> {
             } else {
                 ""
             };
-            parts.push(format!("up to {least}{} times this load", times(factor)));
+            parts.push(match growth.by {
+                GrowBy::Speed => format!("up to {least}{} times this load", times(factor)),
+                GrowBy::Copies => format!("up to {least}{} of this load", copies(factor)),
+            });
         }
         if let Some(price) = considered.price {
             parts.push(format!("costs {}", amount(price)));
@@ -192,14 +225,16 @@ impl Answer<'_> {
         let Some(growth) = growth else {
             return "-".to_owned();
         };
-        match (growth.factor(), growth.missed_first()) {
-            (None, _) => "none".to_owned(),
-            (Some(factor), _) if growth.is_at_least() => format!(">= {}x", times(factor)),
-            (Some(factor), Some(first)) if self.targets.0.len() > 1 => {
-                let target = self.targets.0[first].name();
-                format!("{}x ({target})", times(factor))
+        let Some(factor) = growth.factor() else {
+            return "none".to_owned();
+        };
+        let amount = amount_of(growth, factor);
+        match growth.missed_first() {
+            _ if growth.is_at_least() => format!(">= {amount}"),
+            Some(first) if self.targets.0.len() > 1 => {
+                format!("{amount} ({})", self.targets.0[first].name())
             }
-            (Some(factor), _) => format!("{}x", times(factor)),
+            _ => amount,
         }
     }
 
@@ -280,18 +315,20 @@ impl Answer<'_> {
                 ));
             }
         }
-        let mut growths = self.all.iter().filter_map(Considered::growth);
-        if growths.any(Growth::is_at_least) {
-            notes.push(">=: the load is too short to show how much more it may grow".to_owned());
-        }
-        if self.has_growth() {
+        let growths = || self.all.iter().filter_map(Considered::growth);
+        let at_least = growths().filter(|growth| growth.is_at_least());
+        let why: BTreeSet<_> = at_least.map(why_at_least).collect();
+        notes.extend(why.into_iter().map(str::to_owned));
+        if let Some(growth) = growths().next() {
+            let what = match growth.by {
+                GrowBy::Speed => "the largest factor found that meets",
+                GrowBy::Copies => "the most copies of the load that were found to meet",
+            };
             let first = match self.targets.0.len() {
                 1 => "",
                 _ => "; in brackets what is missed first beyond it",
             };
-            notes.push(format!(
-                "growth: the largest factor found that meets all targets{first}"
-            ));
+            notes.push(format!("growth: {what} all targets{first}"));
         }
         notes
     }

@@ -78,7 +78,7 @@ fn growth(check: &Checker<'_>, file: &ScenarioFile) -> Result<Growth, ScenarioEr
 }
 
 /// Where the highest request of a load ends.
-fn end_of(path: &Path, reading: &Reading) -> Result<u64, ScenarioError> {
+pub(crate) fn end_of(path: &Path, reading: &Reading) -> Result<u64, ScenarioError> {
     let mut reader = input::open_load(path, reading)?;
     let (mut rows, mut end) = (Rows::default(), 0);
     while reader.next_batch(&mut rows)? > 0 {

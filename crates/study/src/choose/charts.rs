@@ -3,7 +3,7 @@
 use iosonar_plot::{Axis, Chart, Colour, Estimates, Limit, Line, Mark, Unit};
 
 use super::{Conclusion, Considered};
-use crate::plan::Point;
+use crate::plan::{GrowBy, Point};
 use iosonar_analysis::objective::{Objective, Statistic};
 
 /// The statistic of the first target against the growth of the load, a curve for each candidate that was simulated, with
@@ -45,6 +45,14 @@ pub fn chart(all: &[Considered], target: &Objective, about: &str) -> Chart {
             points,
         }));
     }
+    let by_copies = |of: &Considered| {
+        of.growth()
+            .is_some_and(|growth| growth.by == GrowBy::Copies)
+    };
+    let grows = match all.iter().any(by_copies) {
+        true => "copies of this load",
+        false => "times this load",
+    };
     let statistic = target.name();
     Chart {
         name: "growth".to_owned(),
@@ -54,7 +62,7 @@ pub fn chart(all: &[Considered], target: &Objective, about: &str) -> Chart {
             "{statistic} of the load times a factor, with 95 % intervals; a curve for each candidate, the target as a line"
         ),
         footer: format!("iosonar {}", env!("CARGO_PKG_VERSION")),
-        x: Axis::log("times this load", Unit::Number),
+        x: Axis::log(grows, Unit::Number),
         y: Axis::log(&statistic, unit),
         marks,
         limit: Some(Limit {

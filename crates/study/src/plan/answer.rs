@@ -8,15 +8,15 @@ use iosonar_scenario::theory::Standing;
 use iosonar_scenario::{LoadModel, Overrides, Prepared, ScenarioError};
 
 use super::{
-    ArraySubject, Found, GrowingLoad, NetworkSubject, PlanError, Point, Subject, fewest, highest,
-    most,
+    ArraySubject, Found, GrowBy, GrowingLoad, NetworkSubject, PlanError, Point, Subject, fewest,
+    highest, most,
 };
 use crate::objective::by_theory;
 use iosonar_analysis::objective::{Objective, Statistic};
 use iosonar_trace::Requests;
 
-/// The most disks, or users, that are tried by default.
-const MOST: u32 = 64;
+/// The most disks, users or copies that are tried by default.
+pub const MOST: u32 = 64;
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum Sought {
     Rate,
     /// The largest growth of a recording that meets it.
     Growth,
+    /// The most copies of a recording that meet it.
+    Copies,
     /// The fewest disks that meet it.
     Disks,
     /// The most jobs that meet it.
@@ -40,6 +42,7 @@ impl Sought {
         match self {
             Self::Rate => "requests/s",
             Self::Growth => "times this load",
+            Self::Copies => "copies",
             Self::Disks => "disks",
             Self::MostJobs | Self::FewestJobs => "jobs",
         }
@@ -50,6 +53,7 @@ impl Sought {
         let name = match self {
             Self::Rate => "highest rate that meets",
             Self::Growth => "largest growth that meets",
+            Self::Copies => "most copies that meet",
             Self::Disks => "fewest disks that meet",
             Self::MostJobs => "most jobs that meet",
             Self::FewestJobs => "fewest jobs that reach",
@@ -72,6 +76,8 @@ impl Sought {
 pub enum Find {
     /// The rate of arrivals; of a recording its growth: how many times as fast it may be.
     Rate,
+    /// The number of independent copies of a recording.
+    Copies,
     /// The number of disks.
     Disks,
     /// The number of jobs.
@@ -85,7 +91,7 @@ pub struct PlanSpec {
     pub find: Option<Find>,
     /// How near the highest rate is looked for, as a share of it.
     pub within: f64,
-    /// The most disks or jobs that are tried, if that is limited.
+    /// The most disks, jobs or copies that are tried, if that is limited.
     pub most: Option<u32>,
     /// How many threads simulate.
     pub threads: usize,
@@ -133,8 +139,8 @@ pub fn plan_scenario(
 ) -> Result<(Prepared, Answer), PlanError> {
     let base = Prepared::from_toml(text, path, overrides)?;
     let (key, sought) = sought(spec.find, base.load(), targets)?;
-    if sought == Sought::Growth {
-        return plan_growth(base, targets, spec, watch);
+    if let Sought::Growth | Sought::Copies = sought {
+        return plan_growth((base, sought), targets, spec, watch);
     }
     let subject = ArraySubject::new(text, path, overrides, key, spec.threads)?;
     let mut watch = |point: &Point| watch(sought, point);
@@ -144,8 +150,8 @@ pub fn plan_scenario(
     };
     let at_most = spec.most.unwrap_or(MOST);
     match sought {
-        // It has a search of its own.
-        Sought::Growth => unreachable!("growth is planned above"),
+        // They have a search of their own.
+        Sought::Growth | Sought::Copies => unreachable!("growth is planned above"),
         Sought::Rate => {
             let now = subject.base().load().requests_per_s().unwrap_or(1.0);
             answer.capacity = subject.full_theory(now)?.capacity_per_s;
@@ -179,18 +185,23 @@ pub fn plan_scenario(
     Ok((subject.base().clone(), answer))
 }
 
-/// How many times as fast a recording may be.
+/// How much a recording may grow: how many times as fast it may be, or how many copies of it there may be.
 fn plan_growth(
-    base: Prepared,
+    (base, sought): (Prepared, Sought),
     targets: &[Objective],
     spec: &PlanSpec,
     watch: &mut dyn FnMut(Sought, &Point),
 ) -> Result<(Prepared, Answer), PlanError> {
-    let growing = GrowingLoad::new(base, spec.threads)?;
-    let mut watch = |point: &Point| watch(Sought::Growth, point);
+    let by = match sought {
+        Sought::Copies => GrowBy::Copies,
+        _ => GrowBy::Speed,
+    };
+    let growing = GrowingLoad::new(base, by, spec.threads)?;
+    let mut watch = |point: &Point| watch(sought, point);
+    let most = spec.most.unwrap_or(MOST);
     let answer = Answer {
-        sought: Sought::Growth,
-        found: growing.largest(targets, spec.within, &mut watch)?,
+        sought,
+        found: growing.largest(targets, spec.within, most, &mut watch)?,
         ..Answer::default()
     };
     Ok((growing.base().clone(), answer))
@@ -207,11 +218,13 @@ fn sought(
     let does_not_fit = |problem: &str| Err(PlanError::DoesNotFit(problem.to_owned()));
     let is_throughput = |of: &Objective| of.statistic == Statistic::Throughput;
     match find.unwrap_or(default) {
-        Find::Rate if targets.iter().any(is_throughput) => does_not_fit(
+        Find::Copies if !matches!(load, LoadModel::Trace { .. }) => Err(PlanError::CopiesOfNoTrace),
+        Find::Rate | Find::Copies if targets.iter().any(is_throughput) => does_not_fit(
             "--target: of open arrivals the throughput is the rate, as long as it is stable; a throughput is for closed loops \
              and networked systems",
         ),
         Find::Rate if matches!(load, LoadModel::Trace { .. }) => Ok((None, Sought::Growth)),
+        Find::Copies => Ok((None, Sought::Copies)),
         Find::Rate => Ok((None, Sought::Rate)),
         Find::Disks => Ok((Some("array.disks"), Sought::Disks)),
         Find::Jobs if closed => Ok((Some("load.closed.outstanding"), Sought::jobs(targets))),
@@ -225,6 +238,7 @@ fn sought(
 pub(super) fn sought_key(find: Option<Find>, load: &LoadModel) -> &'static str {
     match (find, load) {
         (Some(Find::Disks), _) => "array.disks",
+        (Some(Find::Copies), _) => "load.copies",
         (Some(Find::Jobs), _) | (None, LoadModel::Closed { .. }) => "load.closed.outstanding",
         (_, LoadModel::Trace { .. }) => "load.speed",
         _ => "load.arrivals",

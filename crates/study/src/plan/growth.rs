@@ -5,14 +5,26 @@ use iosonar_scenario::{
 };
 
 use super::subject::{is_long_enough, theory_of};
-use super::{Bound, Found, Outcome, PlanError, Point, Simulated, Subject, highest};
+use super::{Bound, Found, Outcome, PlanError, Point, Simulated, Subject, highest, most};
 use crate::objective::give_up;
 use iosonar_analysis::objective::{Objective, Statistic};
+use iosonar_trace::transform::Copies;
 
-/// A scenario whose load is the factor by which it has grown: of a trace the speed, of arrivals their rate. All growths see
-/// the same requests in the same order (common random numbers).
+/// How a load grows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GrowBy {
+    /// A trace by its speed, arrivals by their rate: the same data are accessed more often.
+    #[default]
+    Speed,
+    /// A trace by independent copies of it, each on data of its own.
+    Copies,
+}
+
+/// A scenario whose load is the factor by which it has grown: the speed, the rate of arrivals, or the number of copies. All
+/// growths see the same requests in the same order (common random numbers).
 pub struct GrowingLoad {
     base: Prepared,
+    by: GrowBy,
     /// The load as it is.
     result: Result<Box<SimulationResult>, NoSteadyState>,
     threads: usize,
@@ -34,14 +46,18 @@ impl GrowingLoad {
     /// Runs a scenario as it is.
     ///
     /// # Errors
-    /// If it cannot be simulated.
-    pub fn new(base: Prepared, threads: usize) -> Result<Self, ScenarioError> {
+    /// If it cannot be simulated, or has no copies but is to grow by them.
+    pub fn new(base: Prepared, by: GrowBy, threads: usize) -> Result<Self, PlanError> {
+        if by == GrowBy::Copies && !matches!(base.load(), LoadModel::Trace { .. }) {
+            return Err(PlanError::CopiesOfNoTrace);
+        }
         let base = base.long_enough();
         let result = base
             .run_steady(threads, Outputs::default(), &Watch::default())?
             .map(Box::new);
         Ok(Self {
             base,
+            by,
             result,
             threads,
         })
@@ -90,8 +106,9 @@ impl GrowingLoad {
         }
     }
 
-    /// The largest growth that meets all targets, to a share of `within`. Without a smallest one that does not (`next`) the
-    /// load is too short to find it. `watch` sees each that is simulated.
+    /// The largest growth that meets all targets: of speeds to a share of `within`, of copies the largest number up to
+    /// `most_copies`. Without a smallest one that does not (`next`) it is not known how much more is possible, for the reason
+    /// that is given as the bound. `watch` sees each that is simulated.
     ///
     /// # Errors
     /// If its load cannot grow, a target is a throughput, or a simulation fails.
@@ -99,6 +116,7 @@ impl GrowingLoad {
         &self,
         targets: &[Objective],
         within: f64,
+        most_copies: u32,
         watch: &mut dyn FnMut(&Point),
     ) -> Result<Found, PlanError> {
         self.check(targets)?;
@@ -113,6 +131,9 @@ impl GrowingLoad {
                 bound: Some(Bound::Recording),
                 ..Found::default()
             });
+        }
+        if self.by == GrowBy::Copies {
+            return self.most_copies(targets, most_copies, watch);
         }
         if !now.meets() {
             // To its end, so that it is known how near this comes.
@@ -131,6 +152,22 @@ impl GrowingLoad {
         let mut found = highest(self, targets, (1.0, most), within, watch)?;
         if found.best.is_some() && found.next.is_none() {
             found.bound = Some(Bound::Recording);
+        }
+        Ok(found)
+    }
+
+    fn most_copies(
+        &self,
+        targets: &[Objective],
+        at_most: u32,
+        watch: &mut dyn FnMut(&Point),
+    ) -> Result<Found, PlanError> {
+        let at_most = at_most.min(Copies::MOST);
+        // The trace itself lies within, or it would not have been simulated.
+        let within = self.base.copies_within()?.unwrap_or(Copies::MOST).max(1);
+        let mut found = most(self, targets, at_most.min(within), watch)?;
+        if found.bound.is_some() && within < at_most {
+            found.bound = Some(Bound::Space);
         }
         Ok(found)
     }
@@ -164,12 +201,21 @@ impl GrowingLoad {
         if factor == 1.0 {
             return Ok(base);
         }
-        base.grown(factor).ok_or_else(|| {
-            PlanError::DoesNotFit(match self.can_grow() {
-                true => format!("a trace cannot be {factor} times as fast: 0.000001 to 1000000 times are possible"),
-                false => "a closed loop sets its own pace: its load cannot grow; give it more users".to_owned(),
-            })
-        })
+        let does_not_fit = |problem: String| PlanError::DoesNotFit(problem);
+        match self.by {
+            GrowBy::Speed => base.grown(factor).ok_or_else(|| {
+                does_not_fit(match self.can_grow() {
+                    true => format!("a trace cannot be {factor} times as fast: 0.000001 to 1000000 times are possible"),
+                    false => "a closed loop sets its own pace: its load cannot grow; give it more users".to_owned(),
+                })
+            }),
+            GrowBy::Copies => Copies::new(factor as u64)
+                .and_then(|copies| base.copied(copies))
+                .ok_or_else(|| {
+                    let most = Copies::MOST;
+                    does_not_fit(format!("a trace cannot have {factor} copies: 1 to {most} are possible"))
+                }),
+        }
     }
 
     /// The requests of a run that a target is about.
@@ -212,8 +258,12 @@ impl Subject for GrowingLoad {
                 Err(_) => Ok(Simulated::all(targets, Outcome::Unsteady)),
             };
         }
+        let copies = match self.by {
+            GrowBy::Speed => 1,
+            GrowBy::Copies => load as u64,
+        };
         let limits = targets.iter().enumerate().filter_map(|(i, target)| {
-            let requests = self.requests_of(target)?;
+            let requests = self.requests_of(target)?.saturating_mul(copies);
             Some((i, give_up(target, requests)?))
         });
         self.run(load, targets, limits.collect())

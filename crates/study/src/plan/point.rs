@@ -97,6 +97,8 @@ pub enum Bound {
     Number,
     /// The recording is too short to show more.
     Recording,
+    /// More copies of the recording would reach beyond the end of the array.
+    Space,
 }
 
 /// What was found.

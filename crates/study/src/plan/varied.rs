@@ -105,7 +105,7 @@ pub fn best_of(all: &[Planned]) -> Vec<&Planned> {
     let loads = all.iter().filter_map(Planned::best);
     let best = match sought.sought {
         Sought::Disks | Sought::FewestJobs => loads.reduce(f64::min),
-        Sought::Rate | Sought::Growth | Sought::MostJobs => loads.reduce(f64::max),
+        Sought::Rate | Sought::Growth | Sought::Copies | Sought::MostJobs => loads.reduce(f64::max),
     };
     let is_best = |of: &&Planned| best.is_some() && of.best() == best;
     all.iter().filter(is_best).collect()

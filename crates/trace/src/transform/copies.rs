@@ -38,6 +38,21 @@ impl Copies {
     pub const fn get(self) -> u32 {
         self.0
     }
+
+    /// Where as many copies of a load end that itself ends at sector `end`.
+    pub fn end_of(self, end: u64) -> u64 {
+        let more = u64::from(self.0 - 1);
+        stride(end).saturating_mul(more).saturating_add(end)
+    }
+
+    /// As many copies of a load that ends at sector `end` as lie within `sectors`; none if the load itself does not.
+    pub fn within(end: u64, sectors: u64) -> u32 {
+        let Some(room) = sectors.checked_sub(end) else {
+            return 0;
+        };
+        let more = room.checked_div(stride(end)).unwrap_or(u64::MAX);
+        more.saturating_add(1).min(u64::from(Self::MOST)) as u32
+    }
 }
 
 impl FromStr for Copies {
@@ -56,6 +71,12 @@ const ALIGN_SECTORS: u64 = 2048;
 const ROWS_IN_MEMORY: usize = 1 << 18;
 /// Smaller blocks would not pack well.
 const FEWEST_ROWS: usize = 256;
+
+/// How far the sectors of a copy lie beyond those of the one before, if the load ends at sector `end`.
+fn stride(end: u64) -> u64 {
+    let stride = end.checked_next_multiple_of(ALIGN_SECTORS);
+    stride.unwrap_or(u64::MAX)
+}
 
 /// The load as it was read.
 struct Kept {
@@ -105,15 +126,9 @@ impl Kept {
         self.last.saturating_sub(first).get()
     }
 
-    /// How far the sectors of a copy lie beyond those of the one before.
-    fn stride(&self) -> u64 {
-        let stride = self.end.checked_next_multiple_of(ALIGN_SECTORS);
-        stride.unwrap_or(u64::MAX)
-    }
-
     /// Refuses copies whose sectors or logical requests have no numbers.
     fn check(&self, copies: Copies) -> Result<(), TraceError> {
-        let (stride, room) = (self.stride(), (1_u64 << 63).saturating_sub(self.end));
+        let (stride, room) = (stride(self.end), (1_u64 << 63).saturating_sub(self.end));
         let by_place = room.checked_div(stride).map_or(u64::MAX, |more| more + 1);
         let by_group = u32::MAX.checked_div(self.group).map_or(u64::MAX, u64::from);
         let (most, limit) = match by_place <= by_group {
@@ -238,7 +253,7 @@ impl TraceReader for Scaled {
             self.begin(batch)?;
         }
         batch.clear();
-        let (kept, stride) = (&self.kept, self.kept.stride());
+        let (kept, stride) = (&self.kept, stride(self.kept.end));
         while batch.len() < Batch::ROWS {
             let Some(mut head) = self.heads.peek_mut() else {
                 break;

@@ -92,12 +92,16 @@ pub(super) fn why_not(targets: &Objectives, sought: Sought, next: &Point) -> Str
     };
     let attained = next.outcomes[worst].attained();
     let interval = attained.and_then(|of| of.interval_95);
+    let is_recording = matches!(sought, Sought::Growth | Sought::Copies);
     let why = match next.verdict() {
+        Judgement::Unclear if interval.is_none() && is_recording => {
+            "too few requests for a confidence interval: use a longer recording, or more replications"
+        }
         Judgement::Unclear if interval.is_none() => {
             "too few requests for a confidence interval: raise load.requests"
         }
         Judgement::Unclear => "the target lies within the interval: use more replications",
-        Judgement::TooShort if sought == Sought::Growth => {
+        Judgement::TooShort if is_recording => {
             "the recording is over before its queue is long: use a longer one"
         }
         Judgement::TooShort => "too short for a load so near to saturation: raise load.requests",
@@ -123,24 +127,31 @@ fn why_none(targets: &Objectives, unit: &str, found: &Found) -> String {
         let (values, load) = (values(targets, point), load_text(point.load));
         let _ = writeln!(text, "  nearest: {values} at {load} {unit}");
     }
-    let of_target = |(i, target): (usize, &Objective)| match found.range_of(i) {
-        None => format!("{target} nowhere"),
-        Some((low, high)) if low == high => {
-            format!("{target} at {} {unit}", load_text(low))
+    if targets.0.len() == 1 {
+        return text;
+    }
+    let (mut alone, mut never) = (Vec::new(), Vec::new());
+    for (i, target) in targets.0.iter().enumerate() {
+        match found.range_of(i) {
+            None => never.push(target.to_string()),
+            Some((low, high)) if low == high => {
+                alone.push(format!("{target} at {} {unit}", load_text(low)));
+            }
+            Some((low, high)) => {
+                let (low, high) = (load_text(low), load_text(high));
+                alone.push(format!("{target} at {low} to {high} {unit}"));
+            }
         }
-        Some((low, high)) => {
-            let (low, high) = (load_text(low), load_text(high));
-            format!("{target} at {low} to {high} {unit}")
-        }
-    };
-    let alone: Vec<_> = targets.0.iter().enumerate().map(of_target).collect();
-    let is_met = |i: usize| found.range_of(i).is_some();
-    if targets.0.len() > 1 && (0..targets.0.len()).any(is_met) {
-        let each = match (0..targets.0.len()).all(is_met) {
+    }
+    if !alone.is_empty() {
+        let each = match never.is_empty() {
             true => "each is met alone",
-            false => "alone",
+            false => "met alone",
         };
         let _ = writeln!(text, "  {each}: {}", joined(&alone));
+    }
+    if !never.is_empty() {
+        let _ = writeln!(text, "  not met at all: {}", joined(&never));
     }
     text
 }
@@ -149,6 +160,9 @@ fn why_none(targets: &Objectives, unit: &str, found: &Found) -> String {
 fn beyond(bound: Bound) -> &'static str {
     match bound {
         Bound::Recording => "  AT LEAST: the recording is too short to show more growth\n",
+        Bound::Space => {
+            "  AT LEAST: more copies would reach beyond the end of the array: --fit or --wrap makes them fit\n"
+        }
         Bound::Number => "  that is the most that was tried: --most N goes further\n",
     }
 }
