@@ -135,3 +135,26 @@ fn what_is_said_of_a_recording_is_in_its_words() {
     assert!(text.contains("times this load"), "{text}");
     assert!(!text.contains("no steady state"), "{text}");
 }
+
+#[test]
+fn which_of_several_targets_stops_a_run_does_not_depend_on_threads() {
+    let scratch = Scratch::new();
+    let target = "read p99 < 40ms, write p99 < 60ms";
+    let with = |threads: &str| {
+        let options = ["--target", target, "--within", "0.3", "--threads", threads];
+        json("plan", &scratch, &options).1
+    };
+    let one = with("1");
+    assert_eq!(one, with("3"));
+    let verdicts = one["verdicts"].as_array().unwrap();
+    let stopped = verdicts.iter().filter(|of| of["stopped_early"] == true);
+    let of_stopped: Vec<_> = stopped.map(|of| &of["verdict"]).collect();
+    assert!(
+        of_stopped.iter().any(|verdict| *verdict == "misses"),
+        "{verdicts:?}"
+    );
+    assert!(
+        of_stopped.iter().any(|verdict| verdict.is_null()),
+        "{verdicts:?}"
+    );
+}
