@@ -174,7 +174,7 @@ fn what_the_manual_shows_is_in_the_scripts() {
         assert!(scripts.iter().any(|s| s.contains(block)), "{block}");
         shown += 1;
     }
-    assert_eq!(shown, 8);
+    assert_eq!(shown, 9);
     let mut lines = blocks("sh").flat_map(str::lines);
     for library in ["pandas", "polars", "duckdb"] {
         let run = format!("python3 examples/notebook/with_{library}.py");

@@ -522,3 +522,43 @@ fn a_disk_that_is_full_ends_the_sweep_and_what_is_done_stays() {
     );
     assert!(done > 0 && done < 38 && whole, "{done}");
 }
+
+#[test]
+fn runs_as_json_lines_have_the_values_of_the_table_with_their_types() {
+    let experiment = "scenario = \"base.toml\"\nreplications = 2\n[vary]\narray.level = [\"raid0\", \"raid5\"]\n\
+        array.disks = [4, 8]\narray.stripe_unit = [\"64KiB\", \"1MiB\"]\n";
+    let scratch = place(experiment);
+    let run = sweep(&scratch, &["--dir", scratch.path("tree").to_str().unwrap()]);
+    assert!(run.status.success(), "{}", err(&run));
+    let (runs, _) = tables(&scratch.path("tree"));
+    let lines = fs::read_to_string(scratch.path("tree").join("runs.jsonl")).unwrap();
+    let mut rows = runs.lines().map(|row| row.split(',').collect::<Vec<_>>());
+    let header = rows.next().unwrap();
+    let objects: Vec<serde_json::Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!((objects.len(), rows.clone().count()), (16, 16));
+    for (object, row) in objects.iter().zip(rows) {
+        for (name, cell) in header.iter().zip(row) {
+            let value = &object[name];
+            match *name {
+                "path" | "level" | "stripe_unit" => assert_eq!(value.as_str(), Some(cell)),
+                // Every run was good.
+                "failed" => assert!(value.is_null() && cell.is_empty()),
+                _ if cell.is_empty() => assert!(value.is_null(), "{name}: {value}"),
+                _ => {
+                    let (value, cell) = (value.as_f64().unwrap(), cell.parse::<f64>().unwrap());
+                    assert!((value - cell).abs() <= 1e-14 * cell.abs(), "{name}");
+                }
+            }
+        }
+        assert!(object["disks"].is_u64() && object["seed"].is_u64());
+        let bytes = match object["stripe_unit"].as_str() {
+            Some("64KiB") => 65_536,
+            _ => 1 << 20,
+        };
+        assert_eq!(object["stripe_unit_bytes"].as_u64(), Some(bytes));
+        assert!(object.get("disks_bytes").is_none() && object.get("level_bytes").is_none());
+    }
+}

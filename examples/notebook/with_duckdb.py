@@ -45,10 +45,17 @@ duckdb.sql("""
 """)
 print(duckdb.sql('pivot vary on stripe_unit_bytes using first(p99_ms) group by "array.disks"'))
 
-# %% sweep: one row a point, every metric with half the width of its 95 % interval; runs.csv has one row a run
+# %% sweep: one row a point, every metric with half the width of its 95 % interval
 print(duckdb.sql("""
     select disks, stripe_unit, response_time_mean_ms, response_time_mean_ms_ci95 from 'tree/points.csv'
 """))
+
+# %% Its runs as JSON lines: numbers are typed, and a size has its bytes beside it
+duckdb.sql("""
+    create view of_runs as
+    select disks, stripe_unit_bytes, avg(response_time_mean_ms) as mean from 'tree/runs.jsonl' group by all
+""")
+print(duckdb.sql("from of_runs order by all"))
 
 # %% choose: one row a candidate and target
 duckdb.sql("""
@@ -73,7 +80,7 @@ figures = {
     "json_mean_ms": one("select mean from response where op is null"),
     "vary_p99_ms": one('select p99_ms from vary where "array.disks" = 4 and stripe_unit_bytes = 65536'),
     "point_mean_ms": one(f"select response_time_mean_ms from 'tree/points.csv' {LARGEST}"),
-    "mean_of_runs_ms": one(f"select avg(response_time_mean_ms) from 'tree/runs.csv' {LARGEST}"),
+    "mean_of_runs_ms": one("select mean from of_runs where disks = 6 and stripe_unit_bytes = 131072"),
     "candidates": one("select count(*) from meets"),
     "meet": one("select count(*) from meets where meets"),
 }

@@ -31,11 +31,13 @@ size = vary["array.stripe_unit"].str.extract(r"([\d.]+)(\w+)")
 vary["stripe_unit_bytes"] = size[0].astype(float) * size[1].map(UNITS)
 print(vary.pivot(index="array.disks", columns="stripe_unit_bytes", values="p99_ms"))
 
-# %% sweep: one row a point, every metric with half the width of its 95 % interval; runs.csv has one row a run
+# %% sweep: one row a point, every metric with half the width of its 95 % interval
 points = pd.read_csv("tree/points.csv")
 print(points[["disks", "stripe_unit", "response_time_mean_ms", "response_time_mean_ms_ci95"]])
-runs = pd.read_csv("tree/runs.csv")
-of_runs = runs.groupby(["disks", "stripe_unit"])["response_time_mean_ms"].mean()
+
+# %% Its runs as JSON lines: numbers are typed, and a size has its bytes beside it
+runs = pd.read_json("tree/runs.jsonl", lines=True)
+of_runs = runs.groupby(["disks", "stripe_unit_bytes"])["response_time_mean_ms"].mean()
 
 # %% choose: one row a candidate and target
 choose = pd.read_csv("choose.csv")
@@ -51,7 +53,7 @@ figures = {
     "json_mean_ms": response[response["labels.op"].isna()]["mean"].item(),
     "vary_p99_ms": vary.query("`array.disks` == 4 and stripe_unit_bytes == 65536")["p99_ms"].item(),
     "point_mean_ms": points.query("disks == 6 and stripe_unit == '128KiB'")["response_time_mean_ms"].item(),
-    "mean_of_runs_ms": of_runs[6, "128KiB"],
+    "mean_of_runs_ms": of_runs[6, 128 << 10],
     "candidates": int(len(meets)),
     "meet": int(meets.sum()),
 }

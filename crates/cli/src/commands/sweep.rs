@@ -250,7 +250,7 @@ fn replot(args: &Sweep, source: &Source) -> anyhow::Result<Ending> {
     finish(args, &mut tables)?;
     if !args.quiet {
         note(&format!(
-            "{} runs: {root}/points.csv, runs.csv, results.json, charts/, report.html",
+            "{} runs: {root}/points.csv, runs.csv, runs.jsonl, results.json, charts/, report.html",
             tables.len()
         ));
     }
@@ -287,7 +287,7 @@ fn summarise(args: &Sweep, source: &Source, first: &Path, tally: &Tally, elapsed
     let root = source.root.display();
     if tally.done + tally.before > 0 {
         note(&format!(
-            "tables, charts and page: {root}/points.csv, runs.csv, results.json, charts/, report.html"
+            "tables, charts and page: {root}/points.csv, runs.csv, runs.jsonl, results.json, charts/, report.html"
         ));
     }
     if args.on == Where::Here && tally.done > 0 {

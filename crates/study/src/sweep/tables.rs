@@ -127,6 +127,7 @@ impl<'a> Tables<'a> {
             return Ok(written);
         }
         self.write("runs.csv", &self.study.runs_csv())?;
+        self.write("runs.jsonl", &self.study.runs_json_lines())?;
         self.write("points.csv", &self.study.points_csv())?;
         let json = self.study.json().to_string();
         self.write("results.json", &format!("{json}\n"))?;

@@ -1,6 +1,6 @@
 //! The tables of a study as CSV and as JSON.
 
-use iosonar_units::csv_field;
+use iosonar_units::{Kind, csv_field, magnitude};
 use serde_json::{Map, Value, json};
 
 use super::{PointRow, RunRow, Study, located};
@@ -30,6 +30,59 @@ impl Study {
             text += &row(cells.into_iter());
         }
         text
+    }
+
+    /// All runs as JSON lines, an object each with the same names: numbers are numbers, and what is not known is null. A
+    /// parameter that is a size, a time or a share has its number beside it, as `NAME_bytes`, `NAME_s` or `NAME_percent`.
+    pub fn runs_json_lines(&self) -> String {
+        let (parameters, metrics) = (self.parameters(), self.metrics());
+        let kinds: Vec<_> = parameters.iter().map(|name| self.kind_of(name)).collect();
+        let mut text = String::new();
+        for run in &self.runs {
+            let mut line = Map::new();
+            line.insert("path".to_owned(), json!(run.path));
+            for (name, kind) in parameters.iter().zip(&kinds) {
+                let value = value_of(&run.parameters, name);
+                let number = value.and_then(magnitude).map(|(number, _)| number);
+                let typed = match kind {
+                    Some(Kind::Number) => number.map(number_of).unwrap_or_default(),
+                    _ => json!(value),
+                };
+                line.insert((*name).to_owned(), typed);
+                let unit = match kind {
+                    None | Some(Kind::Number) => continue,
+                    Some(Kind::Bytes) => "bytes",
+                    Some(Kind::Time) => "s",
+                    Some(Kind::Percent) => "percent",
+                };
+                let number = number.map(number_of).unwrap_or_default();
+                line.insert(format!("{name}_{unit}"), number);
+            }
+            line.insert("repetition".to_owned(), json!(run.repetition));
+            line.insert("seed".to_owned(), json!(run.seed));
+            let mut values = vec![f64::NAN; metrics.len()];
+            for (at, column) in located(&metrics, &run.metrics) {
+                values[at] = column.value;
+            }
+            // What is no number is null.
+            let values = metrics.iter().zip(values);
+            line.extend(values.map(|(name, value)| ((*name).to_owned(), json!(value))));
+            line.insert("failed".to_owned(), json!(run.failed));
+            text += &Value::Object(line).to_string();
+            text.push('\n');
+        }
+        text
+    }
+
+    /// What kind of numbers a parameter has; `None` if it has words, or of several kinds.
+    fn kind_of(&self, parameter: &str) -> Option<Kind> {
+        let values = self.runs.iter();
+        let mut values = values.filter_map(|run| value_of(&run.parameters, parameter));
+        let kind_of = |value| magnitude(value).map(|(_, kind)| kind);
+        let first = kind_of(values.next()?)?;
+        values
+            .all(|value| kind_of(value) == Some(first))
+            .then_some(first)
     }
 
     /// All points as CSV, a row each: of every metric the mean and half the width of its 95 % interval.
@@ -98,6 +151,15 @@ impl Study {
             "points": self.points().iter().map(point).collect::<Vec<_>>(),
             "runs": self.runs.iter().map(run).collect::<Vec<_>>(),
         })
+    }
+}
+
+/// A whole number without a point.
+fn number_of(value: f64) -> Value {
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    match value.fract() == 0.0 && value.abs() < EXACT {
+        true => json!(value as i64),
+        false => json!(value),
     }
 }
 
