@@ -84,7 +84,11 @@ fn the_administrator_has_the_answer_after_one_command() {
     let begin = body
         .find("<p>intel-d7 meets read p99 &lt; 5 ms (")
         .expect(body);
-    assert!(begin < body.find("<table").unwrap());
+    let table = body.find("<table").unwrap();
+    assert!(begin < table);
+    // Its best candidate was given last, and is the first row.
+    let row = |name: &str| body[table..].find(name).expect(name);
+    assert!(row("intel-d7 (best)") < row("raid10:8xexos-x18"));
 }
 
 #[test]
@@ -240,7 +244,7 @@ fn where_none_is_known_to_meet_the_target_nothing_is_recommended() {
 }
 
 /// Arguments, a target, and what the message has.
-const REFUSED: [(&str, &str, &str); 16] = [
+const REFUSED: [(&str, &str, &str); 20] = [
     (
         "intel-d7 --growth --csv a.png --curve a.png",
         "p99 < 1s",
@@ -279,7 +283,31 @@ const REFUSED: [(&str, &str, &str); 16] = [
     ("intel-d7 --page a.txt", "p99 < 1s", "ends in .html"),
     ("intel-d7 --curve a.png", "p99 < 1s", "--growth"),
     ("intel-d7 --csv no/folder/a.csv", "p99 < 1s", "folder"),
-    ("intel-d7+ssd.nothing=1", "p99 < 1s", "ssd.nothing"),
+    (
+        "raid5:4xexos-x18+array.foo=3",
+        "p99 < 1s",
+        "candidate 'raid5:4xexos-x18+array.foo=3': 'array.foo' is not a key",
+    ),
+    (
+        "raid5:2xexos-x18",
+        "p99 < 1s",
+        "candidate 'raid5:2xexos-x18': 'array.disks' is 2, expected 3",
+    ),
+    (
+        "raid5:4xexos-x18+unit=7",
+        "p99 < 1s",
+        "candidate 'raid5:4xexos-x18+unit=7': 'array.stripe_unit' is 7",
+    ),
+    (
+        "intel-d7 --set load.speed=0",
+        "p99 < 1s",
+        "--set: 'load.speed' is 0",
+    ),
+    (
+        "intel-d7 --price intel-d7=1e308",
+        "p99 < 1s",
+        "at most 1e15",
+    ),
     (
         "raid10:4xexos-x18 --set array.disks=8",
         "p99 < 1s",

@@ -75,6 +75,11 @@ fn a_target_that_no_speed_meets_is_an_answer_of_its_own() {
     let (code, plan) = json("plan", &scratch, &["--target", "p99 < 1us"]);
     assert_eq!(code, Some(3));
     assert!(plan["best"].is_null());
+    // What comes nearest is the least load that was tried, whose runs go to their end.
+    let metrics = plan["metrics"].as_array().unwrap().iter();
+    let simulated = metrics.filter(|metric| metric["name"] == "simulated");
+    let loads = simulated.map(|metric| metric["labels"]["load"].as_f64().unwrap());
+    assert_eq!(loads.collect::<Vec<_>>(), [0.001, 1.0]);
 }
 
 #[test]

@@ -124,6 +124,16 @@ fn what_cannot_be_varied_is_refused() {
     assert_refused(&refused("array.stripes=1,2"), "array.stripes");
     assert_refused(&refused("load.requests=1..1000"), "at most 100");
     assert_refused(&refused("array.level=raid0,raid7"), "raid7");
+    assert_refused(&refused("array.disks=3,0"), "--vary: 'array.disks' is 0");
+    assert_refused(
+        &refused("array.stripe_unit=1MiB,1024KiB"),
+        "1MiB and 1024KiB are the same value",
+    );
+    assert_refused(&refused("array.disks=3,4,3"), "3 is given twice");
+    let twice = [&target[..], &["array.disks=3,4", "--vary", "array.disks=5"]].concat();
+    assert_refused(&plan(&twice), "'array.disks' is given twice");
+    let set = [&target[..], &["array.disks=3,4", "--set", "array.disks=5"]].concat();
+    assert_refused(&plan(&set), "--set array.disks would have no effect");
     let of_disks = [
         "--find",
         "disks",

@@ -250,3 +250,46 @@ fn records_are_compared_by_their_targets() {
     let svg = std::fs::read_to_string(picture).unwrap();
     assert!(svg.contains("target p50 &lt; 20 ms: misses"), "{svg}");
 }
+
+#[test]
+fn a_varied_value_without_a_steady_state_is_unstable_and_not_blank() {
+    let vary = [
+        "--vary",
+        "load.rate=20,2000",
+        "--target",
+        "p99 < 1s, mean < 1s",
+    ];
+    let printed = with(&vary);
+    let text = out(&printed);
+    let row = |rate: &str| {
+        let mut lines = text.lines();
+        let row = lines.find(|line| line.trim_start().starts_with(rate));
+        row.expect("a row for each rate").to_owned()
+    };
+    assert_eq!(row("2000").matches("unstable").count(), 2, "{text}");
+    assert_eq!(row("20 ").matches("unstable").count(), 0, "{text}");
+    let json = with(&[&vary[..], &["--json"]].concat());
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let verdicts = json["targets"].as_array().unwrap().iter();
+    let of_fast = verdicts.filter(|of| of["labels"]["load.rate"] == "2000");
+    let of_fast: Vec<_> = of_fast.map(|of| &of["verdict"]).collect();
+    assert_eq!(of_fast, ["unstable", "unstable"]);
+}
+
+#[test]
+fn a_varied_value_that_may_be_unstable_is_named() {
+    let scratch = Scratch::new();
+    // How much a disk that orders its queue can do is not known exactly.
+    let text = format!("{SCENARIO}model = \"positional\"\nscheduler = \"sptf\"\n");
+    let file = scratch.file("load.toml", text);
+    let vary = sim(&file, &["--vary", "load.rate=20,400"]);
+    let notes = err(&vary);
+    assert!(
+        notes.contains("load.rate=400: may be unstable: disk/"),
+        "{notes}"
+    );
+    assert!(!notes.contains("load.rate=20:"), "{notes}");
+    // As one simulation says it.
+    let one = err(&sim(&file, &["--set", "load.rate=400.0"]));
+    assert!(one.contains("may be unstable"), "{one}");
+}

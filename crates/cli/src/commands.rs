@@ -25,4 +25,5 @@ pub(crate) mod sim;
 pub(crate) mod sweep;
 pub(crate) mod targets;
 pub(crate) mod validate;
+mod varied;
 pub(crate) mod verify;

@@ -163,6 +163,14 @@ pub enum ChooseError {
         /// Why.
         error: Box<PlanError>,
     },
+    /// What was typed of a candidate has a value that will not do.
+    #[error("candidate '{candidate}': {problem}")]
+    Typed {
+        /// As it was typed.
+        candidate: String,
+        /// What is wrong, with the key.
+        problem: String,
+    },
     /// A target is about requests that the load does not have, or the load cannot grow in this way.
     #[error(transparent)]
     Target(PlanError),
@@ -175,7 +183,11 @@ impl ChooseError {
     /// Whether what was asked for is at fault, rather than data or the machine.
     pub fn is_refusal(&self) -> bool {
         match self {
-            Self::Price { .. } | Self::Blocks | Self::Candidate { .. } | Self::Target(_) => true,
+            Self::Price { .. }
+            | Self::Blocks
+            | Self::Candidate { .. }
+            | Self::Typed { .. }
+            | Self::Target(_) => true,
             Self::Load(error) => !error.is_data(),
             Self::Threads(_) => false,
         }
@@ -279,6 +291,14 @@ fn prices(spec: &ChooseSpec) -> Result<Vec<Option<f64>>, ChooseError> {
 }
 
 fn of_candidate(candidate: &Candidate, error: PlanError) -> ChooseError {
+    if let PlanError::Scenario(of) = &error
+        && let Some(problem) = candidate.problem_of(of)
+    {
+        return ChooseError::Typed {
+            candidate: candidate.name.clone(),
+            problem,
+        };
+    }
     match error {
         // So it is for every candidate.
         PlanError::NoSuchRequests { .. } | PlanError::CopiesOfNoTrace => ChooseError::Target(error),

@@ -82,12 +82,14 @@ impl From<GrowthBy> for GrowBy {
 
 /// `NAME=COST`.
 fn price(text: &str) -> Result<(String, f64), String> {
+    /// More is not money.
+    const MOST: f64 = 1e15;
     let expected = || "expected NAME=COST, such as exos-x18=300".to_owned();
     let (name, cost) = text.rsplit_once('=').ok_or_else(expected)?;
     match cost.parse::<f64>() {
-        Ok(cost) if cost.is_finite() && cost >= 0.0 && !name.is_empty() => {
-            Ok((name.to_owned(), cost))
-        }
+        // The devices of a candidate may be many.
+        Ok(cost) if cost > MOST => Err(format!("expected a cost of at most {MOST:e}")),
+        Ok(cost) if cost >= 0.0 && !name.is_empty() => Ok((name.to_owned(), cost)),
         _ => Err(expected()),
     }
 }

@@ -373,32 +373,33 @@ pub(crate) fn text(answer: &Answer<'_>) -> String {
     text
 }
 
-/// The rows of the table, with a word beside the name of the best.
-fn marked_rows(answer: &Answer<'_>, marks: &[RowMark]) -> Vec<Vec<String>> {
-    let mut rows = answer.rows();
-    for (row, mark) in rows.iter_mut().zip(marks) {
-        if *mark == RowMark::Best {
-            row[0] += " (best)";
-        }
-    }
-    rows
-}
-
-/// A page that begins with the answer.
+/// A page that begins with the answer, and a table with the best candidate first.
 pub(crate) fn page(answer: &Answer<'_>, charts: Vec<(String, String, String)>) -> AnswerPage {
     let of = &answer.conclusion;
-    let mark = |candidate| match of.meet.first() {
-        Some(best) if *best == candidate => RowMark::Best,
-        _ if of.meet.contains(&candidate) => RowMark::Meets,
-        _ if of.miss.contains(&candidate) => RowMark::Misses,
-        _ => RowMark::Plain,
-    };
-    let marks: Vec<RowMark> = (0..answer.all.len()).map(mark).collect();
+    let groups = [
+        (&of.meet, RowMark::Meets),
+        (&of.unclear, RowMark::Plain),
+        (&of.miss, RowMark::Misses),
+        (&of.unknown, RowMark::Plain),
+    ];
+    let all = answer.rows();
+    let (mut rows, mut marks) = (Vec::new(), Vec::new());
+    for (group, mark) in groups {
+        for &candidate in group {
+            let mut row = all[candidate].clone();
+            let is_best = of.meet.first() == Some(&candidate);
+            if is_best {
+                row[0] += " (best)";
+            }
+            rows.push(row);
+            marks.push(if is_best { RowMark::Best } else { mark });
+        }
+    }
     AnswerPage {
         title: format!("Which system for {}?", answer.load.display()),
         answer: vec![answer.conclusion()],
         header: answer.header(),
-        rows: marked_rows(answer, &marks),
+        rows,
         marks,
         notes: answer.notes(),
         charts,

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 use iosonar_scenario::{ProfileOf, ScenarioError, read_text};
 
+use crate::vary::holds;
+
 /// A system that can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
@@ -49,6 +51,9 @@ pub enum CandidateError {
     #[error(transparent)]
     File(#[from] ScenarioError),
 }
+
+/// The name of a scenario that is in no file.
+const MADE_UP: &str = "candidate";
 
 /// Short names of keys that are often changed.
 const SHORT_KEYS: [(&str, &str); 4] = [
@@ -106,6 +111,33 @@ impl Candidate {
             set,
             ..system
         })
+    }
+
+    /// What is wrong with what was typed of it, with the key; `None` if the mistake is elsewhere. The scenario of a short
+    /// form has no lines that anyone wrote, and what follows a `+` is not `--set`.
+    pub(super) fn problem_of(&self, error: &ScenarioError) -> Option<String> {
+        let is_mine = |path: &Path| path == self.path && path.ends_with(MADE_UP);
+        let changes = |key: &str| {
+            let mut changes = self.set.iter();
+            changes.any(|(of, _)| holds(of, key) || holds(key, of))
+        };
+        match error {
+            ScenarioError::Set { key, problem } if changes(key) => {
+                Some(format!("'{key}' {problem}"))
+            }
+            ScenarioError::Refused {
+                path, key, problem, ..
+            } if is_mine(path) => Some(format!("'{key}' {problem}")),
+            ScenarioError::Value {
+                path,
+                key,
+                seen,
+                expected,
+                ..
+            } if is_mine(path) => Some(format!("'{key}' is {seen}, expected {expected}")),
+            ScenarioError::Incomplete { path, problem } if is_mine(path) => Some(problem.clone()),
+            _ => None,
+        }
     }
 
     /// The file that it was read from, a scenario or a profile.
@@ -203,7 +235,7 @@ fn built_in(of: ProfileOf, profile: &'static str, number: u32) -> Candidate {
     Candidate {
         name: String::new(),
         text: format!("[{}]\nprofile = {profile:?}\n", of.table()),
-        path: PathBuf::from("candidate"),
+        path: PathBuf::from(MADE_UP),
         set: Vec::new(),
         file: None,
         devices: Some((profile, number)),
@@ -247,7 +279,7 @@ fn of_profile_file(path: &Path) -> Result<Candidate, String> {
     Ok(Candidate {
         name: String::new(),
         text,
-        path: path.with_file_name("candidate"),
+        path: path.with_file_name(MADE_UP),
         set: Vec::new(),
         file: Some(path.to_owned()),
         devices: None,

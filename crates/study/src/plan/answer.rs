@@ -138,11 +138,23 @@ pub fn plan_scenario(
     watch: &mut dyn FnMut(Sought, &Point),
 ) -> Result<(Prepared, Answer), PlanError> {
     let base = Prepared::from_toml(text, path, overrides)?;
+    plan_prepared(base, (text, path), overrides, targets, spec, watch)
+}
+
+/// The same with a scenario that is prepared already.
+pub(super) fn plan_prepared(
+    base: Prepared,
+    source: (&str, &Path),
+    overrides: &Overrides,
+    targets: &[Objective],
+    spec: &PlanSpec,
+    watch: &mut dyn FnMut(Sought, &Point),
+) -> Result<(Prepared, Answer), PlanError> {
     let (key, sought) = sought(spec.find, base.load(), targets)?;
     if let Sought::Growth | Sought::Copies = sought {
         return plan_growth((base, sought), targets, spec, watch);
     }
-    let subject = ArraySubject::new(text, path, overrides, key, spec.threads)?;
+    let subject = ArraySubject::new(base, source, overrides, key, spec.threads)?;
     let mut watch = |point: &Point| watch(sought, point);
     let mut answer = Answer {
         sought,

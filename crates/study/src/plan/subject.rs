@@ -156,18 +156,17 @@ pub struct ArraySubject<'a> {
 }
 
 impl<'a> ArraySubject<'a> {
-    /// The scenario of this text; with a `key` its value is the load, else the arrival rate.
+    /// A scenario with its text; with a `key` its value is the load, else the arrival rate.
     ///
     /// # Errors
-    /// If the scenario means nothing, or has no arrival rate.
+    /// If the scenario has no arrival rate.
     pub fn new(
-        text: &'a str,
-        path: &'a Path,
+        base: Prepared,
+        (text, path): (&'a str, &'a Path),
         overrides: &'a Overrides,
         key: Option<&'static str>,
         threads: usize,
     ) -> Result<Self, PlanError> {
-        let base = Prepared::from_toml(text, path, overrides)?;
         if key.is_none() && base.load().requests_per_s().is_none() {
             return Err(PlanError::DoesNotFit(format!(
                 "{}: a closed loop has no arrival rate: look for jobs, or disks",

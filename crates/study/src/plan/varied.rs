@@ -5,8 +5,8 @@ use std::path::Path;
 use iosonar_analysis::objective::Objective;
 use iosonar_scenario::{Overrides, Prepared};
 
-use super::answer::sought_key;
-use super::{Answer, PlanError, PlanSpec, Point, Sought, plan_scenario};
+use super::answer::{plan_prepared, sought_key};
+use super::{Answer, PlanError, PlanSpec, Point, Sought};
 use crate::vary::{Key, combinations, holds};
 
 /// What was planned with values of the keys.
@@ -79,7 +79,9 @@ pub fn plan_varied(
         .collect::<Result<_, PlanError>>()?;
     let planned = all.into_iter().map(|(values, overrides, system)| {
         let mut watch = |sought, point: &Point| watch(&values, sought, point);
-        let answer = plan_scenario((text, path), &overrides, targets, spec, &mut watch);
+        let source = (text, path);
+        let base = system.clone();
+        let answer = plan_prepared(base, source, &overrides, targets, spec, &mut watch);
         let answer = match answer {
             Ok((_, answer)) => Ok(answer),
             Err(error @ (PlanError::AboveAlone { .. } | PlanError::OutOfReach { .. })) => {

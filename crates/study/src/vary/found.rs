@@ -3,7 +3,7 @@
 use iosonar_analysis::objective::{Attained, Figure, Statistic};
 use iosonar_report::curves::Spot;
 use iosonar_scenario::theory::Answer;
-use iosonar_scenario::{Prepared, SimulationResult};
+use iosonar_scenario::{Offered, Prepared, SimulationResult};
 use iosonar_ssd_model::FlashCounts;
 use iosonar_stats::metric::Metric;
 use iosonar_stats::{Distribution, Estimate, Labels};
@@ -38,6 +38,8 @@ pub struct Found {
     pub distribution: Vec<Spot>,
     /// The outcome of each target; `None` where there are no requests that it is about.
     pub targets: Vec<Option<Attained>>,
+    /// The busiest station, where it is not certain that it keeps up.
+    pub doubtful: Option<Offered>,
     /// The same for programs: throughput, data and response times.
     pub metrics: Vec<Metric>,
     /// Remarks on the trace that drove it.
@@ -142,6 +144,7 @@ impl Found {
                 false => Vec::new(),
             },
             targets: targets.collect(),
+            doubtful: simulation.check_stability().ok().flatten(),
             metrics,
             remarks: result.remarks,
             fitted: result.fitted,

@@ -4,7 +4,7 @@ use iosonar_analysis::objective::Objectives;
 use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::read_text;
 use iosonar_stats::Output;
-use iosonar_study::plan::{Found, Planned, best_of, load_text, plan_varied};
+use iosonar_study::plan::{Found, PlanError, Planned, best_of, load_text, plan_varied};
 use iosonar_study::vary::count;
 use serde_json::{Map, Value, json};
 
@@ -26,6 +26,7 @@ pub(super) fn run(args: &Plan, targets: &Objectives) -> anyhow::Result<Ending> {
         ))
         .into());
     }
+    super::super::varied::check(&args.vary, &args.common.set)?;
     let text = read_text(&args.file)?;
     if NetworkedRaid::is_meant(&text) {
         let problem = "--vary is for scenarios of sim: plan a networked system for one value at a time, with --set";
@@ -47,7 +48,11 @@ pub(super) fn run(args: &Plan, targets: &Objectives) -> anyhow::Result<Ending> {
             );
         },
     )
-    .map_err(|error| refused(args, error))?;
+    .map_err(|error| match &error {
+        PlanError::Scenario(of) => super::super::varied::problem_of(of, &args.vary)
+            .map_or_else(|| refused(args, error), anyhow::Error::from),
+        _ => refused(args, error),
+    })?;
     let best = best_of(&all);
     if args.common.json {
         print(&as_json(args, targets, &all, &best).text())?;

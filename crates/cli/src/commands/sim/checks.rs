@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use iosonar_scenario::{
-    LoadModel, NoSteadyState, ScenarioError, Warmup, records_go_to, records_path_of,
+    LoadModel, NoSteadyState, Offered, ScenarioError, Warmup, records_go_to, records_path_of,
 };
 use iosonar_study::objective::refuse_delays;
 use iosonar_trace::{TraceError, output};
@@ -160,15 +160,20 @@ pub(super) fn check_stability(args: &Sim, named: &Named) -> Result<(), ScenarioE
             offered: offered.lower,
         }),
         Ok(Some(offered)) => {
-            note(&format!(
-                "{}: may be unstable: {} is offered {:.2} to {:.2} of what it can do; if throughput stays below \
-                 the rate, the queue only grows",
-                named.name, offered.station, offered.lower, offered.upper
-            ));
+            note(&may_be_unstable(&named.name, &offered));
             Ok(())
         }
         Ok(None) | Err(NoSteadyState::Deadlock(_)) => Ok(()),
     }
+}
+
+/// That it is not certain whether a simulation has a steady state.
+pub(super) fn may_be_unstable(name: &str, offered: &Offered) -> String {
+    format!(
+        "{name}: may be unstable: {} is offered {:.2} to {:.2} of what it can do; if throughput stays below \
+         the rate, the queue only grows",
+        offered.station, offered.lower, offered.upper
+    )
 }
 
 /// Refuses outputs of one simulation where there are several, as `why` says.

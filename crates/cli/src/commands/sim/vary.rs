@@ -6,17 +6,17 @@ use std::path::Path;
 
 use iosonar_analysis::objective::{Attained, Judgement};
 use iosonar_report::{found_of, grouped};
-use iosonar_scenario::ScenarioError;
 use iosonar_stats::Output;
 use iosonar_study::plan::PlanError;
 use iosonar_study::vary::{
     Drawing, Found, Key, MOST_POINTS, Over, Point, Roles, RolesError, Shown, Varied, Wanted,
-    combinations, count, holds, in_order, simulate,
+    combinations, count, in_order, simulate,
 };
 use iosonar_units::{Nanos, magnitude};
 use serde_json::json;
 
-use super::checks::refuse_outputs_of_one;
+use super::super::varied;
+use super::checks::{may_be_unstable, refuse_outputs_of_one};
 use super::load;
 use crate::exit::{Ending, Usage, note, print, write_file};
 use crate::low::{Sim, VaryArgs};
@@ -64,6 +64,7 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
         let remarks = found().flat_map(|found| remarks::of_load(&found.remarks, &found.fitted));
         let remarks: BTreeSet<String> = remarks.collect();
         remarks.iter().for_each(|remark| note(remark));
+        doubtful(&varied).iter().for_each(|remark| note(remark));
     }
     if args.json {
         print(&as_json(&varied).text())?;
@@ -84,6 +85,20 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
         true => Ending::Flagged,
         false => Ending::Done,
     })
+}
+
+/// Of which points it is not certain that they have a steady state.
+fn doubtful(varied: &Varied) -> Vec<String> {
+    let remark = |point: &Point| {
+        let offered = point.result.as_ref().ok()?.doubtful.as_ref()?;
+        let keys = varied.keys.iter().zip(&point.values);
+        let values: Vec<_> = keys
+            .map(|((key, _), value)| format!("{key}={value}"))
+            .collect();
+        let name = format!("{} {}", point.name, values.join(" "));
+        Some(may_be_unstable(&name, offered))
+    };
+    varied.points.iter().filter_map(remark).collect()
 }
 
 fn judged(found: &Found) -> impl Iterator<Item = &Attained> {
@@ -232,16 +247,7 @@ fn check(args: &Sim, keys: &[Key]) -> Result<(), Usage> {
             "--vary: {points} combinations, expected at most {MOST_POINTS}"
         )));
     }
-    for (i, (key, _)) in keys.iter().enumerate() {
-        if keys[..i].iter().any(|(before, _)| before == key) {
-            return Err(Usage(format!("--vary: '{key}' is given twice")));
-        }
-        if let Some((set, _)) = args.set.iter().find(|(set, _)| holds(key, set)) {
-            return Err(Usage(format!(
-                "--vary: '{key}' is varied, so --set {set} would have no effect: leave one out"
-            )));
-        }
-    }
+    varied::check(keys, &args.set)?;
     let is_over_key = args
         .varying
         .curves()
@@ -263,15 +269,10 @@ fn check(args: &Sim, keys: &[Key]) -> Result<(), Usage> {
 
 /// What is wrong with a value that --vary set is said of --vary.
 fn of_vary(error: anyhow::Error, vary: &[Key]) -> anyhow::Error {
-    match error.downcast_ref() {
-        Some(ScenarioError::Set { key, problem })
-            if vary
-                .iter()
-                .any(|(varied, _)| holds(varied, key) || holds(key, varied)) =>
-        {
-            Usage(format!("--vary: '{key}' {problem}")).into()
-        }
-        _ => error,
+    let problem = error.downcast_ref();
+    match problem.and_then(|error| varied::problem_of(error, vary)) {
+        Some(problem) => problem.into(),
+        None => error,
     }
 }
 
@@ -324,6 +325,10 @@ fn table(varied: &Varied) -> String {
                     reasons.len() - 1
                 });
                 row.push(format!("- [{}]", at + 1));
+                // Targets come last.
+                row.resize(header.len() - targets.len(), "-".to_owned());
+                let verdict = Judgement::Unstable.name().to_owned();
+                row.resize(header.len(), verdict);
             }
         }
         table.row(row);
@@ -348,6 +353,16 @@ fn as_json(varied: &Varied) -> Output {
             Err(why) => {
                 let labels = varied.labels(point);
                 let why = why.to_string();
+                for target in &varied.targets {
+                    json.append(
+                        "targets",
+                        json!({
+                            "labels": labels,
+                            "target": target.to_string(),
+                            "verdict": Judgement::Unstable.name(),
+                        }),
+                    );
+                }
                 json.append("no_result", json!({ "labels": labels, "why": why }));
             }
         }
