@@ -92,6 +92,28 @@ fn the_administrator_has_the_answer_after_one_command() {
 }
 
 #[test]
+fn the_load_is_spread_over_what_all_candidates_hold() {
+    let candidates = ["raid10:8xexos-x18", "raid6:8xexos-x18", "intel-d7"];
+    let run = |options: &[&str]| {
+        let mut command = iosonar();
+        command.arg("choose").arg(recording()).args(candidates);
+        command.args(["--duration", "20s", "-q", "--target", "p99 < 1s"]);
+        out(&command.args(options).output().unwrap())
+    };
+    let text = run(&[]);
+    let mut advice = text.lines().filter_map(|line| {
+        let rest = line.trim_start().strip_prefix("--scatter ")?;
+        rest.split(' ').next()
+    });
+    let over = advice.next().expect("a line on --scatter").to_owned();
+    assert_eq!(advice.next(), None, "{text}");
+    // The number of the larger candidates would lie beyond the end of the smallest.
+    let spread = run(&["--scatter", &over]);
+    assert!(!spread.contains("cannot be simulated"), "{spread}");
+    assert!(!spread.contains("  --scatter"), "{spread}");
+}
+
+#[test]
 fn verdicts_are_those_of_simulations_of_their_own() {
     let scratch = Scratch::new();
     let target = "write p99 < 2ms";

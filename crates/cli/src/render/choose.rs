@@ -283,6 +283,25 @@ impl Answer<'_> {
         row
     }
 
+    /// How to spread a load that lies within a small part of a candidate: over what all of them hold, as it is the same load.
+    fn advice(&self) -> Option<String> {
+        let known = || self.all.iter().filter_map(|of| of.outcome.as_ref().ok());
+        let over = known().filter_map(|of| Some(of.simulation.scatter()?.over()));
+        let over = over.min()?;
+        let is_narrow = |of: &Evaluation| {
+            let result = of.result.as_ref();
+            result.is_ok_and(|result| {
+                let is_spread = result.span.is_some_and(|span| span.sectors() > over / 2);
+                !is_spread && reach_of(&of.simulation, result).is_some()
+            })
+        };
+        known().any(|of| is_narrow(of)).then(|| {
+            format!(
+                "--scatter {over} spreads the load over as much as the smallest candidate holds"
+            )
+        })
+    }
+
     /// Why candidates could not be simulated, what the results rest on, and what the words of the table mean.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -315,6 +334,7 @@ impl Answer<'_> {
                 ));
             }
         }
+        notes.extend(self.advice());
         let growths = || self.all.iter().filter_map(Considered::growth);
         let at_least = growths().filter(|growth| growth.is_at_least());
         let why: BTreeSet<_> = at_least.map(why_at_least).collect();

@@ -155,7 +155,13 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
 }
 
 fn reach(simulation: &Prepared, result: &SimulationResult) -> String {
-    reach_of(simulation, result).map_or(String::new(), |reach| format!("  reach         {reach}\n"))
+    let Some(reach) = reach_of(simulation, result) else {
+        return String::new();
+    };
+    let advice = simulation.scatter().map_or(String::new(), |scatter| {
+        format!("; --scatter {} spreads it", scatter.over())
+    });
+    format!("  reach         {reach}{advice}\n")
 }
 
 /// That a load lies within a small part of disks with an arm, which then hardly moves.
@@ -173,11 +179,8 @@ pub(crate) fn reach_of(simulation: &Prepared, result: &SimulationResult) -> Opti
         return None;
     }
     let bytes = |sectors: u64| Bytes::new(sectors * SECTOR_BYTES);
-    let advice = simulation.scatter().map_or(String::new(), |scatter| {
-        format!("; --scatter {} spreads it", scatter.over())
-    });
     Some(format!(
-        "the load lies within {} of {}: seeks are short, and caches may hold much of it{advice}",
+        "the load lies within {} of {}: seeks are short, and caches may hold much of it",
         bytes(span.sectors()),
         bytes(sectors)
     ))
