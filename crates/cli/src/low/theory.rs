@@ -91,7 +91,7 @@ pub(crate) enum StructureName {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     iosonar plan array.toml --target 'p99 < 20ms' --curve plan.png\n  \
-    iosonar plan array.toml --trace web.load.gz --fit --target 'read p99 < 20ms' --find disks\n  \
+    iosonar plan array.toml --trace web.load.gz --fit --target 'read p99 < 20ms, write p99 < 5ms'\n  \
     iosonar plan array.toml --target 'p99 < 20ms' --vary array.stripe_unit=64KiB,256KiB,1MiB")]
 pub(crate) struct Plan {
     /// A scenario file, as for sim; or the file of a networked RAID system
