@@ -14,7 +14,7 @@ mod stdout;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use crate::low::{Arguments, Command};
 
@@ -27,8 +27,8 @@ pub struct Assets {
     pub demo_scenario: &'static str,
 }
 
-/// Runs the command line `arguments` (the program's name first) and tells the exit code: 0 done as
-/// asked, 1 failed, 2 usage, scenario wrong or refused, 3 finished but flagged, 130 interrupted.
+/// Runs the command line `arguments` (the program's name first) and returns the exit code: 0 success,
+/// 1 failure, 2 usage error, invalid scenario or refusal, 3 finished but flagged, 130 interrupted.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> ExitCode {
     if let Err(error) = stdout::refuse_if_closed() {
         return exit::code(Err(error.into()));
@@ -36,7 +36,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
     if let Err(error) = signals::fail_beyond_file_size_limit() {
         return exit::code(Err(error));
     }
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let mut command = low::command(render::terminal::columns_for_help());
+    let parsed = command.try_get_matches_from_mut(arguments);
+    let parsed = parsed.and_then(|matches| {
+        Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    });
+    let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => {
             let _ = error.print();

@@ -10,6 +10,7 @@ mod choose;
 mod devices;
 mod drives;
 pub(crate) mod generate;
+mod help;
 mod named;
 mod pictures;
 mod reading;
@@ -31,6 +32,7 @@ pub(crate) use choose::Choose;
 pub(crate) use devices::{Check, Prepare, Record, Targets, Verify};
 pub(crate) use drives::{ArrivalArg, Import, ImportDisksim, ImportFrom, Validate};
 pub(crate) use generate::Generate;
+pub(crate) use help::command;
 pub(crate) use named::Named;
 pub(crate) use pictures::{LookArgs, Plot, Report};
 pub(crate) use reading::ReadArgs;
@@ -46,13 +48,8 @@ use vary::key_and_values;
 #[command(
     name = "iosonar",
     version,
-    about = "How long will my I/O take? Simulate storage systems, replay real loads on real devices, \
-             and look at both in the same picture.",
-    max_term_width = 100,
-    arg_required_else_help = true,
-    after_help = "Start with 'iosonar demo': it does everything once, in a folder of its own.\n\n\
-        TIME is a number with a unit: 60s, 1.5ms, 20us, 250ns, 2min, 1h; without one, seconds.\n\
-        SIZE is in bytes: 4096, 128KiB, 128K, 1MB, 2GiB; 8s are 8 sectors of 512 B."
+    about = "How long will my I/O take? Simulate storage, replay real loads, chart both.",
+    arg_required_else_help = true
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -61,89 +58,96 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Do everything once: simulate a load, replay it on a scratch file, draw both
+    /// Simulate a load, replay it on a scratch file, and chart both
     Demo(Demo),
-    /// Simulate what scenario files describe
+    /// Simulate the storage systems that scenario files describe
     Sim(Box<Sim>),
-    /// Answer without simulating: what theory can say about a scenario, or a networked system
+    /// Answer from theory, without simulating
     Model(Box<Model>),
     /// Find the highest load, or the fewest disks, that meets a target
     Plan(Box<Plan>),
-    /// Choose among systems for a load: which meets a target, and how far the load may grow
+    /// Compare candidate systems for a load, and its room to grow
     Choose(Box<Choose>),
-    /// Do many runs: simulations or replays over the values of parameters
+    /// Run simulations or replays over combinations of parameters
     Sweep(Box<Sweep>),
-    /// Compare records: quantiles with their intervals, KS distance, demerit, pictures
+    /// Compare recordings, replays and simulations
     Compare(Box<Compare>),
-    /// Fit a device profile to records of a device, and say how well it fits
+    /// Fit a device profile to records of a device
     Calibrate(Box<Calibrate>),
-    /// Replay on a device, fit a model to one half, and say how well it predicts the other
+    /// Fit a model to half of a replay, and test it on the other half
     CheckModel(Box<CheckModel>),
-    /// Make a drive profile from the parameter files of another simulator
+    /// Convert another simulator's parameter files to a drive profile
     Import(Import),
-    /// Run a recording of a drive on its profile, and say how true the profile is
+    /// Compare a drive profile with a recording of the drive
     Validate(Box<Validate>),
-    /// Replay a load on a block device or file, at its original timing
+    /// Replay a load on a device or file, at its original timing
     Replay(Box<Replay>),
-    /// Record what block devices do, with the kernel's trace points
+    /// Record the requests to block devices (kernel trace points)
     Record(Record),
-    /// Compare what was done with what was wanted, request by request
+    /// Compare a replay's requests with the intended ones
     Check(Box<Check>),
-    /// Read again what a replay wrote, after a crash for instance
+    /// Check the data that a replay wrote, such as after a crash
     Verify(Verify),
-    /// List block devices, and what iosonar would do with each
+    /// List block devices, and what a replay may do with each
     Targets(Targets),
-    /// Fill a target with random data, or read it once
+    /// Fill a target with random data, or read all of it
     Prepare(Prepare),
-    /// Draw records: sonar diagrams, distributions and all else that there is to see
+    /// Draw a chart: sonar diagrams, distributions and many more
     Plot(Box<Plot>),
-    /// Put everything that there is to see into one page that can be sent
+    /// Write all charts and tables of records into one HTML page
     Report(Box<Report>),
-    /// Write traces in another form: any format, changed, merged, split
+    /// Convert, change, merge or split traces
     Convert(Convert),
-    /// Tell at a glance what is in a trace
+    /// Summarise traces
     Info(Info),
-    /// Measure a trace: the load, and what became of it
+    /// Measure traces: the load, and its outcome
     Analyze(Analyze),
-    /// Make a synthetic load
+    /// Generate a synthetic load
     Generate(Generate),
     /// List the trace formats
     Formats(Formats),
-    /// List the drives that are built in, or print one
+    /// List the built-in drives, or print one
     Profiles(Profiles),
-    /// Measure how fast this tool is on this machine
+    /// Measure how fast iosonar is on this machine
     Bench(Bench),
-    /// Do the runs of one task of a sweep on a cluster
+    /// Run one task of a sweep on a cluster
     #[command(hide = true)]
     SweepTask(SweepTask),
-    /// Answer each line of standard input with the time of this machine's clock, in nanoseconds since 1970
+    /// Answer each line of standard input with this machine's time, in nanoseconds since 1970
     #[command(hide = true)]
     Clock,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Profiles {
-    /// Print this profile: one of the list, or a .toml file
+    /// A built-in profile, or a .toml file, to print
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Simulate the tests that its data sheet reports, and print both figures; the exit code is 3 if one is more than 5 % off
-    #[arg(long, requires = "name")]
+    /// Simulate the tests of the drive's data sheet, and compare
+    ///
+    /// The exit status is 3 if a figure is more than 5 % off.
+    #[arg(long, help_heading = "Output", requires = "name")]
     pub(crate) check: bool,
-    /// Print results for programs, as one JSON object
-    #[arg(long)]
+    /// Print the results as one JSON object
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Bench {
-    /// What is measured
+    /// The part to measure
     #[arg(value_name = "KIND")]
     pub(crate) kind: BenchKind,
-    /// For replay: the block device or file that is read all over
-    #[arg(long, value_name = "DEV")]
+    /// Read this block device or file all over [for replay]
+    #[arg(
+        long,
+        help_heading = "Measurement",
+        alias = "filename",
+        value_name = "DEV"
+    )]
     pub(crate) target: Option<PathBuf>,
-    /// Print results for programs, as one JSON object
-    #[arg(long)]
+    /// Print the results as one JSON object
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
@@ -173,101 +177,133 @@ fn precision(text: &str) -> Result<f64, String> {
 
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
-    /// The folder for everything that the demo makes
-    #[arg(long, value_name = "DIR", default_value = "iosonar-demo")]
+    /// Write everything into DIR
+    #[arg(
+        long,
+        help_heading = "Demo",
+        value_name = "DIR",
+        default_value = "iosonar-demo"
+    )]
     pub(crate) dir: PathBuf,
-    /// How much of the load is replayed
-    #[arg(long, value_name = "TIME", default_value = "6s")]
+    /// Replay this much of the load
+    #[arg(
+        long,
+        help_heading = "Demo",
+        alias = "runtime",
+        value_name = "TIME",
+        default_value = "6s"
+    )]
     pub(crate) duration: Nanos,
-    /// Where all randomness of the simulation comes from
-    #[arg(long)]
+    /// Seed all randomness of the simulation with N
+    #[arg(long, help_heading = "Demo", value_name = "N", alias = "randseed")]
     pub(crate) seed: Option<u64>,
-    /// Print results and errors only: no notes, no progress
-    #[arg(short, long)]
+    /// Print only results and errors, no notes or progress
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  \
-    iosonar sim array.toml --trace web.load.gz --fit --target 'read p99 < 20ms' --cdf answer.png\n  \
-    iosonar sim array.toml --vary load.rate=50..200 --curve rate.png --curve-of latency\n  \
-    iosonar sim next.toml --trace web.load.gz --fit --records next.load")]
 pub(crate) struct Sim {
-    /// Scenario files
+    /// The scenario files (.toml)
     #[arg(required = true, value_name = "SCENARIO")]
     pub(crate) scenarios: Vec<PathBuf>,
-    /// Drive the simulation with this trace instead of the scenario's load
-    #[arg(long, value_name = "FILE")]
+    /// Simulate this trace instead of the scenario's load
+    #[arg(long, help_heading = "Input", value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Input")]
     pub(crate) beyond: BeyondArgs,
-    /// Where all randomness comes from, instead of the scenario's seed
-    #[arg(long)]
+    /// Seed all randomness with N instead of the scenario's seed
+    #[arg(long, help_heading = "Input", value_name = "N", alias = "randseed")]
     pub(crate) seed: Option<u64>,
-    /// Set a key of the scenario, such as array.disks=8; KEY= removes it [repeatable]
-    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    /// Set a key of the scenario [repeatable]
+    ///
+    /// For example, --set array.disks=8. KEY= removes the key.
+    #[arg(long, help_heading = "Input", value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Input")]
     pub(crate) varying: VaryArgs,
-    /// What must hold, as in 'read p99 < 20ms', 'mean < 5ms', 'throughput > 200'; several with commas between. Prints
-    /// whether it does; the exit status is 3 if it certainly does not, with --vary if it does not for any value
-    #[arg(long, value_name = "TARGET", conflicts_with_all = ["explain", "sensitivity"])]
+    /// Check a target, such as 'read p99 < 20ms'
+    ///
+    /// A target is 'read p99 < 20ms', 'mean < 5ms' or 'throughput > 200'; separate several with commas. Prints
+    /// whether each is met. The exit status is 3 if one is certainly missed; with --vary, if one is missed for every
+    /// value.
+    #[arg(long, help_heading = "Question", value_name = "TARGET", conflicts_with_all = ["explain", "sensitivity"])]
     pub(crate) target: Option<Objectives>,
-    /// How many independent runs, instead of the scenario's number
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Run each scenario N times [default: the scenario's number]
+    #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) replications: Option<u32>,
-    /// Stop as soon as the mean is known to this share of it (95 % interval, such as 0.01); with at most
-    /// --replications runs [default then: 10000]
-    #[arg(long, value_name = "SHARE", value_parser = precision)]
+    /// Stop once the mean is known to within this share, such as 0.01
+    ///
+    /// The share is half the width of the 95 % interval over the mean. Runs at most --replications times [default
+    /// then: 10000].
+    #[arg(long, help_heading = "Runs", value_name = "SHARE", value_parser = precision)]
     pub(crate) precision: Option<f64>,
-    /// How many threads; results do not depend on it [default: all processors]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    /// Use N threads [default: all processors]
+    ///
+    /// Results do not depend on it.
+    #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// Write every request of the first run with its response time as a trace; {replication} in the name writes one
-    /// trace per run, such as run-{replication}.load
-    #[arg(long, value_name = "OUT")]
+    /// Write the first run's requests as a trace
+    ///
+    /// With the response time of each request. {replication} in the name writes one trace per run, such as
+    /// run-{replication}.load.
+    #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) records: Option<PathBuf>,
-    /// Write the requests of the first run as a load, with addresses, to replay them on a device
-    #[arg(long, value_name = "OUT")]
+    /// Write the first run's requests as a load, to replay it
+    #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) load_out: Option<PathBuf>,
-    /// Write the results as JSON, without what depends on this machine: the same for the same scenario and seed
-    #[arg(long, value_name = "OUT")]
+    /// Write the results as JSON, without machine-dependent figures
+    ///
+    /// The file is identical for the same scenario and seed.
+    #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) result: Option<PathBuf>,
-    /// Draw the distribution of response times (.png or .svg), a curve per scenario, or per value of the first --vary
-    #[arg(long, value_name = "OUT")]
+    /// Draw the response-time distribution (.png, .svg)
+    ///
+    /// One curve per scenario, or with --vary per value of its first key.
+    #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) cdf: Option<PathBuf>,
-    /// Write the distribution of response times as CSV: times, shares of requests, 95 % band
-    #[arg(long, value_name = "OUT")]
+    /// Write the response-time distribution as CSV
+    ///
+    /// Its columns are times, shares of requests, and the 95 % band.
+    #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) cdf_data: Option<PathBuf>,
-    /// Draw each scenario's distribution with its 95 % band, as NAME.png in this folder [default: here]
-    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".", require_equals = true)]
+    /// Draw each scenario's distribution into DIR [default: .]
+    ///
+    /// As NAME.png, with its 95 % band.
+    #[arg(long, help_heading = "Results", value_name = "DIR", num_args = 0..=1, default_missing_value = ".", require_equals = true)]
     pub(crate) plot: Option<PathBuf>,
-    /// Tell what response times are made of: wait, positioning, transfer, join delay; of SSDs all stages
-    #[arg(long)]
+    /// Report the components of response times
+    ///
+    /// Wait, positioning, transfer and join delay; for SSDs all stages.
+    #[arg(long, help_heading = "Results")]
     pub(crate) split: bool,
-    /// Write the same for every measured request of all runs, as CSV
-    #[arg(long, value_name = "OUT")]
+    /// Write the components of every request's response time as CSV
+    ///
+    /// For every measured request of all runs.
+    #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) stages: Option<PathBuf>,
-    /// Print the scenario with all defaults and units, and the offered load of every station; do not
-    /// simulate
-    #[arg(long)]
+    /// Print the scenario with all defaults; do not simulate
+    ///
+    /// With units, and the offered load of every station.
+    #[arg(long, help_heading = "Question")]
     pub(crate) explain: bool,
-    /// Report how much the answer depends on the scheduler, the drive's cache, write-back, the controller's cache and
-    /// the addresses, changed one at a time
-    #[arg(long, conflicts_with = "vary")]
+    /// Report how the answer depends on what was assumed
+    ///
+    /// Changes the scheduler, the drive's cache, write-back, the controller's cache and the addresses, one at a time.
+    #[arg(long, help_heading = "Question", conflicts_with = "vary")]
     pub(crate) sensitivity: bool,
-    /// Simulate although the disks are offered more than they can do
-    #[arg(long)]
+    /// Simulate even if the offered load exceeds the capacity
+    #[arg(long, help_heading = "Runs")]
     pub(crate) unstable: bool,
-    /// Simulate event by event, also where there is a shorter way to the same result
-    #[arg(long)]
+    /// Simulate event by event, even where a shorter way is exact
+    #[arg(long, help_heading = "Runs")]
     pub(crate) events: bool,
-    /// Print results for programs, as one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print results and errors only: no notes, no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
+    /// Print the results as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Print only results and errors, no notes or progress
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
 }

@@ -5,13 +5,15 @@ use iosonar_trace::fit::Beyond;
 
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct BeyondArgs {
-    /// Move requests beyond the target's end to where their sector modulo its size lies
+    /// Wrap requests past the target's end around to its start
+    ///
+    /// A request goes to its sector modulo the target's size.
     #[arg(long, group = "beyond")]
     wrap: bool,
-    /// Cut requests off at the target's end, and leave out those beyond it
+    /// Cut requests at the target's end, and drop those past it
     #[arg(long, group = "beyond")]
     clip: bool,
-    /// Scale all positions so that a load that reaches beyond the target's end fills it
+    /// Scale positions down so that the load fits the target
     #[arg(long, group = "beyond")]
     fit: bool,
 }

@@ -14,30 +14,39 @@ use super::{ReadArgs, Replay};
 use crate::exit::Usage;
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  \
-    iosonar check-model web.load.gz --target /dev/sdX --fit --skip-writes -o check.png\n  \
-    iosonar check-model web.load.gz --target /dev/sdX --profile seagate-st3500630ns --profile-out mine.toml\n  \
-    iosonar check-model replayed.ios --json\n\n\
-    The exit code is 0 for GOOD, 3 for POOR and for CANNOT TELL.")]
+#[command(after_long_help = "The exit status is 0 for GOOD, 3 for any other verdict.")]
 pub(crate) struct CheckModel {
-    /// The load to replay on --target; without --target the records of an earlier replay
+    /// The load to replay, or the records of an earlier replay
+    ///
+    /// With --target a load, without it the records.
     #[arg(value_name = "TRACE|RECORDS")]
     pub(crate) trace: PathBuf,
-    /// What is fitted: 'ssd', a device that serves several requests at a time; or a disk profile (its name,
-    /// or a .toml file), whose geometry is taken as it is
-    #[arg(long, value_name = "PROFILE", default_value = "ssd")]
+    /// Fit ssd, or this disk profile
+    ///
+    /// 'ssd' is a device that serves several requests at a time. A disk profile (its name, or a .toml file) keeps its
+    /// geometry.
+    #[arg(
+        long,
+        help_heading = "Model",
+        value_name = "PROFILE",
+        default_value = "ssd"
+    )]
     pub(crate) profile: String,
-    /// With --profile ssd: how much the device holds, if it is more than the records show
-    #[arg(long, value_name = "SIZE")]
+    /// Assume this capacity of the device, for --profile ssd
+    ///
+    /// By default as much as the records show.
+    #[arg(long, help_heading = "Model", value_name = "SIZE")]
     pub(crate) capacity: Option<Bytes>,
-    /// Draw the latencies of device and model on the half that the model was not fitted to (.png or .svg)
-    #[arg(short, long, value_name = "OUT")]
+    /// Draw device and model for the held-out half
+    ///
+    /// As .png or .svg.
+    #[arg(short, long, help_heading = "Results", value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
-    /// Keep the fitted profile
-    #[arg(long, value_name = "OUT.toml")]
+    /// Write the fitted profile
+    #[arg(long, help_heading = "Results", value_name = "OUT.toml")]
     pub(crate) profile_out: Option<PathBuf>,
-    /// Keep the records of the replay
-    #[arg(long, value_name = "OUT")]
+    /// Write the records of the replay
+    #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) records: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) targets: TargetArgs,
@@ -49,14 +58,14 @@ pub(crate) struct CheckModel {
     pub(crate) conflicts: ConflictArgs,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
-    /// Print results for programs, as one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print results and errors only: no notes, no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
+    /// Print the results as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Print only results and errors, no notes or progress
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
 }
 
 impl CheckModel {

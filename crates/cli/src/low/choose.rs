@@ -10,53 +10,68 @@ use super::theory::Common;
 use super::{BeyondArgs, ReadArgs};
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  \
-    iosonar choose web.load.gz raid10:8xexos-x18 raid6:8xexos-x18+cache=1GiB nvme-gen4-tlc \\\n      \
-      --target 'read p99 < 20ms'\n  \
-    iosonar choose web.load.gz raid10:8xexos-x18 intel-d7 --target 'p99 < 20ms' --growth \\\n      \
-      --price exos-x18=300 --price intel-d7=900 --page answer.html\n  \
-    iosonar choose load.toml now.toml next.toml --target 'read p99 < 5ms, write mean < 2ms'")]
 pub(crate) struct Choose {
-    /// The load: a trace, or a scenario (.toml), of which the load is taken
+    /// The load: a trace, or a scenario (.toml) with a load
     #[arg(value_name = "LOAD")]
     pub(crate) load: PathBuf,
-    /// What can be chosen: a scenario file; LEVEL:NxPROFILE; PROFILE, for one device; or calibrated:FILE.toml;
-    /// with +cache=1GiB, +controller=hba, +unit=64KiB, +scheduler=look or +KEY=VALUE changed. Part of a
-    /// profile's name is enough where no other has it
+    /// The candidates: scenario files, LEVEL:NxPROFILE, or PROFILE
+    ///
+    /// Or calibrated:FILE.toml. Append +cache=1GiB, +controller=hba, +unit=64KiB, +scheduler=look or +KEY=VALUE to
+    /// change a candidate. Part of a profile's name suffices where it is unambiguous.
     #[arg(required = true, value_name = "CANDIDATE")]
     pub(crate) candidates: Vec<String>,
-    /// What must hold: mean, p50, p99, p99.9, ... of all response times or those of reads or writes, as in
-    /// 'read p99 < 20ms'; or 'throughput > 200'; several with commas between
-    #[arg(long, value_name = "TARGET")]
+    /// Check a target, such as 'read p99 < 20ms'
+    ///
+    /// A target limits mean, p50, p99, p99.9, ... of all response times or those of reads or writes; or it is
+    /// 'throughput > 200'. Separate several with commas.
+    #[arg(long, help_heading = "Question", value_name = "TARGET")]
     pub(crate) target: Objectives,
-    /// Find how many times as much load each candidate sustains: a trace at a multiple of its speed, or copies
-    /// of it, or a multiple of the arrivals
-    #[arg(long)]
+    /// Find how far each candidate lets the load grow
+    ///
+    /// A trace at a multiple of its speed, or copies of it, or a multiple of the arrivals.
+    #[arg(long, help_heading = "Question")]
     pub(crate) growth: bool,
-    /// How the load grows
-    #[arg(long, value_name = "HOW", default_value = "speed", requires = "growth")]
+    /// Let the load grow in this way
+    #[arg(
+        long,
+        help_heading = "Question",
+        value_name = "HOW",
+        default_value = "speed",
+        requires = "growth"
+    )]
     pub(crate) growth_by: GrowthBy,
-    /// How near the largest growth is looked for, as a share of it
-    #[arg(long, value_name = "SHARE", default_value = "0.02", requires = "growth", value_parser = super::precision)]
+    /// Find the largest growth to within this share of it
+    #[arg(long, help_heading = "Runs", value_name = "SHARE", default_value = "0.02", requires = "growth", value_parser = super::precision)]
     pub(crate) within: f64,
-    /// What a device costs, by its profile's name or a part of it; or a whole candidate, by its name
-    #[arg(long, value_name = "NAME=COST", value_parser = price)]
+    /// Set the price of a device or a candidate [repeatable]
+    ///
+    /// NAME is a profile's name or a part of it, or the name of a whole candidate.
+    #[arg(long, help_heading = "Question", value_name = "NAME=COST", value_parser = price)]
     pub(crate) price: Vec<(String, f64)>,
-    /// How many independent runs of each candidate, instead of the scenario's number (at least 5)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..))]
+    /// Run each candidate N times (at least 5)
+    ///
+    /// By default the scenario's number.
+    #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u32).range(5..))]
     pub(crate) replications: Option<u32>,
-    /// Draw the target's statistic against the growth of the load, a curve for each candidate (.png or .svg)
-    #[arg(long, value_name = "OUT", requires = "growth")]
+    /// Draw the target's statistic over the growth (.png, .svg)
+    ///
+    /// A curve for each candidate.
+    #[arg(
+        long,
+        help_heading = "Results",
+        value_name = "OUT",
+        requires = "growth"
+    )]
     pub(crate) curve: Option<PathBuf>,
     /// Write the table as CSV
-    #[arg(long, value_name = "OUT")]
+    #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) csv: Option<PathBuf>,
     /// Write a page that begins with the answer (.html)
-    #[arg(long, value_name = "OUT")]
+    #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) page: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) common: Common,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Load")]
     pub(crate) beyond: BeyondArgs,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,

@@ -20,35 +20,47 @@ pub(crate) enum ImportFrom {
 
 #[derive(Args, Debug)]
 pub(crate) struct ImportDisksim {
-    /// A .parv, a .diskspecs or a .model; files that it names are beside it, or are given too
+    /// The .parv, .diskspecs or .model files
+    ///
+    /// Files that they name are read from the same folder, unless given too.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Write the profile to this file [default: print it]
-    #[arg(short, long, value_name = "OUT.toml")]
+    #[arg(
+        short,
+        long,
+        help_heading = "Import",
+        alias = "output",
+        value_name = "OUT.toml"
+    )]
     pub(crate) out: Option<PathBuf>,
-    /// Take the drive of this name, where the files define several
-    #[arg(long, value_name = "NAME")]
+    /// Import the drive of this name, if there are several
+    #[arg(long, help_heading = "Import", value_name = "NAME")]
     pub(crate) disk: Option<String>,
-    /// Take MS milliseconds a sector for reads on the drive's bus, instead of what a .parv says
-    #[arg(long, value_name = "MS", value_parser = milliseconds)]
+    /// Assume MS milliseconds per sector read over the bus
+    ///
+    /// Instead of the value in the .parv.
+    #[arg(long, help_heading = "Import", value_name = "MS", value_parser = milliseconds)]
     pub(crate) bus_read_ms: Option<f64>,
-    /// Take MS milliseconds a sector for writes on the drive's bus
-    #[arg(long, value_name = "MS", value_parser = milliseconds)]
+    /// Assume MS milliseconds per sector written over the bus
+    ///
+    /// Instead of the value in the .parv.
+    #[arg(long, help_heading = "Import", value_name = "MS", value_parser = milliseconds)]
     pub(crate) bus_write_ms: Option<f64>,
-    /// Whether a read of a drive that reads on arrival begins with the sector under the head
-    #[arg(long, value_name = "HOW", value_enum, default_value_t = ArrivalArg::AsDisksim)]
+    /// Select how reading on arrival begins
+    #[arg(long, help_heading = "Import", value_name = "HOW", value_enum, default_value_t = ArrivalArg::AsDisksim)]
     pub(crate) arrival: ArrivalArg,
-    /// Print results and errors only: no notes
-    #[arg(short, long)]
+    /// Print only results and errors, no notes
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
 
 /// How reading on arrival is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArrivalArg {
-    /// It waits for its first sector, as in release 4.0 of DiskSim
+    /// A read waits for its first sector, as in DiskSim 4.0's code
     AsDisksim,
-    /// It does, as the manual of DiskSim says
+    /// A read begins with the sector under the head, as in DiskSim's manual
     AsDocumented,
 }
 
@@ -61,21 +73,23 @@ fn milliseconds(text: &str) -> Result<f64, String> {
 
 #[derive(Args, Debug)]
 pub(crate) struct Validate {
-    /// The profile: the name of a built-in disk, or a .toml file
+    /// A built-in disk profile, or a .toml file
     #[arg(value_name = "PROFILE")]
     pub(crate) profile: String,
-    /// A recording of the drive with think times: one request at a time, as in DiskSim's validation traces
+    /// A recording of the drive, one request at a time, with think times
+    ///
+    /// Such as DiskSim's validation traces.
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
-    /// Draw the distributions of both, simulated and measured (.png or .svg)
-    #[arg(long, value_name = "OUT")]
+    /// Draw the simulated and measured distributions (.png, .svg)
+    #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) plot: Option<PathBuf>,
-    /// Print results for programs, as one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print results and errors only: no notes
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
+    /// Print the results as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Print only results and errors, no notes
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
 }

@@ -16,66 +16,105 @@ pub(crate) struct Generate {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Kind {
-    /// Independent arrivals (exponential distances)
+    /// Independent arrivals, with exponential distances
     Poisson(Rate),
     /// Arrivals at constant distances
     Constant(Rate),
-    /// Poisson arrivals that are on and off in turn: exponential times, or heavy-tailed with --pareto
+    /// Poisson arrivals, on and off by turns; heavy-tailed with --pareto
     OnOff(OnOff),
-    /// Self-similar arrivals: a biased cascade
+    /// Self-similar arrivals from a biased cascade
     BModel(BModel),
-    /// Self-similar arrivals: a rate of fractional Gaussian noise
+    /// Self-similar arrivals with a rate of fractional Gaussian noise
     Noise(Noise),
-    /// Bursts at whole seconds that grow until the device no longer follows
+    /// Bursts at whole seconds that grow until the device cannot follow
     Bursts(Bursts),
-    /// Over the whole space and back at a constant rate
+    /// A sweep over the whole space and back, at a constant rate
     Sweep(Sweep),
-    /// Many requests at one moment, and nothing for a while
+    /// Many requests at one moment, followed by silence
     Impulse(Impulse),
-    /// Requests that make a disk drive show its parameters, for 'iosonar calibrate'
+    /// Requests that reveal a disk's parameters, for 'iosonar calibrate'
     Probe(Probe),
-    /// A load that is like a real one, and how alike they are
+    /// A load that resembles a recorded one, and how closely
     Like(Box<Like>),
 }
 
 /// What all synthetic loads have.
 #[derive(Args, Debug)]
 pub(crate) struct Shape {
-    /// The load to write, - for standard output
-    #[arg(short, long, value_name = "OUT")]
+    /// Write the load to this trace (- for standard output)
+    #[arg(
+        short,
+        long,
+        help_heading = "Output",
+        alias = "output",
+        value_name = "OUT"
+    )]
     pub(crate) out: PathBuf,
-    /// How many requests
-    #[arg(long, value_name = "N", conflicts_with = "duration")]
+    /// Generate N requests
+    #[arg(
+        long,
+        help_heading = "Size",
+        alias = "number_ios",
+        value_name = "N",
+        conflicts_with = "duration"
+    )]
     pub(crate) requests: Option<u64>,
-    /// How long the load is [default: 60s]
-    #[arg(long, value_name = "TIME")]
+    /// Generate a load of this duration [default: 60s]
+    #[arg(long, help_heading = "Size", alias = "runtime", value_name = "TIME")]
     pub(crate) duration: Option<Nanos>,
-    /// The size of a block; places are multiples of it
-    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = super::traces::whole_sectors)]
+    /// Align requests to blocks of SIZE
+    #[arg(long, help_heading = "Requests", alias = "bs", value_name = "SIZE", default_value = "4KiB", value_parser = super::traces::whole_sectors)]
     pub(crate) block: Bytes,
-    /// Blocks of a request: a number, geometric=MEAN, or a table such as 1:0.7,8:0.3
-    #[arg(long, value_name = "BLOCKS", default_value = "1")]
+    /// Set the blocks per request
+    ///
+    /// A number, geometric=MEAN, or a table such as 1:0.7,8:0.3.
+    #[arg(
+        long,
+        help_heading = "Requests",
+        value_name = "BLOCKS",
+        default_value = "1"
+    )]
     pub(crate) size: String,
-    /// The probability of a read
-    #[arg(long, value_name = "SHARE", default_value_t = 0.7, value_parser = probability)]
+    /// Set the probability of a read
+    #[arg(long, help_heading = "Requests", value_name = "SHARE", default_value_t = 0.7, value_parser = probability)]
     pub(crate) read_share: f64,
-    /// Requests that come together: a number, geometric=MEAN, or a table such as 1:0.7,8:0.3
-    #[arg(long, value_name = "N", default_value = "1")]
+    /// Set the number of requests per arrival
+    ///
+    /// A number, geometric=MEAN, or a table such as 1:0.7,8:0.3.
+    #[arg(long, help_heading = "Requests", value_name = "N", default_value = "1")]
     pub(crate) batch: String,
-    /// Where: uniform, sequential=RUN, zipf=EXPONENT, hot=SPACE:REQUESTS, mixed=FOLLOW:EXPONENT
-    #[arg(long, value_name = "LAW", default_value = "uniform")]
+    /// Choose addresses by this law
+    ///
+    /// One of uniform, sequential=RUN, zipf=EXPONENT, hot=SPACE:REQUESTS and mixed=FOLLOW:EXPONENT.
+    #[arg(
+        long,
+        help_heading = "Requests",
+        value_name = "LAW",
+        default_value = "uniform"
+    )]
     pub(crate) addresses: String,
-    /// Requests lie within this much space
-    #[arg(long, value_name = "SIZE", default_value = "100GiB")]
+    /// Spread requests over SIZE
+    #[arg(
+        long,
+        help_heading = "Requests",
+        value_name = "SIZE",
+        default_value = "100GiB"
+    )]
     pub(crate) space: Bytes,
-    /// Where all randomness comes from
-    #[arg(long, default_value_t = 1)]
+    /// Seed all randomness with N
+    #[arg(
+        long,
+        help_heading = "Size",
+        value_name = "N",
+        alias = "randseed",
+        default_value_t = 1
+    )]
     pub(crate) seed: u64,
-    /// Print results and errors only: no notes, no progress
-    #[arg(short, long)]
+    /// Print only results and errors, no notes or progress
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
     /// Write the load even if it takes most of the free space
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) writing: WriteArgs,
@@ -83,8 +122,8 @@ pub(crate) struct Shape {
 
 #[derive(Args, Debug)]
 pub(crate) struct Rate {
-    /// Arrivals per second
-    #[arg(long, value_name = "PER_S", default_value_t = 100.0, value_parser = above_zero)]
+    /// Generate this many arrivals per second
+    #[arg(long, help_heading = "Arrivals", alias = "rate_iops", value_name = "PER_S", default_value_t = 100.0, value_parser = above_zero)]
     pub(crate) rate: f64,
     #[command(flatten)]
     pub(crate) shape: Shape,
@@ -92,17 +131,29 @@ pub(crate) struct Rate {
 
 #[derive(Args, Debug)]
 pub(crate) struct OnOff {
-    /// Arrivals per second while on
-    #[arg(long, value_name = "PER_S", default_value_t = 1000.0, value_parser = above_zero)]
+    /// Generate PER_S arrivals/s while on
+    #[arg(long, help_heading = "Arrivals", alias = "rate_iops", value_name = "PER_S", default_value_t = 1000.0, value_parser = above_zero)]
     pub(crate) rate: f64,
-    /// How long on, on average
-    #[arg(long, value_name = "TIME", default_value = "1s")]
+    /// Stay on for TIME, on average
+    #[arg(
+        long,
+        help_heading = "Arrivals",
+        value_name = "TIME",
+        default_value = "1s"
+    )]
     pub(crate) on: Nanos,
-    /// How long off, on average
-    #[arg(long, value_name = "TIME", default_value = "9s")]
+    /// Stay off for TIME, on average
+    #[arg(
+        long,
+        help_heading = "Arrivals",
+        value_name = "TIME",
+        default_value = "9s"
+    )]
     pub(crate) off: Nanos,
-    /// Pareto times with this shape, above 1; below 2 the load is self-similar
-    #[arg(long = "pareto", value_name = "SHAPE", value_parser = above_one)]
+    /// Draw Pareto times with this shape, above 1
+    ///
+    /// Below 2 the load is self-similar. By default times are exponential.
+    #[arg(long = "pareto", help_heading = "Arrivals", value_name = "SHAPE", value_parser = above_one)]
     pub(crate) pareto: Option<f64>,
     #[command(flatten)]
     pub(crate) shape: Shape,
@@ -110,17 +161,24 @@ pub(crate) struct OnOff {
 
 #[derive(Args, Debug)]
 pub(crate) struct BModel {
-    /// Arrivals per second
-    #[arg(long, value_name = "PER_S", default_value_t = 100.0, value_parser = above_zero)]
+    /// Generate this many arrivals per second
+    #[arg(long, help_heading = "Arrivals", alias = "rate_iops", value_name = "PER_S", default_value_t = 100.0, value_parser = above_zero)]
     pub(crate) rate: f64,
-    /// The share of a half, 0.5 to below 1; 0.5 is a Poisson process
-    #[arg(long, value_name = "SHARE", default_value_t = 0.7, value_parser = bias)]
+    /// Give one half of each window this share
+    ///
+    /// From 0.5, a Poisson process, to below 1.
+    #[arg(long, help_heading = "Arrivals", value_name = "SHARE", default_value_t = 0.7, value_parser = bias)]
     pub(crate) bias: f64,
-    /// How long a cascade is
-    #[arg(long, value_name = "TIME", default_value = "1000s")]
+    /// Generate cascades of this length
+    #[arg(
+        long,
+        help_heading = "Arrivals",
+        value_name = "TIME",
+        default_value = "1000s"
+    )]
     pub(crate) window: Nanos,
-    /// How often it is halved
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=40))]
+    /// Halve each cascade N times
+    #[arg(long, help_heading = "Arrivals", value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=40))]
     pub(crate) levels: u32,
     #[command(flatten)]
     pub(crate) shape: Shape,
@@ -128,17 +186,24 @@ pub(crate) struct BModel {
 
 #[derive(Args, Debug)]
 pub(crate) struct Noise {
-    /// Arrivals per second
-    #[arg(long, value_name = "PER_S", default_value_t = 100.0, value_parser = above_zero)]
+    /// Generate this many arrivals per second
+    #[arg(long, help_heading = "Arrivals", alias = "rate_iops", value_name = "PER_S", default_value_t = 100.0, value_parser = above_zero)]
     pub(crate) rate: f64,
-    /// The Hurst parameter, 0.5 to below 1
-    #[arg(long, value_name = "H", default_value_t = 0.8, value_parser = bias)]
+    /// Set the Hurst parameter, 0.5 to below 1
+    #[arg(long, help_heading = "Arrivals", value_name = "H", default_value_t = 0.8, value_parser = bias)]
     pub(crate) hurst: f64,
-    /// The standard deviation of the rate of a bin, over the mean
-    #[arg(long, value_name = "CV", default_value_t = 0.5, value_parser = above_zero)]
+    /// Set the rate's coefficient of variation
+    ///
+    /// The standard deviation of the rate of a bin, over the mean.
+    #[arg(long, help_heading = "Arrivals", value_name = "CV", default_value_t = 0.5, value_parser = above_zero)]
     pub(crate) variation: f64,
-    /// How long a bin of constant rate is
-    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    /// Keep the rate constant for TIME
+    #[arg(
+        long,
+        help_heading = "Arrivals",
+        value_name = "TIME",
+        default_value = "100ms"
+    )]
     pub(crate) bin: Nanos,
     #[command(flatten)]
     pub(crate) shape: Shape,
@@ -147,29 +212,46 @@ pub(crate) struct Noise {
 /// What artificial loads have.
 #[derive(Args, Debug)]
 pub(crate) struct ArtificialArgs {
-    /// The load to write, - for standard output
-    #[arg(short, long, value_name = "OUT")]
+    /// Write the load to this trace (- for standard output)
+    #[arg(
+        short,
+        long,
+        help_heading = "Output",
+        alias = "output",
+        value_name = "OUT"
+    )]
     pub(crate) out: PathBuf,
-    /// The length of a request
-    #[arg(long, value_name = "SIZE", default_value = "1KiB", value_parser = super::traces::whole_sectors)]
+    /// Generate requests of SIZE
+    #[arg(long, help_heading = "Requests", alias = "bs", value_name = "SIZE", default_value = "1KiB", value_parser = super::traces::whole_sectors)]
     pub(crate) size: Bytes,
-    /// The probability of a read [default: reads and writes in turn]
-    #[arg(long, value_name = "SHARE", value_parser = probability)]
+    /// Set the probability of a read [default: alternate]
+    #[arg(long, help_heading = "Requests", value_name = "SHARE", value_parser = probability)]
     pub(crate) read_share: Option<f64>,
-    /// Requests lie within this much space
-    #[arg(long, value_name = "SIZE", default_value = "100GiB")]
+    /// Spread requests over SIZE
+    #[arg(
+        long,
+        help_heading = "Requests",
+        value_name = "SIZE",
+        default_value = "100GiB"
+    )]
     pub(crate) space: Bytes,
-    /// Places are multiples of this
-    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = super::traces::whole_sectors)]
+    /// Align requests to SIZE
+    #[arg(long, help_heading = "Requests", value_name = "SIZE", default_value = "4KiB", value_parser = super::traces::whole_sectors)]
     pub(crate) align: Bytes,
-    /// Where all randomness comes from
-    #[arg(long, default_value_t = 1)]
+    /// Seed all randomness with N
+    #[arg(
+        long,
+        help_heading = "Requests",
+        value_name = "N",
+        alias = "randseed",
+        default_value_t = 1
+    )]
     pub(crate) seed: u64,
-    /// Print results and errors only: no notes, no progress
-    #[arg(short, long)]
+    /// Print only results and errors, no notes or progress
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
     /// Write the load even if it takes most of the free space
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) writing: WriteArgs,
@@ -177,14 +259,21 @@ pub(crate) struct ArtificialArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct Bursts {
-    /// So many requests per second more each second
-    #[arg(long, value_name = "PER_S2", default_value_t = 10.0, value_parser = above_zero)]
+    /// Grow the rate by PER_S2 each second
+    ///
+    /// In requests per second.
+    #[arg(long, help_heading = "Arrivals", value_name = "PER_S2", default_value_t = 10.0, value_parser = above_zero)]
     pub(crate) slope: f64,
-    /// From one request of a burst to the next (1ns: ultra-fine)
-    #[arg(long, value_name = "TIME", default_value = "10us")]
+    /// Space the requests of a burst by TIME (1ns: ultra-fine)
+    #[arg(
+        long,
+        help_heading = "Arrivals",
+        value_name = "TIME",
+        default_value = "10us"
+    )]
     pub(crate) spacing: Nanos,
-    /// Until this second
-    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    /// Stop after N seconds
+    #[arg(long, help_heading = "Arrivals", value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) seconds: u64,
     #[command(flatten)]
     pub(crate) shape: ArtificialArgs,
@@ -192,14 +281,14 @@ pub(crate) struct Bursts {
 
 #[derive(Args, Debug)]
 pub(crate) struct Sweep {
-    /// Requests per second
-    #[arg(long, value_name = "PER_S", default_value_t = 100.0, value_parser = above_zero)]
+    /// Generate this many requests per second
+    #[arg(long, help_heading = "Arrivals", alias = "rate_iops", value_name = "PER_S", default_value_t = 100.0, value_parser = above_zero)]
     pub(crate) rate: f64,
-    /// From one request to the next [default: a thousandth of the space]
-    #[arg(long, value_name = "SIZE", value_parser = super::traces::whole_sectors)]
+    /// Advance by SIZE per request [default: space/1000]
+    #[arg(long, help_heading = "Arrivals", value_name = "SIZE", value_parser = super::traces::whole_sectors)]
     pub(crate) step: Option<Bytes>,
-    /// How many ways, there or back
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    /// Sweep over the space N times, there or back
+    #[arg(long, help_heading = "Arrivals", value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) ways: u64,
     #[command(flatten)]
     pub(crate) shape: ArtificialArgs,
@@ -207,14 +296,19 @@ pub(crate) struct Sweep {
 
 #[derive(Args, Debug)]
 pub(crate) struct Impulse {
-    /// Requests at one moment
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Submit N requests at one moment
+    #[arg(long, help_heading = "Arrivals", value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) burst: u64,
-    /// From one impulse to the next
-    #[arg(long, value_name = "TIME", default_value = "10s")]
+    /// Repeat the impulse each TIME
+    #[arg(
+        long,
+        help_heading = "Arrivals",
+        value_name = "TIME",
+        default_value = "10s"
+    )]
     pub(crate) period: Nanos,
-    /// How many impulses
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Stop after N impulses
+    #[arg(long, help_heading = "Arrivals", value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) impulses: u64,
     #[command(flatten)]
     pub(crate) shape: ArtificialArgs,
@@ -222,32 +316,53 @@ pub(crate) struct Impulse {
 
 #[derive(Args, Debug)]
 pub(crate) struct Probe {
-    /// The load to write, - for standard output
-    #[arg(short, long, value_name = "OUT")]
+    /// Write the load to this trace (- for standard output)
+    #[arg(
+        short,
+        long,
+        help_heading = "Output",
+        alias = "output",
+        value_name = "OUT"
+    )]
     pub(crate) out: PathBuf,
-    /// How many requests
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    /// Generate N requests
+    #[arg(long, help_heading = "Probe", alias = "number_ios", value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pub(crate) requests: u64,
-    /// From one request to the next on average: longer than the drive takes for one
-    #[arg(long, value_name = "TIME", default_value = "50ms")]
+    /// Space requests by TIME on average
+    ///
+    /// Longer than the drive needs for one.
+    #[arg(
+        long,
+        help_heading = "Probe",
+        value_name = "TIME",
+        default_value = "50ms"
+    )]
     pub(crate) spacing: Nanos,
-    /// The size of a block; requests have 1 to 16
-    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = super::traces::whole_sectors)]
+    /// Generate requests of 1 to 16 blocks of SIZE
+    #[arg(long, help_heading = "Probe", alias = "bs", value_name = "SIZE", default_value = "4KiB", value_parser = super::traces::whole_sectors)]
     pub(crate) block: Bytes,
-    /// The probability of a write; 0 leaves the data of the drive as they are
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = probability)]
+    /// Set the probability of a write
+    ///
+    /// 0 leaves the drive's data as they are.
+    #[arg(long, help_heading = "Probe", value_name = "SHARE", default_value_t = 0.0, value_parser = probability)]
     pub(crate) write_share: f64,
-    /// The size of the drive
-    #[arg(long, value_name = "SIZE")]
+    /// Spread requests over SIZE, the drive's capacity
+    #[arg(long, help_heading = "Probe", value_name = "SIZE")]
     pub(crate) space: Bytes,
-    /// Where all randomness comes from
-    #[arg(long, default_value_t = 1)]
+    /// Seed all randomness with N
+    #[arg(
+        long,
+        help_heading = "Probe",
+        value_name = "N",
+        alias = "randseed",
+        default_value_t = 1
+    )]
     pub(crate) seed: u64,
-    /// Print results and errors only: no notes, no progress
-    #[arg(short, long)]
+    /// Print only results and errors, no notes or progress
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
     /// Write the load even if it takes most of the free space
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) writing: WriteArgs,
@@ -255,31 +370,43 @@ pub(crate) struct Probe {
 
 #[derive(Args, Debug)]
 pub(crate) struct Like {
-    /// The real load
+    /// The recorded load
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
-    /// The load to write
-    #[arg(short, long, value_name = "OUT")]
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
+    /// Write the generated load to this trace
+    #[arg(
+        short,
+        long,
+        help_heading = "Output",
+        alias = "output",
+        value_name = "OUT"
+    )]
     pub(crate) out: PathBuf,
-    /// How long the load is [default: as the real one]
-    #[arg(long, value_name = "TIME")]
+    /// Generate a load of this duration [default: as recorded]
+    #[arg(long, help_heading = "Output", value_name = "TIME")]
     pub(crate) length: Option<Nanos>,
-    /// Where all randomness comes from
-    #[arg(long, default_value_t = 1)]
+    /// Seed all randomness with N
+    #[arg(
+        long,
+        help_heading = "Output",
+        value_name = "N",
+        alias = "randseed",
+        default_value_t = 1
+    )]
     pub(crate) seed: u64,
-    /// Print results for programs, as one JSON object
-    #[arg(long)]
+    /// Print the results as one JSON object
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
-    /// Print results and errors only: no notes, no progress
-    #[arg(short, long)]
+    /// Print only results and errors, no notes or progress
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
     /// Write the load even if it takes most of the free space
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) writing: WriteArgs,
-    #[command(flatten)]
-    pub(crate) reading: ReadArgs,
 }
 
 fn probability(text: &str) -> Result<f64, String> {

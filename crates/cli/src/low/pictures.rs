@@ -14,11 +14,11 @@ use super::{Named, ReadArgs};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum QuantityName {
-    /// From handing over to completion
+    /// From submission to completion
     Latency,
-    /// From the intended start to handing over
+    /// From the intended start to submission
     Delay,
-    /// Both together
+    /// From the intended start to completion
     ResponseTime,
 }
 
@@ -34,9 +34,9 @@ impl From<QuantityName> for Quantity {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ThemeName {
-    /// On white
+    /// Dark on white
     Light,
-    /// On near-black
+    /// Light on near-black
     Dark,
 }
 
@@ -44,85 +44,114 @@ enum ThemeName {
 enum FormatName {
     /// Pixels
     Png,
-    /// Lines and text, dense layers as an embedded picture
+    /// Lines and text, with dense layers as embedded pixels
     Svg,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Plot {
-    /// Which chart; 'all' for the whole set, --list tells the names
+    /// The chart, or 'all'; --list describes them
     #[arg(required_unless_present = "list", value_name = "CHART")]
     pub(crate) chart: Option<String>,
-    /// Records of recordings, simulations, replays; NAME=FILE gives one a name
+    /// Recordings, simulations or replays; NAME=FILE names one
     #[arg(required_unless_present = "list", value_name = "INPUT", value_parser = named())]
     pub(crate) inputs: Vec<Named>,
-    /// Tell what each chart shows and how to read it
-    #[arg(long)]
+    /// List the charts with what each shows and how to read it
+    #[arg(long, help_heading = "Charts")]
     pub(crate) list: bool,
-    /// The picture to write, .png or .svg [default: CHART.png]; for 'all' the folder [default: iosonar-charts]
-    #[arg(short, long, value_name = "OUT")]
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
+    /// Write this .png or .svg; for 'all', a folder
+    ///
+    /// The default is CHART.png, and for 'all' the folder iosonar-charts.
+    #[arg(
+        short,
+        long,
+        help_heading = "Output",
+        alias = "output",
+        value_name = "OUT"
+    )]
     pub(crate) out: Option<PathBuf>,
     /// Draw in the terminal instead of a file
-    #[arg(long, conflicts_with = "out")]
+    #[arg(long, help_heading = "Output", conflicts_with = "out")]
     pub(crate) terminal: bool,
-    /// Write the numbers behind the chart as CSV, - for standard output; for 'all' a file for each chart, into
-    /// this folder. A single chart is drawn as well only if -o says so
-    #[arg(long, value_name = "OUT.csv")]
+    /// Write the chart's data as CSV (- for standard output)
+    ///
+    /// For 'all', one file per chart into this folder. A single chart is drawn as well only with -o.
+    #[arg(long, help_heading = "Output", value_name = "OUT.csv")]
     pub(crate) data: Option<PathBuf>,
-    /// For 'all': the kind of pictures
-    #[arg(long, value_name = "KIND", default_value = "png")]
+    /// Write pictures of this kind, for 'all'
+    #[arg(
+        long,
+        help_heading = "Charts",
+        value_name = "KIND",
+        default_value = "png"
+    )]
     pictures: FormatName,
-    /// The size of a picture in pixels [default: 1280x720, higher for charts below each other]
-    #[arg(long, value_name = "WxH", value_parser = size)]
+    /// Draw in this size in pixels [default: 1280x720]
+    ///
+    /// The default is higher where charts are stacked.
+    #[arg(long, help_heading = "Charts", value_name = "WxH", value_parser = size)]
     size: Option<Size>,
-    /// On what it is drawn
-    #[arg(long, value_name = "THEME", default_value = "light")]
+    /// Draw with this theme
+    #[arg(
+        long,
+        help_heading = "Charts",
+        value_name = "THEME",
+        default_value = "light"
+    )]
     theme: ThemeName,
-    /// A linear horizontal axis for curves that have a logarithmic one, such as distribution functions
-    #[arg(long)]
+    /// Draw a linear x axis where it is logarithmic by default
+    ///
+    /// Such as in distribution functions.
+    #[arg(long, help_heading = "Charts")]
     pub(crate) linear_x: bool,
-    /// Lay points of several inputs over each other, instead of one chart below the other
-    #[arg(long, conflicts_with = "merge")]
+    /// Overlay the points of several inputs instead of stacking charts
+    #[arg(long, help_heading = "Charts", conflicts_with = "merge")]
     overlay: bool,
-    /// Print results and errors only: no notes, no progress
-    #[arg(short, long)]
+    /// Print only results and errors, no notes or progress
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) look: LookArgs,
-    #[command(flatten)]
-    pub(crate) reading: ReadArgs,
 }
 
 /// How records are looked at.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Looking at records")]
 pub(crate) struct LookArgs {
-    /// Take all inputs as one, merged by time
+    /// Merge all inputs into one, by time
     #[arg(long)]
     pub(crate) merge: bool,
-    /// Which time sonar diagrams and distributions show
+    /// Show this time in sonar diagrams and distributions
     #[arg(long, value_name = "NAME", default_value = "latency")]
     quantity: QuantityName,
-    /// The width of windows of throughput [default: 3s, less for short traces]
+    /// Average throughput over windows [default: 3s, or less]
+    ///
+    /// Less for short traces.
     #[arg(long, value_name = "TIME", value_parser = above_zero)]
     window: Option<Nanos>,
-    /// Disk activity: the width of a group of time
+    /// Group disk activity by this width
     #[arg(long, value_name = "TIME", default_value = "1min", value_parser = above_zero)]
     group: Nanos,
-    /// How working sets are counted: sliding windows of all sectors, or as graph.sh does
+    /// Count working sets this way
+    ///
+    /// 'sliding': in sliding windows of all sectors; 'tumbling,first': as blkreplay's graph.sh does.
     #[arg(long, value_name = "HOW", default_value = "sliding", value_parser = ["sliding", "tumbling,first"])]
     ws: String,
-    /// What must hold, drawn as a line: mean, p50, p99, p99.9, ... of all response times, or of 'read' or 'write' and
-    /// of 'latency' or 'delay', as in 'read p99 < 20ms'; or 'throughput > 200'; several with commas between
+    /// Check a target, such as 'read p99 < 20ms'
+    ///
+    /// A target limits mean, p50, p99, p99.9, ... of all response times, or of 'read' or 'write' and of 'latency' or
+    /// 'delay'; or it is 'throughput > 200'. Separate several with commas. Charts show it as a line.
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<Objectives>,
-    /// Draw a limit for latencies, and report whether it was kept [default: no limit]
+    /// Draw this limit of latencies, and report whether it is kept
     #[arg(long, value_name = "TIME", value_parser = above_zero)]
     bad_latency: Option<Nanos>,
-    /// Draw a limit for delays, and report whether it was kept [default: no limit]
+    /// Draw this limit of start delays, and report whether it is kept
     #[arg(long, value_name = "TIME", value_parser = above_zero)]
     bad_delay: Option<Nanos>,
-    /// The size of the device, to mark its end among positions
+    /// Mark the end of a device of this size among positions
     #[arg(long, value_name = "SIZE")]
     device_size: Option<Bytes>,
 }
@@ -184,27 +213,36 @@ impl Plot {
 
 #[derive(Args, Debug)]
 pub(crate) struct Report {
-    /// Records of recordings, simulations, replays; of a folder all that are in it, or the sweep that it holds;
-    /// NAME=FILE gives one a name
+    /// Records, or a folder of them, or a sweep; NAME=FILE names one
+    ///
+    /// Records are recordings, simulations or replays.
     #[arg(required = true, value_name = "DIR|FILE", value_parser = named())]
     pub(crate) inputs: Vec<Named>,
-    /// The page to write
-    #[arg(short, long, value_name = "OUT", default_value = "iosonar-report.html")]
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
+    /// Write this HTML page
+    #[arg(
+        short,
+        long,
+        help_heading = "Output",
+        alias = "output",
+        value_name = "OUT",
+        default_value = "iosonar-report.html"
+    )]
     pub(crate) out: PathBuf,
-    /// What stands above it [default: the names of the inputs]
-    #[arg(long, value_name = "TEXT")]
+    /// Set the page's title [default: the inputs' names]
+    #[arg(long, help_heading = "Output", value_name = "TEXT")]
     pub(crate) title: Option<String>,
-    /// Open all charts and tables, and print them; without this the page shows, and prints, its answer and four
-    /// pictures
-    #[arg(long)]
+    /// Expand all charts and tables, and print them
+    ///
+    /// By default the page shows, and prints, its answer and four charts.
+    #[arg(long, help_heading = "Output")]
     pub(crate) all: bool,
-    /// Print results and errors only: no notes, no progress
-    #[arg(short, long)]
+    /// Print only results and errors, no notes or progress
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) look: LookArgs,
-    #[command(flatten)]
-    pub(crate) reading: ReadArgs,
 }
 
 fn size(text: &str) -> Result<Size, String> {

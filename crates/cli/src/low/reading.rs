@@ -33,87 +33,108 @@ struct Typed {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading traces")]
 struct FormatArgs {
-    /// The input's format, instead of finding it out ('iosonar formats' lists them)
+    /// Read the input in this format [default: detected]
+    ///
+    /// 'iosonar formats' lists the formats.
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
-    /// Read what is whole of a damaged or cut-off file, and report what was skipped or is missing
+    /// Read the intact part of a damaged or truncated file
+    ///
+    /// Reports what was skipped or is missing.
     #[arg(long)]
     lenient: bool,
-    /// Widen byte ranges that are no whole sectors (out), instead of refusing them
+    /// Widen byte ranges that are not whole sectors (out)
+    ///
+    /// By default they are refused.
     #[arg(long, value_name = "HOW", value_parser = ["out"])]
     round: Option<String>,
-    /// Only requests to this device of the trace, by name or number; may be given several times
+    /// Use only this device's requests, by name or number [repeatable]
     #[arg(long, value_name = "NAME")]
     device: Vec<String>,
-    /// Traces of kernel events: which one begins a request: auto, q, g, i, d or c
+    /// Start requests of kernel traces at this event
+    ///
+    /// One of auto, q, g, i, d or c.
     #[arg(long, value_name = "EVENT", default_value = "auto")]
     start_event: StartEvent,
-    /// Traces of kernel events: latencies count from the first event (queue), or from issue, and the time
-    /// before is the delay
+    /// Measure latencies of kernel traces from this event
+    ///
+    /// 'queue' is the first event of a request; with 'issue', the time before counts as delay.
     #[arg(long, value_name = "EVENT", default_value = "queue", value_parser = ["queue", "issue"])]
     start_at: String,
+    /// Map columns of a CSV file to fields
+    ///
+    /// For example, --columns time_s=Timestamp,offset_bytes=Offset.
     #[allow(clippy::doc_markdown)] // The text of the help.
-    /// CSV: which column holds what, such as time_s=Timestamp,offset_bytes=Offset
     #[arg(long, value_name = "FIELD=COLUMN", value_delimiter = ',', value_parser = super::key_and_value)]
     columns: Vec<(String, String)>,
-    /// CSV: what stands between fields [default: found out]
+    /// Split the fields of a CSV file at CHAR [default: detected]
     #[arg(long, value_name = "CHAR", value_parser = one_byte)]
     delimiter: Option<u8>,
-    /// blkparse text: the format that it was written with (blkparse -f)
+    /// Parse blkparse text written with this format (blkparse -f)
     #[arg(long, value_name = "FORMAT")]
     blkparse_format: Option<String>,
-    /// Include requests that were never submitted when recorded (skipped, dropped, missed)
+    /// Include requests that were never submitted
+    ///
+    /// Such as those that a replay skipped, dropped or missed.
     #[arg(long)]
     include_skipped: bool,
-    /// Where loads that must be kept go when they are too large for memory [default: the system's]
+    /// Keep loads that exceed memory in DIR [default: the system's]
     #[arg(long, value_name = "DIR")]
     spill_dir: Option<PathBuf>,
-    /// How much of such a load is kept in memory, packed
+    /// Keep at most SIZE of such a load in memory, packed
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     spill_memory: Bytes,
 }
 
 #[derive(Args, Clone, Debug)]
 #[allow(dead_code)] // Its values are taken as they were typed: their order counts.
-#[command(next_help_heading = "Changing the load (in the order in which they are given)")]
+#[command(next_help_heading = "Changing the load (in the order given)")]
 struct ChangeArgs {
-    /// Leave out requests that start before this time of the load
-    #[arg(long, value_name = "TIME")]
+    /// Drop requests that start before this time of the load
+    #[arg(long, alias = "replay-start", value_name = "TIME")]
     from: Option<Nanos>,
-    /// Leave out requests that start at this time of the load or later
+    /// Drop requests that start at this time of the load or later
     #[arg(long, value_name = "TIME", conflicts_with = "duration")]
     until: Option<Nanos>,
     /// Use this much of the load, counted from --from
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, alias = "replay-duration", value_name = "TIME")]
     duration: Option<Nanos>,
-    /// Keep the requests that start from A until before B
+    /// Keep requests that start from A until before B
     #[arg(long, value_name = "A..B")]
     select: Vec<Window>,
-    /// How many times as fast as recorded; natural loads are no longer natural then
-    #[arg(long, value_name = "FACTOR")]
+    /// Replay the load FACTOR times as fast as recorded
+    ///
+    /// A factor other than 1 changes the load: its requests are no longer at their natural times.
+    #[arg(long, alias = "speedup", value_name = "FACTOR")]
     speed: Vec<Ratio>,
-    /// Use only requests of this kind: read, write, discard, flush, write-zeroes; or several, with commas
+    /// Keep only these operations, separated by commas
+    ///
+    /// One or several of read, write, discard, flush and write-zeroes.
     #[arg(long, value_name = "KIND")]
     ops: Vec<Ops>,
-    /// Add to all times
+    /// Add TIME to all times
     #[arg(long, value_name = "TIME")]
     shift: Vec<Nanos>,
-    /// Let the load begin at zero with its first request
+    /// Start the load's time with its first request
     #[arg(long, value_name = "WHERE", value_parser = ["first"])]
     zero: Option<String>,
-    /// Repeat the load N times, or until this time (with a unit)
-    #[arg(long, value_name = "N|TIME")]
+    /// Repeat the load N times, or until TIME (with a unit)
+    #[arg(long, alias = "loops", value_name = "N|TIME")]
     repeat: Vec<Rounds>,
-    /// With --repeat: so many sectors further each round
+    /// Move each repetition by this many sectors
     #[arg(long, value_name = "SECTORS", default_value_t = 0, requires = "repeat", value_parser = clap::value_parser!(u64).range(..1 << 62))]
     repeat_offset: u64,
-    /// Merge N independent copies of the load, shifted in time and space (1 to 1000)
+    /// Merge N independent copies of the load (1 to 1000)
+    ///
+    /// The copies are shifted in time and space.
     #[arg(long, value_name = "N")]
     scale_load: Vec<Copies>,
-    /// Where time goes back: error, shift (the rest of the load moves), or sort
+    /// Handle times that go back: error, shift or sort
+    ///
+    /// 'shift' moves the rest of the load.
     #[arg(long, value_name = "HOW")]
     on_backstep: Option<OnBackstep>,
-    /// Sort by start; short for --on-backstep sort
+    /// Sort by start time; short for --on-backstep sort
     #[arg(long, conflicts_with = "on_backstep")]
     sort: bool,
     /// Move request k by INC * floor(k / EVERY) sectors
@@ -122,25 +143,27 @@ struct ChangeArgs {
     /// Replace an operation by another, such as W=R
     #[arg(long, value_name = "OP=OP")]
     subst: Vec<Substitution>,
-    /// Stretch positions by F, in units of ALIGN sectors, and add OFF
+    /// Multiply positions by F, aligned to ALIGN sectors, and add OFF
     #[arg(long, value_name = "F,ALIGN,OFF", num_args = 0..=1, default_missing_value = "2.0,8,0", require_equals = true)]
     spread: Vec<Spread>,
-    /// Place each CHUNK of sectors [default: 2048] elsewhere within OVER sectors, all of them evenly
+    /// Permute the chunks of the load within OVER sectors
+    ///
+    /// Each CHUNK of sectors [default: 2048] moves to another place, all of them evenly.
     #[arg(long, value_name = "OVER,CHUNK")]
     scatter: Vec<Scatter>,
     /// Multiply lengths by F, within MIN and MAX sectors
     #[arg(long, value_name = "F,MIN,MAX", num_args = 0..=1, default_missing_value = "2.0,0,65536", require_equals = true)]
     resize: Vec<Resize>,
-    /// Keep the times, take everything else in reverse order
+    /// Reverse the order of the requests, and keep the times
     #[arg(long)]
     reverse: bool,
-    /// Replace the times by those of a load that grows by so many requests per second each second
+    /// Replace the times by a rate that grows by R/s each second
     #[arg(long, value_name = "R", num_args = 0..=1, default_missing_value = "10", require_equals = true, value_parser = ramp)]
     ramp_load: Option<f64>,
     /// Pipe the text of the load through a shell command
     #[arg(long, value_name = "COMMAND")]
     cmd: Vec<String>,
-    /// Keep each request with this probability
+    /// Keep each request with probability P
     #[arg(long, value_name = "P", value_parser = probability)]
     sample: Option<f64>,
 }

@@ -21,11 +21,13 @@ use iosonar_study::highest_rate::Limit;
 
 #[derive(Args, Debug)]
 pub(crate) struct Replay {
-    /// The load; several are dealt to the targets in turn ('-' is standard input)
+    /// The load; several are assigned to the targets in turn (- is stdin)
     #[arg(required_unless_present = "spec", value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// Read the load, the targets and every option from this JSON file, such as spec.json of a sweep
-    #[arg(long, value_name = "FILE", conflicts_with_all = [
+    /// Read the load, targets and all options from this JSON file
+    ///
+    /// Such as spec.json of a sweep.
+    #[arg(long, help_heading = "Load", value_name = "FILE", conflicts_with_all = [
         "traces", "target", "map", "max_targets", "delta", "write", "skip_writes", "destroy", "create", "no_direct",
         "beyond", "align", "zone_append", "reset_zones", "data", "sync", "scheduler", "merges",
         "PaceArgs", "LimitArgs", "ConflictArgs", "VerifyArgs", "EngineArgs", "FindArgs", "FormatArgs", "ChangeArgs", "durable", "out_from", "warmup", "self_check",
@@ -35,7 +37,9 @@ pub(crate) struct Replay {
     pub(crate) targets: TargetArgs,
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
-    /// Time zero by this machine's clock, in nanoseconds since 1970, to begin together with others
+    /// Start at this time, in nanoseconds since 1970
+    ///
+    /// By this machine's clock; to start together with other hosts.
     #[arg(
         long,
         value_name = "NS",
@@ -53,150 +57,210 @@ pub(crate) struct Replay {
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
     pub(crate) find: FindArgs,
-    /// Write every request with its delay and latency as a trace
-    #[arg(short, long, value_name = "OUT")]
-    pub(crate) out: Option<PathBuf>,
-    /// Sync the records to their medium once per second, for a loss of power [implied by --durable-tables]
-    #[arg(long, requires = "out")]
-    pub(crate) durable: bool,
-    /// The start of the window in the output's times [default: as in the load]
-    #[arg(long, value_name = "TIME", requires = "out")]
-    pub(crate) out_from: Option<Nanos>,
-    /// Leave requests that should start earlier than this in the replay out of the statistics
-    #[arg(long, value_name = "TIME", default_value = "0")]
-    pub(crate) warmup: Nanos,
-    /// Write beside the records what the replay did besides handing over, as OUT.selfcheck.csv: 'plot' and
-    /// 'report' find it there
-    #[arg(long, requires = "out")]
-    pub(crate) self_check: bool,
-    /// Draw the sonar diagram on the terminal while the replay runs
-    #[arg(long, conflicts_with = "quiet")]
-    pub(crate) watch: bool,
-    /// Print results for programs, as one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print results and errors only: no notes, no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
+    /// Write every request with its delay and latency as a trace
+    #[arg(
+        short,
+        long,
+        help_heading = "Output",
+        alias = "output",
+        value_name = "OUT"
+    )]
+    pub(crate) out: Option<PathBuf>,
+    /// Sync the records to their medium once per second
+    ///
+    /// So that they survive a power loss [implied by --durable-tables].
+    #[arg(long, help_heading = "Output", requires = "out")]
+    pub(crate) durable: bool,
+    /// Start the output's times at TIME [default: as in the load]
+    #[arg(
+        long,
+        help_heading = "Output",
+        alias = "replay-out",
+        value_name = "TIME",
+        requires = "out"
+    )]
+    pub(crate) out_from: Option<Nanos>,
+    /// Exclude the first TIME of the replay from the statistics
+    #[arg(
+        long,
+        help_heading = "Output",
+        alias = "ramp_time",
+        value_name = "TIME",
+        default_value = "0"
+    )]
+    pub(crate) warmup: Nanos,
+    /// Write the replayer's own activity to OUT.selfcheck.csv
+    ///
+    /// What else the replay did besides submitting; 'plot' and 'report' find the file there.
+    #[arg(long, help_heading = "Output", requires = "out")]
+    pub(crate) self_check: bool,
+    /// Draw the sonar diagram in the terminal during the replay
+    #[arg(long, help_heading = "Output", conflicts_with = "quiet")]
+    pub(crate) watch: bool,
+    /// Print the results as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Print only results and errors, no notes or progress
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Targets")]
 pub(crate) struct TargetArgs {
-    /// The block device or file to replay on; several are driven at once
-    #[arg(long, value_name = "DEV")]
+    /// Replay on this block device or file [repeatable]
+    ///
+    /// Several targets are driven at once.
+    #[arg(long, aliases = ["filename", "replay_redirect"], value_name = "DEV")]
     pub(crate) target: Vec<PathBuf>,
-    /// Requests to this device of the trace (name or number) go to this target
+    /// Replay the requests to this device of the trace on DEV
+    ///
+    /// NAME is the device's name or number.
     #[arg(long, value_name = "NAME=DEV", value_parser = super::key_and_value, conflicts_with_all = ["target", "device", "delta", "max_targets"])]
     pub(crate) map: Vec<(String, String)>,
-    /// Use at most so many of the targets
+    /// Use at most N of the targets
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_targets: Option<u32>,
-    /// Each further target begins so much later in its load, so that peaks do not coincide
+    /// Start each further target TIME later in its load
+    ///
+    /// So that peaks do not coincide.
     #[arg(long, value_name = "TIME")]
     pub(crate) delta: Option<Nanos>,
-    /// Do the load's writes: what is on the target is lost
+    /// Submit the load's writes: data on the target is lost
     #[arg(long, conflicts_with = "skip_writes")]
     pub(crate) write: bool,
     /// Leave out the load's writes
     #[arg(long)]
     pub(crate) skip_writes: bool,
-    /// With --write: the content of this target may be destroyed
+    /// Confirm that this target's content may be destroyed
+    ///
+    /// With --write, for a target that seems to hold data.
     #[arg(long, value_name = "DEV")]
     pub(crate) destroy: Vec<PathBuf>,
-    /// Make a new file of this size as the target, filled with random data
+    /// Create the target as a file of SIZE with random data
     #[arg(long, value_name = "SIZE")]
     pub(crate) create: Option<FileSize>,
-    /// Go through the page cache: results are fake, and marked so
-    #[arg(long)]
+    /// Use the page cache: results are flagged as fake
+    #[arg(long, alias = "no-o-direct")]
     pub(crate) no_direct: bool,
     #[command(flatten)]
     pub(crate) beyond: BeyondArgs,
     /// Widen requests to whole blocks of the target
     #[arg(long)]
     pub(crate) align: bool,
-    /// Write to the write pointer of each sequential zone, wherever in the zone the load writes
-    #[arg(long, requires = "write")]
+    /// Write at the write pointer of each sequential zone
+    ///
+    /// Wherever in the zone the load writes.
+    #[arg(long, help_heading = "Zoned devices", requires = "write")]
     pub(crate) zone_append: bool,
-    /// Reset the sequential zones that the load writes to before the replay: what they hold is lost
-    #[arg(long, requires = "write")]
+    /// Reset the sequential zones that the load writes to
+    ///
+    /// Before the replay; the data in these zones is lost.
+    #[arg(long, help_heading = "Zoned devices", requires = "write")]
     pub(crate) reset_zones: bool,
-    /// What is written: random, random:PERCENT of which so much compresses, or zero
-    #[arg(long, value_name = "WHAT", default_value = "random")]
+    /// Write this data: random, random:PERCENT or zero
+    ///
+    /// With random:PERCENT, this part of the data compresses.
+    #[arg(
+        long,
+        help_heading = "Data",
+        value_name = "WHAT",
+        default_value = "random"
+    )]
     pub(crate) data: Data,
-    /// Whether writes wait for the medium: none (only those with FUA), dsync, sync
-    #[arg(long, value_name = "HOW", default_value = "none", value_parser = ["none", "dsync", "sync"])]
+    /// Wait for the medium on every write: none, dsync or sync
+    ///
+    /// With none, only writes with FUA wait.
+    #[arg(long, help_heading = "Data", value_name = "HOW", default_value = "none", value_parser = ["none", "dsync", "sync"])]
     pub(crate) sync: String,
-    /// Use this I/O scheduler during the replay, and restore the old one
-    #[arg(long, value_name = "NAME")]
+    /// Use this I/O scheduler during the replay
+    ///
+    /// The previous one is restored at the end.
+    #[arg(long, help_heading = "Kernel settings", value_name = "NAME")]
     pub(crate) scheduler: Option<String>,
-    /// Whether the kernel may merge requests that are submitted together (forbid is restored at the end)
-    #[arg(long, value_name = "HOW", default_value = "allow", value_parser = ["allow", "forbid"])]
+    /// Allow or forbid that the kernel merges requests
+    ///
+    /// The previous setting is restored at the end.
+    #[arg(long, help_heading = "Kernel settings", value_name = "HOW", default_value = "allow", value_parser = ["allow", "forbid"])]
     pub(crate) merges: String,
 }
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Pacing")]
 pub(crate) struct PaceArgs {
-    /// How starts are waited for
+    /// Wait for start times in this way
     #[arg(long, value_name = "HOW", default_value = "sleep-then-spin")]
     pub(crate) pacing: PacingName,
-    /// How long before each start sleeping ends at the latest and spinning begins
+    /// Spin for at least TIME before each start
     #[arg(long, value_name = "TIME", default_value = "20us")]
     pub(crate) spin: Nanos,
-    /// Run the pacing thread on these processors only, such as 1 or 0,2-3
-    #[arg(long, value_name = "LIST")]
+    /// Run the pacing thread on these processors, such as 0,2-3
+    #[arg(long, alias = "cpus_allowed", value_name = "LIST")]
     pub(crate) cpu: Option<Processors>,
-    /// How the pacing thread is scheduled: fifo ahead of everything that is not real-time, nice with the largest
-    /// share of a processor, slice with a short slice, normal; auto is the first of these that is permitted
+    /// Schedule the pacing thread with this priority
+    ///
+    /// 'fifo' runs ahead of everything that is not real-time, 'nice' with the largest share of a processor, 'slice'
+    /// with a short slice, 'normal' as any other thread; 'auto' is the first of these that is permitted.
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = priority)]
     pub(crate) priority: ThreadPriority,
-    /// Submit with N threads, each for its share of the targets; at most one per target [default: one per target,
-    /// but one less than there are processors]
+    /// Submit with N threads, at most one per target
+    ///
+    /// Each submits for its share of the targets. By default one per target, but one less than there are processors.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroU32>,
-    /// Time to read ahead and fill the queues before time zero
+    /// Read ahead and fill the queues for TIME before time zero
     #[arg(long, value_name = "TIME", default_value = "200ms")]
     pub(crate) start_grace: Nanos,
-    /// End the replay after this time; what is left of the load is missed
-    #[arg(long, value_name = "TIME")]
+    /// Stop the replay after this time
+    ///
+    /// The rest of the load counts as missed.
+    #[arg(long, alias = "runtime", value_name = "TIME")]
     pub(crate) max_runtime: Option<Nanos>,
 }
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
-    /// The most requests at the device at once; as many that were pushed back have places of their own
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=16384))]
+    /// Keep at most N requests in flight
+    ///
+    /// At the device. Requests that were pushed back have as many places of their own.
+    #[arg(long, alias = "iodepth", value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub(crate) in_flight: u32,
-    /// The most requests of both kinds at the device at once [default: twice --in-flight]
+    /// Keep at most N requests of both kinds in flight
+    ///
+    /// By default twice --in-flight.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32768))]
     pub(crate) in_flight_total: Option<u32>,
-    /// The most requests that are accepted and not complete, pushed back or at the device [default: 8
-    /// times --in-flight]
+    /// Accept at most N incomplete requests
+    ///
+    /// Pushed back or at the device. By default 8 times --in-flight.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub(crate) bottleneck: Option<u32>,
-    /// The most memory for the requests' data
+    /// Use at most SIZE of memory for the requests' data
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub(crate) buffer_memory: Bytes,
-    /// How many failed requests are tolerated; one more ends the replay
+    /// Stop after more than N failed requests
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) max_errors: u64,
 }
 
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Conflicts (requests in flight at once that overlap)")]
+#[command(next_help_heading = "Conflicts (overlapping requests in flight)")]
 pub(crate) struct ConflictArgs {
-    /// What becomes of a request that conflicts with one in flight: allow, drop, partial (it waits),
-    /// partial-loose (later ones may overtake it), order (everything waits); blkreplay's names, too
+    /// Handle a request that overlaps one in flight
+    ///
+    /// One of allow, drop, partial (it waits), partial-loose (later ones may overtake it) and order (everything
+    /// waits). blkreplay's names work as well.
     #[arg(long, value_name = "HOW", default_value = "partial")]
     pub(crate) conflicts: Conflicts,
-    /// Which overlaps are conflicts: 0 write against write, 1 all but read against read, 2 every one
+    /// Count these overlaps as conflicts
+    ///
+    /// 0: write against write; 1: all but read against read; 2: every overlap.
     #[arg(long, value_name = "0..2", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=2))]
     pub(crate) strong: u8,
-    /// Flag the results if more than so many percent are dropped
+    /// Flag the results if more than PERCENT are dropped
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
     pub(crate) max_dropped: f64,
 }
@@ -204,23 +268,29 @@ pub(crate) struct ConflictArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Verification")]
 pub(crate) struct VerifyArgs {
-    /// Check contents: off, reads (of what was written before), final (and everything at the end),
-    /// paranoid (and each write at once)
+    /// Verify contents: off, reads, final or paranoid
+    ///
+    /// 'reads' checks reads of data that the replay wrote before, 'final' also everything at the end, 'paranoid' also
+    /// each write at once.
     #[arg(long, value_name = "LEVEL", default_value = "off", value_parser = level)]
     pub(crate) verify: Verify,
-    /// Tag what is written although nothing is checked
+    /// Tag the written data even if nothing is verified
     #[arg(long)]
     pub(crate) tag: bool,
-    /// Keep a log of the writes in a new file, for 'iosonar verify' after a crash
+    /// Log the writes to a new file, for 'iosonar verify'
+    ///
+    /// To check the target after a crash.
     #[arg(long, value_name = "FILE")]
     pub(crate) keep_tables: Option<PathBuf>,
-    /// With --keep-tables: the log is on its medium before a flush counts
+    /// Sync the log of --keep-tables before a flush completes
     #[arg(long, requires = "keep_tables")]
     pub(crate) durable_tables: bool,
-    /// Where tables go that outgrow --table-memory [default: the system's folder for such files]
+    /// Write tables that exceed --table-memory to DIR [default: /tmp]
+    ///
+    /// The default is the system's folder for temporary files.
     #[arg(long, value_name = "DIR")]
     pub(crate) table_dir: Option<PathBuf>,
-    /// How much memory the tables may take
+    /// Use at most SIZE of memory for the tables
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub(crate) table_memory: Bytes,
 }
@@ -228,42 +298,65 @@ pub(crate) struct VerifyArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Engine")]
 pub(crate) struct EngineArgs {
-    /// How requests are submitted: auto, io_uring, sync (one at a time), threads, passthrough (NVMe commands
-    /// to a character device such as /dev/ng0n1), dry (not at all), simulate (a model answers)
-    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = engine)]
+    /// Submit requests with this engine
+    ///
+    /// One of auto, io_uring, sync (one at a time), threads, passthrough (NVMe commands to a character device such as
+    /// /dev/ng0n1), dry (submits nothing) and simulate (a model answers).
+    #[arg(long, alias = "ioengine", value_name = "NAME", default_value = "auto", value_parser = engine)]
     pub(crate) engine: EngineKind,
-    /// With --engine simulate: how long every request takes [default: 100us]
-    #[arg(long, value_name = "TIME", conflicts_with = "model")]
+    /// Complete every request after TIME [default: 100us]
+    ///
+    /// With --engine simulate.
+    #[arg(
+        long,
+        help_heading = "Simulated device",
+        value_name = "TIME",
+        conflicts_with = "model"
+    )]
     pub(crate) latency: Option<Nanos>,
-    /// With --engine simulate: a disk answers instead, by the name of its profile or a .toml file (first
-    /// come, first served; places at random, as its laws say)
-    #[arg(long, value_name = "PROFILE")]
+    /// Complete requests as this disk profile predicts
+    ///
+    /// The name of a profile or a .toml file, with --engine simulate. The disk serves first come, first served, with
+    /// places at random.
+    #[arg(long, help_heading = "Simulated device", value_name = "PROFILE")]
     pub(crate) model: Option<String>,
-    /// With --model: where its randomness comes from [default: 1]
-    #[arg(long, requires = "model")]
+    /// Seed the randomness of --model with N [default: 1]
+    #[arg(
+        long,
+        help_heading = "Simulated device",
+        value_name = "N",
+        alias = "randseed",
+        requires = "model"
+    )]
     pub(crate) seed: Option<u64>,
-    /// io_uring: a kernel thread submits (SQPOLL)
-    #[arg(long)]
+    /// Submit with a kernel thread (io_uring SQPOLL)
+    #[arg(long, alias = "sqthread_poll")]
     pub(crate) sqpoll: bool,
-    /// Poll the device for completions (IOPOLL), which needs poll queues: io_uring, passthrough
-    #[arg(long)]
+    /// Poll the device for completions (IOPOLL)
+    ///
+    /// Needs poll queues, and io_uring or passthrough.
+    #[arg(long, alias = "hipri")]
     pub(crate) iopoll: bool,
-    /// io_uring: when the kernel does its part of a completion: interrupt, coop, defer [default: coop]
+    /// Run the kernel's completion work at this point [default: coop]
+    ///
+    /// io_uring: interrupt, coop or defer.
     #[arg(long, value_name = "WHEN", value_parser = ["interrupt", "coop", "defer"])]
     pub(crate) task_work: Option<String>,
-    /// io_uring: do not register buffers
+    /// Submit unregistered buffers (io_uring)
     #[arg(long)]
     pub(crate) plain_buffers: bool,
 }
 
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Searching")]
+#[command(next_help_heading = "Highest rate")]
 pub(crate) struct FindArgs {
-    /// Find the highest rate that the target sustains: the load is sped up until this does not hold any
-    /// more, such as 'latency p99 < 2ms' or 'read delay mean < 1ms' (of latency, delay, response_time)
+    /// Find the highest rate that keeps this limit
+    ///
+    /// Speeds the load up until a limit such as 'latency p99 < 2ms' or 'read delay mean < 1ms' (of latency, delay,
+    /// response_time) no longer holds.
     #[arg(long, value_name = "LIMIT")]
     pub(crate) find_rate: Option<Limit>,
-    /// With --find-rate: how long each try lasts, or longer, until it has 1,000 requests
+    /// Try each rate for at least TIME and 1,000 requests
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) find_time: Nanos,
 }

@@ -14,38 +14,56 @@ use super::ReadArgs;
 
 #[derive(Args, Debug)]
 pub(crate) struct Convert {
-    /// The traces to read, - for standard input; several are merged by time
+    /// The traces to read, merged by time (- for standard input)
     #[arg(required = true, value_name = "IN")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The trace to write (.ios, .load, .csv, .jsonl, .fio, with .gz or .zst compressed), - for standard
-    /// output. Several outputs get their part's name before the ending
-    #[arg(short, long, value_name = "OUT")]
+    /// Write this trace; its ending selects the format
+    ///
+    /// The endings are .ios, .load, .csv, .jsonl and .fio, followed by .gz or .zst for compression; - is standard
+    /// output. Where there are several outputs, the part's name is inserted before the ending.
+    #[arg(
+        short,
+        long,
+        help_heading = "Conversion",
+        alias = "output",
+        value_name = "OUT"
+    )]
     pub(crate) out: PathBuf,
-    /// Put the inputs one behind the other, instead of merging them
-    #[arg(long, conflicts_with = "adjacent")]
+    /// Concatenate the inputs in time instead of merging them
+    #[arg(long, help_heading = "Conversion", conflicts_with = "adjacent")]
     pub(crate) paste: bool,
-    /// Put the inputs side by side on one target: each at sectors of its own, times kept
-    #[arg(long)]
+    /// Place the inputs side by side on one target; keep the times
+    ///
+    /// Each input gets sectors of its own.
+    #[arg(long, help_heading = "Conversion")]
     pub(crate) adjacent: bool,
-    /// Cut the inputs, pasted together, into pieces, and deal the pieces, heaviest first, to --parts outputs
-    #[arg(long, conflicts_with_all = ["adjacent", "split"])]
+    /// Distribute the inputs' heaviest pieces over --parts outputs
+    ///
+    /// Pastes the inputs together, cuts them into pieces of --piece, and deals the pieces, heaviest first.
+    #[arg(long, help_heading = "Conversion", conflicts_with_all = ["adjacent", "split"])]
     pub(crate) derive: bool,
-    /// With --derive: how long a piece is
-    #[arg(long, value_name = "TIME", default_value = "300s", requires = "derive")]
+    /// Cut pieces of this length, for --derive
+    #[arg(
+        long,
+        help_heading = "Conversion",
+        value_name = "TIME",
+        default_value = "300s",
+        requires = "derive"
+    )]
     pub(crate) piece: Nanos,
-    /// With --derive: how many outputs
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "derive", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    /// Write N outputs, for --derive
+    #[arg(long, help_heading = "Conversion", value_name = "N", default_value_t = 1, requires = "derive", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) parts: u16,
-    /// Write an output for each device, operation, or range of sectors (range=SECTORS)
-    #[arg(long, value_name = "BY", value_parser = split)]
+    /// Write one output per device, op, or range=SECTORS
+    #[arg(long, help_heading = "Conversion", value_name = "BY", value_parser = split)]
     pub(crate) split: Option<Split>,
-    /// Print results and errors only: no notes, no progress
-    #[arg(short, long)]
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
+    /// Print only results and errors, no notes or progress
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) writing: WriteArgs,
-    #[command(flatten)]
-    pub(crate) reading: ReadArgs,
 }
 
 impl Convert {
@@ -81,13 +99,13 @@ fn split(text: &str) -> Result<Split, String> {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Writing traces")]
 pub(crate) struct WriteArgs {
-    /// The output's format, instead of what its name says
+    /// Write this format [default: by the output's name]
     #[arg(long, value_name = "NAME")]
     to: Option<String>,
-    /// Leave out requests that the format cannot hold, and count them
+    /// Drop and count requests that the format cannot represent
     #[arg(long)]
     lossy: bool,
-    /// fio: the file that all requests go to [default: the device's name]
+    /// Name this file in fio logs [default: the device's name]
     #[arg(long, value_name = "NAME")]
     fio_file: Option<String>,
 }
@@ -105,66 +123,73 @@ impl WriteArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct Formats {
-    /// Print results for programs, as one JSON object
-    #[arg(long)]
+    /// Print the results as one JSON object
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Info {
-    /// The traces, - for standard input
+    /// The traces (- for standard input)
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Print results for programs, as one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print results and errors only: no notes, no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
+    /// Print the results as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Print only results and errors, no notes or progress
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Analyze {
-    /// The traces, each measured for itself, - for standard input
+    /// The traces, each measured separately (- for standard input)
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Measure the inputs as one, merged by time
-    #[arg(long)]
+    /// Measure the inputs as one trace, merged by time
+    #[arg(long, help_heading = "Measurement")]
     pub(crate) merge: bool,
-    /// The width of the windows that rates are averaged over
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = above_zero)]
+    /// Average rates over windows of this width
+    #[arg(long, help_heading = "Measurement", value_name = "TIME", default_value = "1s", value_parser = above_zero)]
     pub(crate) window: Nanos,
-    /// Disk activity: the width of a group of intervals
-    #[arg(long, value_name = "TIME", default_value = "20min", value_parser = above_zero)]
+    /// Group intervals of disk activity by this width
+    #[arg(long, help_heading = "Disk activity", value_name = "TIME", default_value = "20min", value_parser = above_zero)]
     pub(crate) group: Nanos,
-    /// Disk activity: the width of an interval, in which active requests are concurrent
-    #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = above_zero)]
+    /// Count requests in the same interval of TIME as concurrent
+    #[arg(long, help_heading = "Disk activity", value_name = "TIME", default_value = "2ms", value_parser = above_zero)]
     pub(crate) interval: Nanos,
-    /// Disk activity: the size of an I/O's block
-    #[arg(long, value_name = "SIZE", default_value = "8KiB", value_parser = whole_sectors)]
+    /// Count I/O in blocks of SIZE
+    #[arg(long, help_heading = "Disk activity", alias = "bs", value_name = "SIZE", default_value = "8KiB", value_parser = whole_sectors)]
     pub(crate) block: Bytes,
-    /// Disk activity: the peak hours [default: the four busiest groups in a row]
-    #[arg(long, value_name = "A..B")]
+    /// Set the peak hours [default: the busiest four groups in a row]
+    #[arg(long, help_heading = "Disk activity", value_name = "A..B")]
     pub(crate) peak: Option<Window>,
-    /// A table by device, operation or size as well
-    #[arg(long, value_name = "BY", value_parser = ["device", "op", "size"])]
+    /// Print another table
+    ///
+    /// By device, operation or size.
+    #[arg(long, help_heading = "Measurement", value_name = "BY", value_parser = ["device", "op", "size"])]
     pub(crate) by: Option<String>,
-    /// How much memory tables of pages may take before they become samples
-    #[arg(long, value_name = "SIZE", default_value = "100MiB")]
+    /// Sample pages when their tables exceed SIZE of memory
+    #[arg(
+        long,
+        help_heading = "Measurement",
+        value_name = "SIZE",
+        default_value = "100MiB"
+    )]
     pub(crate) memory: Bytes,
-    /// Write time series and distributions as CSV files into this folder
-    #[arg(long, value_name = "DIR")]
-    pub(crate) csv: Option<PathBuf>,
-    /// Print results for programs, as one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print results and errors only: no notes, no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
+    /// Write time series and distributions as CSV into this folder
+    #[arg(long, help_heading = "Output", value_name = "DIR")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Print the results as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Print only results and errors, no notes or progress
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
 }
 
 pub(super) fn above_zero(text: &str) -> Result<Nanos, String> {

@@ -10,15 +10,21 @@ use super::key_and_value;
 
 #[derive(Args, Debug)]
 pub(crate) struct VaryArgs {
-    /// Simulate with each of these values of a key, such as array.disks=4,8,16; given several times, all
-    /// combinations. Ranges: 4..12, '4..64 step 4', '1..1000 log 7', '4KiB..64KiB log 5'
+    /// Simulate each of these values of a key [repeatable]
+    ///
+    /// Several keys give all combinations. Values are array.disks=4,8,16, or a range: 4..12, '4..64 step 4', '1..1000
+    /// log 7', '4KiB..64KiB log 5'.
     #[arg(long, value_name = "KEY=VALUES", value_parser = key_and_values)]
     pub(crate) vary: Vec<(String, Vec<String>)>,
-    /// Draw curves over the first --vary (.png or .svg), one for each value of the others
+    /// Draw curves over the first --vary (.png, .svg)
+    ///
+    /// One for each value of the others.
     #[arg(long, value_name = "OUT", requires = "vary")]
     pub(crate) curve: Option<PathBuf>,
-    /// What curves show: throughput, data (bytes per second), latency (the mean response time), hockey-stick (the same
-    /// against throughput), or mean, p50, p99.9, 'read p99', 'write mean'; several with commas
+    /// Show this in the curves
+    ///
+    /// One or several of throughput, data (bytes per second), latency (the mean response time), hockey-stick (the
+    /// same over throughput), mean, p50, p99.9, 'read p99' and 'write mean'; separate several with commas.
     #[arg(
         long,
         value_name = "WHAT",
@@ -26,20 +32,29 @@ pub(crate) struct VaryArgs {
         default_value = "throughput"
     )]
     pub(crate) curve_of: Curves,
-    /// What response times are drawn against [default: key; of hockey-stick, throughput]
+    /// Draw response times over this
+    ///
+    /// By default the key; of hockey-stick, throughput.
     #[arg(long, value_name = "WHAT", requires = "curve")]
     pub(crate) against: Option<Against>,
-    /// Draw the mean or percentile that theory expects, dashed, where it knows it
+    /// Draw the mean or percentile that theory predicts, dashed
+    ///
+    /// Where theory has an answer.
     #[arg(long, requires = "vary")]
     pub(crate) theory: bool,
-    /// Draw a panel for each value of this key instead of all curves in one; --cdf has panels for every --vary but the
-    /// first
+    /// Draw a panel for each value of this key
+    ///
+    /// Instead of all curves in one; --cdf has panels for every --vary but the first.
     #[arg(long, value_name = "KEY", requires = "vary")]
     pub(crate) panels: Option<String>,
-    /// Write what --curve draws, or --cdf, as CSV: panel, curve, x, y, 95 % intervals, count
+    /// Write the data of --curve or --cdf as CSV
+    ///
+    /// Panel, curve, x, y, 95 % intervals and count.
     #[arg(long, value_name = "OUT", requires = "vary")]
     pub(crate) data: Option<PathBuf>,
-    /// Write the figures of all combinations as CSV, with percentiles of reads and writes and their 95 % intervals
+    /// Write the figures of all combinations as CSV
+    ///
+    /// With percentiles of reads and writes and their 95 % intervals.
     #[arg(long, value_name = "OUT", requires = "vary")]
     pub(crate) csv: Option<PathBuf>,
 }
@@ -49,7 +64,7 @@ pub(crate) struct VaryArgs {
 pub(crate) enum Against {
     /// The first --vary
     Key,
-    /// The requests per second that were served
+    /// The requests served per second
     Throughput,
 }
 
