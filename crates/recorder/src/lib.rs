@@ -31,6 +31,7 @@ use iosonar_units::{Bytes, Nanos};
 use rustix::time::{ClockId, clock_gettime};
 
 pub use error::RecordError;
+pub use tracefs::Tracing;
 use tracefs::{Filter, Instance};
 
 /// What is recorded.

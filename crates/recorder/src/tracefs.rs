@@ -214,22 +214,55 @@ impl Drop for Instance {
     }
 }
 
+/// Whether the kernel's trace points can be recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tracing {
+    /// They can, by way of the tracing files in this folder.
+    Available(PathBuf),
+    /// This user may not use the tracing files in this folder.
+    Barred(PathBuf),
+    /// Tracefs is not mounted, or the kernel has none.
+    Absent,
+    /// The kernel traces, but not its block layer: there are no such events in this folder.
+    NoBlockEvents(PathBuf),
+}
+
+impl Tracing {
+    /// As this user finds it.
+    pub fn find() -> Self {
+        Self::in_places(&PLACES.map(PathBuf::from))
+    }
+
+    fn in_places(places: &[PathBuf]) -> Self {
+        let mut barred = None;
+        for place in places {
+            match fs::metadata(place.join("instances")) {
+                Ok(found) if found.is_dir() => {
+                    return match place.join("events/block").is_dir() {
+                        true => Self::Available(place.clone()),
+                        false => Self::NoBlockEvents(place.clone()),
+                    };
+                }
+                Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+                    barred = barred.or(Some(place));
+                }
+                _ => {}
+            }
+        }
+        barred.map_or(Self::Absent, |place| Self::Barred(place.clone()))
+    }
+}
+
+/// Where tracefs is usually mounted.
+const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
 /// Where tracefs is mounted.
 fn root() -> Result<PathBuf, GuardError> {
-    const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-    let mut barred = None;
-    for place in PLACES.map(PathBuf::from) {
-        match fs::metadata(place.join("instances")) {
-            Ok(found) if found.is_dir() => return Ok(place),
-            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
-                barred = barred.or(Some(place));
-            }
-            _ => {}
-        }
-    }
-    Err(GuardError::Refused(match barred {
-        Some(place) => not_permitted(&place),
-        None => "the kernel's tracing files are not there: mount -t tracefs nodev \
+    Err(GuardError::Refused(match Tracing::find() {
+        // Without events of the block layer an instance says what is missing.
+        Tracing::Available(place) | Tracing::NoBlockEvents(place) => return Ok(place),
+        Tracing::Barred(place) => not_permitted(&place),
+        Tracing::Absent => "the kernel's tracing files are not there: mount -t tracefs nodev \
              /sys/kernel/tracing (as root, with a kernel that has CONFIG_FTRACE and CONFIG_BLK_DEV_IO_TRACE)"
             .to_owned(),
     }))
@@ -276,5 +309,25 @@ fn remove_stale(root: &Path) {
             let _ = fs::write(entry.path().join("events/enable"), "0");
             let _ = fs::remove_dir(entry.path());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tracing_is_available_where_it_has_instances_and_events_of_the_block_layer() {
+        let dir = tempfile::tempdir().unwrap();
+        let (empty, place) = (dir.path().join("empty"), dir.path().join("tracing"));
+        let places = [empty, place.clone()];
+        assert_eq!(Tracing::in_places(&places), Tracing::Absent);
+        fs::create_dir_all(place.join("instances")).unwrap();
+        assert_eq!(
+            Tracing::in_places(&places),
+            Tracing::NoBlockEvents(place.clone())
+        );
+        fs::create_dir_all(place.join("events/block")).unwrap();
+        assert_eq!(Tracing::in_places(&places), Tracing::Available(place));
     }
 }

@@ -33,6 +33,7 @@ pub use simulate::{ConstantLatency, SimulatedDevice};
 pub(crate) use sync::Synchronous;
 pub(crate) use threads::ThreadPool;
 use uring::Uring;
+pub(crate) use uring::{MOST_REGISTERED, is_permitted as ring_is_permitted};
 
 use crate::note::{EngineNote, Note};
 

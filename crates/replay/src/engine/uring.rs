@@ -28,7 +28,7 @@ const FAR_BEHIND: Nanos = Nanos::from_millis(200);
 /// The kernel's own limit is 32 768.
 const MOST_ENTRIES: u32 = 4096;
 /// Registering touches and locks all of a region, so a large one is not.
-const MOST_REGISTERED: usize = 64 << 20;
+pub(crate) const MOST_REGISTERED: usize = 64 << 20;
 /// The most bytes of one registered region.
 const LARGEST_REGION: usize = 1 << 30;
 
