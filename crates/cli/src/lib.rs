@@ -12,15 +12,42 @@ mod signals;
 mod stdout;
 
 use std::ffi::OsString;
+use std::fmt;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
 use crate::low::{Arguments, Command};
 
+/// How the binary was built.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Build {
+    /// The commit of the source, where it was known.
+    pub commit: Option<&'static str>,
+    /// The platform that it runs on, as a target triple.
+    pub target: &'static str,
+    /// The profile: `release` or `debug`.
+    pub profile: &'static str,
+    /// The features of the package that are on, separated by commas.
+    pub features: &'static str,
+}
+
+impl fmt::Display for Build {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = |text: &'static str| if text.is_empty() { "none" } else { text };
+        writeln!(f, "{}", env!("CARGO_PKG_VERSION"))?;
+        writeln!(f, "commit:   {}", self.commit.unwrap_or("not recorded"))?;
+        writeln!(f, "target:   {}", known(self.target))?;
+        writeln!(f, "profile:  {}", known(self.profile))?;
+        write!(f, "features: {}", known(self.features))
+    }
+}
+
 /// What the binary carries with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Assets {
+    /// How it was built.
+    pub build: Build,
     /// The load of the demo, gzipped blkreplay text.
     pub demo_load: &'static [u8],
     /// The scenario of the demo.
@@ -36,7 +63,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
     if let Err(error) = signals::fail_beyond_file_size_limit() {
         return exit::code(Err(error));
     }
-    let mut command = low::command(render::terminal::columns_for_help());
+    let mut command = low::command(render::terminal::columns_for_help(), assets.build);
     let parsed = command.try_get_matches_from_mut(arguments);
     let parsed = parsed.and_then(|matches| {
         Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))

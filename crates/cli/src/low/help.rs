@@ -14,6 +14,7 @@ use clap::builder::StyledStr;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
 use super::Arguments;
+use crate::Build;
 use pages::{Example, GROUPS, PAGES, Page};
 
 /// Where an option's heading is the last: what is printed, and how.
@@ -33,10 +34,10 @@ const NOTES: &str = "Run 'iosonar COMMAND --help' for a command's options and ex
     Exit status: 0 success, 1 failure, 2 usage error or refusal, 3 finished with a missed target or a flagged result, \
     130 interrupted.";
 
-/// The command line with its help, for a terminal of `width` columns.
-pub(crate) fn command(width: usize) -> Command {
+/// The command line of this build with its help, for a terminal of `width` columns.
+pub(crate) fn command(width: usize, build: Build) -> Command {
     let width = width.min(WIDEST);
-    let command = arranged(Arguments::command(), "", width);
+    let command = arranged(Arguments::command(), "", width).long_version(build.to_string());
     let header = *command.get_styles().get_header();
     let literal = *command.get_styles().get_literal();
     let listed = |is_complete: bool, footer: &str| {

@@ -4,8 +4,13 @@ use std::collections::BTreeSet;
 
 use clap::{Arg, Command};
 
+use super::is_brief;
 use super::pages::{GROUPS, PAGES};
-use super::{command, is_brief};
+use crate::Build;
+
+fn command(columns: usize) -> Command {
+    super::command(columns, Build::default())
+}
 
 const COLUMNS: usize = 80;
 const LINES: usize = 24;
