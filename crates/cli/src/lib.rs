@@ -5,6 +5,7 @@
 
 mod beside;
 mod commands;
+mod completion;
 mod exit;
 mod low;
 mod render;
@@ -63,6 +64,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
     if let Err(error) = signals::fail_beyond_file_size_limit() {
         return exit::code(Err(error));
     }
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    match completion::answer(&arguments, || low::command(usize::MAX, Build::default())) {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        Err(error) => return exit::code(Err(error.into())),
+    }
     let mut command = low::command(render::terminal::columns_for_help(), assets.build);
     let parsed = command.try_get_matches_from_mut(arguments);
     let parsed = parsed.and_then(|matches| {
@@ -111,6 +118,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::Generate(args) => commands::generate::run(&args),
         Command::Formats(args) => commands::formats::run(&args),
         Command::Profiles(args) => commands::profiles::run(&args),
+        Command::Completions(args) => commands::completions::run(&args),
+        Command::Man(args) => commands::man::run(&args, assets.build),
         Command::Clock => commands::sweep::tell_the_time(),
         Command::Bench(args) => commands::bench::run(&args),
     };

@@ -4,6 +4,7 @@
     reason = "these comments are the help, in which backticks would show"
 )]
 
+mod about;
 mod beyond;
 mod check_model;
 mod choose;
@@ -26,13 +27,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_analysis::objective::Objectives;
 use iosonar_units::Nanos;
 
+pub(crate) use about::{Completions, Man, Shell};
 pub(crate) use beyond::BeyondArgs;
 pub(crate) use check_model::CheckModel;
 pub(crate) use choose::Choose;
 pub(crate) use devices::{Check, Prepare, Record, Targets, Verify};
 pub(crate) use drives::{ArrivalArg, Import, ImportDisksim, ImportFrom, Validate};
 pub(crate) use generate::Generate;
-pub(crate) use help::command;
+pub(crate) use help::{NOTES, command, examples_of};
 pub(crate) use named::Named;
 pub(crate) use pictures::{LookArgs, Plot, Report};
 pub(crate) use reading::ReadArgs;
@@ -110,6 +112,10 @@ pub(crate) enum Command {
     Profiles(Profiles),
     /// Measure how fast iosonar is on this machine
     Bench(Bench),
+    /// Print the script that lets a shell complete command lines
+    Completions(Completions),
+    /// Write a manual page for each command
+    Man(Man),
     /// Run one task of a sweep on a cluster
     #[command(hide = true)]
     SweepTask(SweepTask),

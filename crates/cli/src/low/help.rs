@@ -14,7 +14,7 @@ use clap::builder::StyledStr;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
 use super::Arguments;
-use crate::Build;
+use crate::{Build, completion};
 use pages::{Example, GROUPS, PAGES, Page};
 
 /// Where an option's heading is the last: what is printed, and how.
@@ -27,7 +27,8 @@ const TEMPLATE: &str =
 const TEMPLATE_OF_ALL: &str = "{about-with-newline}\n{usage-heading} {usage}{after-help}";
 
 const NOTE: &str = "'iosonar COMMAND -h' shows a command's options, 'iosonar --help' all commands.";
-const NOTES: &str = "Run 'iosonar COMMAND --help' for a command's options and examples, and \
+/// What concerns all commands.
+pub(crate) const NOTES: &str = "Run 'iosonar COMMAND --help' for a command's options and examples, and \
     'iosonar COMMAND -h' for those used most. 'iosonar -V' prints the version in one line, 'iosonar --version' more.\n\n\
     TIME is a number with a unit: 60s, 1.5ms, 20us, 250ns, 2min, 1h; without one, seconds.\n\
     SIZE is in bytes: 4096, 128KiB, 128K, 1MB, 2GiB; 8s are 8 sectors of 512 B.\n\n\
@@ -82,6 +83,7 @@ fn arranged(command: Command, path: &str, width: usize) -> Command {
         .disable_help_flag(true)
         .arg(help)
         .term_width(width)
+        .mut_args(completion::offered)
         .mut_args(|arg| match is_brief(&arg, brief) {
             true => arg,
             false => arg.hide_short_help(true),
@@ -97,6 +99,12 @@ fn arranged(command: Command, path: &str, width: usize) -> Command {
         let path = format!("{path} {}", below.get_name());
         arranged(below, path.trim_start(), width)
     })
+}
+
+/// The examples of the command at `path`.
+pub(crate) fn examples_of(path: &str) -> &'static [Example] {
+    let page = PAGES.iter().find(|page| page.command == path);
+    page.map_or(&[], |page| page.examples)
 }
 
 /// Whether `-h` shows an option.

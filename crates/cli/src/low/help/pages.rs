@@ -9,11 +9,11 @@ pub(super) struct Group {
 }
 
 /// An example of a command.
-pub(super) struct Example {
+pub(crate) struct Example {
     /// What it is for.
-    pub(super) what: &'static str,
+    pub(crate) what: &'static str,
     /// The command, on lines that fit a narrow terminal.
-    pub(super) lines: &'static [&'static str],
+    pub(crate) lines: &'static [&'static str],
 }
 
 /// What is particular to the help of a command.
@@ -61,11 +61,11 @@ pub(super) const GROUPS: [Group; 6] = [
     Group {
         heading: "About",
         common: 1,
-        commands: &["bench"],
+        commands: &["bench", "completions", "man"],
     },
 ];
 
-pub(super) const PAGES: [Page; 37] = [
+pub(super) const PAGES: [Page; 39] = [
     Page {
         command: "demo",
         brief: &["dir", "duration", "seed", "quiet"],
@@ -681,6 +681,25 @@ pub(super) const PAGES: [Page; 37] = [
         examples: &[Example {
             what: "Resemble a recorded load for an hour",
             lines: &["iosonar generate like web.load.gz --length 1h -o similar.load.gz"],
+        }],
+    },
+    Page {
+        command: "completions",
+        brief: &[],
+        examples: &[Example {
+            what: "Install completions for bash",
+            lines: &[
+                "iosonar completions bash > \\",
+                "~/.local/share/bash-completion/completions/iosonar",
+            ],
+        }],
+    },
+    Page {
+        command: "man",
+        brief: &[],
+        examples: &[Example {
+            what: "Install the manual pages for yourself",
+            lines: &["iosonar man ~/.local/share/man/man1"],
         }],
     },
 ];

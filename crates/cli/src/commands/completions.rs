@@ -1,0 +1,13 @@
+//! `iosonar completions`: the script that lets a shell complete command lines.
+
+use anyhow::Context;
+
+use crate::completion;
+use crate::exit::{Ending, print};
+use crate::low::Completions;
+
+pub(crate) fn run(args: &Completions) -> anyhow::Result<Ending> {
+    let script = completion::script(args.shell).context("cannot generate the script")?;
+    print(&String::from_utf8_lossy(&script))?;
+    Ok(Ending::Done)
+}

@@ -1,0 +1,29 @@
+//! Commands about the installation: its manual pages and completions.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+/// A shell that completes command lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+    Elvish,
+    Powershell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Man {
+    /// The folder for the pages, such as ~/.local/share/man/man1
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+}
