@@ -1,4 +1,4 @@
-//! What helps a user before the first run: help, version, completions and manual pages.
+//! What helps a user before the first run: help, version, completions, manual pages, the check of the machine.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -242,4 +242,55 @@ fn a_folder_for_manual_pages_that_cannot_be_made_is_an_error() {
     let failed = iosonar(&["man", file.path().join("man1").to_str().unwrap()]);
     assert_eq!(failed.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&failed.stderr).contains("cannot create the folder"));
+}
+
+/// The state and what was found of a check.
+fn check(json: &str, name: &str) -> (String, String) {
+    let json: serde_json::Value = serde_json::from_str(json).unwrap();
+    assert_eq!(json["usable"], true);
+    let checks = json["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["name"] == name).unwrap();
+    let text = |key: &str| check[key].as_str().unwrap().to_owned();
+    (text("state"), text("found"))
+}
+
+#[test]
+fn the_doctor_finds_what_is_taken_away() {
+    let (state, _) = check(&out(&iosonar(&["doctor", "--json"])), "simulation");
+    assert_eq!(state, "good");
+    // Without privileges only limits count; a user who has none needs nothing to be rid of them.
+    let unprivileged = "ulimit -r 0; ulimit -l 64; \
+        if [ \"$(id -u)\" = 0 ]; then exec setpriv --bounding-set=-all --inh-caps=-all \"$0\" doctor --json; fi; \
+        exec \"$0\" doctor --json";
+    let limited = Command::new("bash")
+        .args(["-c", unprivileged, PROGRAM])
+        .output()
+        .unwrap();
+    if !limited.status.success() {
+        return eprintln!("skipped: privileges cannot be dropped here: {limited:?}");
+    }
+    let limited = out(&limited);
+    assert_eq!(
+        check(&limited, "locked_memory"),
+        ("limited".to_owned(), "at most 64 KiB".to_owned())
+    );
+    let (state, found) = check(&limited, "priority");
+    assert_eq!(state, "limited");
+    assert!(
+        found.ends_with("(ulimit -r: 0)") && !found.starts_with("fifo"),
+        "{found}"
+    );
+}
+
+#[test]
+fn the_doctor_ends_with_a_sentence() {
+    let text = out(&iosonar(&["doctor"]));
+    assert!(
+        text.trim_end()
+            .lines()
+            .last()
+            .unwrap()
+            .starts_with("Simulation and charts work; "),
+        "{text}"
+    );
 }

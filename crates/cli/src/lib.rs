@@ -118,6 +118,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::Generate(args) => commands::generate::run(&args),
         Command::Formats(args) => commands::formats::run(&args),
         Command::Profiles(args) => commands::profiles::run(&args),
+        Command::Doctor(args) => commands::doctor::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args, assets.build),
         Command::Clock => commands::sweep::tell_the_time(),

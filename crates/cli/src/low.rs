@@ -27,7 +27,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_analysis::objective::Objectives;
 use iosonar_units::Nanos;
 
-pub(crate) use about::{Completions, Man, Shell};
+pub(crate) use about::{Completions, Doctor, Man, Shell};
 pub(crate) use beyond::BeyondArgs;
 pub(crate) use check_model::CheckModel;
 pub(crate) use choose::Choose;
@@ -112,6 +112,8 @@ pub(crate) enum Command {
     Profiles(Profiles),
     /// Measure how fast iosonar is on this machine
     Bench(Bench),
+    /// Check this machine: what works, and what to do about the rest
+    Doctor(Doctor),
     /// Print the script that lets a shell complete command lines
     Completions(Completions),
     /// Write a manual page for each command

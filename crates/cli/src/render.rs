@@ -2,6 +2,7 @@
 
 pub(crate) mod check_model;
 pub(crate) mod choose;
+pub(crate) mod doctor;
 pub(crate) mod highest_rate;
 pub(crate) mod looks;
 pub(crate) mod objective;

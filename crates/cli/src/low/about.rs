@@ -1,4 +1,4 @@
-//! Commands about the installation: its manual pages and completions.
+//! Commands about the installation: its manual pages and completions, and the machine that it is on.
 
 use std::path::PathBuf;
 
@@ -26,4 +26,14 @@ pub(crate) struct Man {
     /// The folder for the pages, such as ~/.local/share/man/man1
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_long_help = "The exit status is 0 if simulation and charts work, whatever the other checks report."
+)]
+pub(crate) struct Doctor {
+    /// Print the results as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
 }

@@ -61,11 +61,11 @@ pub(super) const GROUPS: [Group; 6] = [
     Group {
         heading: "About",
         common: 1,
-        commands: &["bench", "completions", "man"],
+        commands: &["doctor", "bench", "completions", "man"],
     },
 ];
 
-pub(super) const PAGES: [Page; 39] = [
+pub(super) const PAGES: [Page; 40] = [
     Page {
         command: "demo",
         brief: &["dir", "duration", "seed", "quiet"],
@@ -681,6 +681,14 @@ pub(super) const PAGES: [Page; 39] = [
         examples: &[Example {
             what: "Resemble a recorded load for an hour",
             lines: &["iosonar generate like web.load.gz --length 1h -o similar.load.gz"],
+        }],
+    },
+    Page {
+        command: "doctor",
+        brief: &["json"],
+        examples: &[Example {
+            what: "Check this machine",
+            lines: &["iosonar doctor"],
         }],
     },
     Page {
