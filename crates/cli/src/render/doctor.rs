@@ -73,7 +73,14 @@ impl Findings {
 
     fn machine_check(&self, of: Subject, standing: Standing) -> Check {
         let named = Subject::ALL.into_iter().find(|(subject, _)| *subject == of);
-        let (purpose, remedy) = about(of);
+        let (purpose, remedy) = match of {
+            // Who is root already is kept from a device by something else.
+            Subject::Devices if self.machine.is_root => (
+                about(of).0,
+                "attach a device, or allow it in the container's device rules",
+            ),
+            _ => about(of),
+        };
         Check {
             name: named.map_or("", |(_, name)| name),
             standing,
@@ -311,6 +318,16 @@ mod tests {
             text.lines().all(|line| line.chars().count() <= 80),
             "{text}"
         );
+    }
+
+    #[test]
+    fn root_is_not_asked_to_run_as_root() {
+        let mut findings = poor();
+        assert!(to_text(&findings).contains("join the devices' group"));
+        findings.machine.is_root = true;
+        let text = to_text(&findings);
+        assert!(!text.contains("join the devices' group"), "{text}");
+        assert!(text.contains("fix: attach a device"), "{text}");
     }
 
     #[test]
